@@ -1,0 +1,42 @@
+# Ottla: build, install and test from one place. `make help` lists the targets.
+#
+# Cargo builds the Rust static library; the C compiler turns it into the shared
+# library, so that a version script decides what it exports.
+
+.DEFAULT_GOAL := lib
+SHELL := /bin/sh
+.DELETE_ON_ERROR:
+
+CC      ?= cc
+CARGO   ?= cargo
+PYTHON  ?= python3
+LD      ?= ld
+OBJCOPY ?= objcopy
+INSTALL ?= install
+CFLAGS  ?= -O2 -g
+
+BUILD      := build
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+
+include mk/lib.mk
+include mk/install.mk
+include mk/examples.mk
+include mk/test.mk
+
+.PHONY: clean distclean help deps
+
+## deps: install the system packages that the tests use (apt-get), or say which are missing
+deps:
+	@sh scripts/setup.sh
+
+## clean: remove what make built (cargo's own target folder stays: cargo clean)
+clean:
+	rm -rf $(BUILD)
+
+## distclean: clean, and remove fetched files (Kafka, reference wheel) and cargo's target folder
+distclean: clean
+	rm -rf .cache $(TARGET_DIR)
+
+## help: this list
+help:
+	@sed -n 's/^## //p' $(MAKEFILE_LIST) | awk -F': ' '{printf "  make %-12s %s\n", $$1, $$2}'

@@ -1,0 +1,463 @@
+//! The layering check: crates and modules import only downwards, and the clock,
+//! threads and sockets are named only where `layers.toml` lets them be.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::source::{self, NamedPath};
+
+/// `layers.toml`, checked for its form.
+#[derive(Debug, Default)]
+struct Rules {
+    /// Crate folder → crate folders it may depend on.
+    crates: BTreeMap<String, BTreeSet<String>>,
+    /// Crate folder → its modules' rules.
+    modules: BTreeMap<String, ModuleRules>,
+    forbidden: Vec<Forbidden>,
+}
+
+/// What each top-level module of one crate may import, itself aside.
+#[derive(Debug, Default)]
+struct ModuleRules {
+    may_import: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// Paths that only some files may name.
+#[derive(Debug)]
+struct Forbidden {
+    what: String,
+    why: String,
+    paths: Vec<Vec<String>>,
+    within: Vec<String>,
+    except: Vec<String>,
+}
+
+/// Checks the whole repository.
+pub(crate) fn run(args: &[String]) -> Result<(), String> {
+    if !args.is_empty() {
+        return Err("layers takes no arguments".into());
+    }
+    let root = source::root();
+    let text = read(&root.join("layers.toml"))?;
+    let rules = Rules::parse(&text).map_err(|e| format!("layers.toml: {e}"))?;
+    let mut findings = Vec::new();
+    let files = source::files(&root)?;
+    check_crates(&root, &rules, &files, &mut findings)?;
+    for file in files
+        .iter()
+        .filter(|f| f.extension().is_some_and(|e| e == "rs"))
+    {
+        let text = read(&root.join(file))?;
+        findings.extend(rules.check_file(file, &text)?);
+    }
+    if findings.is_empty() {
+        Ok(())
+    } else {
+        Err(findings.join("\n"))
+    }
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+impl Rules {
+    fn parse(text: &str) -> Result<Rules, String> {
+        let table: toml::Table = text.parse().map_err(|e| format!("{e}"))?;
+        let mut rules = Rules::default();
+        for (name, allowed) in sub_table(&table, "crates")? {
+            rules
+                .crates
+                .insert(name.clone(), strings(allowed)?.into_iter().collect());
+        }
+        for (name, rows) in sub_table(&table, "modules")? {
+            let rows = rows
+                .as_array()
+                .ok_or("modules: must be an array of tables")?;
+            rules
+                .modules
+                .insert(name.clone(), ModuleRules::parse(rows)?);
+        }
+        for entry in table
+            .get("forbid")
+            .and_then(toml::Value::as_array)
+            .into_iter()
+            .flatten()
+        {
+            rules.forbidden.push(Forbidden::parse(entry)?);
+        }
+        Ok(rules)
+    }
+
+    /// What is wrong with one source file, given by its path from the root.
+    fn check_file(&self, file: &Path, text: &str) -> Result<Vec<String>, String> {
+        let tokens = source::tokens(text).map_err(|e| format!("{}:{e}", file.display()))?;
+        let paths = source::paths(&tokens);
+        let mut findings = Vec::new();
+        self.check_forbidden(file, &paths, &mut findings);
+        self.check_modules(file, &paths, &mut findings);
+        Ok(findings)
+    }
+
+    fn check_forbidden(&self, file: &Path, paths: &[NamedPath], findings: &mut Vec<String>) {
+        if is_test_file(file) {
+            return;
+        }
+        for rule in self.forbidden.iter().filter(|rule| rule.holds_in(file)) {
+            for path in paths.iter().filter(|path| !path.in_tests) {
+                if rule.paths.iter().any(|p| names(&path.segments, p)) {
+                    let Forbidden { what, why, .. } = rule;
+                    findings.push(format!(
+                        "{}:{}: names {what} ({}): {why}",
+                        file.display(),
+                        path.line,
+                        path.segments.join("::"),
+                    ));
+                }
+            }
+        }
+    }
+
+    fn check_modules(&self, file: &Path, paths: &[NamedPath], findings: &mut Vec<String>) {
+        let Some((name, module)) = crate_and_module(file) else {
+            return;
+        };
+        let Some(rules) = self.modules.get(&name) else {
+            return;
+        };
+        // The crate's root declares and re-exports: it stands above all rows.
+        let Some(own) = module.first() else { return };
+        let Some(allowed) = rules.may_import.get(own) else {
+            findings.push(format!(
+                "{}:1: module {own} is in no row of layers.toml",
+                file.display()
+            ));
+            return;
+        };
+        for path in paths {
+            let Some(target) = imported_module(&module, path) else {
+                continue;
+            };
+            if target != *own && !allowed.contains(&target) {
+                let rule = if rules.may_import.contains_key(&target) {
+                    "which is not below it (layers.toml)"
+                } else {
+                    "which is no module of layers.toml: import from the module that defines it"
+                };
+                findings.push(format!(
+                    "{}:{}: {own} imports crate::{target}, {rule}",
+                    file.display(),
+                    path.line
+                ));
+            }
+        }
+    }
+}
+
+impl ModuleRules {
+    fn parse(rows: &[toml::Value]) -> Result<ModuleRules, String> {
+        let mut rules = ModuleRules::default();
+        let mut below: BTreeSet<String> = BTreeSet::new();
+        for row in rows {
+            let modules = strings(row.get("modules").ok_or("a row without `modules`")?)?;
+            for module in &modules {
+                let mut allowed = below.clone();
+                if let Some(peers) = row.get("within").and_then(|w| w.get(module)) {
+                    for peer in strings(peers)? {
+                        if !modules.contains(&peer) {
+                            return Err(format!("within: {peer} is not in the row of {module}"));
+                        }
+                        allowed.insert(peer);
+                    }
+                }
+                if rules.may_import.insert(module.clone(), allowed).is_some() {
+                    return Err(format!("{module} is in two rows"));
+                }
+            }
+            below.extend(modules);
+        }
+        Ok(rules)
+    }
+}
+
+impl Forbidden {
+    fn parse(entry: &toml::Value) -> Result<Forbidden, String> {
+        let text = |key: &str| {
+            let value = entry.get(key).and_then(toml::Value::as_str);
+            value
+                .map(str::to_owned)
+                .ok_or(format!("forbid: `{key}` is missing"))
+        };
+        let list = |key: &str| match entry.get(key) {
+            Some(value) => strings(value),
+            None => Ok(Vec::new()),
+        };
+        let paths: Vec<Vec<String>> = list("paths")?
+            .iter()
+            .map(|path| path.split("::").map(str::to_owned).collect())
+            .collect();
+        if paths.is_empty() {
+            return Err("forbid: `paths` is missing".into());
+        }
+        Ok(Forbidden {
+            what: text("what")?,
+            why: text("why")?,
+            paths,
+            within: list("in")?,
+            except: list("except")?,
+        })
+    }
+
+    fn holds_in(&self, file: &Path) -> bool {
+        let under =
+            |place: &String| file.starts_with(place) || file == Path::new(&format!("{place}.rs"));
+        self.within.iter().any(under) && !self.except.iter().any(under)
+    }
+}
+
+fn sub_table<'a>(table: &'a toml::Table, key: &str) -> Result<&'a toml::Table, String> {
+    table
+        .get(key)
+        .and_then(toml::Value::as_table)
+        .ok_or(format!("[{key}] is missing"))
+}
+
+fn strings(value: &toml::Value) -> Result<Vec<String>, String> {
+    let array = value
+        .as_array()
+        .ok_or(format!("{value}: must be an array"))?;
+    let one = |v: &toml::Value| {
+        v.as_str()
+            .map(str::to_owned)
+            .ok_or(format!("{v}: not a string"))
+    };
+    array.iter().map(one).collect()
+}
+
+/// Whether `pattern` stands in `segments`, in one piece.
+fn names(segments: &[String], pattern: &[String]) -> bool {
+    segments
+        .windows(pattern.len())
+        .any(|window| window == pattern)
+}
+
+/// Files that hold nothing but unit tests.
+fn is_test_file(file: &Path) -> bool {
+    file.iter().any(|part| {
+        let part = part.to_string_lossy();
+        let stem = part.strip_suffix(".rs").unwrap_or(&part);
+        stem == "tests" || stem.ends_with("_tests") || stem == "benches"
+    })
+}
+
+/// The crate folder of a file in `crates/NAME/src` and its module path in the
+/// crate; the path is empty for the crate's root.
+fn crate_and_module(file: &Path) -> Option<(String, Vec<String>)> {
+    let parts: Vec<String> = file
+        .iter()
+        .map(|p| p.to_string_lossy().into_owned())
+        .collect();
+    let [crates, name, src, inner @ ..] = parts.as_slice() else {
+        return None;
+    };
+    if crates != "crates" || src != "src" {
+        return None;
+    }
+    let mut module: Vec<String> = inner.to_vec();
+    let last = module.pop()?;
+    let stem = last.strip_suffix(".rs")?;
+    let root = module.is_empty() && (stem == "lib" || stem == "main");
+    if stem != "mod" && !root {
+        module.push(stem.to_owned());
+    }
+    Some((name.clone(), module))
+}
+
+/// The top-level module that `path`, written in `module`, leads to; none when it
+/// stays outside the crate or names only the crate's root.
+fn imported_module(module: &[String], path: &NamedPath) -> Option<String> {
+    let (first, rest) = path.segments.split_first()?;
+    if first == "crate" {
+        return rest.first().cloned();
+    }
+    if first != "super" {
+        return None;
+    }
+    let mut here: Vec<&String> = module.iter().chain(&path.modules).collect();
+    let mut rest = path.segments.as_slice();
+    while let Some((step, further)) = rest.split_first() {
+        if step != "super" {
+            break;
+        }
+        here.pop()?;
+        rest = further;
+    }
+    match here.first() {
+        Some(top) => Some((*top).clone()),
+        // `super::*` from a top-level module brings in the root's names only.
+        None => rest.first().cloned(),
+    }
+}
+
+/// Checks the dependencies that the crates' manifests name.
+fn check_crates(
+    root: &Path,
+    rules: &Rules,
+    files: &[PathBuf],
+    findings: &mut Vec<String>,
+) -> Result<(), String> {
+    let mut manifests = BTreeMap::new();
+    let mut folder_of = BTreeMap::new();
+    for file in files {
+        let parts: Vec<_> = file.iter().map(|p| p.to_string_lossy()).collect();
+        let [crates, folder, manifest] = parts.as_slice() else {
+            continue;
+        };
+        if crates != "crates" || manifest != "Cargo.toml" {
+            continue;
+        }
+        let table: toml::Table = read(&root.join(file))?
+            .parse()
+            .map_err(|e| format!("{}: {e}", file.display()))?;
+        let package = table
+            .get("package")
+            .and_then(|p| p.get("name"))
+            .and_then(|n| n.as_str());
+        folder_of.insert(package.unwrap_or(folder).to_owned(), folder.to_string());
+        manifests.insert(folder.to_string(), table);
+    }
+    for (folder, table) in &manifests {
+        let Some(allowed) = rules.crates.get(folder) else {
+            findings.push(format!(
+                "crates/{folder}/Cargo.toml:1: crate not named in layers.toml"
+            ));
+            continue;
+        };
+        for section in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            let Some(dependencies) = table.get(section).and_then(toml::Value::as_table) else {
+                continue;
+            };
+            for target in dependencies.keys().filter_map(|name| folder_of.get(name)) {
+                if !allowed.contains(target) {
+                    findings.push(format!(
+                        "crates/{folder}/Cargo.toml:1: [{section}] {folder} depends on {target}, \
+                         which layers.toml does not allow"
+                    ));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: &str = r#"
+        [crates]
+        core = []
+        [[modules.core]]
+        modules = ["types", "error"]
+        within = { error = ["types"] }
+        [[modules.core]]
+        modules = ["producer", "consumer"]
+        [[modules.core]]
+        modules = ["client"]
+        [[forbid]]
+        what = "the clock"
+        why = "virtual time"
+        paths = ["Instant::now", "std::thread"]
+        in = ["crates/core/src"]
+        except = ["crates/core/src/client"]
+    "#;
+
+    fn findings(file: &str, text: &str) -> Vec<String> {
+        Rules::parse(RULES)
+            .unwrap()
+            .check_file(Path::new(file), text)
+            .unwrap()
+    }
+
+    #[test]
+    fn imports_from_below_pass() {
+        let text = "use crate::types::Offset;\nuse crate::error::{Error, Result};\nuse std::fmt;";
+        assert_eq!(
+            findings("crates/core/src/producer/sender.rs", text),
+            Vec::<String>::new()
+        );
+    }
+
+    #[test]
+    fn an_import_from_above_is_caught_with_its_line() {
+        let found = findings(
+            "crates/core/src/producer/sender.rs",
+            "\nuse crate::client::Client;",
+        );
+        assert_eq!(found.len(), 1);
+        assert!(found[0].starts_with("crates/core/src/producer/sender.rs:2: producer imports"));
+    }
+
+    #[test]
+    fn a_peer_is_caught_unless_allowed() {
+        let text = "fn f() { crate::consumer::poll(); }";
+        assert_eq!(findings("crates/core/src/producer.rs", text).len(), 1);
+        assert!(findings("crates/core/src/error.rs", "use crate::types::Offset;").is_empty());
+        assert_eq!(
+            findings("crates/core/src/types.rs", "use crate::error::Error;").len(),
+            1
+        );
+    }
+
+    #[test]
+    fn an_import_inside_a_group_or_a_macro_is_caught() {
+        let text = "use crate::{types::Offset, consumer::{Fetcher, Position}};";
+        assert_eq!(findings("crates/core/src/producer/mod.rs", text).len(), 2);
+        let text = "fn f() { log!(crate::client::name()); }";
+        assert_eq!(findings("crates/core/src/producer/mod.rs", text).len(), 1);
+    }
+
+    #[test]
+    fn super_is_followed_to_the_top() {
+        let inside = "use super::batch::Batch;";
+        assert!(findings("crates/core/src/producer/sender.rs", inside).is_empty());
+        let outside = "use super::super::consumer::Fetcher;";
+        assert_eq!(
+            findings("crates/core/src/producer/sender.rs", outside).len(),
+            1
+        );
+        let peer = "use super::consumer::Fetcher;";
+        assert_eq!(findings("crates/core/src/producer.rs", peer).len(), 1);
+        let from_tests = "#[cfg(test)] mod tests { use super::*; use super::super::client::C; }";
+        assert_eq!(findings("crates/core/src/producer.rs", from_tests).len(), 1);
+    }
+
+    #[test]
+    fn a_module_in_no_row_is_caught() {
+        assert_eq!(
+            findings("crates/core/src/newcomer.rs", "fn f() {}").len(),
+            1
+        );
+        assert!(findings("crates/core/src/lib.rs", "pub mod client;").is_empty());
+    }
+
+    #[test]
+    fn forbidden_paths_are_caught_outside_their_places_and_tests() {
+        let text = "use std::time::Instant;\nfn f() { Instant::now(); }\nuse std::{fmt, thread};";
+        let found = findings("crates/core/src/producer.rs", text);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].starts_with("crates/core/src/producer.rs:2: names the clock"));
+        assert!(findings("crates/core/src/client/mod.rs", text).is_empty());
+        assert!(findings("crates/core/src/client.rs", text).is_empty());
+        let tests = "#[cfg(test)]\nmod tests { fn f() { std::thread::spawn(g); } }";
+        assert!(findings("crates/core/src/producer.rs", tests).is_empty());
+    }
+
+    #[test]
+    fn wrong_rules_are_refused() {
+        assert!(Rules::parse("").is_err());
+        let twice = "[crates]\n[[modules.a]]\nmodules=[\"x\"]\n[[modules.a]]\nmodules=[\"x\"]";
+        assert!(Rules::parse(twice).unwrap_err().contains("two rows"));
+    }
+}

@@ -1,0 +1,358 @@
+//! Reading the repository: its files, and Rust source as tokens with line numbers.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{fs, io};
+
+use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
+
+/// The repository's root: two folders above this crate.
+pub(crate) fn root() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest
+        .ancestors()
+        .nth(2)
+        .unwrap_or(manifest)
+        .to_path_buf()
+}
+
+/// Every file that belongs to the project, relative to `root`, sorted: what git
+/// tracks or would track; in a tree without git, everything but build output.
+pub(crate) fn files(root: &Path) -> Result<Vec<PathBuf>, String> {
+    let listed = Command::new("git")
+        .args([
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+        ])
+        .current_dir(root)
+        .output();
+    let mut found = Vec::new();
+    match listed {
+        Ok(output) if output.status.success() => {
+            for name in String::from_utf8_lossy(&output.stdout).split('\0') {
+                // A file deleted but not yet committed is still listed.
+                if !name.is_empty() && root.join(name).is_file() {
+                    found.push(PathBuf::from(name));
+                }
+            }
+        }
+        _ => {
+            walk(root, Path::new(""), &mut found).map_err(|e| format!("{}: {e}", root.display()))?
+        }
+    }
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
+fn walk(root: &Path, folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(root.join(folder))? {
+        let entry = entry?;
+        let path = folder.join(entry.file_name());
+        let skipped = ["target", "build", ".cache", ".git"]
+            .iter()
+            .any(|s| path == Path::new(s));
+        if entry.file_type()?.is_dir() {
+            if !skipped {
+                walk(root, &path, found)?;
+            }
+        } else {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// What a token is, as far as the checks care.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// An identifier or keyword, without a raw prefix.
+    Ident(String),
+    /// `::`, joined from its two characters.
+    PathSep,
+    /// Any other punctuation character.
+    Punct(char),
+    /// The start of a delimited group: `(`, `[` or `{`.
+    Open(char),
+    /// The end of a delimited group, named by its opening character.
+    Close(char),
+    /// A number, string or character literal.
+    Literal,
+}
+
+/// One token and the line it stands on (from 1).
+#[derive(Debug, Clone)]
+pub(crate) struct Token {
+    pub(crate) kind: Kind,
+    pub(crate) line: usize,
+}
+
+impl Token {
+    /// The identifier, if this token is one.
+    pub(crate) fn ident(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Ident(name) => Some(name),
+            _ => None,
+        }
+    }
+}
+
+/// The tokens of a Rust source text, groups flattened into open and close tokens.
+pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, String> {
+    let stream: TokenStream = text.parse().map_err(|e: proc_macro2::LexError| {
+        format!("{}: not Rust tokens: {e}", e.span().start().line)
+    })?;
+    let mut flat = Vec::new();
+    flatten(stream, &mut flat);
+    Ok(flat)
+}
+
+fn flatten(stream: TokenStream, flat: &mut Vec<Token>) {
+    let mut trees = stream.into_iter().peekable();
+    while let Some(tree) = trees.next() {
+        let line = tree.span().start().line;
+        match tree {
+            TokenTree::Group(group) => {
+                let open = match group.delimiter() {
+                    Delimiter::Parenthesis => '(',
+                    Delimiter::Brace => '{',
+                    Delimiter::Bracket | Delimiter::None => '[',
+                };
+                flat.push(Token {
+                    kind: Kind::Open(open),
+                    line: group.span_open().start().line,
+                });
+                flatten(group.stream(), flat);
+                flat.push(Token {
+                    kind: Kind::Close(open),
+                    line: group.span_close().end().line,
+                });
+            }
+            TokenTree::Ident(ident) => {
+                let name = ident.to_string();
+                let name = name.strip_prefix("r#").unwrap_or(&name).to_owned();
+                flat.push(Token {
+                    kind: Kind::Ident(name),
+                    line,
+                });
+            }
+            TokenTree::Punct(punct) => {
+                let joint = punct.as_char() == ':' && punct.spacing() == Spacing::Joint;
+                let doubled = joint
+                    && matches!(trees.peek(), Some(TokenTree::Punct(next)) if next.as_char() == ':');
+                if doubled {
+                    trees.next();
+                    flat.push(Token {
+                        kind: Kind::PathSep,
+                        line,
+                    });
+                } else {
+                    flat.push(Token {
+                        kind: Kind::Punct(punct.as_char()),
+                        line,
+                    });
+                }
+            }
+            TokenTree::Literal(_) => flat.push(Token {
+                kind: Kind::Literal,
+                line,
+            }),
+        }
+    }
+}
+
+/// A path that source names, such as `crate::error::Error` or `Instant::now`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NamedPath {
+    pub(crate) segments: Vec<String>,
+    pub(crate) line: usize,
+    /// Inline modules around it, outermost first.
+    pub(crate) modules: Vec<String>,
+    /// Whether it stands inside a `#[cfg(test)]` inline module.
+    pub(crate) in_tests: bool,
+}
+
+/// Every path in `tokens`, `use` groups spread out: `use a::{b, c::d}` gives
+/// `a::b` and `a::c::d`.
+pub(crate) fn paths(tokens: &[Token]) -> Vec<NamedPath> {
+    let mut scan = Scan {
+        tokens,
+        found: Vec::new(),
+        modules: Vec::new(),
+        test_depth: None,
+    };
+    scan.all();
+    scan.found
+}
+
+struct Scan<'a> {
+    tokens: &'a [Token],
+    found: Vec<NamedPath>,
+    /// Inline modules that are open, each with the brace depth inside it.
+    modules: Vec<(String, usize)>,
+    /// Brace depth inside the outermost open test module.
+    test_depth: Option<usize>,
+}
+
+impl Scan<'_> {
+    fn kind(&self, at: usize) -> Option<&Kind> {
+        self.tokens.get(at).map(|t| &t.kind)
+    }
+
+    fn all(&mut self) {
+        let mut at = 0;
+        let mut depth = 0;
+        while let Some(token) = self.tokens.get(at) {
+            match &token.kind {
+                Kind::Open(_) => depth += 1,
+                Kind::Close(_) => {
+                    self.modules.retain(|(_, inside)| *inside < depth);
+                    if self.test_depth == Some(depth) {
+                        self.test_depth = None;
+                    }
+                    depth -= 1;
+                }
+                Kind::Ident(word) if word == "mod" => {
+                    if let (Some(Kind::Ident(name)), Some(Kind::Open('{'))) =
+                        (self.kind(at + 1), self.kind(at + 2))
+                    {
+                        self.modules.push((name.clone(), depth + 1));
+                        if self.test_depth.is_none() && self.is_test_module(at) {
+                            self.test_depth = Some(depth + 1);
+                        }
+                    }
+                }
+                Kind::Ident(_) => {
+                    at = self.path(at, &[]);
+                    continue;
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+    }
+
+    /// Whether `#[cfg(test)]` stands right before the `mod` at `at`, visibility
+    /// and further attributes aside.
+    fn is_test_module(&self, at: usize) -> bool {
+        let before = self.tokens.get(at.saturating_sub(24)..at).unwrap_or(&[]);
+        // Only what belongs to this item: nothing before the last `;` or `}`.
+        let start = before
+            .iter()
+            .rposition(|t| matches!(t.kind, Kind::Punct(';') | Kind::Close('{')))
+            .map_or(0, |i| i + 1);
+        let words: Vec<&str> = before[start..].iter().filter_map(Token::ident).collect();
+        words.windows(2).any(|w| w == ["cfg", "test"])
+    }
+
+    /// Reads the path that starts at `at`, which holds an identifier; returns
+    /// the place after it.
+    fn path(&mut self, mut at: usize, prefix: &[String]) -> usize {
+        let line = self.tokens.get(at).map_or(0, |t| t.line);
+        let mut segments = prefix.to_vec();
+        while let Some(Kind::Ident(name)) = self.kind(at) {
+            segments.push(name.clone());
+            at += 1;
+            if self.kind(at) != Some(&Kind::PathSep) {
+                break;
+            }
+            match self.kind(at + 1) {
+                Some(Kind::Ident(_)) => at += 1,
+                Some(Kind::Open('{')) => return self.group(at + 2, &segments),
+                _ => {
+                    at += 1;
+                    break;
+                }
+            }
+        }
+        self.found.push(NamedPath {
+            segments,
+            line,
+            modules: self.modules.iter().map(|(name, _)| name.clone()).collect(),
+            in_tests: self.test_depth.is_some(),
+        });
+        at
+    }
+
+    /// Reads the elements of a `use` group from `at`, just inside its brace;
+    /// returns the place after the closing brace.
+    fn group(&mut self, mut at: usize, prefix: &[String]) -> usize {
+        while let Some(kind) = self.kind(at) {
+            match kind {
+                Kind::Close('{') => return at + 1,
+                // `as name`: the name is new, not a path.
+                Kind::Ident(word) if word == "as" => at += 2,
+                Kind::Ident(_) => at = self.path(at, prefix),
+                _ => at += 1,
+            }
+        }
+        at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spelled(text: &str) -> Vec<String> {
+        paths(&tokens(text).unwrap())
+            .iter()
+            .map(|p| p.segments.join("::"))
+            .collect()
+    }
+
+    #[test]
+    fn use_groups_are_spread_out() {
+        let found = spelled("use crate::{a::B, c::{D, e::F as G}};");
+        assert_eq!(
+            found,
+            ["use", "crate::a::B", "crate::c::D", "crate::c::e::F"]
+        );
+    }
+
+    #[test]
+    fn comments_and_strings_are_not_paths() {
+        assert_eq!(
+            spelled("// std::thread\nlet x = \"std::thread\";"),
+            ["let", "x"]
+        );
+    }
+
+    #[test]
+    fn lines_count_from_one() {
+        let found = paths(&tokens("\n\nstd::thread::spawn()").unwrap());
+        assert_eq!(found[0].line, 3);
+    }
+
+    #[test]
+    fn test_modules_are_known() {
+        let text = "mod a { x::y(); }\n#[cfg(test)]\nmod tests { mod inner { p::q(); } }\nr::s();";
+        let found = paths(&tokens(text).unwrap());
+        let of = |name: &str| {
+            found
+                .iter()
+                .find(|p| p.segments[0] == name)
+                .unwrap()
+                .clone()
+        };
+        assert!(!of("x").in_tests);
+        assert_eq!(of("x").modules, ["a"]);
+        assert!(of("p").in_tests);
+        assert_eq!(of("p").modules, ["tests", "inner"]);
+        assert!(!of("r").in_tests);
+    }
+
+    #[test]
+    fn the_projects_files_are_listed() {
+        let found = files(&root()).unwrap();
+        assert!(
+            found
+                .iter()
+                .any(|f| f == Path::new("crates/xtask/src/source.rs"))
+        );
+        assert!(!found.iter().any(|f| f.starts_with(".git")));
+    }
+}

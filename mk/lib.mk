@@ -1,0 +1,65 @@
+# The library: build/lib/librdkafka.so.1, librdkafka.so, librdkafka.a and the
+# pkg-config files that make them usable in place.
+
+LIB_DIR     := $(BUILD)/lib
+PC_DIR      := $(LIB_DIR)/pkgconfig
+INCLUDE_DIR := $(BUILD)/include/librdkafka
+SONAME      := librdkafka.so.1
+HEADERS     := include/rdkafka.h include/rdkafka_mock.h
+
+# What programs compare against: the librdkafka release whose API this is.
+# tests/install checks that it equals RD_KAFKA_VERSION of the header.
+API_VERSION := 2.16.0
+
+RUST_LIB := $(TARGET_DIR)/release/librdkafka.a
+EXPORTS  := packaging/rdkafka.map
+
+# What the Rust standard library and the C shim need from the system.
+SYSTEM_LIBS := -lgcc_s -lpthread -lm -ldl -lrt -lc
+
+SHARED_LDFLAGS := -shared -Wl,-soname,$(SONAME) -Wl,--version-script=$(EXPORTS) \
+	-Wl,--gc-sections -Wl,--as-needed -Wl,--no-undefined -Wl,-Bsymbolic-functions \
+	-Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,--build-id
+
+.PHONY: lib FORCE
+FORCE:
+
+## lib: (default) build the libraries and pkg-config files in build/lib
+lib: $(LIB_DIR)/librdkafka.so $(LIB_DIR)/librdkafka.a $(PC_DIR)/rdkafka.pc $(PC_DIR)/rdkafka-static.pc \
+	$(addprefix $(INCLUDE_DIR)/,$(notdir $(HEADERS)))
+
+# Cargo decides whether there is anything to do. The crate type is given here
+# because link-time optimisation only happens when no rlib is asked for as well.
+$(RUST_LIB): FORCE
+	@$(CARGO) rustc -q --locked --release -p ottla-capi --lib --crate-type staticlib
+
+$(LIB_DIR)/$(SONAME): $(RUST_LIB) $(EXPORTS)
+	@mkdir -p $(@D)
+	$(CC) $(SHARED_LDFLAGS) $(LDFLAGS) -o $@ \
+		-Wl,--whole-archive $(RUST_LIB) -Wl,--no-whole-archive $(SYSTEM_LIBS)
+
+$(LIB_DIR)/librdkafka.so: $(LIB_DIR)/$(SONAME)
+	@ln -sf $(SONAME) $@
+
+# One object in which only rd_kafka_* is global, so that a program can link it
+# next to another Rust static library without both defining the same symbols.
+# Section groups are dissolved first: their signature symbols become local.
+$(LIB_DIR)/librdkafka.a: $(RUST_LIB)
+	@mkdir -p $(@D) $(BUILD)/obj
+	$(LD) -r --force-group-allocation -o $(BUILD)/obj/rdkafka-all.o --whole-archive $(RUST_LIB)
+	$(OBJCOPY) --wildcard --keep-global-symbol='rd_kafka_*' $(BUILD)/obj/rdkafka-all.o $(BUILD)/obj/rdkafka.o
+	@rm -f $@ $(BUILD)/obj/rdkafka-all.o
+	@ar crsD $@ $(BUILD)/obj/rdkafka.o
+
+# $(call pkgconfig,NAME,PREFIX,LIBDIR,INCLUDEDIR): a .pc file from its template.
+pkgconfig = sed -e 's|@PREFIX@|$(2)|' -e 's|@LIBDIR@|$(3)|' -e 's|@INCLUDEDIR@|$(4)|' \
+	-e 's|@VERSION@|$(API_VERSION)|' -e 's|@SYSTEM_LIBS@|$(SYSTEM_LIBS)|' packaging/$(1).pc.in
+
+$(PC_DIR)/%.pc: packaging/%.pc.in mk/lib.mk
+	@mkdir -p $(@D)
+	@$(call pkgconfig,$*,$(abspath $(BUILD)),$${prefix}/lib,$${prefix}/include) > $@
+
+# Headers are also found as <librdkafka/rdkafka.h>, as after an installation.
+$(INCLUDE_DIR)/%.h: include/%.h
+	@mkdir -p $(@D)
+	@ln -sf ../../../include/$*.h $@

@@ -1,0 +1,32 @@
+# Tests. scripts/run_tests.py runs them and prints one line for each suite.
+
+.PHONY: test test-fast check soak fuzz bench deny
+
+## test: run every test, real Kafka brokers included; ends with "N passed, N failed"
+test:
+	@$(PYTHON) scripts/run_tests.py $(SUITES)
+
+## test-fast: run every test that needs no Kafka broker
+test-fast:
+	@$(PYTHON) scripts/run_tests.py --fast $(SUITES)
+
+## check: formatting, clippy, layering and style only
+check:
+	@$(PYTHON) scripts/run_tests.py fmt clippy layers tidy licences config
+
+## soak: repeat the real-Kafka tests with broker restarts for MINUTES (default 30)
+soak: lib examples
+	@$(PYTHON) tests/real/soak.py --minutes $(or $(MINUTES),30)
+
+## fuzz: run the decoders on mutated bytes for SECONDS (default 60)
+fuzz:
+	@$(PYTHON) scripts/fuzz.py --seconds $(or $(SECONDS),60)
+
+## bench: this library beside librdkafka from PyPI on the same real brokers
+bench: lib examples
+	@$(PYTHON) tests/real/compare.py $(BENCH_ARGS)
+
+## deny: check the dependency policy with cargo-deny (installs it when missing)
+deny:
+	@$(CARGO) deny --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-deny
+	$(CARGO) deny check
