@@ -1,0 +1,514 @@
+"""Real Kafka brokers for tests and benchmarks.
+
+In a test:
+
+    with Cluster(brokers=2) as kafka:
+        kafka.create_topic("t", partitions=4)
+        ... kafka.bootstrap ...
+
+By hand (the brokers stay until `stop`):
+
+    python3 tests/real/kafka.py start --brokers 2 --base-port 9092 --topic test2:2
+    python3 tests/real/kafka.py status
+    python3 tests/real/kafka.py stop
+
+Kafka comes from Maven Central into .cache/kafka/VERSION once; later starts need
+no network. OTTLA_KAFKA_VERSION asks for one version.
+"""
+
+import argparse
+import atexit
+import ctypes
+import fcntl
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from base64 import urlsafe_b64encode
+from pathlib import Path
+
+import wire
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = ROOT / ".cache" / "kafka"
+WORK = ROOT / "build" / "real"
+
+# Newest first: the first that can be had is used.
+VERSIONS = ["4.3.0", "4.2.0", "4.1.1"]
+
+HOST = "127.0.0.1"
+START_TIMEOUT_S = 90
+
+POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>local</groupId><artifactId>kafka</artifactId><version>1</version>
+  <packaging>pom</packaging>
+  <dependencies>
+    <dependency>
+      <groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{0}</version>
+    </dependency>
+    <dependency>
+      <groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId><version>{0}</version>
+    </dependency>
+  </dependencies>
+</project>
+"""
+
+LOG4J = """<Configuration status="ERROR">
+  <Appenders>
+    <Console name="out"><PatternLayout pattern="[%d] %p %m (%c)%n"/></Console>
+  </Appenders>
+  <Loggers><Root level="{0}"><AppenderRef ref="out"/></Root></Loggers>
+</Configuration>
+"""
+
+
+class Unavailable(Exception):
+    """Kafka cannot be had or run here; the text says what is missing."""
+
+
+class StartFailed(Exception):
+    """A broker did not come up; the text holds the end of its log."""
+
+
+# ---- getting Kafka -----------------------------------------------------------
+
+
+def fetch(version=None):
+    """Returns (version, folder of its jars), fetched with Maven when not in the cache."""
+    if shutil.which("java") is None:
+        raise Unavailable("java is not installed (make deps, or apt-get install openjdk-17-jre-headless)")
+    version = version or os.environ.get("OTTLA_KAFKA_VERSION")
+    wanted = [version] if version else VERSIONS
+    problems = []
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with open(CACHE / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for candidate in wanted:
+            libs = CACHE / candidate / "libs"
+            if not libs.is_dir():
+                problem = maven(candidate, libs)
+                if problem:
+                    problems.append(f"{candidate}: {problem}")
+                    continue
+            return candidate, libs
+    raise Unavailable("Kafka could not be fetched: " + "; ".join(problems))
+
+
+def maven(version, libs):
+    """Fetches one version into `libs`; returns what went wrong, or None."""
+    if shutil.which("mvn") is None:
+        return "mvn is not installed (make deps, or apt-get install maven)"
+    fresh = libs.parent / "fetching"
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    (fresh / "pom.xml").write_text(POM.format(version))
+    command = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=" + str(fresh / "libs")]
+    try:
+        done = subprocess.run(command, cwd=fresh, capture_output=True, text=True, timeout=600)
+    except subprocess.TimeoutExpired:
+        return "mvn took longer than 10 minutes"
+    if done.returncode != 0:
+        errors = [line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line]
+        return errors[0][:300] if errors else "mvn failed"
+    (fresh / "libs").rename(libs)
+    shutil.rmtree(fresh, ignore_errors=True)
+    return None
+
+
+def java_command(libs, main_class, options=()):
+    return ["java", *options, "-cp", str(libs / "*"), main_class]
+
+
+# Short-lived tools start faster without the optimising compiler.
+TOOL_OPTIONS = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+
+
+def tool(main_class, *args, stdin=None, timeout_s=120, level="ERROR"):
+    """Runs one of Kafka's own command-line classes; returns its output as bytes."""
+    _, libs = fetch()
+    WORK.mkdir(parents=True, exist_ok=True)
+    config = WORK / f"tool-log4j2-{level}.xml"
+    config.write_text(LOG4J.format(level).replace('name="out"', 'name="out" target="SYSTEM_ERR"'))
+    options = (*TOOL_OPTIONS, f"-Dlog4j2.configurationFile={config}")
+    command = java_command(libs, main_class, options) + [str(a) for a in args]
+    done = subprocess.run(command, input=stdin, capture_output=True, timeout=timeout_s)
+    if done.returncode != 0:
+        raise RuntimeError(f"{main_class} exited with {done.returncode}:\n{done.stderr.decode()[-2000:]}")
+    return done.stdout
+
+
+# ---- processes that never outlive us -----------------------------------------
+
+_running = set()
+
+
+def _end_with_parent():
+    """Asks the kernel to kill this process when the test runner dies, however it dies."""
+    PR_SET_PDEATHSIG = 1
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _stop_all():
+    for cluster in list(_running):
+        cluster.stop()
+
+
+def _on_signal(number, _frame):
+    _stop_all()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+
+
+def _install_cleanup():
+    if getattr(_install_cleanup, "done", False):
+        return
+    _install_cleanup.done = True
+    atexit.register(_stop_all)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, _on_signal)
+
+
+def free_ports(count):
+    """Ports that nobody listens on now, all different."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for s in sockets:
+            s.bind((HOST, 0))
+        return [s.getsockname()[1] for s in sockets]
+    finally:
+        for s in sockets:
+            s.close()
+
+
+def kafka_uuid():
+    return urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "A")
+
+
+# ---- the cluster -------------------------------------------------------------
+
+
+class Cluster:
+    """Nodes that are broker and controller at once (KRaft), numbered from 1."""
+
+    def __init__(self, brokers=1, base_port=None, name=None, config=None, detached=False, version=None):
+        self.count = brokers
+        self.config = dict(config or {})
+        self.detached = detached
+        self.version, self.libs = fetch(version)
+        self.folder = WORK / (name or f"kafka-{os.getpid()}-{uuid.uuid4().hex[:6]}")
+        ports = free_ports(2 * brokers)
+        self.controller_ports = ports[:brokers]
+        self.ports = [base_port + i for i in range(brokers)] if base_port else ports[brokers:]
+        self.processes = {}
+        self.stopped = set()
+
+    # -- start and stop
+
+    def __enter__(self):
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    @property
+    def bootstrap(self):
+        return ",".join(f"{HOST}:{port}" for port in self.ports)
+
+    def address(self, node=None):
+        """Where `node` listens; without a node, one that runs."""
+        if node is None:
+            alive = [n for n in self.nodes() if n in self.processes and n not in self.stopped]
+            node = alive[0] if alive else 1
+        return HOST, self.ports[node - 1]
+
+    def nodes(self):
+        return range(1, self.count + 1)
+
+    def start(self):
+        for port in self.ports:
+            with socket.socket() as s:
+                if s.connect_ex((HOST, port)) == 0:
+                    raise StartFailed(f"port {port} is in use")
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        (self.folder / "log4j2.xml").write_text(LOG4J.format("WARN"))
+        if not self.detached:
+            _install_cleanup()
+            _running.add(self)
+        self._format()
+        for node in self.nodes():
+            self.start_node(node, wait=False)
+        self.wait_until_up()
+        return self
+
+    def _properties(self, node):
+        voters = ",".join(f"{n}@{HOST}:{self.controller_ports[n - 1]}" for n in self.nodes())
+        # Offsets and transactions live in few partitions: the machine is small.
+        settings = {
+            "process.roles": "broker,controller",
+            "node.id": node,
+            "controller.quorum.voters": voters,
+            "controller.listener.names": "CONTROLLER",
+            "listeners": f"PLAINTEXT://{HOST}:{self.ports[node - 1]},"
+                         f"CONTROLLER://{HOST}:{self.controller_ports[node - 1]}",
+            "inter.broker.listener.name": "PLAINTEXT",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "log.dirs": self.folder / f"node-{node}",
+            "num.network.threads": 2,
+            "num.io.threads": 4,
+            "num.partitions": 1,
+            "default.replication.factor": self.count,
+            "offsets.topic.num.partitions": 4,
+            "offsets.topic.replication.factor": self.count,
+            "transaction.state.log.num.partitions": 4,
+            "transaction.state.log.replication.factor": self.count,
+            "transaction.state.log.min.isr": 1,
+            "share.coordinator.state.topic.num.partitions": 2,
+            "share.coordinator.state.topic.replication.factor": self.count,
+            "share.coordinator.state.topic.min.isr": 1,
+            "group.initial.rebalance.delay.ms": 0,
+            "auto.create.topics.enable": "true",
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "super.users": "User:ANONYMOUS",
+            "allow.everyone.if.no.acl.found": "true",
+        }
+        settings.update(self.config)
+        return "".join(f"{key}={value}\n" for key, value in settings.items())
+
+    def _format(self):
+        """Writes each node's configuration and its formatted, empty log folder.
+
+        Formatting takes a JVM; all it makes is meta.properties, which names the
+        node, and a first snapshot, which is the same for all. So it is done once
+        for a version and copied.
+        """
+        template = CACHE / self.version / "formatted"
+        cluster_id = kafka_uuid()
+        for node in self.nodes():
+            (self.folder / f"node-{node}.properties").write_text(self._properties(node))
+        if not template.is_dir():
+            fresh = self.folder / "node-1"
+            command = java_command(self.libs, "kafka.tools.StorageTool", TOOL_OPTIONS)
+            command += ["format", "-t", cluster_id, "-c", str(self.folder / "node-1.properties")]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+            if done.returncode != 0:
+                raise StartFailed("formatting failed:\n" + done.stdout + done.stderr)
+            staged = template.with_name(f"formatted-{os.getpid()}")
+            shutil.copytree(fresh, staged)
+            try:
+                staged.rename(template)
+            except OSError:  # another run was quicker
+                shutil.rmtree(staged)
+            shutil.rmtree(fresh)
+        for node in self.nodes():
+            folder = self.folder / f"node-{node}"
+            shutil.copytree(template, folder)
+            lines = (folder / "meta.properties").read_text().splitlines()
+            values = dict(line.split("=", 1) for line in lines if "=" in line)
+            values.update({"cluster.id": cluster_id, "node.id": node, "directory.id": kafka_uuid()})
+            (folder / "meta.properties").write_text("".join(f"{k}={v}\n" for k, v in values.items()))
+
+    def start_node(self, node, wait=True):
+        """Starts a node that is not running, on its old data."""
+        options = ("-Xmx512m", "-Xms512m", "-XX:+UseG1GC", f"-Dlog4j2.configurationFile={self.folder}/log4j2.xml")
+        command = java_command(self.libs, "kafka.Kafka", options) + [str(self.folder / f"node-{node}.properties")]
+        with open(self.folder / f"node-{node}.log", "ab") as log:
+            self.processes[node] = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder,
+                start_new_session=True, preexec_fn=None if self.detached else _end_with_parent,
+            )
+        if wait:
+            self.wait_until_up()
+
+    def wait_until_up(self, timeout_s=START_TIMEOUT_S):
+        """Waits until every node that should run answers and knows all of them."""
+        end = time.monotonic() + timeout_s
+        expected = {n for n in self.processes if n not in self.stopped}
+        for node in sorted(expected):
+            while True:
+                if self.processes[node].poll() is not None:
+                    raise StartFailed(f"node {node} exited:\n{self.log_tail(node)}")
+                try:
+                    brokers, _, _ = wire.metadata(self.address(node), [], timeout_s=5)
+                    if expected <= set(brokers):
+                        break
+                except (OSError, wire.WireError):
+                    pass
+                if time.monotonic() > end:
+                    raise StartFailed(f"node {node} is not up after {timeout_s} s:\n{self.log_tail(node)}")
+                time.sleep(0.1)
+
+    def log_tail(self, node, lines=30):
+        try:
+            text = (self.folder / f"node-{node}.log").read_text(errors="replace")
+        except OSError as e:
+            return str(e)
+        return "\n".join(text.splitlines()[-lines:])
+
+    def stop(self):
+        """Kills every node; the data goes, the logs stay in build/real."""
+        for node in list(self.processes):
+            self.kill(node)
+        _running.discard(self)
+        for node in self.nodes():
+            shutil.rmtree(self.folder / f"node-{node}", ignore_errors=True)
+
+    # -- faults
+
+    def _signal(self, node, number):
+        process = self.processes.get(node)
+        if process is not None and process.poll() is None:
+            process.send_signal(number)
+
+    def kill(self, node):
+        """kill -9, at once; `start_node` brings the node back on its data."""
+        self._signal(node, signal.SIGKILL)
+        process = self.processes.pop(node, None)
+        self.stopped.discard(node)
+        if process is not None:
+            process.wait()
+
+    def shut_down(self, node, timeout_s=60):
+        """An orderly stop: leaders move away first."""
+        self._signal(node, signal.SIGTERM)
+        try:
+            self.processes[node].wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            pass
+        self.kill(node)
+
+    def restart(self, node, orderly=True):
+        self.shut_down(node) if orderly else self.kill(node)
+        self.start_node(node)
+
+    def freeze(self, node):
+        """SIGSTOP: connections stay open, nothing answers."""
+        self.stopped.add(node)
+        self._signal(node, signal.SIGSTOP)
+
+    def thaw(self, node):
+        self._signal(node, signal.SIGCONT)
+        self.stopped.discard(node)
+
+    # -- topics
+
+    def create_topic(self, name, partitions=1, replication=None, config=None):
+        wire.create_topic(self.address(), name, partitions, replication or self.count, config)
+        # Every node must know it: a client may ask any of them.
+        for node in self.processes:
+            if node not in self.stopped:
+                wire.wait_for_leaders(self.address(node), name, partitions)
+
+    def delete_topic(self, name):
+        wire.delete_topic(self.address(), name)
+
+    def end_offsets(self, topic):
+        return wire.end_offsets(self.address(), topic)
+
+    def message_count(self, topic):
+        return sum(self.end_offsets(topic).values())
+
+    def leader(self, topic, partition=0):
+        _, _, topics = wire.metadata(self.address(), [topic])
+        return topics[topic][partition]
+
+
+# ---- by hand -----------------------------------------------------------------
+
+STATE = WORK / "manual.json"
+
+
+def _alive(pid):
+    """Whether `pid` is still one of our brokers (and not a stranger that got its number)."""
+    try:
+        return b"kafka.Kafka" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def _state():
+    try:
+        return json.loads(STATE.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def manual_start(args):
+    state = _state()
+    if state and any(_alive(pid) for pid in state["pids"].values()):
+        sys.exit(f"brokers run already at {state['bootstrap']}: stop them first")
+    cluster = Cluster(args.brokers, args.base_port, name="manual", detached=True, version=args.kafka,
+                      config=dict(setting.split("=", 1) for setting in args.set))
+    try:
+        cluster.start()
+        for topic in args.topic:
+            name, _, partitions = topic.partition(":")
+            cluster.create_topic(name, int(partitions or 1), args.replication)
+    except BaseException:
+        cluster.stop()
+        raise
+    pids = {str(node): process.pid for node, process in cluster.processes.items()}
+    STATE.write_text(json.dumps({"bootstrap": cluster.bootstrap, "pids": pids, "folder": str(cluster.folder)}))
+    print(f"Kafka {cluster.version}: {cluster.bootstrap} (pids {', '.join(map(str, pids.values()))})")
+
+
+def manual_stop(_args):
+    state = _state()
+    if state is None:
+        print("no brokers")
+        return
+    pids = [pid for pid in state["pids"].values() if _alive(pid)]
+    for pid in pids:
+        os.kill(pid, signal.SIGCONT)
+        os.kill(pid, signal.SIGKILL)
+    while any(_alive(pid) for pid in pids):
+        time.sleep(0.05)
+    for node in state["pids"]:
+        shutil.rmtree(Path(state["folder"]) / f"node-{node}", ignore_errors=True)
+    STATE.unlink()
+    print(f"{len(pids)} brokers stopped")
+
+
+def manual_status(_args):
+    state = _state()
+    pids = state["pids"] if state else {}
+    for node, pid in pids.items():
+        print(f"node {node}: pid {pid} {'runs' if _alive(pid) else 'is gone'}")
+    print(state["bootstrap"] if state else "no brokers")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Kafka brokers for manual tests and benchmarks")
+    commands = parser.add_subparsers(dest="command", required=True)
+    start = commands.add_parser("start", help="start brokers and leave them running")
+    start.add_argument("--brokers", type=int, default=1)
+    start.add_argument("--base-port", type=int, default=9092, help="the first broker's port")
+    start.add_argument("--topic", action="append", default=[], metavar="NAME[:PARTITIONS]")
+    start.add_argument("--replication", type=int, default=1, help="of the topics given here")
+    start.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="broker setting")
+    start.add_argument("--kafka", metavar="VERSION", help=f"default: the first of {', '.join(VERSIONS)}")
+    start.set_defaults(run=manual_start)
+    commands.add_parser("stop", help="stop them").set_defaults(run=manual_stop)
+    commands.add_parser("status", help="say which run").set_defaults(run=manual_status)
+    commands.add_parser("fetch", help="only fetch Kafka into .cache").set_defaults(run=lambda _: print(*fetch()))
+    args = parser.parse_args()
+    try:
+        args.run(args)
+    except (Unavailable, StartFailed) as e:
+        sys.exit(f"kafka.py: {e}")
+
+
+if __name__ == "__main__":
+    main()

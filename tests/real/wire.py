@@ -1,0 +1,167 @@
+"""The few Kafka requests that the harness itself needs, spoken directly.
+
+Starting a Java tool costs a second or two; asking the broker takes a millisecond.
+This also keeps the harness independent of the library under test.
+"""
+
+import socket
+import struct
+import time
+
+
+class WireError(Exception):
+    """A broker answered with an error code, or not at all."""
+
+    def __init__(self, what, code=None):
+        super().__init__(what if code is None else f"{what}: error code {code}")
+        self.code = code
+
+
+CREATE_TOPICS = (19, 4)
+DELETE_TOPICS = (20, 3)
+LIST_OFFSETS = (2, 1)
+METADATA = (3, 4)
+
+TOPIC_ALREADY_EXISTS = 36
+LATEST = -1
+EARLIEST = -2
+
+
+def string(text):
+    data = text.encode()
+    return struct.pack(">h", len(data)) + data
+
+
+def array(items):
+    return struct.pack(">i", len(items)) + b"".join(items)
+
+
+class Answer:
+    """Reads the fields of a response one after the other."""
+
+    def __init__(self, data):
+        self.data = data
+        self.at = 0
+
+    def take(self, form):
+        (value,) = struct.unpack_from(">" + form, self.data, self.at)
+        self.at += struct.calcsize(">" + form)
+        return value
+
+    def string(self):
+        length = self.take("h")
+        if length < 0:
+            return None
+        text = self.data[self.at:self.at + length].decode()
+        self.at += length
+        return text
+
+    def array(self, read):
+        return [read() for _ in range(self.take("i"))]
+
+
+def call(address, api, body, timeout_s=10.0):
+    """Sends one request on a connection of its own; returns the response's fields."""
+    key, version = api
+    request = struct.pack(">hhi", key, version, 1) + string("ottla-harness") + body
+    host, port = address
+    with socket.create_connection((host, port), timeout=timeout_s) as conn:
+        conn.sendall(struct.pack(">i", len(request)) + request)
+        (length,) = struct.unpack(">i", exactly(conn, 4))
+        answer = Answer(exactly(conn, length))
+    answer.take("i")
+    return answer
+
+
+def exactly(conn, count):
+    data = b""
+    while len(data) < count:
+        more = conn.recv(count - len(data))
+        if not more:
+            raise WireError("the broker closed the connection")
+        data += more
+    return data
+
+
+def metadata(address, topics=None, timeout_s=10.0):
+    """Returns (brokers {id: (host, port)}, controller id, topics {name: {partition: leader}})."""
+    names = struct.pack(">i", -1) if topics is None else array([string(t) for t in topics])
+    answer = call(address, METADATA, names + b"\0", timeout_s)
+    answer.take("i")  # throttle time
+    brokers = {}
+    for node, host, port, _rack in answer.array(
+        lambda: (answer.take("i"), answer.string(), answer.take("i"), answer.string())
+    ):
+        brokers[node] = (host, port)
+    answer.string()  # cluster id
+    controller = answer.take("i")
+
+    def partition():
+        error, index, leader = answer.take("h"), answer.take("i"), answer.take("i")
+        answer.array(lambda: answer.take("i"))
+        answer.array(lambda: answer.take("i"))
+        return index, leader if error == 0 else -1
+
+    def topic():
+        answer.take("h")
+        name = answer.string()
+        answer.take("b")
+        return name, dict(answer.array(partition))
+
+    return brokers, controller, dict(answer.array(topic))
+
+
+def create_topic(address, name, partitions, replication, config=None, timeout_s=30.0):
+    """Creates a topic and waits until every partition has a leader."""
+    settings = array([string(k) + string(str(v)) for k, v in (config or {}).items()])
+    topic = string(name) + struct.pack(">ih", partitions, replication) + array([]) + settings
+    body = array([topic]) + struct.pack(">ib", int(timeout_s * 1000), 0)
+    answer = call(address, CREATE_TOPICS, body, timeout_s)
+    answer.take("i")
+    for topic_name, code, message in answer.array(
+        lambda: (answer.string(), answer.take("h"), answer.string())
+    ):
+        if code not in (0, TOPIC_ALREADY_EXISTS):
+            raise WireError(f"create topic {topic_name}: {message}", code)
+    wait_for_leaders(address, name, partitions, timeout_s)
+
+
+def wait_for_leaders(address, name, partitions, timeout_s=30.0):
+    end = time.monotonic() + timeout_s
+    while True:
+        _, _, topics = metadata(address, [name])
+        leaders = topics.get(name, {})
+        if len(leaders) == partitions and all(leader >= 0 for leader in leaders.values()):
+            return leaders
+        if time.monotonic() > end:
+            raise WireError(f"topic {name} has no leader on every partition: {leaders}")
+        time.sleep(0.05)
+
+
+def delete_topic(address, name, timeout_s=30.0):
+    body = array([string(name)]) + struct.pack(">i", int(timeout_s * 1000))
+    answer = call(address, DELETE_TOPICS, body, timeout_s)
+    answer.take("i")
+    for topic_name, code in answer.array(lambda: (answer.string(), answer.take("h"))):
+        if code != 0:
+            raise WireError(f"delete topic {topic_name}", code)
+
+
+def offset(address, topic, partition, timestamp=LATEST):
+    """The offset for a timestamp, or one of the ends, from the partition's leader."""
+    wanted = string(topic) + array([struct.pack(">iq", partition, timestamp)])
+    answer = call(address, LIST_OFFSETS, struct.pack(">i", -1) + array([wanted]))
+    answer.take("i")
+    answer.string()
+    answer.take("i")
+    answer.take("i")
+    code, _, found = answer.take("h"), answer.take("q"), answer.take("q")
+    if code != 0:
+        raise WireError(f"offsets of {topic} [{partition}]", code)
+    return found
+
+
+def end_offsets(address, topic):
+    """Partition → end offset, each asked of its leader."""
+    brokers, _, topics = metadata(address, [topic])
+    return {p: offset(brokers[leader], topic, p) for p, leader in sorted(topics[topic].items())}
