@@ -1,0 +1,18 @@
+//! SaslHandshake (key 17).
+
+use crate::schema::schema;
+
+schema! {
+    api SASL_HANDSHAKE, versions 0-1, flexible none;
+
+    /// The request.
+    request SaslHandshakeRequest -> SaslHandshakeResponse {
+        mechanism: String [0+],
+    }
+
+    /// The response.
+    response SaslHandshakeResponse {
+        error_code: i16 [0+],
+        mechanisms: Vec<String> [0+],
+    }
+}

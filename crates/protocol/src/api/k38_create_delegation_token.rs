@@ -1,0 +1,38 @@
+//! CreateDelegationToken (key 38).
+
+use bytes::Bytes;
+
+use crate::schema::schema;
+
+schema! {
+    api CREATE_DELEGATION_TOKEN, versions 0-3, flexible 2+;
+
+    /// The request.
+    request CreateDelegationTokenRequest -> CreateDelegationTokenResponse {
+        owner_principal_type: Option<String> [3+, strict],
+        owner_principal_name: Option<String> [3+, strict],
+        renewers: Vec<CreatableRenewers> [0+],
+        max_lifetime_ms: i64 [0+],
+    }
+
+    /// Part of the request.
+    struct CreatableRenewers {
+        principal_type: String [0+],
+        principal_name: String [0+],
+    }
+
+    /// The response.
+    response CreateDelegationTokenResponse {
+        error_code: i16 [0+],
+        principal_type: String [0+],
+        principal_name: String [0+],
+        token_requester_principal_type: String [3+, strict],
+        token_requester_principal_name: String [3+, strict],
+        issue_timestamp_ms: i64 [0+],
+        expiry_timestamp_ms: i64 [0+],
+        max_timestamp_ms: i64 [0+],
+        token_id: String [0+],
+        hmac: Bytes [0+],
+        throttle_time_ms: i32 [0+],
+    }
+}

@@ -1,0 +1,22 @@
+//! RenewDelegationToken (key 39).
+
+use bytes::Bytes;
+
+use crate::schema::schema;
+
+schema! {
+    api RENEW_DELEGATION_TOKEN, versions 0-2, flexible 2+;
+
+    /// The request.
+    request RenewDelegationTokenRequest -> RenewDelegationTokenResponse {
+        hmac: Bytes [0+],
+        renew_period_ms: i64 [0+],
+    }
+
+    /// The response.
+    response RenewDelegationTokenResponse {
+        error_code: i16 [0+],
+        expiry_timestamp_ms: i64 [0+],
+        throttle_time_ms: i32 [0+],
+    }
+}

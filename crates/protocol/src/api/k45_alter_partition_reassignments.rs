@@ -1,0 +1,48 @@
+//! AlterPartitionReassignments (key 45).
+
+use crate::schema::schema;
+
+schema! {
+    api ALTER_PARTITION_REASSIGNMENTS, versions 0-1, flexible 0+;
+
+    /// The request.
+    request AlterPartitionReassignmentsRequest -> AlterPartitionReassignmentsResponse {
+        timeout_ms: i32 [0+] = 60000,
+        allow_replication_factor_change: bool [1+, strict] = true,
+        topics: Vec<ReassignableTopic> [0+],
+    }
+
+    /// Part of the request.
+    struct ReassignableTopic {
+        name: String [0+],
+        partitions: Vec<ReassignablePartition> [0+],
+    }
+
+    /// Part of the request.
+    struct ReassignablePartition {
+        partition_index: i32 [0+],
+        replicas: Option<Vec<i32>> [0+] = None,
+    }
+
+    /// The response.
+    response AlterPartitionReassignmentsResponse {
+        throttle_time_ms: i32 [0+],
+        allow_replication_factor_change: bool [1+] = true,
+        error_code: i16 [0+],
+        error_message: Option<String> [0+],
+        responses: Vec<ReassignableTopicResponse> [0+],
+    }
+
+    /// Part of the response.
+    struct ReassignableTopicResponse {
+        name: String [0+],
+        partitions: Vec<ReassignablePartitionResponse> [0+],
+    }
+
+    /// Part of the response.
+    struct ReassignablePartitionResponse {
+        partition_index: i32 [0+],
+        error_code: i16 [0+],
+        error_message: Option<String> [0+],
+    }
+}

@@ -1,0 +1,43 @@
+//! AlterUserScramCredentials (key 51).
+
+use bytes::Bytes;
+
+use crate::schema::schema;
+
+schema! {
+    api ALTER_USER_SCRAM_CREDENTIALS, versions 0-0, flexible 0+;
+
+    /// The request.
+    request AlterUserScramCredentialsRequest -> AlterUserScramCredentialsResponse {
+        deletions: Vec<ScramCredentialDeletion> [0+],
+        upsertions: Vec<ScramCredentialUpsertion> [0+],
+    }
+
+    /// Part of the request.
+    struct ScramCredentialDeletion {
+        name: String [0+],
+        mechanism: i8 [0+],
+    }
+
+    /// Part of the request.
+    struct ScramCredentialUpsertion {
+        name: String [0+],
+        mechanism: i8 [0+],
+        iterations: i32 [0+],
+        salt: Bytes [0+],
+        salted_password: Bytes [0+],
+    }
+
+    /// The response.
+    response AlterUserScramCredentialsResponse {
+        throttle_time_ms: i32 [0+],
+        results: Vec<AlterUserScramCredentialsResult> [0+],
+    }
+
+    /// Part of the response.
+    struct AlterUserScramCredentialsResult {
+        user: String [0+],
+        error_code: i16 [0+],
+        error_message: Option<String> [0+],
+    }
+}

@@ -1,0 +1,39 @@
+//! ShareGroupHeartbeat (key 76).
+
+use crate::Uuid;
+use crate::schema::schema;
+
+schema! {
+    api SHARE_GROUP_HEARTBEAT, versions 0-1, flexible 0+;
+
+    /// The request.
+    request ShareGroupHeartbeatRequest -> ShareGroupHeartbeatResponse {
+        group_id: String [0+],
+        member_id: String [0+],
+        member_epoch: i32 [0+],
+        rack_id: Option<String> [0+] = None,
+        subscribed_topic_names: Option<Vec<String>> [0+] = None,
+    }
+
+    /// The response.
+    response ShareGroupHeartbeatResponse {
+        throttle_time_ms: i32 [0+],
+        error_code: i16 [0+],
+        error_message: Option<String> [0+] = None,
+        member_id: Option<String> [0+] = None,
+        member_epoch: i32 [0+],
+        heartbeat_interval_ms: i32 [0+],
+        assignment: Option<Assignment> [0+, null 1+] = None,
+    }
+
+    /// Part of the response.
+    struct Assignment {
+        topic_partitions: Vec<TopicPartitions> [0+],
+    }
+
+    /// Part of the response.
+    struct TopicPartitions {
+        topic_id: Uuid [0+],
+        partitions: Vec<i32> [0+],
+    }
+}
