@@ -25,6 +25,7 @@ import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -40,6 +41,10 @@ WORK = ROOT / "build" / "real"
 
 # Newest first: the first that can be had is used.
 VERSIONS = ["4.3.0", "4.2.0", "4.1.1"]
+
+# Of a record batch: base offset, length, leader epoch, magic, CRC, attributes.
+BATCH_HEADER = struct.Struct(">qiibIh")
+CODEC_NAMES = ["none", "gzip", "snappy", "lz4", "zstd"]
 
 HOST = "127.0.0.1"
 START_TIMEOUT_S = 90
@@ -419,6 +424,17 @@ class Cluster:
 
     def message_count(self, topic):
         return sum(self.end_offsets(topic).values())
+
+    def codecs(self, topic):
+        """The codecs of the record batches that the brokers stored, read from their log files."""
+        found = set()
+        for segment in self.folder.glob(f"node-*/{topic}-*/*.log"):
+            data, at = segment.read_bytes(), 0
+            while at + BATCH_HEADER.size <= len(data):
+                _, length, _, _, _, attributes = BATCH_HEADER.unpack_from(data, at)
+                found.add(CODEC_NAMES[attributes & 7])
+                at += 12 + length
+        return found
 
     def leader(self, topic, partition=0):
         _, _, topics = wire.metadata(self.address(), [topic])

@@ -1,0 +1,255 @@
+"""Runs the project's tests: one line a suite, details only of what failed.
+
+    python3 scripts/run_tests.py [--fast] [--list] [SUITE...]
+
+The last line is "N passed, N failed". A suite that cannot run says SKIP and why;
+with CI=true in the environment that is a failure. Exit status 1 when something
+failed or nothing ran. Full output of each suite: build/test/SUITE.log.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+LOGS = ROOT / "build" / "test"
+LIB_DIR = Path(os.environ.get("OTTLA_LIB_DIR") or ROOT / "build" / "lib")
+CARGO = os.environ.get("CARGO", "cargo")
+CC = os.environ.get("CC", "cc")
+
+# Exit status by which a test program says that it cannot run here.
+SKIPPED = 77
+FAILURE_LINES_MAX = 60
+
+
+class Result:
+    """What a suite came to. `skipped` is the reason why it, or a part, did not run."""
+
+    def __init__(self, passed=0, failed=0, output="", skipped=""):
+        self.passed = passed
+        self.failed = failed
+        self.output = output
+        self.skipped = skipped
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.output += other.output
+        self.skipped = "; ".join(filter(None, [self.skipped, other.skipped]))
+
+
+def execute(command, timeout_s, env=None):
+    """Runs a command in a process group of its own; returns (status, output)."""
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        env={**os.environ, **(env or {})}, start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=timeout_s)
+        status = process.returncode
+    except BaseException as e:
+        # SIGTERM first: the real-Kafka tests stop their brokers on it.
+        for number, grace_s in ((signal.SIGTERM, 10), (signal.SIGKILL, 10)):
+            try:
+                os.killpg(process.pid, number)
+            except ProcessLookupError:
+                break
+            try:
+                process.wait(grace_s)
+                break
+            except subprocess.TimeoutExpired:
+                continue
+        if not isinstance(e, subprocess.TimeoutExpired):
+            raise
+        output, _ = process.communicate()
+        output += f"\nstopped after {timeout_s} s\n".encode()
+        status = -1
+    return status, output.decode(errors="replace")
+
+
+def single(*command, timeout_s=900):
+    """A suite that is one command and counts as one test."""
+    def run():
+        status, output = execute(list(command), timeout_s)
+        return Result(status == 0, status != 0, output)
+    return run
+
+
+def rust():
+    """All of the workspace's unit, integration and documentation tests."""
+    status, output = execute([CARGO, "test", "--workspace", "--no-fail-fast"], 1500)
+    counts = re.findall(r"^test result: \w+\. (\d+) passed; (\d+) failed", output, re.M)
+    passed = sum(int(p) for p, _ in counts)
+    failed = sum(int(f) for _, f in counts)
+    if status != 0 and failed == 0:
+        failed = 1  # it did not compile, or a test process died
+    return Result(passed, failed, output if failed == 0 else rust_failures(output))
+
+
+def rust_failures(output):
+    """The part of cargo's output that says what failed."""
+    kept = [part for part in re.findall(r"^failures:\n(.*?)^test result", output, re.M | re.S)]
+    errors = [line for line in output.splitlines() if line.startswith(("error", "test result: FAILED"))]
+    return output if not kept else "\n".join(kept) + "\n" + "\n".join(errors)
+
+
+def c_programs():
+    """tests/c/*.c: each a program that links the library and exits with 0."""
+    sources = sorted((ROOT / "tests" / "c").glob("*.c"))
+    total = Result()
+    if not sources:
+        total.skipped = "tests/c holds no program"
+    for source in sources:
+        total.add(c_program(source))
+    return total
+
+
+def c_program(source):
+    target = ROOT / "build" / "test" / "c" / source.stem
+    target.parent.mkdir(parents=True, exist_ok=True)
+    status, output = execute(
+        [CC, "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-Iinclude", "-Itests/c",
+         "-o", str(target), str(source), f"-L{LIB_DIR}", "-lrdkafka", "-lpthread", "-lm"], 120)
+    if status == 0:
+        status, output = execute([str(target)], 180, {"LD_LIBRARY_PATH": str(LIB_DIR)})
+    if status == SKIPPED:
+        return Result(output=output, skipped=f"{source.name}: {last_line(output)}")
+    passed = len(re.findall(r"^ok\b", output, re.M))
+    failed = len(re.findall(r"^not ok\b", output, re.M))
+    if status != 0 and failed == 0:
+        failed = 1
+        output += f"\n{source.name}: " + (f"killed by signal {-status}" if status < 0 else f"exit status {status}")
+    if status == 0 and passed + failed == 0:
+        passed = 1
+    return Result(passed, failed, f"--- {source.name}\n{output}\n")
+
+
+def last_line(text):
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1].strip() if lines else "no reason given"
+
+
+def python_tests(folder, timeout_s=900):
+    """unittest files test_*.py of a folder."""
+    def run():
+        status, output = execute(
+            [sys.executable, "-m", "unittest", "discover", "-v", "-s", folder, "-t", folder], timeout_s)
+        return unittest_result(status, output)
+    return run
+
+
+def unittest_result(status, output):
+    ran = re.search(r"^Ran (\d+) tests? in", output, re.M)
+    if not ran:
+        return Result(0, 1, output)
+    def count(what):
+        found = re.search(rf"\b{what}=(\d+)", output)
+        return int(found.group(1)) if found else 0
+    failed = count("failures") + count("errors") + count("unexpected successes")
+    skipped = sorted(set(re.findall(r"\.\.\. skipped ['\"](.*)['\"]$", output, re.M)))
+    passed = max(0, int(ran.group(1)) - failed - count("skipped"))
+    if status != 0 and failed == 0:
+        failed = 1
+    if failed:
+        # Only the reports of what failed, not the list of all tests.
+        _, _, output = output.partition("\n======")
+    return Result(passed, failed, output, "; ".join(skipped))
+
+
+def gen_config():
+    if not (ROOT / "crates" / "xtask" / "src" / "gen_config.rs").is_file():
+        return Result(skipped="no generator of docs/CONFIGURATION.md")
+    return single(CARGO, "xtask", "gen-config", "--check")()
+
+
+# Name, what it needs besides a build ("kafka": brokers), function.
+SUITES = [
+    ("fmt", "", single(CARGO, "fmt", "--all", "--check")),
+    ("clippy", "", single(CARGO, "clippy", "-q", "--workspace", "--all-targets", "--", "-D", "warnings")),
+    ("layers", "", single(CARGO, "xtask", "layers")),
+    ("tidy", "", single(CARGO, "xtask", "tidy")),
+    ("licences", "", single(CARGO, "xtask", "licences")),
+    ("config", "", gen_config),
+    ("rust", "", rust),
+    ("lib", "", single("make", "--no-print-directory", "lib", "examples", timeout_s=1500)),
+    ("header", "", single(CARGO, "xtask", "header")),
+    ("c", "", c_programs),
+    ("install", "", python_tests("tests/install")),
+    ("real", "kafka", python_tests("tests/real", timeout_s=1200)),
+]
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Run the project's tests")
+    parser.add_argument("--fast", action="store_true", help="leave out what needs Kafka brokers")
+    parser.add_argument("--list", action="store_true", help="list the suites")
+    parser.add_argument("suites", nargs="*", metavar="SUITE")
+    args = parser.parse_args()
+    known = [name for name, _, _ in SUITES]
+    if args.list:
+        print("\n".join(known))
+        return 0
+    for name in args.suites:
+        if name not in known:
+            parser.error(f"no suite {name!r}: there are {', '.join(known)}")
+    chosen = [s for s in SUITES if (not args.suites or s[0] in args.suites) and not (args.fast and s[1])]
+    # A suite that was stopped must not leave brokers behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    if not args.suites:
+        subprocess.run(["sh", str(ROOT / "scripts" / "setup.sh")], cwd=ROOT)
+    return run_all(chosen)
+
+
+def run_all(chosen):
+    in_ci = os.environ.get("CI", "").lower() in ("1", "true", "yes")
+    LOGS.mkdir(parents=True, exist_ok=True)
+    passed = failed = 0
+    begin = time.monotonic()
+    for name, needs, run in chosen:
+        if sys.stdout.isatty():
+            print(f"     {name} ...", end="\r", flush=True)
+        start = time.monotonic()
+        result = run()
+        (LOGS / f"{name}.log").write_text(result.output)
+        if result.skipped and in_ci and needs == "kafka":
+            result.failed += 1
+            result.output += f"\nskipped, which CI=true does not allow: {result.skipped}\n"
+        report(name, result, time.monotonic() - start)
+        passed += result.passed
+        failed += result.failed
+    print(f"total {time.monotonic() - begin:.0f} s; full output in {LOGS.relative_to(ROOT)}/")
+    if passed + failed == 0:
+        print("nothing ran")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or passed == 0 else 0
+
+
+def report(name, result, seconds):
+    word = "FAIL" if result.failed else "ok" if result.passed else "SKIP"
+    line = f"{word:<4} {name:<10} {seconds:6.1f} s  {result.passed} passed"
+    if result.failed:
+        line += f", {result.failed} failed"
+    if result.skipped:
+        line += f"  (SKIP: {result.skipped})"
+    print(line, flush=True)
+    if result.failed:
+        lines = result.output.strip().splitlines()
+        if len(lines) > FAILURE_LINES_MAX:
+            print(f"     ... {len(lines) - FAILURE_LINES_MAX} lines before, in build/test/{name}.log")
+        for text in lines[-FAILURE_LINES_MAX:]:
+            print("     " + text)
+
+
+if __name__ == "__main__":
+    if shutil.which("make") is None:
+        sys.exit("run_tests.py: make is missing: apt-get install make")
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,123 @@
+"""What the real-Kafka tests share: the library under test, one cluster at a time,
+programs run on the library.
+
+OTTLA_LIB_DIR names the folder of the library under test (default build/lib), so
+that the same tests run on another librdkafka.so.1 and show that they are right.
+OTTLA_INCLUDE_DIR names the folder of its rdkafka.h (default include).
+"""
+
+import atexit
+import functools
+import os
+import shutil
+import socket
+import subprocess
+import unittest
+import uuid
+from pathlib import Path
+
+import kafka
+
+ROOT = kafka.ROOT
+LIB_DIR = Path(os.environ.get("OTTLA_LIB_DIR") or ROOT / "build" / "lib").resolve()
+INCLUDE_DIR = Path(os.environ.get("OTTLA_INCLUDE_DIR") or ROOT / "include").resolve()
+BIN_DIR = ROOT / "build" / "real" / "bin"
+
+CODECS = kafka.CODEC_NAMES
+
+_cluster = None
+_unavailable = None
+
+
+def cluster(brokers, ports_from=None):
+    """A running cluster of `brokers` nodes; the one at hand is used again when it fits.
+
+    Only one cluster runs at a time. With `ports_from` the first broker listens there.
+    """
+    global _cluster, _unavailable
+    if _unavailable:
+        raise unittest.SkipTest(_unavailable)
+    if _cluster is not None:
+        fits = _cluster.count == brokers and ports_from in (None, _cluster.ports[0])
+        if fits and len(_cluster.processes) == brokers:
+            return _cluster
+        _cluster.stop()
+        _cluster = None
+    try:
+        _cluster = kafka.Cluster(brokers, base_port=ports_from).start()
+    except kafka.Unavailable as e:
+        _unavailable = str(e)
+        raise unittest.SkipTest(_unavailable) from None
+    return _cluster
+
+
+@atexit.register
+def stop():
+    if _cluster is not None:
+        _cluster.stop()
+
+
+def port_is_free(port):
+    with socket.socket() as s:
+        return s.connect_ex((kafka.HOST, port)) != 0
+
+
+def need_library():
+    """Fails when there is no library to test: that is an error, not a reason to skip."""
+    library = LIB_DIR / "librdkafka.so.1"
+    if not library.exists():
+        raise AssertionError(f"{library} is not there: run make first")
+
+
+def need_program(name):
+    if shutil.which(name) is None:
+        raise unittest.SkipTest(f"{name} is not installed (make deps)")
+
+
+def topic_name(what):
+    return f"{what}-{uuid.uuid4().hex[:8]}"
+
+
+def environment():
+    return {**os.environ, "LD_LIBRARY_PATH": str(LIB_DIR), "LC_ALL": "C"}
+
+
+def run(*command, stdin=None, timeout_s=60, status=0):
+    """Runs a program on the library under test; returns (stdout, stderr) as bytes."""
+    done = subprocess.run(
+        [str(part) for part in command], input=stdin, capture_output=True, timeout=timeout_s, env=environment())
+    if status is not None and done.returncode != status:
+        raise AssertionError(
+            f"{' '.join(map(str, command))}: exit status {done.returncode}, not {status}\n"
+            f"{done.stdout[-1500:].decode(errors='replace')}\n{done.stderr[-1500:].decode(errors='replace')}")
+    return done.stdout, done.stderr
+
+
+def start(*command, **options):
+    """Starts a program on the library under test, in the background."""
+    return subprocess.Popen([str(part) for part in command], env=environment(), **options)
+
+
+@functools.cache
+def compiled(source):
+    """Compiles one C program against the library under test; returns its path."""
+    source = ROOT / source
+    BIN_DIR.mkdir(parents=True, exist_ok=True)
+    target = BIN_DIR / source.stem
+    command = [os.environ.get("CC", "cc"), "-std=gnu11", "-O2", "-g", "-Wall", "-Wextra",
+               f"-I{INCLUDE_DIR}", f"-I{source.parent}", "-o", target, source,
+               "-L", LIB_DIR, "-l:librdkafka.so.1", "-lpthread", "-lm"]
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=120)
+    if done.returncode != 0:
+        raise AssertionError(f"{source} does not compile:\n{done.stderr}")
+    return target
+
+
+def lines(count, seed=1, prefix="line"):
+    """`count` different text lines of changing length, compressible as logs are."""
+    state = seed
+    made = []
+    for number in range(count):
+        state = (state * 1103515245 + 12345) % (1 << 31)
+        made.append(f"{prefix} {number} {'abcdefgh ' * (state % 12)}{state:x}\n")
+    return "".join(made).encode()
