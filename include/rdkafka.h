@@ -1,0 +1,3408 @@
+/*
+ * Ottla: an Apache Kafka client.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * rdkafka.h is the C interface of the library and, at the same time, its
+ * users' manual. It is source- and binary-compatible with librdkafka 2.16:
+ * a program that was written for, or linked against, librdkafka works with
+ * this header and with the library behind it.
+ */
+
+#ifndef _RDKAFKA_H_
+#define _RDKAFKA_H_
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Only named in callback types; include <sys/socket.h> and <netdb.h> to use them. */
+struct sockaddr;
+struct addrinfo;
+
+/* ==========================================================================
+ *
+ *  CONTENTS
+ *
+ *   1. How to read this manual
+ *   2. Compiler helpers
+ *   3. Version
+ *   4. Handles and other basic types
+ *   5. Error codes
+ *   6. Error functions and error objects
+ *   7. Configuration: global properties
+ *   8. Configuration: callbacks
+ *   9. Configuration: topic properties
+ *  10. The client handle
+ *  11. Topic handles
+ *  12. Topic partition lists and offsets
+ *  13. Messages
+ *  14. Message headers
+ *  15. Producing
+ *  16. Partitioners
+ *  17. Consuming: subscribe, assign, poll
+ *  18. Consuming: positions, stored and committed offsets
+ *  19. Consuming one partition at a time: the simple consumer
+ *  20. Watermarks and offsets by time
+ *  21. Queues
+ *  22. Events
+ *  23. Metadata and cluster information
+ *  24. Logging
+ *  25. Topic ids (UUIDs)
+ *  26. Memory, diagnostics, shutdown
+ *  27. Vocabulary of further services
+ *
+ * ==========================================================================
+ *
+ *  1. HOW TO READ THIS MANUAL
+ *
+ *  A minimal producer:
+ *
+ *      char errstr[512];
+ *      rd_kafka_conf_t *conf = rd_kafka_conf_new();
+ *      rd_kafka_conf_set(conf, "bootstrap.servers", "localhost:9092", errstr, sizeof(errstr));
+ *      rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, errstr, sizeof(errstr));
+ *      rd_kafka_producev(rk, RD_KAFKA_V_TOPIC("greetings"),
+ *                        RD_KAFKA_V_VALUE("hello", 5),
+ *                        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
+ *      rd_kafka_flush(rk, 10000);
+ *      rd_kafka_destroy(rk);
+ *
+ *  and a minimal consumer of a group:
+ *
+ *      rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, errstr, sizeof(errstr));
+ *      rd_kafka_poll_set_consumer(rk);
+ *      rd_kafka_topic_partition_list_t *topics = rd_kafka_topic_partition_list_new(1);
+ *      rd_kafka_topic_partition_list_add(topics, "greetings", RD_KAFKA_PARTITION_UA);
+ *      rd_kafka_subscribe(rk, topics);
+ *      rd_kafka_topic_partition_list_destroy(topics);
+ *      while (running) {
+ *              rd_kafka_message_t *m = rd_kafka_consumer_poll(rk, 500);
+ *              if (m) {
+ *                      if (!m->err) handle(m);
+ *                      rd_kafka_message_destroy(m);
+ *              }
+ *      }
+ *      rd_kafka_consumer_close(rk);
+ *      rd_kafka_destroy(rk);
+ *
+ *  The folder examples/c of the sources holds complete programs.
+ *
+ *  Rules that hold for every function, unless its own text says otherwise:
+ *
+ *  - THREADS. Functions that take a client, topic or queue handle
+ *    (rd_kafka_t, rd_kafka_topic_t, rd_kafka_queue_t) may be called from any
+ *    number of threads at the same time. Objects that are plain data
+ *    (configurations, partition lists, header lists, messages, error objects,
+ *    events) have no lock: one thread at a time may change one.
+ *  - FORK. A client does not survive fork(): create it in the child.
+ *  - CALLBACKS run only inside a call that says so ("May call: ..."), on the
+ *    thread that made that call. The exceptions are named at their setters:
+ *    the log, socket, connect, close, resolve and partitioner callbacks, and
+ *    the background event callback, which runs on a thread of its own.
+ *    A callback must not destroy the client that it was called for.
+ *  - TIMEOUTS are in milliseconds. 0 does not wait, -1 waits as long as it
+ *    takes. A timeout bounds the whole call.
+ *  - TIMESTAMPS of messages are milliseconds since 1970-01-01 00:00 UTC.
+ *  - STRINGS are zero-terminated and, where they go to the broker, UTF-8.
+ *    Strings that are passed in are copied.
+ *  - OWNERSHIP. What a function named *_new, *_dup or *_copy returns belongs to
+ *    the caller, who frees it with the matching *_destroy. `const` results
+ *    belong to the object that they were taken from and live as long as it.
+ *    Destroying NULL is allowed for plain data objects.
+ *  - ERROR BUFFERS (`errstr`, `errstr_size`) receive a text for people,
+ *    cut to the size given and always zero-terminated. Pass NULL and 0 to do
+ *    without. The text is not made for programs to compare with.
+ *  - A NULL handle is answered with RD_KAFKA_RESP_ERR__INVALID_ARG, or NULL
+ *    or -1, where the function has a way to say so.
+ *  - A handle must not be used after it was destroyed.
+ *
+ * ========================================================================== */
+
+
+/* ==========================================================================
+ *  2. COMPILER HELPERS
+ * ========================================================================== */
+
+/** Marks something that may stay unused without a warning. */
+#if defined(__GNUC__)
+#define RD_UNUSED __attribute__((__unused__))
+#else
+#define RD_UNUSED
+#endif
+
+/** The compiler's word for an inline function. */
+#if defined(__GNUC__)
+#define RD_INLINE __inline__
+#else
+#define RD_INLINE inline
+#endif
+
+/** Marks a function that the shared library exports. */
+#if defined(__GNUC__)
+#define RD_EXPORT __attribute__((__visibility__("default")))
+#else
+#define RD_EXPORT
+#endif
+
+/** Marks a function that compiles with a warning because a better one exists. */
+#if defined(__GNUC__)
+#define RD_DEPRECATED __attribute__((__deprecated__))
+#else
+#define RD_DEPRECATED
+#endif
+
+/** Lets the compiler check a printf-like format: RD_FORMAT(printf, 2, 3). */
+#if defined(__GNUC__)
+#define RD_FORMAT(...) __attribute__((__format__(__VA_ARGS__)))
+#else
+#define RD_FORMAT(...)
+#endif
+
+/* _LRK_TYPECHECK(result, type, argument, ...) is `result`; on the way the
+ * compiler compares each argument with its type as if it initialised a variable
+ * of that type. Nothing is evaluated. C++ has no compound literals and
+ * goes without; there the casts of the RD_KAFKA_V_ helpers decide. */
+#if defined(__cplusplus) || !defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L
+#define LIBRDKAFKA_TYPECHECKS 0
+#define _LRK_TYPECHECK(RET, TYPE, ARG) RET
+#define _LRK_TYPECHECK2(RET, TYPE, ARG, TYPE2, ARG2) RET
+#define _LRK_TYPECHECK3(RET, TYPE, ARG, TYPE2, ARG2, TYPE3, ARG3) RET
+#else
+#define LIBRDKAFKA_TYPECHECKS 1
+#define _LRK_TYPECHECK(RET, TYPE, ARG) ((void)sizeof((TYPE[1]) {(ARG)}), RET)
+#define _LRK_TYPECHECK2(RET, TYPE, ARG, TYPE2, ARG2)                                               \
+        ((void)sizeof((TYPE[1]) {(ARG)}), (void)sizeof((TYPE2[1]) {(ARG2)}), RET)
+#define _LRK_TYPECHECK3(RET, TYPE, ARG, TYPE2, ARG2, TYPE3, ARG3)                                  \
+        ((void)sizeof((TYPE[1]) {(ARG)}), (void)sizeof((TYPE2[1]) {(ARG2)}),                       \
+         (void)sizeof((TYPE3[1]) {(ARG3)}), RET)
+#endif
+
+
+/* ==========================================================================
+ *  3. VERSION
+ * ========================================================================== */
+
+/**
+ * The interface version that this header describes: 0xMMmmrrpp, that is major,
+ * minor, revision, and 0xff for a release. It is the librdkafka version whose
+ * interface this is (2.16.0), so that programs which ask for a version keep
+ * making the right choice.
+ *
+ * Use it for decisions at compile time; rd_kafka_version() tells what the
+ * library at hand offers.
+ */
+#define RD_KAFKA_VERSION 0x021000ff
+
+/**
+ * The interface version of the library that the program runs with, in the
+ * form of RD_KAFKA_VERSION.
+ */
+RD_EXPORT int rd_kafka_version(void);
+
+/**
+ * The same as text, for example "2.16.0". The string is constant.
+ */
+RD_EXPORT const char *rd_kafka_version_str(void);
+
+
+/* ==========================================================================
+ *  4. HANDLES AND OTHER BASIC TYPES
+ *
+ *  The structs behind most of these names are private to the library.
+ * ========================================================================== */
+
+/** A client: producer or consumer. See section 10. */
+typedef struct rd_kafka_s rd_kafka_t;
+/** A topic as seen by one client. See section 11. */
+typedef struct rd_kafka_topic_s rd_kafka_topic_t;
+/** Global configuration of a client to be. See section 7. */
+typedef struct rd_kafka_conf_s rd_kafka_conf_t;
+/** Topic-level configuration. See section 9. */
+typedef struct rd_kafka_topic_conf_s rd_kafka_topic_conf_t;
+/** A queue of events and messages. See section 21. */
+typedef struct rd_kafka_queue_s rd_kafka_queue_t;
+/** One event taken from a queue. See section 22. */
+typedef struct rd_kafka_op_s rd_kafka_event_t;
+/** An error with a code, a text and advice. See section 6. */
+typedef struct rd_kafka_error_s rd_kafka_error_t;
+/** An ordered list of message headers. See section 14. */
+typedef struct rd_kafka_headers_s rd_kafka_headers_t;
+/** A 128 bit id, as Kafka gives to topics. See section 25. */
+typedef struct rd_kafka_Uuid_s rd_kafka_Uuid_t;
+/** A consumed message, or a delivery report. See section 13. */
+typedef struct rd_kafka_message_s rd_kafka_message_t;
+/** A partition with an offset and more. See section 12. */
+typedef struct rd_kafka_topic_partition_s rd_kafka_topic_partition_t;
+/** A list of partitions. See section 12. */
+typedef struct rd_kafka_topic_partition_list_s rd_kafka_topic_partition_list_t;
+/** A consumer's identity in its group, for transactions. */
+typedef struct rd_kafka_consumer_group_metadata_s rd_kafka_consumer_group_metadata_t;
+
+/** What a client does. A client cannot be both. */
+typedef enum rd_kafka_type_t {
+        RD_KAFKA_PRODUCER, /**< Sends messages. */
+        RD_KAFKA_CONSUMER  /**< Receives messages. */
+} rd_kafka_type_t;
+
+/** What a message's timestamp says. Set by the topic's `message.timestamp.type`. */
+typedef enum rd_kafka_timestamp_type_t {
+        RD_KAFKA_TIMESTAMP_NOT_AVAILABLE,  /**< The message has no timestamp. */
+        RD_KAFKA_TIMESTAMP_CREATE_TIME,    /**< When the producer made the message. */
+        RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME /**< When the broker wrote it to its log. */
+} rd_kafka_timestamp_type_t;
+
+
+/* ==========================================================================
+ *  5. ERROR CODES
+ *
+ *  Codes below zero (their names have a double underscore, ERR__) come from
+ *  this library; zero is success; codes above zero come from the broker and
+ *  carry Kafka's own numbers. A broker may send a code that is not listed
+ *  here: it is passed on as its number.
+ * ========================================================================== */
+
+/** All error codes. */
+typedef enum {
+        /* ---- from the client library -------------------------------------- */
+
+        /** Lower end of the range of the library's own codes; never returned. */
+        RD_KAFKA_RESP_ERR__BEGIN = -200,
+        /** A received message could not be decoded. */
+        RD_KAFKA_RESP_ERR__BAD_MSG = -199,
+        /** Compressed data could not be decompressed, or its codec is not known. */
+        RD_KAFKA_RESP_ERR__BAD_COMPRESSION = -198,
+        /** The client or the broker object is being destroyed. */
+        RD_KAFKA_RESP_ERR__DESTROY = -197,
+        /** Failure that has no better code. */
+        RD_KAFKA_RESP_ERR__FAIL = -196,
+        /** The connection to the broker broke or could not be made. */
+        RD_KAFKA_RESP_ERR__TRANSPORT = -195,
+        /** The operating system refused something vital: memory, a thread, a socket. */
+        RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE = -194,
+        /** A broker's host name could not be resolved to an address. */
+        RD_KAFKA_RESP_ERR__RESOLVE = -193,
+        /** The message was not delivered within `message.timeout.ms`. */
+        RD_KAFKA_RESP_ERR__MSG_TIMED_OUT = -192,
+        /** The consumer reached the end of a partition. Information, not a failure. */
+        RD_KAFKA_RESP_ERR__PARTITION_EOF = -191,
+        /** The partition does not exist in the cluster, permanently as far as is known. */
+        RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION = -190,
+        /** A file or folder could not be used. */
+        RD_KAFKA_RESP_ERR__FS = -189,
+        /** The topic does not exist in the cluster, permanently as far as is known. */
+        RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC = -188,
+        /** No broker connection is up. The client keeps trying. */
+        RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN = -187,
+        /** An argument or a configuration is not valid. */
+        RD_KAFKA_RESP_ERR__INVALID_ARG = -186,
+        /** The operation did not finish in its time. */
+        RD_KAFKA_RESP_ERR__TIMED_OUT = -185,
+        /** The producer's queue has no room for another message. */
+        RD_KAFKA_RESP_ERR__QUEUE_FULL = -184,
+        /** Fewer replicas in sync than were asked for. */
+        RD_KAFKA_RESP_ERR__ISR_INSUFF = -183,
+        /** A broker's address or id changed. */
+        RD_KAFKA_RESP_ERR__NODE_UPDATE = -182,
+        /** TLS failure. */
+        RD_KAFKA_RESP_ERR__SSL = -181,
+        /** The group coordinator is not known yet. */
+        RD_KAFKA_RESP_ERR__WAIT_COORD = -180,
+        /** The client has no group, or the group is not known. */
+        RD_KAFKA_RESP_ERR__UNKNOWN_GROUP = -179,
+        /** The operation has started and is not finished. */
+        RD_KAFKA_RESP_ERR__IN_PROGRESS = -178,
+        /** An earlier operation of the same kind must finish first. */
+        RD_KAFKA_RESP_ERR__PREV_IN_PROGRESS = -177,
+        /** A subscription stands in the way of the operation. */
+        RD_KAFKA_RESP_ERR__EXISTING_SUBSCRIPTION = -176,
+        /** Rebalance callback and event: these partitions are to be assigned. */
+        RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS = -175,
+        /** Rebalance callback and event: these partitions are to be given up. */
+        RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS = -174,
+        /** The call does not fit the way the object is being used. */
+        RD_KAFKA_RESP_ERR__CONFLICT = -173,
+        /** The call is not allowed in the present state. */
+        RD_KAFKA_RESP_ERR__STATE = -172,
+        /** The protocol is not known. */
+        RD_KAFKA_RESP_ERR__UNKNOWN_PROTOCOL = -171,
+        /** The library does not implement this. */
+        RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED = -170,
+        /** Authentication with the broker failed. */
+        RD_KAFKA_RESP_ERR__AUTHENTICATION = -169,
+        /** There is no offset to work with. */
+        RD_KAFKA_RESP_ERR__NO_OFFSET = -168,
+        /** The request or answer belongs to a state that has passed. */
+        RD_KAFKA_RESP_ERR__OUTDATED = -167,
+        /** The request timed out before it was sent. */
+        RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE = -166,
+        /** The broker is too old for this, or has it switched off. */
+        RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE = -165,
+        /** Waiting for cached information to arrive. */
+        RD_KAFKA_RESP_ERR__WAIT_CACHE = -164,
+        /** The operation was interrupted. */
+        RD_KAFKA_RESP_ERR__INTR = -163,
+        /** For bindings: a key could not be serialized. */
+        RD_KAFKA_RESP_ERR__KEY_SERIALIZATION = -162,
+        /** For bindings: a value could not be serialized. */
+        RD_KAFKA_RESP_ERR__VALUE_SERIALIZATION = -161,
+        /** For bindings: a key could not be deserialized. */
+        RD_KAFKA_RESP_ERR__KEY_DESERIALIZATION = -160,
+        /** For bindings: a value could not be deserialized. */
+        RD_KAFKA_RESP_ERR__VALUE_DESERIALIZATION = -159,
+        /** Only a part of the data is there. */
+        RD_KAFKA_RESP_ERR__PARTIAL = -158,
+        /** The object must not be changed. */
+        RD_KAFKA_RESP_ERR__READ_ONLY = -157,
+        /** No such entry. */
+        RD_KAFKA_RESP_ERR__NOENT = -156,
+        /** A value ends before its last byte. */
+        RD_KAFKA_RESP_ERR__UNDERFLOW = -155,
+        /** The value has the wrong type. */
+        RD_KAFKA_RESP_ERR__INVALID_TYPE = -154,
+        /** Try the operation again. */
+        RD_KAFKA_RESP_ERR__RETRY = -153,
+        /** The message was purged from the producer's queue. */
+        RD_KAFKA_RESP_ERR__PURGE_QUEUE = -152,
+        /** The message was purged while on its way to the broker; it may have arrived. */
+        RD_KAFKA_RESP_ERR__PURGE_INFLIGHT = -151,
+        /** The client cannot go on; rd_kafka_fatal_error() has the cause. */
+        RD_KAFKA_RESP_ERR__FATAL = -150,
+        /** The parts of something do not agree. */
+        RD_KAFKA_RESP_ERR__INCONSISTENT = -149,
+        /** `enable.gapless.guarantee` could not be kept. */
+        RD_KAFKA_RESP_ERR__GAPLESS_GUARANTEE = -148,
+        /** The application did not poll within `max.poll.interval.ms`. */
+        RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED = -147,
+        /** The broker is not known. */
+        RD_KAFKA_RESP_ERR__UNKNOWN_BROKER = -146,
+        /** The client is not configured for this. */
+        RD_KAFKA_RESP_ERR__NOT_CONFIGURED = -145,
+        /** Another instance with the same identity took over. */
+        RD_KAFKA_RESP_ERR__FENCED = -144,
+        /** An error that the application itself raised. */
+        RD_KAFKA_RESP_ERR__APPLICATION = -143,
+        /** The group took the partitions away before they could be given up. */
+        RD_KAFKA_RESP_ERR__ASSIGNMENT_LOST = -142,
+        /** Nothing was done because there was nothing to do. */
+        RD_KAFKA_RESP_ERR__NOOP = -141,
+        /** There is no usable offset and `auto.offset.reset` is `error`. */
+        RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET = -140,
+        /** The partition's log was truncated below the consumer's position (KIP-320). */
+        RD_KAFKA_RESP_ERR__LOG_TRUNCATION = -139,
+        /** A record is in the way of the others of its batch; it alone is not at fault. */
+        RD_KAFKA_RESP_ERR__INVALID_DIFFERENT_RECORD = -138,
+        /** The broker was removed from the cluster. */
+        RD_KAFKA_RESP_ERR__DESTROY_BROKER = -137,
+        /** Upper end of the range of the library's own codes; never returned. */
+        RD_KAFKA_RESP_ERR__END = -100,
+
+        /* ---- from the broker ---------------------------------------------- */
+
+        /** The broker met an error that it has no code for. */
+        RD_KAFKA_RESP_ERR_UNKNOWN = -1,
+        /** Success. */
+        RD_KAFKA_RESP_ERR_NO_ERROR = 0,
+        /** The offset is before the start or after the end of the partition. */
+        RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE = 1,
+        /** The message is damaged: checksum, size or key do not fit. */
+        RD_KAFKA_RESP_ERR_INVALID_MSG = 2,
+        /** The broker does not have this topic or partition. */
+        RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART = 3,
+        /** The fetch size is not valid. */
+        RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE = 4,
+        /** The partition has no leader at the moment. */
+        RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE = 5,
+        /** The broker is not the partition's leader (or, for fetching, not a replica). */
+        RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION = 6,
+/** The present name of RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION. */
+#define RD_KAFKA_RESP_ERR_NOT_LEADER_OR_FOLLOWER RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION
+        /** The broker gave up on the request in its own time. */
+        RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT = 7,
+        /** The broker is not available. */
+        RD_KAFKA_RESP_ERR_BROKER_NOT_AVAILABLE = 8,
+        /** A replica is not available. */
+        RD_KAFKA_RESP_ERR_REPLICA_NOT_AVAILABLE = 9,
+        /** The batch is larger than the broker or the topic takes. */
+        RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE = 10,
+        /** The controller that made the request has been replaced. */
+        RD_KAFKA_RESP_ERR_STALE_CTRL_EPOCH = 11,
+        /** The metadata text of a committed offset is too long. */
+        RD_KAFKA_RESP_ERR_OFFSET_METADATA_TOO_LARGE = 12,
+        /** The broker lost its connection before it could answer. */
+        RD_KAFKA_RESP_ERR_NETWORK_EXCEPTION = 13,
+        /** The coordinator is still loading its state. */
+        RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS = 14,
+/** The former name of RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS. */
+#define RD_KAFKA_RESP_ERR_GROUP_LOAD_IN_PROGRESS RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS
+        /** There is no coordinator at the moment. */
+        RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE = 15,
+/** The former name of RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE. */
+#define RD_KAFKA_RESP_ERR_GROUP_COORDINATOR_NOT_AVAILABLE                                          \
+        RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE
+        /** The broker is not the coordinator of this group or transaction. */
+        RD_KAFKA_RESP_ERR_NOT_COORDINATOR = 16,
+/** The former name of RD_KAFKA_RESP_ERR_NOT_COORDINATOR. */
+#define RD_KAFKA_RESP_ERR_NOT_COORDINATOR_FOR_GROUP RD_KAFKA_RESP_ERR_NOT_COORDINATOR
+        /** The topic's name is not allowed, or the topic is internal. */
+        RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION = 17,
+        /** The batch is larger than a log segment. */
+        RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE = 18,
+        /** Fewer replicas in sync than `min.insync.replicas`; nothing was written. */
+        RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS = 19,
+        /** Written, but then fewer replicas in sync than `min.insync.replicas`. */
+        RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20,
+        /** The broker does not accept this value of `acks`. */
+        RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS = 21,
+        /** The group has moved on to another generation. */
+        RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION = 22,
+        /** The member's assignors or protocol type do not fit the group's. */
+        RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL = 23,
+        /** The group id is not valid. */
+        RD_KAFKA_RESP_ERR_INVALID_GROUP_ID = 24,
+        /** The coordinator does not know this member. */
+        RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID = 25,
+        /** The session timeout is outside what the broker allows. */
+        RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT = 26,
+        /** The group is rebalancing; the member must join again. */
+        RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS = 27,
+        /** The commit is too large. */
+        RD_KAFKA_RESP_ERR_INVALID_COMMIT_OFFSET_SIZE = 28,
+        /** Not allowed to use the topic. */
+        RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED = 29,
+        /** Not allowed to use the group. */
+        RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED = 30,
+        /** Not allowed to do this to the cluster. */
+        RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED = 31,
+        /** The message's timestamp is outside what the topic allows. */
+        RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP = 32,
+        /** The broker does not offer this SASL mechanism. */
+        RD_KAFKA_RESP_ERR_UNSUPPORTED_SASL_MECHANISM = 33,
+        /** The request does not fit the state of the SASL authentication. */
+        RD_KAFKA_RESP_ERR_ILLEGAL_SASL_STATE = 34,
+        /** The broker does not speak this version of the request. */
+        RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION = 35,
+        /** A topic of this name exists already. */
+        RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS = 36,
+        /** The number of partitions is not valid. */
+        RD_KAFKA_RESP_ERR_INVALID_PARTITIONS = 37,
+        /** The replication factor is not valid, or larger than the number of brokers. */
+        RD_KAFKA_RESP_ERR_INVALID_REPLICATION_FACTOR = 38,
+        /** The assignment of replicas to brokers is not valid. */
+        RD_KAFKA_RESP_ERR_INVALID_REPLICA_ASSIGNMENT = 39,
+        /** A broker or topic setting is not valid. */
+        RD_KAFKA_RESP_ERR_INVALID_CONFIG = 40,
+        /** The broker is not the controller. */
+        RD_KAFKA_RESP_ERR_NOT_CONTROLLER = 41,
+        /** The broker could not make sense of the request. */
+        RD_KAFKA_RESP_ERR_INVALID_REQUEST = 42,
+        /** The message format on the broker is too old for this. */
+        RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT = 43,
+        /** A policy of the broker forbids this. */
+        RD_KAFKA_RESP_ERR_POLICY_VIOLATION = 44,
+        /** The broker saw a gap in the producer's sequence numbers. */
+        RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER = 45,
+        /** The broker has this batch already. */
+        RD_KAFKA_RESP_ERR_DUPLICATE_SEQUENCE_NUMBER = 46,
+        /** The producer's epoch is older than the one that the broker knows. */
+        RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH = 47,
+        /** The transaction's state does not allow this. */
+        RD_KAFKA_RESP_ERR_INVALID_TXN_STATE = 48,
+        /** The producer id does not belong to this transactional id. */
+        RD_KAFKA_RESP_ERR_INVALID_PRODUCER_ID_MAPPING = 49,
+        /** `transaction.timeout.ms` is larger than the broker allows. */
+        RD_KAFKA_RESP_ERR_INVALID_TRANSACTION_TIMEOUT = 50,
+        /** An earlier operation on this transaction has not finished. */
+        RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS = 51,
+        /** The transaction coordinator was replaced by another. */
+        RD_KAFKA_RESP_ERR_TRANSACTION_COORDINATOR_FENCED = 52,
+        /** Not allowed to use the transactional id. */
+        RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53,
+        /** The broker has security switched off. */
+        RD_KAFKA_RESP_ERR_SECURITY_DISABLED = 54,
+        /** The broker did not try, because another part of the request failed. */
+        RD_KAFKA_RESP_ERR_OPERATION_NOT_ATTEMPTED = 55,
+        /** The broker could not read or write its disk. */
+        RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR = 56,
+        /** The log folder is not part of the broker's configuration. */
+        RD_KAFKA_RESP_ERR_LOG_DIR_NOT_FOUND = 57,
+        /** SASL authentication failed. */
+        RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED = 58,
+        /** The broker no longer knows the producer id. */
+        RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID = 59,
+        /** A reassignment of partitions is under way. */
+        RD_KAFKA_RESP_ERR_REASSIGNMENT_IN_PROGRESS = 60,
+        /** Delegation tokens are switched off. */
+        RD_KAFKA_RESP_ERR_DELEGATION_TOKEN_AUTH_DISABLED = 61,
+        /** The broker does not know the delegation token. */
+        RD_KAFKA_RESP_ERR_DELEGATION_TOKEN_NOT_FOUND = 62,
+        /** The principal is neither the token's owner nor its renewer. */
+        RD_KAFKA_RESP_ERR_DELEGATION_TOKEN_OWNER_MISMATCH = 63,
+        /** Delegation tokens cannot be requested over this connection. */
+        RD_KAFKA_RESP_ERR_DELEGATION_TOKEN_REQUEST_NOT_ALLOWED = 64,
+        /** Not allowed to use delegation tokens. */
+        RD_KAFKA_RESP_ERR_DELEGATION_TOKEN_AUTHORIZATION_FAILED = 65,
+        /** The delegation token has expired. */
+        RD_KAFKA_RESP_ERR_DELEGATION_TOKEN_EXPIRED = 66,
+        /** The kind of principal is not supported. */
+        RD_KAFKA_RESP_ERR_INVALID_PRINCIPAL_TYPE = 67,
+        /** The group still has members. */
+        RD_KAFKA_RESP_ERR_NON_EMPTY_GROUP = 68,
+        /** The group does not exist. */
+        RD_KAFKA_RESP_ERR_GROUP_ID_NOT_FOUND = 69,
+        /** The broker no longer has this fetch session. */
+        RD_KAFKA_RESP_ERR_FETCH_SESSION_ID_NOT_FOUND = 70,
+        /** The fetch session is at another epoch. */
+        RD_KAFKA_RESP_ERR_INVALID_FETCH_SESSION_EPOCH = 71,
+        /** The leader has no listener of the name that the client came by. */
+        RD_KAFKA_RESP_ERR_LISTENER_NOT_FOUND = 72,
+        /** The cluster does not allow topics to be deleted. */
+        RD_KAFKA_RESP_ERR_TOPIC_DELETION_DISABLED = 73,
+        /** The client's leader epoch is older than the broker's. */
+        RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH = 74,
+        /** The client's leader epoch is newer than the broker's. */
+        RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH = 75,
+        /** The broker or the request version does not know this compression. */
+        RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE = 76,
+        /** The broker's epoch has changed. */
+        RD_KAFKA_RESP_ERR_STALE_BROKER_EPOCH = 77,
+        /** The new leader cannot tell its high watermark yet. */
+        RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE = 78,
+        /** The member must join again with the id that it was given (KIP-394). */
+        RD_KAFKA_RESP_ERR_MEMBER_ID_REQUIRED = 79,
+        /** The preferred leader is not available. */
+        RD_KAFKA_RESP_ERR_PREFERRED_LEADER_NOT_AVAILABLE = 80,
+        /** The group has as many members as the broker allows. */
+        RD_KAFKA_RESP_ERR_GROUP_MAX_SIZE_REACHED = 81,
+        /** Another member uses the same `group.instance.id` (KIP-345). */
+        RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID = 82,
+        /** No replica can be elected leader. */
+        RD_KAFKA_RESP_ERR_ELIGIBLE_LEADERS_NOT_AVAILABLE = 83,
+        /** The partition has the leader that it should have. */
+        RD_KAFKA_RESP_ERR_ELECTION_NOT_NEEDED = 84,
+        /** No reassignment of partitions is under way. */
+        RD_KAFKA_RESP_ERR_NO_REASSIGNMENT_IN_PROGRESS = 85,
+        /** The group is subscribed to the topic. */
+        RD_KAFKA_RESP_ERR_GROUP_SUBSCRIBED_TO_TOPIC = 86,
+        /** A record did not pass the broker's checks. */
+        RD_KAFKA_RESP_ERR_INVALID_RECORD = 87,
+        /** Offsets of an open transaction stand in the way; try again. */
+        RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT = 88,
+        /** A quota is used up; try again later. */
+        RD_KAFKA_RESP_ERR_THROTTLING_QUOTA_EXCEEDED = 89,
+        /** A newer producer with the same transactional id took over. */
+        RD_KAFKA_RESP_ERR_PRODUCER_FENCED = 90,
+        /** The resource does not exist. */
+        RD_KAFKA_RESP_ERR_RESOURCE_NOT_FOUND = 91,
+        /** The resource exists already. */
+        RD_KAFKA_RESP_ERR_DUPLICATE_RESOURCE = 92,
+        /** The credential is not good enough. */
+        RD_KAFKA_RESP_ERR_UNACCEPTABLE_CREDENTIAL = 93,
+        /** The controllers do not agree on who votes. */
+        RD_KAFKA_RESP_ERR_INCONSISTENT_VOTER_SET = 94,
+        /** The version of the update is not valid. */
+        RD_KAFKA_RESP_ERR_INVALID_UPDATE_VERSION = 95,
+        /** The cluster's features could not be updated. */
+        RD_KAFKA_RESP_ERR_FEATURE_UPDATE_FAILED = 96,
+        /** A forwarded principal could not be decoded. */
+        RD_KAFKA_RESP_ERR_PRINCIPAL_DESERIALIZATION_FAILURE = 97,
+        /** The broker does not know this topic id. */
+        RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_ID = 100,
+        /** The topic has another id: it was deleted and made again. */
+        RD_KAFKA_RESP_ERR_INCONSISTENT_TOPIC_ID = 103,
+        /** The group coordinator has moved the member to another epoch (KIP-848). */
+        RD_KAFKA_RESP_ERR_FENCED_MEMBER_EPOCH = 110,
+        /** The previous member with this instance id has not left yet (KIP-848). */
+        RD_KAFKA_RESP_ERR_UNRELEASED_INSTANCE_ID = 111,
+        /** The coordinator does not have this assignor (KIP-848). */
+        RD_KAFKA_RESP_ERR_UNSUPPORTED_ASSIGNOR = 112,
+        /** The member's epoch is older than the coordinator's (KIP-848). */
+        RD_KAFKA_RESP_ERR_STALE_MEMBER_EPOCH = 113,
+        /** A controller was asked for what a broker does, or the other way round. */
+        RD_KAFKA_RESP_ERR_MISMATCHED_ENDPOINT_TYPE = 114,
+        /** The kind of endpoint is not supported. */
+        RD_KAFKA_RESP_ERR_UNSUPPORTED_ENDPOINT_TYPE = 115,
+        /** The controller's id is not known. */
+        RD_KAFKA_RESP_ERR_UNKNOWN_CONTROLLER_ID = 116,
+        /** The telemetry subscription is not the client's present one (KIP-714). */
+        RD_KAFKA_RESP_ERR_UNKNOWN_SUBSCRIPTION_ID = 117,
+        /** The pushed telemetry is larger than the broker takes (KIP-714). */
+        RD_KAFKA_RESP_ERR_TELEMETRY_TOO_LARGE = 118,
+        /** The controller found the broker's registration not valid. */
+        RD_KAFKA_RESP_ERR_INVALID_REGISTRATION = 119,
+        /** The transaction failed and can be aborted (KIP-890). */
+        RD_KAFKA_RESP_ERR_TRANSACTION_ABORTABLE = 120,
+        /** The record is not in a state that can be acknowledged (KIP-932). */
+        RD_KAFKA_RESP_ERR_INVALID_RECORD_STATE = 121,
+        /** The broker no longer has this share session (KIP-932). */
+        RD_KAFKA_RESP_ERR_SHARE_SESSION_NOT_FOUND = 122,
+        /** The share session is at another epoch (KIP-932). */
+        RD_KAFKA_RESP_ERR_INVALID_SHARE_SESSION_EPOCH = 123,
+        /** The share coordinator knows a newer state epoch (KIP-932). */
+        RD_KAFKA_RESP_ERR_FENCED_STATE_EPOCH = 124,
+        /** The voter's key is not the receiver's. */
+        RD_KAFKA_RESP_ERR_INVALID_VOTER_KEY = 125,
+        /** The voter is in the set already. */
+        RD_KAFKA_RESP_ERR_DUPLICATE_VOTER = 126,
+        /** The voter is not in the set. */
+        RD_KAFKA_RESP_ERR_VOTER_NOT_FOUND = 127,
+        /** The subscription's regular expression is not valid (KIP-848). */
+        RD_KAFKA_RESP_ERR_INVALID_REGULAR_EXPRESSION = 128,
+        /** The client's knowledge is too old: start again from the bootstrap servers (KIP-1102). */
+        RD_KAFKA_RESP_ERR_REBOOTSTRAP_REQUIRED = 129,
+        /** The streams topology is not valid (KIP-1071). */
+        RD_KAFKA_RESP_ERR_STREAMS_INVALID_TOPOLOGY = 130,
+        /** The epoch of the streams topology is not valid (KIP-1071). */
+        RD_KAFKA_RESP_ERR_STREAMS_INVALID_TOPOLOGY_EPOCH = 131,
+        /** The epoch of the streams topology is too old (KIP-1071). */
+        RD_KAFKA_RESP_ERR_STREAMS_TOPOLOGY_FENCED = 132,
+        /** The broker has as many share sessions as it allows (KIP-932). */
+        RD_KAFKA_RESP_ERR_SHARE_SESSION_LIMIT_REACHED = 133,
+        /** One more than the highest code known; never returned. */
+        RD_KAFKA_RESP_ERR_END_ALL = 134
+} rd_kafka_resp_err_t;
+
+
+/* ==========================================================================
+ *  6. ERROR FUNCTIONS AND ERROR OBJECTS
+ * ========================================================================== */
+
+/** One row of the table of error codes. */
+struct rd_kafka_err_desc {
+        rd_kafka_resp_err_t code; /**< The code. */
+        /** Its name without "RD_KAFKA_RESP_ERR_", or NULL: no such code. */
+        const char *name;
+        /** What it means, for people; NULL for most codes without a name. */
+        const char *desc;
+};
+
+/**
+ * The whole table of error codes, for bindings that want to list them.
+ *
+ * The table runs from RD_KAFKA_RESP_ERR__BEGIN to RD_KAFKA_RESP_ERR_END_ALL - 1.
+ * Rows without a name are gaps; skip them.
+ *
+ * @param errdescs  Receives the address of the first row. The table is constant.
+ * @param cntp      Receives the number of rows.
+ */
+RD_EXPORT void rd_kafka_get_err_descs(const struct rd_kafka_err_desc **errdescs, size_t *cntp);
+
+/**
+ * What an error code means, for people.
+ *
+ * @return A string that stays valid; never NULL. For a code that is not known
+ *         it is "Err-N?" in a buffer of the calling thread, which the next call
+ *         may overwrite.
+ */
+RD_EXPORT const char *rd_kafka_err2str(rd_kafka_resp_err_t err);
+
+/**
+ * The name of an error code without the prefix "RD_KAFKA_RESP_ERR_", for
+ * example "_QUEUE_FULL" or "NOT_ENOUGH_REPLICAS". Good for logs and for counting.
+ *
+ * @return A string that stays valid; never NULL. For a code that is not known
+ *         it is "ERR_N?" in a buffer of the calling thread, which the next call
+ *         may overwrite.
+ */
+RD_EXPORT const char *rd_kafka_err2name(rd_kafka_resp_err_t err);
+
+/**
+ * The error of the last call, on this thread, to one of the older functions
+ * that report failure by a return value of NULL or -1 only: rd_kafka_new(),
+ * rd_kafka_topic_new(), rd_kafka_produce(), rd_kafka_consume_start(),
+ * rd_kafka_consume_start_queue(), rd_kafka_consume_stop(), rd_kafka_consume(),
+ * rd_kafka_consume_batch(), rd_kafka_consume_batch_queue(),
+ * rd_kafka_consume_callback(), rd_kafka_consume_callback_queue(),
+ * rd_kafka_consume_queue() and rd_kafka_outq_len().
+ *
+ * Only meaningful directly after such a call failed. The value is kept for each
+ * thread apart.
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_last_error(void);
+
+/**
+ * Translates an `errno` value that one of the older functions left behind.
+ *
+ * @param errnox  The value: EINVAL, EBUSY, ENOENT, ESRCH, ETIMEDOUT, EMSGSIZE,
+ *                ENOBUFS and ECANCELED have codes of their own, every other is
+ *                RD_KAFKA_RESP_ERR__FAIL.
+ *
+ * Deprecated: use rd_kafka_last_error().
+ */
+RD_EXPORT RD_DEPRECATED rd_kafka_resp_err_t rd_kafka_errno2err(int errnox);
+
+/**
+ * `errno` of the calling thread as the library sees it. It matters only where
+ * program and library have C libraries of their own.
+ *
+ * Deprecated: use rd_kafka_last_error().
+ */
+RD_EXPORT RD_DEPRECATED int rd_kafka_errno(void);
+
+/**
+ * Asks whether the client has met a fatal error: one after which it cannot keep
+ * its promises, for example an idempotent producer that would have to send out
+ * of order, or a consumer whose `group.instance.id` was taken by another.
+ *
+ * The first fatal error of a client is kept for its life. The error callback
+ * (or error event) announces it with the code RD_KAFKA_RESP_ERR__FATAL, and this
+ * function then has the cause. The only thing left to do is to destroy the
+ * client and, if it makes sense, to create another.
+ *
+ * @param rk      Client.
+ * @param errstr  Receives the reason when there is one.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR if there is no fatal error, else its code.
+ */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_fatal_error(rd_kafka_t *rk, char *errstr, size_t errstr_size);
+
+/**
+ * Makes the client behave as if it had met a fatal error. For testing how an
+ * application handles one.
+ *
+ * @param err     Code that rd_kafka_fatal_error() shall return.
+ * @param reason  Text that it shall give.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR, or RD_KAFKA_RESP_ERR__PREV_IN_PROGRESS if
+ *         the client has a fatal error already, which then stays.
+ */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_test_fatal_error(rd_kafka_t *rk, rd_kafka_resp_err_t err, const char *reason);
+
+/* -- Error objects: newer functions return `rd_kafka_error_t *`. NULL means success;
+ *    anything else belongs to the caller and ends with rd_kafka_error_destroy(). -- */
+
+/** The code of an error; RD_KAFKA_RESP_ERR_NO_ERROR for NULL. */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_error_code(const rd_kafka_error_t *error);
+
+/** The name of the error's code as rd_kafka_err2name() gives it. `error` may be NULL. */
+RD_EXPORT const char *rd_kafka_error_name(const rd_kafka_error_t *error);
+
+/**
+ * What happened, for people: the error's own text or, if it has none, the
+ * meaning of its code. `error` may be NULL ("Success"). The string lives as long
+ * as the error.
+ */
+RD_EXPORT const char *rd_kafka_error_string(const rd_kafka_error_t *error);
+
+/** 1 if the error is fatal for the client (see rd_kafka_fatal_error()), else 0. NULL gives 0. */
+RD_EXPORT int rd_kafka_error_is_fatal(const rd_kafka_error_t *error);
+
+/** 1 if the same call may succeed when it is made again, else 0. NULL gives 0. */
+RD_EXPORT int rd_kafka_error_is_retriable(const rd_kafka_error_t *error);
+
+/**
+ * 1 if the present transaction cannot be committed and must be aborted before
+ * the producer can begin another (KIP-98, KIP-360), else 0. NULL gives 0.
+ */
+RD_EXPORT int rd_kafka_error_txn_requires_abort(const rd_kafka_error_t *error);
+
+/** Frees an error. NULL is allowed. */
+RD_EXPORT void rd_kafka_error_destroy(rd_kafka_error_t *error);
+
+/**
+ * Makes an error object, for bindings and for applications that want to pass
+ * errors of their own through code that expects this type.
+ *
+ * @param code  Its code.
+ * @param fmt   printf-like format of its text, or NULL for none.
+ *
+ * @return The error; free it with rd_kafka_error_destroy().
+ */
+RD_EXPORT rd_kafka_error_t *rd_kafka_error_new(rd_kafka_resp_err_t code, const char *fmt, ...)
+    RD_FORMAT(printf, 2, 3);
+
+
+/* ==========================================================================
+ *  7. CONFIGURATION: GLOBAL PROPERTIES
+ *
+ *  A configuration is a set of named properties, all of them text, plus
+ *  callbacks. Fill one in, then give it to rd_kafka_new(). The properties, with
+ *  their defaults and ranges, are listed in docs/CONFIGURATION.md and by
+ *  rd_kafka_conf_properties_show().
+ *
+ *  How values are read:
+ *  - boolean: true, t, 1, false, f, 0, in letters of any case;
+ *  - integer: decimal, 0x hexadecimal or 0 octal, within its range;
+ *  - one of a list of names: in letters of any case;
+ *  - flags: names with commas between them; "+name" adds to, "-name" takes from
+ *    the present set;
+ *  - text: as it is, without its leading spaces; empty text gives the default.
+ *
+ *  Topic-level properties (section 9) may be set here as well: they are the
+ *  default of every topic that has no configuration of its own.
+ * ========================================================================== */
+
+/** Outcome of setting or reading a property. */
+typedef enum {
+        /** There is no property of this name. */
+        RD_KAFKA_CONF_UNKNOWN = -2,
+        /** The value is not allowed, or cannot be used in this build. */
+        RD_KAFKA_CONF_INVALID = -1,
+        /** Done. */
+        RD_KAFKA_CONF_OK = 0
+} rd_kafka_conf_res_t;
+
+/**
+ * Makes a configuration with every property at its default.
+ *
+ * @return The configuration. Give it to rd_kafka_new(), which then owns it, or
+ *         free it with rd_kafka_conf_destroy().
+ */
+RD_EXPORT rd_kafka_conf_t *rd_kafka_conf_new(void);
+
+/** Frees a configuration that no rd_kafka_new() has taken. NULL is allowed. */
+RD_EXPORT void rd_kafka_conf_destroy(rd_kafka_conf_t *conf);
+
+/**
+ * Copies a configuration with its callbacks, opaque and default topic
+ * configuration. Useful for several clients with almost the same settings.
+ *
+ * @return The copy, to be freed or given to rd_kafka_new().
+ */
+RD_EXPORT rd_kafka_conf_t *rd_kafka_conf_dup(const rd_kafka_conf_t *conf);
+
+/**
+ * Copies a configuration but leaves out the properties whose names start with
+ * one of the given prefixes; these have their defaults in the copy.
+ *
+ * @param filter_cnt  Number of prefixes.
+ * @param filter      The prefixes.
+ */
+RD_EXPORT rd_kafka_conf_t *
+rd_kafka_conf_dup_filter(const rd_kafka_conf_t *conf, size_t filter_cnt, const char **filter);
+
+/**
+ * The configuration that a client runs with, for reading: rd_kafka_conf_get(),
+ * rd_kafka_conf_dup(). Values that the library adjusted in rd_kafka_new() show
+ * as adjusted.
+ *
+ * @return Belongs to the client and lives as long as it.
+ */
+RD_EXPORT const rd_kafka_conf_t *rd_kafka_conf(rd_kafka_t *rk);
+
+/**
+ * Sets a property.
+ *
+ * What depends on several properties is checked in rd_kafka_new().
+ *
+ * @param name   Property, or one of the aliases that Kafka's Java clients use,
+ *               for example "linger.ms". Global or topic-level.
+ * @param value  Its value as text.
+ *
+ * @return RD_KAFKA_CONF_OK; else nothing is changed and `errstr` names the
+ *         property, the value and what is allowed.
+ */
+RD_EXPORT rd_kafka_conf_res_t rd_kafka_conf_set(rd_kafka_conf_t *conf,
+                                                const char *name,
+                                                const char *value,
+                                                char *errstr,
+                                                size_t errstr_size);
+
+/**
+ * Reads a property.
+ *
+ * @param name       Property or alias, global or topic-level.
+ * @param dest       Receives the value as text, zero-terminated. NULL: only ask for the size.
+ * @param dest_size  In: the size of `dest`. Out: the size of the whole value with its
+ *                   terminating zero. Larger than what went in means that `dest` was
+ *                   too small and holds a cut value.
+ *
+ * @return RD_KAFKA_CONF_OK, or RD_KAFKA_CONF_UNKNOWN for a name that does not
+ *         exist and RD_KAFKA_CONF_INVALID for a property that has no value to show.
+ */
+RD_EXPORT rd_kafka_conf_res_t
+rd_kafka_conf_get(const rd_kafka_conf_t *conf, const char *name, char *dest, size_t *dest_size);
+
+/**
+ * All properties that have a value, as an array of name, value, name, value, ...
+ *
+ * @param cntp  Receives the number of strings, which is twice that of properties.
+ *
+ * @return The array; free it with rd_kafka_conf_dump_free().
+ */
+RD_EXPORT const char **rd_kafka_conf_dump(rd_kafka_conf_t *conf, size_t *cntp);
+
+/** The same for a topic configuration; also freed with rd_kafka_conf_dump_free(). */
+RD_EXPORT const char **rd_kafka_topic_conf_dump(rd_kafka_topic_conf_t *conf, size_t *cntp);
+
+/** Frees what rd_kafka_conf_dump() or rd_kafka_topic_conf_dump() returned. */
+RD_EXPORT void rd_kafka_conf_dump_free(const char **arr, size_t cnt);
+
+/** Prints a table of all properties, with ranges, defaults and descriptions, to `fp`. */
+RD_EXPORT void rd_kafka_conf_properties_show(FILE *fp);
+
+/**
+ * A pointer that the library hands to the callbacks of the client and that
+ * rd_kafka_opaque() returns. The library does not look at it.
+ */
+RD_EXPORT void rd_kafka_conf_set_opaque(rd_kafka_conf_t *conf, void *opaque);
+
+/**
+ * Chooses what becomes an event (section 22) on the client's queues instead of
+ * a callback: a sum of RD_KAFKA_EVENT_ constants, for example
+ * RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR. Events are taken with
+ * rd_kafka_queue_poll().
+ *
+ * Where both an event and a callback are asked for, rd_kafka_poll() and
+ * rd_kafka_consumer_poll() call the callback, rd_kafka_queue_poll() returns the event.
+ */
+RD_EXPORT void rd_kafka_conf_set_events(rd_kafka_conf_t *conf, int events);
+
+/**
+ * Makes `tconf` the configuration of all topics that have none of their own.
+ * The library owns `tconf` afterwards. A former default is freed.
+ *
+ * Deprecated: set topic-level properties with rd_kafka_conf_set().
+ */
+RD_EXPORT void rd_kafka_conf_set_default_topic_conf(rd_kafka_conf_t *conf,
+                                                    rd_kafka_topic_conf_t *tconf);
+
+/**
+ * The default topic configuration inside `conf`, to be changed in place, for
+ * example to set a partitioner callback for all topics.
+ *
+ * @return Belongs to `conf`. NULL as long as no topic-level property was set
+ *         and no default topic configuration was given.
+ */
+RD_EXPORT rd_kafka_topic_conf_t *rd_kafka_conf_get_default_topic_conf(rd_kafka_conf_t *conf);
+
+
+/* ==========================================================================
+ *  8. CONFIGURATION: CALLBACKS
+ *
+ *  `opaque` is always what rd_kafka_conf_set_opaque() was given. Passing NULL
+ *  for a callback takes it away.
+ * ========================================================================== */
+
+/**
+ * Delivery reports: one call for each produced message, when the broker has
+ * acknowledged it or when it has failed for good.
+ *
+ *   rkmessage->err        RD_KAFKA_RESP_ERR_NO_ERROR or why it failed
+ *   rkmessage->offset     its offset, if it was written and acks is not 0
+ *   rkmessage->partition  where it went
+ *   rkmessage->_private   the opaque that was given when it was produced
+ *
+ * rd_kafka_message_status() tells whether a failed message may be in the log all
+ * the same; rd_kafka_message_produce_errstr() has the broker's words if it sent any.
+ * The message belongs to the library and is valid during the call. Within a
+ * partition the calls come in the order of produce, successes among each other.
+ *
+ * `delivery.report.only.error` limits the calls to failures.
+ *
+ * Called from rd_kafka_poll() and rd_kafka_flush(). Producing from it is allowed.
+ */
+RD_EXPORT void rd_kafka_conf_set_dr_msg_cb(
+    rd_kafka_conf_t *conf,
+    void (*dr_msg_cb)(rd_kafka_t *rk, const rd_kafka_message_t *rkmessage, void *opaque));
+
+/**
+ * The older form of delivery report, without offset and partition.
+ * `payload`, `len` and `msg_opaque` are those that were produced.
+ *
+ * Called from rd_kafka_poll() and rd_kafka_flush().
+ * Deprecated: use rd_kafka_conf_set_dr_msg_cb(), which goes first if both are set.
+ */
+RD_EXPORT void rd_kafka_conf_set_dr_cb(rd_kafka_conf_t *conf,
+                                       void (*dr_cb)(rd_kafka_t *rk,
+                                                     void *payload,
+                                                     size_t len,
+                                                     rd_kafka_resp_err_t err,
+                                                     void *opaque,
+                                                     void *msg_opaque));
+
+/**
+ * Consumed messages by callback. With it set, rd_kafka_consumer_poll() returns
+ * no messages but calls this for them; rd_kafka_poll() does as well once
+ * rd_kafka_poll_set_consumer() was called.
+ *
+ * The message belongs to the library and is valid during the call. Its
+ * errors come here too, in rkmessage->err.
+ */
+RD_EXPORT void
+rd_kafka_conf_set_consume_cb(rd_kafka_conf_t *conf,
+                             void (*consume_cb)(rd_kafka_message_t *rkmessage, void *opaque));
+
+/**
+ * Lets the application carry out the changes of its group's assignment.
+ * Without it the library does so by itself.
+ *
+ * `err` is RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS or RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS;
+ * any other value reports a failure and is to be treated like a revocation of
+ * everything. What the callback must do depends on rd_kafka_rebalance_protocol():
+ *
+ *   "EAGER"        assign: rd_kafka_assign(rk, partitions)
+ *                  revoke: rd_kafka_assign(rk, NULL)
+ *   "COOPERATIVE"  assign: rd_kafka_incremental_assign(rk, partitions)
+ *                  revoke: rd_kafka_incremental_unassign(rk, partitions)
+ *
+ * Before that it may look up start offsets in a store of its own and write
+ * them into partitions->elems[].offset, or, on revocation, commit offsets,
+ * unless rd_kafka_assignment_lost() says that others own the partitions already.
+ * `partitions` belongs to the library and is valid during the call.
+ *
+ * Called from rd_kafka_consumer_poll() and rd_kafka_consumer_close().
+ */
+RD_EXPORT void rd_kafka_conf_set_rebalance_cb(rd_kafka_conf_t *conf,
+                                              void (*rebalance_cb)(
+                                                  rd_kafka_t *rk,
+                                                  rd_kafka_resp_err_t err,
+                                                  rd_kafka_topic_partition_list_t *partitions,
+                                                  void *opaque));
+
+/**
+ * Outcome of commits, automatic ones and those of the application.
+ *
+ * `err` is the outcome as a whole (RD_KAFKA_RESP_ERR__NO_OFFSET: there was
+ * nothing to commit), offsets->elems[].err that of each partition. `offsets`
+ * belongs to the library and is valid during the call.
+ *
+ * Called from rd_kafka_consumer_poll() and rd_kafka_consumer_close().
+ */
+RD_EXPORT void rd_kafka_conf_set_offset_commit_cb(rd_kafka_conf_t *conf,
+                                                  void (*offset_commit_cb)(
+                                                      rd_kafka_t *rk,
+                                                      rd_kafka_resp_err_t err,
+                                                      rd_kafka_topic_partition_list_t *offsets,
+                                                      void *opaque));
+
+/**
+ * Errors of the client as a whole: no broker reachable, authentication refused.
+ * The library keeps trying; the calls are information, except for
+ * RD_KAFKA_RESP_ERR__FATAL, where rd_kafka_fatal_error() has the cause.
+ * Without this callback (and without the error event) errors are logged.
+ *
+ * Called from rd_kafka_poll(), rd_kafka_consumer_poll() and rd_kafka_flush().
+ */
+RD_EXPORT void rd_kafka_conf_set_error_cb(
+    rd_kafka_conf_t *conf,
+    void (*error_cb)(rd_kafka_t *rk, int err, const char *reason, void *opaque));
+
+/**
+ * The broker slowed the client down because a quota was used up (KIP-13,
+ * KIP-219). Called when the delay starts and once more, with 0, when it is over.
+ *
+ *   broker_name       broker
+ *   broker_id         its id
+ *   throttle_time_ms  delay in milliseconds
+ *
+ * Called from rd_kafka_poll(), rd_kafka_consumer_poll() and rd_kafka_flush().
+ */
+RD_EXPORT void rd_kafka_conf_set_throttle_cb(rd_kafka_conf_t *conf,
+                                             void (*throttle_cb)(rd_kafka_t *rk,
+                                                                 const char *broker_name,
+                                                                 int32_t broker_id,
+                                                                 int throttle_time_ms,
+                                                                 void *opaque));
+
+/**
+ * Log lines. `level` is a syslog severity (0 emergency ... 7 debug), `fac` a
+ * short word for the kind of line, `buf` the line. Without a callback lines go
+ * to stderr (rd_kafka_log_print()).
+ *
+ * Called at once, from any thread of the library or of the application: it must be
+ * thread-safe, quick, and must not call back into the client. `rk` may be NULL.
+ * With `log.queue` set to true lines go to a queue instead and the callback runs
+ * in rd_kafka_poll(); see rd_kafka_set_log_queue().
+ */
+RD_EXPORT void rd_kafka_conf_set_log_cb(
+    rd_kafka_conf_t *conf,
+    void (*log_cb)(const rd_kafka_t *rk, int level, const char *fac, const char *buf));
+
+/**
+ * Statistics, every `statistics.interval.ms` milliseconds.
+ *
+ *   json      a JSON object, zero-terminated
+ *   json_len  its length without the zero
+ *
+ * @return (the callback's) 0: the library frees `json` afterwards; 1: it belongs
+ *         to the application, which frees it with rd_kafka_mem_free().
+ *
+ * Called from rd_kafka_poll(), rd_kafka_consumer_poll() and rd_kafka_flush().
+ */
+RD_EXPORT void rd_kafka_conf_set_stats_cb(
+    rd_kafka_conf_t *conf,
+    int (*stats_cb)(rd_kafka_t *rk, char *json, size_t json_len, void *opaque));
+
+/**
+ * Events on a thread of the library: with this set the client has a background
+ * queue (rd_kafka_queue_get_background()) and a thread that hands its events
+ * to the callback. What goes there are the results of requests that
+ * name that queue, and what is forwarded to it with rd_kafka_queue_forward().
+ *
+ * The callback owns the event and must end it with rd_kafka_event_destroy().
+ * It may block; it must not destroy the client.
+ */
+RD_EXPORT void rd_kafka_conf_set_background_event_cb(
+    rd_kafka_conf_t *conf,
+    void (*event_cb)(rd_kafka_t *rk, rd_kafka_event_t *rkev, void *opaque));
+
+/**
+ * Opens the client's sockets in place of socket(2).
+ *
+ * @return (the callback's) The file descriptor, or -1 with `errno` set.
+ *
+ * Called from a thread of the library.
+ */
+RD_EXPORT void rd_kafka_conf_set_socket_cb(
+    rd_kafka_conf_t *conf, int (*socket_cb)(int domain, int type, int protocol, void *opaque));
+
+/**
+ * Connects the client's sockets in place of connect(2).
+ *
+ *   sockfd         non-blocking socket
+ *   addr, addrlen  where to
+ *   id             the broker, for logs
+ *
+ * @return (the callback's) 0 on success, or an errno value; EINPROGRESS if the
+ *         connection is on its way.
+ *
+ * Called from a thread of the library; it should not block.
+ */
+RD_EXPORT void rd_kafka_conf_set_connect_cb(rd_kafka_conf_t *conf,
+                                            int (*connect_cb)(int sockfd,
+                                                              const struct sockaddr *addr,
+                                                              int addrlen,
+                                                              const char *id,
+                                                              void *opaque));
+
+/**
+ * Closes the client's sockets in place of close(2).
+ *
+ * @return (the callback's) 0.
+ *
+ * Called from a thread of the library.
+ */
+RD_EXPORT void rd_kafka_conf_set_closesocket_cb(rd_kafka_conf_t *conf,
+                                                int (*closesocket_cb)(int sockfd, void *opaque));
+
+/**
+ * Opens files in place of open(2), for programs that must set flags such as
+ * close-on-exec themselves.
+ *
+ * @return (the callback's) The file descriptor, or -1 with `errno` set.
+ */
+RD_EXPORT void rd_kafka_conf_set_open_cb(
+    rd_kafka_conf_t *conf,
+    int (*open_cb)(const char *pathname, int flags, mode_t mode, void *opaque));
+
+/**
+ * Resolves brokers' names in place of getaddrinfo(3), with the same arguments and
+ * result. If `node`, `service` and `hints` are all NULL, `*res` is an earlier result
+ * that is no longer needed: free it.
+ *
+ * @return (the callback's) 0, or one of getaddrinfo's EAI_ codes.
+ *
+ * Called from a thread of the library; it may block.
+ */
+RD_EXPORT void rd_kafka_conf_set_resolve_cb(rd_kafka_conf_t *conf,
+                                            int (*resolve_cb)(const char *node,
+                                                              const char *service,
+                                                              const struct addrinfo *hints,
+                                                              struct addrinfo **res,
+                                                              void *opaque));
+
+
+/* ==========================================================================
+ *  9. CONFIGURATION: TOPIC PROPERTIES
+ *
+ *  Properties that may differ from topic to topic of a client: acks,
+ *  message.timeout.ms, partitioner, compression.codec, auto.offset.reset and so
+ *  on. Most programs set them with rd_kafka_conf_set() for all topics and need
+ *  nothing of this section.
+ * ========================================================================== */
+
+/** Makes a topic configuration with every property at its default. */
+RD_EXPORT rd_kafka_topic_conf_t *rd_kafka_topic_conf_new(void);
+
+/** Copies a topic configuration with its callbacks and opaque. */
+RD_EXPORT rd_kafka_topic_conf_t *rd_kafka_topic_conf_dup(const rd_kafka_topic_conf_t *conf);
+
+/** A copy of the default topic configuration that a client runs with. */
+RD_EXPORT rd_kafka_topic_conf_t *rd_kafka_default_topic_conf_dup(rd_kafka_t *rk);
+
+/** Frees a topic configuration that was not given away. NULL is allowed. */
+RD_EXPORT void rd_kafka_topic_conf_destroy(rd_kafka_topic_conf_t *topic_conf);
+
+/** Sets a topic-level property; otherwise as rd_kafka_conf_set(). */
+RD_EXPORT rd_kafka_conf_res_t rd_kafka_topic_conf_set(rd_kafka_topic_conf_t *conf,
+                                                      const char *name,
+                                                      const char *value,
+                                                      char *errstr,
+                                                      size_t errstr_size);
+
+/** Reads a topic-level property; otherwise as rd_kafka_conf_get(). */
+RD_EXPORT rd_kafka_conf_res_t rd_kafka_topic_conf_get(const rd_kafka_topic_conf_t *conf,
+                                                      const char *name,
+                                                      char *dest,
+                                                      size_t *dest_size);
+
+/**
+ * A pointer that partitioners get as `rkt_opaque` and that rd_kafka_topic_opaque()
+ * returns.
+ */
+RD_EXPORT void rd_kafka_topic_conf_set_opaque(rd_kafka_topic_conf_t *conf, void *rkt_opaque);
+
+/**
+ * Chooses the partition of messages that were produced without one, in place
+ * of the property `partitioner`.
+ *
+ *   rkt            topic
+ *   keydata        key, or NULL
+ *   keylen         its length in bytes
+ *   partition_cnt  number of partitions of the topic, at least 1
+ *   rkt_opaque     see rd_kafka_topic_conf_set_opaque()
+ *   msg_opaque     the message's opaque
+ *
+ * @return (the callback's) A partition from 0 to partition_cnt - 1, or
+ *         RD_KAFKA_PARTITION_UA if none can be chosen, which fails the message.
+ *
+ * Called from the producing thread, or from a thread of the library for
+ * messages that waited for the number of partitions. It must be thread-safe, must not
+ * block and may call nothing of the library but rd_kafka_topic_partition_available()
+ * and the partitioners of section 16.
+ */
+RD_EXPORT void rd_kafka_topic_conf_set_partitioner_cb(rd_kafka_topic_conf_t *topic_conf,
+                                                      int32_t (*partitioner)(
+                                                          const rd_kafka_topic_t *rkt,
+                                                          const void *keydata,
+                                                          size_t keylen,
+                                                          int32_t partition_cnt,
+                                                          void *rkt_opaque,
+                                                          void *msg_opaque));
+
+/**
+ * Orders the messages that wait to be sent to a partition by something else than
+ * the order of produce. The comparison returns less than, equal to or more than
+ * zero as `a` goes before, with or after `b`.
+ *
+ * Experimental, and at odds with the promises of an idempotent producer.
+ * Called from threads of the library: it must be thread-safe and must not block.
+ */
+RD_EXPORT void rd_kafka_topic_conf_set_msg_order_cmp(
+    rd_kafka_topic_conf_t *topic_conf,
+    int (*msg_order_cmp)(const rd_kafka_message_t *a, const rd_kafka_message_t *b));
+
+
+/* ==========================================================================
+ *  10. THE CLIENT HANDLE
+ * ========================================================================== */
+
+/**
+ * Creates a client and starts its thread. It connects to brokers when it needs them;
+ * that none can be reached shows later, in the error callback.
+ *
+ * All signals are blocked on the library's threads.
+ *
+ * @param type  RD_KAFKA_PRODUCER or RD_KAFKA_CONSUMER.
+ * @param conf  Configuration, or NULL for the defaults. After success it belongs to the
+ *              library; after failure it still belongs to the caller.
+ *
+ * @return The client; end it with rd_kafka_destroy(). NULL on failure, with a text in
+ *         `errstr` and, from rd_kafka_last_error():
+ *         - RD_KAFKA_RESP_ERR__INVALID_ARG: properties contradict each other, or ask
+ *           for something that this library cannot do;
+ *         - RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE: the system refused a thread or a socket.
+ */
+RD_EXPORT rd_kafka_t *
+rd_kafka_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, char *errstr, size_t errstr_size);
+
+/**
+ * Ends a client: rd_kafka_destroy_flags() without flags.
+ *
+ * Everything else that came from the client (topics, queues, messages, events)
+ * should have been destroyed before.
+ */
+RD_EXPORT void rd_kafka_destroy(rd_kafka_t *rk);
+
+/**
+ * Ends a client and waits until its threads are gone.
+ *
+ * A producer does not wait for its messages: call rd_kafka_flush() first if
+ * they matter. A consumer that has a group and was not closed is closed
+ * first (rd_kafka_consumer_close()), which may take as long as the group's
+ * coordinator takes to answer.
+ *
+ * @param flags  0, or RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE.
+ *
+ * Must not be called from a callback. May call: the rebalance and offset commit
+ * callbacks, while a consumer is closed.
+ */
+RD_EXPORT void rd_kafka_destroy_flags(rd_kafka_t *rk, int flags);
+
+/** rd_kafka_destroy_flags(): do not leave the group, do not commit; just stop. */
+#define RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE 0x8
+
+/**
+ * The client's name, unique in the process, for example "rdkafka#producer-1". Lives as long as
+ * it.
+ */
+RD_EXPORT const char *rd_kafka_name(const rd_kafka_t *rk);
+
+/** Whether the client is a producer or a consumer. */
+RD_EXPORT rd_kafka_type_t rd_kafka_type(const rd_kafka_t *rk);
+
+/** What rd_kafka_conf_set_opaque() was given. */
+RD_EXPORT void *rd_kafka_opaque(const rd_kafka_t *rk);
+
+/**
+ * Serves the client's main queue: calls the callbacks of everything that
+ * happened. A program must call it regularly, producers above all: delivery
+ * reports hold on to memory and count as part of `queue.buffering.max.messages` until
+ * they are served.
+ *
+ * @param timeout_ms  How long to wait for the first event: 0 not at all, -1 without limit.
+ *
+ * @return The number of events served.
+ *
+ * A consumer that called rd_kafka_poll_set_consumer() uses
+ * rd_kafka_consumer_poll() instead. May call: all callbacks that say so.
+ */
+RD_EXPORT int rd_kafka_poll(rd_kafka_t *rk, int timeout_ms);
+
+/**
+ * From inside a callback: makes the function that called the callback (rd_kafka_poll()
+ * or its like) return after this callback instead of serving further events.
+ */
+RD_EXPORT void rd_kafka_yield(rd_kafka_t *rk);
+
+/**
+ * Adds brokers to those that the client starts from, for programs that learn
+ * addresses after the client was created.
+ *
+ * @param brokerlist  "host[:port],..." with the default port 9092; IPv6 addresses
+ *                    as "[::1]:9092". "PLAINTEXT://" and its like may precede an address
+ *                    if they agree with `security.protocol`.
+ *
+ * @return The number of addresses that were added; those that are there
+ *         already count too. 0 if there is none that can be used.
+ *
+ * Deprecated: set `bootstrap.servers`.
+ */
+RD_EXPORT int rd_kafka_brokers_add(rd_kafka_t *rk, const char *brokerlist);
+
+
+/* ==========================================================================
+ *  11. TOPIC HANDLES
+ *
+ *  A topic handle is a local object: making one creates nothing on a broker.
+ *  It is needed for rd_kafka_produce(), for the simple consumer, and for a topic
+ *  with properties of its own.
+ * ========================================================================== */
+
+/**
+ * A handle for a topic.
+ *
+ * Asking again for the same topic of the same client gives the same handle;
+ * every one that was handed out is destroyed once.
+ *
+ * @param topic  Name: 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-' are
+ *               what brokers accept. A name that they refuse is found out when it is used.
+ * @param conf   Properties of the topic, or NULL for the client's default. It belongs to
+ *               the library afterwards, whatever the outcome. Ignored if the client
+ *               has a handle for this topic already: the first configuration stays.
+ *
+ * @return The handle, or NULL; then rd_kafka_last_error() is
+ *         RD_KAFKA_RESP_ERR__INVALID_ARG: the name or the configuration is not valid.
+ */
+RD_EXPORT rd_kafka_topic_t *
+rd_kafka_topic_new(rd_kafka_t *rk, const char *topic, rd_kafka_topic_conf_t *conf);
+
+/** Gives a topic handle back. Messages on their way are not touched. */
+RD_EXPORT void rd_kafka_topic_destroy(rd_kafka_topic_t *rkt);
+
+/** The topic's name. Lives as long as the handle. */
+RD_EXPORT const char *rd_kafka_topic_name(const rd_kafka_topic_t *rkt);
+
+/** What rd_kafka_topic_conf_set_opaque() was given. */
+RD_EXPORT void *rd_kafka_topic_opaque(const rd_kafka_topic_t *rkt);
+
+
+/* ==========================================================================
+ *  12. TOPIC PARTITION LISTS AND OFFSETS
+ * ========================================================================== */
+
+/** A partition that is not assigned: let the partitioner choose, or "any partition". */
+#define RD_KAFKA_PARTITION_UA ((int32_t)-1)
+
+/** Logical offset: the first message that the partition still has. */
+#define RD_KAFKA_OFFSET_BEGINNING -2
+/** Logical offset: the next message that will be written. */
+#define RD_KAFKA_OFFSET_END -1
+/** Logical offset: the group's committed offset, or `auto.offset.reset` if there is none. */
+#define RD_KAFKA_OFFSET_STORED -1000
+/** No offset: in assignments the same as RD_KAFKA_OFFSET_STORED. */
+#define RD_KAFKA_OFFSET_INVALID -1001
+/** Base of the offsets that count from the end; see RD_KAFKA_OFFSET_TAIL(). */
+#define RD_KAFKA_OFFSET_TAIL_BASE -2000
+/** Logical offset: CNT messages before the end, or the beginning if there are not as many. */
+#define RD_KAFKA_OFFSET_TAIL(CNT) (RD_KAFKA_OFFSET_TAIL_BASE - (CNT))
+
+/** One partition of a topic, with what a function wants to know or tell of it. */
+struct rd_kafka_topic_partition_s {
+        char *topic;             /**< Topic name. */
+        int32_t partition;       /**< Partition, or RD_KAFKA_PARTITION_UA. */
+        /** Offset, absolute or logical. RD_KAFKA_OFFSET_INVALID at first. */
+        int64_t offset;
+        void *metadata;          /**< Text that goes with a committed offset. The element owns it;
+                                  *   allocate it with malloc() or rd_kafka_mem_malloc(). */
+        size_t metadata_size;    /**< Its length in bytes. */
+        void *opaque;            /**< For the application; the library copies it along. */
+        rd_kafka_resp_err_t err; /**< Outcome for this partition, where a function gives one. */
+        /** The library's; set it to NULL in elements that you make yourself. */
+        void *_private;
+};
+
+/**
+ * A growing array of partitions. Read elems[0] to elems[cnt - 1]; change its
+ * length with the functions below only. Adding may move the elements.
+ */
+struct rd_kafka_topic_partition_list_s {
+        int cnt;                           /**< Number of elements. */
+        int size;                          /**< Number of elements that there is room for. */
+        rd_kafka_topic_partition_t *elems; /**< The elements. */
+};
+
+/**
+ * Makes an empty list.
+ *
+ * @param size  Room to reserve, in elements. The list grows by itself beyond it.
+ */
+RD_EXPORT rd_kafka_topic_partition_list_t *rd_kafka_topic_partition_list_new(int size);
+
+/** Frees a list with its elements. NULL is allowed. */
+RD_EXPORT void
+rd_kafka_topic_partition_list_destroy(rd_kafka_topic_partition_list_t *rkparlist);
+
+/**
+ * Frees a single partition that a function returned on its own, such as
+ * rd_kafka_event_topic_partition(). Not for elements of a list.
+ */
+RD_EXPORT void rd_kafka_topic_partition_destroy(rd_kafka_topic_partition_t *rktpar);
+
+/**
+ * Appends a partition. The list may hold the same one more than once.
+ *
+ * @return The new element, valid until the list changes. Its offset is
+ *         RD_KAFKA_OFFSET_INVALID.
+ */
+RD_EXPORT rd_kafka_topic_partition_t *rd_kafka_topic_partition_list_add(
+    rd_kafka_topic_partition_list_t *rktparlist, const char *topic, int32_t partition);
+
+/** Appends the partitions `start` to `stop`, both included, of a topic. */
+RD_EXPORT void
+rd_kafka_topic_partition_list_add_range(rd_kafka_topic_partition_list_t *rktparlist,
+                                        const char *topic,
+                                        int32_t start,
+                                        int32_t stop);
+
+/**
+ * Removes the first element with this topic and partition; the others keep their order.
+ *
+ * @return 1 if there was one, else 0.
+ */
+RD_EXPORT int rd_kafka_topic_partition_list_del(rd_kafka_topic_partition_list_t *rktparlist,
+                                                const char *topic,
+                                                int32_t partition);
+
+/**
+ * Removes the element elems[idx]; the others keep their order.
+ *
+ * @return 1, or 0 if there is no such element.
+ */
+RD_EXPORT int
+rd_kafka_topic_partition_list_del_by_idx(rd_kafka_topic_partition_list_t *rktparlist, int idx);
+
+/** Copies a list with topics, offsets, metadata, opaques and errors of its elements. */
+RD_EXPORT rd_kafka_topic_partition_list_t *
+rd_kafka_topic_partition_list_copy(const rd_kafka_topic_partition_list_t *src);
+
+/**
+ * Sets the offset of the first element with this topic and partition.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR, or RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION if
+ *         there is no such element.
+ */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_topic_partition_list_set_offset(rd_kafka_topic_partition_list_t *rktparlist,
+                                         const char *topic,
+                                         int32_t partition,
+                                         int64_t offset);
+
+/**
+ * The first element with this topic and partition.
+ *
+ * @return The element, valid until the list changes, or NULL.
+ */
+RD_EXPORT rd_kafka_topic_partition_t *
+rd_kafka_topic_partition_list_find(const rd_kafka_topic_partition_list_t *rktparlist,
+                                   const char *topic,
+                                   int32_t partition);
+
+/**
+ * Sorts a list.
+ *
+ * @param cmp         Compares two elements (const rd_kafka_topic_partition_t *) in the way
+ *                    of qsort(3), with `cmp_opaque` as third argument. NULL sorts by topic
+ *                    name and then partition.
+ * @param cmp_opaque  Passed on to `cmp`.
+ */
+RD_EXPORT void rd_kafka_topic_partition_list_sort(
+    rd_kafka_topic_partition_list_t *rktparlist,
+    int (*cmp)(const void *a, const void *b, void *cmp_opaque),
+    void *cmp_opaque);
+
+/**
+ * Notes the leader epoch of the record that precedes the element's offset, so that a
+ * consumer starting there can notice a truncated log (KIP-320). -1: not known.
+ */
+RD_EXPORT void
+rd_kafka_topic_partition_set_leader_epoch(rd_kafka_topic_partition_t *rktpar, int32_t leader_epoch);
+
+/** The leader epoch that goes with the element's offset, or -1. */
+RD_EXPORT int32_t
+rd_kafka_topic_partition_get_leader_epoch(const rd_kafka_topic_partition_t *rktpar);
+
+
+/* ==========================================================================
+ *  13. MESSAGES
+ * ========================================================================== */
+
+/**
+ * A message that was consumed, or a produced one in its delivery report.
+ *
+ * In a consumer, `err` other than RD_KAFKA_RESP_ERR_NO_ERROR makes it an error or
+ * a piece of news about the partition: look at rd_kafka_message_errstr(), not at the
+ * payload.
+ */
+struct rd_kafka_message_s {
+        rd_kafka_resp_err_t err; /**< Outcome; zero for a message proper. */
+        rd_kafka_topic_t *rkt;   /**< Topic, or NULL for errors that are not about one. */
+        int32_t partition;       /**< Partition. */
+        void *payload;           /**< Value, or NULL if it has none ("tombstone"). */
+        size_t len;              /**< Length of the value in bytes. */
+        void *key;               /**< Key, or NULL if it has none. */
+        size_t key_len;          /**< Length of the key in bytes. */
+        int64_t offset;          /**< Offset. Consumer: of the message or, for an error, where it
+                                  *   happened. Delivery report: where the message is, or
+                                  *   RD_KAFKA_OFFSET_INVALID. */
+        void *_private;          /**< Consumer: the library's. Producer: the message's opaque. */
+};
+
+/** Whether a produced message is in the partition's log. */
+typedef enum {
+        /** It was never sent, or the broker refused it: it is not there. */
+        RD_KAFKA_MSG_STATUS_NOT_PERSISTED = 0,
+        /** It was sent and no answer came (or acks is 0): it may be there. */
+        RD_KAFKA_MSG_STATUS_POSSIBLY_PERSISTED = 1,
+        /** The broker acknowledged it: it is there. */
+        RD_KAFKA_MSG_STATUS_PERSISTED = 2
+} rd_kafka_msg_status_t;
+
+/** Frees a message that a consumer function returned. */
+RD_EXPORT void rd_kafka_message_destroy(rd_kafka_message_t *rkmessage);
+
+/**
+ * Text for the error of a consumed message: what the library knows of it or, failing
+ * that, rd_kafka_err2str(). NULL if `err` is RD_KAFKA_RESP_ERR_NO_ERROR.
+ *
+ * @return Valid as long as the message.
+ */
+RD_EXPORT const char *rd_kafka_message_errstr(const rd_kafka_message_t *rkmessage);
+
+/**
+ * Text for the error of a message in its delivery report: the broker's own words, if it sent
+ * any (KIP-467), else rd_kafka_err2str(). NULL if `err` is RD_KAFKA_RESP_ERR_NO_ERROR.
+ *
+ * @return Valid as long as the message.
+ */
+RD_EXPORT const char *rd_kafka_message_produce_errstr(const rd_kafka_message_t *rkmessage);
+
+/**
+ * The message's timestamp (KIP-32).
+ *
+ * @param tstype  Receives the kind of timestamp; may be NULL.
+ *
+ * @return Milliseconds since 1970-01-01 00:00 UTC, or -1 if the message has none.
+ */
+RD_EXPORT int64_t rd_kafka_message_timestamp(const rd_kafka_message_t *rkmessage,
+                                             rd_kafka_timestamp_type_t *tstype);
+
+/**
+ * In a delivery report: how long it took from the produce call until the broker's
+ * answer (or the failure).
+ *
+ * @return Microseconds, or -1 if it is not known (consumed messages).
+ */
+RD_EXPORT int64_t rd_kafka_message_latency(const rd_kafka_message_t *rkmessage);
+
+/** The broker that the message came from or was acknowledged by, or -1 if not known. */
+RD_EXPORT int32_t rd_kafka_message_broker_id(const rd_kafka_message_t *rkmessage);
+
+/** In a delivery report: whether the message is in the log. Consumed messages are. */
+RD_EXPORT rd_kafka_msg_status_t rd_kafka_message_status(const rd_kafka_message_t *rkmessage);
+
+/**
+ * The leader epoch under which a consumed message was written (KIP-320), or -1 if the
+ * broker or the message format is too old for it.
+ */
+RD_EXPORT int32_t rd_kafka_message_leader_epoch(const rd_kafka_message_t *rkmessage);
+
+
+/* ==========================================================================
+ *  14. MESSAGE HEADERS
+ *
+ *  An ordered list of names and values (KIP-82). Names may come more than once;
+ *  values are bytes, or null. Broker 0.11 or later.
+ * ========================================================================== */
+
+/** Makes an empty list with room for `initial_count` headers; it grows as needed. */
+RD_EXPORT rd_kafka_headers_t *rd_kafka_headers_new(size_t initial_count);
+
+/** Frees a list that was not given to a message. */
+RD_EXPORT void rd_kafka_headers_destroy(rd_kafka_headers_t *hdrs);
+
+/** Copies a list. */
+RD_EXPORT rd_kafka_headers_t *rd_kafka_headers_copy(const rd_kafka_headers_t *src);
+
+/**
+ * Appends a header. Name and value are copied.
+ *
+ * @param name        Name, UTF-8.
+ * @param name_size   Its length in bytes, or -1: it is zero-terminated.
+ * @param value       Value, or NULL for a null value.
+ * @param value_size  Its length in bytes, or -1: it is zero-terminated text.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR, or RD_KAFKA_RESP_ERR__READ_ONLY: the list belongs to
+ *         a message that is already with the library.
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_header_add(rd_kafka_headers_t *hdrs,
+                                                  const char *name,
+                                                  ssize_t name_size,
+                                                  const void *value,
+                                                  ssize_t value_size);
+
+/**
+ * Removes all headers of this name.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__NOENT: there was none;
+ *         RD_KAFKA_RESP_ERR__READ_ONLY as for rd_kafka_header_add().
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_header_remove(rd_kafka_headers_t *hdrs, const char *name);
+
+/**
+ * The value of the last header of this name.
+ *
+ * @param valuep  Receives the value, or NULL for a null value. It belongs to the list. The
+ *                library puts a zero behind every value, so that text can be used as it is.
+ * @param sizep   Receives its length in bytes.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR or RD_KAFKA_RESP_ERR__NOENT.
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_header_get_last(const rd_kafka_headers_t *hdrs,
+                                                       const char *name,
+                                                       const void **valuep,
+                                                       size_t *sizep);
+
+/**
+ * The value of the (idx + 1)-th header of this name; `idx` counts from 0 among the headers
+ * of the name. Otherwise as rd_kafka_header_get_last().
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_header_get(const rd_kafka_headers_t *hdrs,
+                                                  size_t idx,
+                                                  const char *name,
+                                                  const void **valuep,
+                                                  size_t *sizep);
+
+/**
+ * Name and value of the header at place `idx`, counting from 0, for walking through the list:
+ * go on until RD_KAFKA_RESP_ERR__NOENT. Otherwise as rd_kafka_header_get_last().
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_header_get_all(const rd_kafka_headers_t *hdrs,
+                                                      size_t idx,
+                                                      const char **namep,
+                                                      const void **valuep,
+                                                      size_t *sizep);
+
+/** The number of headers in a list. */
+RD_EXPORT size_t rd_kafka_header_cnt(const rd_kafka_headers_t *hdrs);
+
+/**
+ * The headers of a message.
+ *
+ * @param hdrsp  Receives the list. It belongs to the message and lives as long as it.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__NOENT: the message has none;
+ *         another code: they could not be decoded.
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_message_headers(const rd_kafka_message_t *rkmessage,
+                                                       rd_kafka_headers_t **hdrsp);
+
+/**
+ * Takes the headers out of a message. The list belongs to the caller afterwards,
+ * the message has none. Otherwise as rd_kafka_message_headers().
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_message_detach_headers(rd_kafka_message_t *rkmessage,
+                                                              rd_kafka_headers_t **hdrsp);
+
+/** Gives `hdrs` to a message in place of its former headers, which are freed. NULL: no headers. */
+RD_EXPORT void rd_kafka_message_set_headers(rd_kafka_message_t *rkmessage,
+                                            rd_kafka_headers_t *hdrs);
+
+
+/* ==========================================================================
+ *  15. PRODUCING
+ *
+ *  Producing is asynchronous: a call puts the message into the client's queue,
+ *  the client's thread sends it in a batch with others of its partition, and its
+ *  outcome comes as a delivery report (rd_kafka_conf_set_dr_msg_cb(), or
+ *  RD_KAFKA_EVENT_DR) out of rd_kafka_poll(). Only a message that was accepted gets a
+ *  report, and it gets exactly one.
+ *
+ *  Retries, their backoff and the order of messages are the library's business. An
+ *  `enable.idempotence` of true rules out duplicates and changes of order within a
+ *  partition (KIP-98).
+ * ========================================================================== */
+
+/** Flag: the library frees `payload` with free() when it has done with it. Not with F_COPY. */
+#define RD_KAFKA_MSG_F_FREE 0x1
+/** Flag: the library copies `payload`; the caller may use its memory again at once. */
+#define RD_KAFKA_MSG_F_COPY 0x2
+/**
+ * Flag: wait while the queue is full instead of failing with RD_KAFKA_RESP_ERR__QUEUE_FULL.
+ * Another thread must serve delivery reports meanwhile, or the wait has no end.
+ */
+#define RD_KAFKA_MSG_F_BLOCK 0x4
+/** Flag of rd_kafka_produce_batch(): each message's own `partition` is used. */
+#define RD_KAFKA_MSG_F_PARTITION 0x8
+
+/**
+ * Produces one message to a topic handle.
+ *
+ * @param rkt         Topic.
+ * @param partition   Partition, or RD_KAFKA_PARTITION_UA: the partitioner chooses.
+ * @param msgflags    RD_KAFKA_MSG_F_FREE, F_COPY or neither, with or without F_BLOCK. With
+ *                    neither of the first two `payload` must stay as it is until the
+ *                    delivery report.
+ * @param payload     Value; may be NULL.
+ * @param len         Its length in bytes.
+ * @param key         Key; may be NULL. Always copied.
+ * @param keylen      Its length in bytes.
+ * @param msg_opaque  For the delivery report (`_private`).
+ *
+ * @return 0, or -1 and from rd_kafka_last_error():
+ *         - RD_KAFKA_RESP_ERR__QUEUE_FULL: `queue.buffering.max.messages` or
+ *           `queue.buffering.max.kbytes` is reached. Call rd_kafka_poll() and try again.
+ *         - RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE: larger than `message.max.bytes`.
+ *         - RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION: the topic has no such partition.
+ *         - RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC: the cluster has no such topic.
+ *         - RD_KAFKA_RESP_ERR__FATAL: see rd_kafka_fatal_error().
+ *         - RD_KAFKA_RESP_ERR__STATE: not in a transaction, in a transactional producer.
+ *         After a failure `payload` is the caller's also with F_FREE. `errno` is set, too:
+ *         ENOBUFS, EMSGSIZE, ESRCH, ENOENT, ECANCELED, ENOEXEC in this order.
+ */
+RD_EXPORT int rd_kafka_produce(rd_kafka_topic_t *rkt,
+                               int32_t partition,
+                               int msgflags,
+                               void *payload,
+                               size_t len,
+                               const void *key,
+                               size_t keylen,
+                               void *msg_opaque);
+
+/** What an argument of rd_kafka_producev() or rd_kafka_produceva() is. */
+typedef enum rd_kafka_vtype_t {
+        RD_KAFKA_VTYPE_END,       /**< End of the arguments. */
+        RD_KAFKA_VTYPE_TOPIC,     /**< (const char *) topic name. */
+        RD_KAFKA_VTYPE_RKT,       /**< (rd_kafka_topic_t *) topic handle. */
+        RD_KAFKA_VTYPE_PARTITION, /**< (int32_t) partition. */
+        RD_KAFKA_VTYPE_VALUE,     /**< (void *, size_t) value. */
+        RD_KAFKA_VTYPE_KEY,       /**< (void *, size_t) key. */
+        RD_KAFKA_VTYPE_OPAQUE,    /**< (void *) for the delivery report. */
+        RD_KAFKA_VTYPE_MSGFLAGS,  /**< (int) RD_KAFKA_MSG_F_ flags. */
+        RD_KAFKA_VTYPE_TIMESTAMP, /**< (int64_t) milliseconds since 1970-01-01 UTC; 0: now. */
+        RD_KAFKA_VTYPE_HEADER,    /**< (const char *, const void *, ssize_t) one header. */
+        RD_KAFKA_VTYPE_HEADERS    /**< (rd_kafka_headers_t *) all headers. */
+} rd_kafka_vtype_t;
+
+/** One argument of rd_kafka_produceva(): its kind, and the member of `u` that goes with it. */
+typedef struct rd_kafka_vu_s {
+        rd_kafka_vtype_t vtype; /**< What it is. */
+        union {
+                const char *cstr;      /**< TOPIC. */
+                rd_kafka_topic_t *rkt; /**< RKT. */
+                int i;                 /**< MSGFLAGS. */
+                int32_t i32;           /**< PARTITION. */
+                int64_t i64;           /**< TIMESTAMP. */
+                struct {
+                        void *ptr;
+                        size_t size;
+                } mem; /**< VALUE, KEY. */
+                struct {
+                        const char *name;
+                        const void *val;
+                        ssize_t size;
+                } header;                    /**< HEADER; a size of -1: zero-terminated text. */
+                rd_kafka_headers_t *headers; /**< HEADERS. */
+                void *ptr;                   /**< OPAQUE. */
+                char _pad[64];               /**< Room for later kinds. */
+        } u;                                 /**< The value. */
+} rd_kafka_vu_t;
+
+/* Arguments of rd_kafka_producev(). In C the compiler checks their types. */
+
+/** The last argument of every rd_kafka_producev(). */
+#define RD_KAFKA_V_END RD_KAFKA_VTYPE_END
+
+/** Topic by name. This or RD_KAFKA_V_RKT() must be there. */
+#define RD_KAFKA_V_TOPIC(topic)                                                                    \
+        _LRK_TYPECHECK(RD_KAFKA_VTYPE_TOPIC, const char *, topic), (const char *)topic
+
+/** Topic by handle; needed for a topic with properties of its own. */
+#define RD_KAFKA_V_RKT(rkt)                                                                        \
+        _LRK_TYPECHECK(RD_KAFKA_VTYPE_RKT, rd_kafka_topic_t *, rkt), (rd_kafka_topic_t *)rkt
+
+/** Partition. Without it, the partitioner chooses. */
+#define RD_KAFKA_V_PARTITION(partition)                                                            \
+        _LRK_TYPECHECK(RD_KAFKA_VTYPE_PARTITION, int32_t, partition), (int32_t)partition
+
+/** Value and its length. Without it, or with NULL, the message has no value. */
+#define RD_KAFKA_V_VALUE(VALUE, LEN)                                                               \
+        _LRK_TYPECHECK2(RD_KAFKA_VTYPE_VALUE, void *, VALUE, size_t, LEN), (void *)VALUE,          \
+            (size_t)LEN
+
+/** Key and its length. */
+#define RD_KAFKA_V_KEY(KEY, LEN)                                                                   \
+        _LRK_TYPECHECK2(RD_KAFKA_VTYPE_KEY, const void *, KEY, size_t, LEN), (void *)KEY,          \
+            (size_t)LEN
+
+/** The message's opaque, `_private` in its delivery report. */
+#define RD_KAFKA_V_OPAQUE(msg_opaque)                                                              \
+        _LRK_TYPECHECK(RD_KAFKA_VTYPE_OPAQUE, void *, msg_opaque), (void *)msg_opaque
+
+/** RD_KAFKA_MSG_F_COPY, RD_KAFKA_MSG_F_FREE, RD_KAFKA_MSG_F_BLOCK. */
+#define RD_KAFKA_V_MSGFLAGS(msgflags)                                                              \
+        _LRK_TYPECHECK(RD_KAFKA_VTYPE_MSGFLAGS, int, msgflags), (int)msgflags
+
+/** Timestamp in milliseconds since 1970-01-01 00:00 UTC. Without it, or with 0: now. */
+#define RD_KAFKA_V_TIMESTAMP(timestamp)                                                            \
+        _LRK_TYPECHECK(RD_KAFKA_VTYPE_TIMESTAMP, int64_t, timestamp), (int64_t)timestamp
+
+/**
+ * One header: name, value and its length, or -1 for zero-terminated text. May be given several
+ * times, but not together with RD_KAFKA_V_HEADERS(). Copied.
+ */
+#define RD_KAFKA_V_HEADER(NAME, VALUE, LEN)                                                        \
+        _LRK_TYPECHECK3(RD_KAFKA_VTYPE_HEADER, const char *, NAME, const void *, VALUE, ssize_t,   \
+                        LEN),                                                                      \
+            (const char *)NAME, (const void *)VALUE, (ssize_t)LEN
+
+/**
+ * All headers at once. After success the list belongs to the library, after failure to the
+ * caller.
+ */
+#define RD_KAFKA_V_HEADERS(HDRS)                                                                   \
+        _LRK_TYPECHECK(RD_KAFKA_VTYPE_HEADERS, rd_kafka_headers_t *, HDRS),                        \
+            (rd_kafka_headers_t *)HDRS
+
+/**
+ * Produces one message that is described by RD_KAFKA_V_ arguments in any order:
+ *
+ *     err = rd_kafka_producev(rk, RD_KAFKA_V_TOPIC("orders"),
+ *                             RD_KAFKA_V_KEY(id, id_len), RD_KAFKA_V_VALUE(doc, doc_len),
+ *                             RD_KAFKA_V_HEADER("type", "created", -1),
+ *                             RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR, or as rd_kafka_last_error() after rd_kafka_produce(), and
+ *         - RD_KAFKA_RESP_ERR__INVALID_ARG: no topic, or an argument that is not known;
+ *         - RD_KAFKA_RESP_ERR__CONFLICT: single headers together with a list of headers.
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_producev(rd_kafka_t *rk, ...);
+
+/**
+ * rd_kafka_producev() with its arguments in an array, for bindings.
+ *
+ * @param vus  Arguments; RD_KAFKA_VTYPE_END is not needed.
+ * @param cnt  Their number.
+ *
+ * @return NULL on success, else an error that the caller owns. Its text says which argument
+ *         was wrong.
+ */
+RD_EXPORT rd_kafka_error_t *
+rd_kafka_produceva(rd_kafka_t *rk, const rd_kafka_vu_t *vus, size_t cnt);
+
+/**
+ * Produces several messages to a topic. For each of them are read: payload, len, key, key_len,
+ * _private (its opaque) and, with RD_KAFKA_MSG_F_PARTITION, partition.
+ *
+ * @param partition    Partition of all of them, or RD_KAFKA_PARTITION_UA.
+ * @param msgflags     As for rd_kafka_produce(), and RD_KAFKA_MSG_F_PARTITION.
+ * @param rkmessages   The messages. `err` of each receives its outcome.
+ * @param message_cnt  Their number.
+ *
+ * @return The number of messages that were accepted. For the others see `err` and
+ *         rd_kafka_produce(); they get no delivery report.
+ */
+RD_EXPORT int rd_kafka_produce_batch(rd_kafka_topic_t *rkt,
+                                     int32_t partition,
+                                     int msgflags,
+                                     rd_kafka_message_t *rkmessages,
+                                     int message_cnt);
+
+/**
+ * Waits until every message that was produced so far has been delivered or has failed, and its
+ * delivery report was served. Batches are sent without waiting for `linger.ms`.
+ *
+ * If RD_KAFKA_EVENT_DR is enabled, delivery reports are events: serve them on another thread
+ * meanwhile, this function waits for that.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__TIMED_OUT: not all are through yet;
+ *         RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED: not a producer.
+ *
+ * May call: the callbacks of rd_kafka_poll().
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_flush(rd_kafka_t *rk, int timeout_ms);
+
+/** rd_kafka_purge(): messages that were not sent yet. They fail with ERR__PURGE_QUEUE. */
+#define RD_KAFKA_PURGE_F_QUEUE 0x1
+/**
+ * rd_kafka_purge(): messages that were sent and not answered. They fail with
+ * ERR__PURGE_INFLIGHT and may be in the log all the same.
+ */
+#define RD_KAFKA_PURGE_F_INFLIGHT 0x2
+/** rd_kafka_purge(): do not wait until the client's thread has done it. */
+#define RD_KAFKA_PURGE_F_NON_BLOCKING 0x4
+
+/**
+ * Gives up on messages, for example to end a program without waiting for a broker that is away.
+ * Every one of them gets its delivery report, so serve rd_kafka_poll() or rd_kafka_flush()
+ * afterwards.
+ *
+ * Purging messages in flight from a transactional producer makes its transaction fail; it must
+ * then be aborted.
+ *
+ * @param purge_flags  Sum of RD_KAFKA_PURGE_F_ flags.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__INVALID_ARG: a flag that does not exist;
+ *         RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED: not a producer.
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_purge(rd_kafka_t *rk, int purge_flags);
+
+/**
+ * The length of the client's outgoing side: messages that wait to be sent or answered, and events
+ * that wait to be served by rd_kafka_poll(). A producer that wants to end without loss waits
+ * for 0, which is what rd_kafka_flush() does.
+ */
+RD_EXPORT int rd_kafka_outq_len(rd_kafka_t *rk);
+
+
+/* ==========================================================================
+ *  16. PARTITIONERS
+ *
+ *  The ones that the property `partitioner` names, for use inside a partitioner
+ *  callback. `msg_opaque` and `rkt_opaque` are not looked at. Each returns a partition from 0 to
+ *  partition_cnt - 1. They may be called from any thread.
+ * ========================================================================== */
+
+/**
+ * Whether a partition has a leader, so that a message for it can be sent at once.
+ * For partitioner callbacks only.
+ *
+ * @return 1 if it has, else 0.
+ */
+RD_EXPORT int rd_kafka_topic_partition_available(const rd_kafka_topic_t *rkt, int32_t partition);
+
+/** "random": any partition, those with a leader first. */
+RD_EXPORT int32_t rd_kafka_msg_partitioner_random(const rd_kafka_topic_t *rkt,
+                                                  const void *key,
+                                                  size_t keylen,
+                                                  int32_t partition_cnt,
+                                                  void *rkt_opaque,
+                                                  void *msg_opaque);
+
+/** "consistent": CRC-32 of the key; an empty or missing key always gives the same partition. */
+RD_EXPORT int32_t rd_kafka_msg_partitioner_consistent(const rd_kafka_topic_t *rkt,
+                                                      const void *key,
+                                                      size_t keylen,
+                                                      int32_t partition_cnt,
+                                                      void *rkt_opaque,
+                                                      void *msg_opaque);
+
+/** "consistent_random", the default: CRC-32 of the key, random for an empty or missing one. */
+RD_EXPORT int32_t rd_kafka_msg_partitioner_consistent_random(const rd_kafka_topic_t *rkt,
+                                                             const void *key,
+                                                             size_t keylen,
+                                                             int32_t partition_cnt,
+                                                             void *rkt_opaque,
+                                                             void *msg_opaque);
+
+/** "murmur2": the hash of Kafka's Java producer; a missing key always gives the same partition. */
+RD_EXPORT int32_t rd_kafka_msg_partitioner_murmur2(const rd_kafka_topic_t *rkt,
+                                                   const void *key,
+                                                   size_t keylen,
+                                                   int32_t partition_cnt,
+                                                   void *rkt_opaque,
+                                                   void *msg_opaque);
+
+/** "murmur2_random": as the Java producer does; random for a missing key. */
+RD_EXPORT int32_t rd_kafka_msg_partitioner_murmur2_random(const rd_kafka_topic_t *rkt,
+                                                          const void *key,
+                                                          size_t keylen,
+                                                          int32_t partition_cnt,
+                                                          void *rkt_opaque,
+                                                          void *msg_opaque);
+
+/** "fnv1a": FNV-1a of the key, as Sarama does; a missing key always gives the same partition. */
+RD_EXPORT int32_t rd_kafka_msg_partitioner_fnv1a(const rd_kafka_topic_t *rkt,
+                                                 const void *key,
+                                                 size_t keylen,
+                                                 int32_t partition_cnt,
+                                                 void *rkt_opaque,
+                                                 void *msg_opaque);
+
+/** "fnv1a_random": FNV-1a of the key, random for a missing one. */
+RD_EXPORT int32_t rd_kafka_msg_partitioner_fnv1a_random(const rd_kafka_topic_t *rkt,
+                                                        const void *key,
+                                                        size_t keylen,
+                                                        int32_t partition_cnt,
+                                                        void *rkt_opaque,
+                                                        void *msg_opaque);
+
+
+/* ==========================================================================
+ *  17. CONSUMING: SUBSCRIBE, ASSIGN, POLL
+ *
+ *  A consumer either subscribes to topics, and its group (`group.id`) shares out the
+ *  partitions among the members, or assigns partitions to itself. The messages of all its
+ *  partitions come out of rd_kafka_consumer_poll().
+ *
+ *  The application must poll at least every `max.poll.interval.ms`, or the group takes
+ *  its partitions away (KIP-62).
+ * ========================================================================== */
+
+/**
+ * Redirects the client's main queue to its consumer queue, so that one function,
+ * rd_kafka_consumer_poll(), serves callbacks as well as messages. Call it once, after
+ * rd_kafka_new(). rd_kafka_poll() is not to be used afterwards.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR, or RD_KAFKA_RESP_ERR__UNKNOWN_GROUP: not a consumer that
+ *         has a `group.id`.
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_poll_set_consumer(rd_kafka_t *rk);
+
+/**
+ * Subscribes to topics. The former subscription is replaced. The partitions come later, while
+ * polling, when the group has settled.
+ *
+ * A name that starts with '^' is a regular expression, matched against all topics of the
+ * cluster, topics to come included. Topics that do not exist are waited for, and reported once as
+ * RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART.
+ *
+ * @param topics  Topics; the elements' partitions and offsets are not looked at. Copied.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__INVALID_ARG: an empty list, an empty
+ *         name or a bad expression; RD_KAFKA_RESP_ERR__UNKNOWN_GROUP: no `group.id`;
+ *         RD_KAFKA_RESP_ERR__FATAL: see rd_kafka_fatal_error().
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_subscribe(rd_kafka_t *rk,
+                                                 const rd_kafka_topic_partition_list_t *topics);
+
+/** Ends the subscription and gives the group's partitions back. */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_unsubscribe(rd_kafka_t *rk);
+
+/**
+ * The present subscription, as it was given.
+ *
+ * @param topics  Receives a list that the caller frees; an empty one if there is no subscription.
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_subscription(rd_kafka_t *rk,
+                                                    rd_kafka_topic_partition_list_t **topics);
+
+/**
+ * Takes the next message.
+ *
+ * @return The message, to be freed with rd_kafka_message_destroy(), or NULL if none came in time
+ *         or a callback called rd_kafka_yield(). Look at `err` first: besides messages proper
+ *         there are
+ *         - RD_KAFKA_RESP_ERR__PARTITION_EOF: the end of the partition was reached
+ *           (only with `enable.partition.eof`);
+ *         - RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED: the previous poll was too long ago;
+ *         - errors of a topic or partition, or of the consumer as a whole (`rkt` NULL).
+ *         After an error just poll again, unless it is fatal.
+ *
+ * May call: rebalance, offset commit, consume, error, statistics, throttle and log callbacks.
+ */
+RD_EXPORT rd_kafka_message_t *rd_kafka_consumer_poll(rd_kafka_t *rk, int timeout_ms);
+
+/**
+ * Closes the consumer: revokes its partitions (with the rebalance callback), commits the stored
+ * offsets if `enable.auto.commit` is true, leaves the group (unless it is a static member,
+ * KIP-345). Afterwards no messages come any more, and the only thing left to do is
+ * rd_kafka_destroy().
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR, or what went wrong on the way; the consumer is closed
+ *         all the same. RD_KAFKA_RESP_ERR__UNKNOWN_GROUP: not a consumer with a `group.id`.
+ *
+ * Waits for the group coordinator, within the broker timeouts. May call: rebalance and
+ * offset commit callbacks, and the others of rd_kafka_consumer_poll().
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_consumer_close(rd_kafka_t *rk);
+
+/**
+ * Starts closing the consumer and returns at once. The events of the closing, rebalances above
+ * all, go to `rkqu`, which must be served until rd_kafka_consumer_closed() returns 1.
+ *
+ * @return NULL on success, else an error that the caller owns.
+ */
+RD_EXPORT rd_kafka_error_t *rd_kafka_consumer_close_queue(rd_kafka_t *rk, rd_kafka_queue_t *rkqu);
+
+/** 1 if the consumer is closed, else 0. */
+RD_EXPORT int rd_kafka_consumer_closed(rd_kafka_t *rk);
+
+/**
+ * Replaces the assignment: the consumer fetches exactly these partitions. Used without a
+ * subscription to choose partitions oneself, and in a rebalance callback of the "EAGER" protocol.
+ *
+ * @param partitions  Partitions with the offsets to start from, absolute or logical;
+ *                    RD_KAFKA_OFFSET_INVALID and RD_KAFKA_OFFSET_STORED mean the committed
+ *                    offset or else `auto.offset.reset`. NULL or empty: fetch nothing. Copied.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__INVALID_ARG: a partition twice, or
+ *         not valid; RD_KAFKA_RESP_ERR__FATAL: see rd_kafka_fatal_error().
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_assign(rd_kafka_t *rk,
+                                              const rd_kafka_topic_partition_list_t *partitions);
+
+/**
+ * Adds partitions to the assignment (KIP-429, "COOPERATIVE"). Otherwise as rd_kafka_assign().
+ *
+ * @return NULL on success, else an error that the caller owns: RD_KAFKA_RESP_ERR__CONFLICT: one
+ *         is assigned already.
+ */
+RD_EXPORT rd_kafka_error_t *
+rd_kafka_incremental_assign(rd_kafka_t *rk, const rd_kafka_topic_partition_list_t *partitions);
+
+/**
+ * Takes partitions out of the assignment (KIP-429). Offsets in the list are not looked at.
+ *
+ * @return NULL on success, else an error that the caller owns: RD_KAFKA_RESP_ERR__INVALID_ARG:
+ *         one is not assigned.
+ */
+RD_EXPORT rd_kafka_error_t *
+rd_kafka_incremental_unassign(rd_kafka_t *rk, const rd_kafka_topic_partition_list_t *partitions);
+
+/**
+ * The present assignment.
+ *
+ * @param partitions  Receives a list that the caller frees; empty if nothing is assigned.
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_assignment(rd_kafka_t *rk,
+                                                  rd_kafka_topic_partition_list_t **partitions);
+
+/**
+ * In a rebalance callback that revokes: 1 if the group has given the partitions to others already
+ * (session timeout, member fenced), so that their offsets can no longer be committed. Else 0.
+ */
+RD_EXPORT int rd_kafka_assignment_lost(rd_kafka_t *rk);
+
+/**
+ * How the group hands out partitions: "EAGER" (all are revoked before any is assigned),
+ * "COOPERATIVE" (changes only), or "NONE" as long as there is no group or it is not settled.
+ * NULL for a producer.
+ *
+ * @return Constant.
+ */
+RD_EXPORT const char *rd_kafka_rebalance_protocol(rd_kafka_t *rk);
+
+/**
+ * The id that the group coordinator gave to this member.
+ *
+ * @return A string that the caller frees with rd_kafka_mem_free(), empty as long as there is no
+ *         membership; NULL if the client has no group.
+ */
+RD_EXPORT char *rd_kafka_memberid(const rd_kafka_t *rk);
+
+/**
+ * Stops fetching and delivering messages of some partitions, in a consumer; or stops sending,
+ * in a producer. What was fetched already is dropped and fetched again after the resume.
+ * Positions stay. The consumer must still be polled.
+ *
+ * @param partitions  Partitions. `err` of each element receives its outcome.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR; see also the elements.
+ */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_pause_partitions(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *partitions);
+
+/** Goes on where rd_kafka_pause_partitions() stopped. Same arguments and result. */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_resume_partitions(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *partitions);
+
+
+/* ==========================================================================
+ *  18. CONSUMING: POSITIONS, STORED AND COMMITTED OFFSETS
+ *
+ *  The position is the offset of the next message that the application will get. The stored
+ *  offset is the one that the next commit takes, by default the position. The committed offset is
+ *  what the group's coordinator keeps and where a consumer starts after a restart.
+ *
+ *  All of them are offsets of the next message to be consumed: last offset + 1.
+ * ========================================================================== */
+
+/**
+ * Positions of partitions.
+ *
+ * @param partitions  Partitions; `offset` of each receives its position, or
+ *                    RD_KAFKA_OFFSET_INVALID if no message was consumed since it was assigned;
+ *                    `err` its outcome.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR; see also the elements.
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_position(rd_kafka_t *rk,
+                                                rd_kafka_topic_partition_list_t *partitions);
+
+/**
+ * Moves the positions of assigned partitions. Messages that were fetched from the old positions
+ * are not delivered any more.
+ *
+ * @param partitions  Partitions with their new offsets, absolute or logical. `err` of each
+ *                    receives its outcome.
+ * @param timeout_ms  How long to wait for the outcome; 0: start the move and return.
+ *
+ * @return NULL on success (see the elements for that of each partition), else an error that the
+ *         caller owns: RD_KAFKA_RESP_ERR__TIMED_OUT: not all are through;
+ *         RD_KAFKA_RESP_ERR__INVALID_ARG: no partitions.
+ */
+RD_EXPORT rd_kafka_error_t *rd_kafka_seek_partitions(rd_kafka_t *rk,
+                                                     rd_kafka_topic_partition_list_t *partitions,
+                                                     int timeout_ms);
+
+/**
+ * Stores the offset after a message, so that the next commit takes it. For applications that set
+ * `enable.auto.offset.store` to false and decide themselves when a message is done.
+ *
+ * @param rkmessage  A message proper of an assigned partition.
+ *
+ * @return NULL on success, else an error that the caller owns: RD_KAFKA_RESP_ERR__STATE: the
+ *         partition is not assigned any more; RD_KAFKA_RESP_ERR__INVALID_ARG: the message is an
+ *         error, or `enable.auto.offset.store` is true.
+ */
+RD_EXPORT rd_kafka_error_t *rd_kafka_offset_store_message(rd_kafka_message_t *rkmessage);
+
+/**
+ * Stores offsets, as given: last consumed offset + 1. Otherwise as
+ * rd_kafka_offset_store_message().
+ *
+ * @param offsets  Partitions with offsets; `err` of each receives its outcome. Metadata and
+ *                 leader epoch are stored along.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR if at least one was stored, else the error of one of them:
+ *         RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION, RD_KAFKA_RESP_ERR__STATE;
+ *         RD_KAFKA_RESP_ERR__INVALID_ARG: `enable.auto.offset.store` is true.
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_offsets_store(rd_kafka_t *rk,
+                                                     rd_kafka_topic_partition_list_t *offsets);
+
+/**
+ * Stores `offset` + 1 for a partition: here, unlike everywhere else, the argument is the offset
+ * of the last message that was consumed.
+ *
+ * Deprecated: use rd_kafka_offset_store_message() or rd_kafka_offsets_store().
+ */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_offset_store(rd_kafka_topic_t *rkt, int32_t partition, int64_t offset);
+
+/**
+ * Commits offsets to the group.
+ *
+ * @param offsets  Partitions with offsets (last consumed + 1), with metadata if wanted; NULL: the
+ *                 stored offsets of the whole assignment.
+ * @param async    0: wait for the outcome, and return it; 1: return at once, the outcome goes
+ *                 to the offset commit callback or event.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__NO_OFFSET: nothing to commit;
+ *         RD_KAFKA_RESP_ERR__UNKNOWN_GROUP: no `group.id`; RD_KAFKA_RESP_ERR__WAIT_COORD: no
+ *         coordinator; or an error of the broker.
+ */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_commit(rd_kafka_t *rk, const rd_kafka_topic_partition_list_t *offsets, int async);
+
+/** Commits the offset after a message; otherwise as rd_kafka_commit(). */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_commit_message(rd_kafka_t *rk, const rd_kafka_message_t *rkmessage, int async);
+
+/**
+ * Commits offsets; the outcome goes to a queue.
+ *
+ * @param offsets        As for rd_kafka_commit().
+ * @param rkqu           Queue to be served by the application. NULL: wait for the outcome here,
+ *                       with `cb` called before the return.
+ * @param cb             Called with the outcome when the queue is served; `offsets` belongs to
+ *                       the library and is valid during the call. NULL: an event
+ *                       RD_KAFKA_EVENT_OFFSET_COMMIT.
+ * @param commit_opaque  For `cb`, or for rd_kafka_event_opaque().
+ *
+ * @return As rd_kafka_commit(), for what can be told at once.
+ */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_commit_queue(rd_kafka_t *rk,
+                      const rd_kafka_topic_partition_list_t *offsets,
+                      rd_kafka_queue_t *rkqu,
+                      void (*cb)(rd_kafka_t *rk,
+                                 rd_kafka_resp_err_t err,
+                                 rd_kafka_topic_partition_list_t *offsets,
+                                 void *commit_opaque),
+                      void *commit_opaque);
+
+/**
+ * Asks the group's coordinator for committed offsets.
+ *
+ * @param partitions  Partitions; `offset` of each receives its committed offset, or
+ *                    RD_KAFKA_OFFSET_INVALID if there is none; `metadata` its metadata; `err` its
+ *                    outcome.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR (see the elements too); RD_KAFKA_RESP_ERR__UNKNOWN_GROUP: no
+ *         `group.id`; RD_KAFKA_RESP_ERR__TIMED_OUT; RD_KAFKA_RESP_ERR__WAIT_COORD: no coordinator
+ *         in time; or an error of the broker.
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_committed(rd_kafka_t *rk,
+                                                 rd_kafka_topic_partition_list_t *partitions,
+                                                 int timeout_ms);
+
+
+/* ==========================================================================
+ *  19. CONSUMING ONE PARTITION AT A TIME: THE SIMPLE CONSUMER
+ *
+ *  The older interface: start a partition, consume from it, stop it. There is no group; the
+ *  application keeps track of offsets. It cannot be mixed with section 17 in
+ *  one client.
+ * ========================================================================== */
+
+/**
+ * Starts fetching a partition into its own queue.
+ *
+ * @param partition  Partition, 0 or higher.
+ * @param offset     Where to start: an absolute offset, RD_KAFKA_OFFSET_BEGINNING,
+ *                   RD_KAFKA_OFFSET_END, RD_KAFKA_OFFSET_TAIL(), or RD_KAFKA_OFFSET_STORED
+ *                   (needs a `group.id`). An offset that the partition does not have is treated
+ *                   by `auto.offset.reset`.
+ *
+ * @return 0, or -1 and from rd_kafka_last_error() RD_KAFKA_RESP_ERR__INVALID_ARG: not a
+ *         consumer, or arguments that are not valid; RD_KAFKA_RESP_ERR__CONFLICT: the client is
+ *         used with section 17. `errno` is EINVAL or EBUSY. That the partition does not exist
+ *         shows when consuming.
+ */
+RD_EXPORT int rd_kafka_consume_start(rd_kafka_topic_t *rkt, int32_t partition, int64_t offset);
+
+/**
+ * The same, but messages go to `rkqu`, so that several partitions can be consumed together, with
+ * rd_kafka_consume_queue() and its like.
+ */
+RD_EXPORT int rd_kafka_consume_start_queue(rd_kafka_topic_t *rkt,
+                                           int32_t partition,
+                                           int64_t offset,
+                                           rd_kafka_queue_t *rkqu);
+
+/**
+ * Stops fetching a partition and drops what was fetched. Waits until that is done; afterwards it
+ * can be started again.
+ *
+ * @return 0, or -1 and from rd_kafka_last_error() RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION: it was
+ *         not started, or RD_KAFKA_RESP_ERR__INVALID_ARG.
+ */
+RD_EXPORT int rd_kafka_consume_stop(rd_kafka_topic_t *rkt, int32_t partition);
+
+/**
+ * Moves a started (or assigned) partition to another offset.
+ *
+ * @param offset      Absolute or logical.
+ * @param timeout_ms  How long to wait for the outcome; 0: start the move and return.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__TIMED_OUT;
+ *         RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION; RD_KAFKA_RESP_ERR__STATE: not started;
+ *         RD_KAFKA_RESP_ERR__INVALID_ARG.
+ *
+ * Deprecated: use rd_kafka_seek_partitions().
+ */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_seek(rd_kafka_topic_t *rkt, int32_t partition, int64_t offset, int timeout_ms);
+
+/**
+ * Takes the next message of a started partition.
+ *
+ * @return The message, to be freed with rd_kafka_message_destroy(); look at its `err`. NULL: none
+ *         came in time (rd_kafka_last_error() is RD_KAFKA_RESP_ERR__TIMED_OUT, `errno`
+ *         ETIMEDOUT), or the partition was not started (RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION,
+ *         ENOENT).
+ *
+ * Error and other callbacks are served by rd_kafka_poll(), which the application must call as
+ * well.
+ */
+RD_EXPORT rd_kafka_message_t *
+rd_kafka_consume(rd_kafka_topic_t *rkt, int32_t partition, int timeout_ms);
+
+/**
+ * Takes up to `rkmessages_size` messages at once, waiting until there are as many or the
+ * time is over.
+ *
+ * @param rkmessages  Receives the messages; free each with rd_kafka_message_destroy().
+ *
+ * @return Their number, 0 if none came; -1 as rd_kafka_consume().
+ */
+RD_EXPORT ssize_t rd_kafka_consume_batch(rd_kafka_topic_t *rkt,
+                                         int32_t partition,
+                                         int timeout_ms,
+                                         rd_kafka_message_t **rkmessages,
+                                         size_t rkmessages_size);
+
+/**
+ * Calls `consume_cb` for each message that is there. Waits for the first one only.
+ *
+ * @param consume_cb     Gets a message that belongs to the library and is valid during the call.
+ *                       rd_kafka_yield() ends the run after it.
+ * @param commit_opaque  Passed on to it.
+ *
+ * @return The number of messages; -1 as rd_kafka_consume().
+ *
+ * `consume.callback.max.messages` limits the run. Deprecated: use rd_kafka_consume_batch().
+ */
+RD_EXPORT int
+rd_kafka_consume_callback(rd_kafka_topic_t *rkt,
+                          int32_t partition,
+                          int timeout_ms,
+                          void (*consume_cb)(rd_kafka_message_t *rkmessage, void *commit_opaque),
+                          void *commit_opaque);
+
+/** rd_kafka_consume() from a queue. */
+RD_EXPORT rd_kafka_message_t *rd_kafka_consume_queue(rd_kafka_queue_t *rkqu, int timeout_ms);
+
+/**
+ * rd_kafka_consume_batch() from a queue; also works on the consumer queue of section 17
+ * (rd_kafka_queue_get_consumer()). May call: callbacks of events in the queue.
+ */
+RD_EXPORT ssize_t rd_kafka_consume_batch_queue(rd_kafka_queue_t *rkqu,
+                                               int timeout_ms,
+                                               rd_kafka_message_t **rkmessages,
+                                               size_t rkmessages_size);
+
+/** rd_kafka_consume_callback() from a queue. Deprecated: use rd_kafka_consume_batch_queue(). */
+RD_EXPORT int
+rd_kafka_consume_callback_queue(rd_kafka_queue_t *rkqu,
+                                int timeout_ms,
+                                void (*consume_cb)(rd_kafka_message_t *rkmessage,
+                                                   void *commit_opaque),
+                                void *commit_opaque);
+
+
+/* ==========================================================================
+ *  20. WATERMARKS AND OFFSETS BY TIME
+ * ========================================================================== */
+
+/**
+ * Asks the partition's leader for its first offset and its high watermark, that is the offset
+ * that the next message will get.
+ *
+ * @param low   Receives the first offset.
+ * @param high  Receives the high watermark; with `isolation.level=read_committed` the last stable
+ *              offset.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__TIMED_OUT;
+ *         RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION or RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC; or an error
+ *         of the broker.
+ *
+ * Consumers and producers.
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_query_watermark_offsets(rd_kafka_t *rk,
+                                                               const char *topic,
+                                                               int32_t partition,
+                                                               int64_t *low,
+                                                               int64_t *high,
+                                                               int timeout_ms);
+
+/**
+ * The same from what the consumer last heard, without asking a broker. Fetched with messages,
+ * so it is as new as the last fetch; `low` is refreshed every `statistics.interval.ms` only.
+ *
+ * @param low,high  Receive the offsets, or RD_KAFKA_OFFSET_INVALID if not known yet.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR, or RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION: the client does
+ *         not know the partition.
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_get_watermark_offsets(rd_kafka_t *rk,
+                                                             const char *topic,
+                                                             int32_t partition,
+                                                             int64_t *low,
+                                                             int64_t *high);
+
+/**
+ * Looks up offsets by time (KIP-79): for each partition the first message whose timestamp is the
+ * given one or later.
+ *
+ * @param offsets  Partitions; `offset` of each says the time in milliseconds since 1970-01-01
+ *                 UTC and receives the offset, or RD_KAFKA_OFFSET_END if there is no message
+ *                 that late; `err` its outcome.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR (see the elements too); RD_KAFKA_RESP_ERR__TIMED_OUT;
+ *         RD_KAFKA_RESP_ERR__INVALID_ARG: no partitions; RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
+ *         none of them exists; RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE: none of them has a
+ *         leader.
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_offsets_for_times(rd_kafka_t *rk,
+                                                         rd_kafka_topic_partition_list_t *offsets,
+                                                         int timeout_ms);
+
+
+/* ==========================================================================
+ *  21. QUEUES
+ *
+ *  Everything that a client wants to tell waits in a queue: messages, delivery reports, errors,
+ *  statistics. The functions of the sections before serve the standard queues and are all that
+ *  most programs need. Queues themselves are for programs that want events instead of
+ *  callbacks, that wake up by a file descriptor, or that consume partitions on separate
+ *  threads.
+ *
+ *  Every queue that a function here returns is given back with rd_kafka_queue_destroy().
+ * ========================================================================== */
+
+/** Makes a queue of the application's own. */
+RD_EXPORT rd_kafka_queue_t *rd_kafka_queue_new(rd_kafka_t *rk);
+
+/**
+ * Gives a queue back. A queue that the application made ends here, with what is in it; do this
+ * before rd_kafka_destroy().
+ */
+RD_EXPORT void rd_kafka_queue_destroy(rd_kafka_queue_t *rkqu);
+
+/** The client's main queue, which rd_kafka_poll() serves. */
+RD_EXPORT rd_kafka_queue_t *rd_kafka_queue_get_main(rd_kafka_t *rk);
+
+/**
+ * The consumer's queue, which rd_kafka_consumer_poll() serves. Polling it counts for
+ * `max.poll.interval.ms`.
+ *
+ * @return NULL if the client is not a consumer with a `group.id`.
+ */
+RD_EXPORT rd_kafka_queue_t *rd_kafka_queue_get_consumer(rd_kafka_t *rk);
+
+/**
+ * The queue of one partition. It is forwarded to the consumer's queue; take that away with
+ * rd_kafka_queue_forward(queue, NULL) to consume the partition apart from the others. The
+ * consumer's queue must still be polled, for rebalances.
+ *
+ * @return NULL if the client does not know the partition: assign it first.
+ */
+RD_EXPORT rd_kafka_queue_t *
+rd_kafka_queue_get_partition(rd_kafka_t *rk, const char *topic, int32_t partition);
+
+/** The background queue (rd_kafka_conf_set_background_event_cb()), or NULL if there is none. */
+RD_EXPORT rd_kafka_queue_t *rd_kafka_queue_get_background(rd_kafka_t *rk);
+
+/**
+ * Forwards a queue: what is in `src`, and what comes, is served from `dst`. NULL ends the
+ * forwarding.
+ */
+RD_EXPORT void rd_kafka_queue_forward(rd_kafka_queue_t *src, rd_kafka_queue_t *dst);
+
+/** The number of entries that wait in a queue (in the one it is forwarded to, if so). */
+RD_EXPORT size_t rd_kafka_queue_length(rd_kafka_queue_t *rkqu);
+
+/**
+ * Writes to a file descriptor when the queue stops being empty, so that a loop around poll(2)
+ * or epoll(7) can wait for Kafka together with other things. When it fires, serve the queue
+ * until it is empty.
+ *
+ * @param fd       Non-blocking pipe, socket or eventfd; -1 ends it.
+ * @param payload  Bytes to write. Copied.
+ * @param size     Their number; 8 for an eventfd.
+ *
+ * Excludes rd_kafka_queue_cb_event_enable() on the same queue.
+ */
+RD_EXPORT void rd_kafka_queue_io_event_enable(rd_kafka_queue_t *rkqu,
+                                              int fd,
+                                              const void *payload,
+                                              size_t size);
+
+/**
+ * Calls a function when the queue stops being empty. NULL ends it.
+ *
+ * The call comes from a thread of the library: only wake another thread in it, call nothing of
+ * the library.
+ */
+RD_EXPORT void rd_kafka_queue_cb_event_enable(rd_kafka_queue_t *rkqu,
+                                              void (*event_cb)(rd_kafka_t *rk, void *qev_opaque),
+                                              void *qev_opaque);
+
+/**
+ * Makes one waiting (or the next) poll of the queue return at once, from any thread, as if its
+ * time were over.
+ */
+RD_EXPORT void rd_kafka_queue_yield(rd_kafka_queue_t *rkqu);
+
+/**
+ * Takes the next event from a queue.
+ *
+ * @return The event, to be freed with rd_kafka_event_destroy(), or NULL if none came in time.
+ *
+ * Entries that are not enabled as events (rd_kafka_conf_set_events()) are served by their
+ * callbacks on the way. Messages come as RD_KAFKA_EVENT_FETCH, one at a time.
+ */
+RD_EXPORT rd_kafka_event_t *rd_kafka_queue_poll(rd_kafka_queue_t *rkqu, int timeout_ms);
+
+/**
+ * Serves a queue by callbacks only, as rd_kafka_poll() does for the main queue.
+ *
+ * @return The number of events served.
+ */
+RD_EXPORT int rd_kafka_queue_poll_callback(rd_kafka_queue_t *rkqu, int timeout_ms);
+
+
+/* ==========================================================================
+ *  22. EVENTS
+ *
+ *  An event belongs to the thread that took it and ends with rd_kafka_event_destroy(). What its
+ *  accessors return belongs to the event, unless said otherwise. An accessor that does not fit
+ *  the event's type returns NULL, 0 or -1.
+ * ========================================================================== */
+
+/** Type of an event: one of the constants below. */
+typedef int rd_kafka_event_type_t;
+
+#define RD_KAFKA_EVENT_NONE 0x0             /**< No event; the type of NULL. */
+#define RD_KAFKA_EVENT_DR 0x1               /**< Delivery reports of one or more messages. */
+#define RD_KAFKA_EVENT_FETCH 0x2            /**< A consumed message. */
+#define RD_KAFKA_EVENT_LOG 0x4              /**< A log line. */
+/** An error of the client or, consuming, of a partition. */
+#define RD_KAFKA_EVENT_ERROR 0x8
+#define RD_KAFKA_EVENT_REBALANCE 0x10       /**< The group's assignment changes. */
+#define RD_KAFKA_EVENT_OFFSET_COMMIT 0x20   /**< Outcome of a commit. */
+#define RD_KAFKA_EVENT_STATS 0x40           /**< Statistics. */
+#define RD_KAFKA_EVENT_CREATETOPICS_RESULT 100               /**< Admin result. */
+#define RD_KAFKA_EVENT_DELETETOPICS_RESULT 101               /**< Admin result. */
+#define RD_KAFKA_EVENT_CREATEPARTITIONS_RESULT 102           /**< Admin result. */
+#define RD_KAFKA_EVENT_ALTERCONFIGS_RESULT 103               /**< Admin result. */
+#define RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT 104            /**< Admin result. */
+#define RD_KAFKA_EVENT_DELETERECORDS_RESULT 105              /**< Admin result. */
+#define RD_KAFKA_EVENT_DELETEGROUPS_RESULT 106               /**< Admin result. */
+#define RD_KAFKA_EVENT_DELETECONSUMERGROUPOFFSETS_RESULT 107 /**< Admin result. */
+#define RD_KAFKA_EVENT_OAUTHBEARER_TOKEN_REFRESH 0x100       /**< A token is needed. */
+#define RD_KAFKA_EVENT_BACKGROUND 0x200                      /**< For the background callback. */
+#define RD_KAFKA_EVENT_CREATEACLS_RESULT 0x400               /**< Admin result. */
+#define RD_KAFKA_EVENT_DESCRIBEACLS_RESULT 0x800             /**< Admin result. */
+#define RD_KAFKA_EVENT_DELETEACLS_RESULT 0x1000              /**< Admin result. */
+#define RD_KAFKA_EVENT_LISTCONSUMERGROUPS_RESULT 0x2000      /**< Admin result. */
+#define RD_KAFKA_EVENT_DESCRIBECONSUMERGROUPS_RESULT 0x4000  /**< Admin result. */
+#define RD_KAFKA_EVENT_LISTCONSUMERGROUPOFFSETS_RESULT 0x8000      /**< Admin result. */
+#define RD_KAFKA_EVENT_ALTERCONSUMERGROUPOFFSETS_RESULT 0x10000    /**< Admin result. */
+#define RD_KAFKA_EVENT_INCREMENTALALTERCONFIGS_RESULT 0x20000      /**< Admin result. */
+#define RD_KAFKA_EVENT_DESCRIBEUSERSCRAMCREDENTIALS_RESULT 0x40000 /**< Admin result. */
+#define RD_KAFKA_EVENT_ALTERUSERSCRAMCREDENTIALS_RESULT 0x80000    /**< Admin result. */
+#define RD_KAFKA_EVENT_DESCRIBETOPICS_RESULT 0x100000              /**< Admin result. */
+#define RD_KAFKA_EVENT_DESCRIBECLUSTER_RESULT 0x200000             /**< Admin result. */
+#define RD_KAFKA_EVENT_LISTOFFSETS_RESULT 0x400000                 /**< Admin result. */
+#define RD_KAFKA_EVENT_ELECTLEADERS_RESULT 0x800000                /**< Admin result. */
+
+/** The type of an event; RD_KAFKA_EVENT_NONE for NULL. */
+RD_EXPORT rd_kafka_event_type_t rd_kafka_event_type(const rd_kafka_event_t *rkev);
+
+/** The name of an event's type, for logs: "DeliveryReport", "Fetch" and so on. Constant. */
+RD_EXPORT const char *rd_kafka_event_name(const rd_kafka_event_t *rkev);
+
+/** Frees an event and the messages in it. NULL is allowed. */
+RD_EXPORT void rd_kafka_event_destroy(rd_kafka_event_t *rkev);
+
+/**
+ * RD_KAFKA_EVENT_DR, RD_KAFKA_EVENT_FETCH: the next message. Call it until NULL comes; a DR
+ * event holds many, a FETCH event one. The message belongs to the event: do not destroy it.
+ */
+RD_EXPORT const rd_kafka_message_t *rd_kafka_event_message_next(rd_kafka_event_t *rkev);
+
+/**
+ * The same for several messages at once: copies up to `size` addresses into `rkmessages`.
+ *
+ * @return Their number; 0: there are no more.
+ */
+RD_EXPORT size_t rd_kafka_event_message_array(rd_kafka_event_t *rkev,
+                                              const rd_kafka_message_t **rkmessages,
+                                              size_t size);
+
+/** The number of messages in a DR or FETCH event that were not taken yet. */
+RD_EXPORT size_t rd_kafka_event_message_count(rd_kafka_event_t *rkev);
+
+/** The error of an event: of any type, RD_KAFKA_RESP_ERR_NO_ERROR if all is well. */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_event_error(rd_kafka_event_t *rkev);
+
+/** The text for that error, or NULL if there is none. */
+RD_EXPORT const char *rd_kafka_event_error_string(rd_kafka_event_t *rkev);
+
+/** RD_KAFKA_EVENT_ERROR: 1 if the error is fatal (rd_kafka_fatal_error()), else 0. */
+RD_EXPORT int rd_kafka_event_error_is_fatal(rd_kafka_event_t *rkev);
+
+/** The opaque of the request whose result this is, for example that of rd_kafka_commit_queue(). */
+RD_EXPORT void *rd_kafka_event_opaque(rd_kafka_event_t *rkev);
+
+/**
+ * RD_KAFKA_EVENT_LOG: the log line.
+ *
+ * @param fac    Receives the kind of line.
+ * @param str    Receives the line.
+ * @param level  Receives the syslog severity, 0 to 7.
+ *
+ * @return 0, or -1: not a log event.
+ */
+RD_EXPORT int
+rd_kafka_event_log(rd_kafka_event_t *rkev, const char **fac, const char **str, int *level);
+
+/**
+ * RD_KAFKA_EVENT_LOG: the debug contexts of the line, with commas between them.
+ *
+ * @param dst      Receives the text, cut to `dstsize`.
+ *
+ * @return 0, or -1: not a log event.
+ */
+RD_EXPORT int rd_kafka_event_debug_contexts(rd_kafka_event_t *rkev, char *dst, size_t dstsize);
+
+/** RD_KAFKA_EVENT_STATS: the statistics, a JSON object. Else NULL. */
+RD_EXPORT const char *rd_kafka_event_stats(rd_kafka_event_t *rkev);
+
+/**
+ * RD_KAFKA_EVENT_REBALANCE, RD_KAFKA_EVENT_OFFSET_COMMIT: the partitions. Else NULL. For a
+ * rebalance rd_kafka_event_error() says what to do with them; see
+ * rd_kafka_conf_set_rebalance_cb().
+ */
+RD_EXPORT rd_kafka_topic_partition_list_t *
+rd_kafka_event_topic_partition_list(rd_kafka_event_t *rkev);
+
+/**
+ * RD_KAFKA_EVENT_ERROR: the partition that the error is about, or NULL if it is not about one.
+ *
+ * @return The caller frees it with rd_kafka_topic_partition_destroy().
+ */
+RD_EXPORT rd_kafka_topic_partition_t *rd_kafka_event_topic_partition(rd_kafka_event_t *rkev);
+
+
+/* ==========================================================================
+ *  23. METADATA AND CLUSTER INFORMATION
+ * ========================================================================== */
+
+/** A broker. */
+typedef struct rd_kafka_metadata_broker {
+        int32_t id; /**< Its id. */
+        char *host; /**< The host name or address that it advertises. */
+        int port;   /**< The port that it advertises. */
+} rd_kafka_metadata_broker_t;
+
+/** A partition. */
+typedef struct rd_kafka_metadata_partition {
+        int32_t id;              /**< Partition number. */
+        rd_kafka_resp_err_t err; /**< Its error, for example that it has no leader. */
+        int32_t leader;          /**< Its leader's broker id, or -1. */
+        int replica_cnt;         /**< Number of replicas. */
+        int32_t *replicas;       /**< Broker ids of the replicas. */
+        int isr_cnt;             /**< Number of replicas in sync. */
+        int32_t *isrs;           /**< Broker ids of the replicas in sync. */
+} rd_kafka_metadata_partition_t;
+
+/** A topic. */
+typedef struct rd_kafka_metadata_topic {
+        char *topic;                                    /**< Topic name. */
+        int partition_cnt;                              /**< Number of partitions. */
+        struct rd_kafka_metadata_partition *partitions; /**< The partitions. */
+        /** Its error, for example that it is not there. */
+        rd_kafka_resp_err_t err;
+} rd_kafka_metadata_topic_t;
+
+/** What a broker told of the cluster. */
+typedef struct rd_kafka_metadata {
+        int broker_cnt;                          /**< Number of brokers. */
+        struct rd_kafka_metadata_broker *brokers; /**< The brokers. */
+        int topic_cnt;                           /**< Number of topics. */
+        struct rd_kafka_metadata_topic *topics;  /**< The topics. */
+        int32_t orig_broker_id;                  /**< Id of the broker that answered. */
+        char *orig_broker_name;                  /**< Its name. */
+} rd_kafka_metadata_t;
+
+/**
+ * Asks a broker about the cluster: its brokers, topics and partitions.
+ *
+ * @param all_topics  1: all topics; 0: those that the client uses.
+ * @param only_rkt    This topic only (with all_topics 0), or NULL.
+ * @param metadatap   Receives the answer; free it with rd_kafka_metadata_destroy().
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__TIMED_OUT;
+ *         RD_KAFKA_RESP_ERR__TRANSPORT: no broker could be reached; or an error of the broker.
+ *         A topic's own error is in the answer.
+ *
+ * Asking for a topic that does not exist may create it, where broker and
+ * `allow.auto.create.topics` let it (producers do).
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_metadata(rd_kafka_t *rk,
+                                                int all_topics,
+                                                rd_kafka_topic_t *only_rkt,
+                                                const struct rd_kafka_metadata **metadatap,
+                                                int timeout_ms);
+
+/** Frees what rd_kafka_metadata() returned. */
+RD_EXPORT void rd_kafka_metadata_destroy(const struct rd_kafka_metadata *metadata);
+
+/**
+ * The cluster's id (KIP-78), waiting for the first metadata if need be.
+ *
+ * @return A string that the caller frees with rd_kafka_mem_free(), or NULL if none came in time.
+ */
+RD_EXPORT char *rd_kafka_clusterid(rd_kafka_t *rk, int timeout_ms);
+
+/**
+ * The broker id of the cluster's controller, waiting for the first metadata if need be.
+ *
+ * @return The id, or -1 if none came in time.
+ */
+RD_EXPORT int32_t rd_kafka_controllerid(rd_kafka_t *rk, int timeout_ms);
+
+/**
+ * The ids of the brokers that the client has learned of from the cluster (bootstrap addresses
+ * without an id are left out). Asks nobody.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that the caller frees with rd_kafka_mem_free(), or NULL if there are none.
+ */
+RD_EXPORT int32_t *rd_kafka_brokers_learned_ids(rd_kafka_t *rk, size_t *cntp);
+
+
+/* ==========================================================================
+ *  24. LOGGING
+ *
+ *  Levels are syslog's: 0 emergency, 1 alert, 2 critical, 3 error, 4 warning, 5 notice,
+ *  6 information, 7 debug. `log_level` is the least urgent one that is written; `debug` adds
+ *  contexts, at level 7.
+ * ========================================================================== */
+
+/** Deprecated: the contexts of the property `debug`; use rd_kafka_get_debug_contexts(). */
+#define RD_KAFKA_DEBUG_CONTEXTS                                                                    \
+        "all,generic,broker,topic,metadata,feature,queue,msg,protocol,cgrp,security,fetch,"        \
+        "interceptor,plugin,consumer,admin,eos,mock,assignor,conf"
+
+/** The contexts that the property `debug` knows, with commas between them. Constant. */
+RD_EXPORT const char *rd_kafka_get_debug_contexts(void);
+
+/**
+ * Sends log lines to a queue, as events of type RD_KAFKA_EVENT_LOG. Needs `log.queue` set to
+ * true; until this is called lines are kept in the client.
+ *
+ * @param rkqu  Queue, or NULL for the main queue.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR, or RD_KAFKA_RESP_ERR__NOT_CONFIGURED: `log.queue` is not
+ *          true.
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_set_log_queue(rd_kafka_t *rk, rd_kafka_queue_t *rkqu);
+
+/**
+ * Sets the log callback of a client that is running; NULL switches logging off.
+ * Deprecated: use rd_kafka_conf_set_log_cb().
+ */
+RD_EXPORT RD_DEPRECATED void
+rd_kafka_set_logger(rd_kafka_t *rk,
+                    void (*func)(const rd_kafka_t *rk, int level, const char *fac, const char *buf));
+
+/**
+ * Sets the least urgent level that is written, 0 to 7. Contexts of `debug` raise it to 7.
+ * Deprecated: set `log_level`.
+ */
+RD_EXPORT void rd_kafka_set_log_level(rd_kafka_t *rk, int level);
+
+/** A log callback that writes lines to stderr; the default. */
+RD_EXPORT void
+rd_kafka_log_print(const rd_kafka_t *rk, int level, const char *fac, const char *buf);
+
+/** A log callback that hands lines to syslog(3). Call openlog() before. */
+RD_EXPORT void
+rd_kafka_log_syslog(const rd_kafka_t *rk, int level, const char *fac, const char *buf);
+
+
+/* ==========================================================================
+ *  25. TOPIC IDS (UUIDs)
+ * ========================================================================== */
+
+/** Makes an id from its two halves. Free it with rd_kafka_Uuid_destroy(). */
+RD_EXPORT rd_kafka_Uuid_t *rd_kafka_Uuid_new(int64_t most_significant_bits,
+                                             int64_t least_significant_bits);
+
+/** Copies an id. */
+RD_EXPORT rd_kafka_Uuid_t *rd_kafka_Uuid_copy(const rd_kafka_Uuid_t *uuid);
+
+/** Frees an id. */
+RD_EXPORT void rd_kafka_Uuid_destroy(rd_kafka_Uuid_t *uuid);
+
+/**
+ * The id as Kafka writes it: 22 characters of URL-safe base64 without padding. Lives as long as
+ * the id.
+ */
+RD_EXPORT const char *rd_kafka_Uuid_base64str(const rd_kafka_Uuid_t *uuid);
+
+/** The id's upper 64 bits. */
+RD_EXPORT int64_t rd_kafka_Uuid_most_significant_bits(const rd_kafka_Uuid_t *uuid);
+
+/** The id's lower 64 bits. */
+RD_EXPORT int64_t rd_kafka_Uuid_least_significant_bits(const rd_kafka_Uuid_t *uuid);
+
+
+/* ==========================================================================
+ *  26. MEMORY, DIAGNOSTICS, SHUTDOWN
+ *
+ *  Memory that changes hands comes from the C library's malloc(). Where program and library may
+ *  have different C libraries, use these functions instead of malloc() and free().
+ * ========================================================================== */
+
+/**
+ * malloc(3) as the library sees it.
+ *
+ * @param rk  Client; may be NULL.
+ */
+RD_EXPORT void *rd_kafka_mem_malloc(rd_kafka_t *rk, size_t size);
+
+/** calloc(3) as the library sees it. `rk` may be NULL. */
+RD_EXPORT void *rd_kafka_mem_calloc(rd_kafka_t *rk, size_t num, size_t size);
+
+/** free(3) as the library sees it, for what functions say to free with it. `rk` may be NULL. */
+RD_EXPORT void rd_kafka_mem_free(rd_kafka_t *rk, void *ptr);
+
+/** Prints the state of a client, for debugging. The form may change. */
+RD_EXPORT void rd_kafka_dump(FILE *fp, rd_kafka_t *rk);
+
+/** The number of threads that all clients of the process have at the moment. */
+RD_EXPORT int rd_kafka_thread_cnt(void);
+
+/**
+ * Waits until all clients of the process are gone, their threads included. For programs that
+ * check for leaks; rd_kafka_destroy() has waited already.
+ *
+ * @return 0, or -1 if the time was over first.
+ */
+RD_EXPORT int rd_kafka_wait_destroyed(int timeout_ms);
+
+
+/* ==========================================================================
+ *  27. VOCABULARY OF FURTHER SERVICES
+ *
+ *  Types and constants of the interface's other services: listing groups, administration,
+ *  access control, certificates, share groups (KIP-932), interceptors and plugins. They are
+ *  here so that programs that mention them compile. The services' functions are declared where
+ *  the library offers them; what is not declared in this header cannot be called.
+ * ========================================================================== */
+
+/* -- Results that several services share -- */
+
+/** Outcome for one topic. */
+typedef struct rd_kafka_topic_result_s rd_kafka_topic_result_t;
+/** Outcome for one group. */
+typedef struct rd_kafka_group_result_s rd_kafka_group_result_t;
+/** Outcome for one access control entry. */
+typedef struct rd_kafka_acl_result_s rd_kafka_acl_result_t;
+/** Outcome for one partition. */
+typedef struct rd_kafka_topic_partition_result_s rd_kafka_topic_partition_result_t;
+
+/* -- Groups -- */
+
+/** State of a group. */
+typedef enum {
+        RD_KAFKA_CONSUMER_GROUP_STATE_UNKNOWN = 0,              /**< Not known. */
+        RD_KAFKA_CONSUMER_GROUP_STATE_PREPARING_REBALANCE = 1,  /**< Members are joining. */
+        RD_KAFKA_CONSUMER_GROUP_STATE_COMPLETING_REBALANCE = 2, /**< Waiting for the assignment. */
+        RD_KAFKA_CONSUMER_GROUP_STATE_STABLE = 3,               /**< Settled. */
+        /** It has no members and will be forgotten. */
+        RD_KAFKA_CONSUMER_GROUP_STATE_DEAD = 4,
+        /** It has no members, but committed offsets. */
+        RD_KAFKA_CONSUMER_GROUP_STATE_EMPTY = 5,
+        RD_KAFKA_CONSUMER_GROUP_STATE__CNT = 6                  /**< Number of values. */
+} rd_kafka_consumer_group_state_t;
+
+/** Protocol of a group. */
+typedef enum {
+        RD_KAFKA_CONSUMER_GROUP_TYPE_UNKNOWN = 0,  /**< Not known. */
+        /** The newer one, where the broker assigns (KIP-848). */
+        RD_KAFKA_CONSUMER_GROUP_TYPE_CONSUMER = 1,
+        RD_KAFKA_CONSUMER_GROUP_TYPE_CLASSIC = 2,  /**< The older one, where a member assigns. */
+        RD_KAFKA_CONSUMER_GROUP_TYPE__CNT = 3      /**< Number of values. */
+} rd_kafka_consumer_group_type_t;
+
+/** A member in the older listing of groups. */
+struct rd_kafka_group_member_info {
+        char *member_id;            /**< The id that the coordinator gave. */
+        char *client_id;            /**< The member's `client.id`. */
+        char *client_host;          /**< Where it connects from. */
+        void *member_metadata;      /**< Its subscription, in the group protocol's own form. */
+        int member_metadata_size;   /**< Length in bytes. */
+        void *member_assignment;    /**< Its assignment, in the group protocol's own form. */
+        int member_assignment_size; /**< Length in bytes. */
+};
+
+/** A group in the older listing of groups. */
+struct rd_kafka_group_info {
+        struct rd_kafka_metadata_broker broker;     /**< The broker that told of it. */
+        char *group;                                /**< The group's id. */
+        rd_kafka_resp_err_t err;                    /**< Its error. */
+        char *state;                                /**< Its state, in the broker's words. */
+        char *protocol_type;                        /**< "consumer" for consumers. */
+        char *protocol;                             /**< Its assignor. */
+        struct rd_kafka_group_member_info *members; /**< Its members. */
+        int member_cnt;                             /**< Their number. */
+};
+
+/** The older listing of groups. */
+struct rd_kafka_group_list {
+        struct rd_kafka_group_info *groups; /**< The groups. */
+        int group_cnt;                      /**< Their number. */
+};
+
+/* -- Certificates -- */
+
+/** What a certificate or key is for. */
+typedef enum rd_kafka_cert_type_t {
+        RD_KAFKA_CERT_PUBLIC_KEY = 0,  /**< The client's certificate. */
+        RD_KAFKA_CERT_PRIVATE_KEY = 1, /**< The client's private key. */
+        RD_KAFKA_CERT_CA = 2,          /**< Certificates of authorities. */
+        RD_KAFKA_CERT__CNT = 3         /**< Number of values. */
+} rd_kafka_cert_type_t;
+
+/** How a certificate or key is encoded. */
+typedef enum rd_kafka_cert_enc_t {
+        RD_KAFKA_CERT_ENC_PKCS12 = 0, /**< PKCS#12. */
+        RD_KAFKA_CERT_ENC_DER = 1,    /**< DER or ASN.1 binary. */
+        RD_KAFKA_CERT_ENC_PEM = 2,    /**< PEM text. */
+        RD_KAFKA_CERT_ENC__CNT = 3    /**< Number of values. */
+} rd_kafka_cert_enc_t;
+
+/* -- Administration -- */
+
+/** A broker in an admin result. */
+typedef struct rd_kafka_Node_s rd_kafka_Node_t;
+
+/** An admin request, for making options that fit it. */
+typedef enum rd_kafka_admin_op_t {
+        RD_KAFKA_ADMIN_OP_ANY = 0,                           /**< Any request. */
+        RD_KAFKA_ADMIN_OP_CREATETOPICS = 1,                  /**< Create topics. */
+        RD_KAFKA_ADMIN_OP_DELETETOPICS = 2,                  /**< Delete topics. */
+        RD_KAFKA_ADMIN_OP_CREATEPARTITIONS = 3,              /**< Add partitions. */
+        RD_KAFKA_ADMIN_OP_ALTERCONFIGS = 4,                  /**< Replace settings. */
+        RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS = 5,               /**< Describe settings. */
+        RD_KAFKA_ADMIN_OP_DELETERECORDS = 6,                 /**< Delete records. */
+        RD_KAFKA_ADMIN_OP_DELETEGROUPS = 7,                  /**< Delete groups. */
+        RD_KAFKA_ADMIN_OP_DELETECONSUMERGROUPOFFSETS = 8,    /**< Delete committed offsets. */
+        RD_KAFKA_ADMIN_OP_CREATEACLS = 9,                    /**< Create access control entries. */
+        /** Describe access control entries. */
+        RD_KAFKA_ADMIN_OP_DESCRIBEACLS = 10,
+        RD_KAFKA_ADMIN_OP_DELETEACLS = 11,                   /**< Delete access control entries. */
+        RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPS = 12,           /**< List groups. */
+        RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS = 13,       /**< Describe groups. */
+        RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS = 14,     /**< List committed offsets. */
+        RD_KAFKA_ADMIN_OP_ALTERCONSUMERGROUPOFFSETS = 15,    /**< Alter committed offsets. */
+        RD_KAFKA_ADMIN_OP_INCREMENTALALTERCONFIGS = 16,      /**< Change settings one by one. */
+        RD_KAFKA_ADMIN_OP_DESCRIBEUSERSCRAMCREDENTIALS = 17, /**< Describe SCRAM credentials. */
+        RD_KAFKA_ADMIN_OP_ALTERUSERSCRAMCREDENTIALS = 18,    /**< Alter SCRAM credentials. */
+        RD_KAFKA_ADMIN_OP_DESCRIBETOPICS = 19,               /**< Describe topics. */
+        RD_KAFKA_ADMIN_OP_DESCRIBECLUSTER = 20,              /**< Describe the cluster. */
+        RD_KAFKA_ADMIN_OP_LISTOFFSETS = 21,                  /**< List offsets. */
+        RD_KAFKA_ADMIN_OP_ELECTLEADERS = 22,                 /**< Elect leaders. */
+        RD_KAFKA_ADMIN_OP__CNT = 23                          /**< Number of values. */
+} rd_kafka_admin_op_t;
+
+/** Options of an admin request: timeouts, validation only and the like. */
+typedef struct rd_kafka_AdminOptions_s rd_kafka_AdminOptions_t;
+
+/** Which records count. */
+typedef enum rd_kafka_IsolationLevel_t {
+        /** All, those of open and aborted transactions too. */
+        RD_KAFKA_ISOLATION_LEVEL_READ_UNCOMMITTED = 0,
+        RD_KAFKA_ISOLATION_LEVEL_READ_COMMITTED = 1    /**< Committed ones. */
+} rd_kafka_IsolationLevel_t;
+
+/** A topic to create. */
+typedef struct rd_kafka_NewTopic_s rd_kafka_NewTopic_t;
+/** A topic to delete. */
+typedef struct rd_kafka_DeleteTopic_s rd_kafka_DeleteTopic_t;
+/** Partitions to add to a topic. */
+typedef struct rd_kafka_NewPartitions_s rd_kafka_NewPartitions_t;
+
+/** Where the value of a setting comes from. */
+typedef enum rd_kafka_ConfigSource_t {
+        RD_KAFKA_CONFIG_SOURCE_UNKNOWN_CONFIG = 0,                /**< Not known. */
+        RD_KAFKA_CONFIG_SOURCE_DYNAMIC_TOPIC_CONFIG = 1,          /**< The topic's own. */
+        /** One broker's, changed while running. */
+        RD_KAFKA_CONFIG_SOURCE_DYNAMIC_BROKER_CONFIG = 2,
+        /** All brokers, changed while running. */
+        RD_KAFKA_CONFIG_SOURCE_DYNAMIC_DEFAULT_BROKER_CONFIG = 3,
+        /** The broker's configuration file. */
+        RD_KAFKA_CONFIG_SOURCE_STATIC_BROKER_CONFIG = 4,
+        RD_KAFKA_CONFIG_SOURCE_DEFAULT_CONFIG = 5,                /**< Kafka's default. */
+        RD_KAFKA_CONFIG_SOURCE_GROUP_CONFIG = 8,                  /**< The group's own. */
+        RD_KAFKA_CONFIG_SOURCE__CNT = 9                           /**< Number of values. */
+} rd_kafka_ConfigSource_t;
+
+/** What a setting or an access control entry is about. */
+typedef enum rd_kafka_ResourceType_t {
+        RD_KAFKA_RESOURCE_UNKNOWN = 0,          /**< Not known. */
+        RD_KAFKA_RESOURCE_ANY = 1,              /**< In filters: anything. */
+        RD_KAFKA_RESOURCE_TOPIC = 2,            /**< A topic. */
+        RD_KAFKA_RESOURCE_GROUP = 3,            /**< A group. */
+        RD_KAFKA_RESOURCE_BROKER = 4,           /**< A broker. */
+        RD_KAFKA_RESOURCE_TRANSACTIONAL_ID = 5, /**< A transactional id. */
+        RD_KAFKA_RESOURCE__CNT = 6              /**< Number of values. */
+} rd_kafka_ResourceType_t;
+
+/** How the name in an access control entry is meant (KIP-290). */
+typedef enum rd_kafka_ResourcePatternType_t {
+        RD_KAFKA_RESOURCE_PATTERN_UNKNOWN = 0,  /**< Not known. */
+        RD_KAFKA_RESOURCE_PATTERN_ANY = 1,      /**< In filters: any. */
+        RD_KAFKA_RESOURCE_PATTERN_MATCH = 2,    /**< In filters: whatever applies to the name. */
+        RD_KAFKA_RESOURCE_PATTERN_LITERAL = 3,  /**< Exactly this name, or "*" for all. */
+        RD_KAFKA_RESOURCE_PATTERN_PREFIXED = 4, /**< Names that start with it. */
+        RD_KAFKA_RESOURCE_PATTERN_TYPE__CNT = 5 /**< Number of values. */
+} rd_kafka_ResourcePatternType_t;
+
+/** Change to a setting (KIP-339). */
+typedef enum rd_kafka_AlterConfigOpType_t {
+        RD_KAFKA_ALTER_CONFIG_OP_TYPE_SET = 0,      /**< Set it. */
+        RD_KAFKA_ALTER_CONFIG_OP_TYPE_DELETE = 1,   /**< Give it its default. */
+        RD_KAFKA_ALTER_CONFIG_OP_TYPE_APPEND = 2,   /**< Add to a list. */
+        RD_KAFKA_ALTER_CONFIG_OP_TYPE_SUBTRACT = 3, /**< Take from a list. */
+        RD_KAFKA_ALTER_CONFIG_OP_TYPE__CNT = 4      /**< Number of values. */
+} rd_kafka_AlterConfigOpType_t;
+
+/** One setting of a broker or topic. */
+typedef struct rd_kafka_ConfigEntry_s rd_kafka_ConfigEntry_t;
+/** A broker, topic or group with its settings. */
+typedef struct rd_kafka_ConfigResource_s rd_kafka_ConfigResource_t;
+/** Partitions with the offsets below which records are to be deleted. */
+typedef struct rd_kafka_DeleteRecords_s rd_kafka_DeleteRecords_t;
+/** Topics to describe. */
+typedef struct rd_kafka_TopicCollection_s rd_kafka_TopicCollection_t;
+/** A partition in the description of a topic. */
+typedef struct rd_kafka_TopicPartitionInfo_s rd_kafka_TopicPartitionInfo_t;
+/** Description of a topic. */
+typedef struct rd_kafka_TopicDescription_s rd_kafka_TopicDescription_t;
+/** One group in a listing. */
+typedef struct rd_kafka_ConsumerGroupListing_s rd_kafka_ConsumerGroupListing_t;
+/** A listing of groups. */
+typedef struct rd_kafka_ListConsumerGroupsResult_s rd_kafka_ListConsumerGroupsResult_t;
+/** Description of a group. */
+typedef struct rd_kafka_ConsumerGroupDescription_s rd_kafka_ConsumerGroupDescription_t;
+/** A member in the description of a group. */
+typedef struct rd_kafka_MemberDescription_s rd_kafka_MemberDescription_t;
+/** A member's partitions. */
+typedef struct rd_kafka_MemberAssignment_s rd_kafka_MemberAssignment_t;
+/** A group to delete. */
+typedef struct rd_kafka_DeleteGroup_s rd_kafka_DeleteGroup_t;
+/** A group whose committed offsets are asked for. */
+typedef struct rd_kafka_ListConsumerGroupOffsets_s rd_kafka_ListConsumerGroupOffsets_t;
+/** A group with the committed offsets that it shall have. */
+typedef struct rd_kafka_AlterConsumerGroupOffsets_s rd_kafka_AlterConsumerGroupOffsets_t;
+/** A group with the partitions whose committed offsets are to be deleted. */
+typedef struct rd_kafka_DeleteConsumerGroupOffsets_s rd_kafka_DeleteConsumerGroupOffsets_t;
+/** An offset with its timestamp. */
+typedef struct rd_kafka_ListOffsetsResultInfo_s rd_kafka_ListOffsetsResultInfo_t;
+
+/** In place of a time, when offsets are listed. */
+typedef enum rd_kafka_OffsetSpec_t {
+        /** The record with the largest timestamp (KIP-734). */
+        RD_KAFKA_OFFSET_SPEC_MAX_TIMESTAMP = -3,
+        RD_KAFKA_OFFSET_SPEC_EARLIEST = -2,      /**< The first offset. */
+        RD_KAFKA_OFFSET_SPEC_LATEST = -1         /**< The high watermark. */
+} rd_kafka_OffsetSpec_t;
+
+/** SCRAM mechanism. */
+typedef enum rd_kafka_ScramMechanism_t {
+        RD_KAFKA_SCRAM_MECHANISM_UNKNOWN = 0, /**< Not known. */
+        RD_KAFKA_SCRAM_MECHANISM_SHA_256 = 1, /**< SCRAM-SHA-256. */
+        RD_KAFKA_SCRAM_MECHANISM_SHA_512 = 2, /**< SCRAM-SHA-512. */
+        RD_KAFKA_SCRAM_MECHANISM__CNT = 3     /**< Number of values. */
+} rd_kafka_ScramMechanism_t;
+
+/** Mechanism and iterations of a SCRAM credential. */
+typedef struct rd_kafka_ScramCredentialInfo_s rd_kafka_ScramCredentialInfo_t;
+/** A user's SCRAM credentials. */
+typedef struct rd_kafka_UserScramCredentialsDescription_s rd_kafka_UserScramCredentialsDescription_t;
+/** A SCRAM credential to set or delete. */
+typedef struct rd_kafka_UserScramCredentialAlteration_s rd_kafka_UserScramCredentialAlteration_t;
+/** Outcome for one user. */
+typedef struct rd_kafka_AlterUserScramCredentials_result_response_s rd_kafka_AlterUserScramCredentials_result_response_t;
+
+/** What an access control entry is about doing. */
+typedef enum rd_kafka_AclOperation_t {
+        RD_KAFKA_ACL_OPERATION_UNKNOWN = 0,           /**< Not known. */
+        RD_KAFKA_ACL_OPERATION_ANY = 1,               /**< In filters: any. */
+        RD_KAFKA_ACL_OPERATION_ALL = 2,               /**< Everything. */
+        RD_KAFKA_ACL_OPERATION_READ = 3,              /**< Read. */
+        RD_KAFKA_ACL_OPERATION_WRITE = 4,             /**< Write. */
+        RD_KAFKA_ACL_OPERATION_CREATE = 5,            /**< Create. */
+        RD_KAFKA_ACL_OPERATION_DELETE = 6,            /**< Delete. */
+        RD_KAFKA_ACL_OPERATION_ALTER = 7,             /**< Alter. */
+        RD_KAFKA_ACL_OPERATION_DESCRIBE = 8,          /**< Describe. */
+        RD_KAFKA_ACL_OPERATION_CLUSTER_ACTION = 9,    /**< What brokers do among each other. */
+        RD_KAFKA_ACL_OPERATION_DESCRIBE_CONFIGS = 10, /**< Describe settings. */
+        RD_KAFKA_ACL_OPERATION_ALTER_CONFIGS = 11,    /**< Alter settings. */
+        RD_KAFKA_ACL_OPERATION_IDEMPOTENT_WRITE = 12, /**< Write idempotently. */
+        RD_KAFKA_ACL_OPERATION__CNT = 13              /**< Number of values. */
+} rd_kafka_AclOperation_t;
+
+/** Whether an access control entry allows or denies. */
+typedef enum rd_kafka_AclPermissionType_t {
+        RD_KAFKA_ACL_PERMISSION_TYPE_UNKNOWN = 0, /**< Not known. */
+        RD_KAFKA_ACL_PERMISSION_TYPE_ANY = 1,     /**< In filters: any. */
+        RD_KAFKA_ACL_PERMISSION_TYPE_DENY = 2,    /**< Deny. */
+        RD_KAFKA_ACL_PERMISSION_TYPE_ALLOW = 3,   /**< Allow. */
+        RD_KAFKA_ACL_PERMISSION_TYPE__CNT = 4     /**< Number of values. */
+} rd_kafka_AclPermissionType_t;
+
+/** An access control entry. */
+typedef struct rd_kafka_AclBinding_s rd_kafka_AclBinding_t;
+/** A filter for access control entries. */
+typedef rd_kafka_AclBinding_t rd_kafka_AclBindingFilter_t;
+/** Outcome for one filter. */
+typedef struct rd_kafka_DeleteAcls_result_response_s rd_kafka_DeleteAcls_result_response_t;
+
+/** Which replica shall be leader. */
+typedef enum rd_kafka_ElectionType_t {
+        RD_KAFKA_ELECTION_TYPE_PREFERRED = 0, /**< The preferred one. */
+        /** One that is not in sync, if no other is there: may lose records. */
+        RD_KAFKA_ELECTION_TYPE_UNCLEAN = 1
+} rd_kafka_ElectionType_t;
+
+/** Partitions whose leaders are to be elected. */
+typedef struct rd_kafka_ElectLeaders_s rd_kafka_ElectLeaders_t;
+
+/* Results of admin requests: events under a name of their own. */
+typedef rd_kafka_event_t rd_kafka_CreateTopics_result_t; /**< Result of CreateTopics. */
+typedef rd_kafka_event_t rd_kafka_DeleteTopics_result_t; /**< Result of DeleteTopics. */
+typedef rd_kafka_event_t rd_kafka_CreateAcls_result_t; /**< Result of CreateAcls. */
+typedef rd_kafka_event_t rd_kafka_DescribeAcls_result_t; /**< Result of DescribeAcls. */
+typedef rd_kafka_event_t rd_kafka_DeleteAcls_result_t; /**< Result of DeleteAcls. */
+typedef rd_kafka_event_t rd_kafka_CreatePartitions_result_t; /**< Result of CreatePartitions. */
+typedef rd_kafka_event_t rd_kafka_AlterConfigs_result_t; /**< Result of AlterConfigs. */
+/** Result of IncrementalAlterConfigs. */
+typedef rd_kafka_event_t rd_kafka_IncrementalAlterConfigs_result_t;
+typedef rd_kafka_event_t rd_kafka_DescribeConfigs_result_t; /**< Result of DescribeConfigs. */
+typedef rd_kafka_event_t rd_kafka_DeleteRecords_result_t; /**< Result of DeleteRecords. */
+typedef rd_kafka_event_t rd_kafka_ListConsumerGroups_result_t; /**< Result of ListConsumerGroups. */
+/** Result of DescribeConsumerGroups. */
+typedef rd_kafka_event_t rd_kafka_DescribeConsumerGroups_result_t;
+typedef rd_kafka_event_t rd_kafka_DeleteGroups_result_t; /**< Result of DeleteGroups. */
+/** Result of DeleteConsumerGroupOffsets. */
+typedef rd_kafka_event_t rd_kafka_DeleteConsumerGroupOffsets_result_t;
+/** Result of AlterConsumerGroupOffsets. */
+typedef rd_kafka_event_t rd_kafka_AlterConsumerGroupOffsets_result_t;
+/** Result of ListConsumerGroupOffsets. */
+typedef rd_kafka_event_t rd_kafka_ListConsumerGroupOffsets_result_t;
+typedef rd_kafka_event_t rd_kafka_DescribeTopics_result_t; /**< Result of DescribeTopics. */
+typedef rd_kafka_event_t rd_kafka_DescribeCluster_result_t; /**< Result of DescribeCluster. */
+/** Result of DescribeUserScramCredentials. */
+typedef rd_kafka_event_t rd_kafka_DescribeUserScramCredentials_result_t;
+/** Result of AlterUserScramCredentials. */
+typedef rd_kafka_event_t rd_kafka_AlterUserScramCredentials_result_t;
+typedef rd_kafka_event_t rd_kafka_ListOffsets_result_t; /**< Result of ListOffsets. */
+typedef rd_kafka_event_t rd_kafka_ElectLeaders_result_t; /**< Result of ElectLeaders. */
+
+/* -- Share groups -- */
+
+/** A share consumer. */
+typedef struct rd_kafka_share_s rd_kafka_share_t;
+/** A batch of messages from a share consumer. */
+typedef struct rd_kafka_messages_s rd_kafka_messages_t;
+/** A partition with the offsets that were acknowledged. */
+typedef struct rd_kafka_share_partition_offsets_s rd_kafka_share_partition_offsets_t;
+/** A list of them. */
+typedef struct rd_kafka_share_partition_offsets_list_s rd_kafka_share_partition_offsets_list_t;
+
+/** How a record was dealt with. */
+typedef enum rd_kafka_share_AcknowledgeType_s {
+        RD_KAFKA_SHARE_ACKNOWLEDGE_TYPE_ACCEPT = 1,  /**< It is done. */
+        RD_KAFKA_SHARE_ACKNOWLEDGE_TYPE_RELEASE = 2, /**< Give it to a consumer again. */
+        RD_KAFKA_SHARE_ACKNOWLEDGE_TYPE_REJECT = 3   /**< Do not give it to anybody again. */
+} rd_kafka_share_AcknowledgeType_t;
+
+/* -- Interceptors and plugins -- */
+
+/** A thread of the library. */
+typedef enum rd_kafka_thread_type_t {
+        RD_KAFKA_THREAD_MAIN = 0,       /**< The one that runs the client. */
+        RD_KAFKA_THREAD_BACKGROUND = 1, /**< The one that runs the background event callback. */
+        RD_KAFKA_THREAD_BROKER = 2      /**< One that talks to brokers. */
+} rd_kafka_thread_type_t;
+
+/** A plugin's `conf_init`, called when its library is loaded by `plugin.library.paths`. */
+typedef rd_kafka_resp_err_t (rd_kafka_plugin_f_conf_init_t)(
+    rd_kafka_conf_t *conf, void **plug_opaquep, char *errstr, size_t errstr_size);
+
+/** A property is being set; RD_KAFKA_CONF_UNKNOWN passes it on. */
+typedef rd_kafka_conf_res_t (rd_kafka_interceptor_f_on_conf_set_t)(
+    rd_kafka_conf_t *conf, const char *name, const char *val, char *errstr, size_t errstr_size,
+    void *ic_opaque);
+
+/** A configuration is being copied. */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_conf_dup_t)(
+    rd_kafka_conf_t *new_conf, const rd_kafka_conf_t *old_conf, size_t filter_cnt,
+    const char **filter, void *ic_opaque);
+
+/** A configuration is being freed. */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_conf_destroy_t)(void *ic_opaque);
+
+/** A client was created. */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_new_t)(
+    rd_kafka_t *rk, const rd_kafka_conf_t *conf, void *ic_opaque, char *errstr, size_t errstr_size);
+
+/** A client is about to be destroyed. */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_destroy_t)(rd_kafka_t *rk, void *ic_opaque);
+
+/** A message was produced. */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_send_t)(
+    rd_kafka_t *rk, rd_kafka_message_t *rkmessage, void *ic_opaque);
+
+/** A message was acknowledged or has failed. */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_acknowledgement_t)(
+    rd_kafka_t *rk, rd_kafka_message_t *rkmessage, void *ic_opaque);
+
+/** A message is handed to the application. */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_consume_t)(
+    rd_kafka_t *rk, rd_kafka_message_t *rkmessage, void *ic_opaque);
+
+/** Offsets were committed, or the commit failed. */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_commit_t)(
+    rd_kafka_t *rk, const rd_kafka_topic_partition_list_t *offsets, rd_kafka_resp_err_t err,
+    void *ic_opaque);
+
+/** A request was sent. */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_request_sent_t)(
+    rd_kafka_t *rk, int sockfd, const char *brokername, int32_t brokerid, int16_t ApiKey,
+    int16_t ApiVersion, int32_t CorrId, size_t size, void *ic_opaque);
+
+/** A response was received; `rtt` in microseconds. */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_response_received_t)(
+    rd_kafka_t *rk, int sockfd, const char *brokername, int32_t brokerid, int16_t ApiKey,
+    int16_t ApiVersion, int32_t CorrId, size_t size, int64_t rtt, rd_kafka_resp_err_t err,
+    void *ic_opaque);
+
+/** A thread started; called on it. */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_thread_start_t)(
+    rd_kafka_t *rk, rd_kafka_thread_type_t thread_type, const char *thread_name, void *ic_opaque);
+
+/** A thread ends; called on it. */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_thread_exit_t)(
+    rd_kafka_t *rk, rd_kafka_thread_type_t thread_type, const char *thread_name, void *ic_opaque);
+
+/** A broker connection's state changed. */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_broker_state_change_t)(
+    rd_kafka_t *rk, int32_t broker_id, const char *secproto, const char *name, int port,
+    const char *state, void *ic_opaque);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* _RDKAFKA_H_ */
