@@ -1,1 +1,20 @@
-//! ottla
+//! Ottla: an Apache Kafka client.
+//!
+//! What decides (sending, fetching, group membership, metadata) is a *manager*: a plain struct without
+//! I/O, clock or threads, driven by [`client`]'s core. [`runtime`] owns the sockets and drives the core in
+//! production; a simulator drives the same core on virtual time.
+//!
+//! `ARCHITECTURE.md` walks a produced and a fetched record through the modules.
+
+pub mod client;
+pub mod cluster;
+pub mod config;
+pub mod connection;
+pub mod consumer;
+pub mod env;
+pub mod error;
+pub mod event;
+pub mod producer;
+pub mod runtime;
+pub mod transport;
+pub mod types;

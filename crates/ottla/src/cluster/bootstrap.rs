@@ -1,0 +1,104 @@
+//! Broker addresses as users write them.
+
+use std::fmt;
+
+/// The port of a broker address that names none.
+pub const DEFAULT_PORT: u16 = 9092;
+
+/// Host and port.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Endpoint {
+    /// A name, or an IPv4 or IPv6 address without brackets.
+    pub host: String,
+    /// The TCP port.
+    pub port: u16,
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "{}:{}", self.host, self.port)
+        }
+    }
+}
+
+/// Parses a comma-separated list of `[PROTOCOL://]host[:port]`, IPv6 addresses in brackets or, without a port, bare.
+/// Gives the addresses and, for each entry that is none, what is wrong with it.
+pub fn parse_endpoints(list: &str) -> (Vec<Endpoint>, Vec<String>) {
+    let mut good: Vec<Endpoint> = Vec::new();
+    let mut bad = Vec::new();
+    for entry in list.split(',').map(str::trim).filter(|e| !e.is_empty()) {
+        match parse_endpoint(entry) {
+            Ok(e) if good.contains(&e) => {}
+            Ok(e) => good.push(e),
+            Err(why) => bad.push(format!("broker address \"{entry}\": {why}")),
+        }
+    }
+    (good, bad)
+}
+
+fn parse_endpoint(entry: &str) -> Result<Endpoint, String> {
+    let rest = match entry.split_once("://") {
+        Some((protocol, _)) if !protocol.eq_ignore_ascii_case("plaintext") => {
+            return Err(format!("protocol {protocol}:// does not match security.protocol=plaintext"));
+        }
+        Some((_, rest)) => rest,
+        None => entry,
+    };
+    let (host, port) = if let Some(bracketed) = rest.strip_prefix('[') {
+        let (host, after) = bracketed.split_once(']').ok_or("missing ]")?;
+        match after.strip_prefix(':') {
+            Some(port) => (host, Some(port)),
+            None if after.is_empty() => (host, None),
+            None => return Err(format!("\"{after}\" after ]")),
+        }
+    } else if rest.matches(':').count() > 1 {
+        (rest, None)
+    } else {
+        match rest.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (rest, None),
+        }
+    };
+    let port = match port {
+        Some(port) => port.parse::<u16>().ok().filter(|p| *p > 0).ok_or("the port must be a number from 1 to 65535")?,
+        None => DEFAULT_PORT,
+    };
+    // An empty host means this machine, as it does in a broker's listeners.
+    let host = if host.is_empty() { "localhost" } else { host };
+    Ok(Endpoint {
+        host: host.to_owned(),
+        port,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(entry: &str) -> Option<(String, u16)> {
+        let (good, _) = parse_endpoints(entry);
+        good.into_iter().next().map(|e| (e.host, e.port))
+    }
+
+    #[test]
+    fn every_shape() {
+        assert_eq!(one("a"), Some(("a".into(), 9092)));
+        assert_eq!(one("a:1"), Some(("a".into(), 1)));
+        assert_eq!(one("PLAINTEXT://a:1"), Some(("a".into(), 1)));
+        assert_eq!(one("[::1]:5"), Some(("::1".into(), 5)));
+        assert_eq!(one("[::1]"), Some(("::1".into(), 9092)));
+        assert_eq!(one("fe80::1"), Some(("fe80::1".into(), 9092)));
+        for bad in ["a:0", "a:70000", "a:x", "SSL://a", "[::1", "[::1]x"] {
+            assert_eq!(one(bad), None, "{bad}");
+            assert_eq!(parse_endpoints(bad).1.len(), 1);
+        }
+    }
+
+    #[test]
+    fn duplicates_and_blanks_vanish() {
+        assert_eq!(parse_endpoints(" a:1, ,a:1,b").0.len(), 2);
+    }
+}

@@ -1,0 +1,151 @@
+//! Cuts the byte stream of a connection into frames.
+
+use bytes::{Bytes, BytesMut};
+
+/// Collects one length-prefixed frame after another. The caller reads from the network straight into
+/// [`FrameReader::spare`], so a frame's body is copied by the kernel only.
+///
+/// Order of calls: `spare`, fill some of it, `filled(n)`, then `next_frame` until it gives `None`.
+#[derive(Debug)]
+pub struct FrameReader {
+    buf: BytesMut,
+    filled: usize,
+    max_body: usize,
+}
+
+/// Room offered to a read when no large frame is expected.
+const READ_CHUNK: usize = 64 * 1024;
+/// Memory set aside for a frame before its bytes have begun to arrive: a length prefix alone must not make the
+/// client allocate what a peer merely claims.
+const MAX_AHEAD: usize = 1024 * 1024;
+
+impl FrameReader {
+    /// A reader that refuses bodies over `max_body` bytes (`receive.message.max.bytes`).
+    pub fn new(max_body: usize) -> Self {
+        FrameReader {
+            buf: BytesMut::new(),
+            filled: 0,
+            max_body,
+        }
+    }
+
+    /// Where the next bytes from the network go. Never empty.
+    pub fn spare(&mut self) -> &mut [u8] {
+        let want = match self.pending_body() {
+            Some(body) => (4 + body).saturating_sub(self.filled).clamp(1, MAX_AHEAD),
+            None => READ_CHUNK,
+        };
+        let end = self.filled + want;
+        if self.buf.len() < end {
+            self.buf.resize(end, 0);
+        }
+        self.buf.get_mut(self.filled..).unwrap_or_default()
+    }
+
+    /// Says that the first `n` bytes of [`spare`](Self::spare) were filled.
+    pub fn filled(&mut self, n: usize) {
+        self.filled = (self.filled + n).min(self.buf.len());
+    }
+
+    /// The next whole frame's body, `None` when more bytes are needed, or what is wrong with the stream.
+    pub fn next_frame(&mut self) -> Result<Option<Bytes>, String> {
+        let Some(body) = self.pending_body() else {
+            return Ok(None);
+        };
+        if body > self.max_body {
+            return Err(self.describe_bad_length(body));
+        }
+        if self.filled < 4 + body {
+            return Ok(None);
+        }
+        let mut frame = self.buf.split_to(4 + body);
+        self.filled -= 4 + body;
+        let _ = frame.split_to(4);
+        Ok(Some(frame.freeze()))
+    }
+
+    /// Whether the stream stands inside a frame.
+    pub fn is_mid_frame(&self) -> bool {
+        self.filled > 0
+    }
+
+    fn pending_body(&self) -> Option<usize> {
+        let prefix: [u8; 4] = self.buf.get(..self.filled)?.get(..4)?.try_into().ok()?;
+        Some(u32::from_be_bytes(prefix) as usize)
+    }
+
+    fn describe_bad_length(&self, body: usize) -> String {
+        let start = self.buf.get(..self.filled).unwrap_or_default();
+        if start.starts_with(b"HTTP") {
+            return "the peer answers in HTTP: this port belongs to a web server, not to a Kafka broker".into();
+        }
+        if matches!(start, [0x15 | 0x16, 3, 0..=4, ..]) {
+            return "the peer answers in TLS: this is an SSL listener, set security.protocol=ssl or use the \
+                    plaintext port"
+                .into();
+        }
+        format!(
+            "frame of {} bytes announced, more than receive.message.max.bytes={} allows: either the response is \
+             larger than configured or the peer is not a Kafka broker",
+            body, self.max_body
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn feed(reader: &mut FrameReader, mut bytes: &[u8], step: usize) -> Result<Vec<Bytes>, String> {
+        let mut out = Vec::new();
+        while !bytes.is_empty() {
+            let spare = reader.spare();
+            let n = step.min(bytes.len()).min(spare.len());
+            spare[..n].copy_from_slice(&bytes[..n]);
+            reader.filled(n);
+            bytes = &bytes[n..];
+            while let Some(f) = reader.next_frame()? {
+                out.push(f);
+            }
+        }
+        Ok(out)
+    }
+
+    #[test]
+    fn frames_survive_any_split() {
+        let mut stream = Vec::new();
+        let bodies: Vec<Vec<u8>> = vec![vec![], vec![7], vec![1; 300], vec![2; 200_000], vec![3; 5]];
+        for b in &bodies {
+            stream.extend_from_slice(&(b.len() as u32).to_be_bytes());
+            stream.extend_from_slice(b);
+        }
+        for step in [1, 3, 4, 5, 1000, usize::MAX] {
+            let mut r = FrameReader::new(1 << 20);
+            let got = feed(&mut r, &stream, step).unwrap();
+            assert_eq!(got.len(), bodies.len(), "step {step}");
+            for (g, b) in got.iter().zip(&bodies) {
+                assert_eq!(&g[..], &b[..]);
+            }
+            assert!(!r.is_mid_frame());
+        }
+    }
+
+    #[test]
+    fn strangers_are_recognised() {
+        for (bytes, word) in [
+            (&b"HTTP/1.1 400 Bad Request\r\n"[..], "HTTP"),
+            (&[0x15, 3, 3, 0, 2, 2, 10][..], "TLS"),
+            (&[0x7f, 0xff, 0xff, 0xff, 0][..], "receive.message.max.bytes"),
+        ] {
+            let err = feed(&mut FrameReader::new(100_000_000), bytes, 100).unwrap_err();
+            assert!(err.contains(word), "{err}");
+        }
+    }
+
+    #[test]
+    fn a_claimed_length_alone_allocates_little() {
+        let mut r = FrameReader::new(100_000_000);
+        feed(&mut r, &90_000_000u32.to_be_bytes(), 4).unwrap();
+        assert!(r.spare().len() <= MAX_AHEAD);
+    }
+}

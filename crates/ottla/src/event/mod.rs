@@ -1,0 +1,119 @@
+//! What the client tells the application, and the queues it travels in.
+
+mod delivery;
+mod log;
+mod partition;
+mod queue;
+mod quota;
+mod records;
+mod reply;
+
+pub use delivery::{DeliveredRecord, Delivery, ProducedRecords, RecordMeta};
+pub use log::{DebugContexts, LogLine, LogSink, Logger, level};
+pub use partition::{FetchBudget, PartitionState};
+pub use queue::{Notify, Queue};
+pub use quota::ProduceQuota;
+pub use records::{Chunk, ChunkMemory};
+pub use reply::Reply;
+
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorCode};
+use crate::types::{PartitionOffset, TopicPartition};
+
+/// One item of a [`Queue`].
+#[derive(Debug)]
+pub enum Event {
+    /// Delivery reports: records of one batch that met the same end.
+    Delivery(Delivery),
+    /// Fetched records of one partition.
+    Records(Chunk),
+    /// Something about a consumed partition that is not a record: end of partition or an error.
+    Partition(PartitionNotice),
+    /// A client-level error or notice: `all brokers down`, authentication, fatal errors …
+    Error(Error),
+    /// A log line, when logs go to a queue.
+    Log(LogLine),
+    /// A statistics document (JSON).
+    Stats(String),
+    /// A broker delayed a request because of a quota.
+    Throttle(Throttle),
+    /// The group's assignment changes.
+    Rebalance(Rebalance),
+    /// The result of an offset commit.
+    Commit(CommitResult),
+    /// Nothing: somebody wants the thread that waits on the queue to look up.
+    Yield,
+}
+
+/// End of partition, or a consumer error that belongs to a partition.
+#[derive(Debug)]
+pub struct PartitionNotice {
+    /// The partition; `None` for an error of the consumer as a whole.
+    pub partition: Option<Arc<PartitionState>>,
+    /// Names the partition where no state exists for it.
+    pub tp: Option<TopicPartition>,
+    /// The partition's epoch when this was queued; dropped when the partition has moved on.
+    pub epoch: u32,
+    /// [`ErrorCode::L_PARTITION_EOF`] or an error.
+    pub error: Error,
+    /// The offset it is about.
+    pub offset: i64,
+}
+
+/// A broker delayed a request (KIP-13, KIP-219).
+#[derive(Debug, Clone)]
+pub struct Throttle {
+    /// `host:port/id` of the broker.
+    pub broker_name: String,
+    /// The broker's id.
+    pub broker_id: i32,
+    /// For how long, in milliseconds.
+    pub throttle_ms: i32,
+}
+
+/// The group gives or takes partitions.
+#[derive(Debug, Clone)]
+pub struct Rebalance {
+    /// [`ErrorCode::L_ASSIGN_PARTITIONS`] or [`ErrorCode::L_REVOKE_PARTITIONS`].
+    pub code: ErrorCode,
+    /// Which partitions.
+    pub partitions: Vec<PartitionOffset>,
+}
+
+/// The result of an offset commit.
+#[derive(Debug, Clone)]
+pub struct CommitResult {
+    /// The request's error, or none.
+    pub error: ErrorCode,
+    /// The offsets, each with its own error.
+    pub offsets: Vec<PartitionOffset>,
+    /// The application's pointer given with the commit.
+    pub opaque: usize,
+}
+
+impl Event {
+    /// How many application-visible items this event holds.
+    pub fn len(&self) -> usize {
+        match self {
+            Event::Delivery(d) => d.len(),
+            Event::Records(c) => c.remaining(),
+            Event::Yield => 0,
+            _ => 1,
+        }
+    }
+
+    /// Whether the event holds nothing for the application.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether it speaks of a partition as it was before a seek, a revocation or a stop.
+    pub fn is_stale(&self) -> bool {
+        match self {
+            Event::Records(c) => c.is_stale(),
+            Event::Partition(n) => n.partition.as_ref().is_some_and(|p| p.epoch() != n.epoch),
+            _ => false,
+        }
+    }
+}

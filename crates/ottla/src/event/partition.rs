@@ -1,0 +1,208 @@
+//! What the application's threads and the consumer share about one consumed partition.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use super::queue::Queue;
+use crate::env::Waker;
+use crate::types::{Topic, TopicPartition, offset};
+
+/// Counts fetched bytes and records that the application has not taken yet, over all partitions of a consumer
+/// (`queued.max.messages.kbytes`, `queued.min.messages`). Thread-safe.
+pub struct FetchBudget {
+    bytes: AtomicU64,
+    /// The fetcher waits for room: the next release wakes it.
+    starved: AtomicBool,
+    waker: Arc<dyn Waker>,
+}
+
+impl std::fmt::Debug for FetchBudget {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FetchBudget").field("bytes", &self.bytes).finish_non_exhaustive()
+    }
+}
+
+impl FetchBudget {
+    /// An empty budget; `waker` wakes the fetcher.
+    pub fn new(waker: Arc<dyn Waker>) -> Self {
+        FetchBudget {
+            bytes: AtomicU64::new(0),
+            starved: AtomicBool::new(false),
+            waker,
+        }
+    }
+
+    /// Bytes held now.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Acquire)
+    }
+
+    /// Says that the fetcher stopped for lack of room. After setting this it must look at the counts once more: a
+    /// release may have come in between.
+    pub fn set_starved(&self) {
+        self.starved.store(true, Ordering::SeqCst);
+    }
+
+    fn take(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::AcqRel);
+    }
+
+    fn release(&self, bytes: u64) {
+        self.bytes.fetch_sub(bytes, Ordering::SeqCst);
+        if self.starved.swap(false, Ordering::SeqCst) {
+            self.waker.wake();
+        }
+    }
+}
+
+/// The offset to commit for a partition, with what goes along.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredOffset {
+    /// The next offset to read, or [`offset::INVALID`].
+    pub offset: i64,
+    /// Leader epoch of the record before it, or -1.
+    pub leader_epoch: i32,
+    /// The application's commit metadata.
+    pub metadata: Option<Vec<u8>>,
+}
+
+/// One consumed partition. The fetcher raises `epoch` at every seek, pause, stop and revocation, so that what was
+/// fetched before is recognised as stale wherever it waits.
+#[derive(Debug)]
+pub struct PartitionState {
+    topic: Arc<Topic>,
+    partition: i32,
+    queue: Arc<Queue>,
+    budget: Arc<FetchBudget>,
+    epoch: AtomicU32,
+    /// Records waiting in queues.
+    queued: AtomicU64,
+    /// The next offset that the application will see, or `offset::INVALID` before the first record.
+    position: AtomicI64,
+    position_leader_epoch: AtomicI64,
+    /// Handing a record to the application stores its offset (`enable.auto.offset.store`).
+    auto_store: bool,
+    stored: Mutex<StoredOffset>,
+    low: AtomicI64,
+    high: AtomicI64,
+}
+
+impl PartitionState {
+    /// State for a partition whose records go to `queue`.
+    pub fn new(topic: Arc<Topic>, partition: i32, queue: Arc<Queue>, budget: Arc<FetchBudget>, auto_store: bool) -> Self {
+        PartitionState {
+            topic,
+            partition,
+            queue,
+            budget,
+            epoch: AtomicU32::new(0),
+            queued: AtomicU64::new(0),
+            position: AtomicI64::new(offset::INVALID),
+            position_leader_epoch: AtomicI64::new(-1),
+            auto_store,
+            stored: Mutex::new(StoredOffset {
+                offset: offset::INVALID,
+                leader_epoch: -1,
+                metadata: None,
+            }),
+            low: AtomicI64::new(offset::INVALID),
+            high: AtomicI64::new(offset::INVALID),
+        }
+    }
+
+    /// The topic.
+    pub fn topic(&self) -> &Arc<Topic> {
+        &self.topic
+    }
+
+    /// The partition's number.
+    pub fn partition(&self) -> i32 {
+        self.partition
+    }
+
+    /// Topic name and number.
+    pub fn tp(&self) -> TopicPartition {
+        TopicPartition::new(self.topic.shared_name(), self.partition)
+    }
+
+    /// The partition's own queue (it may be forwarded).
+    pub fn queue(&self) -> &Arc<Queue> {
+        &self.queue
+    }
+
+    /// The present epoch.
+    pub fn epoch(&self) -> u32 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    /// Makes everything fetched so far stale.
+    pub fn raise_epoch(&self) -> u32 {
+        self.epoch.fetch_add(1, Ordering::AcqRel).wrapping_add(1)
+    }
+
+    /// Records of this partition that wait for the application.
+    pub fn queued(&self) -> u64 {
+        self.queued.load(Ordering::Acquire)
+    }
+
+    /// The next offset that the application will see, with the leader epoch of the record before it.
+    pub fn position(&self) -> (i64, i32) {
+        let epoch = self.position_leader_epoch.load(Ordering::Acquire);
+        (self.position.load(Ordering::Acquire), epoch as i32)
+    }
+
+    /// Sets the position without a record having been handed out.
+    pub fn set_position(&self, offset: i64, leader_epoch: i32) {
+        self.position_leader_epoch.store(i64::from(leader_epoch), Ordering::Release);
+        self.position.store(offset, Ordering::Release);
+    }
+
+    /// The offset to commit.
+    pub fn stored(&self) -> StoredOffset {
+        self.stored.lock().clone()
+    }
+
+    /// Replaces the offset to commit.
+    pub fn store(&self, stored: StoredOffset) {
+        *self.stored.lock() = stored;
+    }
+
+    /// Low and high watermark as last seen; [`offset::INVALID`] when never seen.
+    pub fn watermarks(&self) -> (i64, i64) {
+        (self.low.load(Ordering::Relaxed), self.high.load(Ordering::Relaxed))
+    }
+
+    /// Notes the watermarks of a Fetch or ListOffsets response; `None` leaves one as it is.
+    pub fn set_watermarks(&self, low: Option<i64>, high: Option<i64>) {
+        if let Some(low) = low {
+            self.low.store(low, Ordering::Relaxed);
+        }
+        if let Some(high) = high {
+            self.high.store(high, Ordering::Relaxed);
+        }
+    }
+
+    /// A record is handed to the application.
+    pub(super) fn on_taken(&self, record_offset: i64, leader_epoch: i32) {
+        let next = record_offset.saturating_add(1);
+        self.set_position(next, leader_epoch);
+        if self.auto_store {
+            let mut stored = self.stored.lock();
+            stored.offset = next;
+            stored.leader_epoch = leader_epoch;
+            stored.metadata = None;
+        }
+    }
+
+    pub(super) fn on_queued(&self, records: u64, bytes: u64) {
+        self.queued.fetch_add(records, Ordering::AcqRel);
+        self.budget.take(bytes);
+    }
+
+    pub(super) fn on_unqueued(&self, records: u64, bytes: u64) {
+        self.queued.fetch_sub(records, Ordering::AcqRel);
+        self.budget.release(bytes);
+    }
+}
