@@ -1123,8 +1123,8 @@ RD_EXPORT void rd_kafka_conf_set_log_cb(
  *   json      a JSON object, zero-terminated
  *   json_len  its length without the zero
  *
- * @return (the callback's) 0: the library frees `json` afterwards; 1: it belongs
- *         to the application, which frees it with rd_kafka_mem_free().
+ * The callback returns 0: the library frees `json` afterwards; or 1: it belongs to the
+ * application, which frees it with rd_kafka_mem_free().
  *
  * Called from rd_kafka_poll(), rd_kafka_consumer_poll() and rd_kafka_flush().
  */
@@ -1148,7 +1148,7 @@ RD_EXPORT void rd_kafka_conf_set_background_event_cb(
 /**
  * Opens the client's sockets in place of socket(2).
  *
- * @return (the callback's) The file descriptor, or -1 with `errno` set.
+ * The callback returns the file descriptor, or -1 with `errno` set.
  *
  * Called from a thread of the library.
  */
@@ -1162,8 +1162,8 @@ RD_EXPORT void rd_kafka_conf_set_socket_cb(
  *   addr, addrlen  where to
  *   id             the broker, for logs
  *
- * @return (the callback's) 0 on success, or an errno value; EINPROGRESS if the
- *         connection is on its way.
+ * The callback returns 0 on success, or an errno value; EINPROGRESS if the connection
+ * is on its way.
  *
  * Called from a thread of the library; it should not block.
  */
@@ -1177,7 +1177,7 @@ RD_EXPORT void rd_kafka_conf_set_connect_cb(rd_kafka_conf_t *conf,
 /**
  * Closes the client's sockets in place of close(2).
  *
- * @return (the callback's) 0.
+ * The callback returns 0.
  *
  * Called from a thread of the library.
  */
@@ -1188,7 +1188,7 @@ RD_EXPORT void rd_kafka_conf_set_closesocket_cb(rd_kafka_conf_t *conf,
  * Opens files in place of open(2), for programs that must set flags such as
  * close-on-exec themselves.
  *
- * @return (the callback's) The file descriptor, or -1 with `errno` set.
+ * The callback returns the file descriptor, or -1 with `errno` set.
  */
 RD_EXPORT void rd_kafka_conf_set_open_cb(
     rd_kafka_conf_t *conf,
@@ -1199,7 +1199,7 @@ RD_EXPORT void rd_kafka_conf_set_open_cb(
  * result. If `node`, `service` and `hints` are all NULL, `*res` is an earlier result
  * that is no longer needed: free it.
  *
- * @return (the callback's) 0, or one of getaddrinfo's EAI_ codes.
+ * The callback returns 0, or one of getaddrinfo's EAI_ codes.
  *
  * Called from a thread of the library; it may block.
  */
@@ -1262,8 +1262,8 @@ RD_EXPORT void rd_kafka_topic_conf_set_opaque(rd_kafka_topic_conf_t *conf, void 
  *   rkt_opaque     see rd_kafka_topic_conf_set_opaque()
  *   msg_opaque     the message's opaque
  *
- * @return (the callback's) A partition from 0 to partition_cnt - 1, or
- *         RD_KAFKA_PARTITION_UA if none can be chosen, which fails the message.
+ * The callback returns a partition from 0 to partition_cnt - 1, or RD_KAFKA_PARTITION_UA
+ * if none can be chosen, which fails the message.
  *
  * Called from the producing thread, or from a thread of the library for
  * messages that waited for the number of partitions. It must be thread-safe, must not
@@ -2531,7 +2531,9 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_query_watermark_offsets(rd_kafka_t *rk,
  * The same from what the consumer last heard, without asking a broker. Fetched with messages,
  * so it is as new as the last fetch; `low` is refreshed every `statistics.interval.ms` only.
  *
- * @param low,high  Receive the offsets, or RD_KAFKA_OFFSET_INVALID if not known yet.
+ * @param low   Receives the first offset, or RD_KAFKA_OFFSET_INVALID if not known yet.
+ * @param high  Receives the high watermark (or last stable offset), or
+ *              RD_KAFKA_OFFSET_INVALID if not known yet.
  *
  * @return RD_KAFKA_RESP_ERR_NO_ERROR, or RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION: the client does
  *         not know the partition.
