@@ -68,6 +68,16 @@ pub enum Command {
     AddBrokers(Vec<Endpoint>),
 }
 
+impl Command {
+    /// Answers a command that nobody will carry out.
+    pub fn refuse(self, error: Error) {
+        match self {
+            Command::Metadata { reply, .. } => reply.fill(Err(error)),
+            Command::AddBrokers(_) => {}
+        }
+    }
+}
+
 /// What other managers and the application learn from this one.
 #[derive(Debug)]
 pub enum Change {
@@ -372,6 +382,11 @@ impl Cluster {
     /// What to pass on to the other managers and the application.
     pub fn next_change(&mut self) -> Option<Change> {
         self.changes.pop_front()
+    }
+
+    /// Whether [`next_change`](Self::next_change) has something.
+    pub fn has_change(&self) -> bool {
+        !self.changes.is_empty()
     }
 
     /// Carries out a command.

@@ -67,8 +67,6 @@ pub enum Owner {
     Offsets,
     /// The consumer group.
     Group,
-    /// One-off calls of the application.
-    Calls,
 }
 
 /// Travels with a request and comes back with its outcome.
@@ -405,6 +403,11 @@ impl Links {
     /// What the managers are to learn next.
     pub fn next_event(&mut self) -> Option<LinkEvent> {
         self.events.pop_front()
+    }
+
+    /// Whether [`next_event`](Self::next_event) has something.
+    pub fn has_event(&self) -> bool {
+        !self.events.is_empty()
     }
 
     /// When [`poll`](Self::poll) is next needed if nothing else happens.

@@ -155,7 +155,14 @@ impl Queue {
 
     /// Items that wait, records counted one by one.
     pub fn len(self: &Arc<Self>) -> usize {
-        self.target().inner.lock().items.iter().filter(|e| !e.is_stale()).map(Event::len).sum()
+        self.len_where(|_| true)
+    }
+
+    /// Items that wait and that `counts` says yes to.
+    pub fn len_where(self: &Arc<Self>, counts: impl Fn(&Event) -> bool) -> usize {
+        let target = self.target();
+        let inner = target.inner.lock();
+        inner.items.iter().filter(|e| counts(e) && !e.is_stale()).map(Event::len).sum()
     }
 
     /// Whether nothing waits.

@@ -1,0 +1,282 @@
+//! The core: every manager of a client, wired together, without I/O, clock or threads.
+//!
+//! Order of calls: any number of [`Core::on_net`], then [`Core::drive`], then [`Core::next_action`] until it gives
+//! `None`; again when something happened or the time that `drive` gave has come.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::options::link_config;
+use super::shared::Shared;
+use crate::cluster::{self, Change, Cluster, Ctx};
+use crate::connection::{LinkEvent, LinkKey, Links, NetAction, NetEvent, Owner};
+use crate::consumer::{self, Consumer};
+use crate::env::{Instant, Rng, earliest};
+use crate::error::{Error, ErrorCode};
+use crate::event::{DebugContexts, level};
+use crate::producer::{self, Sender};
+use crate::types::ClientKind;
+
+/// What the application's threads ask of the core.
+#[derive(Debug)]
+pub(crate) enum Command {
+    /// For the cluster manager.
+    Cluster(cluster::Command),
+    /// For the producer.
+    Producer(producer::Command),
+    /// For the consumer.
+    Consumer(consumer::Command),
+    /// Ends the client: everything still waiting is failed, connections are closed.
+    Terminate,
+}
+
+impl Command {
+    /// Answers a command that nobody will carry out, so that its caller does not wait.
+    pub(crate) fn refuse(self) {
+        let error = Error::new(ErrorCode::L_DESTROY, "the client is being destroyed");
+        match self {
+            Command::Cluster(command) => command.refuse(error),
+            Command::Producer(command) => command.refuse(),
+            Command::Consumer(command) => command.refuse(error),
+            Command::Terminate => {}
+        }
+    }
+}
+
+/// A client's decisions.
+pub struct Core {
+    shared: Arc<Shared>,
+    links: Links,
+    cluster: Cluster,
+    producer: Option<Sender>,
+    consumer: Option<Consumer>,
+    rng: Rng,
+    /// Links whose failure was reported and that have not come up since.
+    failing: HashSet<LinkKey>,
+    finished: bool,
+    started: bool,
+}
+
+impl std::fmt::Debug for Core {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Core").field("name", &self.shared.name).finish_non_exhaustive()
+    }
+}
+
+/// A context for one call, borrowing the core's fields apart from the managers.
+macro_rules! ctx {
+    ($core:ident, $now:expr, $wall:expr) => {
+        Ctx {
+            now: $now,
+            wall_ms: $wall,
+            links: &mut $core.links,
+            rng: &mut $core.rng,
+            log: &$core.shared.log,
+            conf: &$core.shared.conf,
+        }
+    };
+}
+
+impl Core {
+    /// A core that has not done anything yet.
+    pub fn new(shared: Arc<Shared>, mut rng: Rng) -> Self {
+        let links = Links::new(link_config(&shared.conf), Rng::from_seed(rng.next_u64()));
+        let auto_create = shared.kind == ClientKind::Producer || shared.conf.allow_auto_create_topics;
+        let producer = shared.producer.clone().map(|a| Sender::new(a, &shared.conf, shared.main_queue.clone()));
+        let consumer = shared.consumer.clone().map(|r| Consumer::new(r, &shared));
+        Core {
+            shared,
+            links,
+            cluster: Cluster::new(auto_create),
+            producer,
+            consumer,
+            rng,
+            failing: HashSet::new(),
+            finished: false,
+            started: false,
+        }
+    }
+
+    /// What is shared with the application.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// The network's next task.
+    pub fn next_action(&mut self) -> Option<NetAction> {
+        self.links.next_action()
+    }
+
+    /// Whether the client has ended: nothing is left to do.
+    pub fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// Takes in what the network reports.
+    pub fn on_net(&mut self, event: NetEvent, now: Instant) {
+        self.links.on_net(event, now);
+    }
+
+    /// Decides everything that is to be decided at `now`; gives when to be called again at the latest.
+    pub fn drive(&mut self, now: Instant, wall_ms: i64) -> Option<Instant> {
+        if self.finished {
+            return None;
+        }
+        if !self.started {
+            self.started = true;
+            let mut ctx = ctx!(self, now, wall_ms);
+            self.cluster.add_bootstrap_list(&mut ctx, &self.shared.conf.bootstrap_servers);
+        }
+        for command in self.shared.take_commands() {
+            if self.finished {
+                command.refuse();
+            } else {
+                self.on_command(command, now, wall_ms);
+            }
+        }
+        if self.finished {
+            return None;
+        }
+        // Managers make events for each other; a bounded number of rounds keeps one call short, and the rest is done
+        // right after.
+        for _ in 0..64 {
+            self.links.poll(now);
+            let any = self.dispatch(now, wall_ms);
+            let wake = self.poll_managers(now, wall_ms);
+            if !any && !self.has_news(now) {
+                return wake;
+            }
+        }
+        Some(now)
+    }
+
+    fn has_news(&self, now: Instant) -> bool {
+        self.links.has_event() || self.cluster.has_change() || self.links.next_wake().is_some_and(|at| at <= now)
+    }
+
+    fn poll_managers(&mut self, now: Instant, wall_ms: i64) -> Option<Instant> {
+        let mut ctx = ctx!(self, now, wall_ms);
+        let mut wake = self.cluster.poll(&mut ctx);
+        if let Some(producer) = &mut self.producer {
+            wake = earliest(wake, producer.poll(&mut ctx, &mut self.cluster));
+        }
+        if let Some(consumer) = &mut self.consumer {
+            wake = earliest(wake, consumer.poll(&mut ctx, &mut self.cluster));
+        }
+        earliest(wake, self.links.next_wake())
+    }
+
+    /// Brings events of links and changes of the cluster to the managers; false when there were none.
+    fn dispatch(&mut self, now: Instant, wall_ms: i64) -> bool {
+        let mut any = false;
+        loop {
+            if let Some(event) = self.links.next_event() {
+                self.on_link_event(event, now, wall_ms);
+            } else if let Some(change) = self.cluster.next_change() {
+                self.on_change(change, now, wall_ms);
+            } else {
+                return any;
+            }
+            any = true;
+        }
+    }
+
+    fn on_link_event(&mut self, event: LinkEvent, now: Instant, wall_ms: i64) {
+        let mut ctx = ctx!(self, now, wall_ms);
+        match event {
+            LinkEvent::Up { key } => {
+                ctx.log.debug(DebugContexts::BROKER, "STATE", || format!("broker {}: up", key.node));
+                self.failing.remove(&key);
+                self.cluster.on_link_up(&mut ctx, key);
+                if let Some(p) = &mut self.producer {
+                    p.on_link_up(&mut ctx, &mut self.cluster, key);
+                }
+                if let Some(c) = &mut self.consumer {
+                    c.on_link_up(&mut ctx, &mut self.cluster, key);
+                }
+            }
+            LinkEvent::Down { key, error } => {
+                let error = error.as_ref();
+                if let Some(p) = &mut self.producer {
+                    p.on_link_down(&mut ctx, &mut self.cluster, key, error);
+                }
+                if let Some(c) = &mut self.consumer {
+                    c.on_link_down(&mut ctx, &mut self.cluster, key, error);
+                }
+                self.cluster.on_link_down(&mut ctx, key, error);
+                // One report for one outage: silence until the broker has been reached again.
+                if let Some(error) = error
+                    && self.failing.insert(key)
+                {
+                    self.shared.report_link_error(key, error);
+                }
+            }
+            LinkEvent::Unthrottled { key } => {
+                if let Some(p) = &mut self.producer {
+                    p.on_unthrottled(key);
+                }
+                if let Some(c) = &mut self.consumer {
+                    c.on_unthrottled(key);
+                }
+            }
+            LinkEvent::Outcome { key, tag, outcome } => match tag.owner {
+                Owner::Link => {}
+                Owner::Cluster => self.cluster.on_outcome(&mut ctx, key, tag.id, outcome),
+                Owner::Producer => {
+                    if let Some(p) = &mut self.producer {
+                        p.on_outcome(&mut ctx, &mut self.cluster, key, tag.id, outcome);
+                    }
+                }
+                Owner::Fetcher | Owner::Offsets | Owner::Group => {
+                    if let Some(c) = &mut self.consumer {
+                        c.on_outcome(&mut ctx, &mut self.cluster, key, tag, outcome);
+                    }
+                }
+            },
+        }
+    }
+
+    fn on_change(&mut self, change: Change, now: Instant, wall_ms: i64) {
+        let mut ctx = ctx!(self, now, wall_ms);
+        match change {
+            Change::Topic(name) => {
+                if let Some(p) = &mut self.producer {
+                    p.on_topic_changed(&mut ctx, &mut self.cluster, &name);
+                }
+                if let Some(c) = &mut self.consumer {
+                    c.on_topic_changed(&mut ctx, &mut self.cluster, &name);
+                }
+            }
+            Change::AllBrokersDown(error) => self.shared.report(error),
+        }
+    }
+
+    fn on_command(&mut self, command: Command, now: Instant, wall_ms: i64) {
+        let mut ctx = ctx!(self, now, wall_ms);
+        match command {
+            Command::Cluster(command) => self.cluster.on_command(&mut ctx, command),
+            Command::Producer(command) => match &mut self.producer {
+                Some(p) => p.on_command(&mut ctx, &mut self.cluster, command),
+                None => ctx.log.log(level::ERROR, "COMMAND", || "producer call on a consumer".into()),
+            },
+            Command::Consumer(command) => match &mut self.consumer {
+                Some(c) => c.on_command(&mut ctx, &mut self.cluster, command),
+                None => command.refuse(Error::new(ErrorCode::L_INVALID_ARG, "consumer call on a producer")),
+            },
+            Command::Terminate => {
+                if let Some(p) = &mut self.producer {
+                    p.close(&mut ctx, &mut self.cluster);
+                }
+                if let Some(c) = &mut self.consumer {
+                    c.close(&mut ctx, &mut self.cluster);
+                }
+                self.cluster.close();
+                self.links.close_all();
+                for late in self.shared.close_mailbox() {
+                    late.refuse();
+                }
+                self.finished = true;
+            }
+        }
+    }
+}

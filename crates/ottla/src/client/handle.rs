@@ -1,0 +1,324 @@
+//! The client as applications hold it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use ottla_mock::{ClusterConfig, Embedded};
+use parking_lot::Mutex;
+
+use super::core::{Command, Core};
+use super::options::{ClientHooks, address_family, log_contexts, socket_options};
+use super::shared::{Shared, SharedParts};
+use crate::cluster::{self, MetadataReply, MetadataScope, parse_endpoints};
+use crate::config::{ClientConfig, TopicConfig};
+use crate::env::{Clock, Instant, Rng, SystemClock};
+use crate::error::{Error, ErrorCode};
+use crate::event::{Event, LogLine, Logger, Queue, Reply};
+use crate::producer::{self, Accumulator, Record};
+use crate::runtime::{Loop, live_threads};
+use crate::types::{ClientKind, Topic, TopicHooks};
+
+/// What becomes of a commit's result.
+#[derive(Clone)]
+pub enum CommitMode {
+    /// The call waits for it.
+    Sync,
+    /// It is told by a [`Event::Commit`] when the application listens.
+    Async,
+    /// It goes to this queue, with the application's pointer.
+    Queue(usize, Arc<Queue>),
+}
+
+/// Numbers the clients of this process, for names in logs.
+static CLIENTS: AtomicU32 = AtomicU32::new(1);
+
+struct Inner {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<std::thread::JoinHandle<()>>>,
+    /// The cluster of `test.mock.num.brokers`, which lives as long as the client.
+    embedded: Mutex<Option<Embedded>>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Inner {
+    fn stop(&self) {
+        self.shared.send(Command::Terminate);
+        let thread = self.thread.lock().take();
+        if let Some(thread) = thread
+            && thread.thread().id() != std::thread::current().id()
+        {
+            // The thread's own panic was reported on stderr when it happened; there is nothing left to free.
+            let _ = thread.join();
+        }
+        drop(self.embedded.lock().take());
+    }
+}
+
+/// A producer or a consumer. Clones are handles of the same client; the last one dropped ends it. Thread-safe.
+#[derive(Clone)]
+pub struct Client {
+    inner: Arc<Inner>,
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client").field("name", &self.inner.shared.name).finish_non_exhaustive()
+    }
+}
+
+fn system_error(what: &str, e: &std::io::Error) -> Error {
+    Error::new(ErrorCode::L_CRIT_SYS_RESOURCE, format!("{what}: {e}"))
+}
+
+impl Client {
+    /// Creates a client and starts its thread. With `test.mock.num.brokers` an embedded cluster is started as well and
+    /// takes the place of `bootstrap.servers`.
+    pub fn new(
+        kind: ClientKind,
+        mut conf: ClientConfig,
+        topic_defaults: TopicConfig,
+        hooks: ClientHooks,
+    ) -> Result<Client, Error> {
+        let embedded = start_embedded(&mut conf)?;
+        let main_queue = Queue::new();
+        let log = make_logger(&conf, &hooks, &main_queue);
+        let clock = Arc::new(SystemClock::new());
+        let io = Loop::new(socket_options(&conf), address_family(&conf))
+            .map_err(|e| system_error("no event loop for the client", &e))?;
+        let number = CLIENTS.fetch_add(1, Ordering::Relaxed);
+        let shared = Arc::new(Shared::new(SharedParts {
+            kind,
+            name: format!("{}#{kind}-{number}", conf.client_id),
+            conf,
+            topic_defaults,
+            hooks,
+            clock: clock.clone(),
+            waker: io.waker(),
+            log,
+            main_queue,
+        }));
+        let core = Core::new(shared.clone(), Rng::from_entropy());
+        let thread = io.spawn(core, clock).map_err(|e| system_error("no thread for the client", &e))?;
+        Ok(Client {
+            inner: Arc::new(Inner {
+                shared,
+                thread: Mutex::new(Some(thread)),
+                embedded: Mutex::new(embedded),
+            }),
+        })
+    }
+
+    /// What the client's threads share.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.inner.shared
+    }
+
+    /// `client.id#type-N`.
+    pub fn name(&self) -> &str {
+        &self.inner.shared.name
+    }
+
+    /// Producer or consumer.
+    pub fn kind(&self) -> ClientKind {
+        self.inner.shared.kind
+    }
+
+    /// The settings.
+    pub fn conf(&self) -> &ClientConfig {
+        &self.inner.shared.conf
+    }
+
+    /// See [`Shared::topic`].
+    pub fn topic(&self, name: &str, conf: Option<TopicConfig>, hooks: TopicHooks) -> Result<Arc<Topic>, Error> {
+        self.inner.shared.topic(name, conf, hooks)
+    }
+
+    /// A topic that is known.
+    pub fn find_topic(&self, name: &str) -> Option<Arc<Topic>> {
+        self.inner.shared.find_topic(name)
+    }
+
+    /// Delivery reports, errors, logs, statistics.
+    pub fn main_queue(&self) -> &Arc<Queue> {
+        &self.inner.shared.main_queue
+    }
+
+    /// Records and group events.
+    pub fn consumer_queue(&self) -> &Arc<Queue> {
+        &self.inner.shared.consumer_queue
+    }
+
+    /// Runs `f` on the embedded cluster of `test.mock.num.brokers`; `None` without one.
+    pub fn with_embedded<T>(&self, f: impl FnOnce(&Embedded) -> T) -> Option<T> {
+        self.inner.embedded.lock().as_ref().map(f)
+    }
+
+    /// Adds bootstrap brokers; gives how many addresses were understood.
+    pub fn add_brokers(&self, list: &str) -> usize {
+        let (good, bad) = parse_endpoints(list);
+        for why in bad {
+            self.inner.shared.log.log(crate::event::level::ERROR, "BROKER", || why);
+        }
+        let n = good.len();
+        self.send_cluster(cluster::Command::AddBrokers(good));
+        n
+    }
+
+    /// The first fatal error, if there was one.
+    pub fn fatal_error(&self) -> Option<Error> {
+        self.inner.shared.fatal_error()
+    }
+
+    /// Raises a fatal error, for tests of applications. Fails when one was raised before.
+    pub fn test_fatal_error(&self, code: ErrorCode, reason: &str) -> Result<(), Error> {
+        if self.inner.shared.set_fatal(code, &format!("test_fatal_error: {reason}")) {
+            if let Some(accumulator) = &self.inner.shared.producer {
+                accumulator.set_fatal();
+            }
+            Ok(())
+        } else {
+            Err(Error::new(ErrorCode::L_PREV_IN_PROGRESS, "a fatal error was raised before"))
+        }
+    }
+
+    /// Changes the level up to which lines are logged.
+    pub fn set_log_level(&self, level: i32) {
+        self.inner.shared.log.set_max_level(level);
+    }
+
+    /// Threads that clients of this process run now.
+    pub fn live_threads() -> usize {
+        live_threads()
+    }
+
+    fn deadline(&self, timeout: Option<Duration>) -> Instant {
+        timeout.map_or(Instant::NEVER, |t| self.inner.shared.clock.now() + t)
+    }
+
+    fn send_cluster(&self, command: cluster::Command) {
+        self.inner.shared.send(Command::Cluster(command));
+    }
+
+    /// Asks a broker for metadata. `None` waits for ever.
+    ///
+    /// Fails with [`ErrorCode::L_TRANSPORT`] or [`ErrorCode::L_TIMED_OUT`] when no broker answered in time.
+    pub fn metadata(&self, scope: MetadataScope, timeout: Option<Duration>) -> Result<MetadataReply, Error> {
+        let reply = Reply::new();
+        self.send_cluster(cluster::Command::Metadata {
+            scope,
+            deadline: self.deadline(timeout),
+            reply: reply.clone(),
+        });
+        // The core keeps the deadline; waiting without one of our own gives its more exact error.
+        reply.wait(None).unwrap_or_else(|| Err(Error::new(ErrorCode::L_TIMED_OUT, "")))
+    }
+
+    /// The cluster's id. Asks a broker.
+    pub fn cluster_id(&self, timeout: Option<Duration>) -> Option<String> {
+        self.metadata(MetadataScope::Topics(Vec::new()), timeout).ok()?.response.cluster_id
+    }
+
+    /// The controller's broker id. Asks a broker.
+    pub fn controller_id(&self, timeout: Option<Duration>) -> Option<i32> {
+        let id = self.metadata(MetadataScope::Topics(Vec::new()), timeout).ok()?.response.controller_id;
+        (id >= 0).then_some(id)
+    }
+
+    // ---------------------------------------------------------------- producer
+
+    fn accumulator(&self) -> Result<&Arc<Accumulator>, Error> {
+        let producer = self.inner.shared.producer.as_ref();
+        producer.ok_or_else(|| Error::new(ErrorCode::L_INVALID_ARG, "the client is a consumer, not a producer"))
+    }
+
+    /// Queues a record for sending. With `block`, waits while the queue is full.
+    ///
+    /// Fails with [`ErrorCode::L_QUEUE_FULL`], [`ErrorCode::MSG_SIZE_TOO_LARGE`], [`ErrorCode::L_UNKNOWN_PARTITION`],
+    /// [`ErrorCode::L_UNKNOWN_TOPIC`] or the fatal error; the record was not taken then.
+    pub fn produce(&self, topic: &Arc<Topic>, partition: i32, record: Record<'_>, block: bool) -> Result<(), Error> {
+        let accumulator = self.accumulator()?;
+        if let Some(fatal) = self.fatal_error() {
+            return Err(Error::new(ErrorCode::L_FATAL, fatal.message).into_fatal());
+        }
+        if block {
+            accumulator.produce_blocking(topic, partition, record)
+        } else {
+            accumulator.produce(topic, partition, record)
+        }
+    }
+
+    /// Records whose delivery reports were not handled yet; for a consumer, events that wait.
+    pub fn outq_len(&self) -> usize {
+        match &self.inner.shared.producer {
+            Some(accumulator) => {
+                let other = self.main_queue().len_where(|e| !matches!(e, Event::Delivery(_)));
+                accumulator.outstanding() + other
+            }
+            None => self.main_queue().len(),
+        }
+    }
+
+    /// Cuts linger short until [`flush_end`](Self::flush_end) was called as often. The caller serves the main queue
+    /// meanwhile and looks at [`outq_len`](Self::outq_len).
+    pub fn flush_begin(&self) -> Result<(), Error> {
+        self.accumulator()?.flush_begin();
+        Ok(())
+    }
+
+    /// Ends one [`flush_begin`](Self::flush_begin).
+    pub fn flush_end(&self) {
+        if let Ok(accumulator) = self.accumulator() {
+            accumulator.flush_end();
+        }
+    }
+
+    /// Gives up records that wait in queues, in flight, or both; each gets its delivery report with
+    /// [`ErrorCode::L_PURGE_QUEUE`] or [`ErrorCode::L_PURGE_INFLIGHT`].
+    pub fn purge(&self, queue: bool, in_flight: bool, non_blocking: bool) -> Result<(), Error> {
+        self.accumulator()?;
+        let done = Reply::new();
+        self.inner.shared.send(Command::Producer(producer::Command::Purge {
+            queue,
+            in_flight,
+            done: done.clone(),
+        }));
+        if !non_blocking {
+            done.wait(None);
+        }
+        Ok(())
+    }
+}
+
+fn start_embedded(conf: &mut ClientConfig) -> Result<Option<Embedded>, Error> {
+    let brokers = i32::try_from(conf.test_mock_num_brokers).unwrap_or(0);
+    if brokers <= 0 {
+        return Ok(None);
+    }
+    let embedded = Embedded::start(ClusterConfig {
+        brokers,
+        ..ClusterConfig::default()
+    })
+    .map_err(|e| system_error("the embedded cluster of test.mock.num.brokers did not start", &e))?;
+    conf.bootstrap_servers = embedded.bootstrap_servers();
+    Ok(Some(embedded))
+}
+
+fn make_logger(conf: &ClientConfig, hooks: &ClientHooks, main_queue: &Arc<Queue>) -> Logger {
+    let sink = if hooks.log_to_queue {
+        let queue = Arc::downgrade(main_queue);
+        Arc::new(move |line: LogLine| {
+            if let Some(queue) = queue.upgrade() {
+                queue.push(Event::Log(line));
+            }
+        })
+    } else {
+        hooks.log.clone().unwrap_or_else(|| Arc::new(|_| {}))
+    };
+    Logger::new(sink, i32::try_from(conf.log_level).unwrap_or(6), log_contexts(conf))
+}

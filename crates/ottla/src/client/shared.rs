@@ -1,0 +1,238 @@
+//! What the application's threads and the client's thread share.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::{Mutex, RwLock};
+
+use super::core::Command;
+use super::options::ClientHooks;
+use crate::config::{ClientConfig, TopicConfig};
+use crate::connection::LinkKey;
+use crate::consumer::Registry;
+use crate::env::{SharedClock, Waker};
+use crate::error::{Error, ErrorCode};
+use crate::event::{Event, Logger, Queue, level};
+use crate::producer::Accumulator;
+use crate::types::{ClientKind, Topic, TopicHooks};
+
+/// The longest topic name that Kafka takes.
+pub const MAX_TOPIC_NAME: usize = 249;
+
+/// The parts of a client that every thread may use.
+pub struct Shared {
+    /// Producer or consumer.
+    pub kind: ClientKind,
+    /// `client.id#type-N`, as it stands in logs.
+    pub name: String,
+    /// The settings.
+    pub conf: ClientConfig,
+    /// How the application listens.
+    pub hooks: ClientHooks,
+    /// The time.
+    pub clock: SharedClock,
+    /// Wakes the client's thread.
+    pub waker: Arc<dyn Waker>,
+    /// The log.
+    pub log: Logger,
+    /// Delivery reports, errors, logs, statistics: what `rd_kafka_poll()` serves.
+    pub main_queue: Arc<Queue>,
+    /// Records and group events: what `rd_kafka_consumer_poll()` serves.
+    pub consumer_queue: Arc<Queue>,
+    /// A producer's open batches.
+    pub producer: Option<Arc<Accumulator>>,
+    /// A consumer's partitions.
+    pub consumer: Option<Arc<Registry>>,
+    topic_defaults: TopicConfig,
+    topics: RwLock<Topics>,
+    mailbox: Mutex<Mailbox>,
+    fatal: Mutex<Option<Error>>,
+    has_fatal: AtomicBool,
+}
+
+/// Commands on their way to the client's thread.
+#[derive(Default)]
+struct Mailbox {
+    commands: Vec<Command>,
+    /// The client's thread takes no more.
+    closed: bool,
+}
+
+#[derive(Default)]
+struct Topics {
+    by_name: HashMap<Arc<str>, Arc<Topic>>,
+}
+
+/// What [`Shared::new`] is given.
+pub(super) struct SharedParts {
+    pub(super) kind: ClientKind,
+    pub(super) name: String,
+    pub(super) conf: ClientConfig,
+    pub(super) topic_defaults: TopicConfig,
+    pub(super) hooks: ClientHooks,
+    pub(super) clock: SharedClock,
+    pub(super) waker: Arc<dyn Waker>,
+    pub(super) log: Logger,
+    pub(super) main_queue: Arc<Queue>,
+}
+
+impl Shared {
+    pub(super) fn new(parts: SharedParts) -> Self {
+        let SharedParts { kind, conf, clock, waker, .. } = &parts;
+        let consumer_queue = Queue::new();
+        let producer = (*kind == ClientKind::Producer)
+            .then(|| Arc::new(Accumulator::new(conf, parts.hooks.delivery, clock.clone(), waker.clone())));
+        let consumer = (*kind == ClientKind::Consumer)
+            .then(|| Arc::new(Registry::new(conf, consumer_queue.clone(), waker.clone())));
+        Shared {
+            kind: parts.kind,
+            name: parts.name,
+            conf: parts.conf,
+            hooks: parts.hooks,
+            clock: parts.clock,
+            waker: parts.waker,
+            log: parts.log,
+            main_queue: parts.main_queue,
+            consumer_queue,
+            producer,
+            consumer,
+            topic_defaults: parts.topic_defaults,
+            topics: RwLock::new(Topics::default()),
+            mailbox: Mutex::new(Mailbox::default()),
+            fatal: Mutex::new(None),
+            has_fatal: AtomicBool::new(false),
+        }
+    }
+
+    /// Gets a topic, or makes it known with its settings; `conf` and `hooks` count the first time only.
+    ///
+    /// Fails when the name is empty, longer than 249 characters or has characters other than `a-z A-Z 0-9 . _ -`.
+    pub fn topic(&self, name: &str, conf: Option<TopicConfig>, hooks: TopicHooks) -> Result<Arc<Topic>, Error> {
+        if let Some(topic) = self.find_topic(name) {
+            return Ok(topic);
+        }
+        check_topic_name(name)?;
+        let mut topics = self.topics.write();
+        if let Some(topic) = topics.by_name.get(name) {
+            return Ok(topic.clone());
+        }
+        let index = u32::try_from(topics.by_name.len()).unwrap_or(u32::MAX);
+        let conf = conf.unwrap_or_else(|| self.topic_defaults.clone());
+        let topic = Arc::new(Topic::new(name, conf, hooks, index));
+        topics.by_name.insert(topic.shared_name(), topic.clone());
+        Ok(topic)
+    }
+
+    /// A topic that is known.
+    pub fn find_topic(&self, name: &str) -> Option<Arc<Topic>> {
+        self.topics.read().by_name.get(name).cloned()
+    }
+
+    /// The settings of topics that are created without their own.
+    pub fn topic_defaults(&self) -> &TopicConfig {
+        &self.topic_defaults
+    }
+
+    /// Every topic that is known.
+    pub fn topics(&self) -> Vec<Arc<Topic>> {
+        self.topics.read().by_name.values().cloned().collect()
+    }
+
+    /// Hands a command to the client's thread; once the client is being destroyed, the command is refused.
+    pub(crate) fn send(&self, command: Command) {
+        let mut mailbox = self.mailbox.lock();
+        if mailbox.closed {
+            drop(mailbox);
+            command.refuse();
+            return;
+        }
+        mailbox.commands.push(command);
+        drop(mailbox);
+        self.waker.wake();
+    }
+
+    pub(super) fn take_commands(&self) -> Vec<Command> {
+        std::mem::take(&mut self.mailbox.lock().commands)
+    }
+
+    /// Refuses every later command; what waits is given back.
+    pub(super) fn close_mailbox(&self) -> Vec<Command> {
+        let mut mailbox = self.mailbox.lock();
+        mailbox.closed = true;
+        std::mem::take(&mut mailbox.commands)
+    }
+
+    /// Tells the application of a client-level error, or logs it when the application does not listen.
+    pub fn report(&self, error: Error) {
+        if self.hooks.error_event {
+            self.main_queue.push(Event::Error(error));
+        } else {
+            self.log.log(level::ERROR, "ERROR", || error.message.clone());
+        }
+    }
+
+    /// Tells the application that a connection failed.
+    pub(crate) fn report_link_error(&self, key: LinkKey, error: &Error) {
+        let name = format!("{}/{}", self.name, key.node);
+        self.report(Error::new(error.code, format!("{name}: {}", error.message)));
+    }
+
+    /// The first fatal error, if there was one.
+    pub fn fatal_error(&self) -> Option<Error> {
+        if !self.has_fatal.load(Ordering::Acquire) {
+            return None;
+        }
+        self.fatal.lock().clone()
+    }
+
+    /// Raises a fatal error; only the first counts. True when it was the first.
+    pub fn set_fatal(&self, code: ErrorCode, message: &str) -> bool {
+        {
+            let mut fatal = self.fatal.lock();
+            if fatal.is_some() {
+                return false;
+            }
+            *fatal = Some(Error::new(code, message));
+        }
+        self.has_fatal.store(true, Ordering::Release);
+        let mut error = Error::new(ErrorCode::L_FATAL, format!("Fatal error: {}: {message}", code.description()));
+        error.fatal = true;
+        self.report(error);
+        true
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+fn check_topic_name(name: &str) -> Result<(), Error> {
+    let problem = if name.is_empty() {
+        "is empty".to_owned()
+    } else if name.len() > MAX_TOPIC_NAME {
+        format!("has {} characters, at most {MAX_TOPIC_NAME} are allowed", name.len())
+    } else if name == "." || name == ".." {
+        "must not be \".\" or \"..\"".to_owned()
+    } else if let Some(c) = name.chars().find(|c| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))) {
+        format!("has the character {c:?}; only letters, digits, '.', '_' and '-' are allowed")
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(ErrorCode::L_INVALID_ARG, format!("Topic name \"{name}\" {problem}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn topic_names_are_checked_as_brokers_do() {
+        assert!(check_topic_name(&"a".repeat(249)).is_ok());
+        for bad in [String::new(), "a".repeat(250), "a b".into(), "..".into(), "é".into()] {
+            assert!(check_topic_name(&bad).is_err(), "{bad}");
+        }
+    }
+}

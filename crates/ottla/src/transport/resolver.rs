@@ -1,0 +1,197 @@
+//! Name look-ups. `getaddrinfo` blocks, so names are looked up by a thread that lives while there is something to look
+//! up; literal addresses need none.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
+
+use crate::connection::{LookupId, NetEvent};
+use crate::env::Waker;
+
+/// `broker.address.family`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum AddressFamily {
+    /// Both.
+    #[default]
+    Any,
+    /// IPv4 only.
+    V4,
+    /// IPv6 only.
+    V6,
+}
+
+impl AddressFamily {
+    fn takes(self, addr: &SocketAddr) -> bool {
+        match self {
+            AddressFamily::Any => true,
+            AddressFamily::V4 => addr.is_ipv4(),
+            AddressFamily::V6 => addr.is_ipv6(),
+        }
+    }
+}
+
+struct Question {
+    lookup: LookupId,
+    host: String,
+    port: u16,
+}
+
+#[derive(Default)]
+struct Desk {
+    questions: VecDeque<Question>,
+    answers: Vec<NetEvent>,
+    /// A thread is at work on the questions.
+    staffed: bool,
+}
+
+struct Shared {
+    desk: Mutex<Desk>,
+    waker: Arc<dyn Waker>,
+    family: AddressFamily,
+}
+
+/// Looks names up without blocking the caller.
+pub struct Resolver {
+    shared: Arc<Shared>,
+}
+
+impl std::fmt::Debug for Resolver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Resolver").finish_non_exhaustive()
+    }
+}
+
+/// Look-up threads alive in this process.
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+
+impl Resolver {
+    /// A resolver that calls `waker` when an answer is there.
+    pub fn new(waker: Arc<dyn Waker>, family: AddressFamily) -> Self {
+        Resolver {
+            shared: Arc::new(Shared {
+                desk: Mutex::new(Desk::default()),
+                waker,
+                family,
+            }),
+        }
+    }
+
+    /// Look-up threads alive in this process.
+    pub fn threads() -> usize {
+        THREADS.load(Ordering::Relaxed)
+    }
+
+    /// Asks; the answer comes from [`take_answers`](Self::take_answers), at once for literal addresses.
+    pub fn ask(&self, lookup: LookupId, host: String, port: u16) {
+        let mut desk = self.shared.desk.lock();
+        if let Ok(ip) = host.parse::<IpAddr>() {
+            let result = pick(self.shared.family, [SocketAddr::new(ip, port)].into_iter());
+            desk.answers.push(NetEvent::Resolved { lookup, result });
+            return;
+        }
+        desk.questions.push_back(Question { lookup, host, port });
+        if !desk.staffed {
+            desk.staffed = true;
+            let shared = self.shared.clone();
+            let spawned = std::thread::Builder::new().name("ottla-dns".into()).spawn(move || work(&shared));
+            if let Err(e) = spawned {
+                desk.staffed = false;
+                let failed: Vec<NetEvent> = desk
+                    .questions
+                    .drain(..)
+                    .map(|q| NetEvent::Resolved {
+                        lookup: q.lookup,
+                        result: Err(format!("no thread for the look-up: {e}")),
+                    })
+                    .collect();
+                desk.answers.extend(failed);
+            }
+        }
+    }
+
+    /// The answers that are there.
+    pub fn take_answers(&self) -> Vec<NetEvent> {
+        std::mem::take(&mut self.shared.desk.lock().answers)
+    }
+}
+
+fn work(shared: &Shared) {
+    THREADS.fetch_add(1, Ordering::Relaxed);
+    loop {
+        let next = {
+            let mut desk = shared.desk.lock();
+            let next = desk.questions.pop_front();
+            desk.staffed = next.is_some();
+            next
+        };
+        let Some(q) = next else { break };
+        let result = match (q.host.as_str(), q.port).to_socket_addrs() {
+            Ok(addrs) => pick(shared.family, addrs),
+            Err(e) => Err(e.to_string()),
+        };
+        shared.desk.lock().answers.push(NetEvent::Resolved {
+            lookup: q.lookup,
+            result,
+        });
+        shared.waker.wake();
+    }
+    THREADS.fetch_sub(1, Ordering::Relaxed);
+}
+
+fn pick(family: AddressFamily, addrs: impl Iterator<Item = SocketAddr>) -> Result<Vec<SocketAddr>, String> {
+    let mut out: Vec<SocketAddr> = Vec::new();
+    let mut other_family = false;
+    for addr in addrs {
+        if !family.takes(&addr) {
+            other_family = true;
+        } else if !out.contains(&addr) {
+            out.push(addr);
+        }
+    }
+    match (out.is_empty(), other_family) {
+        (false, _) => Ok(out),
+        (true, true) => Err("the name has addresses, but none of the family that broker.address.family asks for".into()),
+        (true, false) => Err("the name has no address".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    struct Nobody;
+    impl Waker for Nobody {
+        fn wake(&self) {}
+    }
+
+    fn ask(family: AddressFamily, host: &str) -> Result<Vec<SocketAddr>, String> {
+        let r = Resolver::new(Arc::new(Nobody), family);
+        r.ask(LookupId(1), host.into(), 9);
+        for _ in 0..2000 {
+            if let Some(NetEvent::Resolved { result, .. }) = r.take_answers().pop() {
+                return result;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Err("no answer".into())
+    }
+
+    #[test]
+    fn literals_need_no_thread() {
+        let r = Resolver::new(Arc::new(Nobody), AddressFamily::Any);
+        r.ask(LookupId(1), "::1".into(), 9);
+        assert_eq!(r.take_answers().len(), 1);
+        assert!(ask(AddressFamily::V6, "127.0.0.1").unwrap_err().contains("broker.address.family"));
+    }
+
+    #[test]
+    fn names_are_looked_up_and_filtered() {
+        let v4 = ask(AddressFamily::V4, "localhost").unwrap();
+        assert!(!v4.is_empty() && v4.iter().all(SocketAddr::is_ipv4));
+        assert!(ask(AddressFamily::Any, "no-such-host.invalid").is_err());
+    }
+}

@@ -1,0 +1,414 @@
+//! Non-blocking TCP connections over mio.
+
+use std::collections::{HashMap, VecDeque};
+use std::io::{self, IoSlice, Read, Write};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use mio::net::TcpStream;
+use mio::{Events, Interest, Poll, Registry, Token};
+use ottla_protocol::Frame;
+
+use super::resolver::Resolver;
+use crate::connection::{CloseReason, ConnId, FrameReader, NetAction, NetEvent};
+
+/// The `socket.*` settings.
+#[derive(Clone, Debug, Default)]
+pub struct SocketOptions {
+    /// `socket.send.buffer.bytes`; 0 leaves the system's default.
+    pub send_buffer: usize,
+    /// `socket.receive.buffer.bytes`; 0 leaves the system's default.
+    pub receive_buffer: usize,
+    /// `socket.keepalive.enable`.
+    pub keepalive: bool,
+    /// `socket.nagle.disable`.
+    pub nodelay: bool,
+    /// `receive.message.max.bytes`.
+    pub max_frame: usize,
+}
+
+/// The token of the waker; connections have tokens from 1.
+pub(crate) const WAKE: Token = Token(0);
+/// Slices given to one `writev`.
+const MAX_SLICES: usize = 64;
+/// Bytes read from one connection before others have their turn.
+const READ_TURN: usize = 4 * 1024 * 1024;
+
+struct Conn {
+    id: ConnId,
+    stream: TcpStream,
+    connected: bool,
+    reader: FrameReader,
+    out: Outbox,
+}
+
+/// What waits to be written.
+#[derive(Default)]
+struct Outbox {
+    /// Parts of frames; `true` marks a frame's last part.
+    parts: VecDeque<(Bytes, bool)>,
+    /// Bytes of the first part that were written already.
+    offset: usize,
+    begun: u64,
+    done: u64,
+    mid_frame: bool,
+}
+
+impl Outbox {
+    fn push(&mut self, frame: Frame) {
+        let mut parts = frame.parts.into_iter().filter(|p| !p.is_empty()).peekable();
+        while let Some(part) = parts.next() {
+            let last = parts.peek().is_none();
+            self.parts.push_back((part, last));
+        }
+    }
+
+    /// Writes until nothing is left or the socket takes no more. True when the counts changed.
+    fn write_to(&mut self, stream: &mut impl Write) -> io::Result<bool> {
+        let before = (self.begun, self.done);
+        while !self.parts.is_empty() {
+            let mut slices: [IoSlice<'_>; MAX_SLICES] = [IoSlice::new(&[]); MAX_SLICES];
+            let mut n = 0;
+            for (slot, (i, (part, _))) in slices.iter_mut().zip(self.parts.iter().enumerate()) {
+                let skip = if i == 0 { self.offset } else { 0 };
+                *slot = IoSlice::new(part.get(skip..).unwrap_or_default());
+                n += 1;
+            }
+            match stream.write_vectored(slices.get(..n).unwrap_or_default()) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => self.advance(written),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(before != (self.begun, self.done))
+    }
+
+    fn advance(&mut self, mut written: usize) {
+        while written > 0 {
+            let Some((part, last)) = self.parts.front() else { return };
+            if !self.mid_frame {
+                self.mid_frame = true;
+                self.begun += 1;
+            }
+            let left = part.len() - self.offset;
+            if written < left {
+                self.offset += written;
+                return;
+            }
+            written -= left;
+            self.offset = 0;
+            if *last {
+                self.mid_frame = false;
+                self.done += 1;
+            }
+            self.parts.pop_front();
+        }
+    }
+}
+
+/// All connections of a client.
+pub struct TcpTransport {
+    poll: Poll,
+    registry: Registry,
+    resolver: Resolver,
+    options: SocketOptions,
+    conns: HashMap<Token, Conn>,
+    tokens: HashMap<ConnId, Token>,
+    next_token: usize,
+    dirty: Vec<Token>,
+    /// Connections whose last turn ended before the socket was empty.
+    unread: Vec<Token>,
+    events: VecDeque<NetEvent>,
+    ready: Events,
+}
+
+impl std::fmt::Debug for TcpTransport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TcpTransport").field("connections", &self.conns.len()).finish_non_exhaustive()
+    }
+}
+
+impl TcpTransport {
+    /// A transport without connections.
+    pub fn new(poll: Poll, resolver: Resolver, options: SocketOptions) -> io::Result<Self> {
+        let registry = poll.registry().try_clone()?;
+        Ok(TcpTransport {
+            poll,
+            registry,
+            resolver,
+            options,
+            conns: HashMap::new(),
+            tokens: HashMap::new(),
+            next_token: 1,
+            dirty: Vec::new(),
+            unread: Vec::new(),
+            events: VecDeque::new(),
+            ready: Events::with_capacity(256),
+        })
+    }
+
+    /// Carries out an action. Frames are written by the next [`flush`](Self::flush).
+    pub fn perform(&mut self, action: NetAction) {
+        match action {
+            NetAction::Resolve { lookup, host, port } => self.resolver.ask(lookup, host, port),
+            NetAction::Connect { conn, addr } => self.connect(conn, addr),
+            NetAction::Send { conn, frame } => {
+                if let Some(token) = self.tokens.get(&conn)
+                    && let Some(c) = self.conns.get_mut(token)
+                {
+                    c.out.push(frame);
+                    self.dirty.push(*token);
+                }
+            }
+            NetAction::Close { conn } => {
+                if let Some(token) = self.tokens.remove(&conn)
+                    && let Some(mut c) = self.conns.remove(&token)
+                {
+                    let _ = self.registry.deregister(&mut c.stream);
+                }
+            }
+        }
+    }
+
+    /// Writes what waits, several frames with one call.
+    pub fn flush(&mut self) {
+        for token in std::mem::take(&mut self.dirty) {
+            self.write(token);
+        }
+    }
+
+    /// What happened, oldest first.
+    pub fn next_event(&mut self) -> Option<NetEvent> {
+        if self.events.is_empty() {
+            self.events.extend(self.resolver.take_answers());
+        }
+        self.events.pop_front()
+    }
+
+    /// Waits for something to happen; `None` waits for ever.
+    pub fn wait(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+        let unread = std::mem::take(&mut self.unread);
+        let timeout = if unread.is_empty() { timeout } else { Some(Duration::ZERO) };
+        match self.poll.poll(&mut self.ready, timeout) {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => return Ok(()),
+            other => other?,
+        }
+        let happened: Vec<(Token, bool, bool)> = self
+            .ready
+            .iter()
+            .filter(|e| e.token() != WAKE)
+            .map(|e| {
+                let readable = e.is_readable() || e.is_read_closed() || e.is_error();
+                (e.token(), readable, e.is_writable() || e.is_error())
+            })
+            .collect();
+        for (token, readable, writable) in happened {
+            if writable {
+                self.on_writable(token);
+            }
+            if readable {
+                self.read(token);
+            }
+        }
+        for token in unread {
+            self.read(token);
+        }
+        Ok(())
+    }
+
+    fn connect(&mut self, id: ConnId, addr: SocketAddr) {
+        let token = Token(self.next_token);
+        self.next_token += 1;
+        match open_socket(addr, &self.options) {
+            Ok(mut stream) => {
+                let interest = Interest::READABLE | Interest::WRITABLE;
+                if let Err(e) = self.registry.register(&mut stream, token, interest) {
+                    return self.report_closed(id, CloseReason::Io(e.to_string()));
+                }
+                self.tokens.insert(id, token);
+                self.conns.insert(
+                    token,
+                    Conn {
+                        id,
+                        stream,
+                        connected: false,
+                        reader: FrameReader::new(self.options.max_frame),
+                        out: Outbox::default(),
+                    },
+                );
+            }
+            Err(e) => self.report_closed(id, CloseReason::Io(describe(&e))),
+        }
+    }
+
+    fn report_closed(&mut self, conn: ConnId, reason: CloseReason) {
+        self.events.push_back(NetEvent::Closed { conn, reason });
+    }
+
+    fn close(&mut self, token: Token, reason: CloseReason) {
+        if let Some(mut c) = self.conns.remove(&token) {
+            let _ = self.registry.deregister(&mut c.stream);
+            self.tokens.remove(&c.id);
+            self.report_closed(c.id, reason);
+        }
+    }
+
+    fn on_writable(&mut self, token: Token) {
+        let Some(c) = self.conns.get_mut(&token) else { return };
+        if !c.connected {
+            match c.stream.take_error() {
+                Ok(None) if c.stream.peer_addr().is_ok() => {
+                    c.connected = true;
+                    self.events.push_back(NetEvent::Connected { conn: c.id });
+                }
+                Ok(None) => return, // still connecting
+                Ok(Some(e)) | Err(e) => return self.close(token, CloseReason::Io(describe(&e))),
+            }
+        }
+        self.write(token);
+    }
+
+    fn write(&mut self, token: Token) {
+        let Some(c) = self.conns.get_mut(&token).filter(|c| c.connected) else { return };
+        match c.out.write_to(&mut c.stream) {
+            Ok(true) => self.events.push_back(NetEvent::Written {
+                conn: c.id,
+                begun: c.out.begun,
+                done: c.out.done,
+            }),
+            Ok(false) => {}
+            Err(e) => self.close(token, CloseReason::Io(describe(&e))),
+        }
+    }
+
+    fn read(&mut self, token: Token) {
+        let Some(c) = self.conns.get_mut(&token).filter(|c| c.connected) else { return };
+        let mut budget = READ_TURN;
+        let ended = loop {
+            if budget == 0 {
+                self.unread.push(token);
+                return;
+            }
+            let spare = c.reader.spare();
+            let room = spare.len();
+            match c.stream.read(spare) {
+                Ok(0) => break CloseReason::PeerClosed,
+                Ok(n) => {
+                    c.reader.filled(n);
+                    budget = budget.saturating_sub(n);
+                    if let Err(what) = take_frames(c, &mut self.events) {
+                        break CloseReason::NotKafka(what);
+                    }
+                    if n < room {
+                        // The socket is empty; new bytes make a new readiness event.
+                        return;
+                    }
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                    return;
+                }
+                Err(e) => break CloseReason::Io(describe(&e)),
+            }
+        };
+        self.close(token, ended);
+    }
+}
+
+fn take_frames(c: &mut Conn, events: &mut VecDeque<NetEvent>) -> Result<(), String> {
+    while let Some(body) = c.reader.next_frame()? {
+        events.push_back(NetEvent::Received { conn: c.id, body });
+    }
+    Ok(())
+}
+
+/// The operating system's words without Rust's "(os error N)".
+fn describe(e: &io::Error) -> String {
+    let text = e.to_string();
+    match text.split_once(" (os error") {
+        Some((words, _)) => words.to_owned(),
+        None => text,
+    }
+}
+
+fn open_socket(addr: SocketAddr, options: &SocketOptions) -> io::Result<TcpStream> {
+    use socket2::{Domain, Protocol, Socket, Type};
+    let socket = Socket::new(Domain::for_address(addr), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_nonblocking(true)?;
+    if options.send_buffer > 0 {
+        socket.set_send_buffer_size(options.send_buffer)?;
+    }
+    if options.receive_buffer > 0 {
+        socket.set_recv_buffer_size(options.receive_buffer)?;
+    }
+    socket.set_keepalive(options.keepalive)?;
+    socket.set_tcp_nodelay(options.nodelay)?;
+    match socket.connect(&addr.into()) {
+        Ok(()) => {}
+        Err(e) if e.kind() == io::ErrorKind::WouldBlock || e.raw_os_error() == Some(EINPROGRESS) => {}
+        Err(e) => return Err(e),
+    }
+    Ok(TcpStream::from_std(socket.into()))
+}
+
+/// `connect` has begun and goes on in the background.
+const EINPROGRESS: i32 = 115;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A socket that takes a few bytes at a time.
+    struct Slow {
+        taken: Vec<u8>,
+        room: usize,
+    }
+
+    impl Write for Slow {
+        fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+            self.write_vectored(&[IoSlice::new(buf)])
+        }
+        fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+            if self.room == 0 {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            let mut n = 0;
+            for b in bufs {
+                let k = b.len().min(self.room - n);
+                self.taken.extend_from_slice(&b[..k]);
+                n += k;
+            }
+            self.room -= n;
+            Ok(n)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn partial_writes_count_frames_rightly() {
+        let frame = |parts: &[&'static [u8]]| Frame {
+            parts: parts.iter().map(|p| Bytes::from_static(p)).collect(),
+        };
+        let mut out = Outbox::default();
+        out.push(frame(&[b"ab", b"", b"cde"]));
+        out.push(frame(&[b"fgh"]));
+        let mut slow = Slow {
+            taken: Vec::new(),
+            room: 0,
+        };
+        assert!(!out.write_to(&mut slow).unwrap());
+        let mut seen = Vec::new();
+        for _ in 0..8 {
+            slow.room = 1;
+            out.write_to(&mut slow).unwrap();
+            seen.push((out.begun, out.done));
+        }
+        assert_eq!(slow.taken, b"abcdefgh");
+        assert_eq!(seen, [(1, 0), (1, 0), (1, 0), (1, 0), (1, 1), (2, 1), (2, 1), (2, 2)]);
+    }
+}
