@@ -2,6 +2,7 @@
 
 pub mod api;
 mod api_key;
+pub mod compression;
 mod error;
 mod error_code;
 mod framing;

@@ -1,0 +1,62 @@
+//! Zstandard. Frames that give their size are decompressed at once; others, as Java's streaming writer makes them,
+//! through a streaming decoder.
+
+use std::cell::RefCell;
+
+use zstd::bulk::{Compressor, Decompressor};
+
+use super::{Codec, CodecError, read_bounded};
+
+const CODEC: Codec = Codec::Zstd;
+
+thread_local! {
+    /// The contexts hold tables of up to some megabytes, whose set-up costs more than a small batch.
+    static COMPRESSOR: RefCell<Option<(i32, Compressor<'static>)>> = const { RefCell::new(None) };
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+pub(super) fn compress(input: &[u8], level: Option<i32>) -> Result<Vec<u8>, CodecError> {
+    let range = zstd::compression_level_range();
+    let level = level.unwrap_or(zstd::DEFAULT_COMPRESSION_LEVEL).clamp(*range.start(), *range.end());
+    COMPRESSOR.with_borrow_mut(|slot| {
+        let compressor = match slot {
+            Some((kept, compressor)) if *kept == level => Ok(compressor),
+            _ => Compressor::new(level).map(|new| &mut slot.insert((level, new)).1),
+        };
+        compressor
+            .and_then(|compressor| compressor.compress(input))
+            .map_err(|error| CodecError::Compress { codec: CODEC, reason: error.to_string() })
+    })
+}
+
+pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Vec<u8>, CodecError> {
+    match zstd::zstd_safe::get_frame_content_size(input) {
+        Ok(Some(size)) if size > limit as u64 => {
+            Err(CodecError::LimitExceeded { codec: CODEC, limit })
+        }
+        Ok(Some(size)) => match decompress_known(input, size as usize) {
+            Some(output) => Ok(output),
+            None => decompress_stream(input, limit),
+        },
+        _ => decompress_stream(input, limit),
+    }
+}
+
+/// The fast way, for a single frame of the given size. `None` when that is not what the input is.
+fn decompress_known(input: &[u8], size: usize) -> Option<Vec<u8>> {
+    DECOMPRESSOR.with_borrow_mut(|slot| {
+        let decompressor = match slot {
+            Some(decompressor) => decompressor,
+            None => slot.insert(Decompressor::new().ok()?),
+        };
+        let mut output = Vec::with_capacity(size);
+        let length = decompressor.decompress_to_buffer(input, &mut output).ok()?;
+        (length == size).then_some(output)
+    })
+}
+
+fn decompress_stream(input: &[u8], limit: usize) -> Result<Vec<u8>, CodecError> {
+    let decoder = zstd::stream::read::Decoder::with_buffer(input)
+        .map_err(|error| CodecError::corrupt(CODEC, error))?;
+    read_bounded(CODEC, decoder, input.len().saturating_mul(4), limit)
+}
