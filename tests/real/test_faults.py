@@ -1,0 +1,235 @@
+"""Producing and consuming while brokers die, stop answering and come back."""
+
+import signal
+import subprocess
+import threading
+import time
+import unittest
+
+import support
+
+PROGRAM = "tests/real/steady_producer.c"
+FOREVER = 1_000_000_000
+
+
+class Run:
+    """A steady producer in the background, and what it has reported so far."""
+
+    def __init__(self, kafka, topic, count, per_second, *properties):
+        self.acked = {}
+        self.failed = {}
+        self.produced = None
+        self.twice = []  # numbers with a delivery report too many
+        self.process = support.start(
+            support.compiled(PROGRAM), kafka.bootstrap, topic, count, per_second, *properties,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.errors = ""
+        self.readers = [threading.Thread(target=self._read), threading.Thread(target=self._read_errors)]
+        for reader in self.readers:
+            reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            fate, number, *rest = line.split()
+            if fate == "produced":
+                self.produced = int(number)
+            elif fate == "acked":
+                if number in self.acked:
+                    self.twice.append(number)
+                self.acked[number] = (int(rest[0]), int(rest[1]))
+            else:
+                self.failed[number] = rest[0]
+
+    def stop(self):
+        """Ends the producing; what was produced is still flushed."""
+        self.process.send_signal(signal.SIGINT)
+
+    def _read_errors(self):
+        self.errors = self.process.stderr.read()
+
+    def wait_for(self, acked, timeout_s=60):
+        end = time.monotonic() + timeout_s
+        while len(self.acked) < acked:
+            if time.monotonic() > end or self.process.poll() is not None:
+                raise AssertionError(f"only {len(self.acked)} of {acked} acknowledged: {self.errors}")
+            time.sleep(0.02)
+
+    def finish(self, timeout_s=150):
+        try:
+            status = self.process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            status = f"still running after {timeout_s} s"
+            self.process.kill()
+            self.process.wait()
+        for reader in self.readers:
+            reader.join()
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return status
+
+
+class Faults(unittest.TestCase):
+    """Three brokers, topics on all three: one may be away and nothing is lost."""
+
+    @classmethod
+    def setUpClass(cls):
+        support.need_library()
+        support.need_program("kcat")
+        cls.kafka = support.cluster(3)
+
+    def tearDown(self):
+        for node in self.kafka.nodes():
+            self.kafka.thaw(node)
+            if node not in self.kafka.processes:
+                self.kafka.start_node(node, wait=False)
+        self.kafka.wait_until_up()
+
+    def topic(self, what, partitions=3):
+        name = support.topic_name(f"faults-{what}")
+        self.kafka.create_topic(name, partitions, replication=3, config={"min.insync.replicas": 2})
+        return name
+
+    def stored(self, topic):
+        """Every message of the topic: [(partition, offset, payload)]."""
+        out, _ = support.run("kcat", "-b", self.kafka.bootstrap, "-C", "-t", topic, "-e", "-q", "-o", "beginning",
+                             "-f", "%p %o %s\\n", timeout_s=60)
+        rows = [row.split(" ") for row in out.decode().splitlines()]
+        return [(int(partition), int(offset), payload) for partition, offset, payload in rows]
+
+    def check_nothing_lost(self, run, topic):
+        status = run.finish()
+        count = run.produced
+        self.assertEqual(run.failed, {}, run.errors)
+        self.assertEqual(status, 0, run.errors)
+        self.assertEqual(run.twice, [])
+        self.assertEqual(len(run.acked), count)
+        at = {(partition, offset): payload for partition, offset, payload in self.stored(topic)}
+        lost = [n for n in map(str, range(count)) if n not in at.values()]
+        self.assertEqual(lost, [], "acknowledged but not stored")
+        # Where the broker said it is, there it is (-1: it could not say).
+        wrong = {n: place for n, place in run.acked.items() if place[1] >= 0 and at.get(place) != n}
+        self.assertEqual(wrong, {}, "stored elsewhere than reported")
+
+    def test_acks(self):
+        for acks in ("0", "1", "all"):
+            with self.subTest(acks=acks):
+                topic = self.topic(f"acks{acks}")
+                run = Run(self.kafka, topic, 5000, 50_000, f"acks={acks}")
+                status = run.finish()
+                self.assertEqual((status, run.failed, len(run.acked)), (0, {}, 5000), run.errors)
+                end = time.monotonic() + 10
+                while self.kafka.message_count(topic) < 5000 and time.monotonic() < end:
+                    time.sleep(0.1)
+                self.assertEqual(sorted(int(n) for _, _, n in self.stored(topic)), list(range(5000)))
+
+    def test_order_is_kept_in_each_partition(self):
+        topic = self.topic("order")
+        run = Run(self.kafka, topic, 20_000, 100_000, "linger.ms=2", "batch.num.messages=100")
+        self.assertEqual(run.finish(), 0, run.errors)
+        last = {}
+        for partition, offset, payload in self.stored(topic):
+            self.assertGreater(int(payload), last.get(partition, -1), f"partition {partition} offset {offset}")
+            last[partition] = int(payload)
+        self.assertEqual(self.kafka.message_count(topic), 20_000)
+
+    def test_a_leader_is_killed_and_comes_back(self):
+        topic = self.topic("kill")
+        run = Run(self.kafka, topic, FOREVER, 1000, "acks=all")
+        run.wait_for(500)
+        victim = self.kafka.leader(topic)
+        self.kafka.kill(victim)
+        run.wait_for(len(run.acked) + 1500)
+        self.kafka.start_node(victim)
+        run.stop()
+        self.check_nothing_lost(run, topic)
+
+    def test_every_broker_is_restarted_in_turn(self):
+        topic = self.topic("rolling")
+        run = Run(self.kafka, topic, FOREVER, 1000, "acks=all")
+        run.wait_for(500)
+        for node in self.kafka.nodes():
+            self.kafka.restart(node)
+            run.wait_for(len(run.acked) + 200)
+        run.stop()
+        self.check_nothing_lost(run, topic)
+
+    def test_a_leader_freezes_for_a_while(self):
+        topic = self.topic("freeze")
+        run = Run(self.kafka, topic, FOREVER, 500, "acks=all", "socket.timeout.ms=2000", "request.timeout.ms=2000")
+        run.wait_for(200)
+        victim = self.kafka.leader(topic)
+        self.kafka.freeze(victim)
+        time.sleep(4)
+        self.kafka.thaw(victim)
+        run.wait_for(len(run.acked) + 500)
+        run.stop()
+        self.check_nothing_lost(run, topic)
+
+    def test_messages_expire_when_every_leader_is_gone(self):
+        name = support.topic_name("faults-expire")
+        self.kafka.create_topic(name, 1, replication=1)
+        run = Run(self.kafka, name, 400, 100, "acks=all", "message.timeout.ms=1500")
+        run.wait_for(50)
+        self.kafka.kill(self.kafka.leader(name))
+        self.assertEqual(run.finish(60), 1)
+        self.assertEqual(len(run.acked) + len(run.failed), 400, run.errors)
+        self.assertGreater(len(run.failed), 0)
+        self.assertEqual(set(run.failed.values()), {"_MSG_TIMED_OUT"})
+
+    def test_a_consumer_reads_on_when_its_leader_dies(self):
+        topic = self.topic("read", partitions=2)
+        reader = support.start(
+            "kcat", "-b", self.kafka.bootstrap, "-C", "-t", topic, "-q", "-u", "-o", "beginning", "-E",
+            "-c", "5000", "-f", "%p %o %s\\n", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        try:
+            run = Run(self.kafka, topic, 5000, 1000, "acks=all", "max.in.flight.requests.per.connection=1")
+            run.wait_for(1000)
+            victim = self.kafka.leader(topic)
+            self.kafka.kill(victim)
+            self.assertEqual(run.finish(), 0, run.errors)
+            out = self.output(reader)
+        finally:
+            reader.kill()
+            reader.wait()
+        places = [tuple(map(int, row.split()[:2])) for row in out.splitlines()]
+        self.assertEqual(len(places), 5000)
+        for partition in (0, 1):
+            offsets = [offset for p, offset in places if p == partition]
+            self.assertEqual(offsets, list(range(len(offsets))), f"partition {partition}")
+
+    def test_a_topic_is_deleted_and_made_again(self):
+        topic = self.topic("again", partitions=1)
+        reader = support.start(
+            "kcat", "-b", self.kafka.bootstrap, "-C", "-t", topic, "-q", "-u", "-o", "beginning", "-E", "-c", "15",
+            "-X", "auto.offset.reset=earliest", "-X", "topic.metadata.refresh.interval.ms=500",
+            "-X", "allow.auto.create.topics=false", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        try:
+            self.send(topic, "old", 10)
+            time.sleep(2)
+            self.kafka.delete_topic(topic)
+            time.sleep(1)
+            self.kafka.create_topic(topic, 1, replication=3)
+            # Fewer than before: the old position is out of range, never just in range.
+            self.send(topic, "new", 5)
+            out = self.output(reader)
+        finally:
+            reader.kill()
+            reader.wait()
+        self.assertEqual(out.splitlines(), [f"old {n}" for n in range(10)] + [f"new {n}" for n in range(5)])
+
+    def send(self, topic, word, count):
+        data = "".join(f"{word} {n}\n" for n in range(count)).encode()
+        support.run("kcat", "-b", self.kafka.bootstrap, "-P", "-t", topic, stdin=data)
+
+    def output(self, process, timeout_s=60):
+        """All that a background program prints until it exits."""
+        try:
+            return process.communicate(timeout=timeout_s)[0].decode()
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, _ = process.communicate()
+            raise AssertionError(f"still running after {timeout_s} s, printed:\n{out[-800:].decode()}") from None
+
+
+if __name__ == "__main__":
+    unittest.main()
