@@ -44,7 +44,11 @@ fn main() -> ExitCode {
             }
         }
     }
-    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if good {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 fn print_totals(file: &str, totals: &Totals) {
@@ -61,7 +65,11 @@ fn print_totals(file: &str, totals: &Totals) {
 fn check_file(file: &str) -> std::io::Result<Totals> {
     let text = std::fs::read_to_string(file)?;
     let mut totals = Totals::default();
-    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.is_empty()) {
+    for (index, line) in text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.is_empty())
+    {
         match check_line(line) {
             Outcome::Held => totals.held += 1,
             Outcome::Skipped { api } => *totals.skipped.entry(api).or_default() += 1,
@@ -91,7 +99,9 @@ fn check_line(line: &str) -> Outcome {
         return Outcome::Failed(format!("{what}: body is not hexadecimal"));
     };
     let Some(api) = Api::find(ApiKey(key)) else {
-        return Outcome::Skipped { api: format!("{name} ({key})") };
+        return Outcome::Skipped {
+            api: format!("{name} ({key})"),
+        };
     };
     match api.transcode(direction, version, body.clone()) {
         Err(error) => Outcome::Failed(format!("{what}: {error}")),
@@ -103,7 +113,11 @@ fn compare(what: &str, expected: &[u8], actual: &[u8]) -> Outcome {
     if expected == actual {
         return Outcome::Held;
     }
-    let same = expected.iter().zip(actual).take_while(|(a, b)| a == b).count();
+    let same = expected
+        .iter()
+        .zip(actual)
+        .take_while(|(a, b)| a == b)
+        .count();
     Outcome::Failed(format!(
         "{what}: differs from byte {same} on ({} bytes expected, {} written)",
         expected.len(),
@@ -112,9 +126,12 @@ fn compare(what: &str, expected: &[u8], actual: &[u8]) -> Outcome {
 }
 
 fn parse_hex(text: &str) -> Option<Bytes> {
-    let digits: Option<Vec<u8>> =
-        text.chars().map(|c| c.to_digit(16).map(|digit| digit as u8)).collect();
+    let digits: Option<Vec<u8>> = text
+        .chars()
+        .map(|c| c.to_digit(16).map(|digit| digit as u8))
+        .collect();
     let digits = digits?;
     let (pairs, rest) = digits.as_chunks::<2>();
-    rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
+    rest.is_empty()
+        .then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
 }

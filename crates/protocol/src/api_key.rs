@@ -87,6 +87,10 @@ mod tests {
     fn table_is_sorted_and_names_are_not_repeated() {
         let keys: Vec<_> = crate::api::APIS.iter().map(Api::key).collect();
         assert!(keys.windows(2).all(|pair| pair[0] < pair[1]));
-        assert!(NAMES_WITHOUT_SCHEMA.iter().all(|(key, _)| Api::find(ApiKey(*key)).is_none()));
+        assert!(
+            NAMES_WITHOUT_SCHEMA
+                .iter()
+                .all(|(key, _)| Api::find(ApiKey(*key)).is_none())
+        );
     }
 }

@@ -32,7 +32,12 @@ macro_rules! error_codes {
     };
 }
 
-const NO_FLAGS: Row = Row { code: 0, name: "", retriable: false, refresh_metadata: false };
+const NO_FLAGS: Row = Row {
+    code: 0,
+    name: "",
+    retriable: false,
+    refresh_metadata: false,
+};
 
 // Number, name, and what Kafka's own client does about it: `retriable`, the same request may succeed later;
 // `refresh_metadata`, the client's picture of the cluster is stale.

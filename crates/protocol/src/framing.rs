@@ -4,7 +4,9 @@ use bytes::Bytes;
 
 use crate::error::DecodeErrorKind;
 use crate::schema::decode_tagged;
-use crate::{ApiKey, DecodeError, EncodeError, Frame, Message, Reader, Request, TaggedFields, Writer};
+use crate::{
+    ApiKey, DecodeError, EncodeError, Frame, Message, Reader, Request, TaggedFields, Writer,
+};
 
 /// Room reserved for the copied part of a frame; large values are referenced and do not count.
 const FRAME_CAPACITY_BYTES: usize = 256;
@@ -57,8 +59,14 @@ impl RequestHeader {
     /// [`EncodeError`] when the client id is longer than 32767 bytes.
     pub fn encode(&self, w: &mut Writer, header_version: i16) -> Result<(), EncodeError> {
         let client_id = self.client_id.as_deref();
-        put_header(w, self.api_key, self.api_version, self.correlation_id, client_id)
-            .map_err(|e| e.in_message("RequestHeader"))?;
+        put_header(
+            w,
+            self.api_key,
+            self.api_version,
+            self.correlation_id,
+            client_id,
+        )
+        .map_err(|e| e.in_message("RequestHeader"))?;
         match header_version >= 2 {
             true => w.put_tagged_fields(&self.unknown_tagged_fields),
             false => Ok(()),
@@ -150,7 +158,10 @@ pub fn peek_correlation_id(frame: &[u8]) -> Result<i32, DecodeError> {
         Some(bytes) => Ok(i32::from_be_bytes(*bytes)),
         None => Err(DecodeError::new(
             0,
-            DecodeErrorKind::Truncated { needed: 4, remaining: frame.len() },
+            DecodeErrorKind::Truncated {
+                needed: 4,
+                remaining: frame.len(),
+            },
         )),
     }
 }

@@ -8,6 +8,7 @@ mod error_code;
 mod framing;
 mod message;
 mod reader;
+pub mod record;
 mod schema;
 mod types;
 pub mod varint;

@@ -20,7 +20,11 @@ impl Reader {
     /// A reader at the start of `frame`.
     pub fn new(frame: Bytes) -> Self {
         let end = frame.len();
-        Self { frame, position: 0, end }
+        Self {
+            frame,
+            position: 0,
+            end,
+        }
     }
 
     /// Bytes between the start of the frame and the next byte to read.

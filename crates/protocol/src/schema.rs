@@ -40,19 +40,36 @@ pub(crate) struct FieldSpec {
 
 impl FieldSpec {
     pub(crate) const fn new(min: i16, max: i16) -> Self {
-        Self { min, max, null_min: 0, null_max: i16::MAX, tag: None, strict: false }
+        Self {
+            min,
+            max,
+            null_min: 0,
+            null_max: i16::MAX,
+            tag: None,
+            strict: false,
+        }
     }
 
     pub(crate) const fn null(self, null_min: i16, null_max: i16) -> Self {
-        Self { null_min, null_max, ..self }
+        Self {
+            null_min,
+            null_max,
+            ..self
+        }
     }
 
     pub(crate) const fn tag(self, tag: u32) -> Self {
-        Self { tag: Some(tag), ..self }
+        Self {
+            tag: Some(tag),
+            ..self
+        }
     }
 
     pub(crate) const fn strict(self) -> Self {
-        Self { strict: true, ..self }
+        Self {
+            strict: true,
+            ..self
+        }
     }
 
     const fn covers(&self, version: i16) -> bool {
@@ -305,7 +322,11 @@ macro_rules! schema_message {
             const MIN_VERSION: i16 = $versions.min;
             const MAX_VERSION: i16 = $versions.max;
 
-            fn encode(&self, w: &mut $crate::Writer, version: i16) -> Result<(), $crate::EncodeError> {
+            fn encode(
+                &self,
+                w: &mut $crate::Writer,
+                version: i16,
+            ) -> Result<(), $crate::EncodeError> {
                 $crate::schema::encode_message(self, w, version, $versions)
             }
 
@@ -342,7 +363,11 @@ macro_rules! schema {
 macro_rules! schema_kind {
     (request $name:ident $response:ident, $key:expr) => {
         $crate::schema::schema_message!($name, $key, stringify!($name), VERSIONS, |version| {
-            if version >= VERSIONS.flexible_from { 2 } else { 1 }
+            if version >= VERSIONS.flexible_from {
+                2
+            } else {
+                1
+            }
         });
         impl $crate::Request for $name {
             type Response = $response;

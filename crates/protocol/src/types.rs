@@ -181,7 +181,12 @@ impl Eq for Records {}
 
 impl fmt::Debug for Records {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Records({} bytes in {} parts)", self.len(), self.parts().len())
+        write!(
+            f,
+            "Records({} bytes in {} parts)",
+            self.len(),
+            self.parts().len()
+        )
     }
 }
 

@@ -155,7 +155,8 @@ impl Writer {
         self.buffer.extend_from_slice(&other.buffer);
         self.shared_len += other.shared_len;
         let shared = other.shared.into_iter();
-        self.shared.extend(shared.map(|(at, bytes)| (base + at, bytes)));
+        self.shared
+            .extend(shared.map(|(at, bytes)| (base + at, bytes)));
     }
 
     /// One tagged field: tag, size and value.
@@ -287,7 +288,10 @@ mod tests {
         let error = Writer::new().put_nullable_string(Some(&text)).unwrap_err();
         assert_eq!(
             error.kind(),
-            &EncodeErrorKind::TooLong { length: 40_000, max: 32_767 }
+            &EncodeErrorKind::TooLong {
+                length: 40_000,
+                max: 32_767
+            }
         );
     }
 }

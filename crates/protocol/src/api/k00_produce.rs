@@ -1,7 +1,7 @@
 //! Produce (key 0).
 
-use crate::{Records, Uuid};
 use crate::schema::schema;
+use crate::{Records, Uuid};
 
 schema! {
     api PRODUCE, versions 0-13, flexible 9+;

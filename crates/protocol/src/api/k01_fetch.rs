@@ -1,7 +1,7 @@
 //! Fetch (key 1).
 
-use crate::{Records, Uuid};
 use crate::schema::schema;
+use crate::{Records, Uuid};
 
 schema! {
     api FETCH, versions 0-18, flexible 12+;

@@ -1,7 +1,7 @@
 //! ShareFetch (key 78).
 
-use crate::{Records, Uuid};
 use crate::schema::schema;
+use crate::{Records, Uuid};
 
 schema! {
     api SHARE_FETCH, versions 0-2, flexible 0+;

@@ -140,9 +140,12 @@ impl Codec {
             header_version: M::header_version,
             transcode: |r, version| {
                 let message = M::decode(r, version).map_err(TranscodeError::Decode)?;
-                r.finish().map_err(|e| TranscodeError::Decode(e.in_message(M::NAME)))?;
+                r.finish()
+                    .map_err(|e| TranscodeError::Decode(e.in_message(M::NAME)))?;
                 let mut w = Writer::new();
-                message.encode(&mut w, version).map_err(TranscodeError::Encode)?;
+                message
+                    .encode(&mut w, version)
+                    .map_err(TranscodeError::Encode)?;
                 Ok(w.finish())
             },
             encode_default: |version| {

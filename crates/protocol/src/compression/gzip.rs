@@ -29,9 +29,12 @@ pub(super) fn compress(input: &[u8], level: Option<i32>) -> Result<Vec<u8>, Code
             }
         };
         let mut output = vec![0; compressor.gzip_compress_bound(input.len())];
-        let length = compressor.gzip_compress(input, &mut output).map_err(|error| {
-            CodecError::Compress { codec: CODEC, reason: error.to_string() }
-        })?;
+        let length = compressor
+            .gzip_compress(input, &mut output)
+            .map_err(|error| CodecError::Compress {
+                codec: CODEC,
+                reason: error.to_string(),
+            })?;
         output.truncate(length);
         Ok(output)
     })
@@ -41,7 +44,9 @@ pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Vec<u8>, CodecErr
     match decompress_single_member(input, limit) {
         Some(output) => Ok(output),
         None => {
-            let expected = claimed_size(input).unwrap_or(0).min(input.len().saturating_mul(8));
+            let expected = claimed_size(input)
+                .unwrap_or(0)
+                .min(input.len().saturating_mul(8));
             read_bounded(CODEC, MultiGzDecoder::new(input), expected, limit)
         }
     }

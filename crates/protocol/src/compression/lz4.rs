@@ -60,11 +60,16 @@ pub(crate) fn compress(
     level: Option<i32>,
     checksum: HeaderChecksum,
 ) -> Result<Vec<u8>, CodecError> {
-    let failed =
-        |error: std::io::Error| CodecError::Compress { codec: CODEC, reason: error.to_string() };
+    let failed = |error: std::io::Error| CodecError::Compress {
+        codec: CODEC,
+        reason: error.to_string(),
+    };
     // The smallest block size that Java's consumers must buffer, unless larger blocks find more repetitions.
-    let (size_code, block_bytes) =
-        if input.len() <= 64 * 1024 { (4u8, 64 * 1024) } else { (5u8, 256 * 1024) };
+    let (size_code, block_bytes) = if input.len() <= 64 * 1024 {
+        (4u8, 64 * 1024)
+    } else {
+        (5u8, 256 * 1024)
+    };
     let bound = compress_bound(block_bytes.min(input.len())).map_err(failed)?;
     let mut scratch = vec![0; bound];
     let mut output = Vec::with_capacity(input.len() / 2 + 32);
@@ -99,9 +104,12 @@ struct Header {
 
 impl Header {
     fn read(input: &[u8]) -> Result<Self, CodecError> {
-        let (magic, rest) = input.split_first_chunk::<4>().ok_or_else(|| truncated("header"))?;
-        let (&[flags, block_descriptor], _) =
-            rest.split_first_chunk::<2>().ok_or_else(|| truncated("header"))?;
+        let (magic, rest) = input
+            .split_first_chunk::<4>()
+            .ok_or_else(|| truncated("header"))?;
+        let (&[flags, block_descriptor], _) = rest
+            .split_first_chunk::<2>()
+            .ok_or_else(|| truncated("header"))?;
         if *magic != MAGIC {
             return Err(CodecError::corrupt(CODEC, "wrong magic number"));
         }
@@ -125,7 +133,11 @@ impl Header {
         if !known.iter().any(|form| form.of(covered) == checksum) {
             return Err(CodecError::corrupt(CODEC, "wrong header checksum"));
         }
-        Ok(Self { flags, block_max_bytes, len: checksum_at + 1 })
+        Ok(Self {
+            flags,
+            block_max_bytes,
+            len: checksum_at + 1,
+        })
     }
 
     fn has(&self, flag: u8) -> bool {
@@ -152,8 +164,9 @@ pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Vec<u8>, CodecErr
         let start = output.len();
         rest = append_blocks(&mut output, rest, &header, limit)?;
         if header.has(CONTENT_CHECKSUM) {
-            let (stored, tail) =
-                rest.split_first_chunk::<4>().ok_or_else(|| truncated("checksum"))?;
+            let (stored, tail) = rest
+                .split_first_chunk::<4>()
+                .ok_or_else(|| truncated("checksum"))?;
             if xxh32(output.get(start..).unwrap_or_default(), 0) != u32::from_le_bytes(*stored) {
                 return Err(CodecError::corrupt(CODEC, "wrong content checksum"));
             }
@@ -174,7 +187,9 @@ fn append_blocks<'a>(
 ) -> Result<&'a [u8], CodecError> {
     let mut rest = frame.get(header.len..).unwrap_or_default();
     loop {
-        let (prefix, tail) = rest.split_first_chunk::<4>().ok_or_else(|| truncated("length"))?;
+        let (prefix, tail) = rest
+            .split_first_chunk::<4>()
+            .ok_or_else(|| truncated("length"))?;
         let word = u32::from_le_bytes(*prefix);
         if word == 0 {
             return Ok(tail);
@@ -183,8 +198,9 @@ fn append_blocks<'a>(
         let block = tail.get(..length).ok_or_else(|| truncated("block"))?;
         rest = tail.get(length..).unwrap_or_default();
         if header.has(BLOCK_CHECKSUM) {
-            let (stored, tail) =
-                rest.split_first_chunk::<4>().ok_or_else(|| truncated("checksum"))?;
+            let (stored, tail) = rest
+                .split_first_chunk::<4>()
+                .ok_or_else(|| truncated("checksum"))?;
             if xxh32(block, 0) != u32::from_le_bytes(*stored) {
                 return Err(CodecError::corrupt(CODEC, "wrong block checksum"));
             }
@@ -192,7 +208,10 @@ fn append_blocks<'a>(
         }
         if word & STORED != 0 {
             if block.len() > limit.saturating_sub(output.len()) {
-                return Err(CodecError::LimitExceeded { codec: CODEC, limit });
+                return Err(CodecError::LimitExceeded {
+                    codec: CODEC,
+                    limit,
+                });
             }
             output.extend_from_slice(block);
         } else {
@@ -209,7 +228,9 @@ fn append_block(
 ) -> Result<(), CodecError> {
     let start = output.len();
     let allowed = limit.saturating_sub(start);
-    let possible = header.block_max_bytes.min(block.len().saturating_mul(MAX_RATIO));
+    let possible = header
+        .block_max_bytes
+        .min(block.len().saturating_mul(MAX_RATIO));
     let room = possible.min(allowed);
     output.resize(start + room, 0);
     let target = output.get_mut(start..).unwrap_or_default();
@@ -219,7 +240,10 @@ fn append_block(
             Ok(())
         }
         // The library does not tell a full buffer from bad data.
-        Err(_) if allowed < possible => Err(CodecError::LimitExceeded { codec: CODEC, limit }),
+        Err(_) if allowed < possible => Err(CodecError::LimitExceeded {
+            codec: CODEC,
+            limit,
+        }),
         Err(_) => Err(CodecError::corrupt(CODEC, "invalid block")),
     }
 }
@@ -238,10 +262,14 @@ fn decompress_linked(
     start.push(HeaderChecksum::Standard.of(&start));
     let mut decoder = ::lz4::Decoder::new(start.as_slice().chain(body))
         .map_err(|error| CodecError::corrupt(CODEC, error))?;
-    let output = read_bounded(CODEC, &mut decoder, body.len().saturating_mul(2), left)
-        .map_err(|error| match error {
-            CodecError::LimitExceeded { codec, .. } => CodecError::LimitExceeded { codec, limit },
-            other => other,
+    let output =
+        read_bounded(CODEC, &mut decoder, body.len().saturating_mul(2), left).map_err(|error| {
+            match error {
+                CodecError::LimitExceeded { codec, .. } => {
+                    CodecError::LimitExceeded { codec, limit }
+                }
+                other => other,
+            }
         })?;
     // The reader takes an end of input inside a frame for its end; finishing tells.
     match decoder.finish() {

@@ -109,7 +109,10 @@ pub enum CodecError {
 impl CodecError {
     #[cold]
     fn corrupt(codec: Codec, reason: impl fmt::Display) -> Self {
-        Self::Corrupt { codec, reason: reason.to_string() }
+        Self::Corrupt {
+            codec,
+            reason: reason.to_string(),
+        }
     }
 }
 
@@ -152,7 +155,10 @@ pub fn compress(codec: Codec, level: Option<i32>, input: &[u8]) -> Result<Bytes,
 pub fn decompress(codec: Codec, input: &[u8], limit_bytes: usize) -> Result<Bytes, CodecError> {
     let output = match codec {
         Codec::None if input.len() > limit_bytes => {
-            return Err(CodecError::LimitExceeded { codec, limit: limit_bytes });
+            return Err(CodecError::LimitExceeded {
+                codec,
+                limit: limit_bytes,
+            });
         }
         Codec::None => return Ok(Bytes::copy_from_slice(input)),
         Codec::Gzip => gzip::decompress(input, limit_bytes),

@@ -17,7 +17,9 @@ thread_local! {
 
 pub(super) fn compress(input: &[u8], level: Option<i32>) -> Result<Vec<u8>, CodecError> {
     let range = zstd::compression_level_range();
-    let level = level.unwrap_or(zstd::DEFAULT_COMPRESSION_LEVEL).clamp(*range.start(), *range.end());
+    let level = level
+        .unwrap_or(zstd::DEFAULT_COMPRESSION_LEVEL)
+        .clamp(*range.start(), *range.end());
     COMPRESSOR.with_borrow_mut(|slot| {
         let compressor = match slot {
             Some((kept, compressor)) if *kept == level => Ok(compressor),
@@ -25,15 +27,19 @@ pub(super) fn compress(input: &[u8], level: Option<i32>) -> Result<Vec<u8>, Code
         };
         compressor
             .and_then(|compressor| compressor.compress(input))
-            .map_err(|error| CodecError::Compress { codec: CODEC, reason: error.to_string() })
+            .map_err(|error| CodecError::Compress {
+                codec: CODEC,
+                reason: error.to_string(),
+            })
     })
 }
 
 pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Vec<u8>, CodecError> {
     match zstd::zstd_safe::get_frame_content_size(input) {
-        Ok(Some(size)) if size > limit as u64 => {
-            Err(CodecError::LimitExceeded { codec: CODEC, limit })
-        }
+        Ok(Some(size)) if size > limit as u64 => Err(CodecError::LimitExceeded {
+            codec: CODEC,
+            limit,
+        }),
         Ok(Some(size)) => match decompress_known(input, size as usize) {
             Some(output) => Ok(output),
             None => decompress_stream(input, limit),

@@ -1,0 +1,248 @@
+//! Writing record batches of magic 2.
+
+use bytes::Bytes;
+
+use super::batch::batch_crc;
+use super::data::Header;
+use super::header::{BATCH_HEADER_LEN, BatchHeader, LOG_OVERHEAD};
+use super::{
+    NO_LEADER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, NO_TIMESTAMP, RecordError,
+    TimestampType,
+};
+use crate::compression::{self, Codec};
+use crate::types::join;
+use crate::{Records, varint};
+
+/// Writes single records of magic 2 into a buffer. All functions only append to what the caller gives; nothing is
+/// allocated besides the buffer's own growth.
+///
+/// Keys, values, and header keys and values longer than `i32::MAX` bytes are the caller's to refuse.
+#[derive(Debug)]
+pub struct RecordEncoder;
+
+/// The varint length of a nullable byte array with its bytes.
+fn nullable_len(bytes: Option<usize>) -> usize {
+    match bytes {
+        Some(length) => varint::signed_len(length as i64) + length,
+        None => 1,
+    }
+}
+
+fn put_nullable(out: &mut Vec<u8>, bytes: Option<&[u8]>) {
+    match bytes {
+        Some(bytes) => {
+            varint::put_signed(out, bytes.len() as i64);
+            out.extend_from_slice(bytes);
+        }
+        None => varint::put_signed(out, -1),
+    }
+}
+
+/// Bytes of the headers with their count, and the count.
+fn headers_len<'h>(headers: impl Iterator<Item = Header<'h>>) -> (usize, usize) {
+    let (mut count, mut length) = (0, 0);
+    for header in headers {
+        count += 1;
+        length +=
+            nullable_len(Some(header.key.len())) + nullable_len(header.value.map(<[u8]>::len));
+    }
+    (varint::signed_len(count as i64) + length, count)
+}
+
+impl RecordEncoder {
+    /// Appends a whole record. `offset_delta` and `timestamp_delta` count from the batch's first offset and base
+    /// timestamp. `headers` is walked twice.
+    #[inline]
+    pub fn append<'h>(
+        out: &mut Vec<u8>,
+        offset_delta: i32,
+        timestamp_delta: i64,
+        key: Option<&[u8]>,
+        value: Option<&[u8]>,
+        headers: impl Iterator<Item = Header<'h>> + Clone,
+    ) {
+        let value_len = value.map(<[u8]>::len);
+        Self::append_before_value(
+            out,
+            offset_delta,
+            timestamp_delta,
+            key,
+            value_len,
+            headers.clone(),
+        );
+        out.extend_from_slice(value.unwrap_or_default());
+        Self::append_after_value(out, headers);
+    }
+
+    /// Appends all of a record that stands before its value: the first half of [`RecordEncoder::append`], for values
+    /// that travel by reference. The value's bytes and [`RecordEncoder::append_after_value`] must follow.
+    #[inline]
+    pub fn append_before_value<'h>(
+        out: &mut Vec<u8>,
+        offset_delta: i32,
+        timestamp_delta: i64,
+        key: Option<&[u8]>,
+        value_len: Option<usize>,
+        headers: impl Iterator<Item = Header<'h>>,
+    ) {
+        let (headers_len, _) = headers_len(headers);
+        let length = body_len(
+            offset_delta,
+            timestamp_delta,
+            key.map(<[u8]>::len),
+            value_len,
+            headers_len,
+        );
+        out.reserve(length + varint::MAX_LEN_32);
+        varint::put_signed(out, length as i64);
+        // Attributes, of which none is defined.
+        out.push(0);
+        varint::put_signed(out, timestamp_delta);
+        varint::put_signed(out, offset_delta.into());
+        put_nullable(out, key);
+        varint::put_signed(out, value_len.map_or(-1, |length| length as i64));
+    }
+
+    /// Appends what stands after a record's value: its headers.
+    #[inline]
+    pub fn append_after_value<'h>(
+        out: &mut Vec<u8>,
+        headers: impl Iterator<Item = Header<'h>> + Clone,
+    ) {
+        let (_, count) = headers_len(headers.clone());
+        varint::put_signed(out, count as i64);
+        for header in headers {
+            put_nullable(out, Some(header.key));
+            put_nullable(out, header.value);
+        }
+    }
+
+    /// Bytes that [`RecordEncoder::append`] would append.
+    pub fn encoded_len<'h>(
+        offset_delta: i32,
+        timestamp_delta: i64,
+        key_len: Option<usize>,
+        value_len: Option<usize>,
+        headers: impl Iterator<Item = Header<'h>>,
+    ) -> usize {
+        let (headers_len, _) = headers_len(headers);
+        let length = body_len(
+            offset_delta,
+            timestamp_delta,
+            key_len,
+            value_len,
+            headers_len,
+        );
+        varint::signed_len(length as i64) + length
+    }
+}
+
+#[inline]
+fn body_len(
+    offset_delta: i32,
+    timestamp_delta: i64,
+    key_len: Option<usize>,
+    value_len: Option<usize>,
+    headers_len: usize,
+) -> usize {
+    1 + varint::signed_len(timestamp_delta)
+        + varint::signed_len(offset_delta.into())
+        + nullable_len(key_len)
+        + nullable_len(value_len)
+        + headers_len
+}
+
+/// What stands in the head of a batch to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchParams {
+    /// Offset of the first record; producers write 0.
+    pub base_offset: i64,
+    /// -1 except on a broker.
+    pub partition_leader_epoch: i32,
+    /// What the timestamps mean; producers write create time.
+    pub timestamp_type: TimestampType,
+    /// Whether the batch belongs to a transaction.
+    pub is_transactional: bool,
+    /// Whether the batch holds control records.
+    pub is_control: bool,
+    /// Offset of the last record minus that of the first.
+    pub last_offset_delta: i32,
+    /// The timestamp that the records' deltas count from, in milliseconds since 1970.
+    pub base_timestamp: i64,
+    /// The records' greatest timestamp.
+    pub max_timestamp: i64,
+    /// Id of the idempotent producer, or -1.
+    pub producer_id: i64,
+    /// Its epoch, or -1.
+    pub producer_epoch: i16,
+    /// Sequence number of the first record, or -1.
+    pub base_sequence: i32,
+    /// Number of records.
+    pub records_count: i32,
+}
+
+impl Default for BatchParams {
+    /// A batch of nothing, by no idempotent producer, at offset 0.
+    fn default() -> Self {
+        Self {
+            base_offset: 0,
+            partition_leader_epoch: NO_LEADER_EPOCH,
+            timestamp_type: TimestampType::CreateTime,
+            is_transactional: false,
+            is_control: false,
+            last_offset_delta: 0,
+            base_timestamp: NO_TIMESTAMP,
+            max_timestamp: NO_TIMESTAMP,
+            producer_id: NO_PRODUCER_ID,
+            producer_epoch: NO_PRODUCER_EPOCH,
+            base_sequence: NO_SEQUENCE,
+            records_count: 0,
+        }
+    }
+}
+
+/// Makes a record batch of the encoded `records`, whose parts may be cut anywhere: compresses them and computes the
+/// checksum. Without compression the parts are referenced, not copied. `level` is that of
+/// [`compression::compress`].
+///
+/// # Errors
+/// [`RecordError::Codec`] when compression fails, [`RecordError::TooLarge`] when the batch exceeds a 32-bit length.
+pub fn seal_batch(
+    params: &BatchParams,
+    records: &[Bytes],
+    codec: Codec,
+    level: Option<i32>,
+) -> Result<Records, RecordError> {
+    let body = match (codec, records) {
+        (Codec::None, parts) => parts.to_vec(),
+        (_, [single]) => vec![compression::compress(codec, level, single)?],
+        (_, parts) => vec![compression::compress(codec, level, &join(parts))?],
+    };
+    let body_len: usize = body.iter().map(Bytes::len).sum();
+    let length = BATCH_HEADER_LEN - LOG_OVERHEAD + body_len;
+    let mut header = BatchHeader {
+        base_offset: params.base_offset,
+        batch_length: i32::try_from(length).map_err(|_| RecordError::TooLarge { length })?,
+        partition_leader_epoch: params.partition_leader_epoch,
+        magic: 2,
+        crc: 0,
+        attributes: BatchHeader::attributes(
+            codec,
+            params.timestamp_type,
+            params.is_transactional,
+            params.is_control,
+        ),
+        last_offset_delta: params.last_offset_delta,
+        base_timestamp: params.base_timestamp,
+        max_timestamp: params.max_timestamp,
+        producer_id: params.producer_id,
+        producer_epoch: params.producer_epoch,
+        base_sequence: params.base_sequence,
+        records_count: params.records_count,
+    };
+    header.crc = batch_crc(&header, &body);
+    let mut parts = Vec::with_capacity(1 + body.len());
+    parts.push(Bytes::copy_from_slice(&header.to_bytes()));
+    parts.extend(body);
+    Ok(Records::from_parts(parts))
+}
