@@ -1619,10 +1619,10 @@ RD_EXPORT void rd_kafka_message_destroy(rd_kafka_message_t *rkmessage);
 RD_EXPORT const char *rd_kafka_message_errstr(const rd_kafka_message_t *rkmessage);
 
 /**
- * Text for the error of a message in its delivery report: the broker's own words, if it sent
- * any (KIP-467), else rd_kafka_err2str(). NULL if `err` is RD_KAFKA_RESP_ERR_NO_ERROR.
+ * The broker's own words about the error of a message in its delivery report (KIP-467).
  *
- * @return Valid as long as the message.
+ * @return Valid as long as the message. NULL if the broker sent none, if the error is not the
+ *         broker's, or if there is no error; rd_kafka_err2str() of `err` always has a text.
  */
 RD_EXPORT const char *rd_kafka_message_produce_errstr(const rd_kafka_message_t *rkmessage);
 

@@ -176,9 +176,10 @@ static void on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *m, void *opaqu
         struct deliveries *d = opaque;
         (void)rk;
         if (m->err) {
+                const char *words = rd_kafka_message_produce_errstr(m); /* NULL: not the broker's */
                 if (!d->failed++)
                         snprintf(d->error, sizeof(d->error), "%s",
-                                 rd_kafka_message_produce_errstr(m));
+                                 words ? words : rd_kafka_err2str(m->err));
                 return;
         }
         if (m->partition < 0 || m->partition >= MAX_PARTITIONS)
