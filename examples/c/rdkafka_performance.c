@@ -82,10 +82,14 @@ static struct {
 } cnt;
 
 static volatile sig_atomic_t run = 1;
+static volatile sig_atomic_t give_up;
 static volatile sig_atomic_t want_dump;
 
+/* The first signal ends the run in order, the second one does not wait for deliveries. */
 static void on_sigint(int sig) {
         (void)sig;
+        if (!run)
+                give_up = 1;
         run = 0;
 }
 
@@ -205,6 +209,7 @@ static void error_cb(rd_kafka_t *rk, int err, const char *reason, void *opaque) 
                 fprintf(stderr, "%% FATAL: %s: %s\n", rd_kafka_err2name((rd_kafka_resp_err_t)err),
                         fatal);
                 run = 0;
+                give_up = 1;
                 return;
         }
         fprintf(stderr, "%% ERROR: %s: %s: %s\n", rd_kafka_name(rk),
@@ -345,7 +350,7 @@ static void wait_for_deliveries(rd_kafka_t *rk) {
         if (opt.verbosity > 1)
                 printf("%% All messages produced, now waiting for %d deliveries\n",
                        rd_kafka_outq_len(rk));
-        while (run && rd_kafka_flush(rk, 100) == RD_KAFKA_RESP_ERR__TIMED_OUT)
+        while (!give_up && rd_kafka_flush(rk, 100) == RD_KAFKA_RESP_ERR__TIMED_OUT)
                 print_progress(rk);
         if (!cnt.ended_us)
                 cnt.ended_us = mono_us();
@@ -675,7 +680,7 @@ static void usage(const char *program) {
                 "  -S <first>      Start messages with a number, from this one on; with -C and -G\n"
                 "                  check the numbers\n"
                 " Producer:\n"
-                "  -a <acks>       Acknowledgements: 0, 1, -1 (all)\n"
+                "  -a <acks>       Acknowledgements: 0, 1, -1 (all; so is >1)\n"
                 "  -z <codec>      Compression: none, gzip, snappy, lz4, zstd\n"
                 "  -r <rate>       At most this many messages per second\n"
                 "  -D              Give the library a copy of the payload instead of lending it\n"
@@ -791,7 +796,9 @@ static void parse_option(rd_kafka_conf_t *conf, int c, const char *program) {
                 opt.first_seq = (uint64_t)number(optarg, 0, INT64_MAX, "a sequence number");
                 opt.with_seq = true;
                 break;
-        case 'a': set(conf, "acks", optarg); break;
+        /* "2 or more copies" is of Kafka's first days: a broker since 0.9
+         * refuses it, and what gives at least as much is all of them. */
+        case 'a': set(conf, "acks", atoi(optarg) > 1 ? "all" : optarg); break;
         case 'z':
                 set(conf, "compression.codec", optarg);
                 opt.compression = strcmp(optarg, "none") ? optarg : "no";
