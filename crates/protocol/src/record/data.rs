@@ -91,6 +91,11 @@ pub struct Header<'a> {
 }
 
 impl<B: AsRef<[u8]>> Headers<B> {
+    /// Headers as they stand in an encoded record behind their `count`.
+    pub fn from_encoded(raw: B, count: usize) -> Self {
+        Self { raw, count }
+    }
+
     /// How many headers the record says it has.
     pub fn len(&self) -> usize {
         self.count
