@@ -1,27 +1,23 @@
 //! Checks files of test vectors: every message must come back unchanged after decoding and encoding.
 //!
-//! A line holds, tab separated: API key, API name, `request` or `response`, version, the body in hexadecimal without
-//! header, and the message in JSON, which is not looked at. Lines of APIs that have no schema here are counted apart.
-//! The exit status is 1 when any message differs, fails or cannot be parsed, or when a file holds no message at all.
+//! `vectors FILE...` prints differences and, for each file, how many messages hold. Lines of APIs that have no schema
+//! here are counted apart. The exit status is 1 when any message differs, fails or cannot be parsed, or when a file
+//! holds no message that could be checked; 2 without arguments.
+
+#[path = "../tests/support/vectors.rs"]
+mod vectors;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use bytes::Bytes;
-use ottla_protocol::ApiKey;
-use ottla_protocol::api::{Api, Direction};
-
-/// What came of one line.
-enum Outcome {
-    Held,
-    Skipped { api: String },
-    Failed(String),
-}
+use ottla_protocol::api::Api;
+use vectors::Vector;
 
 #[derive(Default)]
 struct Totals {
     held: usize,
     failed: usize,
+    /// Lines by the name of an API without schema.
     skipped: BTreeMap<String, usize>,
 }
 
@@ -44,10 +40,9 @@ fn main() -> ExitCode {
             }
         }
     }
-    if good {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
+    match good {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
     }
 }
 
@@ -65,15 +60,18 @@ fn print_totals(file: &str, totals: &Totals) {
 fn check_file(file: &str) -> std::io::Result<Totals> {
     let text = std::fs::read_to_string(file)?;
     let mut totals = Totals::default();
-    for (index, line) in text
-        .lines()
-        .enumerate()
-        .filter(|(_, line)| !line.is_empty())
-    {
-        match check_line(line) {
-            Outcome::Held => totals.held += 1,
-            Outcome::Skipped { api } => *totals.skipped.entry(api).or_default() += 1,
-            Outcome::Failed(reason) => {
+    for (index, line) in text.lines().enumerate() {
+        if line.is_empty() {
+            continue;
+        }
+        let result = Vector::parse(line).and_then(|vector| match Api::find(vector.key) {
+            Some(api) => check(api, &vector).map(|()| None),
+            None => Ok(Some(format!("{} ({})", vector.name, vector.key.0))),
+        });
+        match result {
+            Ok(None) => totals.held += 1,
+            Ok(Some(api)) => *totals.skipped.entry(api).or_default() += 1,
+            Err(reason) => {
                 totals.failed += 1;
                 println!("{file}:{}: {reason}", index + 1);
             }
@@ -82,56 +80,22 @@ fn check_file(file: &str) -> std::io::Result<Totals> {
     Ok(totals)
 }
 
-fn check_line(line: &str) -> Outcome {
-    let mut fields = line.split('\t');
-    let mut field = || fields.next().unwrap_or_default();
-    let (key, name, direction, version, hex) = (field(), field(), field(), field(), field());
-    let what = format!("{name} {direction} v{version}");
-    let (Ok(key), Ok(version)) = (key.parse(), version.parse()) else {
-        return Outcome::Failed(format!("{what}: key or version is not a number"));
-    };
-    let direction = match direction {
-        "request" => Direction::Request,
-        "response" => Direction::Response,
-        _ => return Outcome::Failed(format!("{what}: neither request nor response")),
-    };
-    let Some(body) = parse_hex(hex) else {
-        return Outcome::Failed(format!("{what}: body is not hexadecimal"));
-    };
-    let Some(api) = Api::find(ApiKey(key)) else {
-        return Outcome::Skipped {
-            api: format!("{name} ({key})"),
-        };
-    };
-    match api.transcode(direction, version, body.clone()) {
-        Err(error) => Outcome::Failed(format!("{what}: {error}")),
-        Ok(frame) => compare(&what, &body, &frame.into_bytes()),
-    }
-}
-
-fn compare(what: &str, expected: &[u8], actual: &[u8]) -> Outcome {
-    if expected == actual {
-        return Outcome::Held;
+fn check(api: &Api, vector: &Vector) -> Result<(), String> {
+    let frame = api
+        .transcode(vector.direction, vector.version, vector.body.clone())
+        .map_err(|error| format!("{vector}: {error}"))?;
+    let (expected, written) = (&vector.body, frame.into_bytes());
+    if *expected == written {
+        return Ok(());
     }
     let same = expected
         .iter()
-        .zip(actual)
+        .zip(&written)
         .take_while(|(a, b)| a == b)
         .count();
-    Outcome::Failed(format!(
-        "{what}: differs from byte {same} on ({} bytes expected, {} written)",
+    Err(format!(
+        "{vector}: differs from byte {same} on ({} bytes expected, {} written)",
         expected.len(),
-        actual.len()
+        written.len()
     ))
-}
-
-fn parse_hex(text: &str) -> Option<Bytes> {
-    let digits: Option<Vec<u8>> = text
-        .chars()
-        .map(|c| c.to_digit(16).map(|digit| digit as u8))
-        .collect();
-    let digits = digits?;
-    let (pairs, rest) = digits.as_chunks::<2>();
-    rest.is_empty()
-        .then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
 }

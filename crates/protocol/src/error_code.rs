@@ -23,21 +23,34 @@ macro_rules! error_codes {
         }
 
         /// By ascending code.
-        const ROWS: &[Row] = &[$(Row {
-            code: $code,
-            name: stringify!($name),
-            $($flag: true,)*
-            ..NO_FLAGS
-        }),*];
+        const ROWS: &[Row] = &[$(Row::new($code, stringify!($name))$(.$flag())*),*];
     };
 }
 
-const NO_FLAGS: Row = Row {
-    code: 0,
-    name: "",
-    retriable: false,
-    refresh_metadata: false,
-};
+impl Row {
+    const fn new(code: i16, name: &'static str) -> Self {
+        Self {
+            code,
+            name,
+            retriable: false,
+            refresh_metadata: false,
+        }
+    }
+
+    const fn retriable(self) -> Self {
+        Self {
+            retriable: true,
+            ..self
+        }
+    }
+
+    const fn refresh_metadata(self) -> Self {
+        Self {
+            refresh_metadata: true,
+            ..self
+        }
+    }
+}
 
 // Number, name, and what Kafka's own client does about it: `retriable`, the same request may succeed later;
 // `refresh_metadata`, the client's picture of the cluster is stale.

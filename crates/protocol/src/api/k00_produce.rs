@@ -8,7 +8,7 @@ schema! {
 
     /// The request.
     request ProduceRequest -> ProduceResponse {
-        transactional_id: Option<String> [3+] = None,
+        transactional_id: Option<String> [3+, strict] = None,
         acks: i16 [0+],
         timeout_ms: i32 [0+],
         topic_data: Vec<TopicProduceData> [0+],

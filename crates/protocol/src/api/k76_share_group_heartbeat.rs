@@ -23,7 +23,7 @@ schema! {
         member_id: Option<String> [0+] = None,
         member_epoch: i32 [0+],
         heartbeat_interval_ms: i32 [0+],
-        assignment: Option<Assignment> [0+, null 1+] = None,
+        assignment: Option<Assignment> [0+] = None,
     }
 
     /// Part of the response.
