@@ -7,17 +7,17 @@ use ottla_protocol::api::Direction;
 
 /// One message as Kafka's own serializer wrote it.
 #[derive(Debug, Clone)]
-pub struct Vector {
-    pub key: ApiKey,
-    pub name: String,
-    pub direction: Direction,
-    pub version: i16,
-    pub body: Bytes,
+pub(crate) struct Vector {
+    pub(crate) key: ApiKey,
+    pub(crate) name: String,
+    pub(crate) direction: Direction,
+    pub(crate) version: i16,
+    pub(crate) body: Bytes,
 }
 
 impl Vector {
     /// Parses a line; the error says what is wrong with it.
-    pub fn parse(line: &str) -> Result<Self, String> {
+    pub(crate) fn parse(line: &str) -> Result<Self, String> {
         let mut fields = line.split('\t');
         let mut field = |name: &str| fields.next().ok_or(format!("no {name}"));
         let key = field("key")?.parse().map_err(|_| "key is not a number")?;
