@@ -1,71 +1,11 @@
 """Producing and consuming while brokers die, stop answering and come back."""
 
-import signal
 import subprocess
-import threading
 import time
 import unittest
 
 import support
-
-PROGRAM = "tests/real/steady_producer.c"
-FOREVER = 1_000_000_000
-
-
-class Run:
-    """A steady producer in the background, and what it has reported so far."""
-
-    def __init__(self, kafka, topic, count, per_second, *properties):
-        self.acked = {}
-        self.failed = {}
-        self.produced = None
-        self.twice = []  # numbers with a delivery report too many
-        self.process = support.start(
-            support.compiled(PROGRAM), kafka.bootstrap, topic, count, per_second, *properties,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.errors = ""
-        self.readers = [threading.Thread(target=self._read), threading.Thread(target=self._read_errors)]
-        for reader in self.readers:
-            reader.start()
-
-    def _read(self):
-        for line in self.process.stdout:
-            fate, number, *rest = line.split()
-            if fate == "produced":
-                self.produced = int(number)
-            elif fate == "acked":
-                if number in self.acked:
-                    self.twice.append(number)
-                self.acked[number] = (int(rest[0]), int(rest[1]))
-            else:
-                self.failed[number] = rest[0]
-
-    def stop(self):
-        """Ends the producing; what was produced is still flushed."""
-        self.process.send_signal(signal.SIGINT)
-
-    def _read_errors(self):
-        self.errors = self.process.stderr.read()
-
-    def wait_for(self, acked, timeout_s=60):
-        end = time.monotonic() + timeout_s
-        while len(self.acked) < acked:
-            if time.monotonic() > end or self.process.poll() is not None:
-                raise AssertionError(f"only {len(self.acked)} of {acked} acknowledged: {self.errors}")
-            time.sleep(0.02)
-
-    def finish(self, timeout_s=150):
-        try:
-            status = self.process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            status = f"still running after {timeout_s} s"
-            self.process.kill()
-            self.process.wait()
-        for reader in self.readers:
-            reader.join()
-        self.process.stdout.close()
-        self.process.stderr.close()
-        return status
+from steady import FOREVER, Run, complaints, stored
 
 
 class Faults(unittest.TestCase):
@@ -89,26 +29,8 @@ class Faults(unittest.TestCase):
         self.kafka.create_topic(name, partitions, replication=3, config={"min.insync.replicas": 2})
         return name
 
-    def stored(self, topic):
-        """Every message of the topic: [(partition, offset, payload)]."""
-        out, _ = support.run("kcat", "-b", self.kafka.bootstrap, "-C", "-t", topic, "-e", "-q", "-o", "beginning",
-                             "-f", "%p %o %s\\n", timeout_s=60)
-        rows = [row.split(" ") for row in out.decode().splitlines()]
-        return [(int(partition), int(offset), payload) for partition, offset, payload in rows]
-
     def check_nothing_lost(self, run, topic):
-        status = run.finish()
-        count = run.produced
-        self.assertEqual(run.failed, {}, run.errors)
-        self.assertEqual(status, 0, run.errors)
-        self.assertEqual(run.twice, [])
-        self.assertEqual(len(run.acked), count)
-        at = {(partition, offset): payload for partition, offset, payload in self.stored(topic)}
-        lost = [n for n in map(str, range(count)) if n not in at.values()]
-        self.assertEqual(lost, [], "acknowledged but not stored")
-        # Where the broker said it is, there it is (-1: it could not say).
-        wrong = {n: place for n, place in run.acked.items() if place[1] >= 0 and at.get(place) != n}
-        self.assertEqual(wrong, {}, "stored elsewhere than reported")
+        self.assertEqual(complaints(self.kafka, topic, run), [])
 
     def test_acks(self):
         for acks in ("0", "1", "all"):
@@ -120,14 +42,14 @@ class Faults(unittest.TestCase):
                 end = time.monotonic() + 10
                 while self.kafka.message_count(topic) < 5000 and time.monotonic() < end:
                     time.sleep(0.1)
-                self.assertEqual(sorted(int(n) for _, _, n in self.stored(topic)), list(range(5000)))
+                self.assertEqual(sorted(int(n) for _, _, n in stored(self.kafka, topic)), list(range(5000)))
 
     def test_order_is_kept_in_each_partition(self):
         topic = self.topic("order")
         run = Run(self.kafka, topic, 20_000, 100_000, "linger.ms=2", "batch.num.messages=100")
         self.assertEqual(run.finish(), 0, run.errors)
         last = {}
-        for partition, offset, payload in self.stored(topic):
+        for partition, offset, payload in stored(self.kafka, topic):
             self.assertGreater(int(payload), last.get(partition, -1), f"partition {partition} offset {offset}")
             last[partition] = int(payload)
         self.assertEqual(self.kafka.message_count(topic), 20_000)
