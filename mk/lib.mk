@@ -14,12 +14,13 @@ API_VERSION := 2.16.0
 RUST_LIB := $(TARGET_DIR)/release/librdkafka.a
 EXPORTS  := packaging/rdkafka.map
 
-# What the Rust standard library and the C shim need from the system.
-SYSTEM_LIBS := -lgcc_s -lpthread -lm -ldl -lrt -lc
+# What the Rust standard library needs from the system. The unwinder is not here:
+# C compilers add the right one by themselves, for -static links as well.
+SYSTEM_LIBS := -lpthread -lm -ldl -lrt
 
 SHARED_LDFLAGS := -shared -Wl,-soname,$(SONAME) -Wl,--version-script=$(EXPORTS) \
 	-Wl,--gc-sections -Wl,--as-needed -Wl,--no-undefined -Wl,-Bsymbolic-functions \
-	-Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,--build-id
+	-Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,--build-id -Wl,--compress-debug-sections=zlib
 
 .PHONY: lib FORCE
 FORCE:
@@ -31,7 +32,7 @@ lib: $(LIB_DIR)/librdkafka.so $(LIB_DIR)/librdkafka.a $(PC_DIR)/rdkafka.pc $(PC_
 # Cargo decides whether there is anything to do. The crate type is given here
 # because link-time optimisation only happens when no rlib is asked for as well.
 $(RUST_LIB): FORCE
-	@$(CARGO) rustc -q --locked --release -p ottla-capi --lib --crate-type staticlib
+	@$(CARGO) rustc -q --release -p ottla-capi --lib --crate-type staticlib
 
 $(LIB_DIR)/$(SONAME): $(RUST_LIB) $(EXPORTS)
 	@mkdir -p $(@D)
@@ -44,10 +45,10 @@ $(LIB_DIR)/librdkafka.so: $(LIB_DIR)/$(SONAME)
 # One object in which only rd_kafka_* is global, so that a program can link it
 # next to another Rust static library without both defining the same symbols.
 # Section groups are dissolved first: their signature symbols become local.
-$(LIB_DIR)/librdkafka.a: $(RUST_LIB)
+$(LIB_DIR)/librdkafka.a: $(RUST_LIB) packaging/static.ld
 	@mkdir -p $(@D) $(BUILD)/obj
-	$(LD) -r --force-group-allocation -o $(BUILD)/obj/rdkafka-all.o --whole-archive $(RUST_LIB)
-	$(OBJCOPY) --wildcard --keep-global-symbol='rd_kafka_*' $(BUILD)/obj/rdkafka-all.o $(BUILD)/obj/rdkafka.o
+	$(LD) -r --force-group-allocation -T packaging/static.ld -o $(BUILD)/obj/rdkafka-all.o --whole-archive $(RUST_LIB)
+	$(OBJCOPY) --compress-debug-sections --wildcard --keep-global-symbol='rd_kafka_*' $(BUILD)/obj/rdkafka-all.o $(BUILD)/obj/rdkafka.o
 	@rm -f $@ $(BUILD)/obj/rdkafka-all.o
 	@ar crsD $@ $(BUILD)/obj/rdkafka.o
 

@@ -1,0 +1,177 @@
+"""What `make install` leaves: files, pkg-config, and programs that build with it."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CC = os.environ.get("CC", "cc")
+
+PROGRAM = r"""
+#include <librdkafka/rdkafka.h>
+#include <librdkafka/rdkafka_mock.h>
+#include <stdio.h>
+int main(void) {
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    char value[64] = "";
+    size_t size = sizeof(value);
+    if (rd_kafka_conf_set(conf, "client.id", "installed", NULL, 0) != RD_KAFKA_CONF_OK ||
+        rd_kafka_conf_get(conf, "client.id", value, &size) != RD_KAFKA_CONF_OK)
+        return 1;
+    rd_kafka_conf_destroy(conf);
+    printf("%x %x %s\n", RD_KAFKA_VERSION, (unsigned)rd_kafka_version(), value);
+    return 0;
+}
+"""
+
+INSTALLED = {
+    "include/librdkafka/rdkafka.h",
+    "include/librdkafka/rdkafka_mock.h",
+    "lib/librdkafka.a",
+    "lib/librdkafka.so",
+    "lib/librdkafka.so.1",
+    "lib/pkgconfig/rdkafka-static.pc",
+    "lib/pkgconfig/rdkafka.pc",
+}
+
+
+def run(*command, env=None):
+    done = subprocess.run([str(c) for c in command], cwd=ROOT, capture_output=True, text=True,
+                          env={**os.environ, **(env or {})}, timeout=900)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(map(str, command))}: {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def make(*args):
+    # Not a part of a make that may be running us.
+    return run("make", "--no-print-directory", *args, env={"MAKEFLAGS": "", "MAKELEVEL": ""})
+
+
+def files(folder):
+    return {str(p.relative_to(folder)) for p in folder.rglob("*") if not p.is_dir()}
+
+
+class Install(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(tempfile.mkdtemp(prefix="ottla-install-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.prefix = cls.folder / "prefix"
+        make("install", f"PREFIX={cls.prefix}")
+        cls.source = cls.folder / "program.c"
+        cls.source.write_text(PROGRAM)
+        header = (ROOT / "include" / "rdkafka.h").read_text()
+        cls.version = int(re.search(r"#define RD_KAFKA_VERSION\s+(0x[0-9a-f]+)", header).group(1), 16)
+
+    def pkg_config(self, *args, env=None):
+        if shutil.which("pkg-config") is None:
+            self.skipTest("pkg-config is not installed (make deps)")
+        env = {"PKG_CONFIG_PATH": str(self.prefix / "lib" / "pkgconfig"), **(env or {})}
+        return run("pkg-config", *args, env=env).split()
+
+    def build(self, name, flags, *before):
+        target = self.folder / name
+        run(CC, "-Wall", "-Wextra", "-Werror", "-o", target, self.source, *before, *flags)
+        return target
+
+    def check_runs(self, target, env=None):
+        self.assertEqual(run(target, env=env), f"{self.version:x} {self.version:x} installed\n")
+
+    def test_files(self):
+        self.assertEqual(files(self.prefix), INSTALLED)
+        self.assertEqual(os.readlink(self.prefix / "lib" / "librdkafka.so"), "librdkafka.so.1")
+        dynamic = run("readelf", "-d", self.prefix / "lib" / "librdkafka.so.1")
+        self.assertIn("soname: [librdkafka.so.1]", dynamic)
+
+    def test_a_shared_program(self):
+        target = self.build("shared", self.pkg_config("--cflags", "--libs", "rdkafka"))
+        self.check_runs(target, {"LD_LIBRARY_PATH": str(self.prefix / "lib")})
+        self.assertIn("librdkafka.so.1", run("readelf", "-d", target))
+
+    def test_a_program_with_the_static_library(self):
+        target = self.build("static", self.pkg_config("--cflags", "--libs", "rdkafka-static"))
+        self.check_runs(target)
+        self.assertNotIn("librdkafka", run("readelf", "-d", target))
+
+    def test_a_program_that_is_static_altogether(self):
+        flags = self.pkg_config("--cflags", "--libs", "rdkafka-static")
+        # glibc warns that getaddrinfo needs its shared parts at run time.
+        self.check_runs(self.build("all-static", ["-static", *flags]))
+
+    def test_a_program_with_another_rust_library(self):
+        other = self.folder / "other.rs"
+        other.write_text('#[unsafe(no_mangle)] pub extern "C" fn other(n: i32) -> i32 {\n'
+                         '    std::panic::catch_unwind(|| vec![1][n as usize]).unwrap_or(-1)\n}\n')
+        library = self.folder / "libother.a"
+        run("rustc", "--edition", "2024", "--crate-type", "staticlib", "-o", library, other)
+        user = self.folder / "user.c"
+        user.write_text("int other(int);\nint user(void) { return other(7); }\n")
+        flags = self.pkg_config("--cflags", "--libs", "rdkafka-static")
+        self.check_runs(self.build("both", flags, user, library))
+
+    def test_a_staged_installation_knows_its_final_place(self):
+        stage = self.folder / "stage"
+        make("install", f"DESTDIR={stage}", "PREFIX=/opt/kafka")
+        self.assertEqual(files(stage / "opt" / "kafka"), INSTALLED)
+        self.assertEqual(files(stage), {"opt/kafka/" + name for name in INSTALLED})
+        text = (stage / "opt/kafka/lib/pkgconfig/rdkafka.pc").read_text()
+        self.assertIn("prefix=/opt/kafka\n", text)
+        self.assertNotIn(str(stage), text)
+        # Cross builds find it through a system root.
+        staged = {"PKG_CONFIG_PATH": str(stage / "opt/kafka/lib/pkgconfig"), "PKG_CONFIG_SYSROOT_DIR": str(stage)}
+        target = self.build("staged", self.pkg_config("--cflags", "--libs", "rdkafka-static", env=staged))
+        self.check_runs(target)
+        make("uninstall", f"DESTDIR={stage}", "PREFIX=/opt/kafka")
+        self.assertEqual(files(stage), set())
+
+    def test_the_version_is_the_headers(self):
+        major, minor, revision = (self.version >> 24, self.version >> 16 & 0xff, self.version >> 8 & 0xff)
+        self.assertEqual(self.pkg_config("--modversion", "rdkafka"), [f"{major}.{minor}.{revision}"])
+        self.assertEqual(self.pkg_config("--modversion", "rdkafka-static"), [f"{major}.{minor}.{revision}"])
+
+    def test_only_the_api_is_visible(self):
+        shared = run("nm", "-D", "--defined-only", self.prefix / "lib" / "librdkafka.so.1").splitlines()
+        static = run("nm", "--extern-only", "--defined-only", self.prefix / "lib" / "librdkafka.a").splitlines()
+        for listing in (shared, static):
+            names = {line.split()[-1] for line in listing if len(line.split()) == 3}
+            self.assertGreater(len(names), 50)
+            self.assertEqual({n for n in names if not n.startswith("rd_kafka_")}, set())
+
+    def test_headers_compile_as_c99_and_cpp(self):
+        source = self.folder / "only.c"
+        source.write_text("#include <librdkafka/rdkafka.h>\n#include <librdkafka/rdkafka_mock.h>\n")
+        include = f"-I{self.prefix / 'include'}"
+        run(CC, "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", include, source)
+        if shutil.which("c++"):
+            run("c++", "-x", "c++", "-std=c++11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", include, source)
+
+
+class Readme(unittest.TestCase):
+    """The README's C example is compiled, so that it stays true."""
+
+    def test_the_example_compiles(self):
+        text = (ROOT / "README.md").read_text()
+        examples = re.findall(r"^```c\n(.*?)^```", text, re.M | re.S)
+        self.assertEqual(len(examples), 1)
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "example.c"
+            source.write_text(examples[0])
+            run(CC, "-Wall", "-Wextra", "-Werror", "-o", Path(folder) / "example", source,
+                f"-I{ROOT / 'build' / 'include'}", f"-L{ROOT / 'build' / 'lib'}", "-lrdkafka")
+
+    def test_it_starts_with_the_two_commands(self):
+        text = (ROOT / "README.md").read_text()
+        first = re.search(r"^```sh\n(.*?)^```", text, re.M | re.S).group(1)
+        commands = [line.split("#")[0].strip() for line in first.splitlines() if line.strip()]
+        self.assertEqual(commands[:2], ["make demo", "make test"])
+        ci = (ROOT / ".ci" / "run").read_text()
+        self.assertRegex(ci, r"(?m)^exec make test$")
+
+
+if __name__ == "__main__":
+    unittest.main()
