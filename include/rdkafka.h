@@ -782,13 +782,12 @@ rd_kafka_test_fatal_error(rd_kafka_t *rk, rd_kafka_resp_err_t err, const char *r
 /** The code of an error; RD_KAFKA_RESP_ERR_NO_ERROR for NULL. */
 RD_EXPORT rd_kafka_resp_err_t rd_kafka_error_code(const rd_kafka_error_t *error);
 
-/** The name of the error's code as rd_kafka_err2name() gives it. `error` may be NULL. */
+/** The name of the error's code as rd_kafka_err2name() gives it; "" for NULL. */
 RD_EXPORT const char *rd_kafka_error_name(const rd_kafka_error_t *error);
 
 /**
  * What happened, for people: the error's own text or, if it has none, the
- * meaning of its code. `error` may be NULL ("Success"). The string lives as long
- * as the error.
+ * meaning of its code; "" for NULL. The string lives as long as the error.
  */
 RD_EXPORT const char *rd_kafka_error_string(const rd_kafka_error_t *error);
 
@@ -1804,7 +1803,8 @@ RD_EXPORT void rd_kafka_message_set_headers(rd_kafka_message_t *rkmessage,
  *         - RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE: larger than `message.max.bytes`.
  *         - RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION: the topic has no such partition.
  *         - RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC: the cluster has no such topic.
- *         - RD_KAFKA_RESP_ERR__FATAL: see rd_kafka_fatal_error().
+ *         - RD_KAFKA_RESP_ERR__FATAL: an idempotent producer has met a fatal error, see
+ *           rd_kafka_fatal_error().
  *         - RD_KAFKA_RESP_ERR__STATE: not in a transaction, in a transactional producer.
  *         After a failure `payload` is the caller's also with F_FREE. `errno` is set, too:
  *         ENOBUFS, EMSGSIZE, ESRCH, ENOENT, ECANCELED, ENOEXEC in this order.
@@ -2175,8 +2175,10 @@ RD_EXPORT int rd_kafka_consumer_closed(rd_kafka_t *rk);
  *                    RD_KAFKA_OFFSET_INVALID and RD_KAFKA_OFFSET_STORED mean the committed
  *                    offset or else `auto.offset.reset`. NULL or empty: fetch nothing. Copied.
  *
- * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__INVALID_ARG: a partition twice, or
- *         not valid; RD_KAFKA_RESP_ERR__FATAL: see rd_kafka_fatal_error().
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__UNKNOWN_GROUP: not a consumer with a
+ *         `group.id`, which is needed even where no group is joined;
+ *         RD_KAFKA_RESP_ERR__INVALID_ARG: a partition twice, or not valid;
+ *         RD_KAFKA_RESP_ERR__FATAL: see rd_kafka_fatal_error().
  */
 RD_EXPORT rd_kafka_resp_err_t rd_kafka_assign(rd_kafka_t *rk,
                                               const rd_kafka_topic_partition_list_t *partitions);
@@ -2396,8 +2398,9 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_committed(rd_kafka_t *rk,
  *                   by `auto.offset.reset`.
  *
  * @return 0, or -1 and from rd_kafka_last_error() RD_KAFKA_RESP_ERR__INVALID_ARG: not a
- *         consumer, or arguments that are not valid; RD_KAFKA_RESP_ERR__CONFLICT: the client is
- *         used with section 17. `errno` is EINVAL or EBUSY. That the partition does not exist
+ *         consumer, or an offset that is not valid; RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION: a
+ *         partition below 0; RD_KAFKA_RESP_ERR__CONFLICT: the client is used with section 17.
+ *         `errno` is EINVAL, ESRCH or EBUSY. That a partition does not exist in the cluster
  *         shows when consuming.
  */
 RD_EXPORT int rd_kafka_consume_start(rd_kafka_topic_t *rkt, int32_t partition, int64_t offset);
@@ -2604,7 +2607,10 @@ RD_EXPORT rd_kafka_queue_t *rd_kafka_queue_get_consumer(rd_kafka_t *rk);
 RD_EXPORT rd_kafka_queue_t *
 rd_kafka_queue_get_partition(rd_kafka_t *rk, const char *topic, int32_t partition);
 
-/** The background queue (rd_kafka_conf_set_background_event_cb()), or NULL if there is none. */
+/**
+ * The background queue: what is forwarded to it goes to the callback of
+ * rd_kafka_conf_set_background_event_cb(), on a thread of the library. NULL if it cannot be had.
+ */
 RD_EXPORT rd_kafka_queue_t *rd_kafka_queue_get_background(rd_kafka_t *rk);
 
 /**
