@@ -1,5 +1,11 @@
 //! Comparison with the crate `kafka-protocol`, a second implementation made from Kafka's own schemas.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
 use bytes::{Bytes, BytesMut};
 use kafka_protocol::indexmap::IndexMap;
 use kafka_protocol::messages as other;

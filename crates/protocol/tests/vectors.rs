@@ -1,5 +1,11 @@
 //! Every message of every API and version as Kafka's own serializer writes it: decoded, encoded, cut and damaged.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
 #[path = "support/vectors.rs"]
 mod vectors;
 

@@ -1,4 +1,18 @@
-//! Produce (key 0).
+//! Produce (key 0): appends record batches to partitions; goes to each partition's leader.
+//!
+//! With `acks` 0 the broker sends no response.
+//!
+//! - 0 to 2: message sets of magic 0 and 1, in version 2 with timestamps (KIP-32); 1 adds the throttle time
+//! - 3: record batches of magic 2, and with them transactions (KIP-98); Kafka 4.x serves only 3 and later
+//! - 4: the broker may answer KAFKA_STORAGE_ERROR (KIP-112)
+//! - 5: the response tells the log start offset (KIP-107)
+//! - 6: a throttled response comes at once, and the client waits (KIP-219)
+//! - 7: zstd (KIP-110)
+//! - 8: errors of single records (KIP-467)
+//! - 9: flexible (KIP-482)
+//! - 10: the response tells a new leader and its address (KIP-951)
+//! - 11, 12: as 10; the client knows TRANSACTION_ABORTABLE (11) and lets the broker add partitions to the transaction (12; KIP-890)
+//! - 13: topic ids instead of names (KIP-516)
 
 use crate::schema::schema;
 use crate::{Records, Uuid};
@@ -8,22 +22,26 @@ schema! {
 
     /// The request.
     request ProduceRequest -> ProduceResponse {
+        /// Null for a producer without transactions.
         transactional_id: Option<String> [3+, strict] = None,
+        /// 0: no response; 1: the leader has appended; -1: all in-sync replicas have.
         acks: i16 [0+],
+        /// How long the broker may wait for the replicas.
         timeout_ms: i32 [0+],
         topic_data: Vec<TopicProduceData> [0+],
     }
 
-    /// Part of the request.
+    /// The data for one topic.
     struct TopicProduceData {
         topic_id: Uuid [13+],
         name: String [0-12],
         partition_data: Vec<PartitionProduceData> [0+],
     }
 
-    /// Part of the request.
+    /// The data for one partition.
     struct PartitionProduceData {
         index: i32 [0+],
+        /// A message set or record batches, as the version says.
         records: Option<Records> [0+] = None,
     }
 
@@ -34,38 +52,44 @@ schema! {
         node_endpoints: Vec<NodeEndpoint> [10+, tag 0],
     }
 
-    /// Part of the response.
+    /// The outcome for one topic.
     struct TopicProduceResponse {
         topic_id: Uuid [13+],
         name: String [0-12],
         partition_responses: Vec<PartitionProduceResponse> [0+],
     }
 
-    /// Part of the response.
+    /// The outcome for one partition.
     struct PartitionProduceResponse {
         index: i32 [0+],
         error_code: i16 [0+],
+        /// Offset of the first record appended, -1 on errors.
         base_offset: i64 [0+],
+        /// The broker's time of appending where the topic is set to use it, else -1.
         log_append_time_ms: i64 [2+] = -1,
+        /// The log's first offset, -1 where unknown.
         log_start_offset: i64 [5+] = -1,
+        /// The records that made the broker refuse the batch.
         record_errors: Vec<BatchIndexAndErrorMessage> [8+],
         error_message: Option<String> [8+] = None,
+        /// Set with NOT_LEADER_OR_FOLLOWER.
         current_leader: LeaderIdAndEpoch [10+, tag 0],
     }
 
-    /// Part of the response.
+    /// A record that made the broker refuse its batch.
     struct BatchIndexAndErrorMessage {
+        /// Which record of the batch, counted from zero.
         batch_index: i32 [8+],
         batch_index_error_message: Option<String> [8+] = None,
     }
 
-    /// Part of the response.
+    /// The leader that the broker knows of; -1 for none.
     struct LeaderIdAndEpoch {
         leader_id: i32 [10+] = -1,
         leader_epoch: i32 [10+] = -1,
     }
 
-    /// Part of the response.
+    /// Address of a broker that the response names as leader.
     struct NodeEndpoint {
         node_id: i32 [10+],
         host: String [10+],

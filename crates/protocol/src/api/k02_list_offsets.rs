@@ -1,4 +1,17 @@
-//! ListOffsets (key 2).
+//! ListOffsets (key 2): the offset that belongs to a timestamp, or the first or last one; goes to each partition's leader.
+//!
+//! - 0: a list of segment start offsets; gone in Kafka 4.x
+//! - 1: one offset with its timestamp (KIP-79)
+//! - 2: isolation level (KIP-98), throttle time
+//! - 3: a throttled response comes at once, and the client waits (KIP-219)
+//! - 4: leader epochs (KIP-320)
+//! - 5: the broker may answer OFFSET_NOT_AVAILABLE (KIP-207)
+//! - 6: flexible (KIP-482)
+//! - 7: timestamp -3: the record with the greatest timestamp (KIP-734)
+//! - 8: timestamp -4: the first offset on the leader's own disk (KIP-405)
+//! - 9: timestamp -5: the last offset in tiered storage (KIP-1005)
+//! - 10: a timeout for looking into tiered storage (KIP-1075)
+//! - 11: timestamp -6: the first offset not yet in tiered storage (KIP-1023)
 
 use crate::schema::schema;
 
@@ -7,23 +20,29 @@ schema! {
 
     /// The request.
     request ListOffsetsRequest -> ListOffsetsResponse {
+        /// A consumer sends -1, a follower its broker id. The default is 0.
         replica_id: i32 [0+],
+        /// 0: read uncommitted; 1: read committed.
         isolation_level: i8 [2+, strict],
         topics: Vec<ListOffsetsTopic> [0+],
         timeout_ms: i32 [10+],
     }
 
-    /// Part of the request.
+    /// A topic to ask about.
     struct ListOffsetsTopic {
         name: String [0+],
         partitions: Vec<ListOffsetsPartition> [0+],
     }
 
-    /// Part of the request.
+    /// A partition to ask about.
     struct ListOffsetsPartition {
         partition_index: i32 [0+],
+        /// The leader epoch that the client knows, -1 for none; the broker checks it.
         current_leader_epoch: i32 [4+] = -1,
+        /// Milliseconds since 1970: the first offset not before it. Negative: -1 the end, -2 the start; see above for
+        /// more.
         timestamp: i64 [0+],
+        /// How many offsets to list at most.
         max_num_offsets: i32 [0] = 1,
     }
 
@@ -33,19 +52,22 @@ schema! {
         topics: Vec<ListOffsetsTopicResponse> [0+],
     }
 
-    /// Part of the response.
+    /// The answers for one topic.
     struct ListOffsetsTopicResponse {
         name: String [0+],
         partitions: Vec<ListOffsetsPartitionResponse> [0+],
     }
 
-    /// Part of the response.
+    /// The answer for one partition.
     struct ListOffsetsPartitionResponse {
         partition_index: i32 [0+],
         error_code: i16 [0+],
+        /// The record's timestamp, -1 for the start, the end, or none.
         timestamp: i64 [1+] = -1,
+        /// -1 when no record is that late.
         offset: i64 [1+] = -1,
         leader_epoch: i32 [4+, strict] = -1,
+        /// Descending.
         old_style_offsets: Vec<i64> [0],
     }
 }

@@ -1,4 +1,19 @@
-//! Metadata (key 3).
+//! Metadata (key 3): brokers, topics, partitions and their leaders; any broker answers.
+//!
+//! - 0: an empty list of topics asks for all; no null
+//! - 1: null asks for all topics, an empty list for none; racks, controller, internal topics
+//! - 2: cluster id (KIP-78)
+//! - 3: throttle time
+//! - 4: whether asking may create a topic
+//! - 5: replicas on failed disks (KIP-112)
+//! - 6: a throttled response comes at once, and the client waits (KIP-219)
+//! - 7: leader epoch (KIP-320)
+//! - 8: authorized operations (KIP-430)
+//! - 9: flexible (KIP-482)
+//! - 10: topic ids (KIP-516)
+//! - 11: authorized operations of the cluster moved to DescribeCluster (KIP-700)
+//! - 12: asking by topic id
+//! - 13: an error of the whole response, by which a broker sends the client back to its bootstrap servers (KIP-1102)
 
 use crate::Uuid;
 use crate::schema::schema;
@@ -8,15 +23,20 @@ schema! {
 
     /// The request.
     request MetadataRequest -> MetadataResponse {
+        /// Null asks for all topics; in version 0 an empty list does.
         topics: Option<Vec<MetadataRequestTopic>> [0+, null 1+],
+        /// Whether the broker may create missing topics, if its configuration agrees.
         allow_auto_topic_creation: bool [4+, strict] = true,
+        /// Whether to tell what the client may do with the cluster.
         include_cluster_authorized_operations: bool [8-10, strict],
+        /// Whether to tell what the client may do with each topic.
         include_topic_authorized_operations: bool [8+, strict],
     }
 
-    /// Part of the request.
+    /// A topic to ask about, by name or by id.
     struct MetadataRequestTopic {
         topic_id: Uuid [10+],
+        /// Null to ask by id.
         name: Option<String> [0+, null 10+],
     }
 
@@ -25,13 +45,15 @@ schema! {
         throttle_time_ms: i32 [3+],
         brokers: Vec<MetadataResponseBroker> [0+],
         cluster_id: Option<String> [2+] = None,
+        /// -1 when there is none.
         controller_id: i32 [1+] = -1,
         topics: Vec<MetadataResponseTopic> [0+],
         error_code: i16 [13+],
+        /// Bit set of operations; `i32::MIN` when not asked for.
         cluster_authorized_operations: i32 [8-10, strict] = i32::MIN,
     }
 
-    /// Part of the response.
+    /// A broker.
     struct MetadataResponseBroker {
         node_id: i32 [0+],
         host: String [0+],
@@ -39,24 +61,29 @@ schema! {
         rack: Option<String> [1+] = None,
     }
 
-    /// Part of the response.
+    /// A topic.
     struct MetadataResponseTopic {
         error_code: i16 [0+],
+        /// Null when asked by an id that is not known.
         name: Option<String> [0+, null 12+],
         topic_id: Uuid [10+],
         is_internal: bool [1+],
         partitions: Vec<MetadataResponsePartition> [0+],
+        /// Bit set of operations; `i32::MIN` when not asked for.
         topic_authorized_operations: i32 [8+, strict] = i32::MIN,
     }
 
-    /// Part of the response.
+    /// A partition.
     struct MetadataResponsePartition {
         error_code: i16 [0+],
         partition_index: i32 [0+],
+        /// -1 when there is none.
         leader_id: i32 [0+],
         leader_epoch: i32 [7+] = -1,
         replica_nodes: Vec<i32> [0+],
+        /// The in-sync replicas.
         isr_nodes: Vec<i32> [0+],
+        /// Replicas on brokers or disks that failed.
         offline_replicas: Vec<i32> [5+],
     }
 }

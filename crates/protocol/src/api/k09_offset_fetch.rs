@@ -1,4 +1,16 @@
-//! OffsetFetch (key 9).
+//! OffsetFetch (key 9): a group's committed offsets; goes to the group's coordinator.
+//!
+//! - 0: offsets in ZooKeeper
+//! - 1: offsets in Kafka
+//! - 2: null asks for all topics; an error of the whole response
+//! - 3: throttle time
+//! - 4: a throttled response comes at once, and the client waits (KIP-219)
+//! - 5: leader epoch (KIP-320)
+//! - 6: flexible (KIP-482)
+//! - 7: may be told to wait for open transactions (KIP-447)
+//! - 8: several groups (KIP-709)
+//! - 9: member epochs of the consumer group protocol (KIP-848)
+//! - 10: topic ids instead of names (KIP-848)
 
 use crate::Uuid;
 use crate::schema::schema;
@@ -10,26 +22,29 @@ schema! {
     request OffsetFetchRequest -> OffsetFetchResponse {
         groups: Vec<OffsetFetchRequestGroup> [8+, strict],
         group_id: String [0-7, strict],
+        /// Null asks for all topics.
         topics: Option<Vec<OffsetFetchRequestTopic>> [0-7, null 2-7, strict],
+        /// Whether to answer UNSTABLE_OFFSET_COMMIT while a transaction may still change the offset.
         require_stable: bool [7+, strict],
     }
 
-    /// Part of the request.
+    /// A group to ask about.
     struct OffsetFetchRequestGroup {
         group_id: String [8+],
         member_id: Option<String> [9+] = None,
         member_epoch: i32 [9+] = -1,
+        /// Null asks for all topics.
         topics: Option<Vec<OffsetFetchRequestTopics>> [8+],
     }
 
-    /// Part of the request.
+    /// A topic to ask about, from version 8 on.
     struct OffsetFetchRequestTopics {
         topic_id: Uuid [10+],
         name: String [8-9],
         partition_indexes: Vec<i32> [8+],
     }
 
-    /// Part of the request.
+    /// A topic to ask about, before version 8.
     struct OffsetFetchRequestTopic {
         name: String [0-7],
         partition_indexes: Vec<i32> [0-7],
@@ -43,39 +58,43 @@ schema! {
         error_code: i16 [2-7],
     }
 
-    /// Part of the response.
+    /// The offsets of one group.
     struct OffsetFetchResponseGroup {
         group_id: String [8+],
         topics: Vec<OffsetFetchResponseTopics> [8+],
         error_code: i16 [8+],
     }
 
-    /// Part of the response.
+    /// The offsets of one topic, from version 8 on.
     struct OffsetFetchResponseTopics {
         topic_id: Uuid [10+],
         name: String [8-9],
         partitions: Vec<OffsetFetchResponsePartitions> [8+],
     }
 
-    /// Part of the response.
+    /// The offset of one partition, from version 8 on.
     struct OffsetFetchResponsePartitions {
         partition_index: i32 [8+],
+        /// -1 when there is none.
         committed_offset: i64 [8+],
+        /// Leader epoch of the last consumed record, -1 for none.
         committed_leader_epoch: i32 [8+] = -1,
         metadata: Option<String> [8+],
         error_code: i16 [8+],
     }
 
-    /// Part of the response.
+    /// The offsets of one topic, before version 8.
     struct OffsetFetchResponseTopic {
         name: String [0-7],
         partitions: Vec<OffsetFetchResponsePartition> [0-7],
     }
 
-    /// Part of the response.
+    /// The offset of one partition, before version 8.
     struct OffsetFetchResponsePartition {
         partition_index: i32 [0-7],
+        /// -1 when there is none.
         committed_offset: i64 [0-7],
+        /// Leader epoch of the last consumed record, -1 for none.
         committed_leader_epoch: i32 [5-7] = -1,
         metadata: Option<String> [0-7],
         error_code: i16 [0-7],

@@ -1,4 +1,11 @@
-//! FindCoordinator (key 10).
+//! FindCoordinator (key 10): which broker coordinates a group or a transactional id; any broker answers.
+//!
+//! - 1: transactional ids too (KIP-98); throttle time, error message
+//! - 2: a throttled response comes at once, and the client waits (KIP-219)
+//! - 3: flexible (KIP-482)
+//! - 4: several keys (KIP-699)
+//! - 5: the client knows TRANSACTION_ABORTABLE (KIP-890)
+//! - 6: share groups (KIP-932)
 
 use crate::schema::schema;
 
@@ -8,6 +15,7 @@ schema! {
     /// The request.
     request FindCoordinatorRequest -> FindCoordinatorResponse {
         key: String [0-3, strict],
+        /// 0: group, 1: transactional id, 2: share group with topic and partition.
         key_type: i8 [1+, strict],
         coordinator_keys: Vec<String> [4+, strict],
     }
@@ -23,7 +31,7 @@ schema! {
         port: i32 [0-3, strict],
     }
 
-    /// Part of the response.
+    /// The coordinator of one key.
     struct Coordinator {
         key: String [4+],
         node_id: i32 [4+],

@@ -1,4 +1,9 @@
-//! Heartbeat (key 12).
+//! Heartbeat (key 12): keeps a member in its classic group and learns of rebalances; goes to the group's coordinator.
+//!
+//! - 1: throttle time
+//! - 2: a throttled response comes at once, and the client waits (KIP-219)
+//! - 3: static members (KIP-345)
+//! - 4: flexible (KIP-482)
 
 use crate::schema::schema;
 
@@ -10,6 +15,7 @@ schema! {
         group_id: String [0+],
         generation_id: i32 [0+],
         member_id: String [0+],
+        /// The static member's `group.instance.id`, or null.
         group_instance_id: Option<String> [3+, strict] = None,
     }
 

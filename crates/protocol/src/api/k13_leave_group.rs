@@ -1,4 +1,10 @@
-//! LeaveGroup (key 13).
+//! LeaveGroup (key 13): takes members out of a classic group; goes to the group's coordinator.
+//!
+//! - 1: throttle time
+//! - 2: a throttled response comes at once, and the client waits (KIP-219)
+//! - 3: several members, static ones too (KIP-345)
+//! - 4: flexible (KIP-482)
+//! - 5: the reason for leaving (KIP-800)
 
 use crate::schema::schema;
 
@@ -12,9 +18,10 @@ schema! {
         member_id: String [0-2, strict],
     }
 
-    /// Part of the request.
+    /// A member that leaves.
     struct MemberIdentity {
         member_id: String [3+],
+        /// The static member's `group.instance.id`, or null.
         group_instance_id: Option<String> [3+] = None,
         reason: Option<String> [5+] = None,
     }
@@ -26,9 +33,10 @@ schema! {
         members: Vec<MemberResponse> [3+, strict],
     }
 
-    /// Part of the response.
+    /// The outcome for one member.
     struct MemberResponse {
         member_id: String [3+],
+        /// The static member's `group.instance.id`, or null.
         group_instance_id: Option<String> [3+],
         error_code: i16 [3+],
     }

@@ -1,4 +1,11 @@
-//! SyncGroup (key 14).
+//! SyncGroup (key 14): the leader hands in the assignment of a classic group, every member gets its own; goes to the
+//! group's coordinator.
+//!
+//! - 1: throttle time
+//! - 2: a throttled response comes at once, and the client waits (KIP-219)
+//! - 3: static members (KIP-345)
+//! - 4: flexible (KIP-482)
+//! - 5: protocol type and name, for checking (KIP-559)
 
 use bytes::Bytes;
 
@@ -12,15 +19,18 @@ schema! {
         group_id: String [0+],
         generation_id: i32 [0+],
         member_id: String [0+],
+        /// The static member's `group.instance.id`, or null.
         group_instance_id: Option<String> [3+, strict] = None,
         protocol_type: Option<String> [5+] = None,
         protocol_name: Option<String> [5+] = None,
+        /// From the leader only.
         assignments: Vec<SyncGroupRequestAssignment> [0+],
     }
 
-    /// Part of the request.
+    /// A member's assignment.
     struct SyncGroupRequestAssignment {
         member_id: String [0+],
+        /// For consumers a `ConsumerProtocolAssignment`.
         assignment: Bytes [0+],
     }
 

@@ -1,4 +1,10 @@
-//! ListGroups (key 16).
+//! ListGroups (key 16): the groups that a broker coordinates; goes to every broker.
+//!
+//! - 1: throttle time
+//! - 2: a throttled response comes at once, and the client waits (KIP-219)
+//! - 3: flexible (KIP-482)
+//! - 4: filter by state (KIP-518)
+//! - 5: filter by type (KIP-848)
 
 use crate::schema::schema;
 
@@ -7,7 +13,9 @@ schema! {
 
     /// The request.
     request ListGroupsRequest -> ListGroupsResponse {
+        /// Empty for all.
         states_filter: Vec<String> [4+, strict],
+        /// Empty for all.
         types_filter: Vec<String> [5+, strict],
     }
 
@@ -18,7 +26,7 @@ schema! {
         groups: Vec<ListedGroup> [0+],
     }
 
-    /// Part of the response.
+    /// A group.
     struct ListedGroup {
         group_id: String [0+],
         protocol_type: String [0+],

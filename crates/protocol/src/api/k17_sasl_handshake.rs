@@ -1,4 +1,7 @@
-//! SaslHandshake (key 17).
+//! SaslHandshake (key 17): chooses the SASL mechanism of a connection.
+//!
+//! - 0: SASL tokens follow without Kafka's framing around them
+//! - 1: tokens follow in SaslAuthenticate requests (KIP-152)
 
 use crate::schema::schema;
 

@@ -1,4 +1,12 @@
-//! ApiVersions (key 18).
+//! ApiVersions (key 18): which APIs and versions the broker serves; the first request on a connection (KIP-35).
+//!
+//! A broker that does not serve the request's version answers UNSUPPORTED_VERSION in version 0. The response's header is
+//! always version 0, so that it can be read before anything is agreed on.
+//!
+//! - 1: throttle time
+//! - 2: a throttled response comes at once, and the client waits (KIP-219)
+//! - 3: flexible (KIP-482); name and version of the client (KIP-511); features of the cluster (KIP-584)
+//! - 4: features may start at level 0 (KIP-1022)
 
 use crate::schema::schema;
 
@@ -17,26 +25,29 @@ schema! {
         api_keys: Vec<ApiVersion> [0+],
         throttle_time_ms: i32 [1+],
         supported_features: Vec<SupportedFeatureKey> [3+, tag 0],
+        /// -1 when unknown.
         finalized_features_epoch: i64 [3+, tag 1] = -1,
         finalized_features: Vec<FinalizedFeatureKey> [3+, tag 2],
+        /// Whether a ZooKeeper cluster may move to KRaft.
         zk_migration_ready: bool [3+, tag 3],
     }
 
-    /// Part of the response.
+    /// The versions of one API that the broker serves.
     struct ApiVersion {
+        /// Also of APIs that this crate does not know.
         api_key: i16 [0+],
         min_version: i16 [0+],
         max_version: i16 [0+],
     }
 
-    /// Part of the response.
+    /// The levels of a feature that the broker supports.
     struct SupportedFeatureKey {
         name: String [3+],
         min_version: i16 [3+],
         max_version: i16 [3+],
     }
 
-    /// Part of the response.
+    /// The level at which the cluster uses a feature.
     struct FinalizedFeatureKey {
         name: String [3+],
         max_version_level: i16 [3+],

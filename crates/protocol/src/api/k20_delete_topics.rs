@@ -1,4 +1,11 @@
-//! DeleteTopics (key 20).
+//! DeleteTopics (key 20): goes to the controller, or in KRaft clusters to any broker.
+//!
+//! - 1: throttle time
+//! - 2: a throttled response comes at once, and the client waits (KIP-219)
+//! - 3: the broker may answer TOPIC_DELETION_DISABLED
+//! - 4: flexible (KIP-482)
+//! - 5: error messages; the broker may answer THROTTLING_QUOTA_EXCEEDED (KIP-599)
+//! - 6: by topic id too (KIP-516)
 
 use crate::Uuid;
 use crate::schema::schema;
@@ -9,11 +16,12 @@ schema! {
     /// The request.
     request DeleteTopicsRequest -> DeleteTopicsResponse {
         topics: Vec<DeleteTopicState> [6+, strict],
+        /// The topics to delete.
         topic_names: Vec<String> [0-5],
         timeout_ms: i32 [0+],
     }
 
-    /// Part of the request.
+    /// A topic to delete, by name or by id.
     struct DeleteTopicState {
         name: Option<String> [6+] = None,
         topic_id: Uuid [6+],
@@ -25,7 +33,7 @@ schema! {
         responses: Vec<DeletableTopicResult> [0+],
     }
 
-    /// Part of the response.
+    /// The outcome for one topic.
     struct DeletableTopicResult {
         name: Option<String> [0+, null 6+],
         topic_id: Uuid [6+],

@@ -1,4 +1,7 @@
-//! DeleteRecords (key 21).
+//! DeleteRecords (key 21): drops the records before an offset (KIP-107); goes to each partition's leader.
+//!
+//! - 1: a throttled response comes at once, and the client waits (KIP-219)
+//! - 2: flexible (KIP-482)
 
 use crate::schema::schema;
 
@@ -11,15 +14,16 @@ schema! {
         timeout_ms: i32 [0+],
     }
 
-    /// Part of the request.
+    /// A topic to delete from.
     struct DeleteRecordsTopic {
         name: String [0+],
         partitions: Vec<DeleteRecordsPartition> [0+],
     }
 
-    /// Part of the request.
+    /// A partition to delete from.
     struct DeleteRecordsPartition {
         partition_index: i32 [0+],
+        /// The first offset to keep; -1 for the high watermark.
         offset: i64 [0+],
     }
 
@@ -29,15 +33,16 @@ schema! {
         topics: Vec<DeleteRecordsTopicResult> [0+],
     }
 
-    /// Part of the response.
+    /// The outcome for one topic.
     struct DeleteRecordsTopicResult {
         name: String [0+],
         partitions: Vec<DeleteRecordsPartitionResult> [0+],
     }
 
-    /// Part of the response.
+    /// The outcome for one partition.
     struct DeleteRecordsPartitionResult {
         partition_index: i32 [0+],
+        /// The partition's first offset now.
         low_watermark: i64 [0+],
         error_code: i16 [0+],
     }

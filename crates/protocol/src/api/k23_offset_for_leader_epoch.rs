@@ -1,4 +1,10 @@
-//! OffsetForLeaderEpoch (key 23).
+//! OffsetForLeaderEpoch (key 23): where a leader epoch ended, by which consumers find out that a log was truncated
+//! (KIP-320, first KIP-101); goes to each partition's leader.
+//!
+//! - 1: leader epoch in the response
+//! - 2: the client's leader epoch; throttle time
+//! - 3: replica id, because followers answer consumers too (KIP-392)
+//! - 4: flexible (KIP-482)
 
 use crate::schema::schema;
 
@@ -7,20 +13,23 @@ schema! {
 
     /// The request.
     request OffsetForLeaderEpochRequest -> OffsetForLeaderEpochResponse {
+        /// A consumer sends -1, -2 stands for a debugging one.
         replica_id: i32 [3+] = -2,
         topics: Vec<OffsetForLeaderTopic> [0+],
     }
 
-    /// Part of the request.
+    /// A topic to ask about.
     struct OffsetForLeaderTopic {
         topic: String [0+],
         partitions: Vec<OffsetForLeaderPartition> [0+],
     }
 
-    /// Part of the request.
+    /// A partition to ask about.
     struct OffsetForLeaderPartition {
         partition: i32 [0+],
+        /// The leader epoch that the client knows, -1 for none; the broker checks it.
         current_leader_epoch: i32 [2+] = -1,
+        /// The epoch whose end is asked for.
         leader_epoch: i32 [0+],
     }
 
@@ -30,17 +39,19 @@ schema! {
         topics: Vec<OffsetForLeaderTopicResult> [0+],
     }
 
-    /// Part of the response.
+    /// The answers for one topic.
     struct OffsetForLeaderTopicResult {
         topic: String [0+],
         partitions: Vec<EpochEndOffset> [0+],
     }
 
-    /// Part of the response.
+    /// The answer for one partition.
     struct EpochEndOffset {
         error_code: i16 [0+],
         partition: i32 [0+],
+        /// The greatest epoch not above the one asked for.
         leader_epoch: i32 [1+] = -1,
+        /// The first offset after that epoch, -1 when unknown.
         end_offset: i64 [0+] = -1,
     }
 }

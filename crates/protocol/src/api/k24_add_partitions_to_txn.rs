@@ -1,4 +1,11 @@
-//! AddPartitionsToTxn (key 24).
+//! AddPartitionsToTxn (key 24): adds partitions to a producer's transaction before it writes to them (KIP-98); goes to
+//! the transaction's coordinator.
+//!
+//! - 1: a throttled response comes at once, and the client waits (KIP-219)
+//! - 2: the broker may answer PRODUCER_FENCED
+//! - 3: flexible (KIP-482)
+//! - 4: several transactions, and verification only; sent by brokers (KIP-890)
+//! - 5: TRANSACTION_ABORTABLE (KIP-890)
 
 use crate::schema::schema;
 
@@ -14,16 +21,17 @@ schema! {
         v3_and_below_topics: Vec<AddPartitionsToTxnTopic> [0-3, strict],
     }
 
-    /// Part of the request.
+    /// A transaction to add partitions to.
     struct AddPartitionsToTxnTransaction {
         transactional_id: String [4+],
         producer_id: i64 [4+],
         producer_epoch: i16 [4+],
+        /// Whether to check only that the partitions are in the transaction.
         verify_only: bool [4+],
         topics: Vec<AddPartitionsToTxnTopic> [4+],
     }
 
-    /// Part of the request.
+    /// Partitions of one topic to add.
     struct AddPartitionsToTxnTopic {
         name: String [0+],
         partitions: Vec<i32> [0+],
@@ -37,19 +45,19 @@ schema! {
         results_by_topic_v3_and_below: Vec<AddPartitionsToTxnTopicResult> [0-3, strict],
     }
 
-    /// Part of the response.
+    /// The outcome for one transaction.
     struct AddPartitionsToTxnResult {
         transactional_id: String [4+],
         topic_results: Vec<AddPartitionsToTxnTopicResult> [4+],
     }
 
-    /// Part of the response.
+    /// The outcome for one topic.
     struct AddPartitionsToTxnTopicResult {
         name: String [0+],
         results_by_partition: Vec<AddPartitionsToTxnPartitionResult> [0+],
     }
 
-    /// Part of the response.
+    /// The outcome for one partition.
     struct AddPartitionsToTxnPartitionResult {
         partition_index: i32 [0+],
         partition_error_code: i16 [0+],

@@ -1,4 +1,10 @@
-//! AddOffsetsToTxn (key 25).
+//! AddOffsetsToTxn (key 25): adds a group's offsets to a producer's transaction (KIP-98); goes to the transaction's
+//! coordinator.
+//!
+//! - 1: a throttled response comes at once, and the client waits (KIP-219)
+//! - 2: the broker may answer PRODUCER_FENCED
+//! - 3: flexible (KIP-482)
+//! - 4: TRANSACTION_ABORTABLE (KIP-890)
 
 use crate::schema::schema;
 

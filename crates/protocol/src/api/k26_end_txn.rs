@@ -1,4 +1,10 @@
-//! EndTxn (key 26).
+//! EndTxn (key 26): commits or aborts a producer's transaction (KIP-98); goes to the transaction's coordinator.
+//!
+//! - 1: a throttled response comes at once, and the client waits (KIP-219)
+//! - 2: the broker may answer PRODUCER_FENCED
+//! - 3: flexible (KIP-482)
+//! - 4: TRANSACTION_ABORTABLE (KIP-890)
+//! - 5: the producer's epoch rises with every transaction; the response tells the new one (KIP-890)
 
 use crate::schema::schema;
 
@@ -10,6 +16,7 @@ schema! {
         transactional_id: String [0+],
         producer_id: i64 [0+],
         producer_epoch: i16 [0+],
+        /// True to commit, false to abort.
         committed: bool [0+],
     }
 

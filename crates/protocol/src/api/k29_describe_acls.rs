@@ -1,4 +1,9 @@
-//! DescribeAcls (key 29).
+//! DescribeAcls (key 29): the access control entries that match a filter (KIP-140); any broker answers.
+//!
+//! - 0: gone in Kafka 4.x
+//! - 1: pattern types (KIP-290)
+//! - 2: flexible (KIP-482)
+//! - 3: users as resources (KIP-373)
 
 use crate::schema::schema;
 
@@ -8,11 +13,16 @@ schema! {
     /// The request.
     request DescribeAclsRequest -> DescribeAclsResponse {
         resource_type_filter: i8 [0+],
+        /// Null matches any.
         resource_name_filter: Option<String> [0+],
+        /// 1 any, 2 match, 3 literal, 4 prefixed.
         pattern_type_filter: i8 [1+] = 3,
+        /// Null matches any.
         principal_filter: Option<String> [0+],
+        /// Null matches any.
         host_filter: Option<String> [0+],
         operation: i8 [0+],
+        /// 1 any (in filters), 2 deny, 3 allow.
         permission_type: i8 [0+],
     }
 
@@ -24,19 +34,21 @@ schema! {
         resources: Vec<DescribeAclsResource> [0+],
     }
 
-    /// Part of the response.
+    /// A resource with its entries.
     struct DescribeAclsResource {
         resource_type: i8 [0+],
         resource_name: String [0+],
+        /// 3 literal, 4 prefixed.
         pattern_type: i8 [1+] = 3,
         acls: Vec<AclDescription> [0+],
     }
 
-    /// Part of the response.
+    /// An access control entry.
     struct AclDescription {
         principal: String [0+],
         host: String [0+],
         operation: i8 [0+],
+        /// 1 any (in filters), 2 deny, 3 allow.
         permission_type: i8 [0+],
     }
 }

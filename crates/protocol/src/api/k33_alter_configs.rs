@@ -1,4 +1,8 @@
-//! AlterConfigs (key 33).
+//! AlterConfigs (key 33): replaces the whole configuration of resources (KIP-133); superseded by
+//! IncrementalAlterConfigs.
+//!
+//! - 1: a throttled response comes at once, and the client waits (KIP-219)
+//! - 2: flexible (KIP-482)
 
 use crate::schema::schema;
 
@@ -8,19 +12,21 @@ schema! {
     /// The request.
     request AlterConfigsRequest -> AlterConfigsResponse {
         resources: Vec<AlterConfigsResource> [0+],
+        /// Whether to check only, without doing it.
         validate_only: bool [0+],
     }
 
-    /// Part of the request.
+    /// A resource to configure.
     struct AlterConfigsResource {
         resource_type: i8 [0+],
         resource_name: String [0+],
         configs: Vec<AlterableConfig> [0+],
     }
 
-    /// Part of the request.
+    /// A configuration entry to change.
     struct AlterableConfig {
         name: String [0+],
+        /// Null for the default.
         value: Option<String> [0+],
     }
 
@@ -30,7 +36,7 @@ schema! {
         responses: Vec<AlterConfigsResourceResponse> [0+],
     }
 
-    /// Part of the response.
+    /// The outcome for one resource.
     struct AlterConfigsResourceResponse {
         error_code: i16 [0+],
         error_message: Option<String> [0+],

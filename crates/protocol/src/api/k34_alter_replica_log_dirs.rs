@@ -1,4 +1,8 @@
-//! AlterReplicaLogDirs (key 34).
+//! AlterReplicaLogDirs (key 34): moves replicas between a broker's directories (KIP-113); goes to that broker.
+//!
+//! - 0: gone in Kafka 4.x
+//! - 1: a throttled response comes at once, and the client waits (KIP-219)
+//! - 2: flexible (KIP-482)
 
 use crate::schema::schema;
 
@@ -10,13 +14,13 @@ schema! {
         dirs: Vec<AlterReplicaLogDir> [0+],
     }
 
-    /// Part of the request.
+    /// A directory to move replicas to.
     struct AlterReplicaLogDir {
         path: String [0+],
         topics: Vec<AlterReplicaLogDirTopic> [0+],
     }
 
-    /// Part of the request.
+    /// Partitions of one topic to move.
     struct AlterReplicaLogDirTopic {
         name: String [0+],
         partitions: Vec<i32> [0+],
@@ -28,13 +32,13 @@ schema! {
         results: Vec<AlterReplicaLogDirTopicResult> [0+],
     }
 
-    /// Part of the response.
+    /// The outcome for one topic.
     struct AlterReplicaLogDirTopicResult {
         topic_name: String [0+],
         partitions: Vec<AlterReplicaLogDirPartitionResult> [0+],
     }
 
-    /// Part of the response.
+    /// The outcome for one partition.
     struct AlterReplicaLogDirPartitionResult {
         partition_index: i32 [0+],
         error_code: i16 [0+],

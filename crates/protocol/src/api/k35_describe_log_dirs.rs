@@ -1,4 +1,11 @@
-//! DescribeLogDirs (key 35).
+//! DescribeLogDirs (key 35): a broker's directories and the replicas in them (KIP-113); goes to that broker.
+//!
+//! - 0: gone in Kafka 4.x
+//! - 1: a throttled response comes at once, and the client waits (KIP-219)
+//! - 2: flexible (KIP-482)
+//! - 3: an error of the whole response
+//! - 4: size of the volumes (KIP-827)
+//! - 5: cordoned directories (KIP-1066)
 
 use crate::schema::schema;
 
@@ -7,10 +14,11 @@ schema! {
 
     /// The request.
     request DescribeLogDirsRequest -> DescribeLogDirsResponse {
+        /// Null asks for all topics.
         topics: Option<Vec<DescribableLogDirTopic>> [0+],
     }
 
-    /// Part of the request.
+    /// Partitions of one topic to ask about.
     struct DescribableLogDirTopic {
         topic: String [0+],
         partitions: Vec<i32> [0+],
@@ -23,27 +31,32 @@ schema! {
         results: Vec<DescribeLogDirsResult> [0+],
     }
 
-    /// Part of the response.
+    /// A directory.
     struct DescribeLogDirsResult {
         error_code: i16 [0+],
         log_dir: String [0+],
         topics: Vec<DescribeLogDirsTopic> [0+],
+        /// Of the volume, -1 when unknown.
         total_bytes: i64 [4+] = -1,
+        /// Of the volume, -1 when unknown.
         usable_bytes: i64 [4+] = -1,
+        /// Whether no new replicas go there.
         is_cordoned: bool [5+],
     }
 
-    /// Part of the response.
+    /// Replicas of one topic.
     struct DescribeLogDirsTopic {
         name: String [0+],
         partitions: Vec<DescribeLogDirsPartition> [0+],
     }
 
-    /// Part of the response.
+    /// A replica.
     struct DescribeLogDirsPartition {
         partition_index: i32 [0+],
         partition_size: i64 [0+],
+        /// Behind the high watermark, or for a future replica behind the current one.
         offset_lag: i64 [0+],
+        /// Whether the replica is being moved here.
         is_future_key: bool [0+],
     }
 }

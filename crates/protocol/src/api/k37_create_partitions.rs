@@ -1,4 +1,9 @@
-//! CreatePartitions (key 37).
+//! CreatePartitions (key 37): adds partitions to topics (KIP-195); goes to the controller, or in KRaft clusters to any
+//! broker.
+//!
+//! - 1: a throttled response comes at once, and the client waits (KIP-219)
+//! - 2: flexible (KIP-482)
+//! - 3: the broker may answer THROTTLING_QUOTA_EXCEEDED (KIP-599)
 
 use crate::schema::schema;
 
@@ -9,17 +14,20 @@ schema! {
     request CreatePartitionsRequest -> CreatePartitionsResponse {
         topics: Vec<CreatePartitionsTopic> [0+],
         timeout_ms: i32 [0+],
+        /// Whether to check only, without doing it.
         validate_only: bool [0+],
     }
 
-    /// Part of the request.
+    /// A topic to grow.
     struct CreatePartitionsTopic {
         name: String [0+],
+        /// The number of partitions in all.
         count: i32 [0+],
+        /// Of the new partitions; null leaves it to the broker.
         assignments: Option<Vec<CreatePartitionsAssignment>> [0+],
     }
 
-    /// Part of the request.
+    /// Where the replicas of one new partition go.
     struct CreatePartitionsAssignment {
         broker_ids: Vec<i32> [0+],
     }
@@ -30,7 +38,7 @@ schema! {
         results: Vec<CreatePartitionsTopicResult> [0+],
     }
 
-    /// Part of the response.
+    /// The outcome for one topic.
     struct CreatePartitionsTopicResult {
         name: String [0+],
         error_code: i16 [0+],

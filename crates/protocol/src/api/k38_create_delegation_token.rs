@@ -1,4 +1,9 @@
-//! CreateDelegationToken (key 38).
+//! CreateDelegationToken (key 38): a token with which others act for a principal (KIP-48).
+//!
+//! - 0: gone in Kafka 4.x
+//! - 1: a throttled response comes at once, and the client waits (KIP-219)
+//! - 2: flexible (KIP-482)
+//! - 3: tokens for another owner (KIP-373)
 
 use bytes::Bytes;
 
@@ -9,13 +14,15 @@ schema! {
 
     /// The request.
     request CreateDelegationTokenRequest -> CreateDelegationTokenResponse {
+        /// Null for the one who asks.
         owner_principal_type: Option<String> [3+, strict],
         owner_principal_name: Option<String> [3+, strict],
         renewers: Vec<CreatableRenewers> [0+],
+        /// -1 for the broker's own.
         max_lifetime_ms: i64 [0+],
     }
 
-    /// Part of the request.
+    /// A principal that may renew the token.
     struct CreatableRenewers {
         principal_type: String [0+],
         principal_name: String [0+],
@@ -32,6 +39,7 @@ schema! {
         expiry_timestamp_ms: i64 [0+],
         max_timestamp_ms: i64 [0+],
         token_id: String [0+],
+        /// The token's secret.
         hmac: Bytes [0+],
         throttle_time_ms: i32 [0+],
     }

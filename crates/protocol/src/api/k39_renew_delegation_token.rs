@@ -1,4 +1,8 @@
-//! RenewDelegationToken (key 39).
+//! RenewDelegationToken (key 39): moves a token's expiry (KIP-48).
+//!
+//! - 0: gone in Kafka 4.x
+//! - 1: a throttled response comes at once, and the client waits (KIP-219)
+//! - 2: flexible (KIP-482)
 
 use bytes::Bytes;
 
@@ -9,6 +13,7 @@ schema! {
 
     /// The request.
     request RenewDelegationTokenRequest -> RenewDelegationTokenResponse {
+        /// The token's secret.
         hmac: Bytes [0+],
         renew_period_ms: i64 [0+],
     }

@@ -1,4 +1,8 @@
-//! ExpireDelegationToken (key 40).
+//! ExpireDelegationToken (key 40): ends a token (KIP-48).
+//!
+//! - 0: gone in Kafka 4.x
+//! - 1: a throttled response comes at once, and the client waits (KIP-219)
+//! - 2: flexible (KIP-482)
 
 use bytes::Bytes;
 
@@ -9,7 +13,9 @@ schema! {
 
     /// The request.
     request ExpireDelegationTokenRequest -> ExpireDelegationTokenResponse {
+        /// The token's secret.
         hmac: Bytes [0+],
+        /// Negative ends the token now.
         expiry_time_period_ms: i64 [0+],
     }
 

@@ -1,4 +1,9 @@
-//! DescribeDelegationToken (key 41).
+//! DescribeDelegationToken (key 41): the tokens of owners (KIP-48).
+//!
+//! - 0: gone in Kafka 4.x
+//! - 1: a throttled response comes at once, and the client waits (KIP-219)
+//! - 2: flexible (KIP-482)
+//! - 3: who asked for a token (KIP-373)
 
 use bytes::Bytes;
 
@@ -9,10 +14,11 @@ schema! {
 
     /// The request.
     request DescribeDelegationTokenRequest -> DescribeDelegationTokenResponse {
+        /// Null asks for all.
         owners: Option<Vec<DescribeDelegationTokenOwner>> [0+],
     }
 
-    /// Part of the request.
+    /// An owner to ask about.
     struct DescribeDelegationTokenOwner {
         principal_type: String [0+],
         principal_name: String [0+],
@@ -25,7 +31,7 @@ schema! {
         throttle_time_ms: i32 [0+],
     }
 
-    /// Part of the response.
+    /// A token.
     struct DescribedDelegationToken {
         principal_type: String [0+],
         principal_name: String [0+],
@@ -35,11 +41,12 @@ schema! {
         expiry_timestamp: i64 [0+],
         max_timestamp: i64 [0+],
         token_id: String [0+],
+        /// The token's secret.
         hmac: Bytes [0+],
         renewers: Vec<DescribedDelegationTokenRenewer> [0+],
     }
 
-    /// Part of the response.
+    /// A principal that may renew the token.
     struct DescribedDelegationTokenRenewer {
         principal_type: String [0+],
         principal_name: String [0+],

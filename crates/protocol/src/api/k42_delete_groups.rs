@@ -1,4 +1,7 @@
-//! DeleteGroups (key 42).
+//! DeleteGroups (key 42): removes empty groups with their offsets (KIP-229); goes to the groups' coordinator.
+//!
+//! - 1: a throttled response comes at once, and the client waits (KIP-219)
+//! - 2: flexible (KIP-482)
 
 use crate::schema::schema;
 
@@ -16,7 +19,7 @@ schema! {
         results: Vec<DeletableGroupResult> [0+],
     }
 
-    /// Part of the response.
+    /// The outcome for one group.
     struct DeletableGroupResult {
         group_id: String [0+],
         error_code: i16 [0+],

@@ -1,4 +1,8 @@
-//! ElectLeaders (key 43).
+//! ElectLeaders (key 43): elects partition leaders anew (KIP-183); goes to the controller, or in KRaft clusters to any
+//! broker.
+//!
+//! - 1: unclean elections, an error of the whole response (KIP-460)
+//! - 2: flexible (KIP-482)
 
 use crate::schema::schema;
 
@@ -7,12 +11,14 @@ schema! {
 
     /// The request.
     request ElectLeadersRequest -> ElectLeadersResponse {
+        /// 0 preferred leader, 1 unclean.
         election_type: i8 [1+, strict],
+        /// Null for all partitions.
         topic_partitions: Option<Vec<TopicPartitions>> [0+],
         timeout_ms: i32 [0+] = 60000,
     }
 
-    /// Part of the request.
+    /// Partitions of one topic.
     struct TopicPartitions {
         topic: String [0+],
         partitions: Vec<i32> [0+],
@@ -25,13 +31,13 @@ schema! {
         replica_election_results: Vec<ReplicaElectionResult> [0+],
     }
 
-    /// Part of the response.
+    /// The outcome for one topic.
     struct ReplicaElectionResult {
         topic: String [0+],
         partition_result: Vec<PartitionResult> [0+],
     }
 
-    /// Part of the response.
+    /// The outcome for one partition.
     struct PartitionResult {
         partition_id: i32 [0+],
         error_code: i16 [0+],

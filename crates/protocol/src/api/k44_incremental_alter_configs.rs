@@ -1,4 +1,7 @@
-//! IncrementalAlterConfigs (key 44).
+//! IncrementalAlterConfigs (key 44): sets, deletes, appends to or subtracts from single configuration entries (KIP-339);
+//! a broker's own goes to that broker, the others to the controller or in KRaft clusters to any broker.
+//!
+//! - 1: flexible (KIP-482)
 
 use crate::schema::schema;
 
@@ -8,19 +11,22 @@ schema! {
     /// The request.
     request IncrementalAlterConfigsRequest -> IncrementalAlterConfigsResponse {
         resources: Vec<AlterConfigsResource> [0+],
+        /// Whether to check only, without doing it.
         validate_only: bool [0+],
     }
 
-    /// Part of the request.
+    /// A resource to configure.
     struct AlterConfigsResource {
+        /// 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group.
         resource_type: i8 [0+],
         resource_name: String [0+],
         configs: Vec<AlterableConfig> [0+],
     }
 
-    /// Part of the request.
+    /// A configuration entry to change.
     struct AlterableConfig {
         name: String [0+],
+        /// 0 set, 1 delete, 2 append, 3 subtract.
         config_operation: i8 [0+],
         value: Option<String> [0+],
     }
@@ -31,10 +37,11 @@ schema! {
         responses: Vec<AlterConfigsResourceResponse> [0+],
     }
 
-    /// Part of the response.
+    /// The outcome for one resource.
     struct AlterConfigsResourceResponse {
         error_code: i16 [0+],
         error_message: Option<String> [0+],
+        /// 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group.
         resource_type: i8 [0+],
         resource_name: String [0+],
     }

@@ -1,4 +1,6 @@
-//! AlterPartitionReassignments (key 45).
+//! AlterPartitionReassignments (key 45): moves partitions to other brokers, or cancels that (KIP-455).
+//!
+//! - 1: may refuse a change of the number of replicas (KIP-860)
 
 use crate::schema::schema;
 
@@ -12,15 +14,16 @@ schema! {
         topics: Vec<ReassignableTopic> [0+],
     }
 
-    /// Part of the request.
+    /// A topic with partitions to move.
     struct ReassignableTopic {
         name: String [0+],
         partitions: Vec<ReassignablePartition> [0+],
     }
 
-    /// Part of the request.
+    /// A partition to move.
     struct ReassignablePartition {
         partition_index: i32 [0+],
+        /// Null cancels a move.
         replicas: Option<Vec<i32>> [0+] = None,
     }
 
@@ -33,13 +36,13 @@ schema! {
         responses: Vec<ReassignableTopicResponse> [0+],
     }
 
-    /// Part of the response.
+    /// The outcome for one topic.
     struct ReassignableTopicResponse {
         name: String [0+],
         partitions: Vec<ReassignablePartitionResponse> [0+],
     }
 
-    /// Part of the response.
+    /// The outcome for one partition.
     struct ReassignablePartitionResponse {
         partition_index: i32 [0+],
         error_code: i16 [0+],

@@ -1,4 +1,4 @@
-//! ListPartitionReassignments (key 46).
+//! ListPartitionReassignments (key 46): the moves of partitions under way (KIP-455).
 
 use crate::schema::schema;
 
@@ -8,10 +8,11 @@ schema! {
     /// The request.
     request ListPartitionReassignmentsRequest -> ListPartitionReassignmentsResponse {
         timeout_ms: i32 [0+] = 60000,
+        /// Null asks for all.
         topics: Option<Vec<ListPartitionReassignmentsTopics>> [0+] = None,
     }
 
-    /// Part of the request.
+    /// A topic to ask about.
     struct ListPartitionReassignmentsTopics {
         name: String [0+],
         partition_indexes: Vec<i32> [0+],
@@ -25,13 +26,13 @@ schema! {
         topics: Vec<OngoingTopicReassignment> [0+],
     }
 
-    /// Part of the response.
+    /// A topic with partitions under way.
     struct OngoingTopicReassignment {
         name: String [0+],
         partitions: Vec<OngoingPartitionReassignment> [0+],
     }
 
-    /// Part of the response.
+    /// A partition under way.
     struct OngoingPartitionReassignment {
         partition_index: i32 [0+],
         replicas: Vec<i32> [0+],

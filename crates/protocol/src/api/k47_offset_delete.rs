@@ -1,4 +1,4 @@
-//! OffsetDelete (key 47).
+//! OffsetDelete (key 47): removes committed offsets of a group (KIP-496); goes to the group's coordinator.
 
 use crate::schema::schema;
 
@@ -11,13 +11,13 @@ schema! {
         topics: Vec<OffsetDeleteRequestTopic> [0+],
     }
 
-    /// Part of the request.
+    /// A topic to remove offsets of.
     struct OffsetDeleteRequestTopic {
         name: String [0+],
         partitions: Vec<OffsetDeleteRequestPartition> [0+],
     }
 
-    /// Part of the request.
+    /// A partition to remove the offset of.
     struct OffsetDeleteRequestPartition {
         partition_index: i32 [0+],
     }
@@ -29,13 +29,13 @@ schema! {
         topics: Vec<OffsetDeleteResponseTopic> [0+],
     }
 
-    /// Part of the response.
+    /// The outcome for one topic.
     struct OffsetDeleteResponseTopic {
         name: String [0+],
         partitions: Vec<OffsetDeleteResponsePartition> [0+],
     }
 
-    /// Part of the response.
+    /// The outcome for one partition.
     struct OffsetDeleteResponsePartition {
         partition_index: i32 [0+],
         error_code: i16 [0+],

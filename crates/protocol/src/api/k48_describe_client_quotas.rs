@@ -1,4 +1,6 @@
-//! DescribeClientQuotas (key 48).
+//! DescribeClientQuotas (key 48): quotas of users, client ids and addresses (KIP-546).
+//!
+//! - 1: flexible (KIP-482)
 
 use crate::schema::schema;
 
@@ -8,13 +10,17 @@ schema! {
     /// The request.
     request DescribeClientQuotasRequest -> DescribeClientQuotasResponse {
         components: Vec<ComponentData> [0+],
+        /// Whether entities must have no other parts than those asked for.
         strict: bool [0+],
     }
 
-    /// Part of the request.
+    /// What one part of an entity must be.
     struct ComponentData {
+        /// `user`, `client-id` or `ip`.
         entity_type: String [0+],
+        /// 0 exact name, 1 default entity, 2 any name.
         match_type: i8 [0+],
+        /// The name for type 0, else null.
         r#match: Option<String> [0+] = None,
     }
 
@@ -23,22 +29,25 @@ schema! {
         throttle_time_ms: i32 [0+],
         error_code: i16 [0+],
         error_message: Option<String> [0+],
+        /// Null on errors.
         entries: Option<Vec<EntryData>> [0+],
     }
 
-    /// Part of the response.
+    /// An entity with its quotas.
     struct EntryData {
         entity: Vec<EntityData> [0+],
         values: Vec<ValueData> [0+],
     }
 
-    /// Part of the response.
+    /// One part of an entity.
     struct EntityData {
+        /// `user`, `client-id` or `ip`.
         entity_type: String [0+],
+        /// Null for the default entity.
         entity_name: Option<String> [0+],
     }
 
-    /// Part of the response.
+    /// A quota.
     struct ValueData {
         key: String [0+],
         value: f64 [0+],

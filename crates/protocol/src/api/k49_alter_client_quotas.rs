@@ -1,4 +1,6 @@
-//! AlterClientQuotas (key 49).
+//! AlterClientQuotas (key 49): sets and removes quotas of users, client ids and addresses (KIP-546).
+//!
+//! - 1: flexible (KIP-482)
 
 use crate::schema::schema;
 
@@ -8,22 +10,25 @@ schema! {
     /// The request.
     request AlterClientQuotasRequest -> AlterClientQuotasResponse {
         entries: Vec<EntryData> [0+],
+        /// Whether to check only, without doing it.
         validate_only: bool [0+],
     }
 
-    /// Part of the request.
+    /// An entity with changes of its quotas.
     struct EntryData {
         entity: Vec<EntityData> [0+],
         ops: Vec<OpData> [0+],
     }
 
-    /// Part of the request.
+    /// One part of an entity.
     struct EntityData {
+        /// `user`, `client-id` or `ip`.
         entity_type: String [0+],
+        /// Null for the default entity.
         entity_name: Option<String> [0+],
     }
 
-    /// Part of the request.
+    /// A change of one quota.
     struct OpData {
         key: String [0+],
         value: f64 [0+],
@@ -36,7 +41,7 @@ schema! {
         entries: Vec<ResponseEntryData> [0+],
     }
 
-    /// Part of the response.
+    /// The outcome for one entity.
     struct ResponseEntryData {
         error_code: i16 [0+],
         error_message: Option<String> [0+],

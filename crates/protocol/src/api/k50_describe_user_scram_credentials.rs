@@ -1,4 +1,4 @@
-//! DescribeUserScramCredentials (key 50).
+//! DescribeUserScramCredentials (key 50): which SCRAM credentials users have, without the secrets (KIP-554).
 
 use crate::schema::schema;
 
@@ -7,10 +7,11 @@ schema! {
 
     /// The request.
     request DescribeUserScramCredentialsRequest -> DescribeUserScramCredentialsResponse {
+        /// Null or empty asks for all.
         users: Option<Vec<UserName>> [0+],
     }
 
-    /// Part of the request.
+    /// A user to ask about.
     struct UserName {
         name: String [0+],
     }
@@ -23,7 +24,7 @@ schema! {
         results: Vec<DescribeUserScramCredentialsResult> [0+],
     }
 
-    /// Part of the response.
+    /// The credentials of one user.
     struct DescribeUserScramCredentialsResult {
         user: String [0+],
         error_code: i16 [0+],
@@ -31,7 +32,7 @@ schema! {
         credential_infos: Vec<CredentialInfo> [0+],
     }
 
-    /// Part of the response.
+    /// A credential.
     struct CredentialInfo {
         mechanism: i8 [0+],
         iterations: i32 [0+],

@@ -1,4 +1,4 @@
-//! AlterUserScramCredentials (key 51).
+//! AlterUserScramCredentials (key 51): sets and removes SCRAM credentials of users (KIP-554).
 
 use bytes::Bytes;
 
@@ -13,13 +13,13 @@ schema! {
         upsertions: Vec<ScramCredentialUpsertion> [0+],
     }
 
-    /// Part of the request.
+    /// A credential to remove.
     struct ScramCredentialDeletion {
         name: String [0+],
         mechanism: i8 [0+],
     }
 
-    /// Part of the request.
+    /// A credential to set.
     struct ScramCredentialUpsertion {
         name: String [0+],
         mechanism: i8 [0+],
@@ -34,7 +34,7 @@ schema! {
         results: Vec<AlterUserScramCredentialsResult> [0+],
     }
 
-    /// Part of the response.
+    /// The outcome for one user.
     struct AlterUserScramCredentialsResult {
         user: String [0+],
         error_code: i16 [0+],

@@ -1,4 +1,7 @@
-//! DescribeQuorum (key 55).
+//! DescribeQuorum (key 55): voters and observers of the metadata quorum (KIP-595).
+//!
+//! - 1: times of the replicas' last fetch (KIP-836)
+//! - 2: directory ids, error messages and the voters' addresses (KIP-853)
 
 use crate::Uuid;
 use crate::schema::schema;
@@ -11,13 +14,13 @@ schema! {
         topics: Vec<TopicData> [0+],
     }
 
-    /// Part of the request.
+    /// A topic to ask about.
     struct TopicData {
         topic_name: String [0+],
         partitions: Vec<PartitionData> [0+],
     }
 
-    /// Part of the request.
+    /// A partition to ask about.
     struct PartitionData {
         partition_index: i32 [0+],
     }
@@ -30,13 +33,13 @@ schema! {
         nodes: Vec<Node> [2+, strict],
     }
 
-    /// Part of the response.
+    /// A topic of the quorum.
     struct ResponseTopicData {
         topic_name: String [0+],
         partitions: Vec<ResponsePartitionData> [0+],
     }
 
-    /// Part of the response.
+    /// State of a partition.
     struct ResponsePartitionData {
         partition_index: i32 [0+],
         error_code: i16 [0+],
@@ -48,7 +51,7 @@ schema! {
         observers: Vec<ReplicaState> [0+],
     }
 
-    /// Part of the response.
+    /// A voter or observer.
     struct ReplicaState {
         replica_id: i32 [0+],
         replica_directory_id: Uuid [2+, strict],
@@ -57,13 +60,13 @@ schema! {
         last_caught_up_timestamp: i64 [1+] = -1,
     }
 
-    /// Part of the response.
+    /// A voter's addresses.
     struct Node {
         node_id: i32 [2+],
         listeners: Vec<Listener> [2+],
     }
 
-    /// Part of the response.
+    /// One address.
     struct Listener {
         name: String [2+],
         host: String [2+],

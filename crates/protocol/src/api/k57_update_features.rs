@@ -1,4 +1,7 @@
-//! UpdateFeatures (key 57).
+//! UpdateFeatures (key 57): raises or lowers the levels of cluster features (KIP-584).
+//!
+//! - 1: kind of update instead of `allow_downgrade`; validation only (KIP-778)
+//! - 2: all or nothing, hence no results of single features (KIP-1022)
 
 use crate::schema::schema;
 
@@ -9,13 +12,15 @@ schema! {
     request UpdateFeaturesRequest -> UpdateFeaturesResponse {
         timeout_ms: i32 [0+] = 60000,
         feature_updates: Vec<FeatureUpdateKey> [0+],
+        /// Whether to check only, without doing it.
         validate_only: bool [1+, strict],
     }
 
-    /// Part of the request.
+    /// A feature to change.
     struct FeatureUpdateKey {
         feature: String [0+],
         max_version_level: i16 [0+],
+        /// 1 upgrade, 2 safe downgrade, 3 unsafe downgrade.
         upgrade_type: i8 [1+, strict] = 1,
         allow_downgrade: bool [0, strict],
     }
@@ -28,7 +33,7 @@ schema! {
         results: Vec<UpdatableFeatureResult> [0-1],
     }
 
-    /// Part of the response.
+    /// The outcome for one feature.
     struct UpdatableFeatureResult {
         feature: String [0-1],
         error_code: i16 [0-1],

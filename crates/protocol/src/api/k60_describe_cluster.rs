@@ -1,4 +1,7 @@
-//! DescribeCluster (key 60).
+//! DescribeCluster (key 60): brokers or controllers of the cluster (KIP-700).
+//!
+//! - 1: controllers (KIP-919)
+//! - 2: fenced brokers (KIP-1073)
 
 use crate::schema::schema;
 
@@ -7,7 +10,9 @@ schema! {
 
     /// The request.
     request DescribeClusterRequest -> DescribeClusterResponse {
+        /// Whether to tell what the client may do with the cluster.
         include_cluster_authorized_operations: bool [0+],
+        /// 1 brokers, 2 controllers.
         endpoint_type: i8 [1+, strict] = 1,
         include_fenced_brokers: bool [2+, strict],
     }
@@ -17,14 +22,17 @@ schema! {
         throttle_time_ms: i32 [0+],
         error_code: i16 [0+],
         error_message: Option<String> [0+] = None,
+        /// 1 brokers, 2 controllers.
         endpoint_type: i8 [1+, strict] = 1,
         cluster_id: String [0+],
+        /// -1 when there is none.
         controller_id: i32 [0+] = -1,
         brokers: Vec<DescribeClusterBroker> [0+],
+        /// Bit set of operations; `i32::MIN` when not asked for.
         cluster_authorized_operations: i32 [0+] = i32::MIN,
     }
 
-    /// Part of the response.
+    /// A broker or controller.
     struct DescribeClusterBroker {
         broker_id: i32 [0+],
         host: String [0+],

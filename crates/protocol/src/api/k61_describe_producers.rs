@@ -1,4 +1,4 @@
-//! DescribeProducers (key 61).
+//! DescribeProducers (key 61): the producers that write to partitions (KIP-664); goes to each partition's leader.
 
 use crate::schema::schema;
 
@@ -10,7 +10,7 @@ schema! {
         topics: Vec<TopicRequest> [0+],
     }
 
-    /// Part of the request.
+    /// A topic to ask about.
     struct TopicRequest {
         name: String [0+],
         partition_indexes: Vec<i32> [0+],
@@ -22,13 +22,13 @@ schema! {
         topics: Vec<TopicResponse> [0+],
     }
 
-    /// Part of the response.
+    /// The answers for one topic.
     struct TopicResponse {
         name: String [0+],
         partitions: Vec<PartitionResponse> [0+],
     }
 
-    /// Part of the response.
+    /// The answer for one partition.
     struct PartitionResponse {
         partition_index: i32 [0+],
         error_code: i16 [0+],
@@ -36,13 +36,16 @@ schema! {
         active_producers: Vec<ProducerState> [0+],
     }
 
-    /// Part of the response.
+    /// A producer that writes to the partition.
     struct ProducerState {
         producer_id: i64 [0+],
         producer_epoch: i32 [0+],
+        /// -1 when none.
         last_sequence: i32 [0+] = -1,
+        /// Milliseconds since 1970, -1 when none.
         last_timestamp: i64 [0+] = -1,
         coordinator_epoch: i32 [0+],
+        /// -1 without an open transaction.
         current_txn_start_offset: i64 [0+] = -1,
     }
 }

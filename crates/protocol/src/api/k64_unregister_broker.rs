@@ -1,4 +1,4 @@
-//! UnregisterBroker (key 64).
+//! UnregisterBroker (key 64): forgets a broker that is gone for good; KRaft clusters only (KIP-631).
 
 use crate::schema::schema;
 

@@ -1,4 +1,4 @@
-//! DescribeTransactions (key 65).
+//! DescribeTransactions (key 65): state of transactions (KIP-664); goes to the transactions' coordinator.
 
 use crate::schema::schema;
 
@@ -16,7 +16,7 @@ schema! {
         transaction_states: Vec<TransactionState> [0+],
     }
 
-    /// Part of the response.
+    /// A transaction.
     struct TransactionState {
         error_code: i16 [0+],
         transactional_id: String [0+],
@@ -28,7 +28,7 @@ schema! {
         topics: Vec<TopicData> [0+],
     }
 
-    /// Part of the response.
+    /// Partitions of one topic in the transaction.
     struct TopicData {
         topic: String [0+],
         partitions: Vec<i32> [0+],

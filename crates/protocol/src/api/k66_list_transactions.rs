@@ -1,4 +1,7 @@
-//! ListTransactions (key 66).
+//! ListTransactions (key 66): the transactions that a broker coordinates (KIP-664); goes to every broker.
+//!
+//! - 1: filter by duration (KIP-994)
+//! - 2: filter by a pattern of the transactional id (KIP-1152)
 
 use crate::schema::schema;
 
@@ -9,7 +12,9 @@ schema! {
     request ListTransactionsRequest -> ListTransactionsResponse {
         state_filters: Vec<String> [0+],
         producer_id_filters: Vec<i64> [0+],
+        /// Only transactions open for longer, in milliseconds; negative for all.
         duration_filter: i64 [1+, strict] = -1,
+        /// A regular expression of RE2; null for all.
         transactional_id_pattern: Option<String> [2+, strict] = None,
     }
 
@@ -21,7 +26,7 @@ schema! {
         transaction_states: Vec<TransactionState> [0+],
     }
 
-    /// Part of the response.
+    /// A transaction.
     struct TransactionState {
         transactional_id: String [0+],
         producer_id: i64 [0+],

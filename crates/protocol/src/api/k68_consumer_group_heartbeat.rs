@@ -1,4 +1,9 @@
-//! ConsumerGroupHeartbeat (key 68).
+//! ConsumerGroupHeartbeat (key 68): joins, stays in and leaves a group of the consumer protocol, and reconciles its
+//! assignment (KIP-848); goes to the group's coordinator.
+//!
+//! Fields that did not change since the last heartbeat may be null.
+//!
+//! - 1: subscription by a regular expression that the broker evaluates; the member makes its own id (KIP-1082)
 
 use crate::Uuid;
 use crate::schema::schema;
@@ -10,17 +15,21 @@ schema! {
     request ConsumerGroupHeartbeatRequest -> ConsumerGroupHeartbeatResponse {
         group_id: String [0+],
         member_id: String [0+],
+        /// 0 joins, -1 leaves, -2 leaves for a while as static member.
         member_epoch: i32 [0+],
         instance_id: Option<String> [0+] = None,
         rack_id: Option<String> [0+] = None,
+        /// -1 when unchanged.
         rebalance_timeout_ms: i32 [0+] = -1,
         subscribed_topic_names: Option<Vec<String>> [0+] = None,
         subscribed_topic_regex: Option<String> [1+, strict] = None,
+        /// Null for the broker's choice.
         server_assignor: Option<String> [0+] = None,
+        /// What the member owns now.
         topic_partitions: Option<Vec<TopicPartitions>> [0+] = None,
     }
 
-    /// Part of the request.
+    /// Partitions of one topic.
     struct TopicPartitions {
         topic_id: Uuid [0+],
         partitions: Vec<i32> [0+],
@@ -34,10 +43,11 @@ schema! {
         member_id: Option<String> [0+] = None,
         member_epoch: i32 [0+],
         heartbeat_interval_ms: i32 [0+],
+        /// Null when unchanged.
         assignment: Option<Assignment> [0+] = None,
     }
 
-    /// Part of the response.
+    /// A member's partitions.
     struct Assignment {
         topic_partitions: Vec<TopicPartitions> [0+],
     }

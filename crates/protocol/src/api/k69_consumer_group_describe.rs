@@ -1,4 +1,7 @@
-//! ConsumerGroupDescribe (key 69).
+//! ConsumerGroupDescribe (key 69): state and members of groups of the consumer protocol (KIP-848); goes to the groups'
+//! coordinator.
+//!
+//! - 1: which protocol a member speaks
 
 use crate::Uuid;
 use crate::schema::schema;
@@ -18,7 +21,7 @@ schema! {
         groups: Vec<DescribedGroup> [0+],
     }
 
-    /// Part of the response.
+    /// A group.
     struct DescribedGroup {
         error_code: i16 [0+],
         error_message: Option<String> [0+] = None,
@@ -28,10 +31,11 @@ schema! {
         assignment_epoch: i32 [0+],
         assignor_name: String [0+],
         members: Vec<Member> [0+],
+        /// Bit set of operations; `i32::MIN` when not asked for.
         authorized_operations: i32 [0+] = i32::MIN,
     }
 
-    /// Part of the response.
+    /// A member of the group.
     struct Member {
         member_id: String [0+],
         instance_id: Option<String> [0+] = None,
@@ -42,16 +46,18 @@ schema! {
         subscribed_topic_names: Vec<String> [0+],
         subscribed_topic_regex: Option<String> [0+] = None,
         assignment: Assignment [0+],
+        /// Where the group is heading.
         target_assignment: Assignment [0+],
+        /// 0 classic protocol, 1 consumer protocol, -1 unknown.
         member_type: i8 [1+] = -1,
     }
 
-    /// Part of the response.
+    /// A member's partitions.
     struct Assignment {
         topic_partitions: Vec<TopicPartitions> [0+],
     }
 
-    /// Part of the response.
+    /// Partitions of one topic.
     struct TopicPartitions {
         topic_id: Uuid [0+],
         topic_name: String [0+],

@@ -1,4 +1,4 @@
-//! PushTelemetry (key 72).
+//! PushTelemetry (key 72): the client's metrics, as OpenTelemetry's protocol buffers (KIP-714).
 
 use bytes::Bytes;
 
@@ -12,6 +12,7 @@ schema! {
     request PushTelemetryRequest -> PushTelemetryResponse {
         client_instance_id: Uuid [0+],
         subscription_id: i32 [0+],
+        /// Whether this is the last push of the client.
         terminating: bool [0+],
         compression_type: i8 [0+],
         metrics: Bytes [0+],

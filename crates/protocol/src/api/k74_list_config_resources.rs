@@ -1,4 +1,6 @@
-//! ListConfigResources (key 74).
+//! ListConfigResources (key 74): the resources that have a configuration of their own (KIP-1142).
+//!
+//! - 0: client metrics only; then called ListClientMetricsResources (KIP-1000)
 
 use crate::schema::schema;
 
@@ -7,6 +9,7 @@ schema! {
 
     /// The request.
     request ListConfigResourcesRequest -> ListConfigResourcesResponse {
+        /// Empty for all.
         resource_types: Vec<i8> [1+, strict],
     }
 
@@ -17,7 +20,7 @@ schema! {
         config_resources: Vec<ConfigResource> [0+],
     }
 
-    /// Part of the response.
+    /// A resource.
     struct ConfigResource {
         resource_name: String [0+],
         resource_type: i8 [1+] = 16,

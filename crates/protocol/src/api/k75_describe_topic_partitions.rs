@@ -1,4 +1,4 @@
-//! DescribeTopicPartitions (key 75).
+//! DescribeTopicPartitions (key 75): topics and partitions in pages, with their eligible leader replicas (KIP-966).
 
 use crate::Uuid;
 use crate::schema::schema;
@@ -9,16 +9,17 @@ schema! {
     /// The request.
     request DescribeTopicPartitionsRequest -> DescribeTopicPartitionsResponse {
         topics: Vec<TopicRequest> [0+],
+        /// Most partitions in one response.
         response_partition_limit: i32 [0+] = 2000,
         cursor: Option<Cursor> [0+] = None,
     }
 
-    /// Part of the request.
+    /// A topic to ask about.
     struct TopicRequest {
         name: String [0+],
     }
 
-    /// Part of the request.
+    /// The partition to go on from.
     struct Cursor {
         topic_name: String [0+],
         partition_index: i32 [0+],
@@ -28,29 +29,36 @@ schema! {
     response DescribeTopicPartitionsResponse {
         throttle_time_ms: i32 [0+],
         topics: Vec<DescribeTopicPartitionsResponseTopic> [0+],
+        /// Null at the end.
         next_cursor: Option<Cursor> [0+] = None,
     }
 
-    /// Part of the response.
+    /// A topic.
     struct DescribeTopicPartitionsResponseTopic {
         error_code: i16 [0+],
         name: Option<String> [0+],
         topic_id: Uuid [0+],
         is_internal: bool [0+],
         partitions: Vec<DescribeTopicPartitionsResponsePartition> [0+],
+        /// Bit set of operations; `i32::MIN` when not asked for.
         topic_authorized_operations: i32 [0+] = i32::MIN,
     }
 
-    /// Part of the response.
+    /// A partition.
     struct DescribeTopicPartitionsResponsePartition {
         error_code: i16 [0+],
         partition_index: i32 [0+],
+        /// -1 when there is none.
         leader_id: i32 [0+],
         leader_epoch: i32 [0+] = -1,
         replica_nodes: Vec<i32> [0+],
+        /// The in-sync replicas.
         isr_nodes: Vec<i32> [0+],
+        /// Not in sync, but with all committed records.
         eligible_leader_replicas: Option<Vec<i32>> [0+] = None,
+        /// The last eligible replicas after an unclean shutdown.
         last_known_elr: Option<Vec<i32>> [0+] = None,
+        /// Replicas on brokers or disks that failed.
         offline_replicas: Vec<i32> [0+],
     }
 }

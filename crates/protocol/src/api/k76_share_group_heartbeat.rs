@@ -1,4 +1,8 @@
-//! ShareGroupHeartbeat (key 76).
+//! ShareGroupHeartbeat (key 76): joins, stays in and leaves a share group (KIP-932); goes to the group's coordinator.
+//!
+//! Fields that did not change since the last heartbeat may be null.
+//!
+//! - 0: early access in Kafka 3.9 and 4.0; gone since
 
 use crate::Uuid;
 use crate::schema::schema;
@@ -10,6 +14,7 @@ schema! {
     request ShareGroupHeartbeatRequest -> ShareGroupHeartbeatResponse {
         group_id: String [0+],
         member_id: String [0+],
+        /// 0 joins, -1 leaves.
         member_epoch: i32 [0+],
         rack_id: Option<String> [0+] = None,
         subscribed_topic_names: Option<Vec<String>> [0+] = None,
@@ -23,15 +28,16 @@ schema! {
         member_id: Option<String> [0+] = None,
         member_epoch: i32 [0+],
         heartbeat_interval_ms: i32 [0+],
+        /// Null when unchanged.
         assignment: Option<Assignment> [0+] = None,
     }
 
-    /// Part of the response.
+    /// A member's partitions.
     struct Assignment {
         topic_partitions: Vec<TopicPartitions> [0+],
     }
 
-    /// Part of the response.
+    /// Partitions of one topic.
     struct TopicPartitions {
         topic_id: Uuid [0+],
         partitions: Vec<i32> [0+],

@@ -1,4 +1,6 @@
-//! ShareGroupDescribe (key 77).
+//! ShareGroupDescribe (key 77): state and members of share groups (KIP-932); goes to the groups' coordinator.
+//!
+//! - 0: early access in Kafka 3.9 and 4.0; gone since
 
 use crate::Uuid;
 use crate::schema::schema;
@@ -18,7 +20,7 @@ schema! {
         groups: Vec<DescribedGroup> [0+],
     }
 
-    /// Part of the response.
+    /// A group.
     struct DescribedGroup {
         error_code: i16 [0+],
         error_message: Option<String> [0+] = None,
@@ -28,10 +30,11 @@ schema! {
         assignment_epoch: i32 [0+],
         assignor_name: String [0+],
         members: Vec<Member> [0+],
+        /// Bit set of operations; `i32::MIN` when not asked for.
         authorized_operations: i32 [0+] = i32::MIN,
     }
 
-    /// Part of the response.
+    /// A member of the group.
     struct Member {
         member_id: String [0+],
         rack_id: Option<String> [0+] = None,
@@ -42,12 +45,12 @@ schema! {
         assignment: Assignment [0+],
     }
 
-    /// Part of the response.
+    /// A member's partitions.
     struct Assignment {
         topic_partitions: Vec<TopicPartitions> [0+],
     }
 
-    /// Part of the response.
+    /// Partitions of one topic.
     struct TopicPartitions {
         topic_id: Uuid [0+],
         topic_name: String [0+],

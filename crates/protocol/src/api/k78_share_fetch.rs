@@ -1,4 +1,9 @@
-//! ShareFetch (key 78).
+//! ShareFetch (key 78): acquires records for a member of a share group and acknowledges earlier ones (KIP-932); goes to
+//! each partition's leader.
+//!
+//! - 0: early access in Kafka 3.9 and 4.0; gone since
+//! - 1: limits by number of records
+//! - 2: strict limit of records (KIP-1206), renewal of acquisition locks (KIP-1222)
 
 use crate::schema::schema;
 use crate::{Records, Uuid};
@@ -10,39 +15,48 @@ schema! {
     request ShareFetchRequest -> ShareFetchResponse {
         group_id: Option<String> [0+] = None,
         member_id: Option<String> [0+],
+        /// 0 begins a session, -1 ends it, else one more than last time.
         share_session_epoch: i32 [0+],
+        /// How long the broker may wait for `min_bytes` to be there.
         max_wait_ms: i32 [0+],
+        /// With fewer bytes the broker waits, `max_wait_ms` at most.
         min_bytes: i32 [0+],
+        /// Limit of the whole response; the first batch is sent even if it is larger.
         max_bytes: i32 [0+] = i32::MAX,
+        /// Soft limit of records to acquire.
         max_records: i32 [1+],
+        /// Best size of acquired ranges.
         batch_size: i32 [1+],
+        /// 0 whole batches, 1 strictly no more than `max_records`.
         share_acquire_mode: i8 [2+],
+        /// Whether acknowledgements renew locks.
         is_renew_ack: bool [2+],
         topics: Vec<FetchTopic> [0+],
         forgotten_topics_data: Vec<ForgottenTopic> [0+],
     }
 
-    /// Part of the request.
+    /// A topic to fetch from.
     struct FetchTopic {
         topic_id: Uuid [0+],
         partitions: Vec<FetchPartition> [0+],
     }
 
-    /// Part of the request.
+    /// A partition to fetch from.
     struct FetchPartition {
         partition_index: i32 [0+],
         partition_max_bytes: i32 [0],
         acknowledgement_batches: Vec<AcknowledgementBatch> [0+],
     }
 
-    /// Part of the request.
+    /// What became of a range of records.
     struct AcknowledgementBatch {
         first_offset: i64 [0+],
         last_offset: i64 [0+],
+        /// For each record, or one for all: 0 gap, 1 accept, 2 release, 3 reject, 4 renew.
         acknowledge_types: Vec<i8> [0+],
     }
 
-    /// Part of the request.
+    /// Partitions to drop from the session.
     struct ForgottenTopic {
         topic_id: Uuid [0+],
         partitions: Vec<i32> [0+],
@@ -53,18 +67,19 @@ schema! {
         throttle_time_ms: i32 [0+],
         error_code: i16 [0+],
         error_message: Option<String> [0+] = None,
+        /// After this time acquired records go back.
         acquisition_lock_timeout_ms: i32 [1+],
         responses: Vec<ShareFetchableTopicResponse> [0+],
         node_endpoints: Vec<NodeEndpoint> [0+],
     }
 
-    /// Part of the response.
+    /// What was fetched of one topic.
     struct ShareFetchableTopicResponse {
         topic_id: Uuid [0+],
         partitions: Vec<PartitionData> [0+],
     }
 
-    /// Part of the response.
+    /// What was fetched of one partition, and what became of its acknowledgements.
     struct PartitionData {
         partition_index: i32 [0+],
         error_code: i16 [0+],
@@ -76,20 +91,21 @@ schema! {
         acquired_records: Vec<AcquiredRecords> [0+],
     }
 
-    /// Part of the response.
+    /// The leader that the broker knows of; -1 for none.
     struct LeaderIdAndEpoch {
         leader_id: i32 [0+],
         leader_epoch: i32 [0+],
     }
 
-    /// Part of the response.
+    /// A range of records acquired.
     struct AcquiredRecords {
         first_offset: i64 [0+],
         last_offset: i64 [0+],
+        /// How often the records were delivered.
         delivery_count: i16 [0+],
     }
 
-    /// Part of the response.
+    /// Address of a broker that the response names as leader.
     struct NodeEndpoint {
         node_id: i32 [0+],
         host: String [0+],

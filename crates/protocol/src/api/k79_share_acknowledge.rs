@@ -1,4 +1,8 @@
-//! ShareAcknowledge (key 79).
+//! ShareAcknowledge (key 79): acknowledges records that a member of a share group acquired (KIP-932); goes to each
+//! partition's leader.
+//!
+//! - 0: early access in Kafka 3.9 and 4.0; gone since
+//! - 2: renewal of acquisition locks (KIP-1222)
 
 use crate::Uuid;
 use crate::schema::schema;
@@ -10,27 +14,30 @@ schema! {
     request ShareAcknowledgeRequest -> ShareAcknowledgeResponse {
         group_id: Option<String> [0+] = None,
         member_id: Option<String> [0+],
+        /// 0 begins a session, -1 ends it, else one more than last time.
         share_session_epoch: i32 [0+],
+        /// Whether acknowledgements renew locks.
         is_renew_ack: bool [2+],
         topics: Vec<AcknowledgeTopic> [0+],
     }
 
-    /// Part of the request.
+    /// A topic with acknowledgements.
     struct AcknowledgeTopic {
         topic_id: Uuid [0+],
         partitions: Vec<AcknowledgePartition> [0+],
     }
 
-    /// Part of the request.
+    /// A partition with acknowledgements.
     struct AcknowledgePartition {
         partition_index: i32 [0+],
         acknowledgement_batches: Vec<AcknowledgementBatch> [0+],
     }
 
-    /// Part of the request.
+    /// What became of a range of records.
     struct AcknowledgementBatch {
         first_offset: i64 [0+],
         last_offset: i64 [0+],
+        /// For each record, or one for all: 0 gap, 1 accept, 2 release, 3 reject, 4 renew.
         acknowledge_types: Vec<i8> [0+],
     }
 
@@ -39,18 +46,19 @@ schema! {
         throttle_time_ms: i32 [0+],
         error_code: i16 [0+],
         error_message: Option<String> [0+] = None,
+        /// After this time acquired records go back.
         acquisition_lock_timeout_ms: i32 [2+],
         responses: Vec<ShareAcknowledgeTopicResponse> [0+],
         node_endpoints: Vec<NodeEndpoint> [0+],
     }
 
-    /// Part of the response.
+    /// The outcome for one topic.
     struct ShareAcknowledgeTopicResponse {
         topic_id: Uuid [0+],
         partitions: Vec<PartitionData> [0+],
     }
 
-    /// Part of the response.
+    /// The outcome for one partition.
     struct PartitionData {
         partition_index: i32 [0+],
         error_code: i16 [0+],
@@ -58,13 +66,13 @@ schema! {
         current_leader: LeaderIdAndEpoch [0+],
     }
 
-    /// Part of the response.
+    /// The leader that the broker knows of; -1 for none.
     struct LeaderIdAndEpoch {
         leader_id: i32 [0+],
         leader_epoch: i32 [0+],
     }
 
-    /// Part of the response.
+    /// Address of a broker that the response names as leader.
     struct NodeEndpoint {
         node_id: i32 [0+],
         host: String [0+],

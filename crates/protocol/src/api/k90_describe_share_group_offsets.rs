@@ -1,4 +1,7 @@
-//! DescribeShareGroupOffsets (key 90).
+//! DescribeShareGroupOffsets (key 90): where share groups start in their partitions (KIP-932); goes to the groups'
+//! coordinator.
+//!
+//! - 1: lag (KIP-1226)
 
 use crate::Uuid;
 use crate::schema::schema;
@@ -11,13 +14,13 @@ schema! {
         groups: Vec<DescribeShareGroupOffsetsRequestGroup> [0+],
     }
 
-    /// Part of the request.
+    /// A group to ask about.
     struct DescribeShareGroupOffsetsRequestGroup {
         group_id: String [0+],
         topics: Option<Vec<DescribeShareGroupOffsetsRequestTopic>> [0+],
     }
 
-    /// Part of the request.
+    /// A topic to ask about.
     struct DescribeShareGroupOffsetsRequestTopic {
         topic_name: String [0+],
         partitions: Vec<i32> [0+],
@@ -29,7 +32,7 @@ schema! {
         groups: Vec<DescribeShareGroupOffsetsResponseGroup> [0+],
     }
 
-    /// Part of the response.
+    /// The answers for one group.
     struct DescribeShareGroupOffsetsResponseGroup {
         group_id: String [0+],
         topics: Vec<DescribeShareGroupOffsetsResponseTopic> [0+],
@@ -37,18 +40,19 @@ schema! {
         error_message: Option<String> [0+] = None,
     }
 
-    /// Part of the response.
+    /// The answers for one topic.
     struct DescribeShareGroupOffsetsResponseTopic {
         topic_name: String [0+],
         topic_id: Uuid [0+],
         partitions: Vec<DescribeShareGroupOffsetsResponsePartition> [0+],
     }
 
-    /// Part of the response.
+    /// The answer for one partition.
     struct DescribeShareGroupOffsetsResponsePartition {
         partition_index: i32 [0+],
         start_offset: i64 [0+],
         leader_epoch: i32 [0+],
+        /// -1 when unknown.
         lag: i64 [1+] = -1,
         error_code: i16 [0+],
         error_message: Option<String> [0+] = None,

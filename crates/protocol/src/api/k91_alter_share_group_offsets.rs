@@ -1,4 +1,5 @@
-//! AlterShareGroupOffsets (key 91).
+//! AlterShareGroupOffsets (key 91): moves the start of a share group in its partitions (KIP-932); goes to the group's
+//! coordinator.
 
 use crate::Uuid;
 use crate::schema::schema;
@@ -12,13 +13,13 @@ schema! {
         topics: Vec<AlterShareGroupOffsetsRequestTopic> [0+],
     }
 
-    /// Part of the request.
+    /// A topic to change.
     struct AlterShareGroupOffsetsRequestTopic {
         topic_name: String [0+],
         partitions: Vec<AlterShareGroupOffsetsRequestPartition> [0+],
     }
 
-    /// Part of the request.
+    /// A partition to change.
     struct AlterShareGroupOffsetsRequestPartition {
         partition_index: i32 [0+],
         start_offset: i64 [0+],
@@ -32,14 +33,14 @@ schema! {
         responses: Vec<AlterShareGroupOffsetsResponseTopic> [0+],
     }
 
-    /// Part of the response.
+    /// The outcome for one topic.
     struct AlterShareGroupOffsetsResponseTopic {
         topic_name: String [0+],
         topic_id: Uuid [0+],
         partitions: Vec<AlterShareGroupOffsetsResponsePartition> [0+],
     }
 
-    /// Part of the response.
+    /// The outcome for one partition.
     struct AlterShareGroupOffsetsResponsePartition {
         partition_index: i32 [0+],
         error_code: i16 [0+],

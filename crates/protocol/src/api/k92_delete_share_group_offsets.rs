@@ -1,4 +1,4 @@
-//! DeleteShareGroupOffsets (key 92).
+//! DeleteShareGroupOffsets (key 92): forgets topics of a share group (KIP-932); goes to the group's coordinator.
 
 use crate::Uuid;
 use crate::schema::schema;
@@ -12,7 +12,7 @@ schema! {
         topics: Vec<DeleteShareGroupOffsetsRequestTopic> [0+],
     }
 
-    /// Part of the request.
+    /// A topic to forget.
     struct DeleteShareGroupOffsetsRequestTopic {
         topic_name: String [0+],
     }
@@ -25,7 +25,7 @@ schema! {
         responses: Vec<DeleteShareGroupOffsetsResponseTopic> [0+],
     }
 
-    /// Part of the response.
+    /// The outcome for one topic.
     struct DeleteShareGroupOffsetsResponseTopic {
         topic_name: String [0+],
         topic_id: Uuid [0+],

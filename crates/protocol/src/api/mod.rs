@@ -1,7 +1,26 @@
 //! The messages: one module per API, one file per module, numbered by API key.
 //!
-//! Every file holds the whole schema of its API: request and response, all versions, from Kafka 0.8 to 4.3. The table
-//! below is the only list of APIs; [`ApiKey`]'s constants, the names and [`APIS`] come from it.
+//! Every file holds the whole schema of its API: request and response, all versions, from Kafka 0.8 to 4.3. The list at
+//! its head says what each version added; versions that it does not name are as the ones before. [`APIS`], the
+//! constants of [`ApiKey`] and the names of APIs come from the one table below.
+//!
+//! Left out are the APIs that only brokers and controllers use, and those of Raft voters, of the state of share groups
+//! and of streams groups.
+//!
+//! Fields that mean the same everywhere:
+//!
+//! | field | meaning |
+//! |---|---|
+//! | `error_code` | an [`ErrorCode`](crate::ErrorCode), 0 for success |
+//! | `error_message` | text for people, or null |
+//! | `throttle_time_ms` | how long a quota holds the client back: the broker did wait or, from the version of KIP-219 on, the client should |
+//! | `..._ms` | milliseconds; a timestamp when it counts from 1970 |
+//! | `timeout_ms` | how long the broker may take |
+//! | `topic_id` | all zeros for none; in versions that carry it the name may be missing |
+//! | `leader_epoch` | counts the leaders of a partition, -1 for none |
+//! | `rack` | the broker's `broker.rack`, or null |
+//! | `operation` | of an access control entry: 1 any (in filters), 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9 cluster action, 10 describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 describe tokens, 15 two-phase commit |
+//! | `resource_type` | of an access control entry: 1 any (in filters), 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user |
 
 use std::fmt;
 use std::ops::RangeInclusive;
