@@ -1,0 +1,19 @@
+//! Settings: one table of properties ([`Property`]) that reads, checks, prints and documents them.
+//!
+//! An application fills a [`Conf`] by name. [`Conf::finalize`] applies the rules that hold between properties and gives
+//! the typed settings that the client works with: [`ClientConfig`] and [`TopicConfig`], whose fields are the names with
+//! `_` for `.`.
+
+mod conf;
+mod number;
+mod property;
+mod rules;
+mod rules_security;
+mod tables;
+mod unavailable;
+mod value;
+
+pub use conf::{Conf, ConfError, ConfErrorKind, IntoText, TopicConf};
+pub use property::{Applies, Importance, Kind, Named, Property, TextCheck};
+pub use tables::{ClientConfig, Prop, TopicConfig, TopicProp};
+pub use value::{Choice, PatternList};

@@ -1,0 +1,165 @@
+//! Properties of every client: identity, messages, metadata, connections, callbacks.
+
+/// Hands its rows on to the next table.
+macro_rules! client_rows {
+    ($next:ident $($more:ident)* ; $($rows:tt)*) => { $next! { $($more)* ; $($rows)*
+
+"builtin.features" builtin_features: u32 = flags(FEATURES, BUILT_IN) =>
+    "What this build can do. Read it to find out; setting it changes nothing but the text that is read back.";
+"client.id" client_id: String = text_or("rdkafka") =>
+    "Name of this client in the brokers' logs, quotas and metrics, and in its own log lines.";
+"client.software.name" client_software_name: String = text_or("librdkafka").hidden() =>
+    "Name of the client software that brokers are told in ApiVersions (KIP-511). Meant for bindings. Characters other \
+     than letters, digits, `.` and `-` become `-`.";
+"client.software.version" client_software_version: String = text().hidden() =>
+    "Version of the client software that brokers are told in ApiVersions (KIP-511). Meant for bindings; the library's \
+     own version unless set.";
+"metadata.broker.list" bootstrap_servers: String = text().also(&["bootstrap.servers"]).high() =>
+    "Brokers to ask first, as a comma-separated list of `host`, `host:port`, `[ipv6]:port` or `PLAINTEXT://host:port`; \
+     the port is 9092 unless given. The other brokers of the cluster are learnt from them. More can be added with \
+     `rd_kafka_brokers_add()`.";
+"message.max.bytes" message_max_bytes: u32 = int(1000, 1_000_000_000, 1_000_000).bytes().medium() =>
+    "Largest produce request, and so largest message. A single message is accepted when its key, value, headers and \
+     record overhead fit. Brokers and topics have their own limits (`max.message.bytes`). A consumer makes its \
+     `fetch.max.bytes` at least this large.";
+"message.copy.max.bytes" message_copy_max_bytes: u32 = int(0, 1_000_000_000, 65535).bytes() =>
+    "Values up to this size are copied into the batch; larger ones are sent from where they lie, when the application \
+     gives them away (`RD_KAFKA_MSG_F_FREE`) or lends them (neither flag).";
+"receive.message.max.bytes" receive_message_max_bytes: u32
+    = int(1000, i32::MAX, 100_000_000).bytes().medium() =>
+    "Largest response that is read. A broker that announces a larger one is disconnected. At least \
+     `fetch.max.bytes` + 512 for a consumer: raised to that when it is not set, else a smaller value is refused.";
+"max.in.flight.requests.per.connection" max_in_flight_requests_per_connection: u32
+    = int(1, 1_000_000, 1_000_000).count().also(&["max.in.flight"]) =>
+    "Requests sent to one broker and not yet answered. With retries, more than one lets messages change their order \
+     unless `enable.idempotence` is on, which allows at most 5.";
+"metadata.recovery.strategy" metadata_recovery_strategy: Choice
+    = choice(&[("none", 0), ("rebootstrap", 1)], 1) =>
+    "What to do when none of the known brokers can be reached (KIP-899): `rebootstrap` forgets them and begins again \
+     with `bootstrap.servers`, `none` keeps trying the known ones.";
+"metadata.recovery.rebootstrap.trigger.ms" metadata_recovery_rebootstrap_trigger_ms: u32
+    = int(0, i32::MAX, 300_000).ms() =>
+    "Time without any metadata answer after which the client begins again with `bootstrap.servers` (KIP-1102), where \
+     `metadata.recovery.strategy` is `rebootstrap`.";
+"metadata.request.timeout.ms" metadata_request_timeout_ms: u32 = int(10, 900_000, 10).ms().deprecated().hidden() =>
+    "Of old configurations; metadata requests obey `socket.timeout.ms`.";
+"topic.metadata.refresh.interval.ms" topic_metadata_refresh_interval_ms: i32 = int(-1, 3_600_000, 300_000).ms() =>
+    "How often the metadata of the topics in use (and of all topics, for pattern subscriptions) is fetched again, \
+     besides every time that an error shows it to be stale. 0 and -1 switch the periodic refresh off.";
+"metadata.max.age.ms" metadata_max_age_ms: u32 = int(1, 86_400_000, 900_000).ms() =>
+    "Age at which cached metadata counts as unknown. Three times `topic.metadata.refresh.interval.ms` unless set.";
+"topic.metadata.refresh.fast.interval.ms" topic_metadata_refresh_fast_interval_ms: u32 = int(1, 60_000, 100).ms() =>
+    "First pause between metadata requests while a topic or a leader is missing; it doubles up to \
+     `retry.backoff.max.ms`. `retry.backoff.ms` unless set.";
+"topic.metadata.refresh.fast.cnt" topic_metadata_refresh_fast_cnt: u32 = int(0, 1000, 10).count().deprecated() =>
+    "Of old configurations; fast refreshes go on, with backoff, for as long as something is missing.";
+"topic.metadata.refresh.sparse" topic_metadata_refresh_sparse: bool = switch(true) =>
+    "Ask only for the topics in use; when off, every refresh asks for all topics of the cluster.";
+"topic.metadata.propagation.max.ms" topic_metadata_propagation_max_ms: u32 = int(0, 3_600_000, 30_000).ms() =>
+    "How long a topic that no broker knows yet may be on its way, after its creation for instance, before it counts as \
+     unknown and its messages fail. Applies to topics made known with `rd_kafka_topic_new()` or by producing.";
+"topic.blacklist" topic_blacklist: PatternList = patterns() =>
+    "Topics that are treated as if they did not exist: a comma-separated list of regular expressions, each of which \
+     matches anywhere in the name unless anchored; a comma inside one is written `\\,`.";
+"debug" debug: u32 = flags(DEBUG_CONTEXTS, 0).medium() =>
+    "What to log in detail, as a comma-separated list; `-name` takes one out again. Any context sets `log_level` to 7. \
+     Good to begin with: `broker,topic,msg` for a producer, `consumer,cgrp,topic,fetch` for a consumer.";
+"socket.timeout.ms" socket_timeout_ms: u32 = int(10, 300_000, 60_000).ms() =>
+    "Time from sending a request to its answer. Produce requests wait `request.timeout.ms` at the broker and this long \
+     at the client; fetches have `fetch.wait.max.ms` on top. With a transactional producer at most \
+     `transaction.timeout.ms` + 100.";
+"socket.blocking.max.ms" socket_blocking_max_ms: u32 = int(1, 60_000, 1000).ms().deprecated() =>
+    "Of old configurations; nothing blocks on a socket.";
+"socket.send.buffer.bytes" socket_send_buffer_bytes: u32 = int(0, 100_000_000, 0).bytes() =>
+    "The socket's send buffer (`SO_SNDBUF`); 0 leaves the choice to the system.";
+"socket.receive.buffer.bytes" socket_receive_buffer_bytes: u32 = int(0, 100_000_000, 0).bytes() =>
+    "The socket's receive buffer (`SO_RCVBUF`); 0 leaves the choice to the system.";
+"socket.keepalive.enable" socket_keepalive_enable: bool = switch(false) =>
+    "Let TCP probe idle connections (`SO_KEEPALIVE`).";
+"socket.nagle.disable" socket_nagle_disable: bool = switch(true) =>
+    "Send at once instead of waiting for more (`TCP_NODELAY`). Leave it on: batching is `linger.ms`'s business, and \
+     Nagle's algorithm together with delayed acknowledgements costs 40 ms a request.";
+"socket.max.fails" socket_max_fails: u32 = int(0, 1_000_000, 1).count() =>
+    "Requests in a row that may time out before the connection is given up; 0 never gives it up.";
+"broker.address.ttl" broker_address_ttl: u32 = int(0, 86_400_000, 1000).ms() =>
+    "How long the addresses of a host name are kept before the name is resolved again.";
+"broker.address.family" broker_address_family: Choice = choice(&[("any", 0), ("v4", 2), ("v6", 10)], 0) =>
+    "Which addresses of a broker's name may be used: IPv4, IPv6 or both.";
+"socket.connection.setup.timeout.ms" socket_connection_setup_timeout_ms: u32
+    = int(1000, i32::MAX, 30_000).ms().medium() =>
+    "Time for a connection to become usable: TCP, and TLS and SASL where configured. After it the attempt is given up \
+     and another address is tried.";
+"connections.max.idle.ms" connections_max_idle_ms: u32 = int(0, i32::MAX, 0).ms().medium() =>
+    "Close a connection that was not used for this long; 0 never does. Set it a little below the brokers' own limit \
+     (`connections.max.idle.ms`, 10 minutes) to see fewer disconnects. 230000 unless set when the bootstrap list \
+     names Azure, whose balancers drop connections after 4 minutes.";
+"enable.sparse.connections" enable_sparse_connections: bool = switch(true).hidden() =>
+    "Connect only to brokers there is something to ask of; when off, to every known broker.";
+"reconnect.backoff.jitter.ms" reconnect_backoff_jitter_ms: u32 = int(0, 3_600_000, 0).ms().deprecated() =>
+    "Of old configurations; see `reconnect.backoff.ms`.";
+"reconnect.backoff.ms" reconnect_backoff_ms: u32 = int(0, 3_600_000, 100).ms().medium() =>
+    "Pause before a broker that was lost is connected to again. It doubles with every failure up to \
+     `reconnect.backoff.max.ms` and varies at random by -25% to +50%; 0 reconnects at once.";
+"reconnect.backoff.max.ms" reconnect_backoff_max_ms: u32 = int(0, 3_600_000, 10_000).ms().medium() =>
+    "Longest pause before a broker is connected to again; not less than `reconnect.backoff.ms`.";
+"statistics.interval.ms" statistics_interval_ms: u32 = int(0, 86_400_000, 0).ms().high() =>
+    "How often the statistics document is given to `stats_cb` or as an event; 0 never does.";
+"enabled_events" enabled_events: u32 = int(0, i32::MAX, 0) =>
+    "Which kinds of events the application reads from queues, as the sum of `RD_KAFKA_EVENT_...`; see \
+     `rd_kafka_conf_set_events()`.";
+"error_cb" error_cb: usize = pointer("rd_kafka_conf_set_error_cb") =>
+    "Called for errors that belong to no single message or call.";
+"throttle_cb" throttle_cb: usize = pointer("rd_kafka_conf_set_throttle_cb") =>
+    "Called when a broker delays this client because of a quota.";
+"stats_cb" stats_cb: usize = pointer("rd_kafka_conf_set_stats_cb") =>
+    "Called with the statistics document every `statistics.interval.ms`.";
+"log_cb" log_cb: usize = pointer("rd_kafka_conf_set_log_cb") =>
+    "Called with each log line, from any thread; unless set, lines go to standard error.";
+"log_level" log_level: u32 = int(0, 7, 6) =>
+    "Most detailed syslog level that is logged: 3 errors, 4 warnings, 5 notices, 6 information, 7 debugging.";
+"log.queue" log_queue: bool = switch(false) =>
+    "Put log lines on a queue (`rd_kafka_set_log_queue()`) instead of calling `log_cb` from the client's threads.";
+"log.thread.name" log_thread_name: bool = switch(true) =>
+    "Begin each log line with the name of the thread that wrote it.";
+"enable.random.seed" enable_random_seed: bool = switch(true) =>
+    "Seed the C library's `rand()` when the first client is created. Ottla draws its random numbers elsewhere.";
+"log.connection.close" log_connection_close: bool = switch(true) =>
+    "Log connections that brokers close. Switch it off where brokers close idle connections often and \
+     `connections.max.idle.ms` is not an option.";
+"background_event_cb" background_event_cb: usize = pointer("rd_kafka_conf_set_background_event_cb") =>
+    "Called with events from a thread of the client's own.";
+"socket_cb" socket_cb: usize = pointer("rd_kafka_conf_set_socket_cb") =>
+    "Called to make a socket.";
+"connect_cb" connect_cb: usize = pointer("rd_kafka_conf_set_connect_cb") =>
+    "Called to connect a socket.";
+"closesocket_cb" closesocket_cb: usize = pointer("rd_kafka_conf_set_closesocket_cb") =>
+    "Called to close a socket.";
+"open_cb" open_cb: usize = pointer("rd_kafka_conf_set_open_cb") =>
+    "Called to open a file.";
+"resolve_cb" resolve_cb: usize = pointer("rd_kafka_conf_set_resolve_cb") =>
+    "Called to find the addresses of a host name.";
+"opaque" opaque: usize = pointer("rd_kafka_conf_set_opaque") =>
+    "The application's own pointer, handed to its callbacks.";
+"default_topic_conf" default_topic_conf: usize = pointer("rd_kafka_conf_set_default_topic_conf") =>
+    "Settings for topics that are given none of their own.";
+"internal.termination.signal" internal_termination_signal: u32 = int(0, 128, 0) =>
+    "Signal that woke the threads of old clients at their end. No thread here needs one.";
+"api.version.request" api_version_request: bool = switch(true).deprecated().high() =>
+    "Ask each broker which versions it speaks (KIP-35). Only for brokers older than 0.10 can it be switched off: it is \
+     on again when `broker.version.fallback` is 0.10 or later.";
+"api.version.request.timeout.ms" api_version_request_timeout_ms: u32 = int(1, 300_000, 10_000).ms() =>
+    "Time for a broker to say which versions it speaks.";
+"api.version.fallback.ms" api_version_fallback_ms: u32 = int(0, 604_800_000, 0).ms().deprecated().medium() =>
+    "After a broker failed to say which versions it speaks, assume `broker.version.fallback` for this long; 0 asks \
+     again at once.";
+"broker.version.fallback" broker_version_fallback: String
+    = text_or("0.10.0").check(TextCheck::BrokerVersion).deprecated().medium() =>
+    "Release that a broker is assumed to be when it cannot say which versions it speaks, as in `0.9.0.1`; 0.8.0 or \
+     later.";
+"allow.auto.create.topics" allow_auto_create_topics: bool = switch(false) =>
+    "Let brokers create topics that this client asks for and that do not exist, where the brokers allow it \
+     (`auto.create.topics.enable`). On for producers and off for consumers unless set. Never for pattern subscriptions.";
+
+    } };
+}
+pub(super) use client_rows;

@@ -1,0 +1,151 @@
+//! Properties of encryption and authentication.
+
+/// Hands its rows on to the next table.
+macro_rules! security_rows {
+    ($next:ident $($more:ident)* ; $($rows:tt)*) => { $next! { $($more)* ; $($rows)*
+
+"security.protocol" security_protocol: Choice
+    = choice(&[("plaintext", 0), ("ssl", 1), ("sasl_plaintext", 2), ("sasl_ssl", 3)], 0).high() =>
+    "How to talk to brokers: encrypted (`ssl`, `sasl_ssl`) or not, authenticated (`sasl_...`) or not.";
+"ssl.cipher.suites" ssl_cipher_suites: String = text() =>
+    "Cipher suites to offer, the preferred one first.";
+"ssl.curves.list" ssl_curves_list: String = text() =>
+    "Groups to offer for the key exchange, the preferred one first.";
+"ssl.sigalgs.list" ssl_sigalgs_list: String = text() =>
+    "Signature algorithms to offer, the preferred one first.";
+"ssl.key.location" ssl_key_location: String = text().sensitive() =>
+    "File with the client's private key (PEM).";
+"ssl.key.password" ssl_key_password: String = text().sensitive() =>
+    "Passphrase of the client's private key.";
+"ssl.key.pem" ssl_key_pem: String = text().sensitive() =>
+    "The client's private key itself (PEM).";
+"ssl_key" ssl_key: usize = pointer("rd_kafka_conf_set_ssl_cert").sensitive() =>
+    "The client's private key from memory.";
+"ssl.certificate.location" ssl_certificate_location: String = text() =>
+    "File with the client's certificate, followed by the intermediate ones (PEM).";
+"ssl.certificate.pem" ssl_certificate_pem: String = text() =>
+    "The client's certificate itself, followed by the intermediate ones (PEM).";
+"ssl_certificate" ssl_certificate: usize = pointer("rd_kafka_conf_set_ssl_cert") =>
+    "The client's certificate from memory.";
+"ssl.ca.location" ssl_ca_location: String = text() =>
+    "File or folder with the certificates of the authorities that brokers' certificates are verified with; `probe` \
+     looks in the system's usual places.";
+"https.ca.location" https_ca_location: String = text() =>
+    "File or folder with the certificates of the authorities for HTTPS endpoints (OAUTHBEARER with `oidc`); `probe` \
+     looks in the system's usual places. Not together with `https.ca.pem`.";
+"https.ca.pem" https_ca_pem: String = text() =>
+    "The certificates of the authorities for HTTPS endpoints themselves (PEM). Not together with `https.ca.location`.";
+"ssl.ca.pem" ssl_ca_pem: String = text().sensitive() =>
+    "The certificates of the authorities themselves (PEM).";
+"ssl_ca" ssl_ca: usize = pointer("rd_kafka_conf_set_ssl_cert") =>
+    "The certificates of the authorities from memory. Not together with `ssl.ca.location` or `ssl.ca.pem`.";
+"ssl.ca.certificate.stores" ssl_ca_certificate_stores: String = text_or("Root").windows_only() =>
+    "Windows certificate stores to take the authorities from, separated by commas. Cannot be set on other systems.";
+"ssl.crl.location" ssl_crl_location: String = text() =>
+    "File or folder with certificate revocation lists.";
+"ssl.keystore.location" ssl_keystore_location: String = text() =>
+    "File with the client's key and certificate (PKCS#12). Needs `ssl.keystore.password`.";
+"ssl.keystore.password" ssl_keystore_password: String = text().sensitive() =>
+    "Password of `ssl.keystore.location`.";
+"ssl.providers" ssl_providers: String = text() =>
+    "OpenSSL 3 providers to load, separated by commas.";
+"ssl.engine.location" ssl_engine_location: String = text().deprecated() =>
+    "OpenSSL engine to load.";
+"ssl.engine.id" ssl_engine_id: String = text_or("dynamic") =>
+    "Name of the OpenSSL engine.";
+"ssl_engine_callback_data" ssl_engine_callback_data: usize = pointer("rd_kafka_conf_set_engine_callback_data") =>
+    "The application's pointer for the OpenSSL engine.";
+"enable.ssl.certificate.verification" enable_ssl_certificate_verification: bool = switch(true) =>
+    "Verify brokers' certificates. Switched off, anybody can pose as a broker.";
+"ssl.endpoint.identification.algorithm" ssl_endpoint_identification_algorithm: Choice
+    = choice(&[("none", 0), ("https", 1)], 1) =>
+    "Whether a broker's certificate must name the host that was connected to (`https`, RFC 2818) or need not (`none`).";
+"ssl.certificate.verify_cb" ssl_certificate_verify_cb: usize = pointer("rd_kafka_conf_set_ssl_cert_verify_cb") =>
+    "Called to verify a broker's certificate.";
+"sasl.mechanisms" sasl_mechanisms: String
+    = text_or("GSSAPI").check(TextCheck::SingleItem).also(&["sasl.mechanism"]).high() =>
+    "How to authenticate: one of GSSAPI, PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER. One name only, in spite of \
+     the property's.";
+"sasl.kerberos.service.name" sasl_kerberos_service_name: String = text_or("kafka") =>
+    "Kerberos service name of the brokers, without host and realm.";
+"sasl.kerberos.principal" sasl_kerberos_principal: String = text_or("kafkaclient") =>
+    "The client's Kerberos principal.";
+"sasl.kerberos.kinit.cmd" sasl_kerberos_kinit_cmd: String
+    = text_or("kinit -R -t \"%{sasl.kerberos.keytab}\" -k %{sasl.kerberos.principal} || \
+               kinit -t \"%{sasl.kerberos.keytab}\" -k %{sasl.kerberos.principal}") =>
+    "Shell command that gets or renews the Kerberos ticket. `%{property}` stands for a property's value.";
+"sasl.kerberos.keytab" sasl_kerberos_keytab: String = text() =>
+    "Kerberos keytab for `sasl.kerberos.kinit.cmd`.";
+"sasl.kerberos.min.time.before.relogin" sasl_kerberos_min_time_before_relogin: u32
+    = int(0, 86_400_000, 60_000).ms() =>
+    "Shortest time between two runs of `sasl.kerberos.kinit.cmd`; 0 never runs it.";
+"sasl.username" sasl_username: String = text().high().sensitive() =>
+    "User name for PLAIN and SCRAM.";
+"sasl.password" sasl_password: String = text().high().sensitive() =>
+    "Password for PLAIN and SCRAM.";
+"sasl.oauthbearer.config" sasl_oauthbearer_config: String = text().sensitive() =>
+    "Settings for whoever makes the OAUTHBEARER token; for the built-in unsecured tokens `principal=`, `scope=`, \
+     `lifeSeconds=` and the like, separated by spaces.";
+"enable.sasl.oauthbearer.unsecure.jwt" enable_sasl_oauthbearer_unsecure_jwt: bool = switch(false) =>
+    "Make unsigned OAUTHBEARER tokens. For tests only: nobody can trust them.";
+"oauthbearer_token_refresh_cb" oauthbearer_token_refresh_cb: usize
+    = pointer("rd_kafka_conf_set_oauthbearer_token_refresh_cb") =>
+    "Called when a new OAUTHBEARER token is needed.";
+"enable_sasl_queue" enable_sasl_queue: bool = switch(false).hidden() =>
+    "Put token refreshes on a queue of their own; see `rd_kafka_conf_enable_sasl_queue()`.";
+"sasl.oauthbearer.method" sasl_oauthbearer_method: Choice = choice(&[("default", 0), ("oidc", 1)], 0) =>
+    "Where OAUTHBEARER tokens come from: the application (`default`) or an identity provider (`oidc`, KIP-768).";
+"sasl.oauthbearer.client.id" sasl_oauthbearer_client_id: String
+    = text().also(&["sasl.oauthbearer.client.credentials.client.id"]) =>
+    "The application's public name at the identity provider. Needed with `oidc` and grant `client_credentials`.";
+"sasl.oauthbearer.client.secret" sasl_oauthbearer_client_secret: String
+    = text().also(&["sasl.oauthbearer.client.credentials.client.secret"]).sensitive() =>
+    "The secret that goes with `sasl.oauthbearer.client.id`.";
+"sasl.oauthbearer.scope" sasl_oauthbearer_scope: String = text() =>
+    "Scope of access to ask the identity provider for.";
+"sasl.oauthbearer.extensions" sasl_oauthbearer_extensions: String = text() =>
+    "Additional information for brokers: `key=value` pairs separated by commas (KIP-342).";
+"sasl.oauthbearer.token.endpoint.url" sasl_oauthbearer_token_endpoint_url: String = text() =>
+    "Address (HTTP or HTTPS) at which the identity provider gives tokens.";
+"sasl.oauthbearer.sub.claim.name" sasl_oauthbearer_sub_claim_name: String = text_or("sub") =>
+    "The token's claim that holds the principal.";
+"sasl.oauthbearer.grant.type" sasl_oauthbearer_grant_type: Choice
+    = choice(&[("client_credentials", 0), ("urn:ietf:params:oauth:grant-type:jwt-bearer", 1)], 0) =>
+    "How to prove to the identity provider who the client is: with a secret or with a signed assertion (KIP-1139).";
+"sasl.oauthbearer.assertion.algorithm" sasl_oauthbearer_assertion_algorithm: Choice
+    = choice(&[("RS256", 0), ("ES256", 1)], 0) =>
+    "How the assertion is signed.";
+"sasl.oauthbearer.assertion.private.key.file" sasl_oauthbearer_assertion_private_key_file: String
+    = text().sensitive() =>
+    "File with the private key that signs the assertion (PEM).";
+"sasl.oauthbearer.assertion.private.key.passphrase" sasl_oauthbearer_assertion_private_key_passphrase: String
+    = text().sensitive() =>
+    "Passphrase of the private key that signs the assertion.";
+"sasl.oauthbearer.assertion.private.key.pem" sasl_oauthbearer_assertion_private_key_pem: String
+    = text().sensitive() =>
+    "The private key that signs the assertion itself (PEM).";
+"sasl.oauthbearer.assertion.file" sasl_oauthbearer_assertion_file: String = text() =>
+    "File with a ready-made assertion. Then none of the properties that make one may be set.";
+"sasl.oauthbearer.assertion.claim.aud" sasl_oauthbearer_assertion_claim_aud: String = text() =>
+    "Audience that the assertion claims.";
+"sasl.oauthbearer.assertion.claim.exp.seconds" sasl_oauthbearer_assertion_claim_exp_seconds: u32
+    = int(1, i32::MAX, 300).seconds() =>
+    "How long an assertion is valid.";
+"sasl.oauthbearer.assertion.claim.iss" sasl_oauthbearer_assertion_claim_iss: String = text() =>
+    "Issuer that the assertion claims.";
+"sasl.oauthbearer.assertion.claim.jti.include" sasl_oauthbearer_assertion_claim_jti_include: bool = switch(false) =>
+    "Give each assertion an identifier of its own.";
+"sasl.oauthbearer.assertion.claim.nbf.seconds" sasl_oauthbearer_assertion_claim_nbf_seconds: u32
+    = int(0, i32::MAX, 60).seconds() =>
+    "How long before its making an assertion is valid already, against clocks that differ.";
+"sasl.oauthbearer.assertion.claim.sub" sasl_oauthbearer_assertion_claim_sub: String = text() =>
+    "Subject that the assertion claims.";
+"sasl.oauthbearer.assertion.jwt.template.file" sasl_oauthbearer_assertion_jwt_template_file: String = text() =>
+    "File with header and claims (JSON) that the assertion begins with.";
+"sasl.oauthbearer.metadata.authentication.type" sasl_oauthbearer_metadata_authentication_type: Choice
+    = choice(&[("none", 0), ("azure_imds", 1), ("aws_iam", 2)], 0) =>
+    "Cloud service that gives tokens to the machine the client runs on.";
+
+    } };
+}
+pub(super) use security_rows;

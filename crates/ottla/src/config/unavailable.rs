@@ -1,0 +1,304 @@
+//! What this version does not have yet, as data: a configuration that asks for it is refused when the client is created,
+//! and the manual says so. Nothing is silently ignored: what has no effect by design is warned of.
+
+use super::conf::{Conf, TopicConf};
+use super::property::{Applies, Property};
+use crate::error::{Error, ErrorCode};
+use crate::types::ClientKind;
+
+/// Which settings of a property ask for the missing feature. Only what the application has set counts, and only when it
+/// differs from the default, except for [`Asks::Exactly`].
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Asks {
+    /// Every one.
+    Any,
+    /// These values, the default too when the application has set it.
+    Exactly(&'static [&'static str]),
+    /// A list with another item than these.
+    OtherThan(&'static [&'static str]),
+}
+
+/// One thing that is missing.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Missing {
+    /// A property, or a beginning of names that ends in `*`.
+    pub(super) property: &'static str,
+    pub(super) asks: Asks,
+    /// What is missing, as a noun.
+    pub(super) feature: &'static str,
+}
+
+const fn missing(property: &'static str, asks: Asks, feature: &'static str) -> Missing {
+    Missing {
+        property,
+        asks,
+        feature,
+    }
+}
+
+/// Of clients.
+pub(super) const MISSING: &[Missing] = &[
+    missing(
+        "security.protocol",
+        Asks::Exactly(&["ssl", "sasl_plaintext", "sasl_ssl"]),
+        "encryption and authentication",
+    ),
+    missing("ssl.*", Asks::Any, "encryption"),
+    missing("ssl_*", Asks::Any, "encryption"),
+    missing("https.*", Asks::Any, "encryption"),
+    missing("enable.ssl.*", Asks::Any, "encryption"),
+    missing("sasl.*", Asks::Any, "authentication"),
+    missing("enable.sasl.*", Asks::Any, "authentication"),
+    missing("enable_sasl_queue", Asks::Any, "authentication"),
+    missing("oauthbearer_token_refresh_cb", Asks::Any, "authentication"),
+    missing("enable.idempotence", Asks::Any, "the idempotent producer"),
+    missing(
+        "enable.gapless.guarantee",
+        Asks::Any,
+        "the idempotent producer",
+    ),
+    missing("transactional.id", Asks::Any, "transactions"),
+    missing(
+        "partition.assignment.strategy",
+        Asks::OtherThan(&["range", "roundrobin"]),
+        "cooperative rebalancing",
+    ),
+    missing(
+        "group.protocol",
+        Asks::Exactly(&["consumer"]),
+        "the consumer group protocol of KIP-848",
+    ),
+    missing(
+        "group.remote.assignor",
+        Asks::Any,
+        "the consumer group protocol of KIP-848",
+    ),
+    missing("plugin.library.paths", Asks::Any, "loading plugins"),
+    missing("interceptors", Asks::Any, "interceptors"),
+    missing(
+        "statistics.interval.ms",
+        Asks::Any,
+        "the statistics document",
+    ),
+    missing(
+        "enable.metrics.push",
+        Asks::Exactly(&["true"]),
+        "pushing metrics to the cluster",
+    ),
+    missing(
+        "offset.store.method",
+        Asks::Exactly(&["file"]),
+        "keeping offsets in files",
+    ),
+    missing(
+        "client.dns.lookup",
+        Asks::Exactly(&["resolve_canonical_bootstrap_servers_only"]),
+        "canonical bootstrap names",
+    ),
+    missing(
+        "background_event_cb",
+        Asks::Any,
+        "the background thread for events",
+    ),
+    missing("socket_cb", Asks::Any, "sockets made by the application"),
+    missing("connect_cb", Asks::Any, "sockets made by the application"),
+    missing(
+        "closesocket_cb",
+        Asks::Any,
+        "sockets made by the application",
+    ),
+    missing("open_cb", Asks::Any, "files opened by the application"),
+    missing("resolve_cb", Asks::Any, "names resolved by the application"),
+];
+
+/// Of topics.
+pub(super) const MISSING_OF_TOPICS: &[Missing] = &[
+    missing(
+        "offset.store.method",
+        Asks::Exactly(&["file"]),
+        "keeping offsets in files",
+    ),
+    missing("offset.store.path", Asks::Any, "keeping offsets in files"),
+    missing(
+        "offset.store.sync.interval.ms",
+        Asks::Any,
+        "keeping offsets in files",
+    ),
+    missing(
+        "queuing.strategy",
+        Asks::Exactly(&["lifo"]),
+        "sending the newest message first",
+    ),
+    missing(
+        "msg_order_cmp",
+        Asks::Any,
+        "an order of sending chosen by the application",
+    ),
+];
+
+/// Properties that are accepted and have nothing to act on, each with the reason.
+pub(super) const WITHOUT_EFFECT: &[(&str, &str)] = &[
+    (
+        "metadata.request.timeout.ms",
+        "metadata requests obey socket.timeout.ms",
+    ),
+    (
+        "topic.metadata.refresh.fast.cnt",
+        "fast refreshes go on while something is missing",
+    ),
+    ("socket.blocking.max.ms", "nothing blocks on a socket"),
+    ("reconnect.backoff.jitter.ms", "see reconnect.backoff.ms"),
+    ("enable.random.seed", "the C library's rand() is not used"),
+    (
+        "internal.termination.signal",
+        "no thread needs a signal to end",
+    ),
+    (
+        "fetch.queue.backoff.ms",
+        "fetching goes on as soon as the queue has room",
+    ),
+    ("max.poll.records", "only share consumers look at it"),
+    (
+        "share.acknowledgement.mode",
+        "only share consumers look at it",
+    ),
+    (
+        "produce.offset.report",
+        "delivery reports always say the offset",
+    ),
+    ("builtin.features", "it says what this build can do"),
+];
+
+impl Missing {
+    /// Whether this row speaks of the property.
+    pub(super) fn is_about(&self, name: &str) -> bool {
+        match self.property.strip_suffix('*') {
+            Some(prefix) => name.starts_with(prefix),
+            None => name == self.property,
+        }
+    }
+
+    /// Whether the value, set by the application, asks for what is missing.
+    fn is_asked_by(&self, value: &str, is_default: bool) -> bool {
+        match self.asks {
+            Asks::Any => !is_default,
+            Asks::Exactly(values) => values.contains(&value),
+            Asks::OtherThan(values) => value
+                .split(',')
+                .map(str::trim)
+                .any(|item| !item.is_empty() && !values.contains(&item)),
+        }
+    }
+
+    /// The values that are not available, for the manual.
+    pub(super) fn values(&self) -> String {
+        let quote = |values: &[&str]| {
+            let quoted: Vec<String> = values.iter().map(|v| format!("`{v}`")).collect();
+            quoted.join(", ")
+        };
+        match self.asks {
+            Asks::Any => "any but the default".to_owned(),
+            Asks::Exactly(values) => quote(values),
+            Asks::OtherThan(values) => format!("all but {}", quote(values)),
+        }
+    }
+}
+
+/// Whether a client of this kind looks at the property.
+fn is_for(property: &Property, kind: ClientKind) -> bool {
+    match property.applies {
+        Applies::Both => true,
+        Applies::Producer => kind == ClientKind::Producer,
+        Applies::Consumer => kind == ClientKind::Consumer,
+    }
+}
+
+fn find(
+    table: &[Missing],
+    explicit: impl Iterator<Item = &'static Property>,
+    kind: ClientKind,
+    value_of: impl Fn(&str) -> Option<(String, bool)>,
+) -> Option<Error> {
+    for property in explicit.filter(|p| is_for(p, kind)) {
+        let Some(row) = table.iter().find(|row| row.is_about(property.name)) else {
+            continue;
+        };
+        let Some((value, is_default)) = value_of(property.name) else {
+            continue;
+        };
+        if row.is_asked_by(&value, is_default) {
+            let shown = if property.sensitive { "..." } else { &value };
+            let name = property.name;
+            let message = format!(
+                "{name}={shown}: {} is not supported by this version of Ottla",
+                row.feature
+            );
+            return Some(Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, message));
+        }
+    }
+    None
+}
+
+/// The error for a configuration that asks for something missing, the defaults for topics included.
+pub(super) fn refused(conf: &Conf, kind: ClientKind) -> Option<Error> {
+    let defaults = Conf::new();
+    let error = find(MISSING, conf.explicit(), kind, |name| {
+        let value = conf.get(name).ok()?;
+        let is_default = defaults.get(name).is_ok_and(|default| default == value);
+        Some((value, is_default))
+    });
+    error.or_else(|| refused_topic(conf.topic_defaults()?, kind))
+}
+
+/// The error for a topic's configuration that asks for something missing.
+pub(super) fn refused_topic(topic: &TopicConf, kind: ClientKind) -> Option<Error> {
+    let defaults = TopicConf::new();
+    find(MISSING_OF_TOPICS, topic.explicit(), kind, |name| {
+        let value = topic.get(name).ok()?;
+        let is_default = defaults.get(name).is_ok_and(|default| default == value);
+        Some((value, is_default))
+    })
+}
+
+impl Conf {
+    /// What the application should know of settings that change nothing for a client of this kind: those of the other
+    /// kind, those without effect, and deprecated ones. One line each, to be logged.
+    pub fn warnings(&self, kind: ClientKind) -> Vec<String> {
+        let of_topics = self
+            .topic_defaults()
+            .into_iter()
+            .flat_map(TopicConf::explicit);
+        self.explicit()
+            .chain(of_topics)
+            .filter_map(|p| warning(p, kind))
+            .collect()
+    }
+}
+
+impl TopicConf {
+    /// As [`Conf::warnings`], of a topic's settings.
+    pub fn warnings(&self, kind: ClientKind) -> Vec<String> {
+        self.explicit().filter_map(|p| warning(p, kind)).collect()
+    }
+}
+
+fn warning(property: &Property, kind: ClientKind) -> Option<String> {
+    let name = property.name;
+    if !is_for(property, kind) {
+        let other = match kind {
+            ClientKind::Producer => ClientKind::Consumer,
+            ClientKind::Consumer => ClientKind::Producer,
+        };
+        return Some(format!(
+            "Configuration property {name} is a {other} property and means nothing to this {kind}"
+        ));
+    }
+    if let Some((_, why)) = WITHOUT_EFFECT.iter().find(|(known, _)| *known == name) {
+        return Some(format!(
+            "Configuration property {name} has no effect: {why}"
+        ));
+    }
+    property
+        .deprecated
+        .then(|| format!("Configuration property {name} is deprecated"))
+}
