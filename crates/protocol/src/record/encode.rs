@@ -49,6 +49,53 @@ fn headers_len<'h>(headers: impl Iterator<Item = Header<'h>>) -> (usize, usize) 
     (varint::signed_len(count as i64) + length, count)
 }
 
+/// Room for the fields of a record besides key, value and headers: five varints and the attributes.
+const SMALL_FIELDS_LEN: usize = 48;
+
+/// Varints on their way into a record.
+struct SmallFields {
+    bytes: [u8; SMALL_FIELDS_LEN],
+    used: usize,
+}
+
+impl Default for SmallFields {
+    fn default() -> Self {
+        Self {
+            bytes: [0; SMALL_FIELDS_LEN],
+            used: 0,
+        }
+    }
+}
+
+impl SmallFields {
+    #[inline]
+    fn put_signed(&mut self, value: i64) {
+        let mut rest = varint::zigzag(value);
+        // The loop ends with the value; there is room for all fields of a record at their longest.
+        while let Some(slot) = self.bytes.get_mut(self.used) {
+            self.used += 1;
+            if rest < 0x80 {
+                *slot = rest as u8;
+                return;
+            }
+            *slot = rest as u8 | 0x80;
+            rest >>= 7;
+        }
+    }
+
+    /// The length of a nullable byte array.
+    #[inline]
+    fn put_len(&mut self, length: Option<usize>) {
+        self.put_signed(length.map_or(-1, |length| length as i64));
+    }
+
+    #[inline]
+    fn flush(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.bytes.get(..self.used).unwrap_or_default());
+        self.used = 0;
+    }
+}
+
 impl RecordEncoder {
     /// Appends a whole record. `offset_delta` and `timestamp_delta` count from the batch's first offset and base
     /// timestamp. `headers` is walked twice.
@@ -86,21 +133,29 @@ impl RecordEncoder {
         headers: impl Iterator<Item = Header<'h>>,
     ) {
         let (headers_len, _) = headers_len(headers);
+        let key_len = key.map(<[u8]>::len);
         let length = body_len(
             offset_delta,
             timestamp_delta,
-            key.map(<[u8]>::len),
+            key_len,
             value_len,
             headers_len,
         );
         out.reserve(length + varint::MAX_LEN_32);
-        varint::put_signed(out, length as i64);
+        // Small fields are gathered first: one append instead of many.
+        let mut fields = SmallFields::default();
+        fields.put_signed(length as i64);
         // Attributes, of which none is defined.
-        out.push(0);
-        varint::put_signed(out, timestamp_delta);
-        varint::put_signed(out, offset_delta.into());
-        put_nullable(out, key);
-        varint::put_signed(out, value_len.map_or(-1, |length| length as i64));
+        fields.put_signed(0);
+        fields.put_signed(timestamp_delta);
+        fields.put_signed(offset_delta.into());
+        fields.put_len(key_len);
+        if let Some(key) = key {
+            fields.flush(out);
+            out.extend_from_slice(key);
+        }
+        fields.put_len(value_len);
+        fields.flush(out);
     }
 
     /// Appends what stands after a record's value: its headers.
