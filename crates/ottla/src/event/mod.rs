@@ -8,12 +8,16 @@ mod quota;
 mod records;
 mod reply;
 
-pub use delivery::{DeliveredRecord, Delivery, ProducedRecords, RecordMeta};
+pub use delivery::{
+    DeliveredRecord, Delivery, DeliveryMode, EncodedHeaders, HeadersIn, HeadersInIter, Payload, ProducedRecords,
+    RecordMeta,
+};
+pub(crate) use delivery::{NewRecord, RecordsBuilder, payload_len};
 pub use log::{DebugContexts, LogLine, LogSink, Logger, level};
-pub use partition::{FetchBudget, PartitionState};
+pub use partition::{FetchBudget, PartitionState, StoredOffset};
 pub use queue::{Notify, Queue};
 pub use quota::ProduceQuota;
-pub use records::{Chunk, ChunkMemory};
+pub use records::{Chunk, ChunkBuilder, ChunkMemory, RecordRef};
 pub use reply::Reply;
 
 use std::sync::Arc;

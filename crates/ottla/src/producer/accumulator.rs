@@ -1,0 +1,395 @@
+//! The application's side of the producer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::once_table::OnceTable;
+use super::partition_queue::{Limits, Signal};
+use super::topic_queue::{Offered, TopicQueue};
+use super::{PartitionId, Record};
+use crate::config::ClientConfig;
+use crate::env::{Instant, Rng, SharedClock, Waker};
+use crate::error::{Error, ErrorCode};
+use crate::event::{DeliveryMode, NewRecord, ProduceQuota, payload_len};
+use crate::types::Topic;
+
+/// Partitions that the client's thread has to look at.
+#[derive(Debug)]
+struct ReadyList {
+    ids: Vec<PartitionId>,
+    /// When the client's thread looks here by itself; [`Instant::ORIGIN`] while it is awake or on its way.
+    looks_at: Instant,
+}
+
+/// Takes records from any number of application threads and gathers them in batches.
+///
+/// One short lock of the record's partition a call, no allocation a record, no wake-up of the client's thread a record.
+/// Records count against `queue.buffering.max.messages` and `queue.buffering.max.kbytes` from here until their delivery
+/// report was handled.
+pub struct Accumulator {
+    topics: OnceTable<TopicQueue>,
+    ready: Mutex<ReadyList>,
+    quota: Arc<ProduceQuota>,
+    limits: Limits,
+    max_record: u64,
+    sticky_us: u64,
+    mode: DeliveryMode,
+    clock: SharedClock,
+    /// The wall clock is read once in a while; between, the monotonic one tells the time.
+    wall: WallClock,
+    waker: Arc<dyn Waker>,
+    random: AtomicU64,
+    flushing: AtomicUsize,
+    /// The client takes no records any more.
+    fatal: AtomicBool,
+    closed: AtomicBool,
+}
+
+impl std::fmt::Debug for Accumulator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Accumulator")
+            .field("quota", &self.quota)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How long a reading of the wall clock serves: record timestamps are at most this much behind when the wall clock is
+/// set.
+const WALL_VALID_US: u64 = 20_000;
+
+/// Wall time in milliseconds, derived from the monotonic clock between readings.
+#[derive(Debug, Default)]
+struct WallClock {
+    /// Monotonic microseconds of the last reading, plus one; 0 before the first.
+    read_at: AtomicU64,
+    /// Wall milliseconds times 1000 minus monotonic microseconds, as two's complement.
+    offset_us: AtomicU64,
+}
+
+impl WallClock {
+    fn ms_at(&self, now: Instant, clock: &SharedClock) -> i64 {
+        let now_us = now.as_micros();
+        let read_at = self.read_at.load(Ordering::Relaxed);
+        if read_at == 0 || now_us.wrapping_sub(read_at - 1) > WALL_VALID_US {
+            let wall_ms = clock.wall_ms();
+            let offset = wall_ms
+                .wrapping_mul(1000)
+                .wrapping_sub(now_us.cast_signed());
+            // Two threads may mix their readings: either offset is right.
+            self.offset_us
+                .store(offset.cast_unsigned(), Ordering::Relaxed);
+            self.read_at
+                .store(now_us.saturating_add(1), Ordering::Relaxed);
+            return wall_ms;
+        }
+        let offset = self.offset_us.load(Ordering::Relaxed).cast_signed();
+        offset.wrapping_add(now_us.cast_signed()).div_euclid(1000)
+    }
+}
+
+/// A blocked producer looks this often whether the client still lives.
+const BLOCKED_CHECK: Duration = Duration::from_millis(20);
+
+impl Accumulator {
+    /// An accumulator for a client with these settings. `mode` says whose delivery reports are wanted.
+    pub fn new(
+        conf: &ClientConfig,
+        mode: DeliveryMode,
+        clock: SharedClock,
+        waker: Arc<dyn Waker>,
+    ) -> Self {
+        let count = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+        let kbytes = u64::from(conf.queue_buffering_max_kbytes);
+        let max_messages = u64::from(conf.queue_buffering_max_messages);
+        Accumulator {
+            topics: OnceTable::new(),
+            ready: Mutex::new(ReadyList {
+                ids: Vec::new(),
+                looks_at: Instant::ORIGIN,
+            }),
+            quota: Arc::new(ProduceQuota::new(max_messages, kbytes.saturating_mul(1024))),
+            limits: Limits {
+                records: count(conf.batch_num_messages).max(1),
+                bytes: count(conf.batch_size.min(conf.message_max_bytes)),
+                copy_max: count(conf.message_copy_max_bytes),
+                linger: Duration::try_from_secs_f64(conf.linger_ms / 1000.0).unwrap_or_default(),
+            },
+            max_record: conf.message_max_bytes.into(),
+            sticky_us: u64::from(conf.sticky_partitioning_linger_ms) * 1000,
+            mode,
+            clock,
+            wall: WallClock::default(),
+            waker,
+            random: AtomicU64::new(Rng::from_entropy().next_u64()),
+            flushing: AtomicUsize::new(0),
+            fatal: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    // ---------------------------------------------------------------- for the application's threads
+
+    /// Takes a record for a partition, or for the partitioner's choice with
+    /// [`PARTITION_UA`](crate::types::PARTITION_UA).
+    ///
+    /// # Errors
+    /// Nothing was taken when it fails: [`L_QUEUE_FULL`](ErrorCode::L_QUEUE_FULL) when the producer holds all that its
+    /// limits allow, [`MSG_SIZE_TOO_LARGE`](ErrorCode::MSG_SIZE_TOO_LARGE) for more than `message.max.bytes`,
+    /// [`L_UNKNOWN_PARTITION`](ErrorCode::L_UNKNOWN_PARTITION), [`L_UNKNOWN_TOPIC`](ErrorCode::L_UNKNOWN_TOPIC) or the
+    /// topic's own error, [`L_FATAL`](ErrorCode::L_FATAL) after a fatal error, [`L_DESTROY`](ErrorCode::L_DESTROY) when
+    /// the client is being closed.
+    pub fn produce(
+        &self,
+        topic: &Arc<Topic>,
+        partition: i32,
+        record: Record<'_>,
+    ) -> Result<(), Error> {
+        let size = self.check(&record)?;
+        if !self.quota.try_take(size) {
+            return Err(Error::new(ErrorCode::L_QUEUE_FULL, "").into_retriable());
+        }
+        self.place(topic, partition, record, size)
+            .inspect_err(|_| self.quota.release(1, size))
+    }
+
+    /// Like [`produce`](Self::produce), but waits for room while the producer holds all that its limits allow. Another
+    /// thread must serve the delivery reports meanwhile.
+    ///
+    /// # Errors
+    /// Those of [`produce`](Self::produce) except [`L_QUEUE_FULL`](ErrorCode::L_QUEUE_FULL).
+    pub fn produce_blocking(
+        &self,
+        topic: &Arc<Topic>,
+        partition: i32,
+        record: Record<'_>,
+    ) -> Result<(), Error> {
+        let size = self.check(&record)?;
+        while !self.quota.try_take(size) {
+            self.check_open()?;
+            self.quota.wait_for_room(BLOCKED_CHECK);
+        }
+        self.place(topic, partition, record, size)
+            .inspect_err(|_| self.quota.release(1, size))
+    }
+
+    /// Whether a partition has a leader, as far as metadata tells.
+    pub fn is_partition_available(&self, topic: &Topic, partition: i32) -> bool {
+        self.topics
+            .get(topic.index())
+            .is_some_and(|t| t.is_available(partition))
+    }
+
+    /// Has the topic's metadata fetched now, so that the first record need not wait for it.
+    pub fn announce(&self, topic: &Arc<Topic>) {
+        if self.queue_of(topic).is_some_and(|t| t.count() == 0) {
+            self.list(PartitionId::topic_itself(index_of(topic)), Instant::ORIGIN);
+        }
+    }
+
+    /// Records not settled yet, or whose delivery reports were not handled yet.
+    pub fn outstanding(&self) -> usize {
+        usize::try_from(self.quota.messages()).unwrap_or(usize::MAX)
+    }
+
+    /// Cuts linger short until [`flush_end`](Self::flush_end) was called as often.
+    pub fn flush_begin(&self) {
+        self.flushing.fetch_add(1, Ordering::AcqRel);
+        self.ready.lock().looks_at = Instant::ORIGIN;
+        self.waker.wake();
+    }
+
+    /// Ends one [`flush_begin`](Self::flush_begin).
+    pub fn flush_end(&self) {
+        let _ = self
+            .flushing
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |n| n.checked_sub(1));
+    }
+
+    /// Refuses every later record with [`L_FATAL`](ErrorCode::L_FATAL).
+    pub fn set_fatal(&self) {
+        self.fatal.store(true, Ordering::Release);
+    }
+
+    /// Fixes the sequence of random partitions, for simulations.
+    pub fn seed(&self, seed: u64) {
+        self.random.store(seed, Ordering::Relaxed);
+    }
+
+    fn check(&self, record: &Record<'_>) -> Result<u64, Error> {
+        self.check_open()?;
+        let size = payload_len(record.key, &record.value, &record.headers);
+        if size > self.max_record {
+            let max = self.max_record;
+            return Err(Error::new(
+                ErrorCode::MSG_SIZE_TOO_LARGE,
+                format!(
+                    "the record has {size} bytes of key, value and headers, message.max.bytes={max} allows less"
+                ),
+            ));
+        }
+        Ok(size)
+    }
+
+    fn check_open(&self) -> Result<(), Error> {
+        if self.fatal.load(Ordering::Relaxed) {
+            return Err(Error::from(ErrorCode::L_FATAL));
+        }
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Error::new(
+                ErrorCode::L_DESTROY,
+                "the client is being destroyed",
+            ));
+        }
+        Ok(())
+    }
+
+    fn place(
+        &self,
+        topic: &Arc<Topic>,
+        asked: i32,
+        record: Record<'_>,
+        size: u64,
+    ) -> Result<(), Error> {
+        let unknown = || Error::new(ErrorCode::L_UNKNOWN_TOPIC, "");
+        let queue = self.queue_of(topic).ok_or_else(unknown)?;
+        let now = self.clock.now();
+        let mut record = NewRecord {
+            key: record.key,
+            value: record.value,
+            headers: record.headers,
+            timestamp_ms: if record.timestamp_ms == 0 {
+                self.wall.ms_at(now, &self.clock)
+            } else {
+                record.timestamp_ms
+            },
+            opaque: record.opaque,
+            lent: 0,
+            produced_at: now,
+        };
+        let mut count = queue.count();
+        if count == 0 {
+            match queue.offer(record, asked, self.limits.copy_max)? {
+                Offered::Waits(listing) => {
+                    if listing {
+                        self.list(PartitionId::topic_itself(index_of(topic)), now);
+                    }
+                    return Ok(());
+                }
+                Offered::Known(back) => record = back,
+            }
+            count = queue.count();
+        }
+        let partition = queue.choose(asked, record.key, record.opaque, count, now, &|| {
+            self.draw()
+        })?;
+        self.append(queue, partition, record, size)
+    }
+
+    /// Adds a record to its partition.
+    pub(super) fn append(
+        &self,
+        queue: &TopicQueue,
+        partition: i32,
+        record: NewRecord<'_>,
+        size: u64,
+    ) -> Result<(), Error> {
+        let unknown = || Error::new(ErrorCode::L_UNKNOWN_PARTITION, "");
+        let target = queue.partition(partition).ok_or_else(unknown)?;
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        if let Signal::By(due) = target.append(record, size, &self.limits) {
+            let topic = index_of(queue.topic());
+            self.list(PartitionId { topic, partition }, due);
+        }
+        Ok(())
+    }
+
+    fn queue_of(&self, topic: &Arc<Topic>) -> Option<&TopicQueue> {
+        self.topics.get_or_make(topic.index(), || {
+            TopicQueue::new(topic.clone(), self.sticky_us)
+        })
+    }
+
+    /// Has the client's thread look at a partition by `due`; wakes it only when it would not do so by itself.
+    fn list(&self, id: PartitionId, due: Instant) {
+        let mut ready = self.ready.lock();
+        ready.ids.push(id);
+        let wake = ready.looks_at > due;
+        if wake {
+            ready.looks_at = Instant::ORIGIN;
+        }
+        drop(ready);
+        if wake {
+            self.waker.wake();
+        }
+    }
+
+    /// A random number (SplitMix64).
+    pub(super) fn draw(&self) -> u64 {
+        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mut z = self
+            .random
+            .fetch_add(STEP, Ordering::Relaxed)
+            .wrapping_add(STEP);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    // ---------------------------------------------------------------- for the client's thread
+
+    /// Exchanges the list of partitions to look at for `empty`. From now on nobody needs to wake the client's thread
+    /// until it has called [`rest_until`](Self::rest_until).
+    pub(super) fn take_ready(&self, empty: &mut Vec<PartitionId>) {
+        let mut ready = self.ready.lock();
+        std::mem::swap(&mut ready.ids, empty);
+        ready.looks_at = Instant::ORIGIN;
+    }
+
+    /// Says when the client's thread will look at the list by itself. False when it has to look again at once.
+    pub(super) fn rest_until(&self, wake: Option<Instant>) -> bool {
+        let mut ready = self.ready.lock();
+        if !ready.ids.is_empty() {
+            return false;
+        }
+        ready.looks_at = wake.unwrap_or(Instant::NEVER);
+        true
+    }
+
+    pub(super) fn topic(&self, index: u32) -> Option<&TopicQueue> {
+        self.topics.get(index as usize)
+    }
+
+    pub(super) fn topics(&self) -> impl Iterator<Item = (u32, &TopicQueue)> {
+        self.topics
+            .iter()
+            .filter_map(|(i, t)| Some((u32::try_from(i).ok()?, t)))
+    }
+
+    pub(super) fn is_flushing(&self) -> bool {
+        self.flushing.load(Ordering::Acquire) > 0
+    }
+
+    pub(super) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub(super) fn mode(&self) -> DeliveryMode {
+        self.mode
+    }
+
+    pub(super) fn quota(&self) -> &Arc<ProduceQuota> {
+        &self.quota
+    }
+
+    /// Refuses every later record.
+    pub(super) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+    }
+}
+
+fn index_of(topic: &Topic) -> u32 {
+    u32::try_from(topic.index()).unwrap_or(u32::MAX)
+}

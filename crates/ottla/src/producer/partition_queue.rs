@@ -1,0 +1,133 @@
+//! A partition's open batch, filled by application threads.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ottla_protocol::record::BATCH_HEADER_LEN;
+use parking_lot::Mutex;
+
+use super::batch::Batch;
+use crate::env::Instant;
+use crate::event::{NewRecord, RecordsBuilder};
+
+/// When batches are closed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// `batch.num.messages`
+    pub(super) records: usize,
+    /// The smaller of `batch.size` and `message.max.bytes`: bytes of a batch with its header. A first record may
+    /// exceed it.
+    pub(super) bytes: usize,
+    /// `message.copy.max.bytes`
+    pub(super) copy_max: usize,
+    /// `linger.ms`
+    pub(super) linger: Duration,
+}
+
+/// What the client's thread must hear after a record was added.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Signal {
+    /// Nothing.
+    None,
+    /// The partition must be looked at by then.
+    By(Instant),
+}
+
+/// The record's bytes besides key, value and headers, at most: length, attributes, deltas, lengths, header count.
+const RECORD_OVERHEAD_MAX: usize = 5 + 1 + 10 + 5 + 5 + 5 + 5;
+
+#[derive(Debug, Default)]
+struct Inner {
+    open: Option<RecordsBuilder>,
+    /// Full batches that the client's thread has not taken yet.
+    closed: VecDeque<Batch>,
+    /// By when the client's thread was told to look at the partition, and has not yet.
+    listed_by: Option<Instant>,
+    /// The number of the next record.
+    next_id: u64,
+    /// Size of the last batch: the next one probably needs as much.
+    last_bytes: usize,
+    last_records: usize,
+}
+
+/// The application's end of a partition. Thread-safe.
+#[derive(Debug, Default)]
+pub(super) struct PartitionQueue {
+    inner: Mutex<Inner>,
+    /// Whether the partition has a leader, as far as metadata tells.
+    available: AtomicBool,
+}
+
+impl PartitionQueue {
+    /// Adds a record whose payload has `size` bytes.
+    pub(super) fn append(&self, record: NewRecord<'_>, size: usize, limits: &Limits) -> Signal {
+        let mut inner = self.inner.lock();
+        let inner = &mut *inner;
+        let mut closed = false;
+        let now = record.produced_at;
+        if let Some(open) = &inner.open {
+            let len = open.encoded_len() + BATCH_HEADER_LEN + size + RECORD_OVERHEAD_MAX;
+            if len > limits.bytes || open.is_too_old(now) {
+                inner.close();
+                closed = true;
+            }
+        }
+        let opened = inner.open.is_none();
+        let (bytes, records) = (inner.last_bytes, inner.last_records);
+        let open = inner
+            .open
+            .get_or_insert_with(|| RecordsBuilder::new(now, bytes.max(size + 64), records));
+        open.append(record, limits.copy_max);
+        inner.next_id += 1;
+        let full =
+            open.len() >= limits.records || open.encoded_len() + BATCH_HEADER_LEN >= limits.bytes;
+        let due = open.opened_at() + limits.linger;
+        if full {
+            inner.close();
+            closed = true;
+        }
+        let wanted = match (closed, opened) {
+            (true, _) => now,
+            (false, true) => due,
+            (false, false) => return Signal::None,
+        };
+        // Being listed for the end of linger does not serve a batch that can go now.
+        if inner.listed_by.is_some_and(|by| by <= wanted) {
+            return Signal::None;
+        }
+        inner.listed_by = Some(wanted);
+        Signal::By(wanted)
+    }
+
+    /// Hands over what is closed, and with `open_too` the open batch. Gives the time at which the batch that stays open
+    /// was opened. The next addition that matters is signalled again.
+    pub(super) fn collect(&self, out: &mut VecDeque<Batch>, open_too: bool) -> Option<Instant> {
+        let mut inner = self.inner.lock();
+        if open_too {
+            inner.close();
+        }
+        inner.listed_by = None;
+        out.append(&mut inner.closed);
+        inner.open.as_ref().map(RecordsBuilder::opened_at)
+    }
+
+    pub(super) fn is_available(&self) -> bool {
+        self.available.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_available(&self, available: bool) {
+        self.available.store(available, Ordering::Relaxed);
+    }
+}
+
+impl Inner {
+    fn close(&mut self) {
+        let Some(open) = self.open.take() else { return };
+        // A little more than the last time, so that batches of about one size do not grow by copying.
+        self.last_bytes = open.encoded_len() + open.encoded_len() / 16;
+        self.last_records = open.len() + open.len() / 16;
+        let first_id = self.next_id - open.len() as u64;
+        self.closed.push_back(Batch::new(open.finish(), first_id));
+    }
+}

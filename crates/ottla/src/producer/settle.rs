@@ -1,0 +1,545 @@
+//! What became of produce requests: acknowledgements, retries, splits and errors.
+
+use std::collections::BTreeMap;
+
+use ottla_protocol::api::produce::{
+    NodeEndpoint, PartitionProduceResponse, ProduceRequest, ProduceResponse,
+};
+
+use super::batch::Batch;
+use super::in_flight::{InFlight, Slot};
+use super::sender::Sender;
+use super::timers::TimerKind;
+use super::{PartitionId, wire};
+use crate::cluster::{Cluster, Ctx, NodeInfo};
+use crate::connection::{LinkKey, Outcome, Reply};
+use crate::env::Instant;
+use crate::error::{Error, ErrorCode};
+use crate::event::{DebugContexts, Delivery, DeliveryMode, Event, ProducedRecords, Throttle};
+use crate::types::{NodeId, PersistStatus, offset};
+
+/// What to do with a batch that was not acknowledged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Verdict {
+    /// Send it again.
+    Retry {
+        /// The attempt counts against `retries`.
+        counts: bool,
+    },
+    /// It is too large: send it in two halves.
+    Split,
+    /// Give it up.
+    Fail,
+}
+
+/// Reads a broker's error code: what to do, and whether the records may be in the log all the same.
+pub(super) fn judge(code: ErrorCode) -> (Verdict, bool) {
+    let may_be_written = matches!(
+        code,
+        ErrorCode::REQUEST_TIMED_OUT
+            | ErrorCode::NOT_ENOUGH_REPLICAS_AFTER_APPEND
+            | ErrorCode::NETWORK_EXCEPTION
+            | ErrorCode::KAFKA_STORAGE_ERROR
+            | ErrorCode::UNKNOWN
+    ) || code.to_protocol().is_some_and(|c| c.name().is_none());
+    let verdict = match code {
+        ErrorCode::MSG_SIZE_TOO_LARGE | ErrorCode::RECORD_LIST_TOO_LARGE => Verdict::Split,
+        // A batch that the broker finds corrupt is so every time: the bytes are made once.
+        ErrorCode::INVALID_MSG => Verdict::Fail,
+        _ if code.action().is_retriable() => Verdict::Retry { counts: true },
+        _ => Verdict::Fail,
+    };
+    (verdict, may_be_written)
+}
+
+impl Sender {
+    /// What became of a request of this manager.
+    pub fn on_outcome(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        key: LinkKey,
+        id: u64,
+        outcome: Outcome,
+    ) {
+        let Some(mut request) = self.requests.remove(id) else {
+            return;
+        };
+        let partitions: Vec<PartitionId> = request.slots.iter().map(|s| s.id).collect();
+        for at in &partitions {
+            if let Some(lane) = self.lane(*at) {
+                lane.in_flight.retain(|r| *r != id);
+            }
+        }
+        self.revive(key);
+        match outcome {
+            Outcome::Sent => {
+                for slot in request.slots {
+                    if let Some(batch) = slot.batch {
+                        // Handed to the kernel and never confirmed.
+                        self.acknowledge(
+                            slot.id,
+                            batch,
+                            offset::INVALID,
+                            None,
+                            PersistStatus::PossiblyPersisted,
+                            ctx,
+                        );
+                    }
+                }
+            }
+            Outcome::Reply(reply) => match reply.decode::<ProduceRequest>() {
+                Ok(response) => self.settle(ctx, cluster, key, &reply, response, request),
+                Err(e) => {
+                    let error = Error::new(
+                        ErrorCode::L_BAD_MSG,
+                        format!("Produce response cannot be read: {e}"),
+                    );
+                    ctx.links.fail(key, error.clone(), ctx.now);
+                    self.fail_all(ctx, cluster, &mut request, &error, true);
+                }
+            },
+            Outcome::Failed(failure) => {
+                let mut error = failure.error;
+                if error.message.is_empty() {
+                    error.message = error.code.description().into_owned();
+                }
+                self.fail_all(ctx, cluster, &mut request, &error, failure.written);
+            }
+        }
+        for at in partitions {
+            self.enqueue(ctx, cluster, at);
+        }
+    }
+
+    /// No response came. When nothing was written, the attempt does not count.
+    fn fail_all(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        request: &mut InFlight,
+        error: &Error,
+        written: bool,
+    ) {
+        let mut last = None;
+        for slot in &mut request.slots {
+            let Some(batch) = slot.batch.take() else {
+                continue;
+            };
+            if last != Some(slot.id.topic)
+                && let Some(topic) = self.topic_mut(slot.id.topic)
+            {
+                // The leader may have moved.
+                cluster.stale(&topic.name, ctx.now);
+                last = Some(slot.id.topic);
+            }
+            self.refused(
+                ctx,
+                slot.id,
+                batch,
+                Verdict::Retry { counts: written },
+                written,
+                error,
+                false,
+            );
+        }
+    }
+
+    fn settle(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        key: LinkKey,
+        reply: &Reply,
+        response: ProduceResponse,
+        mut request: InFlight,
+    ) {
+        if response.throttle_time_ms > 0 {
+            self.on_throttle(ctx, cluster, key, response.throttle_time_ms);
+        }
+        for topic in &response.responses {
+            let index = if wire::is_by_id(reply.version) {
+                request
+                    .slots
+                    .iter()
+                    .find(|s| s.topic_id == topic.topic_id)
+                    .map(|s| s.id.topic)
+            } else {
+                self.by_name.get(topic.name.as_str()).copied()
+            };
+            let Some(index) = index else { continue };
+            for part in &topic.partition_responses {
+                let id = PartitionId {
+                    topic: index,
+                    partition: part.index,
+                };
+                let Ok(at) = request.slots.binary_search_by_key(&id, |s| s.id) else {
+                    continue;
+                };
+                let batch = request.slots.get_mut(at).and_then(|s| s.batch.take());
+                if let Some(batch) = batch {
+                    self.settle_one(ctx, cluster, id, batch, part, &response.node_endpoints);
+                }
+            }
+        }
+        let error = Error::new(
+            ErrorCode::L_BAD_MSG,
+            format!(
+                "the response of broker {} says nothing of the partition",
+                request.node
+            ),
+        );
+        let silent: Vec<Slot> = request
+            .slots
+            .into_iter()
+            .filter(|s| s.batch.is_some())
+            .collect();
+        for slot in silent {
+            if let Some(batch) = slot.batch {
+                self.refused(
+                    ctx,
+                    slot.id,
+                    batch,
+                    Verdict::Retry { counts: true },
+                    true,
+                    &error,
+                    false,
+                );
+            }
+        }
+    }
+
+    fn on_throttle(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &Cluster,
+        key: LinkKey,
+        throttle_ms: i32,
+    ) {
+        let ms = u64::try_from(throttle_ms).unwrap_or(0);
+        ctx.links
+            .throttle(key, std::time::Duration::from_millis(ms), ctx.now);
+        if self.throttle_events {
+            self.main_queue.push(Event::Throttle(Throttle {
+                broker_name: cluster.node_name(ctx, key),
+                broker_id: key.node.0,
+                throttle_ms,
+            }));
+        }
+    }
+
+    fn settle_one(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        id: PartitionId,
+        batch: Batch,
+        part: &PartitionProduceResponse,
+        endpoints: &[NodeEndpoint],
+    ) {
+        let code = ErrorCode::from(part.error_code);
+        if code.is_ok() {
+            let time = (part.log_append_time_ms >= 0).then_some(part.log_append_time_ms);
+            return self.acknowledge(
+                id,
+                batch,
+                part.base_offset,
+                time,
+                PersistStatus::Persisted,
+                ctx,
+            );
+        }
+        let (verdict, may_be_written) = judge(code);
+        let error = Error::new(code, part.error_message.clone().unwrap_or_default());
+        ctx.log.debug(DebugContexts::MSG, "MSGSET", || {
+            format!(
+                "partition {} batch of {} record(s): {error}",
+                id.partition,
+                batch.records.len()
+            )
+        });
+        let Some(name) = self.topic_mut(id.topic).map(|t| t.name.clone()) else {
+            return;
+        };
+        let mut moved = false;
+        if code.action().refreshes_metadata() {
+            moved = follow_hint(ctx, cluster, &name, part, endpoints);
+            if !moved {
+                cluster.stale(&name, ctx.now);
+            }
+        }
+        if code == ErrorCode::INVALID_RECORD && !part.record_errors.is_empty() {
+            return self.refuse_records(id, &batch, part, &error, ctx.now);
+        }
+        self.refused(ctx, id, batch, verdict, may_be_written, &error, moved);
+    }
+
+    /// A batch was not acknowledged: retries it, splits it, or gives it up. `at_once`: a retry need not wait.
+    #[allow(clippy::too_many_arguments)] // one decision with all that it depends on
+    fn refused(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        id: PartitionId,
+        mut batch: Batch,
+        verdict: Verdict,
+        may_be_written: bool,
+        error: &Error,
+        at_once: bool,
+    ) {
+        batch.maybe_persisted |= may_be_written;
+        batch.left_in_flight = 0;
+        let max_retries = ctx.conf.message_send_max_retries;
+        match verdict {
+            Verdict::Split if batch.records.len() > 1 => {
+                let front = batch.split_front(batch.records.len() / 2);
+                for half in [front, batch] {
+                    self.put_back(id, half);
+                }
+            }
+            Verdict::Retry { counts: false } => self.put_back(id, batch),
+            Verdict::Retry { counts: true } if batch.retries < max_retries => {
+                batch.retries += 1;
+                let attempt = batch.retries;
+                self.put_back(id, batch);
+                if !at_once {
+                    self.block(ctx, id, attempt);
+                }
+            }
+            Verdict::Retry { .. } | Verdict::Split | Verdict::Fail => {
+                let status = batch.status();
+                self.deliver(id, batch, Some(error.clone()), status, ctx.now);
+            }
+        }
+    }
+
+    /// Puts a batch where its records belong and sees to its timeout.
+    fn put_back(&mut self, id: PartitionId, batch: Batch) {
+        let oldest = batch.oldest();
+        let Some(topic) = self
+            .topics
+            .get_mut(id.topic as usize)
+            .and_then(Option::as_mut)
+        else {
+            return;
+        };
+        let timeout = topic.delivering.message_timeout;
+        let Some(lane) = topic.lane(id.partition) else {
+            return;
+        };
+        lane.put_back(batch);
+        if let (Some(at), Some(timeout)) = (oldest, timeout) {
+            self.timers
+                .arm(&mut lane.armed, TimerKind::Expiry, id, at + timeout);
+        }
+    }
+
+    /// Has a partition wait before its next attempt, longer with each (KIP-580).
+    fn block(&mut self, ctx: &mut Ctx<'_>, id: PartitionId, attempt: u32) {
+        let base = u64::from(ctx.conf.retry_backoff_ms);
+        let max = u64::from(ctx.conf.retry_backoff_max_ms).max(base);
+        let doubled = base
+            .saturating_mul(1 << attempt.saturating_sub(1).min(20))
+            .min(max);
+        let delay = ctx
+            .rng
+            .jitter(std::time::Duration::from_millis(doubled), 0.2, 0.2);
+        let until = ctx.now + delay;
+        let Some(topic) = self
+            .topics
+            .get_mut(id.topic as usize)
+            .and_then(Option::as_mut)
+        else {
+            return;
+        };
+        let Some(lane) = topic.lane(id.partition) else {
+            return;
+        };
+        let until = lane.blocked_until.map_or(until, |before| before.max(until));
+        lane.blocked_until = Some(until);
+        self.timers
+            .arm(&mut lane.armed, TimerKind::Backoff, id, until);
+    }
+
+    /// Single records were refused, the others only because they came with them (KIP-467).
+    fn refuse_records(
+        &mut self,
+        id: PartitionId,
+        batch: &Batch,
+        part: &PartitionProduceResponse,
+        error: &Error,
+        now: Instant,
+    ) {
+        let mut bad: BTreeMap<usize, &str> = BTreeMap::new();
+        for e in &part.record_errors {
+            let index = usize::try_from(e.batch_index)
+                .ok()
+                .and_then(|i| i.checked_sub(batch.left_in_flight));
+            if let Some(index) = index {
+                bad.insert(
+                    index,
+                    e.batch_index_error_message
+                        .as_deref()
+                        .unwrap_or(&error.message),
+                );
+            }
+        }
+        let others = batch.records.select(|i| !bad.contains_key(&i));
+        let text = "another record of the same batch failed validation";
+        let innocent = Error::new(ErrorCode::L_INVALID_DIFFERENT_RECORD, text);
+        let messages: std::collections::BTreeSet<&str> = bad.values().copied().collect();
+        let groups = messages.into_iter().map(|message| {
+            let records = batch.records.select(|i| bad.get(&i) == Some(&message));
+            (records, Error::new(ErrorCode::INVALID_RECORD, message))
+        });
+        let groups: Vec<(ProducedRecords, Error)> = groups.chain([(others, innocent)]).collect();
+        for (records, error) in groups {
+            let part = Batch {
+                records,
+                maybe_persisted: batch.maybe_persisted,
+                broker_id: batch.broker_id,
+                ..Batch::default()
+            };
+            let status = part.status();
+            self.deliver(id, part, Some(error), status, now);
+        }
+    }
+
+    fn acknowledge(
+        &mut self,
+        id: PartitionId,
+        batch: Batch,
+        base_offset: i64,
+        log_append_time: Option<i64>,
+        status: PersistStatus,
+        ctx: &Ctx<'_>,
+    ) {
+        let skipped = i64::try_from(batch.left_in_flight).unwrap_or(0);
+        let base_offset = if base_offset >= 0 {
+            base_offset + skipped
+        } else {
+            offset::INVALID
+        };
+        self.report(
+            id,
+            batch,
+            None,
+            status,
+            base_offset,
+            log_append_time,
+            ctx.now,
+        );
+    }
+
+    /// Reports records that were not delivered.
+    pub(super) fn deliver(
+        &mut self,
+        id: PartitionId,
+        batch: Batch,
+        error: Option<Error>,
+        status: PersistStatus,
+        now: Instant,
+    ) {
+        self.report(id, batch, error, status, offset::INVALID, None, now);
+    }
+
+    /// Makes the delivery report; what nobody wants to hear of is forgotten, which frees its room at once.
+    #[allow(clippy::too_many_arguments)] // the fields of a report
+    fn report(
+        &mut self,
+        id: PartitionId,
+        batch: Batch,
+        error: Option<Error>,
+        status: PersistStatus,
+        base_offset: i64,
+        log_append_time: Option<i64>,
+        now: Instant,
+    ) {
+        let Some(topic) = self.topics.get(id.topic as usize).and_then(Option::as_ref) else {
+            return;
+        };
+        if batch.records.is_empty() {
+            return;
+        }
+        let wanted = match self.accumulator.mode() {
+            DeliveryMode::All => true,
+            DeliveryMode::ErrorsOnly => error.is_some(),
+            DeliveryMode::None => false,
+        };
+        let delivery = Delivery {
+            topic: topic.topic.clone(),
+            partition: id.partition,
+            broker_id: batch.broker_id,
+            error,
+            status,
+            base_offset,
+            log_append_time,
+            done_at: now,
+            records: batch.records,
+            quota: self.accumulator.quota().clone(),
+        };
+        if wanted {
+            self.main_queue.push(Event::Delivery(delivery));
+        }
+    }
+}
+
+/// Takes the leader that a response names (KIP-951); true when it is news.
+fn follow_hint(
+    ctx: &mut Ctx<'_>,
+    cluster: &mut Cluster,
+    name: &str,
+    part: &PartitionProduceResponse,
+    endpoints: &[NodeEndpoint],
+) -> bool {
+    let hint = &part.current_leader;
+    if hint.leader_id < 0 {
+        return false;
+    }
+    let endpoint = endpoints.iter().find(|e| e.node_id == hint.leader_id);
+    let address = endpoint.and_then(|e| {
+        Some(NodeInfo {
+            host: e.host.clone(),
+            port: u16::try_from(e.port).ok()?,
+            rack: e.rack.clone(),
+        })
+    });
+    cluster.update_leader(
+        ctx,
+        name,
+        part.index,
+        NodeId(hint.leader_id),
+        hint.leader_epoch,
+        address,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_told_apart() {
+        use ErrorCode as E;
+        let retry = Verdict::Retry { counts: true };
+        for (code, verdict, may_be_written) in [
+            (E::NOT_LEADER_FOR_PARTITION, retry, false),
+            (E::LEADER_NOT_AVAILABLE, retry, false),
+            (E::UNKNOWN_TOPIC_OR_PART, retry, false),
+            (E::NOT_ENOUGH_REPLICAS, retry, false),
+            (E::NOT_ENOUGH_REPLICAS_AFTER_APPEND, retry, true),
+            (E::REQUEST_TIMED_OUT, retry, true),
+            (E::KAFKA_STORAGE_ERROR, retry, true),
+            (E::UNKNOWN_TOPIC_ID, retry, false),
+            (E::MSG_SIZE_TOO_LARGE, Verdict::Split, false),
+            (E::RECORD_LIST_TOO_LARGE, Verdict::Split, false),
+            (E::INVALID_MSG, Verdict::Fail, false),
+            (E::TOPIC_AUTHORIZATION_FAILED, Verdict::Fail, false),
+            (E::INVALID_REQUIRED_ACKS, Verdict::Fail, false),
+            (E::INVALID_RECORD, Verdict::Fail, false),
+            (E::UNKNOWN, Verdict::Fail, true),
+            (ErrorCode(999), Verdict::Fail, true),
+        ] {
+            assert_eq!(judge(code), (verdict, may_be_written), "{code:?}");
+        }
+    }
+}

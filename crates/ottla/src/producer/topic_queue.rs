@@ -1,0 +1,271 @@
+//! A topic as application threads see it: its partitions, or the records that wait until their number is known.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use super::once_table::OnceTable;
+use super::partition_queue::PartitionQueue;
+use super::partitioner::Partitioner;
+use crate::env::Instant;
+use crate::error::{Error, ErrorCode};
+use crate::event::{NewRecord, ProducedRecords, RecordsBuilder};
+use crate::types::{PARTITION_UA, Topic};
+
+/// Records of one builder while a topic's partition count is unknown; more go into the next.
+const UNASSIGNED_CHUNK_BYTES: usize = 1 << 20;
+
+/// Records whose partition cannot be chosen yet, with the partitions that were asked for.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    pub(super) records: ProducedRecords,
+    pub(super) partitions: Vec<i32>,
+}
+
+#[derive(Debug, Default)]
+struct Unassigned {
+    full: Vec<Waiting>,
+    open: Option<RecordsBuilder>,
+    partitions: Vec<i32>,
+    listed: bool,
+}
+
+/// A source of numbers that any thread may draw from.
+pub(super) type Draw<'a> = &'a dyn Fn() -> u64;
+
+/// The application's end of a topic. Thread-safe.
+pub(super) struct TopicQueue {
+    topic: Arc<Topic>,
+    partitions: OnceTable<PartitionQueue>,
+    /// 0 while unknown.
+    count: AtomicI32,
+    unassigned: Mutex<Unassigned>,
+    partitioner: Partitioner,
+    /// Microseconds on the clock until which keyless records go to `sticky`.
+    sticky_until: AtomicU64,
+    sticky: AtomicI32,
+    sticky_us: u64,
+    /// Why the topic takes no records, if so.
+    failure: Mutex<Option<Error>>,
+    has_failed: AtomicBool,
+}
+
+impl std::fmt::Debug for TopicQueue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TopicQueue")
+            .field("topic", &self.topic.name())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What became of a record that was offered to the unassigned ones.
+pub(super) enum Offered<'a> {
+    /// Taken. True: the client's thread must hear of the topic.
+    Waits(bool),
+    /// The partition count is known by now: the record belongs in a partition.
+    Known(NewRecord<'a>),
+}
+
+impl TopicQueue {
+    pub(super) fn new(topic: Arc<Topic>, sticky_us: u64) -> Self {
+        let partitioner = Partitioner::from_name(&topic.conf().partitioner);
+        TopicQueue {
+            topic,
+            partitions: OnceTable::new(),
+            count: AtomicI32::new(0),
+            unassigned: Mutex::new(Unassigned::default()),
+            partitioner,
+            sticky_until: AtomicU64::new(0),
+            sticky: AtomicI32::new(PARTITION_UA),
+            sticky_us,
+            failure: Mutex::new(None),
+            has_failed: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn topic(&self) -> &Arc<Topic> {
+        &self.topic
+    }
+
+    /// The partition's queue, made on first use. The caller has checked the number.
+    pub(super) fn partition(&self, partition: i32) -> Option<&PartitionQueue> {
+        self.partitions
+            .get_or_make(usize::try_from(partition).ok()?, PartitionQueue::default)
+    }
+
+    /// Every partition that was ever used.
+    pub(super) fn used_partitions(&self) -> impl Iterator<Item = (i32, &PartitionQueue)> {
+        self.partitions
+            .iter()
+            .filter_map(|(i, p)| Some((i32::try_from(i).ok()?, p)))
+    }
+
+    /// The number of partitions, 0 while unknown.
+    pub(super) fn count(&self) -> i32 {
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// Why the topic takes no records, if so.
+    pub(super) fn failure(&self) -> Option<Error> {
+        if !self.has_failed.load(Ordering::Acquire) {
+            return None;
+        }
+        self.failure.lock().clone()
+    }
+
+    /// Has the topic refuse records with `error`, or take them again. Its partition count is unknown afterwards.
+    pub(super) fn set_failure(&self, error: Option<Error>) {
+        let failed = error.is_some();
+        let mut slot = self.failure.lock();
+        *slot = error;
+        if failed {
+            self.count.store(0, Ordering::Release);
+        }
+        self.has_failed.store(failed, Ordering::Release);
+    }
+
+    /// The partition for a record, while the partition count is known: the one asked for, or the partitioner's choice.
+    pub(super) fn choose(
+        &self,
+        asked: i32,
+        key: Option<&[u8]>,
+        opaque: usize,
+        count: i32,
+        now: Instant,
+        draw: Draw<'_>,
+    ) -> Result<i32, Error> {
+        let chosen = if asked != PARTITION_UA {
+            asked
+        } else if let Some(custom) = &self.topic.hooks().partitioner {
+            custom(&self.topic, key, count, opaque)
+        } else if self.sticky_us > 0 && self.partitioner.sticks(key) {
+            self.stick(count, now, draw)
+        } else {
+            match self.partitioner.by_key(key, count.unsigned_abs()) {
+                Some(p) => p.cast_signed(),
+                None => self.random(count, draw),
+            }
+        };
+        if (0..count).contains(&chosen) {
+            return Ok(chosen);
+        }
+        let name = self.topic.name();
+        Err(Error::new(
+            ErrorCode::L_UNKNOWN_PARTITION,
+            format!("topic \"{name}\" has {count} partitions, there is no partition {chosen}"),
+        ))
+    }
+
+    fn stick(&self, count: i32, now: Instant, draw: Draw<'_>) -> i32 {
+        let current = self.sticky.load(Ordering::Relaxed);
+        let fresh = self.sticky_until.load(Ordering::Relaxed) > now.as_micros();
+        if fresh && current < count && self.is_available(current) {
+            return current;
+        }
+        let next = self.random(count, draw);
+        self.sticky.store(next, Ordering::Relaxed);
+        self.sticky_until.store(
+            now.as_micros().saturating_add(self.sticky_us),
+            Ordering::Relaxed,
+        );
+        next
+    }
+
+    /// Any partition; one without a leader only if a second draw gives one, too.
+    fn random(&self, count: i32, draw: Draw<'_>) -> i32 {
+        let any = || (draw() % u64::from(count.unsigned_abs().max(1))) as i32;
+        let first = any();
+        if self.is_available(first) {
+            first
+        } else {
+            any()
+        }
+    }
+
+    /// Whether the partition has a leader, as far as metadata tells.
+    pub(super) fn is_available(&self, partition: i32) -> bool {
+        usize::try_from(partition).is_ok_and(|i| {
+            self.partitions
+                .get(i)
+                .is_some_and(PartitionQueue::is_available)
+        })
+    }
+
+    /// Keeps a record until the partition count is known.
+    pub(super) fn offer<'a>(
+        &self,
+        record: NewRecord<'a>,
+        asked: i32,
+        copy_max: usize,
+    ) -> Result<Offered<'a>, Error> {
+        let mut guard = self.unassigned.lock();
+        if let Some(error) = self.failure() {
+            return Err(error);
+        }
+        if self.count() > 0 {
+            return Ok(Offered::Known(record));
+        }
+        let waiting = &mut *guard;
+        let open = waiting
+            .open
+            .get_or_insert_with(|| RecordsBuilder::new(record.produced_at, 0, 0));
+        open.append(record, copy_max);
+        let full = open.encoded_len() >= UNASSIGNED_CHUNK_BYTES;
+        waiting.partitions.push(asked);
+        if full {
+            waiting.close();
+        }
+        Ok(Offered::Waits(!std::mem::replace(
+            &mut waiting.listed,
+            true,
+        )))
+    }
+
+    /// Takes out all records that wait. The next one is signalled again.
+    pub(super) fn take_unassigned(&self) -> Vec<Waiting> {
+        let mut waiting = self.unassigned.lock();
+        waiting.listed = false;
+        waiting.close();
+        std::mem::take(&mut waiting.full)
+    }
+
+    /// When the oldest record that waits was produced.
+    pub(super) fn oldest_unassigned(&self) -> Option<Instant> {
+        let waiting = self.unassigned.lock();
+        let first = waiting.full.first().and_then(|w| w.records.produced_at(0));
+        first.or_else(|| waiting.open.as_ref().map(RecordsBuilder::opened_at))
+    }
+
+    /// Puts records back before all others that wait.
+    pub(super) fn put_back_unassigned(&self, mut earlier: Vec<Waiting>) {
+        let mut waiting = self.unassigned.lock();
+        waiting.close();
+        earlier.append(&mut waiting.full);
+        waiting.full = earlier;
+    }
+
+    /// Makes the partition count known, unless records still wait: then it gives them, and has to be called again when
+    /// they have been put into their partitions. Records can therefore not overtake those that waited.
+    pub(super) fn set_count(&self, count: i32) -> Vec<Waiting> {
+        let mut waiting = self.unassigned.lock();
+        waiting.close();
+        waiting.listed = false;
+        let late = std::mem::take(&mut waiting.full);
+        if late.is_empty() {
+            self.count.store(count, Ordering::Release);
+        }
+        late
+    }
+}
+
+impl Unassigned {
+    fn close(&mut self) {
+        if let Some(open) = self.open.take() {
+            self.full.push(Waiting {
+                records: open.finish(),
+                partitions: std::mem::take(&mut self.partitions),
+            });
+        }
+    }
+}

@@ -1,0 +1,440 @@
+//! What happens to waiting records without a broker's answer: timeouts, topics that come and go, purges.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::PartitionId;
+use super::batch::Batch;
+use super::sender::Sender;
+use super::timers::{TimerKind, fired};
+use super::topic_queue::{TopicQueue, Waiting};
+use crate::cluster::{Cluster, Ctx, TopicMeta};
+use crate::env::{Instant, earliest};
+use crate::error::{Error, ErrorCode};
+use crate::event::payload_len;
+use crate::types::PersistStatus;
+
+impl Sender {
+    pub(super) fn on_timer(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        kind: TimerKind,
+        id: PartitionId,
+    ) {
+        match (kind, id.is_topic()) {
+            (TimerKind::Linger | TimerKind::Backoff, _) => {
+                self.on_send_timer(ctx, cluster, kind, id)
+            }
+            (TimerKind::Expiry, false) => {
+                self.expire(ctx.now, id);
+                self.enqueue(ctx, cluster, id);
+            }
+            (TimerKind::Expiry, true) => {
+                if let Some(topic) = self.topic_mut(id.topic) {
+                    fired(&mut topic.armed, kind);
+                }
+                self.expire_unassigned(ctx.now, id.topic);
+            }
+            (TimerKind::Missing, _) => {
+                if let Some(topic) = self.topic_mut(id.topic) {
+                    fired(&mut topic.armed, kind);
+                }
+                self.refresh_topic(ctx, cluster, id.topic);
+            }
+        }
+    }
+
+    // ---------------------------------------------------------------- timeouts
+
+    /// Gives up the records of a partition that are older than `message.timeout.ms`, wherever they stand.
+    fn expire(&mut self, now: Instant, id: PartitionId) {
+        let accumulator = self.accumulator.clone();
+        let Some(topic) = self
+            .topics
+            .get_mut(id.topic as usize)
+            .and_then(Option::as_mut)
+        else {
+            return;
+        };
+        let timeout = topic.delivering.message_timeout;
+        let Some(lane) = topic.lane(id.partition) else {
+            return;
+        };
+        fired(&mut lane.armed, TimerKind::Expiry);
+        let Some(timeout) = timeout else { return };
+        let limit = now
+            .as_micros()
+            .checked_sub(u64::try_from(timeout.as_micros()).unwrap_or(u64::MAX));
+        let limit = limit.map(Instant::from_micros);
+        let mut expired = Vec::new();
+        let mut oldest = None;
+        for request in lane.in_flight.clone() {
+            let slot = self.requests.slot(request, id);
+            let Some(batch) = slot.and_then(|s| s.batch.as_mut()) else {
+                continue;
+            };
+            let n = limit.map_or(0, |limit| batch.count_before(limit));
+            if n > 0 {
+                let mut front = batch.split_front(n);
+                front.maybe_persisted = true;
+                // The records that stay were numbered from the old front in the request that is under way.
+                batch.left_in_flight += n;
+                expired.push(front);
+            }
+            oldest = earliest(oldest, batch.oldest());
+        }
+        if let Some(queue) = accumulator
+            .topic(id.topic)
+            .and_then(|t| t.partition(id.partition))
+        {
+            let opened = queue.collect(&mut lane.pending, false);
+            if opened.is_some_and(|at| limit.is_some_and(|limit| at <= limit)) {
+                let _ = queue.collect(&mut lane.pending, true);
+                lane.open_due = false;
+            } else {
+                oldest = earliest(oldest, opened);
+            }
+        }
+        while let Some(batch) = lane.pending.front_mut() {
+            let n = limit.map_or(0, |limit| batch.count_before(limit));
+            let whole = n == batch.records.len();
+            if n > 0 {
+                expired.push(batch.split_front(n));
+            }
+            if !whole {
+                oldest = earliest(oldest, batch.oldest());
+                break;
+            }
+            lane.pending.pop_front();
+        }
+        if let Some(at) = oldest {
+            self.timers
+                .arm(&mut lane.armed, TimerKind::Expiry, id, at + timeout);
+        }
+        for batch in expired {
+            let status = batch.status();
+            self.deliver(id, batch, Some(timed_out()), status, now);
+        }
+    }
+
+    fn expire_unassigned(&mut self, now: Instant, index: u32) {
+        let accumulator = self.accumulator.clone();
+        let Some(queue) = accumulator.topic(index) else {
+            return;
+        };
+        let Some(timeout) = self
+            .topic_mut(index)
+            .and_then(|t| t.delivering.message_timeout)
+        else {
+            return;
+        };
+        let mut keep = Vec::new();
+        let mut expired = Vec::new();
+        for mut waiting in queue.take_unassigned() {
+            let all = waiting.records.len();
+            let fresh = |i: &usize| {
+                waiting
+                    .records
+                    .produced_at(*i)
+                    .is_some_and(|at| at + timeout > now)
+            };
+            let n = (0..all).find(fresh).unwrap_or(all);
+            if n > 0 {
+                expired.push(Batch::new(waiting.records.split_front(n), 0));
+                waiting.partitions.drain(..n.min(waiting.partitions.len()));
+            }
+            if n < all {
+                keep.push(waiting);
+            }
+        }
+        queue.put_back_unassigned(keep);
+        for batch in expired {
+            self.deliver(
+                PartitionId::topic_itself(index),
+                batch,
+                Some(timed_out()),
+                PersistStatus::NotPersisted,
+                now,
+            );
+        }
+        self.arm_unassigned(index, queue);
+    }
+
+    fn arm_unassigned(&mut self, index: u32, queue: &TopicQueue) {
+        let Some(topic) = self.topics.get_mut(index as usize).and_then(Option::as_mut) else {
+            return;
+        };
+        if let (Some(timeout), Some(at)) =
+            (topic.delivering.message_timeout, queue.oldest_unassigned())
+        {
+            let id = PartitionId::topic_itself(index);
+            self.timers
+                .arm(&mut topic.armed, TimerKind::Expiry, id, at + timeout);
+        }
+    }
+
+    // ---------------------------------------------------------------- topics
+
+    /// Metadata of a watched topic changed, or was confirmed missing.
+    pub fn on_topic_changed(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, name: &Arc<str>) {
+        if let Some(index) = self.by_name.get(name).copied() {
+            self.refresh_topic(ctx, cluster, index);
+        }
+    }
+
+    /// Acts on what is known of a topic now.
+    pub(super) fn refresh_topic(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, index: u32) {
+        let accumulator = self.accumulator.clone();
+        let Some(queue) = accumulator.topic(index) else {
+            return;
+        };
+        let Some(topic) = self.topics.get_mut(index as usize).and_then(Option::as_mut) else {
+            return;
+        };
+        let name = topic.name.clone();
+        match cluster.topic(&name) {
+            Some(meta) if meta.is_usable() => {
+                set_availability(queue, meta);
+                let count = meta.partition_count();
+                self.open_topic(ctx.now, index, queue, count);
+                let lanes = self.topic_mut(index).map_or(0, |t| t.lanes.len());
+                for partition in (0..count).take(lanes) {
+                    self.enqueue(
+                        ctx,
+                        cluster,
+                        PartitionId {
+                            topic: index,
+                            partition,
+                        },
+                    );
+                }
+            }
+            Some(meta) if meta.missing_since.is_some() => {
+                let wait_ms = u64::from(ctx.conf.topic_metadata_propagation_max_ms);
+                let deadline = meta.missing_since.unwrap_or(ctx.now).plus_ms(wait_ms);
+                if deadline <= ctx.now {
+                    let text = format!("topic \"{name}\" does not exist");
+                    self.fail_topic(
+                        ctx.now,
+                        index,
+                        queue,
+                        Error::new(ErrorCode::L_UNKNOWN_TOPIC, text),
+                    );
+                } else {
+                    let id = PartitionId::topic_itself(index);
+                    self.timers
+                        .arm(&mut topic.armed, TimerKind::Missing, id, deadline);
+                    self.arm_unassigned(index, queue);
+                }
+            }
+            Some(meta) if !meta.error.is_ok() && !meta.error.action().is_retriable() => {
+                let text = format!("topic \"{name}\": {}", meta.error);
+                self.fail_topic(ctx.now, index, queue, Error::new(meta.error, text));
+            }
+            _ => self.arm_unassigned(index, queue),
+        }
+    }
+
+    /// The partition count is known: records that waited for it get their partitions, and those of partitions that are
+    /// no more are given up.
+    fn open_topic(&mut self, now: Instant, index: u32, queue: &TopicQueue, count: i32) {
+        queue.set_failure(None);
+        loop {
+            // Producers may add records meanwhile, but only as many as their limits allow.
+            let late = queue.set_count(count);
+            if late.is_empty() {
+                break;
+            }
+            for waiting in late {
+                self.assign(now, index, queue, count, &waiting);
+            }
+        }
+        let Some(topic) = self.topic_mut(index) else {
+            return;
+        };
+        let before = std::mem::replace(&mut topic.count, count);
+        for partition in count..before {
+            self.give_up_partition(
+                now,
+                PartitionId {
+                    topic: index,
+                    partition,
+                },
+                &no_partition(count, partition),
+            );
+        }
+    }
+
+    fn assign(
+        &mut self,
+        now: Instant,
+        index: u32,
+        queue: &TopicQueue,
+        count: i32,
+        waiting: &Waiting,
+    ) {
+        let accumulator = self.accumulator.clone();
+        let mut refused = Vec::new();
+        for (i, record) in waiting.records.iter().enumerate() {
+            let asked = waiting
+                .partitions
+                .get(i)
+                .copied()
+                .unwrap_or(crate::types::PARTITION_UA);
+            let draw = || accumulator.draw();
+            let placed = queue
+                .choose(asked, record.key, record.opaque, count, now, &draw)
+                .and_then(|partition| {
+                    let new = record.to_new();
+                    let size = payload_len(new.key, &new.value, &new.headers);
+                    accumulator.append(queue, partition, new, size)
+                });
+            if let Err(error) = placed {
+                refused.push((i, asked, error));
+            }
+        }
+        for (i, asked, error) in refused {
+            let batch = Batch::new(waiting.records.select(|at| at == i), 0);
+            let id = PartitionId {
+                topic: index,
+                partition: asked,
+            };
+            self.deliver(id, batch, Some(error), PersistStatus::NotPersisted, now);
+        }
+    }
+
+    /// The topic cannot be produced to: gives up everything that waits and has `produce()` refuse more.
+    fn fail_topic(&mut self, now: Instant, index: u32, queue: &TopicQueue, error: Error) {
+        queue.set_failure(Some(error.clone()));
+        if let Some(topic) = self.topic_mut(index) {
+            topic.count = 0;
+        }
+        self.give_up_topic(now, index, queue, &error);
+    }
+
+    /// A partition has records although its topic has failed, or although it is no more.
+    pub(super) fn give_up_homeless(&mut self, ctx: &Ctx<'_>, id: PartitionId) {
+        let accumulator = self.accumulator.clone();
+        let Some(queue) = accumulator.topic(id.topic) else {
+            return;
+        };
+        let error = queue
+            .failure()
+            .unwrap_or_else(|| no_partition(queue.count(), id.partition));
+        self.give_up_partition(ctx.now, id, &error);
+    }
+
+    // ---------------------------------------------------------------- giving up
+
+    fn give_up_partition(&mut self, now: Instant, id: PartitionId, error: &Error) {
+        let accumulator = self.accumulator.clone();
+        let mut batches = VecDeque::new();
+        if let Some(lane) = self.lane(id) {
+            batches.append(&mut lane.pending);
+            lane.open_due = false;
+            lane.blocked_until = None;
+        }
+        if let Some(queue) = accumulator
+            .topic(id.topic)
+            .and_then(|t| t.partition(id.partition))
+        {
+            let _ = queue.collect(&mut batches, true);
+        }
+        for batch in batches {
+            let status = batch.status();
+            self.deliver(id, batch, Some(error.clone()), status, now);
+        }
+    }
+
+    fn give_up_topic(&mut self, now: Instant, index: u32, queue: &TopicQueue, error: &Error) {
+        for waiting in queue.take_unassigned() {
+            let batch = Batch::new(waiting.records, 0);
+            self.deliver(
+                PartitionId::topic_itself(index),
+                batch,
+                Some(error.clone()),
+                PersistStatus::NotPersisted,
+                now,
+            );
+        }
+        for (partition, _) in queue.used_partitions() {
+            self.give_up_partition(
+                now,
+                PartitionId {
+                    topic: index,
+                    partition,
+                },
+                error,
+            );
+        }
+    }
+
+    /// Gives up everything that is not under way.
+    pub(super) fn give_up_queued(&mut self, now: Instant, error: &Error) {
+        let accumulator = self.accumulator.clone();
+        for (index, queue) in accumulator.topics() {
+            self.give_up_topic(now, index, queue, error);
+        }
+    }
+
+    /// Gives up everything that is under way; late responses find nothing.
+    pub(super) fn give_up_in_flight(&mut self, now: Instant, error: &Error) {
+        for request in self.requests.ids() {
+            let batches: Vec<(PartitionId, Batch)> = self
+                .requests
+                .slots_mut(request)
+                .filter_map(|s| Some((s.id, s.batch.take()?)))
+                .collect();
+            for (id, batch) in batches {
+                self.deliver(
+                    id,
+                    batch,
+                    Some(error.clone()),
+                    PersistStatus::PossiblyPersisted,
+                    now,
+                );
+            }
+        }
+    }
+
+    /// The client ends: nothing is taken any more, and what is left is given up.
+    pub fn close(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
+        let accumulator = self.accumulator.clone();
+        accumulator.close();
+        // Topics that were never looked at have records, too.
+        let mut ids = Vec::new();
+        accumulator.take_ready(&mut ids);
+        for id in ids {
+            self.adopt(ctx, cluster, id.topic);
+        }
+        let error = Error::new(
+            ErrorCode::L_DESTROY,
+            "the client was closed before the record was delivered",
+        );
+        self.give_up_queued(ctx.now, &error);
+        self.give_up_in_flight(ctx.now, &error);
+    }
+}
+
+fn timed_out() -> Error {
+    Error::new(
+        ErrorCode::L_MSG_TIMED_OUT,
+        "the record was not delivered within message.timeout.ms",
+    )
+}
+
+fn no_partition(count: i32, partition: i32) -> Error {
+    Error::new(
+        ErrorCode::L_UNKNOWN_PARTITION,
+        format!("the topic has {count} partitions, there is no partition {partition}"),
+    )
+}
+
+fn set_availability(queue: &TopicQueue, meta: &TopicMeta) {
+    for (i, partition) in meta.partitions.iter().enumerate() {
+        if let Some(p) = i32::try_from(i).ok().and_then(|i| queue.partition(i)) {
+            p.set_available(partition.leader.is_some());
+        }
+    }
+}

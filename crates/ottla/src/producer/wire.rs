@@ -1,0 +1,210 @@
+//! Produce requests in the versions that brokers speak.
+//!
+//! Versions 0 to 2 carry message sets of magic 0 (version 0, 1) and 1 (version 2), 3 and later record batches of magic 2.
+//! zstd needs version 7 (KIP-110). Version 13 names topics by their id (KIP-516).
+
+use std::sync::Arc;
+
+use ottla_protocol::api::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};
+use ottla_protocol::compression::Codec;
+use ottla_protocol::record::{BatchParams, MessageSetRecord, seal_batch, write_message_set};
+use ottla_protocol::{Records, Uuid};
+
+use super::batch::{Batch, Sealed};
+use super::in_flight::Slot;
+use crate::connection::BrokerVersions;
+use crate::error::{Error, ErrorCode};
+
+/// The last version that names topics by name.
+const LAST_BY_NAME: i16 = 12;
+/// The first version that takes zstd.
+const FIRST_WITH_ZSTD: i16 = 7;
+/// The first version with record batches of magic 2; brokers that have it take no `acks` above 1.
+const FIRST_WITH_BATCHES: i16 = 3;
+
+/// The version to use with a broker; `ids` says whether the topics' ids are known.
+pub(super) fn pick_version(versions: &BrokerVersions, ids: bool) -> Option<i16> {
+    let cap = if ids { i16::MAX } else { LAST_BY_NAME };
+    versions.pick_up_to::<ProduceRequest>(cap)
+}
+
+/// `acks` for a request of this version. Brokers that know record batches refuse a number of replicas above 1; all
+/// in-sync replicas is the nearest that is at least as strong.
+pub(super) fn acks_for(version: i16, acks: i16) -> i16 {
+    if acks > 1 && version >= FIRST_WITH_BATCHES {
+        -1
+    } else {
+        acks
+    }
+}
+
+fn magic_of(version: i16) -> i8 {
+    match version {
+        0 | 1 => 0,
+        2 => 1,
+        _ => 2,
+    }
+}
+
+/// The codec for a request of this version: none where the broker does not know the one that was asked for.
+pub(super) fn codec_for(version: i16, codec: Codec) -> Codec {
+    if codec == Codec::Zstd && version < FIRST_WITH_ZSTD {
+        Codec::None
+    } else {
+        codec
+    }
+}
+
+/// The record data of a batch, made anew only when the format has changed since the last attempt.
+pub(super) fn seal(
+    batch: &mut Batch,
+    version: i16,
+    codec: Codec,
+    level: Option<i32>,
+) -> Result<Records, Error> {
+    let magic = magic_of(version);
+    let codec = codec_for(version, codec);
+    if let Some(sealed) = batch
+        .sealed
+        .as_ref()
+        .filter(|s| s.magic == magic && s.codec == codec)
+    {
+        return Ok(sealed.data.clone());
+    }
+    let data = match magic {
+        2 => seal_v2(batch, codec, level)?,
+        _ => seal_messages(batch, magic, codec, level)?,
+    };
+    batch.sealed = Some(Sealed {
+        magic,
+        codec,
+        data: data.clone(),
+    });
+    Ok(data)
+}
+
+fn failed(e: impl std::fmt::Display) -> Error {
+    Error::new(
+        ErrorCode::L_BAD_COMPRESSION,
+        format!("the batch cannot be encoded: {e}"),
+    )
+}
+
+fn seal_v2(batch: &Batch, codec: Codec, level: Option<i32>) -> Result<Records, Error> {
+    let records = &batch.records;
+    let count = i32::try_from(records.len()).map_err(failed)?;
+    let params = BatchParams {
+        last_offset_delta: count - 1,
+        base_timestamp: records.base_timestamp(),
+        max_timestamp: records.max_timestamp(),
+        records_count: count,
+        ..Default::default()
+    };
+    let parts = records.parts();
+    let sealed = seal_batch(&params, &parts, codec, level).map_err(failed)?;
+    let plain_len = ottla_protocol::record::BATCH_HEADER_LEN + records.encoded_len();
+    if codec != Codec::None && sealed.len() >= plain_len {
+        // Compression has made it larger.
+        return seal_batch(&params, &parts, Codec::None, None).map_err(failed);
+    }
+    Ok(sealed)
+}
+
+fn seal_messages(
+    batch: &Batch,
+    magic: i8,
+    codec: Codec,
+    level: Option<i32>,
+) -> Result<Records, Error> {
+    let messages = batch
+        .records
+        .iter()
+        .enumerate()
+        .map(|(i, r)| MessageSetRecord {
+            offset: i64::try_from(i).unwrap_or(i64::MAX),
+            timestamp: r.timestamp_ms,
+            key: r.key,
+            value: r.value(),
+        });
+    write_message_set(magic, messages, codec, level)
+        .map(Records::from)
+        .map_err(failed)
+}
+
+/// A partition's part of a request to be built, with the record data.
+pub(super) struct Part {
+    pub(super) slot: Slot,
+    pub(super) name: Arc<str>,
+    pub(super) data: Records,
+}
+
+/// Builds the request; the parts must be sorted by topic.
+pub(super) fn build(parts: &[Part], acks: i16, timeout_ms: i32) -> ProduceRequest {
+    let mut topics: Vec<TopicProduceData> = Vec::new();
+    let mut last = None;
+    for part in parts {
+        let id = part.slot.id;
+        let data = PartitionProduceData {
+            index: id.partition,
+            records: Some(part.data.clone()),
+            ..Default::default()
+        };
+        match topics.last_mut() {
+            Some(topic) if last == Some(id.topic) => topic.partition_data.push(data),
+            _ => topics.push(TopicProduceData {
+                name: part.name.to_string(),
+                topic_id: part.slot.topic_id,
+                partition_data: vec![data],
+                ..Default::default()
+            }),
+        }
+        last = Some(id.topic);
+    }
+    ProduceRequest {
+        acks,
+        timeout_ms,
+        topic_data: topics,
+        ..Default::default()
+    }
+}
+
+/// Whether a request of this version needs ids.
+pub(super) fn is_by_id(version: i16) -> bool {
+    version > LAST_BY_NAME
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn acks_above_one_become_all_for_brokers_that_refuse_them() {
+        assert_eq!(
+            [0, 1, -1, 2, 1000].map(|a| acks_for(3, a)),
+            [0, 1, -1, -1, -1]
+        );
+        assert_eq!(
+            [0, 1, -1, 2, 1000].map(|a| acks_for(2, a)),
+            [0, 1, -1, 2, 1000]
+        );
+    }
+
+    #[test]
+    fn formats_follow_versions() {
+        assert_eq!([0, 1, 2, 3, 13].map(magic_of), [0, 0, 1, 2, 2]);
+        assert_eq!(codec_for(6, Codec::Zstd), Codec::None);
+        assert_eq!(codec_for(7, Codec::Zstd), Codec::Zstd);
+        assert_eq!(codec_for(0, Codec::Gzip), Codec::Gzip);
+    }
+
+    #[test]
+    fn ids_cap_the_version() {
+        let modern = BrokerVersions::new([(0, 3, 13)]);
+        assert_eq!(pick_version(&modern, true), Some(13));
+        assert_eq!(pick_version(&modern, false), Some(12));
+        assert_eq!(
+            pick_version(&BrokerVersions::new([(0, 13, 20)]), false),
+            None
+        );
+    }
+}
