@@ -165,3 +165,150 @@ pub fn peek_correlation_id(frame: &[u8]) -> Result<i32, DecodeError> {
         )),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::api_versions::{ApiVersion, ApiVersionsRequest, ApiVersionsResponse};
+    use crate::api::fetch::{FetchRequest, FetchResponse, FetchableTopicResponse, PartitionData};
+    use crate::api::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};
+    use crate::{ErrorCode, Records};
+
+    fn body(frame: Result<Frame, EncodeError>) -> Bytes {
+        let bytes = frame.unwrap().into_bytes();
+        let (prefix, rest) = bytes.split_first_chunk::<4>().unwrap();
+        assert_eq!(u32::from_be_bytes(*prefix) as usize, rest.len());
+        bytes.slice(4..)
+    }
+
+    #[test]
+    fn requests_come_back_in_both_header_versions() {
+        for version in [0, 3] {
+            let request = ApiVersionsRequest {
+                client_software_name: if version < 3 { "" } else { "name" }.into(),
+                ..Default::default()
+            };
+            let frame = body(encode_request(-9, Some("client"), &request, version));
+            let mut r = Reader::new(frame);
+            let header = RequestHeader::decode(&mut r).unwrap();
+            assert_eq!(header.api_key, ApiKey::API_VERSIONS);
+            assert_eq!((header.api_version, header.correlation_id), (version, -9));
+            assert_eq!(header.client_id.as_deref(), Some("client"));
+            assert_eq!(ApiVersionsRequest::decode(&mut r, version), Ok(request));
+            r.finish().unwrap();
+        }
+    }
+
+    #[test]
+    fn headers_come_back_with_unknown_tagged_fields() {
+        let header = RequestHeader {
+            api_key: ApiKey::FETCH,
+            api_version: 12,
+            correlation_id: 5,
+            client_id: None,
+            unknown_tagged_fields: TaggedFields(vec![(9, Bytes::from_static(b"?"))]),
+        };
+        let mut w = Writer::new();
+        header.encode(&mut w, 2).unwrap();
+        let mut r = Reader::new(w.finish().into_bytes());
+        assert_eq!(RequestHeader::decode(&mut r), Ok(header));
+        r.finish().unwrap();
+    }
+
+    #[test]
+    fn headers_of_unknown_apis_and_versions_can_be_answered() {
+        for (key, version) in [(4711, 3), (ApiKey::API_VERSIONS.0, 99)] {
+            let mut w = Writer::new();
+            put_header(&mut w, ApiKey(key), version, 17, None).unwrap();
+            w.put_slice(b"whatever follows");
+            let header = RequestHeader::decode(&mut Reader::new(w.finish().into_bytes())).unwrap();
+            assert_eq!((header.api_key.0, header.api_version), (key, version));
+            assert_eq!(header.correlation_id, 17);
+        }
+    }
+
+    #[test]
+    fn api_versions_responses_have_no_tags_in_the_header() {
+        let response = ApiVersionsResponse {
+            error_code: ErrorCode::UNSUPPORTED_VERSION.0,
+            api_keys: vec![ApiVersion {
+                api_key: 4711,
+                min_version: 1,
+                max_version: 2,
+                ..Default::default()
+            }],
+            ..Default::default()
+        };
+        let frame = body(encode_response(3, &response, 3));
+        // Correlation id, then at once the error code.
+        assert_eq!(frame[..6], [0, 0, 0, 3, 0, 35]);
+        assert_eq!(peek_correlation_id(&frame), Ok(3));
+        let decoded = decode_response::<ApiVersionsRequest>(frame, 3);
+        assert_eq!(decoded, Ok((3, response)));
+    }
+
+    #[test]
+    fn fetched_records_share_the_frame() {
+        let records = Bytes::from(vec![5; 4000]);
+        let response = FetchResponse {
+            responses: vec![FetchableTopicResponse {
+                partitions: vec![PartitionData {
+                    records: Some(Records::from(records.clone())),
+                    ..Default::default()
+                }],
+                ..Default::default()
+            }],
+            ..Default::default()
+        };
+        let frame = body(encode_response(1, &response, 12));
+        let range = frame.as_ptr_range();
+        let (_, decoded) = decode_response::<FetchRequest>(frame, 12).unwrap();
+        let partition = &decoded.responses[0].partitions[0];
+        let read = partition.records.clone().unwrap().into_bytes();
+        assert_eq!(read, records);
+        assert!(range.contains(&read.as_ptr()));
+    }
+
+    #[test]
+    fn produced_records_are_not_copied() {
+        let large = Bytes::from(vec![5; 4000]);
+        let request = ProduceRequest {
+            topic_data: vec![TopicProduceData {
+                name: "t".into(),
+                partition_data: vec![PartitionProduceData {
+                    records: Some(Records::from_parts(vec![
+                        Bytes::from_static(b"head"),
+                        large.clone(),
+                    ])),
+                    ..Default::default()
+                }],
+                ..Default::default()
+            }],
+            ..Default::default()
+        };
+        let frame = encode_request(1, None, &request, 9).unwrap();
+        let pointers: Vec<_> = frame.parts.iter().map(|part| part.as_ptr()).collect();
+        assert!(pointers.contains(&large.as_ptr()));
+    }
+
+    #[test]
+    fn bad_responses_say_what_is_wrong() {
+        let frame = body(encode_response(1, &FetchResponse::default(), 12));
+        let longer = Bytes::from([frame.as_ref(), b"xy"].concat());
+        let error = decode_response::<FetchRequest>(longer, 12).unwrap_err();
+        assert_eq!(error.kind(), &DecodeErrorKind::TrailingBytes(2));
+        let error = decode_response::<FetchRequest>(frame.slice(..8), 12).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "cannot decode FetchResponse field throttle_time_ms at byte 5: 4 bytes needed, 3 left"
+        );
+        let error = decode_response::<FetchRequest>(Bytes::from_static(b"HTTP/1.1 400"), 12);
+        assert!(error.is_err());
+        assert!(peek_correlation_id(b"abc").is_err());
+        let error = decode_response::<FetchRequest>(frame, 99).unwrap_err();
+        assert!(matches!(
+            error.kind(),
+            DecodeErrorKind::UnsupportedVersion { version: 99, .. }
+        ));
+    }
+}
