@@ -3,18 +3,17 @@
 mod delivery;
 mod log;
 mod partition;
+mod produced;
 mod queue;
 mod quota;
 mod records;
 mod reply;
 
-pub use delivery::{
-    DeliveredRecord, Delivery, DeliveryMode, EncodedHeaders, HeadersIn, HeadersInIter, Payload, ProducedRecords,
-    RecordMeta,
-};
-pub(crate) use delivery::{NewRecord, RecordsBuilder, payload_len};
+pub use delivery::{DeliveredRecord, Delivery, DeliveryMode};
 pub use log::{DebugContexts, LogLine, LogSink, Logger, level};
 pub use partition::{FetchBudget, PartitionState, StoredOffset};
+pub use produced::{EncodedHeaders, HeadersIn, HeadersInIter, Payload, ProducedRecords, RecordMeta};
+pub(crate) use produced::{NewRecord, RecordsBuilder, payload_len};
 pub use queue::{Notify, Queue};
 pub use quota::ProduceQuota;
 pub use records::{Chunk, ChunkBuilder, ChunkMemory, RecordRef};

@@ -22,6 +22,7 @@
 
 mod accumulator;
 mod batch;
+mod dispatch;
 mod in_flight;
 mod lane;
 mod once_table;

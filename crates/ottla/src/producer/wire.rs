@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
+use ottla_protocol::Records;
 use ottla_protocol::api::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};
 use ottla_protocol::compression::Codec;
 use ottla_protocol::record::{BatchParams, MessageSetRecord, seal_batch, write_message_set};
-use ottla_protocol::{Records, Uuid};
 
 use super::batch::{Batch, Sealed};
 use super::in_flight::Slot;
