@@ -265,8 +265,12 @@ impl TopicConf {
     /// # Errors
     /// The name is unknown, or the property does not take the value. Nothing has changed then.
     pub fn set(&mut self, name: &str, value: impl IntoText) -> Result<(), ConfError> {
-        let name = name.strip_prefix("topic.").unwrap_or(name);
-        self.settings.set(name, value.text())
+        let short = name.strip_prefix("topic.").unwrap_or(name);
+        let outcome = self.settings.set(short, value.text());
+        outcome.map_err(|e| match e.kind {
+            ConfErrorKind::Unknown => ConfError::unknown(name),
+            ConfErrorKind::Invalid => e,
+        })
     }
 
     /// Sets a property that text cannot say (a callback, the opaque); zero unsets it.

@@ -5,6 +5,7 @@
 //! `_` for `.`.
 
 mod conf;
+mod manual;
 mod number;
 mod property;
 mod rules;
@@ -14,6 +15,10 @@ mod unavailable;
 mod value;
 
 pub use conf::{Conf, ConfError, ConfErrorKind, IntoText, TopicConf};
+pub use manual::{manual, properties_show};
 pub use property::{Applies, Importance, Kind, Named, Property, TextCheck};
 pub use tables::{ClientConfig, Prop, TopicConfig, TopicProp};
 pub use value::{Choice, PatternList};
+
+#[cfg(test)]
+mod tests;

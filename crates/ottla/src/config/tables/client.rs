@@ -93,7 +93,7 @@ macro_rules! client_rows {
     "Close a connection that was not used for this long; 0 never does. Set it a little below the brokers' own limit \
      (`connections.max.idle.ms`, 10 minutes) to see fewer disconnects. 230000 unless set when the bootstrap list \
      names Azure, whose balancers drop connections after 4 minutes.";
-"enable.sparse.connections" enable_sparse_connections: bool = switch(true).hidden() =>
+"enable.sparse.connections" enable_sparse_connections: bool = switch(true).medium().hidden() =>
     "Connect only to brokers there is something to ask of; when off, to every known broker.";
 "reconnect.backoff.jitter.ms" reconnect_backoff_jitter_ms: u32 = int(0, 3_600_000, 0).ms().deprecated() =>
     "Of old configurations; see `reconnect.backoff.ms`.";

@@ -1,0 +1,5 @@
+//! Prints the manual of all properties: the text of `docs/CONFIGURATION.md`.
+
+fn main() {
+    print!("{}", ottla::config::manual());
+}

@@ -1,0 +1,3 @@
+mod rules;
+mod settings;
+mod table;

@@ -1,0 +1,379 @@
+//! The rules between properties, and what is refused because it is missing.
+
+use crate::config::{Conf, TopicConf};
+use crate::error::{Error, ErrorCode};
+use crate::types::ClientKind;
+
+/// Makes a configuration of `name=value;...`.
+fn conf(pairs: &str) -> Conf {
+    let mut conf = Conf::new();
+    for (name, value) in pairs.split(';').filter_map(|pair| pair.split_once('=')) {
+        conf.set(name, value).unwrap();
+    }
+    conf
+}
+
+fn topic_conf(pairs: &str) -> TopicConf {
+    let mut conf = TopicConf::new();
+    for (name, value) in pairs.split(';').filter_map(|pair| pair.split_once('=')) {
+        conf.set(name, value).unwrap();
+    }
+    conf
+}
+
+fn kind(name: &str) -> ClientKind {
+    match name {
+        "producer" => ClientKind::Producer,
+        _ => ClientKind::Consumer,
+    }
+}
+
+/// The message tells which property, which value, and what would do.
+fn assert_tells(error: &Error, settings: &str) {
+    assert_eq!(error.code, ErrorCode::L_INVALID_ARG, "{settings}");
+    let names_one = settings
+        .split(';')
+        .filter_map(|pair| pair.split_once('='))
+        .any(|(name, value)| {
+            let canonical = match name {
+                "max.in.flight" => "max.in.flight.requests.per.connection",
+                "retries" => "message.send.max.retries",
+                "acks" => "request.required.acks",
+                other => other,
+            };
+            error.message.contains(&format!("{canonical}={value}"))
+        });
+    assert!(
+        names_one && error.message.contains(": "),
+        "{settings}: {}",
+        error.message
+    );
+}
+
+#[test]
+fn rules_hold_as_in_the_interface() {
+    let rules = include_str!("../testdata/rules.tsv")
+        .lines()
+        .filter(|line| !line.starts_with('#'));
+    let mut count = 0;
+    for line in rules {
+        count += 1;
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [client, settings, topic_settings, pointer, outcome] = fields[..] else {
+            panic!("{line}");
+        };
+        let mut conf = conf(settings);
+        if pointer != "-" {
+            conf.set_pointer(pointer, 1).unwrap();
+        }
+        let kind = kind(client);
+        let resolved = conf.resolve(kind);
+        match outcome.split_once('=') {
+            Some((name, value)) => {
+                let resolved = resolved.unwrap_or_else(|e| panic!("{line}: {e}"));
+                assert_eq!(resolved.get(name).as_deref(), Ok(value), "{line}");
+            }
+            None if outcome == "refused topic" => {
+                let client = resolved.unwrap_or_else(|e| panic!("{line}: {e}"));
+                let error = topic_conf(topic_settings)
+                    .resolve(&client, kind)
+                    .unwrap_err();
+                assert_tells(&error, topic_settings);
+            }
+            None => assert_tells(&resolved.unwrap_err(), settings),
+        }
+    }
+    assert_eq!(count, 55);
+}
+
+#[test]
+fn values_just_within_the_rules_stand() {
+    for (client, settings) in [
+        ("producer", ""),
+        ("consumer", ""),
+        (
+            "producer",
+            "enable.idempotence=true;max.in.flight=5;retries=1;acks=all;queuing.strategy=fifo",
+        ),
+        (
+            "producer",
+            "enable.idempotence=true;enable.gapless.guarantee=true",
+        ),
+        (
+            "producer",
+            "transactional.id=t;transaction.timeout.ms=10000;socket.timeout.ms=10100",
+        ),
+        (
+            "producer",
+            "transactional.id=t;transaction.timeout.ms=10000;message.timeout.ms=10000",
+        ),
+        ("producer", "linger.ms=1000;message.timeout.ms=1001"),
+        ("producer", "linger.ms=1000;message.timeout.ms=0"),
+        (
+            "producer",
+            "reconnect.backoff.ms=100;reconnect.backoff.max.ms=100",
+        ),
+        (
+            "producer",
+            "security.protocol=sasl_plaintext;sasl.mechanisms=GSSAPI",
+        ),
+        (
+            "producer",
+            "security.protocol=sasl_ssl;sasl.mechanisms=PLAIN;sasl.username=u;sasl.password=p",
+        ),
+        (
+            "consumer",
+            "partition.assignment.strategy=cooperative-sticky",
+        ),
+        (
+            "consumer",
+            "max.poll.interval.ms=2000;session.timeout.ms=2000",
+        ),
+        (
+            "consumer",
+            "group.protocol=consumer;group.remote.assignor=uniform",
+        ),
+        (
+            "consumer",
+            "fetch.max.bytes=2000000;message.max.bytes=2000000",
+        ),
+        (
+            "consumer",
+            "fetch.max.bytes=2000000;receive.message.max.bytes=2000512",
+        ),
+        // Rules of producers are not for consumers, and the other way round.
+        ("consumer", "enable.idempotence=true;acks=1;max.in.flight=6"),
+        (
+            "producer",
+            "fetch.min.bytes=0;receive.message.max.bytes=1000",
+        ),
+    ] {
+        if let Err(e) = conf(settings).resolve(kind(client)) {
+            panic!("{client} {settings}: {e}");
+        }
+    }
+}
+
+#[test]
+fn rules_of_tokens() {
+    const OIDC: &str =
+        "security.protocol=sasl_ssl;sasl.mechanisms=OAUTHBEARER;sasl.oauthbearer.method=oidc;";
+    const URL: &str = "sasl.oauthbearer.token.endpoint.url=https://x;";
+    const JWT: &str = "sasl.oauthbearer.grant.type=urn:ietf:params:oauth:grant-type:jwt-bearer;";
+    for (settings, word) in [
+        (
+            format!("{OIDC}enable.sasl.oauthbearer.unsecure.jwt=true"),
+            "unsecure",
+        ),
+        (OIDC.to_owned(), "token.endpoint.url"),
+        (
+            format!("{OIDC}sasl.oauthbearer.metadata.authentication.type=azure_imds"),
+            "query=",
+        ),
+        (format!("{OIDC}{URL}"), "client.id"),
+        (
+            format!("{OIDC}{URL}sasl.oauthbearer.client.id=c"),
+            "client.secret",
+        ),
+        (format!("{OIDC}{URL}{JWT}"), "private key"),
+        (
+            format!(
+                "{OIDC}{URL}{JWT}sasl.oauthbearer.assertion.private.key.file=f;\
+                 sasl.oauthbearer.assertion.private.key.pem=p"
+            ),
+            "together",
+        ),
+        (
+            format!(
+                "{OIDC}{URL}{JWT}sasl.oauthbearer.assertion.file=f;sasl.oauthbearer.assertion.claim.sub=s"
+            ),
+            "claim.sub",
+        ),
+        (
+            "https.ca.location=f;https.ca.pem=p".to_owned(),
+            "https.ca.pem",
+        ),
+    ] {
+        let error = conf(&settings).resolve(ClientKind::Producer).unwrap_err();
+        assert!(
+            error.message.contains(word),
+            "{settings}: {}",
+            error.message
+        );
+    }
+    for settings in [
+        format!("{OIDC}{URL}sasl.oauthbearer.client.id=c;sasl.oauthbearer.client.secret=s"),
+        format!("{OIDC}{URL}{JWT}sasl.oauthbearer.assertion.file=f"),
+        format!(
+            "{OIDC}{URL}{JWT}sasl.oauthbearer.assertion.private.key.pem=p;sasl.oauthbearer.assertion.claim.sub=s"
+        ),
+    ] {
+        conf(&settings).resolve(ClientKind::Producer).unwrap();
+    }
+    let mut conf = conf("ssl.ca.location=f");
+    conf.set_pointer("ssl_ca", 1).unwrap();
+    assert!(conf.resolve(ClientKind::Producer).is_err());
+}
+
+#[test]
+fn software_name_and_version_are_what_brokers_accept() {
+    let resolved = conf("client.software.version=-1.0+a_b.")
+        .resolve(ClientKind::Producer)
+        .unwrap();
+    assert_eq!(
+        resolved.get("client.software.version").as_deref(),
+        Ok("1.0-a-b")
+    );
+    let resolved = conf("client.software.name=__")
+        .resolve(ClientKind::Producer)
+        .unwrap();
+    assert_eq!(
+        resolved.get("client.software.name").as_deref(),
+        Ok("librdkafka")
+    );
+    assert!(resolved.get("client.software.version").is_ok());
+}
+
+#[test]
+fn old_brokers_need_not_be_asked_for_versions() {
+    for (release, asked) in [
+        ("0.8.2.2", "false"),
+        ("0.9.0.1", "false"),
+        ("0.10.0", "true"),
+        ("2.0", "true"),
+    ] {
+        let settings = format!("api.version.request=false;broker.version.fallback={release}");
+        let resolved = conf(&settings).resolve(ClientKind::Producer).unwrap();
+        assert_eq!(
+            resolved.get("api.version.request").as_deref(),
+            Ok(asked),
+            "{release}"
+        );
+    }
+}
+
+#[test]
+fn what_is_missing_is_refused_and_says_so() {
+    for (client, settings) in [
+        ("producer", "security.protocol=ssl"),
+        (
+            "producer",
+            "security.protocol=sasl_plaintext;sasl.mechanisms=PLAIN;sasl.username=u;sasl.password=p",
+        ),
+        ("consumer", "ssl.ca.location=/x"),
+        ("producer", "enable.ssl.certificate.verification=false"),
+        ("producer", "enable.idempotence=true"),
+        ("producer", "transactional.id=t"),
+        ("consumer", "group.protocol=consumer"),
+        (
+            "consumer",
+            "partition.assignment.strategy=cooperative-sticky",
+        ),
+        ("consumer", "plugin.library.paths=x"),
+        ("producer", "statistics.interval.ms=1000"),
+        ("producer", "enable.metrics.push=true"),
+        ("consumer", "offset.store.method=file"),
+        ("consumer", "topic.offset.store.method=file"),
+        ("consumer", "offset.store.path=/x"),
+        ("producer", "queuing.strategy=lifo"),
+    ] {
+        let conf = conf(settings);
+        let kind = kind(client);
+        conf.resolve(kind).unwrap();
+        let error = conf.finalize(kind).unwrap_err();
+        assert_eq!(error.code, ErrorCode::L_UNSUPPORTED_FEATURE, "{settings}");
+        let pair = settings
+            .split(';')
+            .next()
+            .unwrap()
+            .trim_start_matches("topic.");
+        assert!(
+            error.message.starts_with(pair),
+            "{settings}: {}",
+            error.message
+        );
+        assert!(
+            error
+                .message
+                .contains("not supported by this version of Ottla")
+        );
+    }
+    let mut interceptors = Conf::new();
+    interceptors.set_pointer("interceptors", 1).unwrap();
+    assert!(interceptors.finalize(ClientKind::Producer).is_err());
+}
+
+#[test]
+fn what_does_not_ask_for_something_missing_is_not_refused() {
+    for (client, settings) in [
+        ("producer", ""),
+        ("consumer", ""),
+        (
+            "producer",
+            "security.protocol=plaintext;enable.idempotence=false;statistics.interval.ms=0",
+        ),
+        ("producer", "enable.metrics.push=false"),
+        (
+            "producer",
+            "ssl.endpoint.identification.algorithm=https;sasl.mechanisms=GSSAPI",
+        ),
+        (
+            "consumer",
+            "partition.assignment.strategy=roundrobin, range;group.protocol=classic",
+        ),
+        ("consumer", "transactional.id=t;enable.idempotence=true"),
+        (
+            "producer",
+            "partition.assignment.strategy=cooperative-sticky",
+        ),
+        ("producer", "test.mock.num.brokers=3;security.protocol=ssl"),
+        ("producer", "transactional.id="),
+    ] {
+        if let Err(e) = conf(settings).finalize(kind(client)) {
+            panic!("{client} {settings}: {e}");
+        }
+    }
+}
+
+#[test]
+fn secrets_are_not_in_messages() {
+    let error = conf("sasl.password=hunter2")
+        .finalize(ClientKind::Producer)
+        .unwrap_err();
+    assert!(!error.message.contains("hunter2"), "{}", error.message);
+    assert!(error.message.contains("sasl.password"));
+}
+
+#[test]
+fn topics_of_their_own_are_refused_too() {
+    let client = Conf::new().resolve(ClientKind::Consumer).unwrap();
+    let topic = topic_conf("offset.store.method=file");
+    let error = topic.finalize(&client, ClientKind::Consumer).unwrap_err();
+    assert_eq!(error.code, ErrorCode::L_UNSUPPORTED_FEATURE);
+    let config = topic_conf("auto.offset.reset=error")
+        .finalize(&client, ClientKind::Consumer)
+        .unwrap();
+    assert_eq!(config.auto_offset_reset.number(), -1001);
+}
+
+#[test]
+fn settings_that_change_nothing_are_warned_of() {
+    let conf = conf(
+        "linger.ms=7;socket.blocking.max.ms=10;queuing.strategy=lifo;client.id=x;api.version.fallback.ms=1",
+    );
+    let warnings = conf.warnings(ClientKind::Consumer);
+    let all = warnings.join("\n");
+    assert_eq!(warnings.len(), 4, "{all}");
+    assert!(all.contains("queue.buffering.max.ms is a producer property"));
+    assert!(all.contains("socket.blocking.max.ms has no effect"));
+    assert!(all.contains("queuing.strategy is a producer property"));
+    assert!(all.contains("api.version.fallback.ms is deprecated"));
+    assert_eq!(
+        Conf::new().warnings(ClientKind::Producer),
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        topic_conf("acks=1").warnings(ClientKind::Producer),
+        Vec::<String>::new()
+    );
+}
