@@ -203,7 +203,7 @@ impl Core {
                 if let Some(c) = &mut self.consumer {
                     c.on_link_down(&mut ctx, &mut self.cluster, key, error);
                 }
-                self.cluster.on_link_down(&mut ctx, key, error);
+                self.cluster.on_link_down(&mut ctx, error);
                 // One report for one outage: silence until the broker has been reached again.
                 if let Some(error) = error
                     && self.failing.insert(key)

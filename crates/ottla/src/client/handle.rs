@@ -12,23 +12,12 @@ use super::options::{ClientHooks, address_family, log_contexts, socket_options};
 use super::shared::{Shared, SharedParts};
 use crate::cluster::{self, MetadataReply, MetadataScope, parse_endpoints};
 use crate::config::{ClientConfig, TopicConfig};
-use crate::env::{Clock, Instant, Rng, SystemClock};
+use crate::env::{Instant, Rng, SystemClock};
 use crate::error::{Error, ErrorCode};
 use crate::event::{Event, LogLine, Logger, Queue, Reply};
 use crate::producer::{self, Accumulator, Record};
 use crate::runtime::{Loop, live_threads};
 use crate::types::{ClientKind, Topic, TopicHooks};
-
-/// What becomes of a commit's result.
-#[derive(Clone)]
-pub enum CommitMode {
-    /// The call waits for it.
-    Sync,
-    /// It is told by a [`Event::Commit`] when the application listens.
-    Async,
-    /// It goes to this queue, with the application's pointer.
-    Queue(usize, Arc<Queue>),
-}
 
 /// Numbers the clients of this process, for names in logs.
 static CLIENTS: AtomicU32 = AtomicU32::new(1);
@@ -197,7 +186,7 @@ impl Client {
         live_threads()
     }
 
-    fn deadline(&self, timeout: Option<Duration>) -> Instant {
+    pub(super) fn deadline(&self, timeout: Option<Duration>) -> Instant {
         timeout.map_or(Instant::NEVER, |t| self.inner.shared.clock.now() + t)
     }
 
@@ -305,8 +294,22 @@ fn start_embedded(conf: &mut ClientConfig) -> Result<Option<Embedded>, Error> {
         ..ClusterConfig::default()
     })
     .map_err(|e| system_error("the embedded cluster of test.mock.num.brokers did not start", &e))?;
+    if conf.test_mock_broker_rtt > 0 {
+        let micros = u64::from(conf.test_mock_broker_rtt) * 1000;
+        embedded.with(|cluster| {
+            for id in cluster.broker_ids().collect::<Vec<_>>() {
+                cluster.set_round_trip_us(id, micros);
+            }
+        });
+    }
     conf.bootstrap_servers = embedded.bootstrap_servers();
     Ok(Some(embedded))
+}
+
+/// Debug contexts are written at level 7, so naming one raises the level.
+fn log_level(conf: &ClientConfig) -> i32 {
+    let level = i32::try_from(conf.log_level).unwrap_or(6);
+    if conf.debug != 0 { level.max(crate::event::level::DEBUG) } else { level }
 }
 
 fn make_logger(conf: &ClientConfig, hooks: &ClientHooks, main_queue: &Arc<Queue>) -> Logger {
@@ -320,5 +323,5 @@ fn make_logger(conf: &ClientConfig, hooks: &ClientHooks, main_queue: &Arc<Queue>
     } else {
         hooks.log.clone().unwrap_or_else(|| Arc::new(|_| {}))
     };
-    Logger::new(sink, i32::try_from(conf.log_level).unwrap_or(6), log_contexts(conf))
+    Logger::new(sink, log_level(conf), log_contexts(conf))
 }

@@ -2,20 +2,8 @@
 
 use crate::config::ClientConfig;
 use crate::connection::LinkConfig;
-use crate::event::LogSink;
+use crate::event::{DebugContexts, DeliveryMode, LogSink};
 use crate::transport::{AddressFamily, SocketOptions};
-
-/// Which delivery reports the application wants.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum DeliveryMode {
-    /// None: records are forgotten when they are settled.
-    #[default]
-    None,
-    /// Of records that failed (`delivery.report.only.error`).
-    ErrorsOnly,
-    /// Of every record.
-    All,
-}
 
 /// How the application listens.
 #[derive(Clone, Default)]
@@ -36,17 +24,39 @@ pub struct ClientHooks {
     pub throttle_event: bool,
 }
 
+/// What brokers accept in a software name or version (KIP-511); other characters become `-`.
+fn software_text(text: &str) -> String {
+    let fit = |c: char| if c.is_ascii_alphanumeric() || c == '.' || c == '-' { c } else { '-' };
+    text.chars().map(fit).collect::<String>().trim_matches(['.', '-']).to_owned()
+}
+
+fn software_name(conf: &ClientConfig) -> String {
+    let name = software_text(&conf.client_software_name);
+    if name.is_empty() { "librdkafka".into() } else { name }
+}
+
+fn software_version(conf: &ClientConfig) -> String {
+    let version = software_text(&conf.client_software_version);
+    if version.is_empty() { env!("CARGO_PKG_VERSION").to_owned() } else { version }
+}
+
+/// `debug`.
+pub(super) fn log_contexts(conf: &ClientConfig) -> DebugContexts {
+    DebugContexts(conf.debug)
+}
+
 fn ms(value: i64) -> std::time::Duration {
     std::time::Duration::from_millis(u64::try_from(value).unwrap_or(0))
 }
 
 /// The part of the settings that connections obey.
-pub(super) fn link_config(conf: &ClientConfig) -> LinkConfig {
+pub(crate) fn link_config(conf: &ClientConfig) -> LinkConfig {
     let positive = |n: i64| usize::try_from(n).unwrap_or(0);
     let idle = i64::from(conf.connections_max_idle_ms);
     LinkConfig {
         client_id: conf.client_id.clone(),
-        software_version: env!("CARGO_PKG_VERSION").to_owned(),
+        software_name: software_name(conf),
+        software_version: software_version(conf),
         reconnect_backoff: ms(i64::from(conf.reconnect_backoff_ms)),
         reconnect_backoff_max: ms(i64::from(conf.reconnect_backoff_max_ms)),
         setup_timeout: ms(i64::from(conf.socket_connection_setup_timeout_ms)),
@@ -69,5 +79,14 @@ pub(super) fn socket_options(conf: &ClientConfig) -> SocketOptions {
         keepalive: conf.socket_keepalive_enable,
         nodelay: conf.socket_nagle_disable,
         max_frame: usize::try_from(conf.receive_message_max_bytes).unwrap_or(100_000_000),
+    }
+}
+
+/// `broker.address.family`.
+pub(super) fn address_family(conf: &ClientConfig) -> AddressFamily {
+    match conf.broker_address_family.as_str() {
+        "v4" => AddressFamily::V4,
+        "v6" => AddressFamily::V6,
+        _ => AddressFamily::Any,
     }
 }

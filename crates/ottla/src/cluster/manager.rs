@@ -728,9 +728,7 @@ impl Cluster {
     pub fn on_link_down(&mut self, ctx: &mut Ctx<'_>, error: Option<&Error>) {
         let Some(error) = error else { return };
         let candidates = self.candidates();
-        let all_down = candidates
-            .iter()
-            .all(|k| ctx.links.was_tried(*k) && !ctx.links.is_up(*k) && ctx.links.backoff_until(*k).is_some());
+        let all_down = candidates.iter().all(|k| ctx.links.is_failing(*k));
         if all_down && !self.outage_reported && !candidates.is_empty() {
             self.outage_reported = true;
             let text = format!(
@@ -759,3 +757,7 @@ fn duration_ms(ms: impl TryInto<u64>) -> Duration {
 fn refresh_interval(ctx: &Ctx<'_>) -> Option<Duration> {
     u64::try_from(ctx.conf.topic_metadata_refresh_interval_ms).ok().filter(|ms| *ms > 0).map(Duration::from_millis)
 }
+
+#[cfg(test)]
+#[path = "manager_tests.rs"]
+mod tests;

@@ -128,6 +128,8 @@ pub enum LinkEvent {
 pub struct LinkConfig {
     /// `client.id`.
     pub client_id: String,
+    /// `client.software.name` reported to brokers (KIP-511).
+    pub software_name: String,
     /// `client.software.version` reported to brokers (KIP-511).
     pub software_version: String,
     /// `reconnect.backoff.ms`.
@@ -301,6 +303,11 @@ impl Links {
     /// Whether any attempt was ever made to connect.
     pub fn was_tried(&self, key: LinkKey) -> bool {
         self.links.get(&key).is_some_and(|l| l.tried)
+    }
+
+    /// Whether the last attempt or connection failed and none has succeeded since.
+    pub fn is_failing(&self, key: LinkKey) -> bool {
+        self.links.get(&key).is_some_and(|l| l.failures > 0)
     }
 
     /// Every link's key.
@@ -539,7 +546,7 @@ impl Links {
 
     fn ask_versions(&mut self, key: LinkKey, version: i16, now: Instant) {
         let request = ApiVersionsRequest {
-            client_software_name: "ottla".into(),
+            client_software_name: self.config.software_name.clone(),
             client_software_version: self.config.software_version.clone(),
             ..Default::default()
         };
@@ -671,7 +678,7 @@ impl Links {
         // Requests without a response stand in the queue only until the kernel took them.
         let position = link.in_flight.iter().position(|r| r.expects_reply);
         let expected = position.and_then(|i| link.in_flight.get(i)).map(|r| r.correlation_id);
-        let got = peek_correlation_id(&body);
+        let got = peek_correlation_id(&body).ok();
         if got.is_none() || got != expected {
             let text = format!(
                 "{}: response with correlation id {} where {} was expected: the peer broke the protocol",

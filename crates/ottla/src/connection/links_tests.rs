@@ -9,6 +9,7 @@ use ottla_protocol::{ApiKey, Reader, RequestHeader, encode_response};
 fn config() -> LinkConfig {
     LinkConfig {
         client_id: "test".into(),
+        software_name: "test".into(),
         software_version: "1".into(),
         reconnect_backoff: Duration::from_millis(100),
         reconnect_backoff_max: Duration::from_secs(10),
