@@ -177,6 +177,7 @@ static RD_UNUSED rd_kafka_t *test_consumer(const char *servers, const char *grou
         test_set(conf, "group.id", group);
         test_set(conf, "enable.partition.eof", "true");
         test_set(conf, "auto.offset.reset", "earliest");
+        test_set(conf, "enable.auto.commit", "false");
         rk = test_client(RD_KAFKA_CONSUMER, conf);
         rd_kafka_poll_set_consumer(rk);
         return rk;

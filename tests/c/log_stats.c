@@ -1,0 +1,138 @@
+/* Log lines and statistics by callback. */
+#define _POSIX_C_SOURCE 200809L
+#include <pthread.h>
+
+#include "test.h"
+
+static rd_kafka_t *cluster;
+static char servers[512];
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+        int lines, debug_lines, no_text;
+        char name[64];
+} logged;
+
+/* Runs on any thread. */
+static void on_log(const rd_kafka_t *rk, int level, const char *fac, const char *buf) {
+        pthread_mutex_lock(&lock);
+        logged.lines++;
+        logged.debug_lines += level == 7;
+        logged.no_text += !fac || !fac[0] || !buf || !buf[0];
+        if (rk)
+                snprintf(logged.name, sizeof(logged.name), "%s", rd_kafka_name(rk));
+        pthread_mutex_unlock(&lock);
+}
+
+static int lines(void) {
+        int n;
+        pthread_mutex_lock(&lock);
+        n = logged.lines;
+        pthread_mutex_unlock(&lock);
+        return n;
+}
+
+static void log_callback(void) {
+        rd_kafka_conf_t *conf = rd_kafka_conf_new();
+        int64_t until = test_now_ms() + 10000;
+        char name[64];
+        rd_kafka_t *rk;
+
+        test_set(conf, "bootstrap.servers", "127.0.0.1:1");
+        test_set(conf, "debug", "all");
+        rd_kafka_conf_set_log_cb(conf, on_log);
+        rk = test_client(RD_KAFKA_PRODUCER, conf);
+        snprintf(name, sizeof(name), "%s", rd_kafka_name(rk));
+        while (!lines() && test_now_ms() < until)
+                test_sleep_ms(20);
+        rd_kafka_destroy(rk);
+        CHECK(logged.lines > 0);
+        CHECK(logged.debug_lines > 0);
+        CHECK_INT(logged.no_text, 0);
+        CHECK_STR(logged.name, name);
+}
+
+static void the_log_level_limits(void) {
+        rd_kafka_conf_t *conf = rd_kafka_conf_new();
+        rd_kafka_t *rk;
+
+        memset(&logged, 0, sizeof(logged));
+        test_set(conf, "bootstrap.servers", "127.0.0.1:1");
+        test_set(conf, "log_level", "0");
+        rd_kafka_conf_set_log_cb(conf, on_log);
+        rk = test_client(RD_KAFKA_PRODUCER, conf);
+        test_sleep_ms(300);
+        rd_kafka_destroy(rk);
+        CHECK_INT(logged.lines, 0);
+}
+
+static void debug_contexts_are_listed(void) {
+        const char *contexts = rd_kafka_get_debug_contexts();
+        REQUIRE(contexts != NULL);
+        CHECK(strstr(contexts, "all") && strstr(contexts, "broker") && strstr(contexts, "cgrp"));
+        CHECK_STR(contexts, RD_KAFKA_DEBUG_CONTEXTS);
+}
+
+static struct {
+        int cnt, keep;
+        char *kept;
+} stats;
+
+static int on_stats(rd_kafka_t *rk, char *json, size_t len, void *opaque) {
+        (void)rk;
+        CHECK(opaque == &stats);
+        CHECK(strlen(json) == len);
+        CHECK(len > 2 && json[0] == '{' && strchr(json, '}') != NULL);
+        stats.cnt++;
+        if (stats.keep && !stats.kept) {
+                stats.kept = json;
+                return 1; /* ours from here on */
+        }
+        return 0;
+}
+
+static void statistics_callback(void) {
+        rd_kafka_conf_t *conf = test_conf();
+        int64_t until = test_now_ms() + 10000;
+        rd_kafka_t *rk;
+
+        test_set(conf, "bootstrap.servers", servers);
+        test_set(conf, "statistics.interval.ms", "50");
+        test_set(conf, "client.id", "counted");
+        rd_kafka_conf_set_stats_cb(conf, on_stats);
+        rd_kafka_conf_set_opaque(conf, &stats);
+        rk = test_client(RD_KAFKA_PRODUCER, conf);
+        CHECK_INT(test_produce(rk, "stats", 0, 0, 10), 0);
+        stats.keep = 1;
+        while (!stats.kept && test_now_ms() < until)
+                rd_kafka_poll(rk, 100);
+        while (stats.cnt < 5 && test_now_ms() < until)
+                rd_kafka_poll(rk, 100);
+        CHECK(stats.cnt >= 5);
+        REQUIRE(stats.kept != NULL);
+        CHECK(strstr(stats.kept, "\"client_id\"") && strstr(stats.kept, "counted"));
+        CHECK(strstr(stats.kept, "\"brokers\"") != NULL);
+        CHECK(strstr(stats.kept, "\"topics\"") != NULL);
+        CHECK(strstr(stats.kept, "\"txmsgs\"") != NULL);
+        rd_kafka_mem_free(rk, stats.kept);
+        rd_kafka_destroy(rk);
+}
+
+static void state_can_be_dumped(void) {
+        FILE *fp = tmpfile();
+        REQUIRE(fp != NULL);
+        rd_kafka_dump(fp, cluster);
+        CHECK(ftell(fp) > 0);
+        fclose(fp);
+}
+
+int main(void) {
+        cluster = test_cluster(NULL, servers, sizeof(servers));
+        RUN(log_callback);
+        RUN(the_log_level_limits);
+        RUN(debug_contexts_are_listed);
+        RUN(statistics_callback);
+        RUN(state_can_be_dumped);
+        rd_kafka_destroy(cluster);
+        return test_end();
+}
