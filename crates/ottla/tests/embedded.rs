@@ -1,0 +1,112 @@
+//! Clients on the embedded cluster, over real sockets.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ottla::client::{Client, ClientHooks, DeliveryMode};
+use ottla::cluster::MetadataScope;
+use ottla::config::Conf;
+use ottla::error::ErrorCode;
+use ottla::event::Event;
+use ottla::producer::{Payload, Record};
+use ottla::types::{ClientKind, PARTITION_UA, Topic, TopicHooks};
+
+const DEADLINE: Duration = Duration::from_secs(60);
+
+fn client(kind: ClientKind, settings: &[(&str, &str)]) -> Client {
+    let mut conf = Conf::new();
+    for (name, value) in settings {
+        conf.set(name, *value).unwrap();
+    }
+    let (client, topic) = conf.finalize(kind).unwrap();
+    let hooks = ClientHooks {
+        delivery: DeliveryMode::All,
+        error_event: true,
+        ..ClientHooks::default()
+    };
+    Client::new(kind, client, topic, hooks).unwrap()
+}
+
+fn topic(client: &Client, name: &str) -> Arc<Topic> {
+    client.topic(name, None, TopicHooks::default()).unwrap()
+}
+
+fn produce(client: &Client, topic: &Arc<Topic>, partition: i32, value: &[u8], opaque: usize) {
+    let record = Record {
+        value: Payload::Copy(value),
+        opaque,
+        ..Record::default()
+    };
+    client.produce(topic, partition, record, true).unwrap();
+}
+
+/// Serves delivery reports until `n` records are reported; gives opaque, partition and offset of each.
+fn deliveries(client: &Client, n: usize) -> Vec<(usize, i32, i64)> {
+    let mut out = Vec::new();
+    let end = Instant::now() + DEADLINE;
+    while out.len() < n {
+        assert!(Instant::now() < end, "only {} of {n} records were reported", out.len());
+        if let Some(Event::Delivery(d)) = client.main_queue().pop(Some(Duration::from_millis(100))) {
+            assert!(d.error.is_none(), "{:?}", d.error);
+            out.extend(d.records().map(|r| (r.opaque, d.partition, r.offset)));
+        }
+    }
+    out
+}
+
+#[test]
+fn every_record_is_reported_once_and_in_order() {
+    let p = client(ClientKind::Producer, &[("test.mock.num.brokers", "3"), ("linger.ms", "1")]);
+    let t = topic(&p, "ordered");
+    const N: usize = 100_000;
+    let mut seen = std::thread::scope(|scope| {
+        let (producing, t) = (p.clone(), t.clone());
+        scope.spawn(move || {
+            for i in 0..N {
+                produce(&producing, &t, (i % 4) as i32, format!("value-{i}").as_bytes(), i);
+            }
+        });
+        deliveries(&p, N)
+    });
+    for partition in 0..4 {
+        let own: Vec<_> = seen.iter().filter(|s| s.1 == partition).collect();
+        assert!(own.windows(2).all(|w| w[0].0 < w[1].0 && w[0].2 < w[1].2), "partition {partition} is out of order");
+    }
+    seen.sort_unstable();
+    assert!(seen.iter().enumerate().all(|(i, s)| s.0 == i));
+    assert_eq!(p.outq_len(), 0);
+}
+
+#[test]
+fn metadata_and_a_cluster_id_come_from_the_brokers() {
+    let p = client(ClientKind::Producer, &[("test.mock.num.brokers", "2")]);
+    let reply = p.metadata(MetadataScope::Topics(vec!["made-by-asking".into()]), Some(DEADLINE)).unwrap();
+    assert_eq!(reply.response.brokers.len(), 2);
+    assert!(p.cluster_id(Some(DEADLINE)).is_some());
+}
+
+#[test]
+fn a_closed_port_is_an_error_and_ends_in_time() {
+    let p = client(ClientKind::Producer, &[("bootstrap.servers", "127.0.0.1:1"), ("message.timeout.ms", "300")]);
+    let began = Instant::now();
+    let error = p.metadata(MetadataScope::AllTopics, Some(Duration::from_millis(500))).unwrap_err();
+    assert!(began.elapsed() < Duration::from_secs(5));
+    assert!(matches!(error.code, ErrorCode::L_TRANSPORT | ErrorCode::L_TIMED_OUT), "{error}");
+    let t = topic(&p, "nowhere");
+    produce(&p, &t, PARTITION_UA, b"x", 1);
+    let end = Instant::now() + DEADLINE;
+    loop {
+        assert!(Instant::now() < end);
+        match p.main_queue().pop(Some(Duration::from_millis(100))) {
+            Some(Event::Delivery(d)) => {
+                assert_eq!(d.error.as_ref().map(|e| e.code), Some(ErrorCode::L_MSG_TIMED_OUT));
+                break;
+            }
+            Some(Event::Error(e)) => assert!(
+                matches!(e.code, ErrorCode::L_TRANSPORT | ErrorCode::L_ALL_BROKERS_DOWN),
+                "{e}"
+            ),
+            _ => {}
+        }
+    }
+}
