@@ -103,17 +103,6 @@ fn check_oauthbearer(conf: &Conf) -> Result<(), Error> {
     if !oidc {
         return Ok(());
     }
-    if conf
-        .text(Prop::sasl_oauthbearer_sub_claim_name)
-        .trim()
-        .is_empty()
-    {
-        return Err(refuse(
-            "sasl.oauthbearer.sub.claim.name",
-            "",
-            "it must name a claim",
-        ));
-    }
     check_token_endpoint(conf)?;
     match conf.choice(Prop::sasl_oauthbearer_grant_type) == "client_credentials" {
         true => check_client_credentials(conf),
