@@ -230,12 +230,21 @@ static void on_report(rd_kafka_message_t *m, void *opaque) {
 }
 
 static void missing_partitions_are_reported(void) {
+        rd_kafka_conf_t *conf = test_conf();
         int64_t until = test_now_ms() + 10000;
-        CHECK_INT(rd_kafka_consume_start(topic, 50, 0), 0);
+        rd_kafka_topic_t *rkt;
+        rd_kafka_t *rk;
+
+        test_set(conf, "bootstrap.servers", servers);
+        rk = test_client(RD_KAFKA_CONSUMER, conf);
+        rkt = rd_kafka_topic_new(rk, "simple", NULL);
+        CHECK_INT(rd_kafka_consume_start(rkt, 50, 0), 0);
         while (!reported && test_now_ms() < until)
-                CHECK(rd_kafka_consume_callback(topic, 50, 200, on_report, NULL) >= 0);
+                CHECK(rd_kafka_consume_callback(rkt, 50, 200, on_report, NULL) >= 0);
         CHECK_ERR(reported, RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION);
-        CHECK_INT(rd_kafka_consume_stop(topic, 50), 0);
+        CHECK_INT(rd_kafka_consume_stop(rkt, 50), 0);
+        rd_kafka_topic_destroy(rkt);
+        rd_kafka_destroy(rk);
 }
 
 static void unfinished_partitions_do_not_block_the_end(void) {
