@@ -22,7 +22,9 @@
 //! | `3+`, `0-12`, `4` | versions 3 and later, 0 to 12, 4 only |
 //! | `null 1+` | an `Option` that may be null from version 1 on; without it, it may be null in all its versions |
 //! | `tag 2` | not part of the body, but tagged field number 2 |
-//! | `strict` | encoding fails when the field differs from its default and the version does not carry it; fields without this word are left out silently, as Kafka's *ignorable* ones |
+//! | `strict` | encoding fails when the version does not carry the field and it differs from its default |
+//!
+//! Fields that are not strict are left out silently where the version does not carry them: Kafka's *ignorable* ones.
 //!
 //! Defaults are those of Kafka's own schemas: an `Option` without `= None` starts out empty, *not* null, so that a
 //! default message can be written in every version.
@@ -372,6 +374,8 @@ macro_rules! schema_kind {
         impl $crate::Request for $name {
             type Response = $response;
         }
+        /// For the table of APIs.
+        pub(super) type TheRequest = $name;
     };
     (response $name:ident, $key:expr) => {
         $crate::schema::schema_message!($name, $key, stringify!($name), VERSIONS, |version| {

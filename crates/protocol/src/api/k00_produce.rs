@@ -11,7 +11,8 @@
 //! - 8: errors of single records (KIP-467)
 //! - 9: flexible (KIP-482)
 //! - 10: the response tells a new leader and its address (KIP-951)
-//! - 11, 12: as 10; the client knows TRANSACTION_ABORTABLE (11) and lets the broker add partitions to the transaction (12; KIP-890)
+//! - 11: the client knows TRANSACTION_ABORTABLE (KIP-890)
+//! - 12: the broker adds the partitions to the transaction by itself (KIP-890)
 //! - 13: topic ids instead of names (KIP-516)
 
 use crate::schema::schema;

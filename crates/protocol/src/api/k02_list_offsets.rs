@@ -1,4 +1,5 @@
-//! ListOffsets (key 2): the offset that belongs to a timestamp, or the first or last one; goes to each partition's leader.
+//! ListOffsets (key 2): the offset that belongs to a timestamp, or the first or last one; goes to each
+//! partition's leader.
 //!
 //! - 0: a list of segment start offsets; gone in Kafka 4.x
 //! - 1: one offset with its timestamp (KIP-79)

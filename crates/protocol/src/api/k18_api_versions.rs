@@ -1,7 +1,7 @@
 //! ApiVersions (key 18): which APIs and versions the broker serves; the first request on a connection (KIP-35).
 //!
-//! A broker that does not serve the request's version answers UNSUPPORTED_VERSION in version 0. The response's header is
-//! always version 0, so that it can be read before anything is agreed on.
+//! A broker that does not serve the request's version answers UNSUPPORTED_VERSION in version 0. The response's header
+//! is always version 0, so that it can be read before anything is agreed on.
 //!
 //! - 1: throttle time
 //! - 2: a throttled response comes at once, and the client waits (KIP-219)

@@ -1,4 +1,5 @@
-//! WriteTxnMarkers (key 27): the transaction's coordinator has partition leaders write the end of a transaction (KIP-98).
+//! WriteTxnMarkers (key 27): the coordinator has partition leaders write the end of a transaction (KIP-98).
+//!
 //! Clients send it only to abort a hanging transaction (KIP-664).
 //!
 //! - 0: gone in Kafka 4.x

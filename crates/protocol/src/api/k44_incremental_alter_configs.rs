@@ -1,4 +1,4 @@
-//! IncrementalAlterConfigs (key 44): sets, deletes, appends to or subtracts from single configuration entries (KIP-339);
+//! IncrementalAlterConfigs (key 44): sets, deletes, extends or reduces single configuration entries (KIP-339);
 //! a broker's own goes to that broker, the others to the controller or in KRaft clusters to any broker.
 //!
 //! - 1: flexible (KIP-482)

@@ -34,6 +34,7 @@ schema! {
 
     /// A credential.
     struct CredentialInfo {
+        /// 1 SCRAM-SHA-256, 2 SCRAM-SHA-512.
         mechanism: i8 [0+],
         iterations: i32 [0+],
     }

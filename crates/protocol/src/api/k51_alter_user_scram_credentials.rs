@@ -16,12 +16,14 @@ schema! {
     /// A credential to remove.
     struct ScramCredentialDeletion {
         name: String [0+],
+        /// 1 SCRAM-SHA-256, 2 SCRAM-SHA-512.
         mechanism: i8 [0+],
     }
 
     /// A credential to set.
     struct ScramCredentialUpsertion {
         name: String [0+],
+        /// 1 SCRAM-SHA-256, 2 SCRAM-SHA-512.
         mechanism: i8 [0+],
         iterations: i32 [0+],
         salt: Bytes [0+],

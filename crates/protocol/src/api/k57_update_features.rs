@@ -19,6 +19,7 @@ schema! {
     /// A feature to change.
     struct FeatureUpdateKey {
         feature: String [0+],
+        /// The level to reach; below 1 the cluster stops using the feature.
         max_version_level: i16 [0+],
         /// 1 upgrade, 2 safe downgrade, 3 unsafe downgrade.
         upgrade_type: i8 [1+, strict] = 1,

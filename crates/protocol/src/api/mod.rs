@@ -27,10 +27,10 @@ use std::ops::RangeInclusive;
 
 use bytes::Bytes;
 
-use crate::{ApiKey, DecodeError, EncodeError, Frame, Message, Reader, Writer};
+use crate::{ApiKey, DecodeError, EncodeError, Frame, Message, Reader, Request, Writer};
 
 macro_rules! apis {
-    ($($constant:ident = $key:literal, $file:literal, $module:ident: $request:ident, $response:ident;)*) => {
+    ($($constant:ident = $key:literal, $module:ident, $file:literal;)*) => {
         $(
             #[path = $file]
             pub mod $module;
@@ -38,7 +38,7 @@ macro_rules! apis {
 
         impl ApiKey {
             $(
-                #[doc = concat!("Key ", $key, ": [`", stringify!($module), "`](crate::api::", stringify!($module), ").")]
+                #[doc = concat!("Key ", $key, ": [`api::", stringify!($module), "`](crate::api::", stringify!($module), ").")]
                 pub const $constant: Self = Self($key);
             )*
         }
@@ -46,81 +46,81 @@ macro_rules! apis {
         /// Every API with a schema here, by ascending key.
         pub const APIS: &[Api] = &[$(Api {
             key: ApiKey::$constant,
-            request: Codec::of::<$module::$request>(),
-            response: Codec::of::<$module::$response>(),
+            request: Codec::of::<$module::TheRequest>(),
+            response: Codec::of::<<$module::TheRequest as Request>::Response>(),
         }),*];
     };
 }
 
 apis! {
-    PRODUCE = 0, "k00_produce.rs", produce: ProduceRequest, ProduceResponse;
-    FETCH = 1, "k01_fetch.rs", fetch: FetchRequest, FetchResponse;
-    LIST_OFFSETS = 2, "k02_list_offsets.rs", list_offsets: ListOffsetsRequest, ListOffsetsResponse;
-    METADATA = 3, "k03_metadata.rs", metadata: MetadataRequest, MetadataResponse;
-    OFFSET_COMMIT = 8, "k08_offset_commit.rs", offset_commit: OffsetCommitRequest, OffsetCommitResponse;
-    OFFSET_FETCH = 9, "k09_offset_fetch.rs", offset_fetch: OffsetFetchRequest, OffsetFetchResponse;
-    FIND_COORDINATOR = 10, "k10_find_coordinator.rs", find_coordinator: FindCoordinatorRequest, FindCoordinatorResponse;
-    JOIN_GROUP = 11, "k11_join_group.rs", join_group: JoinGroupRequest, JoinGroupResponse;
-    HEARTBEAT = 12, "k12_heartbeat.rs", heartbeat: HeartbeatRequest, HeartbeatResponse;
-    LEAVE_GROUP = 13, "k13_leave_group.rs", leave_group: LeaveGroupRequest, LeaveGroupResponse;
-    SYNC_GROUP = 14, "k14_sync_group.rs", sync_group: SyncGroupRequest, SyncGroupResponse;
-    DESCRIBE_GROUPS = 15, "k15_describe_groups.rs", describe_groups: DescribeGroupsRequest, DescribeGroupsResponse;
-    LIST_GROUPS = 16, "k16_list_groups.rs", list_groups: ListGroupsRequest, ListGroupsResponse;
-    SASL_HANDSHAKE = 17, "k17_sasl_handshake.rs", sasl_handshake: SaslHandshakeRequest, SaslHandshakeResponse;
-    API_VERSIONS = 18, "k18_api_versions.rs", api_versions: ApiVersionsRequest, ApiVersionsResponse;
-    CREATE_TOPICS = 19, "k19_create_topics.rs", create_topics: CreateTopicsRequest, CreateTopicsResponse;
-    DELETE_TOPICS = 20, "k20_delete_topics.rs", delete_topics: DeleteTopicsRequest, DeleteTopicsResponse;
-    DELETE_RECORDS = 21, "k21_delete_records.rs", delete_records: DeleteRecordsRequest, DeleteRecordsResponse;
-    INIT_PRODUCER_ID = 22, "k22_init_producer_id.rs", init_producer_id: InitProducerIdRequest, InitProducerIdResponse;
-    OFFSET_FOR_LEADER_EPOCH = 23, "k23_offset_for_leader_epoch.rs", offset_for_leader_epoch: OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse;
-    ADD_PARTITIONS_TO_TXN = 24, "k24_add_partitions_to_txn.rs", add_partitions_to_txn: AddPartitionsToTxnRequest, AddPartitionsToTxnResponse;
-    ADD_OFFSETS_TO_TXN = 25, "k25_add_offsets_to_txn.rs", add_offsets_to_txn: AddOffsetsToTxnRequest, AddOffsetsToTxnResponse;
-    END_TXN = 26, "k26_end_txn.rs", end_txn: EndTxnRequest, EndTxnResponse;
-    WRITE_TXN_MARKERS = 27, "k27_write_txn_markers.rs", write_txn_markers: WriteTxnMarkersRequest, WriteTxnMarkersResponse;
-    TXN_OFFSET_COMMIT = 28, "k28_txn_offset_commit.rs", txn_offset_commit: TxnOffsetCommitRequest, TxnOffsetCommitResponse;
-    DESCRIBE_ACLS = 29, "k29_describe_acls.rs", describe_acls: DescribeAclsRequest, DescribeAclsResponse;
-    CREATE_ACLS = 30, "k30_create_acls.rs", create_acls: CreateAclsRequest, CreateAclsResponse;
-    DELETE_ACLS = 31, "k31_delete_acls.rs", delete_acls: DeleteAclsRequest, DeleteAclsResponse;
-    DESCRIBE_CONFIGS = 32, "k32_describe_configs.rs", describe_configs: DescribeConfigsRequest, DescribeConfigsResponse;
-    ALTER_CONFIGS = 33, "k33_alter_configs.rs", alter_configs: AlterConfigsRequest, AlterConfigsResponse;
-    ALTER_REPLICA_LOG_DIRS = 34, "k34_alter_replica_log_dirs.rs", alter_replica_log_dirs: AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse;
-    DESCRIBE_LOG_DIRS = 35, "k35_describe_log_dirs.rs", describe_log_dirs: DescribeLogDirsRequest, DescribeLogDirsResponse;
-    SASL_AUTHENTICATE = 36, "k36_sasl_authenticate.rs", sasl_authenticate: SaslAuthenticateRequest, SaslAuthenticateResponse;
-    CREATE_PARTITIONS = 37, "k37_create_partitions.rs", create_partitions: CreatePartitionsRequest, CreatePartitionsResponse;
-    CREATE_DELEGATION_TOKEN = 38, "k38_create_delegation_token.rs", create_delegation_token: CreateDelegationTokenRequest, CreateDelegationTokenResponse;
-    RENEW_DELEGATION_TOKEN = 39, "k39_renew_delegation_token.rs", renew_delegation_token: RenewDelegationTokenRequest, RenewDelegationTokenResponse;
-    EXPIRE_DELEGATION_TOKEN = 40, "k40_expire_delegation_token.rs", expire_delegation_token: ExpireDelegationTokenRequest, ExpireDelegationTokenResponse;
-    DESCRIBE_DELEGATION_TOKEN = 41, "k41_describe_delegation_token.rs", describe_delegation_token: DescribeDelegationTokenRequest, DescribeDelegationTokenResponse;
-    DELETE_GROUPS = 42, "k42_delete_groups.rs", delete_groups: DeleteGroupsRequest, DeleteGroupsResponse;
-    ELECT_LEADERS = 43, "k43_elect_leaders.rs", elect_leaders: ElectLeadersRequest, ElectLeadersResponse;
-    INCREMENTAL_ALTER_CONFIGS = 44, "k44_incremental_alter_configs.rs", incremental_alter_configs: IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse;
-    ALTER_PARTITION_REASSIGNMENTS = 45, "k45_alter_partition_reassignments.rs", alter_partition_reassignments: AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse;
-    LIST_PARTITION_REASSIGNMENTS = 46, "k46_list_partition_reassignments.rs", list_partition_reassignments: ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse;
-    OFFSET_DELETE = 47, "k47_offset_delete.rs", offset_delete: OffsetDeleteRequest, OffsetDeleteResponse;
-    DESCRIBE_CLIENT_QUOTAS = 48, "k48_describe_client_quotas.rs", describe_client_quotas: DescribeClientQuotasRequest, DescribeClientQuotasResponse;
-    ALTER_CLIENT_QUOTAS = 49, "k49_alter_client_quotas.rs", alter_client_quotas: AlterClientQuotasRequest, AlterClientQuotasResponse;
-    DESCRIBE_USER_SCRAM_CREDENTIALS = 50, "k50_describe_user_scram_credentials.rs", describe_user_scram_credentials: DescribeUserScramCredentialsRequest, DescribeUserScramCredentialsResponse;
-    ALTER_USER_SCRAM_CREDENTIALS = 51, "k51_alter_user_scram_credentials.rs", alter_user_scram_credentials: AlterUserScramCredentialsRequest, AlterUserScramCredentialsResponse;
-    DESCRIBE_QUORUM = 55, "k55_describe_quorum.rs", describe_quorum: DescribeQuorumRequest, DescribeQuorumResponse;
-    UPDATE_FEATURES = 57, "k57_update_features.rs", update_features: UpdateFeaturesRequest, UpdateFeaturesResponse;
-    DESCRIBE_CLUSTER = 60, "k60_describe_cluster.rs", describe_cluster: DescribeClusterRequest, DescribeClusterResponse;
-    DESCRIBE_PRODUCERS = 61, "k61_describe_producers.rs", describe_producers: DescribeProducersRequest, DescribeProducersResponse;
-    UNREGISTER_BROKER = 64, "k64_unregister_broker.rs", unregister_broker: UnregisterBrokerRequest, UnregisterBrokerResponse;
-    DESCRIBE_TRANSACTIONS = 65, "k65_describe_transactions.rs", describe_transactions: DescribeTransactionsRequest, DescribeTransactionsResponse;
-    LIST_TRANSACTIONS = 66, "k66_list_transactions.rs", list_transactions: ListTransactionsRequest, ListTransactionsResponse;
-    CONSUMER_GROUP_HEARTBEAT = 68, "k68_consumer_group_heartbeat.rs", consumer_group_heartbeat: ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse;
-    CONSUMER_GROUP_DESCRIBE = 69, "k69_consumer_group_describe.rs", consumer_group_describe: ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse;
-    GET_TELEMETRY_SUBSCRIPTIONS = 71, "k71_get_telemetry_subscriptions.rs", get_telemetry_subscriptions: GetTelemetrySubscriptionsRequest, GetTelemetrySubscriptionsResponse;
-    PUSH_TELEMETRY = 72, "k72_push_telemetry.rs", push_telemetry: PushTelemetryRequest, PushTelemetryResponse;
-    LIST_CONFIG_RESOURCES = 74, "k74_list_config_resources.rs", list_config_resources: ListConfigResourcesRequest, ListConfigResourcesResponse;
-    DESCRIBE_TOPIC_PARTITIONS = 75, "k75_describe_topic_partitions.rs", describe_topic_partitions: DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse;
-    SHARE_GROUP_HEARTBEAT = 76, "k76_share_group_heartbeat.rs", share_group_heartbeat: ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse;
-    SHARE_GROUP_DESCRIBE = 77, "k77_share_group_describe.rs", share_group_describe: ShareGroupDescribeRequest, ShareGroupDescribeResponse;
-    SHARE_FETCH = 78, "k78_share_fetch.rs", share_fetch: ShareFetchRequest, ShareFetchResponse;
-    SHARE_ACKNOWLEDGE = 79, "k79_share_acknowledge.rs", share_acknowledge: ShareAcknowledgeRequest, ShareAcknowledgeResponse;
-    DESCRIBE_SHARE_GROUP_OFFSETS = 90, "k90_describe_share_group_offsets.rs", describe_share_group_offsets: DescribeShareGroupOffsetsRequest, DescribeShareGroupOffsetsResponse;
-    ALTER_SHARE_GROUP_OFFSETS = 91, "k91_alter_share_group_offsets.rs", alter_share_group_offsets: AlterShareGroupOffsetsRequest, AlterShareGroupOffsetsResponse;
-    DELETE_SHARE_GROUP_OFFSETS = 92, "k92_delete_share_group_offsets.rs", delete_share_group_offsets: DeleteShareGroupOffsetsRequest, DeleteShareGroupOffsetsResponse;
+    PRODUCE = 0, produce, "k00_produce.rs";
+    FETCH = 1, fetch, "k01_fetch.rs";
+    LIST_OFFSETS = 2, list_offsets, "k02_list_offsets.rs";
+    METADATA = 3, metadata, "k03_metadata.rs";
+    OFFSET_COMMIT = 8, offset_commit, "k08_offset_commit.rs";
+    OFFSET_FETCH = 9, offset_fetch, "k09_offset_fetch.rs";
+    FIND_COORDINATOR = 10, find_coordinator, "k10_find_coordinator.rs";
+    JOIN_GROUP = 11, join_group, "k11_join_group.rs";
+    HEARTBEAT = 12, heartbeat, "k12_heartbeat.rs";
+    LEAVE_GROUP = 13, leave_group, "k13_leave_group.rs";
+    SYNC_GROUP = 14, sync_group, "k14_sync_group.rs";
+    DESCRIBE_GROUPS = 15, describe_groups, "k15_describe_groups.rs";
+    LIST_GROUPS = 16, list_groups, "k16_list_groups.rs";
+    SASL_HANDSHAKE = 17, sasl_handshake, "k17_sasl_handshake.rs";
+    API_VERSIONS = 18, api_versions, "k18_api_versions.rs";
+    CREATE_TOPICS = 19, create_topics, "k19_create_topics.rs";
+    DELETE_TOPICS = 20, delete_topics, "k20_delete_topics.rs";
+    DELETE_RECORDS = 21, delete_records, "k21_delete_records.rs";
+    INIT_PRODUCER_ID = 22, init_producer_id, "k22_init_producer_id.rs";
+    OFFSET_FOR_LEADER_EPOCH = 23, offset_for_leader_epoch, "k23_offset_for_leader_epoch.rs";
+    ADD_PARTITIONS_TO_TXN = 24, add_partitions_to_txn, "k24_add_partitions_to_txn.rs";
+    ADD_OFFSETS_TO_TXN = 25, add_offsets_to_txn, "k25_add_offsets_to_txn.rs";
+    END_TXN = 26, end_txn, "k26_end_txn.rs";
+    WRITE_TXN_MARKERS = 27, write_txn_markers, "k27_write_txn_markers.rs";
+    TXN_OFFSET_COMMIT = 28, txn_offset_commit, "k28_txn_offset_commit.rs";
+    DESCRIBE_ACLS = 29, describe_acls, "k29_describe_acls.rs";
+    CREATE_ACLS = 30, create_acls, "k30_create_acls.rs";
+    DELETE_ACLS = 31, delete_acls, "k31_delete_acls.rs";
+    DESCRIBE_CONFIGS = 32, describe_configs, "k32_describe_configs.rs";
+    ALTER_CONFIGS = 33, alter_configs, "k33_alter_configs.rs";
+    ALTER_REPLICA_LOG_DIRS = 34, alter_replica_log_dirs, "k34_alter_replica_log_dirs.rs";
+    DESCRIBE_LOG_DIRS = 35, describe_log_dirs, "k35_describe_log_dirs.rs";
+    SASL_AUTHENTICATE = 36, sasl_authenticate, "k36_sasl_authenticate.rs";
+    CREATE_PARTITIONS = 37, create_partitions, "k37_create_partitions.rs";
+    CREATE_DELEGATION_TOKEN = 38, create_delegation_token, "k38_create_delegation_token.rs";
+    RENEW_DELEGATION_TOKEN = 39, renew_delegation_token, "k39_renew_delegation_token.rs";
+    EXPIRE_DELEGATION_TOKEN = 40, expire_delegation_token, "k40_expire_delegation_token.rs";
+    DESCRIBE_DELEGATION_TOKEN = 41, describe_delegation_token, "k41_describe_delegation_token.rs";
+    DELETE_GROUPS = 42, delete_groups, "k42_delete_groups.rs";
+    ELECT_LEADERS = 43, elect_leaders, "k43_elect_leaders.rs";
+    INCREMENTAL_ALTER_CONFIGS = 44, incremental_alter_configs, "k44_incremental_alter_configs.rs";
+    ALTER_PARTITION_REASSIGNMENTS = 45, alter_partition_reassignments, "k45_alter_partition_reassignments.rs";
+    LIST_PARTITION_REASSIGNMENTS = 46, list_partition_reassignments, "k46_list_partition_reassignments.rs";
+    OFFSET_DELETE = 47, offset_delete, "k47_offset_delete.rs";
+    DESCRIBE_CLIENT_QUOTAS = 48, describe_client_quotas, "k48_describe_client_quotas.rs";
+    ALTER_CLIENT_QUOTAS = 49, alter_client_quotas, "k49_alter_client_quotas.rs";
+    DESCRIBE_USER_SCRAM_CREDENTIALS = 50, describe_user_scram_credentials, "k50_describe_user_scram_credentials.rs";
+    ALTER_USER_SCRAM_CREDENTIALS = 51, alter_user_scram_credentials, "k51_alter_user_scram_credentials.rs";
+    DESCRIBE_QUORUM = 55, describe_quorum, "k55_describe_quorum.rs";
+    UPDATE_FEATURES = 57, update_features, "k57_update_features.rs";
+    DESCRIBE_CLUSTER = 60, describe_cluster, "k60_describe_cluster.rs";
+    DESCRIBE_PRODUCERS = 61, describe_producers, "k61_describe_producers.rs";
+    UNREGISTER_BROKER = 64, unregister_broker, "k64_unregister_broker.rs";
+    DESCRIBE_TRANSACTIONS = 65, describe_transactions, "k65_describe_transactions.rs";
+    LIST_TRANSACTIONS = 66, list_transactions, "k66_list_transactions.rs";
+    CONSUMER_GROUP_HEARTBEAT = 68, consumer_group_heartbeat, "k68_consumer_group_heartbeat.rs";
+    CONSUMER_GROUP_DESCRIBE = 69, consumer_group_describe, "k69_consumer_group_describe.rs";
+    GET_TELEMETRY_SUBSCRIPTIONS = 71, get_telemetry_subscriptions, "k71_get_telemetry_subscriptions.rs";
+    PUSH_TELEMETRY = 72, push_telemetry, "k72_push_telemetry.rs";
+    LIST_CONFIG_RESOURCES = 74, list_config_resources, "k74_list_config_resources.rs";
+    DESCRIBE_TOPIC_PARTITIONS = 75, describe_topic_partitions, "k75_describe_topic_partitions.rs";
+    SHARE_GROUP_HEARTBEAT = 76, share_group_heartbeat, "k76_share_group_heartbeat.rs";
+    SHARE_GROUP_DESCRIBE = 77, share_group_describe, "k77_share_group_describe.rs";
+    SHARE_FETCH = 78, share_fetch, "k78_share_fetch.rs";
+    SHARE_ACKNOWLEDGE = 79, share_acknowledge, "k79_share_acknowledge.rs";
+    DESCRIBE_SHARE_GROUP_OFFSETS = 90, describe_share_group_offsets, "k90_describe_share_group_offsets.rs";
+    ALTER_SHARE_GROUP_OFFSETS = 91, alter_share_group_offsets, "k91_alter_share_group_offsets.rs";
+    DELETE_SHARE_GROUP_OFFSETS = 92, delete_share_group_offsets, "k92_delete_share_group_offsets.rs";
 }
 
 /// One API of the table, for code that handles messages without knowing their types.

@@ -1,6 +1,6 @@
 //! The codecs of record data: gzip, snappy, lz4 and zstd.
 //!
-//! Every decompression takes a limit and yields no byte beyond it, whatever the input claims. Compressors of codecs with
+//! Every decompression takes a limit and yields no byte beyond it, whatever the input claims. Compressors with
 //! costly set-up are kept per thread.
 
 mod gzip;

@@ -9,6 +9,10 @@ use super::{Codec, CodecError, read_bounded};
 
 const CODEC: Codec = Codec::Zstd;
 
+/// The best ratio that a frame reaches: a block of 128 KiB from four bytes. What claims more is not believed, but read
+/// piece by piece.
+const MAX_RATIO: u64 = 32 * 1024;
+
 thread_local! {
     /// The contexts hold tables of up to some megabytes, whose set-up costs more than a small batch.
     static COMPRESSOR: RefCell<Option<(i32, Compressor<'static>)>> = const { RefCell::new(None) };
@@ -40,6 +44,7 @@ pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Vec<u8>, CodecErr
             codec: CODEC,
             limit,
         }),
+        Ok(Some(size)) if size / MAX_RATIO > input.len() as u64 => decompress_stream(input, limit),
         Ok(Some(size)) => match decompress_known(input, size as usize) {
             Some(output) => Ok(output),
             None => decompress_stream(input, limit),
