@@ -2217,8 +2217,8 @@ RD_EXPORT int rd_kafka_assignment_lost(rd_kafka_t *rk);
 
 /**
  * How the group hands out partitions: "EAGER" (all are revoked before any is assigned),
- * "COOPERATIVE" (changes only), or "NONE" as long as there is no group or it is not settled.
- * NULL for a producer.
+ * "COOPERATIVE" (changes only), or "NONE" as long as the group is not settled. NULL if the
+ * client has no group.
  *
  * @return Constant.
  */
@@ -2517,7 +2517,8 @@ rd_kafka_consume_callback_queue(rd_kafka_queue_t *rkqu,
  * @param high  Receives the high watermark; with `isolation.level=read_committed` the last stable
  *              offset.
  *
- * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__TIMED_OUT;
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__TIMED_OUT or
+ *         RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN: no answer in time;
  *         RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION or RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC; or an error
  *         of the broker.
  *
@@ -2531,15 +2532,15 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_query_watermark_offsets(rd_kafka_t *rk,
                                                                int timeout_ms);
 
 /**
- * The same from what the consumer last heard, without asking a broker. Fetched with messages,
- * so it is as new as the last fetch; `low` is refreshed every `statistics.interval.ms` only.
+ * The same from what the consumer last heard, without asking a broker. Brokers tell it with
+ * every fetch, so it is as new as the last fetch of the partition.
  *
  * @param low   Receives the first offset, or RD_KAFKA_OFFSET_INVALID if not known yet.
  * @param high  Receives the high watermark (or last stable offset), or
  *              RD_KAFKA_OFFSET_INVALID if not known yet.
  *
- * @return RD_KAFKA_RESP_ERR_NO_ERROR, or RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION: the client does
- *         not know the partition.
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR, or RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION: the client cannot
+ *         have such a partition.
  */
 RD_EXPORT rd_kafka_resp_err_t rd_kafka_get_watermark_offsets(rd_kafka_t *rk,
                                                              const char *topic,

@@ -639,10 +639,10 @@ static void run_group_consumer(rd_kafka_t *rk) {
                         if (m) {
                                 consume_one(m, rk);
                                 rd_kafka_message_destroy(m);
+                                if (cnt.msgs % POLL_EVERY)
+                                        continue; /* look at the clock now and then only */
                         }
                 }
-                if (!opt.batch_size && cnt.msgs % POLL_EVERY)
-                        continue;
                 print_progress(rk);
         }
         if (!cnt.ended_us)
