@@ -6,10 +6,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::options::link_config;
 use super::shared::Shared;
 use crate::cluster::{self, Change, Cluster, Ctx};
-use crate::connection::{LinkEvent, LinkKey, Links, NetAction, NetEvent, Owner};
+use crate::connection::{LinkConfig, LinkEvent, LinkKey, Links, NetAction, NetEvent, Owner};
 use crate::consumer::{self, Consumer};
 use crate::env::{Instant, Rng, earliest};
 use crate::error::{Error, ErrorCode};
@@ -19,7 +18,7 @@ use crate::types::ClientKind;
 
 /// What the application's threads ask of the core.
 #[derive(Debug)]
-pub(crate) enum Command {
+pub enum Command {
     /// For the cluster manager.
     Cluster(cluster::Command),
     /// For the producer.
@@ -32,7 +31,7 @@ pub(crate) enum Command {
 
 impl Command {
     /// Answers a command that nobody will carry out, so that its caller does not wait.
-    pub(crate) fn refuse(self) {
+    pub fn refuse(self) {
         let error = Error::new(ErrorCode::L_DESTROY, "the client is being destroyed");
         match self {
             Command::Cluster(command) => command.refuse(error),
@@ -80,7 +79,7 @@ macro_rules! ctx {
 impl Core {
     /// A core that has not done anything yet.
     pub fn new(shared: Arc<Shared>, mut rng: Rng) -> Self {
-        let links = Links::new(link_config(&shared.conf), Rng::from_seed(rng.next_u64()));
+        let links = Links::new(LinkConfig::new(&shared.conf), Rng::from_seed(rng.next_u64()));
         let auto_create = shared.kind == ClientKind::Producer || shared.conf.allow_auto_create_topics;
         let producer = shared.producer.clone().map(|a| Sender::new(a, &shared.conf, shared.main_queue.clone()));
         let consumer = shared.consumer.clone().map(|r| Consumer::new(r, &shared));

@@ -1,26 +1,23 @@
 //! The client as applications hold it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use ottla_mock::{ClusterConfig, Embedded};
 use parking_lot::Mutex;
 
-use super::core::{Command, Core};
-use super::options::{ClientHooks, address_family, log_contexts, socket_options};
-use super::shared::{Shared, SharedParts};
+use super::core::Command;
+use super::options::{ClientHooks, address_family, socket_options};
+use super::parts::Parts;
+use super::shared::Shared;
 use crate::cluster::{self, MetadataReply, MetadataScope, parse_endpoints};
 use crate::config::{ClientConfig, TopicConfig};
 use crate::env::{Instant, Rng, SystemClock};
 use crate::error::{Error, ErrorCode};
-use crate::event::{Event, LogLine, Logger, Queue, Reply};
+use crate::event::{Event, Queue, Reply};
 use crate::producer::{self, Accumulator, Record};
 use crate::runtime::{Loop, live_threads};
 use crate::types::{ClientKind, Topic, TopicHooks};
-
-/// Numbers the clients of this process, for names in logs.
-static CLIENTS: AtomicU32 = AtomicU32::new(1);
 
 struct Inner {
     shared: Arc<Shared>,
@@ -75,24 +72,19 @@ impl Client {
         hooks: ClientHooks,
     ) -> Result<Client, Error> {
         let embedded = start_embedded(&mut conf)?;
-        let main_queue = Queue::new();
-        let log = make_logger(&conf, &hooks, &main_queue);
         let clock = Arc::new(SystemClock::new());
         let io = Loop::new(socket_options(&conf), address_family(&conf))
             .map_err(|e| system_error("no event loop for the client", &e))?;
-        let number = CLIENTS.fetch_add(1, Ordering::Relaxed);
-        let shared = Arc::new(Shared::new(SharedParts {
+        let parts = Parts {
             kind,
-            name: format!("{}#{kind}-{number}", conf.client_id),
             conf,
             topic_defaults,
             hooks,
             clock: clock.clone(),
             waker: io.waker(),
-            log,
-            main_queue,
-        }));
-        let core = Core::new(shared.clone(), Rng::from_entropy());
+        };
+        let core = parts.assemble(Rng::from_entropy());
+        let shared = core.shared().clone();
         let thread = io.spawn(core, clock).map_err(|e| system_error("no thread for the client", &e))?;
         Ok(Client {
             inner: Arc::new(Inner {
@@ -304,24 +296,4 @@ fn start_embedded(conf: &mut ClientConfig) -> Result<Option<Embedded>, Error> {
     }
     conf.bootstrap_servers = embedded.bootstrap_servers();
     Ok(Some(embedded))
-}
-
-/// Debug contexts are written at level 7, so naming one raises the level.
-fn log_level(conf: &ClientConfig) -> i32 {
-    let level = i32::try_from(conf.log_level).unwrap_or(6);
-    if conf.debug != 0 { level.max(crate::event::level::DEBUG) } else { level }
-}
-
-fn make_logger(conf: &ClientConfig, hooks: &ClientHooks, main_queue: &Arc<Queue>) -> Logger {
-    let sink = if hooks.log_to_queue {
-        let queue = Arc::downgrade(main_queue);
-        Arc::new(move |line: LogLine| {
-            if let Some(queue) = queue.upgrade() {
-                queue.push(Event::Log(line));
-            }
-        })
-    } else {
-        hooks.log.clone().unwrap_or_else(|| Arc::new(|_| {}))
-    };
-    Logger::new(sink, log_level(conf), log_contexts(conf))
 }

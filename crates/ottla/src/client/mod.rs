@@ -4,13 +4,13 @@ mod consuming;
 mod core;
 mod handle;
 mod options;
+mod parts;
 mod shared;
 
-pub use self::core::Core;
+pub use self::core::{Command, Core};
 pub use crate::event::DeliveryMode;
 pub use consuming::CommitMode;
 pub use handle::Client;
 pub use options::ClientHooks;
-#[cfg(test)]
-pub(crate) use options::link_config;
+pub use parts::Parts;
 pub use shared::Shared;

@@ -140,7 +140,7 @@ impl Shared {
     }
 
     /// Hands a command to the client's thread; once the client is being destroyed, the command is refused.
-    pub(crate) fn send(&self, command: Command) {
+    pub fn send(&self, command: Command) {
         let mut mailbox = self.mailbox.lock();
         if mailbox.closed {
             drop(mailbox);

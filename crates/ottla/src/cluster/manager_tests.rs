@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::config::{ClientConfig, Conf};
-use crate::connection::{LinkEvent, Links, NetAction, NetEvent};
+use crate::connection::{LinkConfig, LinkEvent, Links, NetAction, NetEvent};
 use crate::env::Rng;
 use crate::event::{DebugContexts, Logger};
 use crate::types::ClientKind;
@@ -44,7 +44,7 @@ impl World {
         let mut conf = Conf::new();
         conf.set("bootstrap.servers", bootstrap).unwrap();
         let (conf, _) = conf.finalize(ClientKind::Producer).unwrap();
-        let link_config = crate::client::link_config(&conf);
+        let link_config = LinkConfig::new(&conf);
         let mut w = World {
             cluster: Cluster::new(true),
             links: Links::new(link_config, Rng::from_seed(3)),

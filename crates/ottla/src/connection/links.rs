@@ -8,6 +8,7 @@ use bytes::Bytes;
 use ottla_protocol::api::api_versions::{ApiVersionsRequest, ApiVersionsResponse};
 use ottla_protocol::{ErrorCode as BrokerError, Message, Request, decode_response, encode_request, peek_correlation_id};
 
+use super::link_config::LinkConfig;
 use super::link::{Failure, FailureKind, InFlight, Link, Outcome, Reply, State};
 use super::net::{CloseReason, ConnId, LookupId, NetAction, NetEvent};
 use super::versions::BrokerVersions;
@@ -121,39 +122,6 @@ pub enum LinkEvent {
         /// What became of it.
         outcome: Outcome,
     },
-}
-
-/// The settings that links obey.
-#[derive(Clone, Debug)]
-pub struct LinkConfig {
-    /// `client.id`.
-    pub client_id: String,
-    /// `client.software.name` reported to brokers (KIP-511).
-    pub software_name: String,
-    /// `client.software.version` reported to brokers (KIP-511).
-    pub software_version: String,
-    /// `reconnect.backoff.ms`.
-    pub reconnect_backoff: Duration,
-    /// `reconnect.backoff.max.ms`.
-    pub reconnect_backoff_max: Duration,
-    /// `socket.connection.setup.timeout.ms`.
-    pub setup_timeout: Duration,
-    /// `connections.max.idle.ms`; `None` keeps idle connections open.
-    pub idle_after: Option<Duration>,
-    /// `max.in.flight.requests.per.connection`.
-    pub max_in_flight: usize,
-    /// `socket.max.fails`: requests that may time out before the connection is closed; 0 never closes.
-    pub max_timeouts: u32,
-    /// `broker.address.ttl`.
-    pub address_ttl: Duration,
-    /// `api.version.request`.
-    pub ask_versions: bool,
-    /// `api.version.request.timeout.ms`.
-    pub versions_timeout: Duration,
-    /// `api.version.fallback.ms`.
-    pub fallback_for: Duration,
-    /// `broker.version.fallback`.
-    pub fallback_release: String,
 }
 
 /// The ApiVersions version that every broker since 0.10 answers.

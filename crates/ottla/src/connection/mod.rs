@@ -9,12 +9,14 @@
 
 mod frame_reader;
 mod link;
+mod link_config;
 mod links;
 mod net;
 mod versions;
 
 pub use frame_reader::FrameReader;
 pub use link::{Failure, FailureKind, Outcome, Reply};
-pub use links::{LinkConfig, LinkEvent, LinkKey, Links, Owner, Purpose, Ready, Tag};
+pub use link_config::LinkConfig;
+pub use links::{LinkEvent, LinkKey, Links, Owner, Purpose, Ready, Tag};
 pub use net::{CloseReason, ConnId, LookupId, NetAction, NetEvent};
 pub use versions::BrokerVersions;

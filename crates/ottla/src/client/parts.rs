@@ -1,0 +1,73 @@
+//! What a client is assembled from, with or without a thread of its own.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::core::Core;
+use super::options::{ClientHooks, log_contexts};
+use super::shared::{Shared, SharedParts};
+use crate::config::{ClientConfig, TopicConfig};
+use crate::env::{Rng, SharedClock, Waker};
+use crate::event::{Event, LogLine, Logger, Queue, level};
+use crate::types::ClientKind;
+
+/// Numbers the clients of this process, for names in logs.
+static CLIENTS: AtomicU32 = AtomicU32::new(1);
+
+/// Everything that a client's core depends on. [`Client::new`](super::Client::new) gives it the system's clock and the
+/// waker of its own thread; a simulation gives it virtual ones and drives the core itself.
+pub struct Parts {
+    /// Producer or consumer.
+    pub kind: ClientKind,
+    /// The settings.
+    pub conf: ClientConfig,
+    /// The settings of topics that are created without their own.
+    pub topic_defaults: TopicConfig,
+    /// How the application listens.
+    pub hooks: ClientHooks,
+    /// The time.
+    pub clock: SharedClock,
+    /// Called when the core is to be driven.
+    pub waker: Arc<dyn Waker>,
+}
+
+impl Parts {
+    /// Makes the core, with its [`Shared`] part for the application's threads.
+    pub fn assemble(self, rng: Rng) -> Core {
+        let number = CLIENTS.fetch_add(1, Ordering::Relaxed);
+        let main_queue = Queue::new();
+        let log = make_logger(&self.conf, &self.hooks, &main_queue);
+        let shared = Shared::new(SharedParts {
+            kind: self.kind,
+            name: format!("{}#{}-{number}", self.conf.client_id, self.kind),
+            conf: self.conf,
+            topic_defaults: self.topic_defaults,
+            hooks: self.hooks,
+            clock: self.clock,
+            waker: self.waker,
+            log,
+            main_queue,
+        });
+        Core::new(Arc::new(shared), rng)
+    }
+}
+
+/// Debug contexts are written at level 7, so naming one raises the level.
+fn log_level(conf: &ClientConfig) -> i32 {
+    let configured = i32::try_from(conf.log_level).unwrap_or(level::INFO);
+    if conf.debug != 0 { configured.max(level::DEBUG) } else { configured }
+}
+
+fn make_logger(conf: &ClientConfig, hooks: &ClientHooks, main_queue: &Arc<Queue>) -> Logger {
+    let sink = if hooks.log_to_queue {
+        let queue = Arc::downgrade(main_queue);
+        Arc::new(move |line: LogLine| {
+            if let Some(queue) = queue.upgrade() {
+                queue.push(Event::Log(line));
+            }
+        })
+    } else {
+        hooks.log.clone().unwrap_or_else(|| Arc::new(|_| {}))
+    };
+    Logger::new(sink, log_level(conf), log_contexts(conf))
+}

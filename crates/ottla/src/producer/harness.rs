@@ -1,0 +1,561 @@
+//! A producer driven by hand: real links and a real cluster manager, brokers that the test plays.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use ottla_protocol::api::api_versions::{ApiVersion, ApiVersionsResponse};
+use ottla_protocol::api::metadata::{
+    MetadataRequest, MetadataResponse, MetadataResponseBroker, MetadataResponsePartition,
+    MetadataResponseTopic,
+};
+use ottla_protocol::api::produce::{
+    PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceResponse,
+};
+use ottla_protocol::record::BatchIter;
+use ottla_protocol::{ApiKey, Frame, Message, Reader, RequestHeader, Uuid, encode_response};
+
+use super::{Accumulator, Record, Sender};
+use crate::cluster::{Change, Cluster, Ctx, parse_endpoints};
+use crate::config::{ClientConfig, Conf, TopicConf, TopicConfig};
+use crate::connection::{
+    CloseReason, ConnId, LinkEvent, Links, NetAction, NetEvent, Owner,
+};
+use crate::env::{Clock, Instant, Rng, Waker, earliest};
+use crate::error::{Error, ErrorCode};
+use crate::event::{DebugContexts, Delivery, DeliveryMode, Event, Logger, Payload, Queue};
+use crate::types::{ClientKind, PersistStatus, Topic, TopicHooks};
+
+/// A clock that the test sets, and a counter of wake-ups.
+#[derive(Debug, Default)]
+pub(super) struct Hand {
+    now_us: AtomicU64,
+    pub(super) wakes: AtomicUsize,
+}
+
+/// The wall clock at the monotonic clock's origin.
+pub(super) const EPOCH_MS: i64 = 1_700_000_000_000;
+
+impl Clock for Hand {
+    fn now(&self) -> Instant {
+        Instant::from_micros(self.now_us.load(Ordering::Relaxed))
+    }
+    fn wall_ms(&self) -> i64 {
+        EPOCH_MS + (self.now_us.load(Ordering::Relaxed) / 1000) as i64
+    }
+}
+
+impl Waker for Hand {
+    fn wake(&self) {
+        self.wakes.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A topic as the brokers know it.
+#[derive(Clone, Debug)]
+pub(super) struct Model {
+    pub(super) id: Uuid,
+    pub(super) error: i16,
+    /// Leader and its epoch by partition.
+    pub(super) leaders: Vec<(i32, i32)>,
+}
+
+/// A Produce request that a broker has received and not answered.
+#[derive(Clone, Debug)]
+pub(super) struct Sent {
+    pub(super) conn: ConnId,
+    pub(super) node: i32,
+    pub(super) correlation: i32,
+    pub(super) version: i16,
+    pub(super) request: ProduceRequest,
+}
+
+impl Sent {
+    /// `topic/partition` with the values of its records, in the request's order.
+    pub(super) fn values(&self, names: &HashMap<Uuid, String>) -> Vec<(String, Vec<String>)> {
+        let mut out = Vec::new();
+        for topic in &self.request.topic_data {
+            let name = if self.version >= 13 { &names[&topic.topic_id] } else { &topic.name };
+            for part in &topic.partition_data {
+                let data = part.records.clone().unwrap().into_bytes();
+                let mut values = Vec::new();
+                for batch in BatchIter::new(data) {
+                    let batch = batch.unwrap();
+                    batch.verify_crc().unwrap();
+                    for record in batch.records(1 << 30).unwrap() {
+                        let value = record.unwrap().value.unwrap();
+                        values.push(String::from_utf8_lossy(&value).into_owned());
+                    }
+                }
+                out.push((format!("{name}/{}", part.index), values));
+            }
+        }
+        out
+    }
+}
+
+/// What a delivery report said of one record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Report {
+    pub(super) value: String,
+    pub(super) partition: i32,
+    pub(super) error: ErrorCode,
+    pub(super) status: PersistStatus,
+    pub(super) offset: i64,
+}
+
+#[derive(Debug, Default)]
+struct Conn {
+    node: i32,
+    frames: u64,
+    begun: u64,
+}
+
+pub(super) struct World {
+    pub(super) accumulator: Arc<Accumulator>,
+    pub(super) sender: Sender,
+    pub(super) cluster: Cluster,
+    pub(super) links: Links,
+    pub(super) queue: Arc<Queue>,
+    pub(super) hand: Arc<Hand>,
+    pub(super) conf: ClientConfig,
+    rng: Rng,
+    log: Logger,
+    pub(super) now: Instant,
+    topic_conf: TopicConfig,
+    topics: HashMap<String, Arc<Topic>>,
+    pub(super) model: HashMap<String, Model>,
+    conns: HashMap<ConnId, Conn>,
+    /// Produce requests that wait for the test's answer, oldest first.
+    pub(super) sent: Vec<Sent>,
+    pub(super) produce_versions: (i16, i16),
+    /// Whether the kernel takes what is written.
+    pub(super) kernel_takes: bool,
+    /// Brokers that refuse connections.
+    pub(super) down: Vec<i32>,
+    pub(super) metadata_requests: usize,
+}
+
+const BROKERS: [i32; 3] = [1, 2, 3];
+
+macro_rules! ctx {
+    ($w:expr) => {
+        Ctx {
+            now: $w.now,
+            wall_ms: $w.hand.wall_ms(),
+            links: &mut $w.links,
+            rng: &mut $w.rng,
+            log: &$w.log,
+            conf: &$w.conf,
+        }
+    };
+}
+
+impl World {
+    pub(super) fn new(settings: &[(&str, &str)]) -> Self {
+        Self::with_topic(settings, &[])
+    }
+
+    /// Client and topic settings.
+    pub(super) fn with_topic(settings: &[(&str, &str)], topic: &[(&str, &str)]) -> Self {
+        let mut conf = Conf::new();
+        conf.set("bootstrap.servers", "broker1:9001").unwrap();
+        for (name, value) in settings {
+            conf.set(name, *value).unwrap();
+        }
+        let mut topic_conf = TopicConf::new();
+        for (name, value) in topic {
+            topic_conf.set(name, *value).unwrap();
+        }
+        conf.set_topic_defaults(Some(topic_conf));
+        let (conf, topic_conf) = conf.finalize(ClientKind::Producer).unwrap();
+        let hand = Arc::new(Hand::default());
+        let now = Instant::from_micros(1_000_000);
+        hand.now_us.store(now.as_micros(), Ordering::Relaxed);
+        let accumulator =
+            Arc::new(Accumulator::new(&conf, DeliveryMode::All, hand.clone(), hand.clone()));
+        accumulator.seed(5);
+        let queue = Queue::new();
+        let sender = Sender::new(accumulator.clone(), &conf, queue.clone());
+        let mut w = World {
+            accumulator,
+            sender,
+            cluster: Cluster::new(true),
+            links: Links::new(crate::connection::LinkConfig::new(&conf), Rng::from_seed(1)),
+            queue,
+            hand,
+            conf,
+            rng: Rng::from_seed(2),
+            log: Logger::new(Arc::new(|_| {}), 7, DebugContexts::default()),
+            now,
+            topic_conf,
+            topics: HashMap::new(),
+            model: HashMap::new(),
+            conns: HashMap::new(),
+            sent: Vec::new(),
+            produce_versions: (3, 12),
+            kernel_takes: true,
+            down: Vec::new(),
+            metadata_requests: 0,
+        };
+        let (endpoints, _) = parse_endpoints("broker1:9001");
+        let mut ctx = ctx!(w);
+        w.cluster.add_bootstrap(&mut ctx, &endpoints);
+        w
+    }
+
+    /// Has brokers know a topic with these leaders.
+    pub(super) fn add_topic(&mut self, name: &str, leaders: &[i32]) {
+        let mut id = [0; 16];
+        id[0] = self.model.len() as u8 + 1;
+        let leaders = leaders.iter().map(|l| (*l, 1)).collect();
+        self.model.insert(name.into(), Model { id: Uuid(id), error: 0, leaders });
+    }
+
+    /// Moves a partition to another leader.
+    pub(super) fn move_leader(&mut self, topic: &str, partition: usize, leader: i32) {
+        let slot = &mut self.model.get_mut(topic).unwrap().leaders[partition];
+        *slot = (leader, slot.1 + 1);
+    }
+
+    pub(super) fn topic(&mut self, name: &str) -> Arc<Topic> {
+        self.topic_with(name, TopicHooks::default())
+    }
+
+    pub(super) fn topic_with(&mut self, name: &str, hooks: TopicHooks) -> Arc<Topic> {
+        let index = self.topics.len() as u32;
+        let conf = self.topic_conf.clone();
+        let make = || Arc::new(Topic::new(name, conf, hooks, index));
+        self.topics.entry(name.into()).or_insert_with(make).clone()
+    }
+
+    pub(super) fn produce(&mut self, topic: &str, partition: i32, value: &str) -> Result<(), Error> {
+        let topic = self.topic(topic);
+        let record = Record {
+            value: Payload::Copy(value.as_bytes()),
+            ..Default::default()
+        };
+        self.accumulator.produce(&topic, partition, record)
+    }
+
+    // ---------------------------------------------------------------- time and network
+
+    /// Drives the client until nothing moves; gives the time at which it wants to be woken.
+    pub(super) fn drive(&mut self) -> Option<Instant> {
+        for _ in 0..10_000 {
+            self.links.poll(self.now);
+            let mut moved = self.dispatch();
+            let mut ctx = ctx!(self);
+            let cluster_wake = self.cluster.poll(&mut ctx);
+            let wake = self.sender.poll(&mut ctx, &mut self.cluster);
+            while let Some(action) = self.links.next_action() {
+                moved = true;
+                self.perform(action);
+            }
+            let wake = earliest(earliest(cluster_wake, wake), self.links.next_wake());
+            if !moved && wake.is_none_or(|at| at > self.now) {
+                return wake;
+            }
+        }
+        panic!("the client spins");
+    }
+
+    fn dispatch(&mut self) -> bool {
+        let mut moved = false;
+        loop {
+            if let Some(event) = self.links.next_event() {
+                let mut ctx = ctx!(self);
+                match event {
+                    LinkEvent::Up { key } => {
+                        self.cluster.on_link_up(&mut ctx, key);
+                        self.sender.on_link_up(&mut ctx, &mut self.cluster, key);
+                    }
+                    LinkEvent::Down { key, error } => {
+                        let error = error.as_ref();
+                        self.sender.on_link_down(&mut ctx, &mut self.cluster, key, error);
+                        self.cluster.on_link_down(&mut ctx, error);
+                    }
+                    LinkEvent::Unthrottled { key } => self.sender.on_unthrottled(key),
+                    LinkEvent::Outcome { key, tag, outcome } => match tag.owner {
+                        Owner::Cluster => self.cluster.on_outcome(&mut ctx, key, tag.id, outcome),
+                        _ => {
+                            self.sender.on_outcome(&mut ctx, &mut self.cluster, key, tag.id, outcome)
+                        }
+                    },
+                }
+            } else if let Some(change) = self.cluster.next_change() {
+                if let Change::Topic(name) = change {
+                    let mut ctx = ctx!(self);
+                    self.sender.on_topic_changed(&mut ctx, &mut self.cluster, &name);
+                }
+            } else {
+                return moved;
+            }
+            moved = true;
+        }
+    }
+
+    /// Lets time pass, driving the client whenever it asked for it.
+    pub(super) fn run_ms(&mut self, ms: u64) {
+        self.run_to(self.now.plus_ms(ms));
+    }
+
+    pub(super) fn run_to(&mut self, end: Instant) {
+        loop {
+            let wake = self.drive();
+            let next = wake.filter(|at| *at < end).unwrap_or(end);
+            self.now = next;
+            self.hand.now_us.store(next.as_micros(), Ordering::Relaxed);
+            if next == end {
+                self.drive();
+                return;
+            }
+        }
+    }
+
+    fn perform(&mut self, action: NetAction) {
+        match action {
+            NetAction::Resolve { lookup, port, .. } => {
+                let result = Ok(vec![([127, 0, 0, 1], port).into()]);
+                self.links.on_net(NetEvent::Resolved { lookup, result }, self.now);
+            }
+            NetAction::Connect { conn, addr } => {
+                let node = i32::from(addr.port()) - 9000;
+                let event = if self.down.contains(&node) {
+                    let reason = CloseReason::Io("Connection refused".into());
+                    NetEvent::Closed { conn, reason }
+                } else {
+                    self.conns.insert(conn, Conn { node, ..Default::default() });
+                    NetEvent::Connected { conn }
+                };
+                self.links.on_net(event, self.now);
+            }
+            NetAction::Send { conn, frame } => self.receive(conn, frame),
+            NetAction::Close { conn } => {
+                self.conns.remove(&conn);
+                self.sent.retain(|s| s.conn != conn);
+            }
+        }
+    }
+
+    fn receive(&mut self, conn: ConnId, frame: Frame) {
+        let Some(c) = self.conns.get_mut(&conn) else { return };
+        let node = c.node;
+        c.frames += 1;
+        let mut reader = Reader::new(frame.into_bytes().slice(4..));
+        let header = RequestHeader::decode(&mut reader).unwrap();
+        let (correlation, version) = (header.correlation_id, header.api_version);
+        match header.api_key {
+            ApiKey::API_VERSIONS => {
+                self.write(conn);
+                let row = |key: ApiKey, (min_version, max_version)| ApiVersion {
+                    api_key: key.0,
+                    min_version,
+                    max_version,
+                    ..Default::default()
+                };
+                let keys = [
+                    row(ApiKey::METADATA, (0, 12)),
+                    row(ApiKey::API_VERSIONS, (0, 3)),
+                    row(ApiKey::PRODUCE, self.produce_versions),
+                ];
+                let response = ApiVersionsResponse { api_keys: keys.into(), ..Default::default() };
+                self.respond(conn, correlation, &response, version);
+            }
+            ApiKey::METADATA => {
+                self.write(conn);
+                self.metadata_requests += 1;
+                let request = MetadataRequest::decode(&mut reader, version).unwrap();
+                let response = self.metadata(&request);
+                self.respond(conn, correlation, &response, version);
+            }
+            _ => {
+                let request = ProduceRequest::decode(&mut reader, version).unwrap();
+                self.sent.push(Sent { conn, node, correlation, version, request });
+                if self.kernel_takes {
+                    self.write(conn);
+                }
+            }
+        }
+    }
+
+    /// The kernel takes everything that was given to a connection.
+    pub(super) fn write(&mut self, conn: ConnId) {
+        let Some(c) = self.conns.get_mut(&conn) else { return };
+        c.begun = c.frames;
+        let event = NetEvent::Written { conn, begun: c.begun, done: c.frames };
+        self.links.on_net(event, self.now);
+    }
+
+    fn metadata(&self, request: &MetadataRequest) -> MetadataResponse {
+        let names: Vec<String> =
+            request.topics.iter().flatten().filter_map(|t| t.name.clone()).collect();
+        let topic = |name: String| {
+            let base = MetadataResponseTopic { name: Some(name.clone()), ..Default::default() };
+            let Some(model) = self.model.get(&name) else {
+                return MetadataResponseTopic { error_code: 3, ..base };
+            };
+            let partition = |(i, (leader, epoch)): (usize, &(i32, i32))| MetadataResponsePartition {
+                partition_index: i as i32,
+                leader_id: *leader,
+                leader_epoch: *epoch,
+                error_code: if *leader < 0 { 5 } else { 0 },
+                ..Default::default()
+            };
+            MetadataResponseTopic {
+                error_code: model.error,
+                topic_id: model.id,
+                partitions: model.leaders.iter().enumerate().map(partition).collect(),
+                ..base
+            }
+        };
+        let broker = |id: i32| MetadataResponseBroker {
+            node_id: id,
+            host: format!("broker{id}"),
+            port: 9000 + id,
+            ..Default::default()
+        };
+        MetadataResponse {
+            brokers: BROKERS.into_iter().map(broker).collect(),
+            topics: names.into_iter().map(topic).collect(),
+            controller_id: 1,
+            ..Default::default()
+        }
+    }
+
+    fn respond<M: Message>(&mut self, conn: ConnId, correlation: i32, message: &M, version: i16) {
+        let body = encode_response(correlation, message, version).unwrap().into_bytes().slice(4..);
+        self.links.on_net(NetEvent::Received { conn, body }, self.now);
+    }
+
+    /// Garbage instead of a response's body.
+    pub(super) fn respond_garbage(&mut self, sent: &Sent) {
+        let mut body = sent.correlation.to_be_bytes().to_vec();
+        body.extend([0xff; 20]);
+        self.links.on_net(NetEvent::Received { conn: sent.conn, body: Bytes::from(body) }, self.now);
+        self.drive();
+    }
+
+    // ---------------------------------------------------------------- brokers' answers
+
+    /// Takes out the oldest unanswered request.
+    pub(super) fn take_sent(&mut self) -> Sent {
+        assert!(!self.sent.is_empty(), "a produce request was sent");
+        self.sent.remove(0)
+    }
+
+    /// Values of every partition of the requests that wait, in order.
+    pub(super) fn sent_values(&self) -> Vec<(String, Vec<String>)> {
+        let names = self.names();
+        self.sent.iter().flat_map(|s| s.values(&names)).collect()
+    }
+
+    pub(super) fn names(&self) -> HashMap<Uuid, String> {
+        self.model.iter().map(|(n, m)| (m.id, n.clone())).collect()
+    }
+
+    /// Answers a request; `part` fills in what is said of each partition.
+    pub(super) fn answer(
+        &mut self,
+        sent: &Sent,
+        part: impl Fn(&str, &mut PartitionProduceResponse),
+    ) {
+        self.answer_with(sent, ProduceResponse::default(), part);
+    }
+
+    pub(super) fn answer_with(
+        &mut self,
+        sent: &Sent,
+        base: ProduceResponse,
+        part: impl Fn(&str, &mut PartitionProduceResponse),
+    ) {
+        let responses = sent.request.topic_data.iter().map(|t| TopicProduceResponse {
+            name: t.name.clone(),
+            topic_id: t.topic_id,
+            partition_responses: t
+                .partition_data
+                .iter()
+                .map(|p| {
+                    let mut answer = PartitionProduceResponse { index: p.index, ..Default::default() };
+                    part(&t.name, &mut answer);
+                    answer
+                })
+                .collect(),
+            ..Default::default()
+        });
+        let response = ProduceResponse { responses: responses.collect(), ..base };
+        self.respond(sent.conn, sent.correlation, &response, sent.version);
+        self.drive();
+    }
+
+    /// Acknowledges the oldest request with this base offset for every partition.
+    pub(super) fn acknowledge(&mut self, base_offset: i64) {
+        let sent = self.take_sent();
+        self.answer(&sent, |_, p| p.base_offset = base_offset);
+    }
+
+    /// Refuses every partition of the oldest request.
+    pub(super) fn refuse(&mut self, code: ErrorCode) {
+        let sent = self.take_sent();
+        self.answer(&sent, |_, p| {
+            p.error_code = code.0 as i16;
+            p.base_offset = -1;
+        });
+    }
+
+    /// The broker's connections break.
+    pub(super) fn disconnect(&mut self, node: i32) {
+        let conns: Vec<ConnId> =
+            self.conns.iter().filter(|(_, c)| c.node == node).map(|(id, _)| *id).collect();
+        for conn in conns {
+            self.conns.remove(&conn);
+            self.sent.retain(|s| s.conn != conn);
+            let reason = CloseReason::Io("Connection reset by peer".into());
+            self.links.on_net(NetEvent::Closed { conn, reason }, self.now);
+        }
+        self.drive();
+    }
+
+    // ---------------------------------------------------------------- the application's view
+
+    pub(super) fn deliveries(&mut self) -> Vec<Delivery> {
+        let mut out = Vec::new();
+        while let Some(event) = self.queue.pop(Some(Duration::ZERO)) {
+            if let Event::Delivery(delivery) = event {
+                out.push(delivery);
+            }
+        }
+        out
+    }
+
+    /// What was reported since the last call, record by record.
+    pub(super) fn reports(&mut self) -> Vec<Report> {
+        let mut out = Vec::new();
+        for d in self.deliveries() {
+            assert_eq!(d.records().count(), d.len());
+            for r in d.records() {
+                out.push(Report {
+                    value: String::from_utf8_lossy(r.value.unwrap_or_default()).into_owned(),
+                    partition: d.partition,
+                    error: d.error.as_ref().map_or(ErrorCode::NO_ERROR, |e| e.code),
+                    status: d.status,
+                    offset: r.offset,
+                });
+            }
+        }
+        out
+    }
+
+    pub(super) fn command(&mut self, command: super::Command) {
+        let mut ctx = ctx!(self);
+        self.sender.on_command(&mut ctx, &mut self.cluster, command);
+        self.drive();
+    }
+
+    pub(super) fn close(&mut self) {
+        let mut ctx = ctx!(self);
+        self.sender.close(&mut ctx, &mut self.cluster);
+    }
+}
