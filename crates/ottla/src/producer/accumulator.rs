@@ -75,14 +75,10 @@ impl WallClock {
         let read_at = self.read_at.load(Ordering::Relaxed);
         if read_at == 0 || now_us.wrapping_sub(read_at - 1) > WALL_VALID_US {
             let wall_ms = clock.wall_ms();
-            let offset = wall_ms
-                .wrapping_mul(1000)
-                .wrapping_sub(now_us.cast_signed());
+            let offset = wall_ms.wrapping_mul(1000).wrapping_sub(now_us.cast_signed());
             // Two threads may mix their readings: either offset is right.
-            self.offset_us
-                .store(offset.cast_unsigned(), Ordering::Relaxed);
-            self.read_at
-                .store(now_us.saturating_add(1), Ordering::Relaxed);
+            self.offset_us.store(offset.cast_unsigned(), Ordering::Relaxed);
+            self.read_at.store(now_us.saturating_add(1), Ordering::Relaxed);
             return wall_ms;
         }
         let offset = self.offset_us.load(Ordering::Relaxed).cast_signed();
@@ -95,12 +91,7 @@ const BLOCKED_CHECK: Duration = Duration::from_millis(20);
 
 impl Accumulator {
     /// An accumulator for a client with these settings. `mode` says whose delivery reports are wanted.
-    pub fn new(
-        conf: &ClientConfig,
-        mode: DeliveryMode,
-        clock: SharedClock,
-        waker: Arc<dyn Waker>,
-    ) -> Self {
+    pub fn new(conf: &ClientConfig, mode: DeliveryMode, clock: SharedClock, waker: Arc<dyn Waker>) -> Self {
         let count = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
         let kbytes = u64::from(conf.queue_buffering_max_kbytes);
         let max_messages = u64::from(conf.queue_buffering_max_messages);
@@ -141,12 +132,7 @@ impl Accumulator {
     /// [`L_UNKNOWN_PARTITION`](ErrorCode::L_UNKNOWN_PARTITION), [`L_UNKNOWN_TOPIC`](ErrorCode::L_UNKNOWN_TOPIC) or the
     /// topic's own error, [`L_FATAL`](ErrorCode::L_FATAL) after a fatal error, [`L_DESTROY`](ErrorCode::L_DESTROY) when
     /// the client is being closed.
-    pub fn produce(
-        &self,
-        topic: &Arc<Topic>,
-        partition: i32,
-        record: Record<'_>,
-    ) -> Result<(), Error> {
+    pub fn produce(&self, topic: &Arc<Topic>, partition: i32, record: Record<'_>) -> Result<(), Error> {
         let size = self.check(&record)?;
         if !self.quota.try_take(size) {
             return Err(Error::new(ErrorCode::L_QUEUE_FULL, "").into_retriable());
@@ -160,12 +146,7 @@ impl Accumulator {
     ///
     /// # Errors
     /// Those of [`produce`](Self::produce) except [`L_QUEUE_FULL`](ErrorCode::L_QUEUE_FULL).
-    pub fn produce_blocking(
-        &self,
-        topic: &Arc<Topic>,
-        partition: i32,
-        record: Record<'_>,
-    ) -> Result<(), Error> {
+    pub fn produce_blocking(&self, topic: &Arc<Topic>, partition: i32, record: Record<'_>) -> Result<(), Error> {
         let size = self.check(&record)?;
         while !self.quota.try_take(size) {
             self.check_open()?;
@@ -225,9 +206,7 @@ impl Accumulator {
             let max = self.max_record;
             return Err(Error::new(
                 ErrorCode::MSG_SIZE_TOO_LARGE,
-                format!(
-                    "the record has {size} bytes of key, value and headers, message.max.bytes={max} allows less"
-                ),
+                format!("the record has {size} bytes of key, value and headers, message.max.bytes={max} allows less"),
             ));
         }
         Ok(size)
@@ -238,21 +217,12 @@ impl Accumulator {
             return Err(Error::from(ErrorCode::L_FATAL));
         }
         if self.closed.load(Ordering::Acquire) {
-            return Err(Error::new(
-                ErrorCode::L_DESTROY,
-                "the client is being destroyed",
-            ));
+            return Err(Error::new(ErrorCode::L_DESTROY, "the client is being destroyed"));
         }
         Ok(())
     }
 
-    fn place(
-        &self,
-        topic: &Arc<Topic>,
-        asked: i32,
-        record: Record<'_>,
-        size: u64,
-    ) -> Result<(), Error> {
+    fn place(&self, topic: &Arc<Topic>, asked: i32, record: Record<'_>, size: u64) -> Result<(), Error> {
         let unknown = || Error::new(ErrorCode::L_UNKNOWN_TOPIC, "");
         let queue = self.queue_of(topic).ok_or_else(unknown)?;
         let now = self.clock.now();
@@ -282,9 +252,7 @@ impl Accumulator {
             }
             count = queue.count();
         }
-        let partition = queue.choose(asked, record.key, record.opaque, count, now, &|| {
-            self.draw()
-        })?;
+        let partition = queue.choose(asked, record.key, record.opaque, count, now, &|| self.draw())?;
         self.append(queue, partition, record, size)
     }
 
@@ -307,9 +275,8 @@ impl Accumulator {
     }
 
     fn queue_of(&self, topic: &Arc<Topic>) -> Option<&TopicQueue> {
-        self.topics.get_or_make(topic.index(), || {
-            TopicQueue::new(topic.clone(), self.sticky_us)
-        })
+        self.topics
+            .get_or_make(topic.index(), || TopicQueue::new(topic.clone(), self.sticky_us))
     }
 
     /// Has the client's thread look at a partition by `due`; wakes it only when it would not do so by itself.
@@ -329,10 +296,7 @@ impl Accumulator {
     /// A random number (SplitMix64).
     pub(super) fn draw(&self) -> u64 {
         const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-        let mut z = self
-            .random
-            .fetch_add(STEP, Ordering::Relaxed)
-            .wrapping_add(STEP);
+        let mut z = self.random.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)

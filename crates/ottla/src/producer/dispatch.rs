@@ -43,11 +43,7 @@ impl Sender {
             destination.dirty = false;
         }
         loop {
-            let Some(destination) = self
-                .destinations
-                .get_mut(&node)
-                .filter(|d| !d.ready.is_empty())
-            else {
+            let Some(destination) = self.destinations.get_mut(&node).filter(|d| !d.ready.is_empty()) else {
                 return;
             };
             match ctx.links.ready(key, ctx.now) {
@@ -69,20 +65,10 @@ impl Sender {
     }
 
     /// Metadata names a leader without an address: asks for metadata and tries again a little later.
-    fn wait_for_broker(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        cluster: &mut Cluster,
-        node: NodeId,
-        ids: VecDeque<PartitionId>,
-    ) {
+    fn wait_for_broker(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId, ids: VecDeque<PartitionId>) {
         let until = ctx.now.plus_ms(ctx.conf.retry_backoff_ms.into());
         for id in ids {
-            let Some(topic) = self
-                .topics
-                .get_mut(id.topic as usize)
-                .and_then(Option::as_mut)
-            else {
+            let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
                 continue;
             };
             cluster.stale(&topic.name, ctx.now);
@@ -91,8 +77,7 @@ impl Sender {
             };
             lane.queued_on = None;
             lane.blocked_until = Some(until);
-            self.timers
-                .arm(&mut lane.armed, TimerKind::Backoff, id, until);
+            self.timers.arm(&mut lane.armed, TimerKind::Backoff, id, until);
         }
         ctx.log.debug(DebugContexts::TOPIC, "PRODUCE", || {
             format!("leader {node} has no known address")
@@ -100,23 +85,13 @@ impl Sender {
     }
 
     /// Fills and sends one request; false when nothing was ready after all.
-    fn send_one(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        cluster: &mut Cluster,
-        node: NodeId,
-        versions: &BrokerVersions,
-    ) -> bool {
+    fn send_one(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId, versions: &BrokerVersions) -> bool {
         let mut parts = Vec::new();
         let mut class = None;
         let mut bytes = 0;
         let rounds = self.destinations.get(&node).map_or(0, |d| d.ready.len());
         for _ in 0..rounds {
-            let Some(id) = self
-                .destinations
-                .get_mut(&node)
-                .and_then(|d| d.ready.pop_front())
-            else {
+            let Some(id) = self.destinations.get_mut(&node).and_then(|d| d.ready.pop_front()) else {
                 break;
             };
             let taken = self.take_part(ctx, cluster, node, versions, id, class, bytes);
@@ -160,11 +135,7 @@ impl Sender {
     ) -> Taken {
         let (max_request, one_at_a_time) = (self.max_request, self.one_at_a_time);
         let accumulator = self.accumulator.clone();
-        let Some(topic) = self
-            .topics
-            .get_mut(id.topic as usize)
-            .and_then(Option::as_mut)
-        else {
+        let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
             return Taken::Nothing;
         };
         let (name, delivering) = (topic.name.clone(), topic.delivering);
@@ -189,10 +160,7 @@ impl Sender {
         }
         if lane.pending.is_empty() {
             lane.open_due = false;
-            if let Some(queue) = accumulator
-                .topic(id.topic)
-                .and_then(|t| t.partition(id.partition))
-            {
+            if let Some(queue) = accumulator.topic(id.topic).and_then(|t| t.partition(id.partition)) {
                 let _ = queue.collect(&mut lane.pending, true);
             }
         }
@@ -201,13 +169,9 @@ impl Sender {
             return Taken::Nothing;
         };
         let sealed = match this {
-            Some(class) => wire::seal(
-                &mut batch,
-                class.version,
-                delivering.codec,
-                delivering.level,
-            )
-            .map(|d| (class, d)),
+            Some(class) => {
+                wire::seal(&mut batch, class.version, delivering.codec, delivering.level).map(|d| (class, d))
+            }
             None => Err(Error::new(
                 ErrorCode::L_UNSUPPORTED_FEATURE,
                 format!("broker {node} and this client have no version of Produce in common"),
@@ -260,22 +224,12 @@ impl Sender {
         let codec = wire::codec_for(class.version, delivering.codec);
         if codec != delivering.codec && !std::mem::replace(&mut self.said.codec, true) {
             ctx.log.log(level::WARNING, "COMPRESSION", || {
-                format!(
-                    "the broker is too old for {}: sending uncompressed",
-                    delivering.codec
-                )
+                format!("the broker is too old for {}: sending uncompressed", delivering.codec)
             });
         }
     }
 
-    fn transmit(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        cluster: &mut Cluster,
-        node: NodeId,
-        mut parts: Vec<Part>,
-        class: Class,
-    ) {
+    fn transmit(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId, mut parts: Vec<Part>, class: Class) {
         // Topics must be together, and responses are matched by binary search.
         parts.sort_by_key(|p| p.slot.id);
         let request = wire::build(&parts, class.acks, class.timeout_ms);
@@ -289,8 +243,7 @@ impl Sender {
             ctx.links
                 .send_unanswered(key, now, tag, &request, class.version, timeout)
         } else {
-            ctx.links
-                .send(key, now, tag, &request, class.version, timeout)
+            ctx.links.send(key, now, tag, &request, class.version, timeout)
         };
         ctx.log.debug(DebugContexts::MSG, "PRODUCE", || {
             format!(
@@ -315,13 +268,7 @@ impl Sender {
     }
 
     /// A request could not be handed to the link: a link that has just gone is waited for, anything else is final.
-    fn unsent(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        cluster: &mut Cluster,
-        slots: Vec<Slot>,
-        error: &Error,
-    ) {
+    fn unsent(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, slots: Vec<Slot>, error: &Error) {
         for slot in slots {
             let Some(batch) = slot.batch else { continue };
             if error.code == ErrorCode::L_TRANSPORT {

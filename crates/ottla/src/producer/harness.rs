@@ -8,21 +8,16 @@ use std::time::Duration;
 use bytes::Bytes;
 use ottla_protocol::api::api_versions::{ApiVersion, ApiVersionsResponse};
 use ottla_protocol::api::metadata::{
-    MetadataRequest, MetadataResponse, MetadataResponseBroker, MetadataResponsePartition,
-    MetadataResponseTopic,
+    MetadataRequest, MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
 };
-use ottla_protocol::api::produce::{
-    PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceResponse,
-};
+use ottla_protocol::api::produce::{PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceResponse};
 use ottla_protocol::record::BatchIter;
 use ottla_protocol::{ApiKey, Frame, Message, Reader, RequestHeader, Uuid, encode_response};
 
 use super::{Accumulator, Record, Sender};
 use crate::cluster::{Change, Cluster, Ctx, parse_endpoints};
 use crate::config::{ClientConfig, Conf, TopicConf, TopicConfig};
-use crate::connection::{
-    CloseReason, ConnId, LinkEvent, Links, NetAction, NetEvent, Owner,
-};
+use crate::connection::{CloseReason, ConnId, LinkEvent, Links, NetAction, NetEvent, Owner};
 use crate::env::{Clock, Instant, Rng, Waker, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Delivery, DeliveryMode, Event, Logger, Payload, Queue};
@@ -77,7 +72,11 @@ impl Sent {
     pub(super) fn values(&self, names: &HashMap<Uuid, String>) -> Vec<(String, Vec<String>)> {
         let mut out = Vec::new();
         for topic in &self.request.topic_data {
-            let name = if self.version >= 13 { &names[&topic.topic_id] } else { &topic.name };
+            let name = if self.version >= 13 {
+                &names[&topic.topic_id]
+            } else {
+                &topic.name
+            };
             for part in &topic.partition_data {
                 let data = part.records.clone().unwrap().into_bytes();
                 let mut values = Vec::new();
@@ -174,8 +173,7 @@ impl World {
         let hand = Arc::new(Hand::default());
         let now = Instant::from_micros(1_000_000);
         hand.now_us.store(now.as_micros(), Ordering::Relaxed);
-        let accumulator =
-            Arc::new(Accumulator::new(&conf, DeliveryMode::All, hand.clone(), hand.clone()));
+        let accumulator = Arc::new(Accumulator::new(&conf, DeliveryMode::All, hand.clone(), hand.clone()));
         accumulator.seed(5);
         let queue = Queue::new();
         let sender = Sender::new(accumulator.clone(), &conf, queue.clone());
@@ -211,7 +209,14 @@ impl World {
         let mut id = [0; 16];
         id[0] = self.model.len() as u8 + 1;
         let leaders = leaders.iter().map(|l| (*l, 1)).collect();
-        self.model.insert(name.into(), Model { id: Uuid(id), error: 0, leaders });
+        self.model.insert(
+            name.into(),
+            Model {
+                id: Uuid(id),
+                error: 0,
+                leaders,
+            },
+        );
     }
 
     /// Moves a partition to another leader.
@@ -280,9 +285,9 @@ impl World {
                     LinkEvent::Unthrottled { key } => self.sender.on_unthrottled(key),
                     LinkEvent::Outcome { key, tag, outcome } => match tag.owner {
                         Owner::Cluster => self.cluster.on_outcome(&mut ctx, key, tag.id, outcome),
-                        _ => {
-                            self.sender.on_outcome(&mut ctx, &mut self.cluster, key, tag.id, outcome)
-                        }
+                        _ => self
+                            .sender
+                            .on_outcome(&mut ctx, &mut self.cluster, key, tag.id, outcome),
                     },
                 }
             } else if let Some(change) = self.cluster.next_change() {
@@ -327,7 +332,13 @@ impl World {
                     let reason = CloseReason::Io("Connection refused".into());
                     NetEvent::Closed { conn, reason }
                 } else {
-                    self.conns.insert(conn, Conn { node, ..Default::default() });
+                    self.conns.insert(
+                        conn,
+                        Conn {
+                            node,
+                            ..Default::default()
+                        },
+                    );
                     NetEvent::Connected { conn }
                 };
                 self.links.on_net(event, self.now);
@@ -361,7 +372,10 @@ impl World {
                     row(ApiKey::API_VERSIONS, (0, 3)),
                     row(ApiKey::PRODUCE, self.produce_versions),
                 ];
-                let response = ApiVersionsResponse { api_keys: keys.into(), ..Default::default() };
+                let response = ApiVersionsResponse {
+                    api_keys: keys.into(),
+                    ..Default::default()
+                };
                 self.respond(conn, correlation, &response, version);
             }
             ApiKey::METADATA => {
@@ -373,7 +387,13 @@ impl World {
             }
             _ => {
                 let request = ProduceRequest::decode(&mut reader, version).unwrap();
-                self.sent.push(Sent { conn, node, correlation, version, request });
+                self.sent.push(Sent {
+                    conn,
+                    node,
+                    correlation,
+                    version,
+                    request,
+                });
                 if self.kernel_takes {
                     self.write(conn);
                 }
@@ -385,15 +405,21 @@ impl World {
     pub(super) fn write(&mut self, conn: ConnId) {
         let Some(c) = self.conns.get_mut(&conn) else { return };
         c.begun = c.frames;
-        let event = NetEvent::Written { conn, begun: c.begun, done: c.frames };
+        let event = NetEvent::Written {
+            conn,
+            begun: c.begun,
+            done: c.frames,
+        };
         self.links.on_net(event, self.now);
     }
 
     fn metadata(&self, request: &MetadataRequest) -> MetadataResponse {
-        let names: Vec<String> =
-            request.topics.iter().flatten().filter_map(|t| t.name.clone()).collect();
+        let names: Vec<String> = request.topics.iter().flatten().filter_map(|t| t.name.clone()).collect();
         let topic = |name: String| {
-            let base = MetadataResponseTopic { name: Some(name.clone()), ..Default::default() };
+            let base = MetadataResponseTopic {
+                name: Some(name.clone()),
+                ..Default::default()
+            };
             let Some(model) = self.model.get(&name) else {
                 return MetadataResponseTopic { error_code: 3, ..base };
             };
@@ -426,7 +452,10 @@ impl World {
     }
 
     fn respond<M: Message>(&mut self, conn: ConnId, correlation: i32, message: &M, version: i16) {
-        let body = encode_response(correlation, message, version).unwrap().into_bytes().slice(4..);
+        let body = encode_response(correlation, message, version)
+            .unwrap()
+            .into_bytes()
+            .slice(4..);
         self.links.on_net(NetEvent::Received { conn, body }, self.now);
     }
 
@@ -434,7 +463,13 @@ impl World {
     pub(super) fn respond_garbage(&mut self, sent: &Sent) {
         let mut body = sent.correlation.to_be_bytes().to_vec();
         body.extend([0xff; 20]);
-        self.links.on_net(NetEvent::Received { conn: sent.conn, body: Bytes::from(body) }, self.now);
+        self.links.on_net(
+            NetEvent::Received {
+                conn: sent.conn,
+                body: Bytes::from(body),
+            },
+            self.now,
+        );
         self.drive();
     }
 
@@ -457,11 +492,7 @@ impl World {
     }
 
     /// Answers a request; `part` fills in what is said of each partition.
-    pub(super) fn answer(
-        &mut self,
-        sent: &Sent,
-        part: impl Fn(&str, &mut PartitionProduceResponse),
-    ) {
+    pub(super) fn answer(&mut self, sent: &Sent, part: impl Fn(&str, &mut PartitionProduceResponse)) {
         self.answer_with(sent, ProduceResponse::default(), part);
     }
 
@@ -478,14 +509,20 @@ impl World {
                 .partition_data
                 .iter()
                 .map(|p| {
-                    let mut answer = PartitionProduceResponse { index: p.index, ..Default::default() };
+                    let mut answer = PartitionProduceResponse {
+                        index: p.index,
+                        ..Default::default()
+                    };
                     part(&t.name, &mut answer);
                     answer
                 })
                 .collect(),
             ..Default::default()
         });
-        let response = ProduceResponse { responses: responses.collect(), ..base };
+        let response = ProduceResponse {
+            responses: responses.collect(),
+            ..base
+        };
         self.respond(sent.conn, sent.correlation, &response, sent.version);
         self.drive();
     }
@@ -507,8 +544,12 @@ impl World {
 
     /// The broker's connections break.
     pub(super) fn disconnect(&mut self, node: i32) {
-        let conns: Vec<ConnId> =
-            self.conns.iter().filter(|(_, c)| c.node == node).map(|(id, _)| *id).collect();
+        let conns: Vec<ConnId> = self
+            .conns
+            .iter()
+            .filter(|(_, c)| c.node == node)
+            .map(|(id, _)| *id)
+            .collect();
         for conn in conns {
             self.conns.remove(&conn);
             self.sent.retain(|s| s.conn != conn);

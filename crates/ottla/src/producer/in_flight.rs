@@ -48,11 +48,7 @@ impl Requests {
 
     /// A partition's part of a request, with the broker it went to.
     pub(super) fn slot(&mut self, id: u64, partition: PartitionId) -> Option<&mut Slot> {
-        self.by_id
-            .get_mut(&id)?
-            .slots
-            .iter_mut()
-            .find(|s| s.id == partition)
+        self.by_id.get_mut(&id)?.slots.iter_mut().find(|s| s.id == partition)
     }
 
     pub(super) fn ids(&self) -> Vec<u64> {
@@ -62,9 +58,6 @@ impl Requests {
     }
 
     pub(super) fn slots_mut(&mut self, id: u64) -> impl Iterator<Item = &mut Slot> {
-        self.by_id
-            .get_mut(&id)
-            .into_iter()
-            .flat_map(|r| r.slots.iter_mut())
+        self.by_id.get_mut(&id).into_iter().flat_map(|r| r.slots.iter_mut())
     }
 }

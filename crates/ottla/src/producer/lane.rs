@@ -31,15 +31,12 @@ pub(super) struct Lane {
 impl Lane {
     /// Whether there is something that could be sent now.
     pub(super) fn has_work(&self, now: Instant) -> bool {
-        (self.open_due || !self.pending.is_empty())
-            && self.blocked_until.is_none_or(|until| until <= now)
+        (self.open_due || !self.pending.is_empty()) && self.blocked_until.is_none_or(|until| until <= now)
     }
 
     /// Puts a batch where its records belong.
     pub(super) fn put_back(&mut self, batch: Batch) {
-        let at = self
-            .pending
-            .partition_point(|b| b.first_id < batch.first_id);
+        let at = self.pending.partition_point(|b| b.first_id < batch.first_id);
         self.pending.insert(at, batch);
     }
 }
@@ -62,8 +59,7 @@ pub(super) struct Delivering {
 impl Delivering {
     pub(super) fn new(conf: &ClientConfig, topic: &TopicConfig) -> Self {
         let own = topic.compression_codec.as_str();
-        let codec =
-            Codec::from_name(own).or_else(|| Codec::from_name(conf.compression_codec.as_str()));
+        let codec = Codec::from_name(own).or_else(|| Codec::from_name(conf.compression_codec.as_str()));
         let timeout_ms = u64::from(topic.message_timeout_ms);
         let level = topic.compression_level;
         Delivering {
@@ -79,7 +75,6 @@ impl Delivering {
 /// A topic's lanes.
 #[derive(Debug)]
 pub(super) struct TopicLanes {
-    pub(super) topic: Arc<Topic>,
     pub(super) name: Arc<str>,
     pub(super) delivering: Delivering,
     pub(super) lanes: Vec<Lane>,
@@ -89,11 +84,10 @@ pub(super) struct TopicLanes {
 }
 
 impl TopicLanes {
-    pub(super) fn new(topic: Arc<Topic>, conf: &ClientConfig) -> Self {
+    pub(super) fn new(topic: &Topic, conf: &ClientConfig) -> Self {
         TopicLanes {
             name: topic.shared_name(),
             delivering: Delivering::new(conf, topic.conf()),
-            topic,
             lanes: Vec::new(),
             count: 0,
             armed: Armed::default(),

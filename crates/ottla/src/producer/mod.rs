@@ -92,13 +92,15 @@ struct PartitionId {
 
 impl PartitionId {
     fn topic_itself(topic: u32) -> Self {
-        PartitionId {
-            topic,
-            partition: -1,
-        }
+        PartitionId { topic, partition: -1 }
     }
 
     fn is_topic(self) -> bool {
         self.partition < 0
     }
 }
+
+#[cfg(test)]
+mod harness;
+#[cfg(test)]
+mod sender_tests;

@@ -80,8 +80,7 @@ impl PartitionQueue {
             .get_or_insert_with(|| RecordsBuilder::new(now, bytes.max(size + 64), records));
         open.append(record, limits.copy_max);
         inner.next_id += 1;
-        let full =
-            open.len() >= limits.records || open.encoded_len() + BATCH_HEADER_LEN >= limits.bytes;
+        let full = open.len() >= limits.records || open.encoded_len() + BATCH_HEADER_LEN >= limits.bytes;
         let due = open.opened_at() + limits.linger;
         if full {
             inner.close();

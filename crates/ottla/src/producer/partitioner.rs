@@ -54,9 +54,7 @@ impl Partitioner {
     pub(super) fn sticks(self, key: Option<&[u8]>) -> bool {
         match self {
             Partitioner::ConsistentRandom => key.is_none_or(<[u8]>::is_empty),
-            Partitioner::Random | Partitioner::Murmur2Random | Partitioner::Fnv1aRandom => {
-                key.is_none()
-            }
+            Partitioner::Random | Partitioner::Murmur2Random | Partitioner::Fnv1aRandom => key.is_none(),
             Partitioner::Consistent | Partitioner::Murmur2 | Partitioner::Fnv1a => false,
         }
     }
@@ -131,10 +129,7 @@ fn murmur2(bytes: &[u8]) -> u32 {
         h = h.wrapping_mul(M) ^ k.wrapping_mul(M);
     }
     if !rest.is_empty() {
-        let tail = rest
-            .iter()
-            .rev()
-            .fold(0, |t: u32, b| (t << 8) | u32::from(*b));
+        let tail = rest.iter().rev().fold(0, |t: u32, b| (t << 8) | u32::from(*b));
         h = (h ^ tail).wrapping_mul(M);
     }
     h ^= h >> 13;
@@ -144,9 +139,9 @@ fn murmur2(bytes: &[u8]) -> u32 {
 
 /// FNV-1a with the result's sign dropped, as Sarama's hash partitioner and librdkafka have it.
 fn fnv1a(bytes: &[u8]) -> u32 {
-    let hash = bytes.iter().fold(0x811c_9dc5u32, |h, b| {
-        (h ^ u32::from(*b)).wrapping_mul(0x0100_0193)
-    });
+    let hash = bytes
+        .iter()
+        .fold(0x811c_9dc5u32, |h, b| (h ^ u32::from(*b)).wrapping_mul(0x0100_0193));
     hash.cast_signed().unsigned_abs()
 }
 
@@ -158,10 +153,7 @@ mod tests {
     fn crc32_check_values() {
         assert_eq!(crc32(b""), 0);
         assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
-        assert_eq!(
-            crc32(b"The quick brown fox jumps over the lazy dog"),
-            0x414f_a339
-        );
+        assert_eq!(crc32(b"The quick brown fox jumps over the lazy dog"), 0x414f_a339);
         // Every length takes the same path as byte by byte.
         let bytes: Vec<u8> = (0..100u8).collect();
         for len in 0..bytes.len() {
@@ -179,10 +171,7 @@ mod tests {
             (b"foobar", -790_332_482),
             (b"a-little-bit-long-string", -985_981_536),
             (b"a-little-bit-longer-string", -1_486_304_829),
-            (
-                b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8",
-                -58_897_971,
-            ),
+            (b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58_897_971),
             (b"abc", 479_470_107),
         ] {
             assert_eq!(murmur2(key).cast_signed(), hash, "{key:?}");
@@ -216,16 +205,9 @@ mod tests {
             (P::Fnv1aRandom, None, Some(0x7ee3_623b % n)),
         ] {
             assert_eq!(partitioner.by_key(None, n), null, "{partitioner:?} NULL");
-            assert_eq!(
-                partitioner.by_key(Some(b""), n),
-                empty,
-                "{partitioner:?} empty"
-            );
+            assert_eq!(partitioner.by_key(Some(b""), n), empty, "{partitioner:?} empty");
         }
-        assert_eq!(
-            P::Consistent.by_key(Some(b"123456789"), 100),
-            Some(0xcbf4_3926 % 100)
-        );
+        assert_eq!(P::Consistent.by_key(Some(b"123456789"), 100), Some(0xcbf4_3926 % 100));
         assert_eq!(
             P::Murmur2.by_key(Some(b"kafka"), 100),
             Some((0xd067_cf64 & 0x7fff_ffff) % 100)

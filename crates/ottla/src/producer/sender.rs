@@ -117,11 +117,7 @@ impl Sender {
     /// Carries out a command.
     pub fn on_command(&mut self, ctx: &mut Ctx<'_>, _cluster: &mut Cluster, command: Command) {
         match command {
-            Command::Purge {
-                queue,
-                in_flight,
-                done,
-            } => {
+            Command::Purge { queue, in_flight, done } => {
                 if queue {
                     self.give_up_queued(ctx.now, &Error::from(ErrorCode::L_PURGE_QUEUE));
                 }
@@ -144,13 +140,7 @@ impl Sender {
     }
 
     /// A link went down, or an attempt failed.
-    pub fn on_link_down(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        cluster: &mut Cluster,
-        key: LinkKey,
-        error: Option<&Error>,
-    ) {
+    pub fn on_link_down(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: LinkKey, error: Option<&Error>) {
         self.revive(key);
         if error.is_none() || key.purpose != Purpose::General {
             return;
@@ -207,19 +197,11 @@ impl Sender {
         let Some(partition) = queue.partition(id.partition) else {
             return;
         };
-        let (now, linger, flushing) = (
-            ctx.now,
-            accumulator.limits().linger,
-            accumulator.is_flushing(),
-        );
+        let (now, linger, flushing) = (ctx.now, accumulator.limits().linger, accumulator.is_flushing());
         if id.partition >= queue.count() {
             return self.give_up_homeless(ctx, id);
         }
-        let Some(topic) = self
-            .topics
-            .get_mut(id.topic as usize)
-            .and_then(Option::as_mut)
-        else {
+        let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
             return;
         };
         let timeout = topic.delivering.message_timeout;
@@ -229,17 +211,11 @@ impl Sender {
         let opened = partition.collect(&mut lane.pending, false);
         lane.open_due = opened.is_some_and(|at| flushing || at + linger <= now);
         if let Some(at) = opened.filter(|_| !lane.open_due) {
-            self.timers
-                .arm(&mut lane.armed, TimerKind::Linger, id, at + linger);
+            self.timers.arm(&mut lane.armed, TimerKind::Linger, id, at + linger);
         }
-        let oldest = lane
-            .pending
-            .front()
-            .and_then(super::batch::Batch::oldest)
-            .or(opened);
+        let oldest = lane.pending.front().and_then(super::batch::Batch::oldest).or(opened);
         if let (Some(timeout), Some(at)) = (timeout, oldest) {
-            self.timers
-                .arm(&mut lane.armed, TimerKind::Expiry, id, at + timeout);
+            self.timers.arm(&mut lane.armed, TimerKind::Expiry, id, at + timeout);
         }
         self.enqueue(ctx, cluster, id);
     }
@@ -252,7 +228,7 @@ impl Sender {
         let Some(queue) = self.accumulator.topic(index) else {
             return;
         };
-        let topic = TopicLanes::new(queue.topic().clone(), ctx.conf);
+        let topic = TopicLanes::new(queue.topic(), ctx.conf);
         cluster.watch(&topic.name, ctx.now);
         self.by_name.insert(topic.name.clone(), index);
         let at = index as usize;
@@ -268,11 +244,7 @@ impl Sender {
     /// cluster asks for again and again while a leader is missing.
     pub(super) fn enqueue(&mut self, ctx: &Ctx<'_>, cluster: &Cluster, id: PartitionId) {
         let one_at_a_time = self.one_at_a_time;
-        let Some(topic) = self
-            .topics
-            .get_mut(id.topic as usize)
-            .and_then(Option::as_mut)
-        else {
+        let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
             return;
         };
         let name = topic.name.clone();
@@ -295,45 +267,44 @@ impl Sender {
         }
     }
 
-    /// Notes a fired linger or backoff timer.
-    pub(super) fn on_send_timer(
-        &mut self,
-        ctx: &Ctx<'_>,
-        cluster: &Cluster,
-        kind: TimerKind,
-        id: PartitionId,
-    ) {
-        let accumulator = self.accumulator.clone();
-        let Some(lane) = self.lane(id) else { return };
-        fired(&mut lane.armed, kind);
-        match kind {
-            TimerKind::Linger => {
-                // The batch that the timer was armed for may be gone and a younger one be open.
-                let Some(queue) = accumulator
-                    .topic(id.topic)
-                    .and_then(|t| t.partition(id.partition))
-                else {
-                    return;
-                };
-                let opened = queue.collect(&mut lane.pending, false);
-                let due = opened.map(|at| at + accumulator.limits().linger);
-                lane.open_due = due.is_some_and(|at| at <= ctx.now || accumulator.is_flushing());
-                if let Some(at) = due.filter(|at| *at > ctx.now && !accumulator.is_flushing())
-                    && let Some(topic) = self
-                        .topics
-                        .get_mut(id.topic as usize)
-                        .and_then(Option::as_mut)
-                    && let Some(lane) = topic.lane(id.partition)
-                {
-                    self.timers.arm(&mut lane.armed, TimerKind::Linger, id, at);
+    /// Takes a topic's partitions out of the ready lists of brokers that lead them no more.
+    pub(super) fn recall_moved(&mut self, cluster: &Cluster, index: u32) {
+        let Some(topic) = self.topics.get_mut(index as usize).and_then(Option::as_mut) else {
+            return;
+        };
+        let name = topic.name.clone();
+        for (node, destination) in &mut self.destinations {
+            destination.ready.retain(|id| {
+                if id.topic != index || cluster.leader(&name, id.partition) == Some(*node) {
+                    return true;
                 }
+                if let Some(lane) = topic.lane(id.partition) {
+                    lane.queued_on = None;
+                }
+                false
+            });
+        }
+    }
+
+    /// Handles a fired linger or backoff timer.
+    pub(super) fn on_send_timer(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, kind: TimerKind, id: PartitionId) {
+        let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
+            return;
+        };
+        let Some(lane) = topic.lane(id.partition) else { return };
+        fired(&mut lane.armed, kind);
+        if kind == TimerKind::Linger {
+            // The batch that the timer was armed for may be gone and a younger one be open.
+            return self.intake(ctx, cluster, id);
+        }
+        match lane.blocked_until {
+            Some(until) if until > ctx.now => {
+                self.timers.arm(&mut lane.armed, TimerKind::Backoff, id, until);
             }
             _ => {
-                if lane.blocked_until.is_some_and(|until| until <= ctx.now) {
-                    lane.blocked_until = None;
-                }
+                lane.blocked_until = None;
+                self.enqueue(ctx, cluster, id);
             }
         }
-        self.enqueue(ctx, cluster, id);
     }
 }

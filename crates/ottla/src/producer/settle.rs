@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ottla_protocol::api::produce::{
-    NodeEndpoint, PartitionProduceResponse, ProduceRequest, ProduceResponse,
-};
+use ottla_protocol::api::produce::{NodeEndpoint, PartitionProduceResponse, ProduceRequest, ProduceResponse};
 
 use super::batch::Batch;
 use super::in_flight::{InFlight, Slot};
@@ -54,14 +52,7 @@ pub(super) fn judge(code: ErrorCode) -> (Verdict, bool) {
 
 impl Sender {
     /// What became of a request of this manager.
-    pub fn on_outcome(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        cluster: &mut Cluster,
-        key: LinkKey,
-        id: u64,
-        outcome: Outcome,
-    ) {
+    pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: LinkKey, id: u64, outcome: Outcome) {
         let Some(mut request) = self.requests.remove(id) else {
             return;
         };
@@ -91,10 +82,7 @@ impl Sender {
             Outcome::Reply(reply) => match reply.decode::<ProduceRequest>() {
                 Ok(response) => self.settle(ctx, cluster, key, &reply, response, request),
                 Err(e) => {
-                    let error = Error::new(
-                        ErrorCode::L_BAD_MSG,
-                        format!("Produce response cannot be read: {e}"),
-                    );
+                    let error = Error::new(ErrorCode::L_BAD_MSG, format!("Produce response cannot be read: {e}"));
                     ctx.links.fail(key, error.clone(), ctx.now);
                     self.fail_all(ctx, cluster, &mut request, &error, true);
                 }
@@ -184,16 +172,9 @@ impl Sender {
         }
         let error = Error::new(
             ErrorCode::L_BAD_MSG,
-            format!(
-                "the response of broker {} says nothing of the partition",
-                request.node
-            ),
+            format!("the response of broker {} says nothing of the partition", request.node),
         );
-        let silent: Vec<Slot> = request
-            .slots
-            .into_iter()
-            .filter(|s| s.batch.is_some())
-            .collect();
+        let silent: Vec<Slot> = request.slots.into_iter().filter(|s| s.batch.is_some()).collect();
         for slot in silent {
             if let Some(batch) = slot.batch {
                 self.refused(
@@ -209,16 +190,9 @@ impl Sender {
         }
     }
 
-    fn on_throttle(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        cluster: &Cluster,
-        key: LinkKey,
-        throttle_ms: i32,
-    ) {
+    fn on_throttle(&mut self, ctx: &mut Ctx<'_>, cluster: &Cluster, key: LinkKey, throttle_ms: i32) {
         let ms = u64::try_from(throttle_ms).unwrap_or(0);
-        ctx.links
-            .throttle(key, std::time::Duration::from_millis(ms), ctx.now);
+        ctx.links.throttle(key, std::time::Duration::from_millis(ms), ctx.now);
         if self.throttle_events {
             self.main_queue.push(Event::Throttle(Throttle {
                 broker_name: cluster.node_name(ctx, key),
@@ -240,14 +214,7 @@ impl Sender {
         let code = ErrorCode::from(part.error_code);
         if code.is_ok() {
             let time = (part.log_append_time_ms >= 0).then_some(part.log_append_time_ms);
-            return self.acknowledge(
-                id,
-                batch,
-                part.base_offset,
-                time,
-                PersistStatus::Persisted,
-                ctx,
-            );
+            return self.acknowledge(id, batch, part.base_offset, time, PersistStatus::Persisted, ctx);
         }
         let (verdict, may_be_written) = judge(code);
         let error = Error::new(code, part.error_message.clone().unwrap_or_default());
@@ -315,11 +282,7 @@ impl Sender {
     /// Puts a batch where its records belong and sees to its timeout.
     fn put_back(&mut self, id: PartitionId, batch: Batch) {
         let oldest = batch.oldest();
-        let Some(topic) = self
-            .topics
-            .get_mut(id.topic as usize)
-            .and_then(Option::as_mut)
-        else {
+        let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
             return;
         };
         let timeout = topic.delivering.message_timeout;
@@ -328,8 +291,7 @@ impl Sender {
         };
         lane.put_back(batch);
         if let (Some(at), Some(timeout)) = (oldest, timeout) {
-            self.timers
-                .arm(&mut lane.armed, TimerKind::Expiry, id, at + timeout);
+            self.timers.arm(&mut lane.armed, TimerKind::Expiry, id, at + timeout);
         }
     }
 
@@ -337,18 +299,10 @@ impl Sender {
     fn block(&mut self, ctx: &mut Ctx<'_>, id: PartitionId, attempt: u32) {
         let base = u64::from(ctx.conf.retry_backoff_ms);
         let max = u64::from(ctx.conf.retry_backoff_max_ms).max(base);
-        let doubled = base
-            .saturating_mul(1 << attempt.saturating_sub(1).min(20))
-            .min(max);
-        let delay = ctx
-            .rng
-            .jitter(std::time::Duration::from_millis(doubled), 0.2, 0.2);
+        let doubled = base.saturating_mul(1 << attempt.saturating_sub(1).min(20)).min(max);
+        let delay = ctx.rng.jitter(std::time::Duration::from_millis(doubled), 0.2, 0.2);
         let until = ctx.now + delay;
-        let Some(topic) = self
-            .topics
-            .get_mut(id.topic as usize)
-            .and_then(Option::as_mut)
-        else {
+        let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
             return;
         };
         let Some(lane) = topic.lane(id.partition) else {
@@ -356,8 +310,7 @@ impl Sender {
         };
         let until = lane.blocked_until.map_or(until, |before| before.max(until));
         lane.blocked_until = Some(until);
-        self.timers
-            .arm(&mut lane.armed, TimerKind::Backoff, id, until);
+        self.timers.arm(&mut lane.armed, TimerKind::Backoff, id, until);
     }
 
     /// Single records were refused, the others only because they came with them (KIP-467).
@@ -375,12 +328,7 @@ impl Sender {
                 .ok()
                 .and_then(|i| i.checked_sub(batch.left_in_flight));
             if let Some(index) = index {
-                bad.insert(
-                    index,
-                    e.batch_index_error_message
-                        .as_deref()
-                        .unwrap_or(&error.message),
-                );
+                bad.insert(index, e.batch_index_error_message.as_deref().unwrap_or(&error.message));
             }
         }
         let others = batch.records.select(|i| !bad.contains_key(&i));
@@ -419,15 +367,7 @@ impl Sender {
         } else {
             offset::INVALID
         };
-        self.report(
-            id,
-            batch,
-            None,
-            status,
-            base_offset,
-            log_append_time,
-            ctx.now,
-        );
+        self.report(id, batch, None, status, base_offset, log_append_time, ctx.now);
     }
 
     /// Reports records that were not delivered.
@@ -454,7 +394,7 @@ impl Sender {
         log_append_time: Option<i64>,
         now: Instant,
     ) {
-        let Some(topic) = self.topics.get(id.topic as usize).and_then(Option::as_ref) else {
+        let Some(queue) = self.accumulator.topic(id.topic) else {
             return;
         };
         if batch.records.is_empty() {
@@ -466,7 +406,7 @@ impl Sender {
             DeliveryMode::None => false,
         };
         let delivery = Delivery {
-            topic: topic.topic.clone(),
+            topic: queue.topic().clone(),
             partition: id.partition,
             broker_id: batch.broker_id,
             error,

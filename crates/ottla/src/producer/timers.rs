@@ -93,10 +93,7 @@ mod tests {
     #[test]
     fn timers_only_move_forward() {
         let at = Instant::from_micros;
-        let id = PartitionId {
-            topic: 0,
-            partition: 3,
-        };
+        let id = PartitionId { topic: 0, partition: 3 };
         let (mut timers, mut armed) = (Timers::default(), Armed::default());
         timers.arm(&mut armed, TimerKind::Expiry, id, at(50));
         timers.arm(&mut armed, TimerKind::Expiry, id, at(70));

@@ -165,10 +165,8 @@ impl TopicQueue {
         }
         let next = self.random(count, draw);
         self.sticky.store(next, Ordering::Relaxed);
-        self.sticky_until.store(
-            now.as_micros().saturating_add(self.sticky_us),
-            Ordering::Relaxed,
-        );
+        self.sticky_until
+            .store(now.as_micros().saturating_add(self.sticky_us), Ordering::Relaxed);
         next
     }
 
@@ -176,29 +174,16 @@ impl TopicQueue {
     fn random(&self, count: i32, draw: Draw<'_>) -> i32 {
         let any = || (draw() % u64::from(count.unsigned_abs().max(1))) as i32;
         let first = any();
-        if self.is_available(first) {
-            first
-        } else {
-            any()
-        }
+        if self.is_available(first) { first } else { any() }
     }
 
     /// Whether the partition has a leader, as far as metadata tells.
     pub(super) fn is_available(&self, partition: i32) -> bool {
-        usize::try_from(partition).is_ok_and(|i| {
-            self.partitions
-                .get(i)
-                .is_some_and(PartitionQueue::is_available)
-        })
+        usize::try_from(partition).is_ok_and(|i| self.partitions.get(i).is_some_and(PartitionQueue::is_available))
     }
 
     /// Keeps a record until the partition count is known.
-    pub(super) fn offer<'a>(
-        &self,
-        record: NewRecord<'a>,
-        asked: i32,
-        copy_max: usize,
-    ) -> Result<Offered<'a>, Error> {
+    pub(super) fn offer<'a>(&self, record: NewRecord<'a>, asked: i32, copy_max: usize) -> Result<Offered<'a>, Error> {
         let mut guard = self.unassigned.lock();
         if let Some(error) = self.failure() {
             return Err(error);
@@ -216,10 +201,7 @@ impl TopicQueue {
         if full {
             waiting.close();
         }
-        Ok(Offered::Waits(!std::mem::replace(
-            &mut waiting.listed,
-            true,
-        )))
+        Ok(Offered::Waits(!std::mem::replace(&mut waiting.listed, true)))
     }
 
     /// Takes out all records that wait. The next one is signalled again.

@@ -15,17 +15,9 @@ use crate::event::payload_len;
 use crate::types::PersistStatus;
 
 impl Sender {
-    pub(super) fn on_timer(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        cluster: &mut Cluster,
-        kind: TimerKind,
-        id: PartitionId,
-    ) {
+    pub(super) fn on_timer(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, kind: TimerKind, id: PartitionId) {
         match (kind, id.is_topic()) {
-            (TimerKind::Linger | TimerKind::Backoff, _) => {
-                self.on_send_timer(ctx, cluster, kind, id)
-            }
+            (TimerKind::Linger | TimerKind::Backoff, _) => self.on_send_timer(ctx, cluster, kind, id),
             (TimerKind::Expiry, false) => {
                 self.expire(ctx.now, id);
                 self.enqueue(ctx, cluster, id);
@@ -50,11 +42,7 @@ impl Sender {
     /// Gives up the records of a partition that are older than `message.timeout.ms`, wherever they stand.
     fn expire(&mut self, now: Instant, id: PartitionId) {
         let accumulator = self.accumulator.clone();
-        let Some(topic) = self
-            .topics
-            .get_mut(id.topic as usize)
-            .and_then(Option::as_mut)
-        else {
+        let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
             return;
         };
         let timeout = topic.delivering.message_timeout;
@@ -84,10 +72,7 @@ impl Sender {
             }
             oldest = earliest(oldest, batch.oldest());
         }
-        if let Some(queue) = accumulator
-            .topic(id.topic)
-            .and_then(|t| t.partition(id.partition))
-        {
+        if let Some(queue) = accumulator.topic(id.topic).and_then(|t| t.partition(id.partition)) {
             let opened = queue.collect(&mut lane.pending, false);
             if opened.is_some_and(|at| limit.is_some_and(|limit| at <= limit)) {
                 let _ = queue.collect(&mut lane.pending, true);
@@ -109,8 +94,7 @@ impl Sender {
             lane.pending.pop_front();
         }
         if let Some(at) = oldest {
-            self.timers
-                .arm(&mut lane.armed, TimerKind::Expiry, id, at + timeout);
+            self.timers.arm(&mut lane.armed, TimerKind::Expiry, id, at + timeout);
         }
         for batch in expired {
             let status = batch.status();
@@ -123,22 +107,14 @@ impl Sender {
         let Some(queue) = accumulator.topic(index) else {
             return;
         };
-        let Some(timeout) = self
-            .topic_mut(index)
-            .and_then(|t| t.delivering.message_timeout)
-        else {
+        let Some(timeout) = self.topic_mut(index).and_then(|t| t.delivering.message_timeout) else {
             return;
         };
         let mut keep = Vec::new();
         let mut expired = Vec::new();
         for mut waiting in queue.take_unassigned() {
             let all = waiting.records.len();
-            let fresh = |i: &usize| {
-                waiting
-                    .records
-                    .produced_at(*i)
-                    .is_some_and(|at| at + timeout > now)
-            };
+            let fresh = |i: &usize| waiting.records.produced_at(*i).is_some_and(|at| at + timeout > now);
             let n = (0..all).find(fresh).unwrap_or(all);
             if n > 0 {
                 expired.push(Batch::new(waiting.records.split_front(n), 0));
@@ -165,12 +141,9 @@ impl Sender {
         let Some(topic) = self.topics.get_mut(index as usize).and_then(Option::as_mut) else {
             return;
         };
-        if let (Some(timeout), Some(at)) =
-            (topic.delivering.message_timeout, queue.oldest_unassigned())
-        {
+        if let (Some(timeout), Some(at)) = (topic.delivering.message_timeout, queue.oldest_unassigned()) {
             let id = PartitionId::topic_itself(index);
-            self.timers
-                .arm(&mut topic.armed, TimerKind::Expiry, id, at + timeout);
+            self.timers.arm(&mut topic.armed, TimerKind::Expiry, id, at + timeout);
         }
     }
 
@@ -189,6 +162,7 @@ impl Sender {
         let Some(queue) = accumulator.topic(index) else {
             return;
         };
+        self.recall_moved(cluster, index);
         let Some(topic) = self.topics.get_mut(index as usize).and_then(Option::as_mut) else {
             return;
         };
@@ -215,16 +189,10 @@ impl Sender {
                 let deadline = meta.missing_since.unwrap_or(ctx.now).plus_ms(wait_ms);
                 if deadline <= ctx.now {
                     let text = format!("topic \"{name}\" does not exist");
-                    self.fail_topic(
-                        ctx.now,
-                        index,
-                        queue,
-                        Error::new(ErrorCode::L_UNKNOWN_TOPIC, text),
-                    );
+                    self.fail_topic(ctx.now, index, queue, Error::new(ErrorCode::L_UNKNOWN_TOPIC, text));
                 } else {
                     let id = PartitionId::topic_itself(index);
-                    self.timers
-                        .arm(&mut topic.armed, TimerKind::Missing, id, deadline);
+                    self.timers.arm(&mut topic.armed, TimerKind::Missing, id, deadline);
                     self.arm_unassigned(index, queue);
                 }
             }
@@ -266,22 +234,11 @@ impl Sender {
         }
     }
 
-    fn assign(
-        &mut self,
-        now: Instant,
-        index: u32,
-        queue: &TopicQueue,
-        count: i32,
-        waiting: &Waiting,
-    ) {
+    fn assign(&mut self, now: Instant, index: u32, queue: &TopicQueue, count: i32, waiting: &Waiting) {
         let accumulator = self.accumulator.clone();
         let mut refused = Vec::new();
         for (i, record) in waiting.records.iter().enumerate() {
-            let asked = waiting
-                .partitions
-                .get(i)
-                .copied()
-                .unwrap_or(crate::types::PARTITION_UA);
+            let asked = waiting.partitions.get(i).copied().unwrap_or(crate::types::PARTITION_UA);
             let draw = || accumulator.draw();
             let placed = queue
                 .choose(asked, record.key, record.opaque, count, now, &draw)
@@ -335,10 +292,7 @@ impl Sender {
             lane.open_due = false;
             lane.blocked_until = None;
         }
-        if let Some(queue) = accumulator
-            .topic(id.topic)
-            .and_then(|t| t.partition(id.partition))
-        {
+        if let Some(queue) = accumulator.topic(id.topic).and_then(|t| t.partition(id.partition)) {
             let _ = queue.collect(&mut batches, true);
         }
         for batch in batches {
@@ -387,27 +341,15 @@ impl Sender {
                 .filter_map(|s| Some((s.id, s.batch.take()?)))
                 .collect();
             for (id, batch) in batches {
-                self.deliver(
-                    id,
-                    batch,
-                    Some(error.clone()),
-                    PersistStatus::PossiblyPersisted,
-                    now,
-                );
+                self.deliver(id, batch, Some(error.clone()), PersistStatus::PossiblyPersisted, now);
             }
         }
     }
 
     /// The client ends: nothing is taken any more, and what is left is given up.
-    pub fn close(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
+    pub fn close(&mut self, ctx: &mut Ctx<'_>, _cluster: &mut Cluster) {
         let accumulator = self.accumulator.clone();
         accumulator.close();
-        // Topics that were never looked at have records, too.
-        let mut ids = Vec::new();
-        accumulator.take_ready(&mut ids);
-        for id in ids {
-            self.adopt(ctx, cluster, id.topic);
-        }
         let error = Error::new(
             ErrorCode::L_DESTROY,
             "the client was closed before the record was delivered",

@@ -56,19 +56,10 @@ pub(super) fn codec_for(version: i16, codec: Codec) -> Codec {
 }
 
 /// The record data of a batch, made anew only when the format has changed since the last attempt.
-pub(super) fn seal(
-    batch: &mut Batch,
-    version: i16,
-    codec: Codec,
-    level: Option<i32>,
-) -> Result<Records, Error> {
+pub(super) fn seal(batch: &mut Batch, version: i16, codec: Codec, level: Option<i32>) -> Result<Records, Error> {
     let magic = magic_of(version);
     let codec = codec_for(version, codec);
-    if let Some(sealed) = batch
-        .sealed
-        .as_ref()
-        .filter(|s| s.magic == magic && s.codec == codec)
-    {
+    if let Some(sealed) = batch.sealed.as_ref().filter(|s| s.magic == magic && s.codec == codec) {
         return Ok(sealed.data.clone());
     }
     let data = match magic {
@@ -110,22 +101,13 @@ fn seal_v2(batch: &Batch, codec: Codec, level: Option<i32>) -> Result<Records, E
     Ok(sealed)
 }
 
-fn seal_messages(
-    batch: &Batch,
-    magic: i8,
-    codec: Codec,
-    level: Option<i32>,
-) -> Result<Records, Error> {
-    let messages = batch
-        .records
-        .iter()
-        .enumerate()
-        .map(|(i, r)| MessageSetRecord {
-            offset: i64::try_from(i).unwrap_or(i64::MAX),
-            timestamp: r.timestamp_ms,
-            key: r.key,
-            value: r.value(),
-        });
+fn seal_messages(batch: &Batch, magic: i8, codec: Codec, level: Option<i32>) -> Result<Records, Error> {
+    let messages = batch.records.iter().enumerate().map(|(i, r)| MessageSetRecord {
+        offset: i64::try_from(i).unwrap_or(i64::MAX),
+        timestamp: r.timestamp_ms,
+        key: r.key,
+        value: r.value(),
+    });
     write_message_set(magic, messages, codec, level)
         .map(Records::from)
         .map_err(failed)
@@ -179,14 +161,8 @@ mod tests {
 
     #[test]
     fn acks_above_one_become_all_for_brokers_that_refuse_them() {
-        assert_eq!(
-            [0, 1, -1, 2, 1000].map(|a| acks_for(3, a)),
-            [0, 1, -1, -1, -1]
-        );
-        assert_eq!(
-            [0, 1, -1, 2, 1000].map(|a| acks_for(2, a)),
-            [0, 1, -1, 2, 1000]
-        );
+        assert_eq!([0, 1, -1, 2, 1000].map(|a| acks_for(3, a)), [0, 1, -1, -1, -1]);
+        assert_eq!([0, 1, -1, 2, 1000].map(|a| acks_for(2, a)), [0, 1, -1, 2, 1000]);
     }
 
     #[test]
@@ -202,9 +178,6 @@ mod tests {
         let modern = BrokerVersions::new([(0, 3, 13)]);
         assert_eq!(pick_version(&modern, true), Some(13));
         assert_eq!(pick_version(&modern, false), Some(12));
-        assert_eq!(
-            pick_version(&BrokerVersions::new([(0, 13, 20)]), false),
-            None
-        );
+        assert_eq!(pick_version(&BrokerVersions::new([(0, 13, 20)]), false), None);
     }
 }
