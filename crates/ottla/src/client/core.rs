@@ -14,7 +14,7 @@ use crate::env::{Instant, Rng, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
 use crate::producer::{self, Sender};
-use crate::types::ClientKind;
+use crate::types::{ClientKind, TopicHooks};
 
 /// What the application's threads ask of the core.
 #[derive(Debug)]
@@ -76,13 +76,22 @@ macro_rules! ctx {
     };
 }
 
+fn consumer_setup(shared: &Arc<Shared>) -> consumer::Setup {
+    let topics = shared.clone();
+    consumer::Setup {
+        topics: Arc::new(move |name| topics.topic(name, None, TopicHooks::default())),
+        rebalance_event: shared.hooks.rebalance_event,
+        commit_event: shared.hooks.commit_event,
+    }
+}
+
 impl Core {
     /// A core that has not done anything yet.
     pub fn new(shared: Arc<Shared>, mut rng: Rng) -> Self {
         let links = Links::new(LinkConfig::new(&shared.conf), Rng::from_seed(rng.next_u64()));
         let auto_create = shared.kind == ClientKind::Producer || shared.conf.allow_auto_create_topics;
         let producer = shared.producer.clone().map(|a| Sender::new(a, &shared.conf, shared.main_queue.clone()));
-        let consumer = shared.consumer.clone().map(|r| Consumer::new(r, &shared));
+        let consumer = shared.consumer.clone().map(|r| Consumer::new(r, &shared.conf, consumer_setup(&shared)));
         Core {
             shared,
             links,

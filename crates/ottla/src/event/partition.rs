@@ -1,7 +1,7 @@
 //! What the application's threads and the consumer share about one consumed partition.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
@@ -15,6 +15,8 @@ pub struct FetchBudget {
     bytes: AtomicU64,
     /// The fetcher waits for room: the next release wakes it.
     starved: AtomicBool,
+    /// Partitions whose queues fell below what [`PartitionState::arm`] said.
+    drained: Mutex<Vec<u32>>,
     waker: Arc<dyn Waker>,
 }
 
@@ -30,6 +32,7 @@ impl FetchBudget {
         FetchBudget {
             bytes: AtomicU64::new(0),
             starved: AtomicBool::new(false),
+            drained: Mutex::new(Vec::new()),
             waker,
         }
     }
@@ -43,6 +46,21 @@ impl FetchBudget {
     /// release may have come in between.
     pub fn set_starved(&self) {
         self.starved.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether room was freed, or nobody had said that it was lacking, since [`set_starved`](Self::set_starved).
+    pub fn is_relieved(&self) -> bool {
+        !self.starved.load(Ordering::SeqCst)
+    }
+
+    /// The ids of the partitions that ran low since the last call.
+    pub fn take_drained(&self) -> Vec<u32> {
+        std::mem::take(&mut self.drained.lock())
+    }
+
+    fn on_drained(&self, id: u32) {
+        self.drained.lock().push(id);
+        self.waker.wake();
     }
 
     fn take(&self, bytes: u64) {
@@ -72,6 +90,8 @@ pub struct StoredOffset {
 /// fetched before is recognised as stale wherever it waits.
 #[derive(Debug)]
 pub struct PartitionState {
+    /// The place in the consumer's registry.
+    id: u32,
     topic: Arc<Topic>,
     partition: i32,
     queue: Arc<Queue>,
@@ -79,11 +99,19 @@ pub struct PartitionState {
     epoch: AtomicU32,
     /// Records waiting in queues.
     queued: AtomicU64,
+    /// When fewer records than this wait, the fetcher wants to know; 0 when it does not.
+    hungry_below: AtomicU64,
+    /// The application decided itself where the queue forwards to.
+    own_forward: AtomicBool,
     /// The next offset that the application will see, or `offset::INVALID` before the first record.
     position: AtomicI64,
     position_leader_epoch: AtomicI64,
     /// Handing a record to the application stores its offset (`enable.auto.offset.store`).
     auto_store: bool,
+    /// With `auto_store`: behind the last record handed out, and its leader epoch. Atomics, since this is written for
+    /// every record; `stored` is for offsets that the application stores itself.
+    taken: AtomicI64,
+    taken_leader_epoch: AtomicI32,
     stored: Mutex<StoredOffset>,
     low: AtomicI64,
     high: AtomicI64,
@@ -91,17 +119,29 @@ pub struct PartitionState {
 
 impl PartitionState {
     /// State for a partition whose records go to `queue`.
-    pub fn new(topic: Arc<Topic>, partition: i32, queue: Arc<Queue>, budget: Arc<FetchBudget>, auto_store: bool) -> Self {
+    pub fn new(
+        id: u32,
+        topic: Arc<Topic>,
+        partition: i32,
+        queue: Arc<Queue>,
+        budget: Arc<FetchBudget>,
+        auto_store: bool,
+    ) -> Self {
         PartitionState {
+            id,
             topic,
             partition,
             queue,
             budget,
             epoch: AtomicU32::new(0),
             queued: AtomicU64::new(0),
+            hungry_below: AtomicU64::new(0),
+            own_forward: AtomicBool::new(false),
             position: AtomicI64::new(offset::INVALID),
             position_leader_epoch: AtomicI64::new(-1),
             auto_store,
+            taken: AtomicI64::new(offset::INVALID),
+            taken_leader_epoch: AtomicI32::new(-1),
             stored: Mutex::new(StoredOffset {
                 offset: offset::INVALID,
                 leader_epoch: -1,
@@ -110,6 +150,11 @@ impl PartitionState {
             low: AtomicI64::new(offset::INVALID),
             high: AtomicI64::new(offset::INVALID),
         }
+    }
+
+    /// The place in the consumer's registry.
+    pub fn id(&self) -> u32 {
+        self.id
     }
 
     /// The topic.
@@ -130,6 +175,19 @@ impl PartitionState {
     /// The partition's own queue (it may be forwarded).
     pub fn queue(&self) -> &Arc<Queue> {
         &self.queue
+    }
+
+    /// Forwards the queue to where the application says; the consumer leaves it so from now on.
+    pub fn forward_by_application(&self, to: Option<Arc<Queue>>) {
+        self.own_forward.store(true, Ordering::Release);
+        self.queue.forward_to(to);
+    }
+
+    /// Forwards the queue to the consumer's, unless the application decided otherwise.
+    pub fn forward_by_default(&self, to: Option<Arc<Queue>>) {
+        if !self.own_forward.load(Ordering::Acquire) {
+            self.queue.forward_to(to);
+        }
     }
 
     /// The present epoch.
@@ -161,12 +219,50 @@ impl PartitionState {
 
     /// The offset to commit.
     pub fn stored(&self) -> StoredOffset {
+        if self.auto_store {
+            // The epoch is written first, so that it is never older than the offset's.
+            let offset = self.taken.load(Ordering::Acquire);
+            let leader_epoch = self.taken_leader_epoch.load(Ordering::Acquire);
+            return StoredOffset {
+                offset,
+                leader_epoch,
+                metadata: None,
+            };
+        }
         self.stored.lock().clone()
     }
 
     /// Replaces the offset to commit.
     pub fn store(&self, stored: StoredOffset) {
+        self.taken_leader_epoch.store(stored.leader_epoch, Ordering::Release);
+        self.taken.store(stored.offset, Ordering::Release);
         *self.stored.lock() = stored;
+    }
+
+    /// Whether offsets are stored by handing records out (`enable.auto.offset.store`).
+    pub fn stores_by_itself(&self) -> bool {
+        self.auto_store
+    }
+
+    /// Forgets the offset to commit: the partition is assigned anew or taken away.
+    pub fn forget_stored(&self) {
+        self.store(StoredOffset {
+            offset: offset::INVALID,
+            leader_epoch: -1,
+            metadata: None,
+        });
+    }
+
+    /// Asks to be told when fewer than `records` records wait. False when that is so already: then nothing is told.
+    pub fn arm(&self, records: u64) -> bool {
+        self.hungry_below.store(records, Ordering::SeqCst);
+        // A record may have been taken between the caller's look at the count and the store above.
+        self.queued.load(Ordering::SeqCst) >= records || self.hungry_below.swap(0, Ordering::SeqCst) == 0
+    }
+
+    /// Takes back [`arm`](Self::arm).
+    pub fn disarm(&self) {
+        self.hungry_below.store(0, Ordering::SeqCst);
     }
 
     /// Low and high watermark as last seen; [`offset::INVALID`] when never seen.
@@ -189,10 +285,8 @@ impl PartitionState {
         let next = record_offset.saturating_add(1);
         self.set_position(next, leader_epoch);
         if self.auto_store {
-            let mut stored = self.stored.lock();
-            stored.offset = next;
-            stored.leader_epoch = leader_epoch;
-            stored.metadata = None;
+            self.taken_leader_epoch.store(leader_epoch, Ordering::Release);
+            self.taken.store(next, Ordering::Release);
         }
     }
 
@@ -202,7 +296,11 @@ impl PartitionState {
     }
 
     pub(super) fn on_unqueued(&self, records: u64, bytes: u64) {
-        self.queued.fetch_sub(records, Ordering::AcqRel);
+        let left = self.queued.fetch_sub(records, Ordering::SeqCst).saturating_sub(records);
         self.budget.release(bytes);
+        let limit = self.hungry_below.load(Ordering::SeqCst);
+        if left < limit && self.hungry_below.swap(0, Ordering::SeqCst) != 0 {
+            self.budget.on_drained(self.id);
+        }
     }
 }

@@ -1,0 +1,376 @@
+//! The manager that the core drives: hands every matter to the part that owns it.
+
+use std::sync::Arc;
+
+use super::fetcher::Fetcher;
+use super::group::{self, Group, Order};
+use super::list_offsets::ListOffsets;
+use super::positions::Origin;
+use super::{Command, CommitTarget, Registry};
+use crate::cluster::{Cluster, Ctx};
+use crate::config::ClientConfig;
+use crate::connection::{LinkKey, Outcome, Owner, Tag};
+use crate::env::{Instant, earliest};
+use crate::error::{Error, ErrorCode};
+use crate::event::{Event, PartitionNotice, Rebalance, Reply};
+use crate::types::{PartitionOffset, Topic, offset};
+
+/// Gets a topic by its name, or makes it known.
+pub type TopicSource = Arc<dyn Fn(&str) -> Result<Arc<Topic>, Error> + Send + Sync>;
+
+/// How long closing waits for the coordinator's answers at most, in milliseconds.
+const CLOSE_LIMIT_MS: u64 = 10_000;
+
+/// What a consumer is made with besides its settings.
+#[derive(Clone)]
+pub struct Setup {
+    /// Topics by name, for those that assignments name.
+    pub topics: TopicSource,
+    /// The application carries out rebalances itself, on [`Event::Rebalance`].
+    pub rebalance_event: bool,
+    /// The application hears of commit results, by [`Event::Commit`].
+    pub commit_event: bool,
+}
+
+impl std::fmt::Debug for Setup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Setup")
+            .field("rebalance_event", &self.rebalance_event)
+            .field("commit_event", &self.commit_event)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The end of consumption, under way.
+#[derive(Debug)]
+struct Closing {
+    reply: Arc<Reply<Result<(), Error>>>,
+    deadline: Instant,
+}
+
+/// The consumer's decisions. Order of calls as for every manager: events and commands in any order, then
+/// [`poll`](Self::poll).
+#[derive(Debug)]
+pub struct Consumer {
+    pub(super) registry: Arc<Registry>,
+    pub(super) setup: Setup,
+    pub(super) fetcher: Fetcher,
+    pub(super) offsets: ListOffsets,
+    pub(super) group: Group,
+    /// The partitions that the group last gave.
+    given: Vec<PartitionOffset>,
+    closing: Option<Closing>,
+    closed: bool,
+}
+
+impl Consumer {
+    /// A consumer of nothing.
+    pub fn new(registry: Arc<Registry>, conf: &ClientConfig, setup: Setup) -> Self {
+        let events = setup.commit_event.then(|| registry.consumer_queue().clone());
+        Consumer {
+            fetcher: Fetcher::new(conf, registry.budget().clone()),
+            offsets: ListOffsets::new(conf),
+            group: Group::new(conf, registry.clone(), events),
+            registry,
+            setup,
+            given: Vec::new(),
+            closing: None,
+            closed: false,
+        }
+    }
+
+    // ---------------------------------------------------------------- driver
+
+    /// Does what is due; gives when to be called again if nothing else happens.
+    pub fn poll(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> Option<Instant> {
+        let mut wake = None;
+        // What one part finds is news to another; two rounds bring everything where it belongs.
+        for _ in 0..2 {
+            wake = self.fetcher.poll(ctx, cluster);
+            self.route_wants(ctx, cluster);
+            wake = earliest(wake, self.offsets.poll(ctx, cluster));
+            wake = earliest(wake, self.group.poll(ctx, cluster));
+            let orders = self.group.take_orders();
+            let again = self.route_found(ctx, cluster) || !orders.is_empty();
+            for order in orders {
+                self.carry_out(ctx, cluster, order);
+            }
+            if !again {
+                return earliest(wake, self.poll_closing(ctx));
+            }
+        }
+        // Orders and look-ups of the second round must not wait for the next event.
+        let _ = wake;
+        Some(ctx.now)
+    }
+
+    fn route_wants(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
+        for want in self.fetcher.take_wants() {
+            let (id, tp) = (want.state.id(), want.state.tp());
+            if want.offset != offset::STORED {
+                self.offsets.ask(ctx, cluster, (id, want.ask), tp, want.offset);
+            } else if self.group.is_configured() {
+                self.group.ask_committed(ctx.now, (id, want.ask), tp);
+            } else {
+                let error = Error::new(ErrorCode::L_UNKNOWN_GROUP, "there is no stored offset without group.id");
+                self.fetcher.on_resolved(ctx, cluster, id, want.ask, Err(error));
+            }
+        }
+    }
+
+    /// Brings found offsets to the fetcher; false when there were none.
+    fn route_found(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> bool {
+        let listed = self.offsets.take_found();
+        let committed = self.group.take_found();
+        let any = !listed.is_empty() || !committed.is_empty();
+        for found in listed {
+            self.fetcher.on_resolved(ctx, cluster, found.id, found.ask, found.result);
+        }
+        for found in committed {
+            self.fetcher.on_resolved(ctx, cluster, found.id, found.ask, found.result);
+        }
+        any
+    }
+
+    /// What became of a request.
+    pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: LinkKey, tag: Tag, outcome: Outcome) {
+        match tag.owner {
+            Owner::Fetcher => self.fetcher.on_outcome(ctx, cluster, key, tag.id, outcome),
+            Owner::Offsets => self.offsets.on_outcome(ctx, cluster, key, tag.id, outcome),
+            Owner::Group => self.group.on_outcome(ctx, cluster, key, tag.id, outcome),
+            Owner::Link | Owner::Cluster | Owner::Producer => {}
+        }
+    }
+
+    /// A link takes requests.
+    pub fn on_link_up(&mut self, _ctx: &mut Ctx<'_>, _cluster: &mut Cluster, key: LinkKey) {
+        self.fetcher.on_link_up(key);
+    }
+
+    /// A link is gone, or an attempt failed.
+    pub fn on_link_down(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: LinkKey, error: Option<&Error>) {
+        self.fetcher.on_link_down(ctx, cluster, key, error);
+        self.group.on_link_down(ctx, key, error);
+    }
+
+    /// A pause that a broker asked for is over.
+    pub fn on_unthrottled(&mut self, key: LinkKey) {
+        self.fetcher.on_link_up(key);
+    }
+
+    /// Metadata of a watched topic changed.
+    pub fn on_topic_changed(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, name: &Arc<str>) {
+        self.fetcher.on_topic_changed(ctx, cluster, name);
+        self.offsets.on_topic_changed(ctx.now, cluster, name);
+        self.group.on_topic_changed(ctx, cluster, name);
+    }
+
+    // ---------------------------------------------------------------- commands
+
+    /// Carries out a command.
+    pub fn on_command(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, command: Command) {
+        if self.closed || self.closing.is_some() && !allowed_while_closing(&command) {
+            return command.refuse(Error::new(ErrorCode::L_STATE, "the consumer is closed"));
+        }
+        match command {
+            Command::Assign { partitions, reply } => {
+                let result = self.need_group().and_then(|()| self.assign(ctx, cluster, &partitions));
+                self.after_assignment(ctx, partitions.is_empty() && result.is_ok());
+                reply.fill(result);
+            }
+            Command::IncrementalAssign { partitions, reply } => {
+                let result = self.need_group().and_then(|()| self.incremental_assign(ctx, cluster, &partitions));
+                reply.fill(result);
+            }
+            Command::IncrementalUnassign { partitions, reply } => {
+                let result = self.incremental_unassign(ctx, cluster, &partitions);
+                self.after_assignment(ctx, result.is_ok() && self.assignment().is_empty());
+                reply.fill(result);
+            }
+            Command::Unassign { reply } => {
+                self.unassign(ctx, cluster);
+                self.after_assignment(ctx, true);
+                reply.fill(Ok(()));
+            }
+            Command::Assignment { reply } => reply.fill(Ok(self.assignment())),
+            Command::Subscribe { topics, reply } => reply.fill(self.subscribe(ctx, cluster, &topics)),
+            Command::Unsubscribe { reply } => {
+                self.group.unsubscribe(ctx, cluster);
+                reply.fill(Ok(()));
+            }
+            Command::Subscription { reply } => reply.fill(Ok(self.group.subscription())),
+            Command::Start { topic, partition, offset, queue, reply } => {
+                reply.fill(self.start(ctx, cluster, (&topic, partition), offset, queue));
+            }
+            Command::Stop { topic, partition, reply } => reply.fill(self.stop(ctx, cluster, &topic, partition)),
+            Command::Seek { partitions, reply } => reply.fill(Ok(self.seek(ctx, cluster, partitions))),
+            Command::Pause { partitions, reply } => reply.fill(Ok(self.pause(cluster, partitions))),
+            Command::Resume { partitions, reply } => reply.fill(Ok(self.resume(ctx, cluster, partitions))),
+            Command::Commit { offsets, target } => self.commit(ctx, offsets, target),
+            Command::Committed { partitions, deadline, reply } => match self.need_group() {
+                Ok(()) => self.group.committed(ctx.now, partitions, deadline, reply),
+                Err(error) => reply.fill(Err(error)),
+            },
+            Command::QueryWatermarks { tp, deadline, reply } => {
+                self.offsets.watermarks(ctx, cluster, &tp, deadline, reply);
+            }
+            Command::OffsetsForTimes { partitions, deadline, reply } => {
+                self.offsets.for_times(ctx, cluster, partitions, deadline, reply);
+            }
+            Command::Close { reply } => self.begin_close(ctx, cluster, reply),
+        }
+    }
+
+    fn need_group(&self) -> Result<(), Error> {
+        match self.group.is_configured() {
+            true => Ok(()),
+            false => Err(Error::new(ErrorCode::L_UNKNOWN_GROUP, "group.id is not set")),
+        }
+    }
+
+    fn subscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, topics: &[String]) -> Result<(), Error> {
+        self.need_group()?;
+        for name in topics {
+            if name.starts_with('^') {
+                let text = format!("{name}: subscribing by pattern is not available yet");
+                return Err(Error::new(ErrorCode::L_NOT_IMPLEMENTED, text));
+            }
+            (self.setup.topics)(name)?;
+        }
+        if topics.is_empty() {
+            self.group.unsubscribe(ctx, cluster);
+        } else {
+            self.group.subscribe(ctx, cluster, topics);
+        }
+        Ok(())
+    }
+
+    fn after_assignment(&mut self, ctx: &mut Ctx<'_>, empty: bool) {
+        if empty {
+            self.group.on_revoked(ctx);
+        }
+    }
+
+    fn commit(&mut self, ctx: &mut Ctx<'_>, offsets: Option<Vec<PartitionOffset>>, target: CommitTarget) {
+        if let Err(error) = self.need_group() {
+            return self.group.refuse_commit(target, error.code, &error.message);
+        }
+        let mut rows = offsets.unwrap_or_else(|| self.group.stored_rows(self.fetcher.positions.iter()));
+        rows.retain(|row| row.offset >= 0);
+        if rows.is_empty() {
+            return self.group.refuse_commit(target, ErrorCode::L_NO_OFFSET, "there is no offset to commit");
+        }
+        self.group.commit(ctx, rows, target);
+    }
+
+    // ---------------------------------------------------------------- the group's orders
+
+    fn carry_out(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, order: Order) {
+        match order {
+            Order::Tell(error) => self.tell(error),
+            Order::Assign(tps) => {
+                self.given = group::rows(&tps);
+                if self.setup.rebalance_event {
+                    return self.ask_application(ErrorCode::L_ASSIGN_PARTITIONS);
+                }
+                let rows = std::mem::take(&mut self.given);
+                if let Err(error) = self.assign(ctx, cluster, &rows) {
+                    self.tell(error);
+                }
+                self.given = rows;
+            }
+            Order::Revoke { lost } => {
+                if lost {
+                    // Others may own the partitions: their offsets must not be overwritten.
+                    self.group.forget_stored_of(self.fetcher.positions.iter());
+                }
+                if self.setup.rebalance_event {
+                    return self.ask_application(ErrorCode::L_REVOKE_PARTITIONS);
+                }
+                self.unassign(ctx, cluster);
+                self.group.on_revoked(ctx);
+            }
+        }
+    }
+
+    fn ask_application(&self, code: ErrorCode) {
+        self.registry.consumer_queue().push(Event::Rebalance(Rebalance {
+            code,
+            partitions: self.given.clone(),
+        }));
+    }
+
+    /// Tells the application of an error of the consumer as a whole.
+    fn tell(&self, error: Error) {
+        self.registry.consumer_queue().push(Event::Partition(PartitionNotice {
+            partition: None,
+            tp: None,
+            epoch: 0,
+            error,
+            offset: offset::INVALID,
+        }));
+    }
+
+    // ---------------------------------------------------------------- the end
+
+    fn begin_close(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, reply: Arc<Reply<Result<(), Error>>>) {
+        if self.closing.is_some() {
+            return reply.fill(Err(Error::new(ErrorCode::L_PREV_IN_PROGRESS, "the consumer is being closed already")));
+        }
+        self.closing = Some(Closing {
+            reply,
+            deadline: ctx.now.plus_ms(CLOSE_LIMIT_MS),
+        });
+        // A member hears of the revocation as in any rebalance; what was assigned by hand is just dropped.
+        let member = !self.group.is_out();
+        self.group.unsubscribe(ctx, cluster);
+        if !member {
+            self.unassign(ctx, cluster);
+        }
+    }
+
+    fn poll_closing(&mut self, ctx: &mut Ctx<'_>) -> Option<Instant> {
+        let closing = self.closing.as_ref()?;
+        if !self.group.is_quiet() && closing.deadline > ctx.now {
+            return Some(closing.deadline);
+        }
+        let late = !self.group.is_quiet();
+        let closing = self.closing.take()?;
+        self.group.close(&Error::new(ErrorCode::L_DESTROY, "the consumer was closed"));
+        self.closed = true;
+        closing.reply.fill(match late {
+            true => Err(Error::new(ErrorCode::L_TIMED_OUT, "the group's coordinator did not answer in time")),
+            false => Ok(()),
+        });
+        None
+    }
+
+    /// Fails what the application still waits for and drops what was fetched.
+    pub fn close(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
+        let error = Error::new(ErrorCode::L_DESTROY, "the client is being destroyed");
+        self.closed = true;
+        self.unassign(ctx, cluster);
+        let started = self.fetcher.positions.iter().filter(|p| p.origin == Origin::Started);
+        let ids: Vec<u32> = started.map(|p| p.state.id()).collect();
+        self.give_up(ctx, cluster, &ids);
+        self.offsets.close(cluster, &error);
+        self.group.close(&error);
+        if let Some(closing) = self.closing.take() {
+            closing.reply.fill(Err(error));
+        }
+    }
+}
+
+/// While the consumer is being closed the application still answers a revocation and commits.
+fn allowed_while_closing(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Assign { .. }
+            | Command::Unassign { .. }
+            | Command::IncrementalUnassign { .. }
+            | Command::Assignment { .. }
+            | Command::Commit { .. }
+            | Command::Committed { .. }
+            | Command::Close { .. }
+    )
+}

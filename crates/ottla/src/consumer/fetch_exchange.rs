@@ -1,0 +1,402 @@
+//! Fetch requests and their answers.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ottla_protocol::Uuid;
+use ottla_protocol::api::fetch::{
+    FetchPartition, FetchRequest, FetchResponse, FetchTopic, NodeEndpoint, PartitionData,
+};
+
+use super::fetch_response::Backlog;
+use super::fetcher::{Asked, Fetcher};
+use super::int32;
+use super::positions::{Next, Place};
+use crate::cluster::{Cluster, Ctx, NodeInfo};
+use crate::connection::{LinkKey, Outcome, Owner, Ready, Tag};
+use crate::error::{Error, ErrorCode};
+use crate::event::DebugContexts;
+use crate::types::NodeId;
+
+/// Topics are named by their ids from this version on (KIP-516).
+const FIRST_WITH_TOPIC_IDS: i16 = 13;
+/// The request limits its answer as a whole from this version on, and a first batch that is larger comes nevertheless
+/// (KIP-74).
+const FIRST_WITH_MAX_BYTES: i16 = 3;
+/// The newest version that a consumer has use for: later ones concern replication.
+const NEWEST: i16 = 17;
+/// The first wait of a request that leaves out partitions whose queues are full: they may be drained at any moment.
+const SHORT_WAIT_MS: u64 = 10;
+
+impl Fetcher {
+    // ---------------------------------------------------------------- requests
+
+    /// Sends a leader one request for all its ready partitions, unless one is under way.
+    pub(super) fn send(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId) {
+        let Some(leader) = self.leaders.get_mut(&node).filter(|l| l.request.is_none()) else { return };
+        let positions = &self.positions;
+        let mut seen = HashSet::new();
+        leader
+            .ready
+            .retain(|id| positions.get(*id).is_some_and(|p| p.place == Place::Ready(node)) && seen.insert(*id));
+        if leader.ready.is_empty() {
+            return;
+        }
+        let key = LinkKey::general(node);
+        let versions = match ctx.links.ready(key, ctx.now) {
+            Ready::Yes(versions) => versions,
+            Ready::Busy | Ready::Connecting => return,
+            Ready::Unknown => return self.on_unknown_leader(ctx, cluster, node),
+        };
+        let ids: Vec<u32> = leader.ready.iter().copied().collect();
+        let all_named = ids.iter().filter_map(|id| self.positions.get(*id)).all(|p| !p.topic_id.is_zero());
+        let cap = if all_named { NEWEST } else { FIRST_WITH_TOPIC_IDS - 1 };
+        let Some(version) = versions.pick_up_to::<FetchRequest>(cap) else {
+            let error = Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, "the broker speaks no common version of Fetch");
+            return self.put_off(ctx, cluster, &ids, &error);
+        };
+        let Some(room) = self.claim_room(node, &ids) else { return };
+        let (request, asked) = self.build(cluster, node, ids, room, version);
+        let id = self.new_id();
+        let tag = Tag {
+            owner: Owner::Fetcher,
+            id,
+        };
+        let timeout = self.settings.request_timeout;
+        if let Err(error) = ctx.links.send(key, ctx.now, tag, &request, version, timeout) {
+            return self.put_off(ctx, cluster, &asked.partitions, &error);
+        }
+        for partition in &asked.partitions {
+            self.positions.set_place(*partition, Place::Asked(id));
+        }
+        ctx.log.debug(DebugContexts::FETCH, "FETCH", || {
+            format!("asking broker {node} for {} partition(s), at most {} bytes", asked.partitions.len(), asked.reserved)
+        });
+        if let Some(leader) = self.leaders.get_mut(&node) {
+            leader.request = Some(id);
+            let positions = &self.positions;
+            leader.ready.retain(|p| positions.get(*p).is_some_and(|p| p.place == Place::Ready(node)));
+        }
+        self.reserved += asked.reserved;
+        self.requests.insert(id, asked);
+    }
+
+    fn on_unknown_leader(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId) {
+        let Some(leader) = self.leaders.remove(&node) else { return };
+        for id in leader.ready {
+            let Some(p) = self.positions.get_mut(id) else { continue };
+            p.preferred = None;
+            let name = p.name.clone();
+            cluster.stale(&name, ctx.now);
+            self.positions.set_place(id, Place::NoLeader);
+        }
+    }
+
+    /// How many bytes an answer may bring; `None` when the leader has to wait for the application to make room.
+    fn claim_room(&mut self, node: NodeId, ids: &[u32]) -> Option<u64> {
+        let total = self.settings.limits.budget_max;
+        // Leaders share the budget evenly: one that waits long for new records must not keep all of it.
+        let share = (total / u64::try_from(self.leaders.len().max(1)).unwrap_or(1)).max(1);
+        let per_partition = u64::try_from(self.settings.partition_max_bytes).unwrap_or(1).max(1);
+        let useful = per_partition.saturating_mul(ids.len() as u64).min(self.settings.max_bytes.max(1)).min(share);
+        for attempt in 0..2 {
+            let held = self.budget.bytes() + self.held_back;
+            let room = total.saturating_sub(held + self.reserved);
+            if room >= useful.div_ceil(2) || held + self.reserved == 0 {
+                return Some(useful.min(room.max(1)));
+            }
+            if attempt == 0 {
+                // The application may make room right now: look again after saying that it is awaited.
+                self.budget.set_starved();
+            }
+        }
+        self.starved.insert(node);
+        None
+    }
+
+    fn build(
+        &mut self,
+        cluster: &Cluster,
+        node: NodeId,
+        ids: Vec<u32>,
+        room: u64,
+        version: i16,
+    ) -> (FetchRequest, Asked) {
+        let mut by_topic: HashMap<Arc<str>, usize> = HashMap::new();
+        let mut topics: Vec<FetchTopic> = Vec::new();
+        let mut names = HashMap::new();
+        let mut taken = Vec::with_capacity(ids.len());
+        let mut promised: u64 = 0;
+        let mut urgent = false;
+        for id in ids {
+            let Some(p) = self.positions.get(id) else { continue };
+            let Next::At(fetch_offset) = p.next else { continue };
+            let limit = u64::try_from(p.max_bytes).unwrap_or(0);
+            if version < FIRST_WITH_MAX_BYTES && !taken.is_empty() && promised + limit > room {
+                continue;
+            }
+            promised += limit;
+            urgent |= p.fresh && self.settings.eof_events;
+            let leader_epoch = cluster
+                .topic(&p.name)
+                .and_then(|t| t.partition(p.state.partition()))
+                .map_or(-1, |m| m.leader_epoch);
+            let index = *by_topic.entry(p.name.clone()).or_insert_with(|| {
+                topics.push(FetchTopic {
+                    topic: p.name.to_string(),
+                    topic_id: p.topic_id,
+                    ..Default::default()
+                });
+                topics.len() - 1
+            });
+            names.insert(p.topic_id, p.name.clone());
+            if let Some(topic) = topics.get_mut(index) {
+                topic.partitions.push(FetchPartition {
+                    partition: p.state.partition(),
+                    current_leader_epoch: leader_epoch,
+                    fetch_offset,
+                    partition_max_bytes: p.max_bytes,
+                    ..Default::default()
+                });
+            }
+            taken.push(id);
+        }
+        let request = FetchRequest {
+            max_wait_ms: int32(if urgent { 0 } else { self.wait_ms(cluster, node) }),
+            min_bytes: self.settings.min_bytes,
+            max_bytes: int32(room),
+            isolation_level: i8::from(self.settings.read_committed),
+            topics,
+            rack_id: self.settings.rack.clone(),
+            ..Default::default()
+        };
+        let asked = Asked {
+            node,
+            partitions: taken,
+            topics: names,
+            reserved: if version < FIRST_WITH_MAX_BYTES { promised } else { room },
+        };
+        (request, asked)
+    }
+
+    /// How long the broker may wait for records. When partitions of this leader are left out because enough of their
+    /// records wait for the application, not long: only one request can be under way, and the application may use those
+    /// records up in the meantime. A slow application is waited for longer and longer.
+    fn wait_ms(&mut self, cluster: &Cluster, node: NodeId) -> u64 {
+        let longest = self.settings.wait_max_ms;
+        let full = self
+            .positions
+            .full()
+            .any(|p| cluster.leader(&p.name, p.state.partition()) == Some(node));
+        let Some(leader) = self.leaders.get_mut(&node) else { return longest };
+        if !full {
+            leader.short_waits = 0;
+            return longest;
+        }
+        let wait = SHORT_WAIT_MS << leader.short_waits.min(10);
+        leader.short_waits = leader.short_waits.saturating_add(1);
+        wait.min(longest)
+    }
+
+    fn put_off(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, ids: &[u32], error: &Error) {
+        for id in ids {
+            if let Some(p) = self.positions.get(*id) {
+                cluster.stale(&p.name.clone(), ctx.now);
+            }
+            self.tell(*id, error.clone());
+            self.positions.set_place(*id, Place::Backoff(ctx.now + self.settings.error_backoff));
+        }
+    }
+
+    // ---------------------------------------------------------------- answers
+
+    /// What became of a request.
+    pub(super) fn on_outcome(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        key: LinkKey,
+        id: u64,
+        outcome: Outcome,
+    ) {
+        let Some(asked) = self.requests.remove(&id) else { return };
+        self.reserved = self.reserved.saturating_sub(asked.reserved);
+        if let Some(leader) = self.leaders.get_mut(&asked.node) {
+            leader.request = None;
+        }
+        self.dirty.insert(asked.node);
+        let response = match outcome {
+            Outcome::Reply(reply) => match reply.decode::<FetchRequest>() {
+                Ok(response) => {
+                    let throttle = u64::try_from(response.throttle_time_ms).unwrap_or(0);
+                    ctx.links.throttle(key, Duration::from_millis(throttle), ctx.now);
+                    Some(response)
+                }
+                Err(e) => {
+                    let text = format!("Fetch response cannot be read: {e}");
+                    ctx.links.fail(key, Error::new(ErrorCode::L_BAD_MSG, text), ctx.now);
+                    None
+                }
+            },
+            Outcome::Sent | Outcome::Failed(_) => None,
+        };
+        match response {
+            Some(response) => self.on_response(ctx, cluster, id, &asked, response),
+            None => {
+                // The connection's own backoff decides when to ask again; the leader may have moved meanwhile.
+                for partition in self.still_asked(id, &asked) {
+                    if let Some(p) = self.positions.get_mut(partition) {
+                        p.preferred = None;
+                        cluster.stale(&p.name.clone(), ctx.now);
+                    }
+                    self.settle(ctx, cluster, partition);
+                }
+            }
+        }
+        self.forget_idle_leader(asked.node);
+    }
+
+    /// The partitions that still wait for this answer: others were sought, paused, moved or stopped in the meantime, and
+    /// what came for them is stale.
+    fn still_asked(&self, id: u64, asked: &Asked) -> Vec<u32> {
+        let waits = |p: &u32| self.positions.get(*p).is_some_and(|p| p.place == Place::Asked(id));
+        asked.partitions.iter().copied().filter(waits).collect()
+    }
+
+    /// Leaders that nothing is fetched from get no share of the budget.
+    fn forget_idle_leader(&mut self, node: NodeId) {
+        let idle = self.leaders.get(&node).is_some_and(|l| l.ready.is_empty() && l.request.is_none());
+        if idle && !self.positions.full().any(|_| true) && self.waiting_for_room.is_empty() {
+            self.leaders.remove(&node);
+        }
+    }
+
+    fn on_response(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        id: u64,
+        asked: &Asked,
+        response: FetchResponse,
+    ) {
+        if response.error_code != 0 {
+            let code: ErrorCode = response.error_code.into();
+            for partition in self.still_asked(id, asked) {
+                self.on_partition_error(ctx, cluster, partition, code);
+            }
+            return;
+        }
+        // Partitions that got nothing come first in the next request, so that each gets its turn.
+        let mut fed = Vec::new();
+        for topic in response.responses {
+            let name = match topic.topic_id {
+                Uuid::ZERO => Arc::from(topic.topic.as_str()),
+                id => match asked.topics.get(&id) {
+                    Some(name) => name.clone(),
+                    None => continue,
+                },
+            };
+            for data in topic.partitions {
+                let Some(partition) = self.positions.find(&name, data.partition_index) else { continue };
+                if self.positions.get(partition).is_none_or(|p| p.place != Place::Asked(id)) {
+                    continue;
+                }
+                if self.on_partition(ctx, cluster, asked.node, partition, data, &response.node_endpoints) {
+                    fed.push(partition);
+                }
+            }
+        }
+        for partition in self.still_asked(id, asked).into_iter().filter(|p| !fed.contains(p)) {
+            // The broker left it out of its answer.
+            self.settle(ctx, cluster, partition);
+        }
+        for partition in fed {
+            self.feed(ctx, cluster, partition);
+        }
+    }
+
+    /// Takes in a partition's part of an answer; true when it brought record data, to be fed.
+    fn on_partition(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        node: NodeId,
+        id: u32,
+        data: PartitionData,
+        endpoints: &[NodeEndpoint],
+    ) -> bool {
+        let code: ErrorCode = data.error_code.into();
+        if !code.is_ok() {
+            let hint = data.current_leader.leader_id;
+            if hint >= 0
+                && let Some(p) = self.positions.get(id)
+            {
+                let (name, index) = (p.name.clone(), p.state.partition());
+                let address = endpoints.iter().find(|e| e.node_id == hint).and_then(|e| {
+                    Some(NodeInfo {
+                        host: e.host.clone(),
+                        port: u16::try_from(e.port).ok()?,
+                        rack: e.rack.clone(),
+                    })
+                });
+                let epoch = data.current_leader.leader_epoch;
+                if cluster.update_leader(ctx, &name, index, NodeId(hint), epoch, address) {
+                    self.settle(ctx, cluster, id);
+                    return false;
+                }
+            }
+            self.on_partition_error(ctx, cluster, id, code);
+            return false;
+        }
+        let Some(p) = self.positions.get_mut(id) else { return false };
+        let low = (data.log_start_offset >= 0).then_some(data.log_start_offset);
+        p.state.set_watermarks(low, Some(data.high_watermark));
+        if data.preferred_read_replica >= 0 && NodeId(data.preferred_read_replica) != node {
+            p.preferred = Some((NodeId(data.preferred_read_replica), ctx.now + self.settings.preferred_for));
+        }
+        let Next::At(at) = p.next else { return false };
+        let committed_end = (data.last_stable_offset >= 0).then_some(data.last_stable_offset);
+        let end = match committed_end.filter(|_| self.settings.read_committed) {
+            Some(end) => end,
+            None => data.high_watermark,
+        };
+        let records = data.records.map(|r| r.into_bytes()).unwrap_or_default();
+        if records.is_empty() {
+            p.told = ErrorCode::NO_ERROR;
+            p.from_tail = false;
+            self.report_end(id, end);
+            self.settle(ctx, cluster, id);
+            return false;
+        }
+        let aborted = data.aborted_transactions.filter(|_| self.settings.read_committed).unwrap_or_default();
+        let backlog = Backlog::new(records, at, end, node.0, &aborted);
+        self.held_back += backlog.len();
+        p.backlog = Some(backlog);
+        true
+    }
+
+    fn on_partition_error(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32, code: ErrorCode) {
+        let Some(p) = self.positions.get_mut(id) else { return };
+        let name = p.name.clone();
+        let at_follower = p.preferred.take().is_some();
+        ctx.log.debug(DebugContexts::FETCH, "FETCHERR", || format!("{}: {}", p.state.tp(), code.description()));
+        if code == ErrorCode::OFFSET_OUT_OF_RANGE {
+            if at_follower {
+                // A follower may be behind: the leader decides.
+                return self.settle(ctx, cluster, id);
+            }
+            let text = format!("{}: fetch failed: {}", p.state.tp(), code.description());
+            self.positions.set_place(id, Place::Out);
+            return self.reset(ctx, cluster, id, &Error::new(code, text));
+        }
+        if code.action().refreshes_metadata() || code == ErrorCode::UNKNOWN_LEADER_EPOCH {
+            cluster.stale(&name, ctx.now);
+        }
+        if !code.action().is_retriable() {
+            let text = format!("Fetch from {} failed: {}", p.state.tp(), code.description());
+            self.tell(id, Error::new(code, text));
+        }
+        self.positions.set_place(id, Place::Backoff(ctx.now + self.settings.error_backoff));
+    }
+}

@@ -1,0 +1,211 @@
+//! From a partition's record data to chunks in its queue: checks, decompression, aborted transactions, all within the
+//! consumer's budget.
+//!
+//! What does not fit into the budget stays compressed in a [`Backlog`] until the application has made room.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+
+use ottla_protocol::api::fetch::AbortedTransaction;
+use ottla_protocol::compression::CodecError;
+use ottla_protocol::record::{Batch, BatchIter, ControlRecord, ControlType, RecordError};
+use bytes::Bytes;
+
+use crate::error::{Error, ErrorCode};
+use crate::event::{ChunkBuilder, Event, FetchBudget, PartitionNotice, PartitionState};
+
+/// A chunk is closed once it holds this much: room is given back chunk by chunk.
+const CHUNK_TARGET_BYTES: u64 = 512 * 1024;
+
+/// What record data is held to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// `check.crcs`.
+    pub(super) check_crcs: bool,
+    /// The most that one batch may decompress to.
+    pub(super) decompressed_max: usize,
+    /// The consumer's budget in bytes.
+    pub(super) budget_max: u64,
+}
+
+/// How far a backlog was fed into the queue.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Fed {
+    /// All of it.
+    Done,
+    /// The rest waits for room.
+    NoRoom,
+    /// Not even one whole batch came: the request must allow this many bytes.
+    TooSmall(usize),
+    /// The data cannot be cut into batches; it must be fetched again.
+    Broken(Error),
+}
+
+/// Producers whose records are to be dropped (`isolation.level=read_committed`).
+#[derive(Debug, Default)]
+struct Aborted {
+    /// By first offset.
+    coming: VecDeque<(i64, i64)>,
+    active: HashSet<i64>,
+}
+
+impl Aborted {
+    fn new(list: &[AbortedTransaction]) -> Self {
+        let mut coming: Vec<(i64, i64)> = list.iter().map(|a| (a.first_offset, a.producer_id)).collect();
+        coming.sort_unstable();
+        Aborted {
+            coming: coming.into(),
+            active: HashSet::new(),
+        }
+    }
+
+    /// Whether a batch that ends at `last_offset` was aborted. Must be asked in the order of offsets.
+    fn covers(&mut self, batch: &Batch, last_offset: i64) -> bool {
+        while let Some((_, producer)) = self.coming.pop_front_if(|(first, _)| *first <= last_offset) {
+            self.active.insert(producer);
+        }
+        batch.header().is_transactional() && self.active.contains(&batch.header().producer_id)
+    }
+
+    /// An end of transaction: what the producer writes afterwards belongs to another one.
+    fn on_control(&mut self, batch: &Batch, limit: usize) {
+        if self.active.is_empty() {
+            return;
+        }
+        let Ok(data) = batch.decompress(limit) else { return };
+        let aborts = data.iter().filter_map(Result::ok).any(|r| {
+            ControlRecord::parse(&r).is_some_and(|c| c.control_type == ControlType::ABORT)
+        });
+        if aborts {
+            self.active.remove(&batch.header().producer_id);
+        }
+    }
+}
+
+/// Record data of one partition that is not in its queue yet.
+#[derive(Debug)]
+pub(super) struct Backlog {
+    batches: BatchIter,
+    aborted: Aborted,
+    /// The next offset wanted.
+    pub(super) next_offset: i64,
+    /// The epoch of the last batch's leader, or -1.
+    pub(super) leader_epoch: i32,
+    /// Where the partition ends for this consumer: the high watermark or the last stable offset.
+    pub(super) end_offset: i64,
+    broker_id: i32,
+    any: bool,
+}
+
+impl Backlog {
+    /// Data that was fetched from `next_offset`; batches may begin earlier.
+    pub(super) fn new(data: Bytes, next_offset: i64, end_offset: i64, broker_id: i32, aborted: &[AbortedTransaction]) -> Self {
+        Backlog {
+            batches: BatchIter::new(data),
+            aborted: Aborted::new(aborted),
+            next_offset,
+            leader_epoch: -1,
+            end_offset,
+            broker_id,
+            any: false,
+        }
+    }
+
+    /// Bytes not looked at yet.
+    pub(super) fn len(&self) -> u64 {
+        self.batches.remaining() as u64
+    }
+
+    /// Moves batches into the partition's queue while the budget has room. Decompression happens here, on the client's
+    /// own thread; batches are independent, so that a pool of workers can take this step over.
+    pub(super) fn feed(&mut self, state: &Arc<PartitionState>, budget: &FetchBudget, limits: &Limits) -> Fed {
+        let epoch = state.epoch();
+        let mut builder = ChunkBuilder::new();
+        loop {
+            if builder.bytes() >= CHUNK_TARGET_BYTES {
+                push(state, epoch, self.broker_id, &mut builder);
+            }
+            let held = budget.bytes() + builder.bytes();
+            if held > 0 && held >= limits.budget_max && self.batches.remaining() > 0 {
+                push(state, epoch, self.broker_id, &mut builder);
+                return Fed::NoRoom;
+            }
+            match self.batches.next() {
+                None => break,
+                Some(Ok(batch)) => {
+                    self.any = true;
+                    if let Err(error) = self.take(&batch, &mut builder, limits) {
+                        push(state, epoch, self.broker_id, &mut builder);
+                        self.report(state, epoch, &batch, &error);
+                    }
+                }
+                Some(Err(error)) => {
+                    push(state, epoch, self.broker_id, &mut builder);
+                    return Fed::Broken(Error::new(ErrorCode::L_BAD_MSG, format!("{}: {error}", state.tp())));
+                }
+            }
+        }
+        push(state, epoch, self.broker_id, &mut builder);
+        match self.batches.needed_bytes() {
+            Some(needed) if !self.any => Fed::TooSmall(needed),
+            // Less than a length: anything that is larger will do.
+            None if !self.any && self.batches.remaining() > 0 => Fed::TooSmall(self.batches.remaining() * 2 + 1024),
+            _ => Fed::Done,
+        }
+    }
+
+    /// Appends a batch's records to the chunk unless they are not for the application. Whatever comes of it, the batch is
+    /// done with.
+    fn take(&mut self, batch: &Batch, builder: &mut ChunkBuilder, limits: &Limits) -> Result<(), RecordError> {
+        let header = batch.header();
+        let last_offset = header.last_offset().max(header.base_offset);
+        let wanted_from = self.next_offset;
+        if last_offset < wanted_from {
+            return Ok(());
+        }
+        // A compacted batch keeps its last offset even when its last records are gone.
+        self.next_offset = last_offset.saturating_add(1);
+        self.leader_epoch = header.partition_leader_epoch;
+        if limits.check_crcs {
+            batch.verify_crc()?;
+        }
+        if header.is_control() {
+            self.aborted.on_control(batch, limits.decompressed_max);
+            return Ok(());
+        }
+        if self.aborted.covers(batch, last_offset) {
+            return Ok(());
+        }
+        let data = batch.decompress(limits.decompressed_max)?;
+        builder.push(data, header.base_offset, wanted_from, header.partition_leader_epoch)
+    }
+
+    /// Tells the application of a batch that it will not see.
+    fn report(&self, state: &Arc<PartitionState>, epoch: u32, batch: &Batch, error: &RecordError) {
+        let code = match error {
+            RecordError::Codec(CodecError::UnknownCodec(_)) => ErrorCode::L_NOT_IMPLEMENTED,
+            RecordError::Codec(_) => ErrorCode::L_BAD_COMPRESSION,
+            _ => ErrorCode::L_BAD_MSG,
+        };
+        let header = batch.header();
+        let text = format!(
+            "{}: offsets {} to {} are skipped: {error}",
+            state.tp(),
+            header.base_offset,
+            self.next_offset - 1,
+        );
+        state.queue().push(Event::Partition(PartitionNotice {
+            partition: Some(state.clone()),
+            tp: None,
+            epoch,
+            error: Error::new(code, text),
+            offset: header.base_offset,
+        }));
+    }
+}
+
+fn push(state: &Arc<PartitionState>, epoch: u32, broker_id: i32, builder: &mut ChunkBuilder) {
+    if let Some(chunk) = std::mem::take(builder).finish(state, epoch, broker_id) {
+        state.queue().push(Event::Records(chunk));
+    }
+}

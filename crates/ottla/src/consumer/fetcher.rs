@@ -1,0 +1,555 @@
+//! Which partitions are fetched from which leader, and what holds each back.
+//!
+//! Every partition is in one [`Place`]; [`Fetcher::settle`] finds the right one after anything about the partition
+//! changed. Leaders keep lists of the partitions that are ready for them, so that a wake-up looks at those only. Sending
+//! and answers are in `fetch_exchange`.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ottla_protocol::Uuid;
+
+use super::fetch_response::{Fed, Limits};
+use super::positions::{Next, Origin, Place, Position, Positions};
+use super::{int32, millis};
+use crate::cluster::{Cluster, Ctx};
+use crate::config::ClientConfig;
+use crate::connection::LinkKey;
+use crate::env::Instant;
+use crate::error::{Error, ErrorCode};
+use crate::event::{Event, FetchBudget, PartitionNotice, PartitionState, level};
+use crate::types::{NodeId, offset};
+
+/// An offset that somebody else must look up.
+#[derive(Debug, Clone)]
+pub(super) struct Want {
+    /// For which partition.
+    pub(super) state: Arc<PartitionState>,
+    /// Goes back with the answer.
+    pub(super) ask: u64,
+    /// BEGINNING, END or STORED.
+    pub(super) offset: i64,
+}
+
+/// A broker that partitions are fetched from.
+#[derive(Debug, Default)]
+pub(super) struct Leader {
+    /// Partitions to ask for next, in the order in which they go into the request. One that meanwhile is in another place
+    /// is passed over.
+    pub(super) ready: VecDeque<u32>,
+    /// The request under way.
+    pub(super) request: Option<u64>,
+    /// Requests in a row that were cut short for partitions whose queues were full.
+    pub(super) short_waits: u32,
+}
+
+/// A Fetch request under way.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) node: NodeId,
+    pub(super) partitions: Vec<u32>,
+    pub(super) topics: HashMap<Uuid, Arc<str>>,
+    /// The part of the budget that the answer may take.
+    pub(super) reserved: u64,
+}
+
+/// The settings that fetching obeys.
+#[derive(Debug, Clone)]
+pub(super) struct Settings {
+    pub(super) wait_max_ms: u64,
+    pub(super) min_bytes: i32,
+    pub(super) max_bytes: u64,
+    pub(super) partition_max_bytes: i32,
+    pub(super) error_backoff: Duration,
+    pub(super) queued_min: u64,
+    pub(super) eof_events: bool,
+    pub(super) read_committed: bool,
+    pub(super) rack: String,
+    pub(super) request_timeout: Duration,
+    pub(super) receive_max: usize,
+    pub(super) propagation: Duration,
+    pub(super) preferred_for: Duration,
+    pub(super) limits: Limits,
+}
+
+impl Settings {
+    fn new(conf: &ClientConfig) -> Self {
+        let budget_max = millis(conf.queued_max_messages_kbytes).saturating_mul(1024).max(1);
+        let receive_max = usize::try_from(conf.receive_message_max_bytes).unwrap_or(usize::MAX);
+        let wait_max_ms = millis(conf.fetch_wait_max_ms);
+        let propagation = millis(conf.topic_metadata_propagation_max_ms);
+        Settings {
+            wait_max_ms,
+            min_bytes: int32(conf.fetch_min_bytes),
+            max_bytes: millis(conf.fetch_max_bytes),
+            partition_max_bytes: int32(conf.fetch_message_max_bytes),
+            error_backoff: Duration::from_millis(millis(conf.fetch_error_backoff_ms)),
+            queued_min: millis(conf.queued_min_messages).max(1),
+            eof_events: conf.enable_partition_eof,
+            read_committed: conf.isolation_level == "read_committed",
+            rack: conf.client_rack.clone(),
+            request_timeout: Duration::from_millis(millis(conf.socket_timeout_ms).saturating_add(wait_max_ms)),
+            receive_max,
+            propagation: Duration::from_millis(propagation),
+            preferred_for: Duration::from_millis(millis(conf.metadata_max_age_ms)),
+            limits: Limits {
+                check_crcs: conf.check_crcs,
+                // One batch may be larger than the budget: it comes alone then.
+                decompressed_max: usize::try_from(budget_max).unwrap_or(usize::MAX).max(receive_max),
+                budget_max,
+            },
+        }
+    }
+}
+
+/// Fetches what is consumed.
+#[derive(Debug)]
+pub(super) struct Fetcher {
+    pub(super) settings: Settings,
+    pub(super) budget: Arc<FetchBudget>,
+    pub(super) positions: Positions,
+    pub(super) leaders: BTreeMap<NodeId, Leader>,
+    /// Leaders to look at in the next poll.
+    pub(super) dirty: BTreeSet<NodeId>,
+    /// Leaders that got no room for an answer.
+    pub(super) starved: BTreeSet<NodeId>,
+    /// Partitions in [`Place::Room`].
+    pub(super) waiting_for_room: BTreeSet<u32>,
+    pub(super) requests: HashMap<u64, Asked>,
+    /// The room promised to requests under way.
+    pub(super) reserved: u64,
+    /// Bytes in backlogs.
+    pub(super) held_back: u64,
+    pub(super) next_id: u64,
+    wants: Vec<Want>,
+}
+
+impl Fetcher {
+    pub(super) fn new(conf: &ClientConfig, budget: Arc<FetchBudget>) -> Self {
+        Fetcher {
+            settings: Settings::new(conf),
+            budget,
+            positions: Positions::default(),
+            leaders: BTreeMap::new(),
+            dirty: BTreeSet::new(),
+            starved: BTreeSet::new(),
+            waiting_for_room: BTreeSet::new(),
+            requests: HashMap::new(),
+            reserved: 0,
+            held_back: 0,
+            next_id: 1,
+            wants: Vec::new(),
+        }
+    }
+
+    pub(super) fn new_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+
+    /// The offsets that have to be looked up since the last call.
+    pub(super) fn take_wants(&mut self) -> Vec<Want> {
+        std::mem::take(&mut self.wants)
+    }
+
+    // ---------------------------------------------------------------- what is consumed
+
+    /// Starts consuming a partition at an absolute or logical offset.
+    pub(super) fn add(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        state: &Arc<PartitionState>,
+        origin: Origin,
+        start: (i64, i32),
+    ) {
+        state.raise_epoch();
+        let (start, leader_epoch) = start;
+        state.set_position(offset::INVALID, leader_epoch);
+        state.forget_stored();
+        let mut position = Position::new(state.clone(), origin, start, self.settings.partition_max_bytes);
+        position.restart(Next::from_offset(start));
+        cluster.watch(&position.name, ctx.now);
+        self.positions.insert(position);
+        self.settle(ctx, cluster, state.id());
+    }
+
+    /// Ends consuming a partition. The caller sweeps its queue.
+    pub(super) fn remove(&mut self, cluster: &mut Cluster, id: u32) -> Option<Position> {
+        self.drop_backlog(id);
+        let position = self.positions.remove(id)?;
+        position.state.raise_epoch();
+        cluster.unwatch(&position.name);
+        Some(position)
+    }
+
+    /// Continues at another offset; what was fetched is dropped.
+    pub(super) fn seek(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32, to: i64) {
+        self.drop_backlog(id);
+        let Some(position) = self.positions.get_mut(id) else { return };
+        position.state.raise_epoch();
+        position.state.set_position(if to >= 0 { to } else { offset::INVALID }, -1);
+        position.restart(Next::from_offset(to));
+        self.set_place(id, Place::Out);
+        self.settle(ctx, cluster, id);
+    }
+
+    /// Stops handing out records; what waits is dropped, to be fetched again on resumption.
+    pub(super) fn pause(&mut self, id: u32) {
+        self.drop_backlog(id);
+        let Some(position) = self.positions.get_mut(id).filter(|p| !p.paused) else { return };
+        position.paused = true;
+        position.state.raise_epoch();
+        let next = position.resume_point();
+        position.restart(next);
+        self.set_place(id, Place::Out);
+    }
+
+    /// Goes on where the application stands.
+    pub(super) fn resume(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32) {
+        let Some(position) = self.positions.get_mut(id).filter(|p| p.paused) else { return };
+        position.paused = false;
+        // A record may have been handed out while the pause was being carried out.
+        if let (Next::At(from), Next::At(now)) = (position.next, position.resume_point())
+            && now > from
+        {
+            position.restart(Next::At(now));
+        }
+        self.settle(ctx, cluster, id);
+    }
+
+    pub(super) fn drop_backlog(&mut self, id: u32) {
+        self.waiting_for_room.remove(&id);
+        if let Some(backlog) = self.positions.get_mut(id).and_then(|p| p.backlog.take()) {
+            self.held_back = self.held_back.saturating_sub(backlog.len());
+        }
+    }
+
+    // ---------------------------------------------------------------- where a partition belongs
+
+    pub(super) fn set_place(&mut self, id: u32, place: Place) {
+        self.positions.set_place(id, place);
+    }
+
+    /// Brings a partition to the place where it belongs now. One that waits for an answer stays there.
+    pub(super) fn settle(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32) {
+        let Some(p) = self.positions.get(id) else { return };
+        if p.paused {
+            return self.set_place(id, Place::Out);
+        }
+        if p.backlog.is_some() {
+            self.waiting_for_room.insert(id);
+            self.budget.set_starved();
+            return self.set_place(id, Place::Room);
+        }
+        if let Next::Logical(wanted) = p.next {
+            return self.look_up(id, wanted);
+        }
+        let preferred = p.preferred.filter(|(node, until)| *until > ctx.now && cluster.node(*node).is_some());
+        let node = preferred.map(|(node, _)| node).or_else(|| cluster.leader(&p.name, p.state.partition()));
+        let Some(node) = node else {
+            cluster.stale(&p.name.clone(), ctx.now);
+            return self.set_place(id, Place::NoLeader);
+        };
+        let queued_min = self.settings.queued_min;
+        let state = p.state.clone();
+        if state.queued() >= queued_min {
+            self.set_place(id, Place::Full);
+            if state.arm(queued_min) {
+                return;
+            }
+        }
+        if let Some(p) = self.positions.get_mut(id).filter(|p| p.topic_id.is_zero()) {
+            p.topic_id = cluster.topic(&p.name).map_or(Uuid::ZERO, |t| t.id);
+        }
+        self.set_place(id, Place::Ready(node));
+        let leader = self.leaders.entry(node).or_default();
+        leader.ready.push_back(id);
+        self.dirty.insert(node);
+    }
+
+    fn look_up(&mut self, id: u32, wanted: i64) {
+        let ask = self.new_id();
+        let Some(p) = self.positions.get_mut(id) else { return };
+        let base = match offset::tail(wanted) {
+            Some(_) => {
+                p.from_tail = true;
+                offset::END
+            }
+            None if wanted == offset::INVALID => offset::STORED,
+            None => wanted,
+        };
+        self.wants.push(Want {
+            state: p.state.clone(),
+            ask,
+            offset: base,
+        });
+        self.set_place(id, Place::LookUp(ask));
+    }
+
+    /// An offset was looked up; `INVALID` means that none is committed.
+    pub(super) fn on_resolved(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        id: u32,
+        ask: u64,
+        result: Result<(i64, i32), Error>,
+    ) {
+        let Some(p) = self.positions.get_mut(id).filter(|p| p.place == Place::LookUp(ask)) else { return };
+        match result {
+            Err(error) => {
+                self.tell(id, error);
+                self.set_place(id, Place::Backoff(ctx.now + self.settings.error_backoff));
+            }
+            Ok((found, _)) if found < 0 => {
+                self.set_place(id, Place::Out);
+                self.reset(ctx, cluster, id, &Error::new(ErrorCode::L_NO_OFFSET, "no offset is committed for the group"));
+            }
+            Ok((found, leader_epoch)) => {
+                let wanted = match p.next {
+                    Next::Logical(wanted) => offset::tail(wanted).map_or(found, |n| found.saturating_sub(n).max(0)),
+                    Next::At(at) => at,
+                };
+                let from_tail = p.from_tail;
+                p.restart(Next::At(wanted));
+                p.from_tail = from_tail && wanted != found;
+                p.told = ErrorCode::NO_ERROR;
+                p.state.set_position(p.state.position().0, leader_epoch);
+                self.settle(ctx, cluster, id);
+            }
+        }
+    }
+
+    /// There is nothing at the offset: `auto.offset.reset` says where to go on.
+    pub(super) fn reset(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32, why: &Error) {
+        self.drop_backlog(id);
+        let Some(p) = self.positions.get_mut(id) else { return };
+        let policy = i64::from(p.state.topic().conf().auto_offset_reset.number());
+        let to = match policy {
+            _ if p.from_tail => offset::BEGINNING,
+            offset::BEGINNING => offset::BEGINNING,
+            offset::INVALID => {
+                let at = p.next;
+                let text = format!("{}: {} ({at:?}) and auto.offset.reset=error", p.state.tp(), why.message);
+                self.set_place(id, Place::Out);
+                return self.tell(id, Error::new(ErrorCode::L_AUTO_OFFSET_RESET, text));
+            }
+            _ => offset::END,
+        };
+        ctx.log.log(level::INFO, "OFFSET", || {
+            let name = if to == offset::BEGINNING { "the beginning" } else { "the end" };
+            format!("{}: {}: resetting from {:?} to {name}", p.state.tp(), why.message, p.next)
+        });
+        p.restart(Next::Logical(to));
+        p.topic_id = Uuid::ZERO;
+        self.settle(ctx, cluster, id);
+    }
+
+    /// Tells the application of an error of a partition, unless it was told of the same one already.
+    pub(super) fn tell(&mut self, id: u32, error: Error) {
+        let Some(p) = self.positions.get_mut(id).filter(|p| p.told != error.code) else { return };
+        p.told = error.code;
+        notify(&p.state, error, match p.next {
+            Next::At(at) | Next::Logical(at) => at,
+        });
+    }
+
+    // ---------------------------------------------------------------- driver
+
+    /// Sends what can be sent.
+    pub(super) fn poll(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> Option<Instant> {
+        for id in self.budget.take_drained() {
+            if let Some(Place::Full) = self.positions.get(id).map(|p| p.place) {
+                self.settle(ctx, cluster, id);
+                self.after_drain(id);
+            }
+        }
+        for id in self.positions.take_due(ctx.now) {
+            self.settle(ctx, cluster, id);
+        }
+        self.use_freed_room(ctx, cluster);
+        for node in std::mem::take(&mut self.dirty) {
+            self.send(ctx, cluster, node);
+        }
+        self.positions.next_timer()
+    }
+
+    fn after_drain(&mut self, id: u32) {
+        if let Some(Place::Ready(node)) = self.positions.get(id).map(|p| p.place)
+            && let Some(leader) = self.leaders.get_mut(&node)
+        {
+            leader.short_waits = 0;
+        }
+    }
+
+    fn use_freed_room(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
+        if self.waiting_for_room.is_empty() && self.starved.is_empty() || !self.budget.is_relieved() {
+            return;
+        }
+        for id in std::mem::take(&mut self.waiting_for_room) {
+            self.feed(ctx, cluster, id);
+        }
+        self.dirty.append(&mut self.starved);
+    }
+
+    /// Moves a partition's backlog into its queue as far as there is room, and the partition on.
+    pub(super) fn feed(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32) {
+        let mut limits = self.settings.limits;
+        let share = limits.budget_max / u64::try_from(self.leaders.len().max(1)).unwrap_or(1);
+        limits.budget_max = limits.budget_max.saturating_sub(self.reserved).max(share);
+        let Some(p) = self.positions.get_mut(id) else { return };
+        let Some(mut backlog) = p.backlog.take() else { return };
+        let before = backlog.len();
+        let mut fed = backlog.feed(&p.state, &self.budget, &limits);
+        if fed == Fed::NoRoom {
+            // The application may have made room between the last look and this.
+            self.budget.set_starved();
+            fed = backlog.feed(&p.state, &self.budget, &limits);
+        }
+        self.held_back = self.held_back.saturating_sub(before);
+        p.next = Next::At(backlog.next_offset);
+        match fed {
+            Fed::NoRoom => {
+                self.held_back += backlog.len();
+                p.backlog = Some(backlog);
+                self.waiting_for_room.insert(id);
+                self.set_place(id, Place::Room);
+            }
+            Fed::Done => {
+                p.told = ErrorCode::NO_ERROR;
+                p.from_tail = false;
+                self.report_end(id, backlog.end_offset);
+                self.settle(ctx, cluster, id);
+            }
+            Fed::TooSmall(needed) => self.grow(ctx, cluster, id, needed),
+            Fed::Broken(error) => {
+                self.tell(id, error);
+                self.set_place(id, Place::Backoff(ctx.now + self.settings.error_backoff));
+            }
+        }
+    }
+
+    /// A broker that cannot send more than it was allowed to (Fetch before version 3) cut the first batch off.
+    fn grow(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32, needed: usize) {
+        let Some(p) = self.positions.get_mut(id) else { return };
+        if needed > self.settings.receive_max || i32::try_from(needed).is_ok_and(|n| n <= p.max_bytes) {
+            let text = format!("{}: a message of {needed} bytes cannot be fetched", p.state.tp());
+            self.tell(id, Error::new(ErrorCode::MSG_SIZE_TOO_LARGE, text));
+            return self.set_place(id, Place::Backoff(ctx.now + self.settings.error_backoff));
+        }
+        p.max_bytes = i32::try_from(needed).unwrap_or(i32::MAX);
+        self.settle(ctx, cluster, id);
+    }
+
+    pub(super) fn report_end(&mut self, id: u32, end: i64) {
+        let Some(p) = self.positions.get_mut(id) else { return };
+        p.fresh = false;
+        let Next::At(at) = p.next else { return };
+        if !self.settings.eof_events || end < 0 || at < end || p.eof_at == at {
+            return;
+        }
+        p.eof_at = at;
+        let text = format!("Fetch from {} reached the end of the partition at offset {at}", p.state.tp());
+        notify(&p.state, Error::new(ErrorCode::L_PARTITION_EOF, text), at);
+    }
+
+    // ---------------------------------------------------------------- news
+
+    /// Metadata of a topic changed: leaders may have moved, the topic may be gone or another one.
+    pub(super) fn on_topic_changed(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, name: &Arc<str>) {
+        let ids = self.positions.of_topic(name);
+        if ids.is_empty() {
+            return;
+        }
+        let Some(meta) = cluster.topic(name) else { return };
+        let (topic_id, error) = (meta.id, meta.error);
+        let missing_for = meta.missing_since.map(|since| ctx.now.since(since));
+        let partitions = meta.partition_count();
+        for id in ids {
+            let Some(p) = self.positions.get_mut(id) else { continue };
+            if error != ErrorCode::NO_ERROR {
+                self.on_topic_error(id, error, missing_for);
+                continue;
+            }
+            if p.state.partition() >= partitions {
+                let text = format!("{}: the topic has {partitions} partitions", p.state.tp());
+                self.tell(id, Error::new(ErrorCode::L_UNKNOWN_PARTITION, text));
+                continue;
+            }
+            let recreated = !topic_id.is_zero() && !p.topic_id.is_zero() && p.topic_id != topic_id;
+            p.topic_id = if topic_id.is_zero() { p.topic_id } else { topic_id };
+            if recreated && matches!(p.next, Next::At(_)) {
+                let why = Error::new(ErrorCode::UNKNOWN_TOPIC_ID, "the topic was deleted and created again");
+                self.set_place(id, Place::Out);
+                self.reset(ctx, cluster, id, &why);
+                continue;
+            }
+            self.follow_leader(ctx, cluster, id);
+        }
+    }
+
+    fn on_topic_error(&mut self, id: u32, error: ErrorCode, missing_for: Option<Duration>) {
+        // A topic that was just created is not known to every broker at once.
+        let settled = missing_for.is_none_or(|t| t >= self.settings.propagation);
+        if error.action().is_retriable() && !settled || error == ErrorCode::LEADER_NOT_AVAILABLE {
+            return;
+        }
+        let Some(p) = self.positions.get(id) else { return };
+        let text = format!("Subscribed topic not available: {}: {}", p.name, error.description());
+        self.tell(id, Error::new(error, text));
+    }
+
+    /// Moves a partition to its present leader if it waits elsewhere.
+    fn follow_leader(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32) {
+        let Some(p) = self.positions.get(id) else { return };
+        let leader = cluster.leader(&p.name, p.state.partition());
+        let elsewhere = match p.place {
+            Place::NoLeader => leader.is_some(),
+            // With a new leader there is no reason to sit the backoff out.
+            Place::Backoff(_) => matches!(p.next, Next::At(_)) && leader.is_some() && p.told == ErrorCode::NO_ERROR,
+            Place::Ready(node) => p.preferred.is_none() && leader != Some(node),
+            Place::Asked(request) => {
+                p.preferred.is_none() && self.requests.get(&request).map(|a| a.node) != leader && leader.is_some()
+            }
+            Place::Out | Place::LookUp(_) | Place::Full | Place::Room => false,
+        };
+        if elsewhere {
+            self.settle(ctx, cluster, id);
+        }
+    }
+
+    pub(super) fn on_link_up(&mut self, key: LinkKey) {
+        if key == LinkKey::general(key.node) && self.leaders.contains_key(&key.node) {
+            self.dirty.insert(key.node);
+        }
+    }
+
+    /// A connection is gone: its leaderships may be, too.
+    pub(super) fn on_link_down(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: LinkKey, error: Option<&Error>) {
+        if key != LinkKey::general(key.node) {
+            return;
+        }
+        let Some(leader) = self.leaders.get(&key.node) else { return };
+        if error.is_some() {
+            let names: BTreeSet<Arc<str>> =
+                leader.ready.iter().filter_map(|id| self.positions.get(*id)).map(|p| p.name.clone()).collect();
+            for name in names {
+                cluster.stale(&name, ctx.now);
+            }
+        }
+        self.dirty.insert(key.node);
+    }
+}
+
+/// Puts a notice into a partition's queue.
+pub(super) fn notify(state: &Arc<PartitionState>, error: Error, offset: i64) {
+    state.queue().push(Event::Partition(PartitionNotice {
+        partition: Some(state.clone()),
+        tp: None,
+        epoch: state.epoch(),
+        error,
+        offset,
+    }));
+}

@@ -1,0 +1,185 @@
+//! Finding the group's coordinator and the way to it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ottla_protocol::api::find_coordinator::FindCoordinatorRequest;
+
+use crate::cluster::{Cluster, Ctx};
+use crate::connection::{BrokerVersions, LinkKey, Outcome, Owner, Ready, Tag};
+use crate::env::Instant;
+use crate::error::{Error, ErrorCode};
+use crate::event::DebugContexts;
+use crate::types::NodeId;
+
+/// FindCoordinator's key type of a consumer group.
+const GROUP: i8 = 0;
+/// The first version that asks for several coordinators at once.
+const FIRST_BATCHED: i16 = 4;
+
+/// How often to look for a broker to ask while none is connected.
+const SEARCH_INTERVAL_MS: u64 = 100;
+
+/// Where the coordinator is, as far as it is known.
+#[derive(Debug)]
+pub(super) struct Coordinator {
+    node: Option<NodeId>,
+    request: Option<u64>,
+    retry_at: Instant,
+    tries: u32,
+    wanted: bool,
+    /// An error that retrying does not mend, to be told.
+    failure: Option<Error>,
+}
+
+impl Coordinator {
+    pub(super) fn new() -> Self {
+        Coordinator {
+            node: None,
+            request: None,
+            retry_at: Instant::ORIGIN,
+            tries: 0,
+            wanted: false,
+            failure: None,
+        }
+    }
+
+    /// The link to the coordinator when a request can be sent on it now. Otherwise what is missing is got under way.
+    pub(super) fn link(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        group_id: &str,
+        next_id: &mut u64,
+    ) -> Option<(LinkKey, Arc<BrokerVersions>)> {
+        self.wanted = true;
+        if let Some(node) = self.node {
+            let key = LinkKey::coordinator(node);
+            match ctx.links.ready(key, ctx.now) {
+                Ready::Yes(versions) => {
+                    self.wanted = false;
+                    return Some((key, versions));
+                }
+                Ready::Busy | Ready::Connecting => return None,
+                Ready::Unknown => self.node = None,
+            }
+        }
+        self.find(ctx, cluster, group_id, next_id);
+        None
+    }
+
+    fn find(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, group_id: &str, next_id: &mut u64) {
+        if self.request.is_some() || self.retry_at > ctx.now {
+            return;
+        }
+        let Some((key, versions)) = cluster.any_link(ctx) else { return };
+        let Some(version) = versions.pick::<FindCoordinatorRequest>() else {
+            self.failure =
+                Some(Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, "the broker does not support consumer groups"));
+            return self.back_off(ctx);
+        };
+        let request = match version >= FIRST_BATCHED {
+            true => FindCoordinatorRequest {
+                key_type: GROUP,
+                coordinator_keys: vec![group_id.to_owned()],
+                ..Default::default()
+            },
+            false => FindCoordinatorRequest {
+                key: group_id.to_owned(),
+                key_type: GROUP,
+                ..Default::default()
+            },
+        };
+        *next_id += 1;
+        let tag = Tag {
+            owner: Owner::Group,
+            id: *next_id,
+        };
+        let timeout = Duration::from_millis(super::millis(ctx.conf.socket_timeout_ms));
+        match ctx.links.send(key, ctx.now, tag, &request, version, timeout) {
+            Ok(()) => self.request = Some(*next_id),
+            Err(_) => self.back_off(ctx),
+        }
+    }
+
+    fn back_off(&mut self, ctx: &mut Ctx<'_>) {
+        let base = Duration::from_millis(super::millis(ctx.conf.retry_backoff_ms));
+        let max = Duration::from_millis(super::millis(ctx.conf.retry_backoff_max_ms));
+        let delay = base.saturating_mul(1 << self.tries.min(10)).min(max);
+        self.tries = self.tries.saturating_add(1);
+        self.retry_at = ctx.now + ctx.rng.jitter(delay, 0.2, 0.2);
+    }
+
+    /// Whether `id` is this part's request; then its outcome was taken in.
+    pub(super) fn on_outcome(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, id: u64, outcome: &Outcome) -> bool {
+        if self.request != Some(id) {
+            return false;
+        }
+        self.request = None;
+        let Outcome::Reply(reply) = outcome else {
+            self.back_off(ctx);
+            return true;
+        };
+        let response = match reply.decode::<FindCoordinatorRequest>() {
+            Ok(response) => response,
+            Err(e) => {
+                let text = format!("FindCoordinator response cannot be read: {e}");
+                ctx.links.fail(key, Error::new(ErrorCode::L_BAD_MSG, text), ctx.now);
+                self.back_off(ctx);
+                return true;
+            }
+        };
+        let (code, node, host, port) = match response.coordinators.into_iter().next() {
+            Some(c) => (c.error_code, c.node_id, c.host, c.port),
+            None => (response.error_code, response.node_id, response.host, response.port),
+        };
+        let code: ErrorCode = code.into();
+        let port = u16::try_from(port).ok().filter(|p| *p > 0);
+        match (code.is_ok(), port) {
+            (true, Some(port)) if node >= 0 && !host.is_empty() => {
+                let node = NodeId(node);
+                ctx.log.debug(DebugContexts::CGRP, "CGRPCOORD", || format!("the group's coordinator is broker {node}"));
+                ctx.links.set_address(LinkKey::coordinator(node), &host, port, ctx.now);
+                self.node = Some(node);
+                self.tries = 0;
+            }
+            _ => {
+                if !code.is_ok() && !code.action().is_retriable() {
+                    let text = format!("FindCoordinator failed: {}", code.description());
+                    self.failure = Some(Error::new(code, text));
+                }
+                self.back_off(ctx);
+            }
+        }
+        true
+    }
+
+    /// The coordinator said that it is not, or cannot be reached: look for it again.
+    pub(super) fn forget(&mut self, ctx: &mut Ctx<'_>) {
+        if self.node.take().is_some() {
+            self.back_off(ctx);
+        }
+    }
+
+    pub(super) fn on_link_down(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, error: Option<&Error>) {
+        if error.is_some() && self.node.map(LinkKey::coordinator) == Some(key) {
+            self.forget(ctx);
+        }
+    }
+
+    /// An error to be told to the application, once.
+    pub(super) fn take_failure(&mut self) -> Option<Error> {
+        self.failure.take()
+    }
+
+    /// When a search that is wanted may go on. Without any broker there is no event to wait for, so look again soon.
+    pub(super) fn wake(&self, now: Instant) -> Option<Instant> {
+        let searching = self.wanted && self.node.is_none() && self.request.is_none();
+        searching.then(|| self.retry_at.max(now.plus_ms(SEARCH_INTERVAL_MS)))
+    }
+}
+
+/// Whether an error of the group's requests says that the coordinator is elsewhere or not ready.
+pub(super) fn is_coordinator_error(code: ErrorCode) -> bool {
+    matches!(code, ErrorCode::NOT_COORDINATOR | ErrorCode::COORDINATOR_NOT_AVAILABLE)
+}

@@ -1,0 +1,663 @@
+//! Being a member of a classic group: join, synchronise, keep alive, leave.
+//!
+//! The member gives up its partitions before it joins anew (the eager protocol): [`Order::Revoke`] goes out, and only
+//! [`Membership::on_revoked`] lets it join.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ottla_protocol::api::heartbeat::{HeartbeatRequest, HeartbeatResponse};
+use ottla_protocol::api::join_group::{JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse};
+use ottla_protocol::api::leave_group::{LeaveGroupRequest, MemberIdentity};
+use ottla_protocol::api::sync_group::{SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse};
+
+use super::assignor::{self, Assignment, Member, Strategy};
+use super::coordinator::is_coordinator_error;
+use crate::cluster::{Cluster, Ctx};
+use crate::config::ClientConfig;
+use crate::connection::{BrokerVersions, LinkKey, Owner, Tag};
+use crate::env::{Instant, earliest};
+use crate::error::{Error, ErrorCode};
+use crate::event::{DebugContexts, level};
+use crate::types::{PartitionOffset, TopicPartition, offset};
+
+/// A group's protocol type in JoinGroup.
+const FIRST_WITH_PROTOCOL_TYPE_IN_SYNC: i16 = 5;
+/// LeaveGroup names several members from this version on.
+const FIRST_LEAVE_OF_MANY: i16 = 3;
+/// JoinGroup has a rebalance timeout of its own from this version on; before, the session timeout is meant.
+const FIRST_WITH_REBALANCE_TIMEOUT: i16 = 1;
+/// How much longer than the broker may hold an answer back one waits for it.
+const GRACE_MS: u64 = 5000;
+/// How long a leader waits for metadata of topics that only other members subscribed to.
+const METADATA_WAIT_MS: u64 = 3000;
+
+/// What the member is to do with its partitions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::consumer) enum Order {
+    /// Give all of them up. `lost`: they may be another member's already.
+    Revoke {
+        /// The member was thrown out.
+        lost: bool,
+    },
+    /// Consume these.
+    Assign(Vec<TopicPartition>),
+    /// Tell the application.
+    Tell(Error),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// No subscription.
+    Out,
+    /// To join as soon as the coordinator can be asked.
+    Wanting,
+    /// Partitions are being given up.
+    Revoking,
+    /// JoinGroup is under way.
+    Joining(u64),
+    /// This member leads and waits for metadata of all topics.
+    Dividing { until: Instant },
+    /// SyncGroup is to be sent, or under way.
+    Syncing(Option<u64>),
+    /// In the group.
+    Stable,
+    /// To send LeaveGroup, or under way.
+    Leaving(Option<u64>),
+}
+
+/// A member of a classic group.
+#[derive(Debug)]
+pub(super) struct Membership {
+    state: State,
+    topics: Vec<Arc<str>>,
+    strategies: Vec<Strategy>,
+    instance_id: Option<String>,
+    pub(super) member_id: String,
+    pub(super) generation: i32,
+    strategy: Option<Strategy>,
+    /// As leader: everybody, and the partition counts that were divided.
+    members: Vec<Member>,
+    divided: BTreeMap<String, i32>,
+    watched: BTreeSet<Arc<str>>,
+    /// Partitions were handed out and not given up since.
+    assigned: bool,
+    /// Leave the group after giving up the partitions, rather than join anew.
+    leaving: bool,
+    heartbeat: Option<u64>,
+    heartbeat_due: Instant,
+    last_heard: Instant,
+    retry_at: Instant,
+    tries: u32,
+    orders: Vec<Order>,
+    told: HashMap<Arc<str>, ErrorCode>,
+}
+
+/// The settings of a request to the coordinator.
+pub(super) struct Way<'a> {
+    pub(super) key: LinkKey,
+    pub(super) versions: &'a BrokerVersions,
+    pub(super) group_id: &'a str,
+}
+
+impl Membership {
+    pub(super) fn new(conf: &ClientConfig) -> Self {
+        let named = conf.partition_assignment_strategy.split(',').filter_map(|s| Strategy::from_name(s.trim()));
+        Membership {
+            state: State::Out,
+            topics: Vec::new(),
+            strategies: named.collect(),
+            instance_id: Some(conf.group_instance_id.clone()).filter(|i| !i.is_empty()),
+            member_id: String::new(),
+            generation: -1,
+            strategy: None,
+            members: Vec::new(),
+            divided: BTreeMap::new(),
+            watched: BTreeSet::new(),
+            assigned: false,
+            leaving: false,
+            heartbeat: None,
+            heartbeat_due: Instant::ORIGIN,
+            last_heard: Instant::ORIGIN,
+            retry_at: Instant::ORIGIN,
+            tries: 0,
+            orders: Vec::new(),
+            told: HashMap::new(),
+        }
+    }
+
+    pub(super) fn take_orders(&mut self) -> Vec<Order> {
+        std::mem::take(&mut self.orders)
+    }
+
+    /// The subscription.
+    pub(super) fn topics(&self) -> Vec<String> {
+        self.topics.iter().map(|t| t.to_string()).collect()
+    }
+
+    /// Neither in a group nor on the way into or out of one.
+    pub(super) fn is_out(&self) -> bool {
+        self.state == State::Out
+    }
+
+    // ---------------------------------------------------------------- what the application wants
+
+    pub(super) fn subscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, names: &[String]) {
+        self.watch_only(ctx.now, cluster, names.iter().map(|n| Arc::from(n.as_str())).collect());
+        self.topics = self.watched.iter().cloned().collect();
+        self.told.clear();
+        self.leaving = false;
+        self.rebalance(ctx, false);
+    }
+
+    /// Gives up the partitions, then leaves.
+    pub(super) fn unsubscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
+        self.topics.clear();
+        self.watch_only(ctx.now, cluster, BTreeSet::new());
+        if self.state == State::Out {
+            return;
+        }
+        self.leaving = true;
+        self.rebalance(ctx, false);
+    }
+
+    fn watch_only(&mut self, now: Instant, cluster: &mut Cluster, names: BTreeSet<Arc<str>>) {
+        for name in names.difference(&self.watched) {
+            cluster.watch(name, now);
+        }
+        for name in self.watched.difference(&names) {
+            cluster.unwatch(name);
+        }
+        self.watched = names;
+    }
+
+    /// Starts over: give up what there is, then join or leave.
+    fn rebalance(&mut self, ctx: &Ctx<'_>, lost: bool) {
+        if self.assigned {
+            if self.state != State::Revoking {
+                self.orders.push(Order::Revoke { lost });
+            }
+            self.state = State::Revoking;
+            return;
+        }
+        self.proceed(ctx);
+    }
+
+    fn proceed(&mut self, ctx: &Ctx<'_>) {
+        self.state = match self.leaving {
+            // A static member stays in the group until its session ends, and has its partitions when it comes back.
+            true if self.member_id.is_empty() || self.instance_id.is_some() => State::Out,
+            true => State::Leaving(None),
+            false => State::Wanting,
+        };
+        if self.state == State::Out {
+            self.forget_member();
+        }
+        self.retry_at = ctx.now.min(self.retry_at);
+    }
+
+    /// The partitions were given up.
+    pub(super) fn on_revoked(&mut self, ctx: &Ctx<'_>) {
+        self.assigned = false;
+        if self.state == State::Revoking {
+            self.proceed(ctx);
+        }
+    }
+
+    /// Ends membership without waiting for anybody.
+    pub(super) fn abandon(&mut self) {
+        self.state = State::Out;
+        self.assigned = false;
+        self.forget_member();
+    }
+
+    fn forget_member(&mut self) {
+        self.member_id.clear();
+        self.generation = -1;
+        self.members.clear();
+        self.heartbeat = None;
+    }
+
+    // ---------------------------------------------------------------- driver
+
+    /// Whether a request is due.
+    pub(super) fn has_work(&self, now: Instant) -> bool {
+        match self.state {
+            State::Wanting | State::Leaving(None) => self.retry_at <= now,
+            State::Syncing(None) | State::Dividing { .. } => true,
+            State::Stable | State::Revoking => self.heartbeat_is_due(now),
+            State::Out | State::Joining(_) | State::Syncing(Some(_)) | State::Leaving(Some(_)) => false,
+        }
+    }
+
+    fn heartbeat_is_due(&self, now: Instant) -> bool {
+        self.generation >= 0 && self.heartbeat.is_none() && self.heartbeat_due <= now
+    }
+
+    pub(super) fn wake(&self, conf: &ClientConfig) -> Option<Instant> {
+        match self.state {
+            State::Wanting | State::Leaving(None) => Some(self.retry_at),
+            State::Dividing { until } => Some(until),
+            State::Stable | State::Revoking if self.generation >= 0 => {
+                let due = self.heartbeat.is_none().then_some(self.heartbeat_due);
+                earliest(due, Some(self.session_end(conf)))
+            }
+            _ => None,
+        }
+    }
+
+    fn session_end(&self, conf: &ClientConfig) -> Instant {
+        self.last_heard.plus_ms(super::millis(conf.session_timeout_ms))
+    }
+
+    /// The coordinator was silent for a whole session: it has given the partitions to others.
+    pub(super) fn check_session(&mut self, ctx: &Ctx<'_>) {
+        let member = matches!(self.state, State::Stable | State::Revoking) && self.generation >= 0;
+        if !member || ctx.now < self.session_end(ctx.conf) {
+            return;
+        }
+        ctx.log.log(level::WARNING, "SESSTMOUT", || {
+            format!("no answer from the group's coordinator for {} ms: rejoining", ctx.conf.session_timeout_ms)
+        });
+        self.generation = -1;
+        self.heartbeat = None;
+        self.rebalance(ctx, true);
+    }
+
+    /// Sends what is due.
+    pub(super) fn send(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, way: &Way<'_>, next_id: &mut u64) {
+        match self.state {
+            State::Wanting if self.retry_at <= ctx.now => self.send_join(ctx, cluster, way, next_id),
+            State::Dividing { .. } => self.divide(ctx, cluster, way, next_id),
+            State::Syncing(None) => self.send_sync(ctx, way, next_id),
+            State::Stable | State::Revoking if self.heartbeat_is_due(ctx.now) => self.send_heartbeat(ctx, way, next_id),
+            State::Leaving(None) if self.retry_at <= ctx.now => self.send_leave(ctx, way, next_id),
+            _ => {}
+        }
+    }
+
+    fn send_join(&mut self, ctx: &mut Ctx<'_>, cluster: &Cluster, way: &Way<'_>, next_id: &mut u64) {
+        // Joining before anything is known of the topics would only mean joining again.
+        if self.topics.iter().all(|t| cluster.topic(t).is_none()) && !self.topics.is_empty() {
+            self.retry_at = ctx.now.plus_ms(100);
+            return;
+        }
+        let Some(version) = way.versions.pick::<JoinGroupRequest>() else {
+            return self.unsupported(ctx, "JoinGroup");
+        };
+        let subscription = assignor::encode_subscription(&self.topics());
+        let session = super::millis(ctx.conf.session_timeout_ms);
+        let rebalance = super::millis(ctx.conf.max_poll_interval_ms);
+        let request = JoinGroupRequest {
+            group_id: way.group_id.to_owned(),
+            session_timeout_ms: super::int32(session),
+            rebalance_timeout_ms: super::int32(rebalance),
+            member_id: self.member_id.clone(),
+            group_instance_id: self.instance_id.clone().filter(|_| version >= 5),
+            protocol_type: ctx.conf.group_protocol_type.clone(),
+            protocols: self
+                .strategies
+                .iter()
+                .map(|s| JoinGroupRequestProtocol {
+                    name: s.name().to_owned(),
+                    metadata: subscription.clone(),
+                    ..Default::default()
+                })
+                .collect(),
+            ..Default::default()
+        };
+        let held = if version >= FIRST_WITH_REBALANCE_TIMEOUT { rebalance } else { session };
+        let id = new_id(next_id);
+        let timeout = Duration::from_millis(held.saturating_add(GRACE_MS));
+        match ctx.links.send(way.key, ctx.now, tag(id), &request, version, timeout) {
+            Ok(()) => self.state = State::Joining(id),
+            Err(_) => self.back_off(ctx),
+        }
+    }
+
+    fn unsupported(&mut self, ctx: &mut Ctx<'_>, what: &str) {
+        let text = format!("the broker speaks no common version of {what}");
+        self.orders.push(Order::Tell(Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, text)));
+        self.state = State::Wanting;
+        self.retry_at = ctx.now.plus_ms(super::millis(ctx.conf.session_timeout_ms));
+    }
+
+    /// As leader: divides the partitions once those of all topics are known.
+    fn divide(&mut self, ctx: &mut Ctx<'_>, cluster: &Cluster, way: &Way<'_>, next_id: &mut u64) {
+        let State::Dividing { until } = self.state else { return };
+        if ctx.now < until && self.watched.iter().any(|t| cluster.topic(t).is_none()) {
+            return;
+        }
+        let counts = self.watched.iter().filter_map(|t| {
+            let meta = cluster.topic(t).filter(|m| m.is_usable())?;
+            Some((t.to_string(), meta.partition_count()))
+        });
+        self.divided = counts.collect();
+        self.state = State::Syncing(None);
+        self.send_sync(ctx, way, next_id);
+    }
+
+    fn send_sync(&mut self, ctx: &mut Ctx<'_>, way: &Way<'_>, next_id: &mut u64) {
+        let Some(version) = way.versions.pick::<SyncGroupRequest>() else {
+            return self.unsupported(ctx, "SyncGroup");
+        };
+        let strategy = self.strategy.unwrap_or(Strategy::Range);
+        let shares = match self.members.is_empty() {
+            true => BTreeMap::new(),
+            false => assignor::divide(strategy, &self.members, &self.divided),
+        };
+        let named = version >= FIRST_WITH_PROTOCOL_TYPE_IN_SYNC;
+        let request = SyncGroupRequest {
+            group_id: way.group_id.to_owned(),
+            generation_id: self.generation,
+            member_id: self.member_id.clone(),
+            group_instance_id: self.instance_id.clone().filter(|_| version >= 3),
+            protocol_type: named.then(|| ctx.conf.group_protocol_type.clone()),
+            protocol_name: named.then(|| strategy.name().to_owned()),
+            assignments: shares
+                .iter()
+                .map(|(member, share)| SyncGroupRequestAssignment {
+                    member_id: member.clone(),
+                    assignment: assignor::encode_assignment(share),
+                    ..Default::default()
+                })
+                .collect(),
+            ..Default::default()
+        };
+        let id = new_id(next_id);
+        let held = super::millis(ctx.conf.max_poll_interval_ms).saturating_add(GRACE_MS);
+        match ctx.links.send(way.key, ctx.now, tag(id), &request, version, Duration::from_millis(held)) {
+            Ok(()) => self.state = State::Syncing(Some(id)),
+            Err(_) => self.back_off(ctx),
+        }
+    }
+
+    fn send_heartbeat(&mut self, ctx: &mut Ctx<'_>, way: &Way<'_>, next_id: &mut u64) {
+        let Some(version) = way.versions.pick::<HeartbeatRequest>() else { return };
+        let request = HeartbeatRequest {
+            group_id: way.group_id.to_owned(),
+            generation_id: self.generation,
+            member_id: self.member_id.clone(),
+            group_instance_id: self.instance_id.clone().filter(|_| version >= 3),
+            ..Default::default()
+        };
+        let id = new_id(next_id);
+        let timeout = Duration::from_millis(super::millis(ctx.conf.session_timeout_ms));
+        self.heartbeat_due = ctx.now.plus_ms(super::millis(ctx.conf.heartbeat_interval_ms));
+        if ctx.links.send(way.key, ctx.now, tag(id), &request, version, timeout).is_ok() {
+            self.heartbeat = Some(id);
+        }
+    }
+
+    fn send_leave(&mut self, ctx: &mut Ctx<'_>, way: &Way<'_>, next_id: &mut u64) {
+        let Some(version) = way.versions.pick::<LeaveGroupRequest>() else { return self.abandon() };
+        let many = version >= FIRST_LEAVE_OF_MANY;
+        let request = LeaveGroupRequest {
+            group_id: way.group_id.to_owned(),
+            member_id: if many { String::new() } else { self.member_id.clone() },
+            members: match many {
+                false => Vec::new(),
+                true => vec![MemberIdentity {
+                    member_id: self.member_id.clone(),
+                    ..Default::default()
+                }],
+            },
+            ..Default::default()
+        };
+        let id = new_id(next_id);
+        let timeout = Duration::from_millis(GRACE_MS);
+        match ctx.links.send(way.key, ctx.now, tag(id), &request, version, timeout) {
+            Ok(()) => self.state = State::Leaving(Some(id)),
+            Err(_) => self.abandon(),
+        }
+    }
+
+    fn back_off(&mut self, ctx: &mut Ctx<'_>) {
+        let base = Duration::from_millis(super::millis(ctx.conf.retry_backoff_ms));
+        let max = Duration::from_millis(super::millis(ctx.conf.retry_backoff_max_ms));
+        let delay = base.saturating_mul(1 << self.tries.min(10)).min(max);
+        self.tries = self.tries.saturating_add(1);
+        self.retry_at = ctx.now + ctx.rng.jitter(delay, 0.2, 0.2);
+        self.state = State::Wanting;
+    }
+
+    // ---------------------------------------------------------------- answers
+
+    pub(super) fn is_join(&self, id: u64) -> bool {
+        self.state == State::Joining(id)
+    }
+
+    pub(super) fn is_sync(&self, id: u64) -> bool {
+        self.state == State::Syncing(Some(id))
+    }
+
+    pub(super) fn is_heartbeat(&self, id: u64) -> bool {
+        self.heartbeat == Some(id)
+    }
+
+    pub(super) fn is_leave(&self, id: u64) -> bool {
+        self.state == State::Leaving(Some(id))
+    }
+
+    /// JoinGroup was answered; true when the coordinator has to be looked for again.
+    pub(super) fn on_joined(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, result: Result<JoinGroupResponse, Error>) -> bool {
+        let response = match result {
+            Ok(response) => response,
+            Err(_) => {
+                self.back_off(ctx);
+                return true;
+            }
+        };
+        let code: ErrorCode = response.error_code.into();
+        match code {
+            ErrorCode::NO_ERROR => {}
+            // KIP-394: the coordinator gave an id; come back with it at once.
+            ErrorCode::MEMBER_ID_REQUIRED => {
+                self.member_id = response.member_id;
+                self.state = State::Wanting;
+                self.retry_at = ctx.now;
+                return false;
+            }
+            code => return self.on_refused(ctx, code, "JoinGroup"),
+        }
+        self.tries = 0;
+        self.generation = response.generation_id;
+        self.member_id = response.member_id.clone();
+        self.last_heard = ctx.now;
+        self.heartbeat = None;
+        self.heartbeat_due = ctx.now.plus_ms(super::millis(ctx.conf.heartbeat_interval_ms));
+        self.strategy = response.protocol_name.as_deref().and_then(Strategy::from_name);
+        let leads = response.leader == response.member_id && !response.members.is_empty();
+        ctx.log.debug(DebugContexts::CGRP, "JOINGROUP", || {
+            format!(
+                "joined generation {} as {} ({} of {} members)",
+                self.generation,
+                self.member_id,
+                if leads { "leader" } else { "follower" },
+                response.members.len(),
+            )
+        });
+        self.members.clear();
+        self.divided.clear();
+        if !leads || response.skip_assignment {
+            self.state = State::Syncing(None);
+            return false;
+        }
+        let mut watched: BTreeSet<Arc<str>> = self.topics.iter().cloned().collect();
+        for m in response.members {
+            let topics = assignor::decode_subscription(m.metadata).unwrap_or_else(|e| {
+                ctx.log.log(level::WARNING, "ASSIGN", || format!("the subscription of {} cannot be read: {e}", m.member_id));
+                Vec::new()
+            });
+            watched.extend(topics.iter().map(|t| Arc::from(t.as_str())));
+            self.members.push(Member {
+                id: m.member_id,
+                instance_id: m.group_instance_id,
+                topics,
+            });
+        }
+        self.watch_only(ctx.now, cluster, watched);
+        self.state = State::Dividing {
+            until: ctx.now.plus_ms(METADATA_WAIT_MS),
+        };
+        false
+    }
+
+    /// SyncGroup was answered; true when the coordinator has to be looked for again.
+    pub(super) fn on_synced(&mut self, ctx: &mut Ctx<'_>, result: Result<SyncGroupResponse, Error>) -> bool {
+        let response = match result {
+            Ok(response) => response,
+            Err(_) => {
+                self.back_off(ctx);
+                return true;
+            }
+        };
+        let code: ErrorCode = response.error_code.into();
+        if !code.is_ok() {
+            return self.on_refused(ctx, code, "SyncGroup");
+        }
+        let share: Assignment = match assignor::decode_assignment(response.assignment) {
+            Ok(share) => share,
+            Err(e) => {
+                let text = format!("the assignment by the group's leader cannot be read: {e}");
+                self.orders.push(Order::Tell(Error::new(ErrorCode::L_BAD_MSG, text)));
+                Assignment::new()
+            }
+        };
+        self.last_heard = ctx.now;
+        self.state = State::Stable;
+        self.assigned = true;
+        let mut tps = Vec::new();
+        for (topic, partitions) in share {
+            let topic: Arc<str> = topic.into();
+            tps.extend(partitions.into_iter().map(|p| TopicPartition::new(topic.clone(), p)));
+        }
+        self.orders.push(Order::Assign(tps));
+        false
+    }
+
+    /// A heartbeat was answered; true when the coordinator has to be looked for again.
+    pub(super) fn on_heartbeat(&mut self, ctx: &mut Ctx<'_>, result: Result<HeartbeatResponse, Error>) -> bool {
+        self.heartbeat = None;
+        let Ok(response) = result else { return true };
+        let code: ErrorCode = response.error_code.into();
+        match code {
+            ErrorCode::NO_ERROR => self.last_heard = ctx.now,
+            ErrorCode::REBALANCE_IN_PROGRESS => {
+                self.last_heard = ctx.now;
+                if self.state == State::Stable {
+                    ctx.log.debug(DebugContexts::CGRP, "REBALANCE", || "the group rebalances".into());
+                    self.rebalance(ctx, false);
+                }
+            }
+            code if is_coordinator_error(code) => return true,
+            ErrorCode::COORDINATOR_LOAD_IN_PROGRESS => {}
+            code => return self.on_refused(ctx, code, "Heartbeat"),
+        }
+        false
+    }
+
+    /// LeaveGroup was answered, or not: there is nothing more to be done.
+    pub(super) fn on_left(&mut self, ctx: &Ctx<'_>) {
+        self.forget_member();
+        self.state = State::Out;
+        if !self.topics.is_empty() {
+            // Subscribed again in the meantime.
+            self.leaving = false;
+            self.state = State::Wanting;
+            self.retry_at = ctx.now;
+        }
+    }
+
+    /// The coordinator does not know this member or its generation.
+    pub(super) fn on_unknown(&mut self, ctx: &Ctx<'_>) {
+        if matches!(self.state, State::Stable | State::Revoking) {
+            self.heartbeat_due = ctx.now;
+        }
+    }
+
+    fn on_refused(&mut self, ctx: &mut Ctx<'_>, code: ErrorCode, what: &str) -> bool {
+        ctx.log.debug(DebugContexts::CGRP, "REFUSED", || format!("{what} was refused: {}", code.description()));
+        match code {
+            ErrorCode::UNKNOWN_MEMBER_ID | ErrorCode::ILLEGAL_GENERATION => {
+                if code == ErrorCode::UNKNOWN_MEMBER_ID {
+                    self.member_id.clear();
+                }
+                self.generation = -1;
+                self.rebalance(ctx, true);
+            }
+            ErrorCode::REBALANCE_IN_PROGRESS => self.rebalance(ctx, false),
+            ErrorCode::FENCED_INSTANCE_ID => {
+                let text = "another member joined with the same group.instance.id";
+                self.orders.push(Order::Tell(Error::new(code, text).into_fatal()));
+                if self.assigned {
+                    self.orders.push(Order::Revoke { lost: true });
+                }
+                self.abandon();
+            }
+            code if is_coordinator_error(code) => {
+                self.back_off(ctx);
+                return true;
+            }
+            code => {
+                if !code.action().is_retriable() {
+                    let text = format!("{what} failed: {}", code.description());
+                    self.orders.push(Order::Tell(Error::new(code, text)));
+                    self.tries = self.tries.max(4);
+                }
+                if self.assigned {
+                    self.rebalance(ctx, true);
+                } else {
+                    self.back_off(ctx);
+                }
+            }
+        }
+        false
+    }
+
+    /// Metadata of a topic changed.
+    pub(super) fn on_topic_changed(&mut self, ctx: &Ctx<'_>, cluster: &Cluster, name: &Arc<str>) {
+        if !self.watched.contains(name) {
+            return;
+        }
+        let Some(meta) = cluster.topic(name) else { return };
+        let subscribed = self.topics.contains(name);
+        if subscribed && !meta.error.is_ok() && meta.error != ErrorCode::LEADER_NOT_AVAILABLE {
+            if self.told.insert(name.clone(), meta.error) != Some(meta.error) {
+                let text = format!("Subscribed topic not available: {name}: {}", meta.error.description());
+                self.orders.push(Order::Tell(Error::new(meta.error, text)));
+            }
+        } else {
+            self.told.remove(name);
+        }
+        if self.state == State::Wanting {
+            self.retry_at = self.retry_at.min(ctx.now);
+        }
+        // Only the leader's joining anew makes the coordinator divide anew.
+        let leads = !self.members.is_empty();
+        let count = if meta.is_usable() { Some(meta.partition_count()) } else { None };
+        let known = self.divided.get(&**name).copied();
+        if leads && self.state == State::Stable && count.is_some() && count != known {
+            ctx.log.debug(DebugContexts::CGRP, "REJOIN", || format!("{name} has another number of partitions"));
+            self.rebalance(ctx, false);
+        }
+    }
+}
+
+/// The rows of an assignment: each at its committed offset.
+pub(in crate::consumer) fn rows(tps: &[TopicPartition]) -> Vec<PartitionOffset> {
+    tps.iter().map(|tp| PartitionOffset::new(tp.clone(), offset::INVALID)).collect()
+}
+
+fn new_id(next_id: &mut u64) -> u64 {
+    *next_id += 1;
+    *next_id
+}
+
+fn tag(id: u64) -> Tag {
+    Tag {
+        owner: Owner::Group,
+        id,
+    }
+}

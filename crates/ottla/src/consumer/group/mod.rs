@@ -1,0 +1,304 @@
+//! The consumer's group: its coordinator, this client's membership, and offsets kept with the coordinator.
+//!
+//! Commits work without membership as well: a client that assigns partitions itself commits outside any generation.
+
+mod assignor;
+mod commits;
+mod coordinator;
+mod membership;
+
+use std::sync::Arc;
+
+use ottla_protocol::Request;
+use ottla_protocol::api::heartbeat::HeartbeatRequest;
+use ottla_protocol::api::join_group::JoinGroupRequest;
+use ottla_protocol::api::offset_commit::OffsetCommitRequest;
+use ottla_protocol::api::offset_fetch::OffsetFetchRequest;
+use ottla_protocol::api::sync_group::SyncGroupRequest;
+
+use super::positions::{Origin, Position};
+use super::registry::Registry;
+use super::{CommitTarget, OffsetsResult, int32, millis};
+use crate::cluster::{Cluster, Ctx};
+use crate::config::ClientConfig;
+use crate::connection::{LinkKey, Outcome};
+use crate::env::{Instant, earliest};
+use crate::error::{Error, ErrorCode};
+use crate::event::{PartitionState, Queue, Reply};
+use crate::types::{PartitionOffset, TopicPartition};
+
+use commits::{Commits, Purpose, Reader};
+use coordinator::Coordinator;
+use membership::{Membership, Way};
+
+pub(super) use commits::Found;
+pub(super) use membership::{Order, rows};
+
+/// Who speaks to the coordinator.
+#[derive(Debug, Clone, Copy)]
+struct Identity<'a> {
+    group_id: &'a str,
+    member_id: &'a str,
+    generation: i32,
+    instance_id: Option<&'a str>,
+}
+
+/// The group of a consumer; does nothing without `group.id`.
+#[derive(Debug)]
+pub(super) struct Group {
+    group_id: String,
+    instance_id: Option<String>,
+    auto_commit: bool,
+    auto_commit_interval_ms: u64,
+    registry: Arc<Registry>,
+    coordinator: Coordinator,
+    commits: Commits,
+    membership: Membership,
+    next_id: u64,
+    told: ErrorCode,
+    failures: Vec<Error>,
+}
+
+impl Group {
+    /// `events` is where commit results go that nobody waits for.
+    pub(super) fn new(conf: &ClientConfig, registry: Arc<Registry>, events: Option<Arc<Queue>>) -> Self {
+        Group {
+            group_id: conf.group_id.clone(),
+            instance_id: Some(conf.group_instance_id.clone()).filter(|i| !i.is_empty()),
+            auto_commit: conf.enable_auto_commit,
+            auto_commit_interval_ms: millis(conf.auto_commit_interval_ms),
+            registry,
+            coordinator: Coordinator::new(),
+            commits: Commits::new(events),
+            membership: Membership::new(conf),
+            next_id: 0,
+            told: ErrorCode::NO_ERROR,
+            failures: Vec::new(),
+        }
+    }
+
+    /// Whether there is a group.
+    pub(super) fn is_configured(&self) -> bool {
+        !self.group_id.is_empty()
+    }
+
+    // ---------------------------------------------------------------- offsets
+
+    /// A partition is consumed from now on.
+    pub(super) fn adopt(&mut self, now: Instant, state: &Arc<PartitionState>, origin: Origin) {
+        let topic = state.topic().conf();
+        let (wanted, interval) = match origin {
+            Origin::Assigned => (self.auto_commit, self.auto_commit_interval_ms),
+            Origin::Started => (topic.auto_commit_enable, millis(topic.auto_commit_interval_ms)),
+        };
+        if wanted && interval > 0 && self.is_configured() {
+            self.commits.track(now, state, interval);
+        }
+    }
+
+    /// Partitions are about to be given up: commits what they have stored.
+    pub(super) fn commit_before_loss<'a>(&mut self, ctx: &Ctx<'_>, positions: impl Iterator<Item = &'a Position>) {
+        let ids: Vec<u32> = positions.map(|p| p.state.id()).collect();
+        self.commits.commit_tracked(ctx, ids.into_iter());
+    }
+
+    /// A partition is not consumed any more.
+    pub(super) fn forget_partition(&mut self, state: &Arc<PartitionState>) {
+        self.commits.untrack(state.id());
+        self.commits.cancel_reading(state.id());
+    }
+
+    /// Commits `rows`.
+    pub(super) fn commit(&mut self, ctx: &Ctx<'_>, rows: Vec<PartitionOffset>, target: CommitTarget) {
+        self.commits.push(ctx, rows, Purpose::Call(target));
+    }
+
+    /// Refuses a commit in the way that its target wants.
+    pub(super) fn refuse_commit(&mut self, target: CommitTarget, code: ErrorCode, text: &str) {
+        match target {
+            CommitTarget::Reply(reply) => reply.fill(Err(Error::new(code, text))),
+            CommitTarget::Queue(queue, opaque) => queue.push(crate::event::Event::Commit(crate::event::CommitResult {
+                error: code,
+                offsets: Vec::new(),
+                opaque,
+            })),
+            CommitTarget::Event => {}
+        }
+    }
+
+    /// What the partitions have stored, for a commit of the application.
+    pub(super) fn stored_rows<'a>(&self, positions: impl Iterator<Item = &'a Position>) -> Vec<PartitionOffset> {
+        positions.map(|p| commits::row_of(&p.state)).filter(|row| row.offset >= 0).collect()
+    }
+
+    /// Reads committed offsets for the application.
+    pub(super) fn committed(
+        &mut self,
+        now: Instant,
+        tps: Vec<TopicPartition>,
+        deadline: Instant,
+        reply: Arc<Reply<OffsetsResult>>,
+    ) {
+        self.commits.read(now, tps, Reader::Call(reply), deadline);
+    }
+
+    /// Reads the committed offset of a consumed partition.
+    pub(super) fn ask_committed(&mut self, now: Instant, (id, ask): (u32, u64), tp: TopicPartition) {
+        self.commits.read(now, vec![tp], Reader::Position { id, ask }, Instant::NEVER);
+    }
+
+    /// Committed offsets that were found for consumed partitions since the last call.
+    pub(super) fn take_found(&mut self) -> Vec<Found> {
+        self.commits.take_found()
+    }
+
+    /// The partitions may be others' by now: nothing of them is committed any more.
+    pub(super) fn forget_stored_of<'a>(&mut self, positions: impl Iterator<Item = &'a Position>) {
+        for position in positions.filter(|p| p.origin == Origin::Assigned) {
+            self.commits.untrack(position.state.id());
+        }
+    }
+
+    // ---------------------------------------------------------------- membership
+
+    /// Whether the client is not in the group.
+    pub(super) fn is_out(&self) -> bool {
+        self.membership.is_out()
+    }
+
+    pub(super) fn subscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, topics: &[String]) {
+        self.membership.subscribe(ctx, cluster, topics);
+    }
+
+    pub(super) fn unsubscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
+        self.membership.unsubscribe(ctx, cluster);
+    }
+
+    pub(super) fn subscription(&self) -> Vec<String> {
+        self.membership.topics()
+    }
+
+    /// The partitions that an order revoked were given up.
+    pub(super) fn on_revoked(&mut self, ctx: &Ctx<'_>) {
+        self.membership.on_revoked(ctx);
+    }
+
+    /// What is to be done with the partitions, and what the application is to be told.
+    pub(super) fn take_orders(&mut self) -> Vec<Order> {
+        let mut orders = self.membership.take_orders();
+        orders.extend(self.failures.drain(..).map(Order::Tell));
+        orders
+    }
+
+    /// Whether nothing is left to be done before the client can end: membership is over and commits are answered.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.membership.is_out() && self.commits.is_idle()
+    }
+
+    /// Gives up whatever is under way.
+    pub(super) fn close(&mut self, error: &Error) {
+        self.membership.abandon();
+        self.commits.close(error);
+    }
+
+    // ---------------------------------------------------------------- driver
+
+    pub(super) fn poll(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> Option<Instant> {
+        self.commits.prepare(ctx);
+        if !self.is_configured() {
+            return self.commits.wake(ctx.now);
+        }
+        self.membership.check_session(ctx);
+        // Commits go first: those of a revocation must reach the coordinator before the member joins anew or leaves.
+        if self.commits.has_work(ctx.now) || self.membership.has_work(ctx.now) {
+            let link = self.coordinator.link(ctx, cluster, &self.group_id, &mut self.next_id);
+            if let Some((key, versions)) = link {
+                let who = Identity {
+                    group_id: &self.group_id,
+                    member_id: &self.membership.member_id,
+                    generation: self.membership.generation,
+                    instance_id: self.instance_id.as_deref(),
+                };
+                self.commits.send(ctx, (key, &versions), &who, &mut self.next_id);
+                let way = Way {
+                    key,
+                    versions: &versions,
+                    group_id: &self.group_id,
+                };
+                self.membership.send(ctx, cluster, &way, &mut self.next_id);
+            }
+        }
+        if let Some(error) = self.coordinator.take_failure().filter(|e| e.code != self.told) {
+            self.told = error.code;
+            self.failures.push(error);
+        }
+        let searching = self.commits.has_work(ctx.now) || self.membership.has_work(ctx.now);
+        let search = if searching { self.coordinator.wake(ctx.now) } else { None };
+        let later = |at: &Instant| *at > ctx.now;
+        let member = self.membership.wake(ctx.conf).filter(later);
+        earliest(earliest(search, member), self.commits.wake(ctx.now).filter(later))
+    }
+
+    pub(super) fn on_outcome(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        key: LinkKey,
+        id: u64,
+        outcome: Outcome,
+    ) {
+        if self.coordinator.on_outcome(ctx, key, id, &outcome) {
+            return;
+        }
+        let mut lost = false;
+        if self.commits.is_commit(id) {
+            let result = decode::<OffsetCommitRequest>(ctx, key, outcome);
+            let consequences = self.commits.on_committed(ctx, id, result);
+            lost = consequences.coordinator_lost;
+            if consequences.member_unknown {
+                self.membership.on_unknown(ctx);
+            }
+        } else if self.commits.is_reading(id) {
+            let result = decode::<OffsetFetchRequest>(ctx, key, outcome);
+            lost = self.commits.on_read(ctx, id, result).coordinator_lost;
+        } else if self.membership.is_join(id) {
+            let result = decode::<JoinGroupRequest>(ctx, key, outcome);
+            lost = self.membership.on_joined(ctx, cluster, result);
+        } else if self.membership.is_sync(id) {
+            let result = decode::<SyncGroupRequest>(ctx, key, outcome);
+            lost = self.membership.on_synced(ctx, result);
+        } else if self.membership.is_heartbeat(id) {
+            let result = decode::<HeartbeatRequest>(ctx, key, outcome);
+            lost = self.membership.on_heartbeat(ctx, result);
+        } else if self.membership.is_leave(id) {
+            self.membership.on_left(ctx);
+        }
+        if lost {
+            self.coordinator.forget(ctx);
+        } else {
+            self.told = ErrorCode::NO_ERROR;
+        }
+        self.registry.set_member(&self.membership.member_id, self.membership.generation);
+    }
+
+    pub(super) fn on_link_down(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, error: Option<&Error>) {
+        self.coordinator.on_link_down(ctx, key, error);
+    }
+
+    pub(super) fn on_topic_changed(&mut self, ctx: &Ctx<'_>, cluster: &Cluster, name: &Arc<str>) {
+        self.membership.on_topic_changed(ctx, cluster, name);
+    }
+}
+
+fn decode<R: Request>(ctx: &mut Ctx<'_>, key: LinkKey, outcome: Outcome) -> Result<R::Response, Error> {
+    match outcome {
+        Outcome::Reply(reply) => reply.decode::<R>().map_err(|e| {
+            let name = R::KEY.name().unwrap_or("unknown");
+            let error = Error::new(ErrorCode::L_BAD_MSG, format!("{name} response cannot be read: {e}"));
+            ctx.links.fail(key, error.clone(), ctx.now);
+            error
+        }),
+        Outcome::Sent => Err(Error::new(ErrorCode::L_FAIL, "no response")),
+        Outcome::Failed(failure) => Err(failure.error),
+    }
+}

@@ -1,0 +1,538 @@
+//! Looking up offsets at leaders: the log's start and end, and the first record of a time.
+//!
+//! Queries that wait for the same leader go out in one ListOffsets request. A query of a consumed partition is retried
+//! until it is cancelled, one of an application call until the call's deadline.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ottla_protocol::api::list_offsets::{
+    ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTopic,
+};
+
+use super::{OffsetsResult, millis};
+use crate::cluster::{Cluster, Ctx};
+use crate::config::ClientConfig;
+use crate::connection::{LinkKey, Outcome, Owner, Ready, Tag};
+use crate::env::{Instant, earliest};
+use crate::error::{Error, ErrorCode};
+use crate::event::Reply;
+use crate::types::{NodeId, PartitionOffset, TopicPartition, offset};
+
+/// Who asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asker {
+    /// The fetcher, under its own number.
+    Position { id: u32, ask: u64 },
+    /// A row of an application call.
+    Call { call: u64, row: usize },
+}
+
+/// What a query found for a consumed partition.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) id: u32,
+    pub(super) ask: u64,
+    pub(super) result: Result<(i64, i32), Error>,
+}
+
+#[derive(Debug)]
+struct Query {
+    asker: Asker,
+    tp: TopicPartition,
+    /// -2 for the start, -1 for the end, else milliseconds.
+    timestamp: i64,
+    since: Instant,
+    /// The request that asks it, if one is under way.
+    request: Option<u64>,
+    retry_at: Instant,
+    tries: u32,
+}
+
+/// Where a call's answer goes.
+#[derive(Debug)]
+enum CallReply {
+    Watermarks(Arc<Reply<Result<(i64, i64), Error>>>),
+    Rows(Arc<Reply<OffsetsResult>>),
+}
+
+#[derive(Debug)]
+struct Call {
+    rows: Vec<PartitionOffset>,
+    left: usize,
+    deadline: Instant,
+    reply: CallReply,
+    /// Why the last try failed.
+    last_error: Option<Error>,
+}
+
+/// Queries, requests under way, calls.
+#[derive(Debug)]
+pub(super) struct ListOffsets {
+    queries: BTreeMap<u64, Query>,
+    /// Queries that are not under way.
+    waiting: BTreeSet<u64>,
+    requests: HashMap<u64, (NodeId, Vec<u64>)>,
+    calls: BTreeMap<u64, Call>,
+    found: Vec<Found>,
+    next_id: u64,
+    read_committed: bool,
+    timeout: Duration,
+    backoff: Duration,
+    backoff_max: Duration,
+}
+
+impl ListOffsets {
+    pub(super) fn new(conf: &ClientConfig) -> Self {
+        ListOffsets {
+            queries: BTreeMap::new(),
+            waiting: BTreeSet::new(),
+            requests: HashMap::new(),
+            calls: BTreeMap::new(),
+            found: Vec::new(),
+            next_id: 1,
+            read_committed: conf.isolation_level == "read_committed",
+            timeout: Duration::from_millis(millis(conf.socket_timeout_ms)),
+            backoff: Duration::from_millis(millis(conf.retry_backoff_ms)),
+            backoff_max: Duration::from_millis(millis(conf.retry_backoff_max_ms)),
+        }
+    }
+
+    fn new_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+
+    fn add(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster, asker: Asker, tp: TopicPartition, timestamp: i64) {
+        cluster.watch(&tp.topic, ctx.now);
+        let id = self.new_id();
+        self.waiting.insert(id);
+        self.queries.insert(
+            id,
+            Query {
+                asker,
+                tp,
+                timestamp,
+                since: ctx.now,
+                request: None,
+                retry_at: ctx.now,
+                tries: 0,
+            },
+        );
+    }
+
+    fn drop_query(&mut self, cluster: &mut Cluster, id: u64) -> Option<Query> {
+        self.waiting.remove(&id);
+        let query = self.queries.remove(&id)?;
+        cluster.unwatch(&query.tp.topic);
+        Some(query)
+    }
+
+    /// Looks up the start or end of a consumed partition.
+    pub(super) fn ask(
+        &mut self,
+        ctx: &Ctx<'_>,
+        cluster: &mut Cluster,
+        (id, ask): (u32, u64),
+        tp: TopicPartition,
+        logical: i64,
+    ) {
+        self.add(ctx, cluster, Asker::Position { id, ask }, tp, logical);
+    }
+
+    /// Forgets the look-ups of a partition that is not consumed any more.
+    pub(super) fn cancel(&mut self, cluster: &mut Cluster, id: u32) {
+        let gone: Vec<u64> = self
+            .queries
+            .iter()
+            .filter(|(_, q)| matches!(q.asker, Asker::Position { id: i, .. } if i == id))
+            .map(|(n, _)| *n)
+            .collect();
+        for query in gone {
+            self.drop_query(cluster, query);
+        }
+    }
+
+    /// Carries out an application's query of both watermarks.
+    pub(super) fn watermarks(
+        &mut self,
+        ctx: &Ctx<'_>,
+        cluster: &mut Cluster,
+        tp: &TopicPartition,
+        deadline: Instant,
+        reply: Arc<Reply<Result<(i64, i64), Error>>>,
+    ) {
+        let rows = [offset::BEGINNING, offset::END].map(|at| PartitionOffset::new(tp.clone(), at)).to_vec();
+        self.call(ctx, cluster, rows, deadline, CallReply::Watermarks(reply));
+    }
+
+    /// Carries out an application's query of offsets for times.
+    pub(super) fn for_times(
+        &mut self,
+        ctx: &Ctx<'_>,
+        cluster: &mut Cluster,
+        rows: Vec<PartitionOffset>,
+        deadline: Instant,
+        reply: Arc<Reply<OffsetsResult>>,
+    ) {
+        if rows.is_empty() {
+            return reply.fill(Ok(rows));
+        }
+        self.call(ctx, cluster, rows, deadline, CallReply::Rows(reply));
+    }
+
+    fn call(
+        &mut self,
+        ctx: &Ctx<'_>,
+        cluster: &mut Cluster,
+        rows: Vec<PartitionOffset>,
+        deadline: Instant,
+        reply: CallReply,
+    ) {
+        let call = self.new_id();
+        for (row, r) in rows.iter().enumerate() {
+            self.add(ctx, cluster, Asker::Call { call, row }, r.tp.clone(), r.offset);
+        }
+        self.calls.insert(
+            call,
+            Call {
+                left: rows.len(),
+                rows,
+                deadline,
+                reply,
+                last_error: None,
+            },
+        );
+    }
+
+    /// What was found for consumed partitions since the last call.
+    pub(super) fn take_found(&mut self) -> Vec<Found> {
+        std::mem::take(&mut self.found)
+    }
+
+    // ---------------------------------------------------------------- driver
+
+    /// Sends what is due; gives when to be called again.
+    pub(super) fn poll(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> Option<Instant> {
+        self.expire(ctx.now, cluster);
+        let mut groups: BTreeMap<(NodeId, usize), Vec<u64>> = BTreeMap::new();
+        let mut asked_twice: HashMap<TopicPartition, usize> = HashMap::new();
+        let due: Vec<u64> = self.waiting.iter().copied().collect();
+        for id in due {
+            let Some(query) = self.queries.get(&id).filter(|q| q.retry_at <= ctx.now) else { continue };
+            if let Some(error) = hopeless(cluster, query) {
+                self.finish(cluster, id, Err(error));
+                continue;
+            }
+            let Some(query) = self.queries.get(&id) else { continue };
+            match cluster.leader(&query.tp.topic, query.tp.partition) {
+                // A request names a partition once.
+                Some(node) => {
+                    let turn = asked_twice.entry(query.tp.clone()).or_default();
+                    groups.entry((node, *turn)).or_default().push(id);
+                    *turn += 1;
+                }
+                None => {
+                    let name = query.tp.topic.clone();
+                    cluster.stale(&name, ctx.now);
+                    self.retry(ctx, id, None);
+                }
+            }
+        }
+        for ((node, _), queries) in groups {
+            self.send(ctx, cluster, node, queries);
+        }
+        let retry = self.waiting.iter().filter_map(|id| self.queries.get(id)).map(|q| q.retry_at);
+        let retry = retry.filter(|at| *at > ctx.now).min();
+        earliest(retry, self.calls.values().map(|c| c.deadline).min())
+    }
+
+    fn expire(&mut self, now: Instant, cluster: &mut Cluster) {
+        let late: Vec<u64> = self.calls.iter().filter(|(_, c)| c.deadline <= now).map(|(id, _)| *id).collect();
+        for id in late {
+            let Some(call) = self.calls.remove(&id) else { continue };
+            self.forget_queries_of(cluster, id);
+            let text = match &call.last_error {
+                Some(last) => format!("no answer from the leader in time; the last failure: {}", last.message),
+                None => "no answer from the leader in time".to_owned(),
+            };
+            call.fail(Error::new(ErrorCode::L_TIMED_OUT, text));
+        }
+    }
+
+    fn forget_queries_of(&mut self, cluster: &mut Cluster, call: u64) {
+        let gone: Vec<u64> = self
+            .queries
+            .iter()
+            .filter(|(_, q)| matches!(q.asker, Asker::Call { call: c, .. } if c == call))
+            .map(|(n, _)| *n)
+            .collect();
+        for query in gone {
+            self.drop_query(cluster, query);
+        }
+    }
+
+    fn send(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId, queries: Vec<u64>) {
+        let key = LinkKey::general(node);
+        let versions = match ctx.links.ready(key, ctx.now) {
+            Ready::Yes(versions) => versions,
+            // An event of the link brings the next poll.
+            Ready::Busy | Ready::Connecting => return,
+            Ready::Unknown => {
+                for id in queries {
+                    if let Some(query) = self.queries.get(&id) {
+                        let name = query.tp.topic.clone();
+                        cluster.stale(&name, ctx.now);
+                    }
+                    self.retry(ctx, id, None);
+                }
+                return;
+            }
+        };
+        let Some(version) = versions.pick::<ListOffsetsRequest>() else {
+            let error = Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, "no common version of ListOffsets");
+            return queries.into_iter().for_each(|id| self.finish(cluster, id, Err(error.clone())));
+        };
+        let mut topics: BTreeMap<Arc<str>, Vec<ListOffsetsPartition>> = BTreeMap::new();
+        let mut sent = Vec::new();
+        for id in queries {
+            let Some(query) = self.queries.get(&id) else { continue };
+            if version == 0 && query.timestamp >= 0 {
+                // Version 0 knows times of log segments only.
+                let text = "the broker is too old to look up offsets by time";
+                self.finish(cluster, id, Err(Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, text)));
+                continue;
+            }
+            let epoch = cluster.topic(&query.tp.topic).and_then(|t| t.partition(query.tp.partition));
+            topics.entry(query.tp.topic.clone()).or_default().push(ListOffsetsPartition {
+                partition_index: query.tp.partition,
+                current_leader_epoch: epoch.map_or(-1, |m| m.leader_epoch),
+                timestamp: query.timestamp,
+                ..Default::default()
+            });
+            sent.push(id);
+        }
+        if sent.is_empty() {
+            return;
+        }
+        let topics = topics.into_iter().map(|(name, partitions)| ListOffsetsTopic {
+            name: name.to_string(),
+            partitions,
+            ..Default::default()
+        });
+        let request = ListOffsetsRequest {
+            replica_id: -1,
+            isolation_level: i8::from(self.read_committed && version >= 2),
+            topics: topics.collect(),
+            timeout_ms: super::int32(self.timeout.as_millis()),
+            ..Default::default()
+        };
+        let request_id = self.new_id();
+        let tag = Tag {
+            owner: Owner::Offsets,
+            id: request_id,
+        };
+        match ctx.links.send(key, ctx.now, tag, &request, version, self.timeout) {
+            Ok(()) => {
+                for id in &sent {
+                    self.waiting.remove(id);
+                    if let Some(query) = self.queries.get_mut(id) {
+                        query.request = Some(request_id);
+                    }
+                }
+                self.requests.insert(request_id, (node, sent));
+            }
+            Err(error) => sent.into_iter().for_each(|id| self.retry(ctx, id, Some(error.clone()))),
+        }
+    }
+
+    /// What became of a request.
+    pub(super) fn on_outcome(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        key: LinkKey,
+        id: u64,
+        outcome: Outcome,
+    ) {
+        let Some((_, queries)) = self.requests.remove(&id) else { return };
+        let result = match outcome {
+            Outcome::Reply(reply) => reply.decode::<ListOffsetsRequest>().map_err(|e| {
+                let text = format!("ListOffsets response cannot be read: {e}");
+                let error = Error::new(ErrorCode::L_BAD_MSG, text);
+                ctx.links.fail(key, error.clone(), ctx.now);
+                error
+            }),
+            Outcome::Sent => Err(Error::new(ErrorCode::L_FAIL, "no response")),
+            Outcome::Failed(failure) => Err(failure.error),
+        };
+        let (answers, error) = match result {
+            Ok(response) => {
+                let throttle = u64::try_from(response.throttle_time_ms).unwrap_or(0);
+                ctx.links.throttle(key, Duration::from_millis(throttle), ctx.now);
+                (index(response), Error::new(ErrorCode::L_BAD_MSG, "the broker's answer lacks the partition"))
+            }
+            Err(error) => (HashMap::new(), error),
+        };
+        for id in queries {
+            let Some(query) = self.queries.get_mut(&id) else { continue };
+            query.request = None;
+            let name = query.tp.topic.clone();
+            match answers.get(&(query.tp.topic.to_string(), query.tp.partition)) {
+                Some(answer) if answer.error_code == 0 => {
+                    let found = (found_offset(answer), answer.leader_epoch);
+                    self.finish(cluster, id, Ok(found));
+                }
+                Some(answer) => {
+                    let code: ErrorCode = answer.error_code.into();
+                    let text = format!("{}: offset look-up failed: {}", query.tp, code.description());
+                    let error = Error::new(code, text);
+                    if code.action().refreshes_metadata() {
+                        cluster.stale(&name, ctx.now);
+                    }
+                    if code.action().is_retriable() {
+                        self.retry(ctx, id, Some(error));
+                    } else {
+                        self.finish(cluster, id, Err(error));
+                    }
+                }
+                None => {
+                    cluster.stale(&name, ctx.now);
+                    self.retry(ctx, id, Some(error.clone()));
+                }
+            }
+        }
+    }
+
+    fn retry(&mut self, ctx: &mut Ctx<'_>, id: u64, error: Option<Error>) {
+        let Some(query) = self.queries.get_mut(&id) else { return };
+        let delay = self.backoff.saturating_mul(1 << query.tries.min(10)).min(self.backoff_max);
+        query.tries = query.tries.saturating_add(1);
+        query.retry_at = ctx.now + ctx.rng.jitter(delay, 0.2, 0.2);
+        query.request = None;
+        self.waiting.insert(id);
+        if let Asker::Call { call, .. } = query.asker
+            && let (Some(call), Some(error)) = (self.calls.get_mut(&call), error)
+        {
+            call.last_error = Some(error);
+        }
+    }
+
+    /// A topic's metadata changed: its queries need not wait.
+    pub(super) fn on_topic_changed(&mut self, now: Instant, cluster: &Cluster, name: &str) {
+        for id in &self.waiting {
+            if let Some(query) = self.queries.get_mut(id).filter(|q| &*q.tp.topic == name)
+                && cluster.leader(name, query.tp.partition).is_some()
+            {
+                query.retry_at = query.retry_at.min(now);
+            }
+        }
+    }
+
+    fn finish(&mut self, cluster: &mut Cluster, id: u64, result: Result<(i64, i32), Error>) {
+        let Some(query) = self.drop_query(cluster, id) else { return };
+        match query.asker {
+            Asker::Position { id, ask } => self.found.push(Found { id, ask, result }),
+            Asker::Call { call, row } => self.finish_row(cluster, call, row, result),
+        }
+    }
+
+    fn finish_row(&mut self, cluster: &mut Cluster, id: u64, row: usize, result: Result<(i64, i32), Error>) {
+        let Some(call) = self.calls.get_mut(&id) else { return };
+        call.left = call.left.saturating_sub(1);
+        match result {
+            Ok((found, epoch)) => {
+                if let Some(row) = call.rows.get_mut(row) {
+                    // No record is as late as that: the end, by its logical name.
+                    row.offset = if found < 0 { offset::END } else { found };
+                    row.leader_epoch = epoch;
+                    row.error = ErrorCode::NO_ERROR;
+                }
+            }
+            Err(error) if matches!(call.reply, CallReply::Watermarks(_)) => {
+                if let Some(call) = self.calls.remove(&id) {
+                    call.fail(error);
+                }
+                return self.forget_queries_of(cluster, id);
+            }
+            Err(error) => {
+                if let Some(row) = call.rows.get_mut(row) {
+                    row.error = error.code;
+                }
+            }
+        }
+        if call.left == 0
+            && let Some(call) = self.calls.remove(&id)
+        {
+            call.succeed();
+        }
+    }
+
+    /// Fails every call.
+    pub(super) fn close(&mut self, cluster: &mut Cluster, error: &Error) {
+        for (_, call) in std::mem::take(&mut self.calls) {
+            call.fail(error.clone());
+        }
+        let all: Vec<u64> = self.queries.keys().copied().collect();
+        for id in all {
+            self.drop_query(cluster, id);
+        }
+    }
+}
+
+impl Call {
+    fn fail(self, error: Error) {
+        match self.reply {
+            CallReply::Watermarks(reply) => reply.fill(Err(error)),
+            CallReply::Rows(reply) => reply.fill(Err(error)),
+        }
+    }
+
+    fn succeed(self) {
+        match self.reply {
+            CallReply::Watermarks(reply) => {
+                let mut offsets = self.rows.iter().map(|r| r.offset);
+                reply.fill(Ok((offsets.next().unwrap_or(0), offsets.next().unwrap_or(0))));
+            }
+            CallReply::Rows(reply) => {
+                // Rows that failed say so themselves, unless nothing else is left to say.
+                match self.rows.iter().find(|r| !r.error.is_ok()).map(|r| r.error) {
+                    Some(error) if self.rows.iter().all(|r| !r.error.is_ok()) => reply.fill(Err(error.into())),
+                    _ => reply.fill(Ok(self.rows)),
+                }
+            }
+        }
+    }
+}
+
+/// Whether metadata that is newer than a call's query says that the partition does not exist.
+fn hopeless(cluster: &Cluster, query: &Query) -> Option<Error> {
+    if matches!(query.asker, Asker::Position { .. }) {
+        return None;
+    }
+    let meta = cluster.topic(&query.tp.topic).filter(|m| m.fetched_at >= query.since)?;
+    if !meta.error.is_ok() && !matches!(meta.error, ErrorCode::LEADER_NOT_AVAILABLE) {
+        let text = format!("{}: {}", query.tp.topic, meta.error.description());
+        return Some(Error::new(meta.error, text));
+    }
+    if meta.is_usable() && query.tp.partition >= meta.partition_count() || query.tp.partition < 0 {
+        let text = format!("{}: the topic has {} partitions", query.tp, meta.partition_count());
+        return Some(Error::new(ErrorCode::L_UNKNOWN_PARTITION, text));
+    }
+    None
+}
+
+fn index(response: ListOffsetsResponse) -> HashMap<(String, i32), ListOffsetsPartitionResponse> {
+    let mut answers = HashMap::new();
+    for topic in response.topics {
+        for partition in topic.partitions {
+            answers.insert((topic.name.clone(), partition.partition_index), partition);
+        }
+    }
+    answers
+}
+
+fn found_offset(answer: &ListOffsetsPartitionResponse) -> i64 {
+    answer.old_style_offsets.first().copied().unwrap_or(answer.offset)
+}

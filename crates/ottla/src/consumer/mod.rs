@@ -1,0 +1,40 @@
+//! The consumer: which partitions are read, from where, and by whom.
+//!
+//! [`Consumer`] is the manager that the core drives. It hands each matter to the part that owns it:
+//!
+//! - `assignment`: which partitions are consumed, for `assign` and for the simple API;
+//! - `positions`: where each of them stands: looking up its offset, fetching, paused, waiting after an error;
+//! - `fetcher`: one Fetch request under way per leader, with all its partitions that want records;
+//! - `fetch_response`: record data to chunks: checks, decompression, aborted transactions;
+//! - `list_offsets`: offsets for BEGINNING, END and timestamps;
+//! - `group`: coordinator, membership, commits.
+//!
+//! [`Registry`] is what the application's threads share with it.
+
+mod assignment;
+mod command;
+#[path = "consumer.rs"]
+mod facade;
+mod fetch_exchange;
+mod fetch_response;
+mod fetcher;
+mod group;
+mod list_offsets;
+mod positions;
+mod registry;
+#[cfg(test)]
+mod tests;
+
+pub use command::{Command, CommitTarget, OffsetsResult};
+pub use facade::{Consumer, Setup, TopicSource};
+pub use registry::{GroupInfo, Registry};
+
+/// A number of milliseconds from a setting; nothing for a negative one.
+fn millis(value: impl TryInto<u64>) -> u64 {
+    value.try_into().unwrap_or(0)
+}
+
+/// A setting as the protocol's 32-bit number.
+fn int32(value: impl TryInto<i32>) -> i32 {
+    value.try_into().unwrap_or(i32::MAX)
+}

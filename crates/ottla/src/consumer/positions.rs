@@ -1,0 +1,229 @@
+//! Where each consumed partition stands.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use ottla_protocol::Uuid;
+
+use super::fetch_response::Backlog;
+use crate::env::Instant;
+use crate::error::ErrorCode;
+use crate::event::PartitionState;
+use crate::types::{NodeId, offset};
+
+/// What comes next of a partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// The record at this offset.
+    At(i64),
+    /// Whatever this logical offset turns out to be.
+    Logical(i64),
+}
+
+impl Next {
+    pub(super) fn from_offset(offset: i64) -> Self {
+        if offset >= 0 { Next::At(offset) } else { Next::Logical(offset) }
+    }
+}
+
+/// What a partition waits for. It is in exactly one place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Nothing: it is paused, or stopped until the application seeks.
+    Out,
+    /// Its offset is being looked up under this number.
+    LookUp(u64),
+    /// A leader.
+    NoLeader,
+    /// This time, after an error.
+    Backoff(Instant),
+    /// The next Fetch request to this broker.
+    Ready(NodeId),
+    /// The answer to this Fetch request.
+    Asked(u64),
+    /// The application: enough records wait in its queue.
+    Full,
+    /// Room in the budget for data that is there already.
+    Room,
+}
+
+/// How a partition came to be consumed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// By an assignment.
+    Assigned,
+    /// By the simple API.
+    Started,
+}
+
+/// One consumed partition.
+#[derive(Debug)]
+pub(super) struct Position {
+    pub(super) state: Arc<PartitionState>,
+    pub(super) name: Arc<str>,
+    pub(super) origin: Origin,
+    /// The offset as it was assigned.
+    pub(super) assigned: i64,
+    pub(super) next: Next,
+    /// Where reading began after the last assignment or seek, once it is known: the position until a record is taken.
+    pub(super) began: i64,
+    pub(super) place: Place,
+    pub(super) paused: bool,
+    /// The look-up was for a place relative to the end: when that lies before the log's start, the start is meant.
+    pub(super) from_tail: bool,
+    /// The topic's id when fetching began: offsets mean nothing under another.
+    pub(super) topic_id: Uuid,
+    /// `max_bytes` of this partition in requests; grows where a broker cannot exceed it by itself.
+    pub(super) max_bytes: i32,
+    /// The error last told to the application: one outage is told of once.
+    pub(super) told: ErrorCode,
+    /// The end that was last reported, or `INVALID`.
+    pub(super) eof_at: i64,
+    /// Nothing was fetched yet from here.
+    pub(super) fresh: bool,
+    /// A follower that the leader named as closer (KIP-392), and until when to ask it.
+    pub(super) preferred: Option<(NodeId, Instant)>,
+    pub(super) backlog: Option<Backlog>,
+}
+
+impl Position {
+    pub(super) fn new(state: Arc<PartitionState>, origin: Origin, assigned: i64, max_bytes: i32) -> Self {
+        Position {
+            name: state.topic().shared_name(),
+            state,
+            origin,
+            assigned,
+            next: Next::from_offset(assigned),
+            began: offset::INVALID,
+            place: Place::Out,
+            paused: false,
+            from_tail: false,
+            topic_id: Uuid::ZERO,
+            max_bytes,
+            told: ErrorCode::NO_ERROR,
+            eof_at: offset::INVALID,
+            fresh: true,
+            preferred: None,
+            backlog: None,
+        }
+    }
+
+    /// Where the application stands: behind the last record that it took, else where reading began.
+    pub(super) fn resume_point(&self) -> Next {
+        let (position, _) = self.state.position();
+        if position >= 0 {
+            Next::At(position)
+        } else if self.began >= 0 {
+            Next::At(self.began)
+        } else {
+            self.next
+        }
+    }
+
+    /// Forgets what was fetched: reading begins anew at `next`.
+    pub(super) fn restart(&mut self, next: Next) {
+        self.next = next;
+        self.backlog = None;
+        self.eof_at = offset::INVALID;
+        self.fresh = true;
+        self.from_tail = false;
+        self.began = match next {
+            Next::At(offset) => offset,
+            Next::Logical(_) => offset::INVALID,
+        };
+    }
+}
+
+/// All consumed partitions, by their registry id and by name.
+#[derive(Debug, Default)]
+pub(super) struct Positions {
+    by_id: HashMap<u32, Position>,
+    by_topic: HashMap<Arc<str>, HashMap<i32, u32>>,
+    timers: BTreeSet<(Instant, u32)>,
+    /// Partitions in [`Place::Full`].
+    full: BTreeSet<u32>,
+}
+
+impl Positions {
+    pub(super) fn insert(&mut self, position: Position) {
+        let id = position.state.id();
+        self.by_topic.entry(position.name.clone()).or_default().insert(position.state.partition(), id);
+        self.by_id.insert(id, position);
+    }
+
+    pub(super) fn remove(&mut self, id: u32) -> Option<Position> {
+        self.set_place(id, Place::Out);
+        let position = self.by_id.remove(&id)?;
+        if let Some(partitions) = self.by_topic.get_mut(&position.name) {
+            partitions.remove(&position.state.partition());
+            if partitions.is_empty() {
+                self.by_topic.remove(&position.name);
+            }
+        }
+        Some(position)
+    }
+
+    pub(super) fn get(&self, id: u32) -> Option<&Position> {
+        self.by_id.get(&id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: u32) -> Option<&mut Position> {
+        self.by_id.get_mut(&id)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Position> {
+        self.by_id.values()
+    }
+
+    pub(super) fn find(&self, topic: &str, partition: i32) -> Option<u32> {
+        self.by_topic.get(topic)?.get(&partition).copied()
+    }
+
+    pub(super) fn of_topic(&self, topic: &str) -> Vec<u32> {
+        self.by_topic.get(topic).map(|p| p.values().copied().collect()).unwrap_or_default()
+    }
+
+    /// Moves a partition; only this keeps the timers in step.
+    pub(super) fn set_place(&mut self, id: u32, place: Place) {
+        let Some(position) = self.by_id.get_mut(&id) else { return };
+        match position.place {
+            Place::Backoff(at) => {
+                self.timers.remove(&(at, id));
+            }
+            Place::Full => {
+                position.state.disarm();
+                self.full.remove(&id);
+            }
+            _ => {}
+        }
+        position.place = place;
+        match place {
+            Place::Backoff(at) => {
+                self.timers.insert((at, id));
+            }
+            Place::Full => {
+                self.full.insert(id);
+            }
+            _ => {}
+        }
+    }
+
+    /// The partitions that wait for the application to take records.
+    pub(super) fn full(&self) -> impl Iterator<Item = &Position> {
+        self.full.iter().filter_map(|id| self.by_id.get(id))
+    }
+
+    pub(super) fn next_timer(&self) -> Option<Instant> {
+        self.timers.first().map(|t| t.0)
+    }
+
+    /// The partitions whose backoff is over.
+    pub(super) fn take_due(&mut self, now: Instant) -> Vec<u32> {
+        let mut due = Vec::new();
+        while let Some(&(at, id)) = self.timers.first().filter(|t| t.0 <= now) {
+            self.timers.remove(&(at, id));
+            due.push(id);
+        }
+        due
+    }
+}

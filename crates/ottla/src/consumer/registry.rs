@@ -1,0 +1,157 @@
+//! What the application's threads share with the consumer.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::{Mutex, RwLock};
+
+use crate::config::ClientConfig;
+use crate::env::Waker;
+use crate::error::{Error, ErrorCode};
+use crate::event::{FetchBudget, PartitionState, Queue, StoredOffset};
+use crate::types::{PartitionOffset, Topic, TopicPartition};
+
+/// Who this client is in its group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupInfo {
+    /// `group.id`.
+    pub group_id: String,
+    /// The member id that the coordinator gave, empty before.
+    pub member_id: String,
+    /// The generation, -1 outside of one.
+    pub generation: i32,
+    /// `group.instance.id`.
+    pub group_instance_id: Option<String>,
+}
+
+#[derive(Default)]
+struct Partitions {
+    by_name: HashMap<Arc<str>, HashMap<i32, Arc<PartitionState>>>,
+    count: u32,
+}
+
+/// The partitions that a consumer ever heard of, and the group's public facts. A partition's state lives as long as the
+/// client. Thread-safe.
+pub struct Registry {
+    partitions: RwLock<Partitions>,
+    budget: Arc<FetchBudget>,
+    consumer_queue: Arc<Queue>,
+    auto_store: bool,
+    group: Mutex<GroupInfo>,
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Registry").field("budget", &self.budget).finish_non_exhaustive()
+    }
+}
+
+impl Registry {
+    /// Without partitions. `waker` is called when freed room lets the fetcher go on.
+    pub fn new(conf: &ClientConfig, consumer_queue: Arc<Queue>, waker: Arc<dyn Waker>) -> Self {
+        let instance = conf.group_instance_id.clone();
+        Registry {
+            partitions: RwLock::new(Partitions::default()),
+            budget: Arc::new(FetchBudget::new(waker)),
+            consumer_queue,
+            auto_store: conf.enable_auto_offset_store,
+            group: Mutex::new(GroupInfo {
+                group_id: conf.group_id.clone(),
+                member_id: String::new(),
+                generation: -1,
+                group_instance_id: (!instance.is_empty()).then_some(instance),
+            }),
+        }
+    }
+
+    /// The queue that assigned partitions forward to.
+    pub fn consumer_queue(&self) -> &Arc<Queue> {
+        &self.consumer_queue
+    }
+
+    /// What all partitions hold together.
+    pub fn budget(&self) -> &Arc<FetchBudget> {
+        &self.budget
+    }
+
+    /// The state of a partition, made when there is none.
+    pub fn partition(&self, topic: &Arc<Topic>, partition: i32) -> Arc<PartitionState> {
+        if let Some(state) = self.find(topic.name(), partition) {
+            return state;
+        }
+        let mut all = self.partitions.write();
+        let id = all.count;
+        let slot = all.by_name.entry(topic.shared_name()).or_default();
+        if let Some(state) = slot.get(&partition) {
+            return state.clone();
+        }
+        let state = Arc::new(PartitionState::new(
+            id,
+            topic.clone(),
+            partition,
+            Queue::new(),
+            self.budget.clone(),
+            self.auto_store,
+        ));
+        slot.insert(partition, state.clone());
+        all.count += 1;
+        state
+    }
+
+    /// The state of a partition that was heard of.
+    pub fn find(&self, topic: &str, partition: i32) -> Option<Arc<PartitionState>> {
+        self.partitions.read().by_name.get(topic)?.get(&partition).cloned()
+    }
+
+    /// Fills in the positions: the last record taken, plus one; `INVALID` where none was taken.
+    pub fn positions(&self, rows: &mut [PartitionOffset]) {
+        for row in rows {
+            let position = self.find(&row.tp.topic, row.tp.partition).map(|p| p.position());
+            (row.offset, row.leader_epoch) = position.unwrap_or((crate::types::offset::INVALID, -1));
+            row.error = ErrorCode::NO_ERROR;
+        }
+    }
+
+    /// Stores offsets to be committed; each row gets its own result.
+    ///
+    /// # Errors
+    /// `L_INVALID_ARG` when `enable.auto.offset.store` is true: the next record handed out would undo it.
+    pub fn store_offsets(&self, rows: &mut [PartitionOffset]) -> Result<(), Error> {
+        if self.auto_store {
+            return Err(Error::new(
+                ErrorCode::L_INVALID_ARG,
+                "enable.auto.offset.store must be set to false when offsets are stored by the application",
+            ));
+        }
+        for row in rows {
+            row.error = match self.find(&row.tp.topic, row.tp.partition) {
+                None => ErrorCode::L_UNKNOWN_PARTITION,
+                Some(state) => {
+                    state.store(StoredOffset {
+                        offset: row.offset,
+                        leader_epoch: row.leader_epoch,
+                        metadata: row.metadata.clone(),
+                    });
+                    ErrorCode::NO_ERROR
+                }
+            };
+        }
+        Ok(())
+    }
+
+    /// Low and high watermark as last seen in a Fetch response.
+    pub fn watermarks(&self, tp: &TopicPartition) -> Option<(i64, i64)> {
+        self.find(&tp.topic, tp.partition).map(|p| p.watermarks())
+    }
+
+    /// Who this client is in its group.
+    pub fn group(&self) -> GroupInfo {
+        self.group.lock().clone()
+    }
+
+    pub(super) fn set_member(&self, member_id: &str, generation: i32) {
+        let mut group = self.group.lock();
+        group.member_id = member_id.to_owned();
+        group.generation = generation;
+    }
+}
