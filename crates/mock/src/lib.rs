@@ -1,1 +1,42 @@
-//! mock
+//! An in-process Kafka cluster for demos, tests and simulations.
+//!
+//! [`Cluster`] is a whole cluster as a state machine: requests and the time go in, responses come out, and nothing else
+//! happens. [`Embedded`] puts it behind TCP sockets of this machine. It behaves as Kafka 4.x brokers do, error codes
+//! included; each file under `handlers/` says what its API does and what it leaves out.
+
+#![forbid(unsafe_code)]
+
+mod cluster;
+mod config;
+mod connection;
+mod control;
+mod coordinators;
+mod dispatch;
+mod faults;
+mod fetch_session;
+mod front;
+mod groups;
+mod handlers;
+mod log;
+mod parked;
+mod producer_state;
+mod producers;
+mod rng;
+#[cfg(test)]
+mod test_util;
+#[cfg(test)]
+mod tests;
+mod time;
+mod timers;
+mod topic_config;
+mod topics;
+mod waiters;
+
+pub use cluster::{BrokerId, Cluster, ConnectionId};
+pub use config::ClusterConfig;
+pub use control::{NewTopic, Refusal, Watermarks};
+pub use coordinators::CoordinatorKind;
+pub use dispatch::{CloseReason, Delivery, Outgoing, Reply};
+pub use faults::{Fault, FaultAction};
+pub use front::Embedded;
+pub use time::Time;

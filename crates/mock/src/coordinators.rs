@@ -1,0 +1,91 @@
+//! Which broker coordinates which group or transactional id.
+
+use std::collections::BTreeMap;
+
+use ottla_protocol::ErrorCode;
+
+use crate::cluster::{BrokerId, Cluster};
+
+/// What is coordinated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CoordinatorKind {
+    /// A consumer group and its offsets.
+    Group,
+    /// A transactional id.
+    Transaction,
+}
+
+/// Partitions of `__consumer_offsets` and `__transaction_state`, whose leaders are the coordinators.
+const STATE_PARTITIONS: u32 = 50;
+
+/// Coordinators that were set from outside.
+pub(crate) type CoordinatorOverrides = BTreeMap<(CoordinatorKind, String), BrokerId>;
+
+/// Java's `String.hashCode`, by which Kafka spreads groups.
+fn java_hash(text: &str) -> i32 {
+    text.encode_utf16()
+        .fold(0i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(unit.into()))
+}
+
+impl Cluster {
+    /// The broker that coordinates `key`; `None` when none is up.
+    pub fn coordinator(&self, kind: CoordinatorKind, key: &str) -> Option<BrokerId> {
+        let set = self.coordinator_overrides.get(&(kind, key.to_owned()));
+        if let Some(&broker) = set
+            && self.is_alive(broker)
+        {
+            return Some(broker);
+        }
+        // The state partitions are spread round all brokers; when one is down, the next takes over.
+        let partition = (java_hash(key) & i32::MAX) as u32 % STATE_PARTITIONS;
+        let ids: Vec<_> = self.brokers.keys().copied().collect();
+        let first = partition as usize % ids.len().max(1);
+        let ring = ids.iter().cycle().skip(first).take(ids.len());
+        ring.copied().find(|b| self.is_alive(*b))
+    }
+
+    /// Makes a broker coordinate `key` for as long as it is up.
+    pub fn set_coordinator(&mut self, kind: CoordinatorKind, key: &str, broker: BrokerId) {
+        self.coordinator_overrides.insert((kind, key.to_owned()), broker);
+        self.coordinators_moved();
+    }
+
+    /// Whether `broker` may serve requests of a group.
+    pub(crate) fn check_group_coordinator(&self, broker: BrokerId, group: &str) -> Result<(), ErrorCode> {
+        match self.coordinator(CoordinatorKind::Group, group) == Some(broker) {
+            true => Ok(()),
+            false => Err(ErrorCode::NOT_COORDINATOR),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ClusterConfig;
+
+    #[test]
+    fn hash_is_javas() {
+        assert_eq!(java_hash(""), 0);
+        assert_eq!(java_hash("ab"), 31 * 97 + 98);
+        assert_eq!(java_hash("polygenelubricants"), i32::MIN);
+    }
+
+    #[test]
+    fn another_broker_takes_over() {
+        let mut cluster = Cluster::new(ClusterConfig::default());
+        let kind = CoordinatorKind::Group;
+        let first = cluster.coordinator(kind, "g").unwrap();
+        cluster.stop_broker(first);
+        let second = cluster.coordinator(kind, "g").unwrap();
+        assert_ne!(first, second);
+        assert_eq!(
+            cluster.check_group_coordinator(first, "g"),
+            Err(ErrorCode::NOT_COORDINATOR)
+        );
+        cluster.start_broker(first);
+        assert_eq!(cluster.coordinator(kind, "g"), Some(first));
+        cluster.set_coordinator(kind, "g", second);
+        assert_eq!(cluster.coordinator(kind, "g"), Some(second));
+    }
+}

@@ -1,0 +1,132 @@
+//! Errors, delays and limits that are put on a cluster from outside.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use ottla_protocol::{ApiKey, ErrorCode};
+
+use crate::BrokerId;
+use crate::cluster::Cluster;
+
+/// What happens to one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultAction {
+    /// The request is served as usual; with a delay this slows one request down.
+    Serve,
+    /// The request is not served; every part of it is answered with this error.
+    Error(ErrorCode),
+    /// The connection is closed and the request is not served.
+    DisconnectBefore,
+    /// The request is served, its response is lost and the connection closed.
+    DisconnectAfter,
+}
+
+/// What happens to one request, and how much later its answer leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault {
+    /// What happens.
+    pub action: FaultAction,
+    /// Microseconds by which the answer is held back, on top of the broker's round trip time.
+    pub delay_us: u64,
+}
+
+/// All faults in force.
+#[derive(Debug, Default)]
+pub(crate) struct Faults {
+    /// Used up by one request each. Those of one broker come before those of any.
+    queued: BTreeMap<(Option<BrokerId>, ApiKey), VecDeque<Fault>>,
+    round_trip_us: BTreeMap<BrokerId, u64>,
+    throttle_ms: BTreeMap<ApiKey, i32>,
+    /// Version ranges that replace the brokers' own; `None` hides the API.
+    versions: BTreeMap<ApiKey, Option<(i16, i16)>>,
+}
+
+impl Faults {
+    pub(crate) fn next(&mut self, broker: BrokerId, api: ApiKey) -> Option<Fault> {
+        if self.queued.is_empty() {
+            return None;
+        }
+        for key in [(Some(broker), api), (None, api)] {
+            if let Some(queue) = self.queued.get_mut(&key) {
+                let fault = queue.pop_front();
+                if queue.is_empty() {
+                    self.queued.remove(&key);
+                }
+                if fault.is_some() {
+                    return fault;
+                }
+            }
+        }
+        None
+    }
+
+    pub(crate) fn round_trip_us(&self, broker: BrokerId) -> u64 {
+        self.round_trip_us.get(&broker).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn throttle_ms(&self, api: ApiKey) -> i32 {
+        self.throttle_ms.get(&api).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn versions(&self, api: ApiKey) -> Option<Option<(i16, i16)>> {
+        self.versions.get(&api).copied()
+    }
+}
+
+impl Cluster {
+    /// The next requests of this API, to whichever broker, are answered with these errors, one each.
+    /// [`ErrorCode::NONE`] lets one pass.
+    pub fn push_request_errors(&mut self, api: ApiKey, errors: &[ErrorCode]) {
+        for &error in errors {
+            let action = match error {
+                ErrorCode::NONE => FaultAction::Serve,
+                error => FaultAction::Error(error),
+            };
+            self.push_fault(None, api, Fault { action, delay_us: 0 });
+        }
+    }
+
+    /// The next request of this API, to `broker` or to whichever, meets this fault. Faults queue up. Those of one
+    /// broker are used up before those of any. ApiVersions in an unsupported version meets none.
+    pub fn push_fault(&mut self, broker: Option<BrokerId>, api: ApiKey, fault: Fault) {
+        self.faults.queued.entry((broker, api)).or_default().push_back(fault);
+    }
+
+    /// How many faults wait for a request.
+    pub fn queued_faults(&self) -> usize {
+        self.faults.queued.values().map(VecDeque::len).sum()
+    }
+
+    /// Forgets all faults that wait for a request of this API, whichever the broker.
+    pub fn clear_request_errors(&mut self, api: ApiKey) {
+        self.faults.queued.retain(|(_, key), _| *key != api);
+    }
+
+    /// Every answer of the broker leaves this many microseconds after it was made; 0 means at once. Answers of one
+    /// connection keep their order.
+    pub fn set_round_trip_us(&mut self, broker: BrokerId, micros: u64) {
+        match micros {
+            0 => self.faults.round_trip_us.remove(&broker),
+            _ => self.faults.round_trip_us.insert(broker, micros),
+        };
+    }
+
+    /// Responses of this API carry this `throttle_time_ms`, and their connection is then muted as long (KIP-219).
+    /// 0 ends it.
+    pub fn set_throttle_ms(&mut self, api: ApiKey, millis: i32) {
+        match millis {
+            ..=0 => self.faults.throttle_ms.remove(&api),
+            _ => self.faults.throttle_ms.insert(api, millis),
+        };
+    }
+
+    /// Narrows the versions of an API that the brokers advertise and serve to those within `min..=max`; `None` hides
+    /// the API.
+    pub fn set_api_versions(&mut self, api: ApiKey, versions: Option<(i16, i16)>) {
+        self.faults.versions.insert(api, versions);
+    }
+
+    /// Brokers serve all versions of the API again.
+    pub fn reset_api_versions(&mut self, api: ApiKey) {
+        self.faults.versions.remove(&api);
+    }
+}

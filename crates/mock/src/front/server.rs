@@ -1,0 +1,311 @@
+//! The loop of the TCP front.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use mio::net::TcpListener;
+use mio::{Events, Interest, Poll, Token, Waker};
+
+use super::Shared;
+use super::socket::{Input, ReadOutcome, Socket};
+use crate::{BrokerId, Cluster, ConnectionId, Delivery, Outgoing, Reply, Time};
+
+const WAKER: Token = Token(0);
+/// Sockets are named after connections from here on; below are the listeners, by broker id.
+const FIRST_SOCKET: usize = 1 << 24;
+/// Reads of one socket before others get their turn.
+const READS_PER_TURN: usize = 16;
+/// Reading a socket stops while this many of its requests wait in the cluster.
+const BACKLOG_MAX: usize = 256;
+/// How often binding a restarted broker's old port is tried again.
+const REBIND_INTERVAL: Duration = Duration::from_millis(50);
+
+pub(super) struct Server {
+    poll: Poll,
+    listeners: BTreeMap<BrokerId, Listener>,
+    sockets: BTreeMap<usize, (BrokerId, Socket)>,
+    next_socket: usize,
+    max_request_bytes: usize,
+}
+
+struct Listener {
+    port: u16,
+    /// `None` while the broker is down.
+    socket: Option<TcpListener>,
+}
+
+impl Server {
+    /// Binds a port for each broker and tells the cluster.
+    pub(super) fn bind(cluster: &mut Cluster, max_request_bytes: usize) -> io::Result<Self> {
+        let mut server = Self {
+            poll: Poll::new()?,
+            listeners: BTreeMap::new(),
+            sockets: BTreeMap::new(),
+            next_socket: FIRST_SOCKET,
+            max_request_bytes,
+        };
+        let brokers: Vec<_> = cluster.broker_ids().collect();
+        for broker in brokers {
+            let socket = server.listen(broker, 0)?;
+            let port = socket.local_addr()?.port();
+            cluster.set_address(broker, "127.0.0.1", port);
+            server.listeners.insert(
+                broker,
+                Listener {
+                    port,
+                    socket: Some(socket),
+                },
+            );
+        }
+        Ok(server)
+    }
+
+    fn listen(&self, broker: BrokerId, port: u16) -> io::Result<TcpListener> {
+        let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
+        let mut socket = TcpListener::bind(address)?;
+        self.poll
+            .registry()
+            .register(&mut socket, listener_token(broker), Interest::READABLE)?;
+        Ok(socket)
+    }
+
+    pub(super) fn waker(&self) -> io::Result<Waker> {
+        Waker::new(self.poll.registry(), WAKER)
+    }
+
+    /// Serves until told to stop.
+    pub(super) fn run(mut self, shared: &Shared) {
+        let mut events = Events::with_capacity(256);
+        let mut timeout = Some(Duration::ZERO);
+        while !shared.stop.load(Ordering::Acquire) {
+            if let Err(error) = self.poll.poll(&mut events, timeout)
+                && error.kind() != io::ErrorKind::Interrupted
+            {
+                // Nothing can be served without readiness; clients see their connections close.
+                return;
+            }
+            let mut touched: Vec<usize> = Vec::new();
+            for event in &events {
+                match event.token() {
+                    WAKER => {}
+                    Token(token) if token < FIRST_SOCKET => self.accept(token, &mut touched),
+                    Token(token) => {
+                        if let Some((_, socket)) = self.sockets.get_mut(&token) {
+                            socket.readable |= event.is_readable() || event.is_read_closed();
+                            touched.push(token);
+                        }
+                    }
+                }
+            }
+            timeout = self.turn(shared, touched);
+        }
+    }
+
+    /// Serves what arrived and sends what is due, once round. Gives the time to sleep.
+    fn turn(&mut self, shared: &Shared, mut touched: Vec<usize>) -> Option<Duration> {
+        let mut cluster = shared.lock();
+        for (token, (broker, socket)) in &mut self.sockets {
+            if socket.congested {
+                let waiting = cluster.backlog(*broker, ConnectionId(*token as u64));
+                socket.congested = waiting >= BACKLOG_MAX;
+            }
+            if socket.has_work() {
+                touched.push(*token);
+            }
+        }
+        touched.sort_unstable();
+        touched.dedup();
+        for &token in &touched {
+            self.serve(&mut cluster, token, shared.now());
+        }
+        for outgoing in cluster.poll(shared.now()) {
+            if let Some(token) = self.put(&mut cluster, outgoing) {
+                touched.push(token);
+            }
+        }
+        let wake = cluster.next_wake();
+        let rebinding = self.follow_brokers(&mut cluster);
+        drop(cluster);
+        touched.sort_unstable();
+        touched.dedup();
+        let mut gone = Vec::new();
+        let mut again = false;
+        for token in touched {
+            match self.flush(token) {
+                Ok(()) => {}
+                Err(_) => gone.push(token),
+            }
+            let left = self.sockets.get(&token);
+            again |= left.is_some_and(|(_, s)| s.has_work());
+        }
+        if !gone.is_empty() {
+            let mut cluster = shared.lock();
+            for token in gone {
+                self.close(&mut cluster, token);
+            }
+        }
+        let sleep = wake.map(|at| Duration::from_micros(at.0.saturating_sub(shared.now().0)));
+        match (again, rebinding, sleep) {
+            (true, _, _) => Some(Duration::ZERO),
+            (false, true, sleep) => Some(sleep.unwrap_or(REBIND_INTERVAL).min(REBIND_INTERVAL)),
+            (false, false, sleep) => sleep,
+        }
+    }
+
+    /// Accepts all connections that wait at a broker.
+    fn accept(&mut self, listener: usize, touched: &mut Vec<usize>) {
+        let broker = BrokerId(i32::try_from(listener).unwrap_or(-1));
+        let Some(socket) = self.listeners.get(&broker).and_then(|l| l.socket.as_ref()) else {
+            return;
+        };
+        // Any error is either "none left" or that of a connection which broke before it was accepted.
+        while let Ok((mut stream, _)) = socket.accept() {
+            let token = self.next_socket;
+            let interests = Interest::READABLE | Interest::WRITABLE;
+            if self
+                .poll
+                .registry()
+                .register(&mut stream, Token(token), interests)
+                .is_err()
+            {
+                continue;
+            }
+            // Without this small responses would wait for the client's acknowledgements.
+            let _ = stream.set_nodelay(true);
+            self.next_socket += 1;
+            self.sockets.insert(token, (broker, Socket::new(stream)));
+            touched.push(token);
+        }
+    }
+
+    /// Reads a socket and hands its requests to the cluster.
+    fn serve(&mut self, cluster: &mut Cluster, token: usize, now: Time) {
+        let max_bytes = self.max_request_bytes;
+        let Some((broker, socket)) = self.sockets.get_mut(&token) else {
+            return;
+        };
+        let mut alive = true;
+        for _ in 0..READS_PER_TURN {
+            alive = hand_over(cluster, *broker, token, socket, max_bytes, now);
+            if !alive || !socket.readable || !socket.accepts_requests() {
+                break;
+            }
+            match socket.read() {
+                ReadOutcome::Data => {}
+                ReadOutcome::Empty => socket.readable = false,
+                ReadOutcome::Closed => alive = false,
+            }
+            if !alive {
+                break;
+            }
+        }
+        if !alive {
+            self.close(cluster, token);
+        }
+    }
+
+    /// Gives what the cluster sends to its socket.
+    fn put(&mut self, cluster: &mut Cluster, outgoing: Outgoing) -> Option<usize> {
+        let token = usize::try_from(outgoing.connection.0).ok()?;
+        let (_, socket) = self.sockets.get_mut(&token)?;
+        match outgoing.delivery {
+            Delivery::Frame(frame) => socket.send(frame),
+            Delivery::Close(_) => {
+                socket.closing = true;
+                cluster.disconnected(outgoing.broker, outgoing.connection);
+            }
+        }
+        Some(token)
+    }
+
+    /// Writes what a socket has to send.
+    fn flush(&mut self, token: usize) -> io::Result<()> {
+        let Some((_, socket)) = self.sockets.get_mut(&token) else {
+            return Ok(());
+        };
+        let done = socket.write()?;
+        match done && socket.closing {
+            true => Err(io::ErrorKind::ConnectionAborted.into()),
+            false => Ok(()),
+        }
+    }
+
+    fn close(&mut self, cluster: &mut Cluster, token: usize) {
+        if let Some((broker, mut socket)) = self.sockets.remove(&token) {
+            // What could be written must still arrive, such as the answer before a disconnection.
+            let _ = socket.write();
+            let _ = self.poll.registry().deregister(&mut socket.stream);
+            cluster.disconnected(broker, ConnectionId(token as u64));
+        }
+    }
+
+    /// Stops listening for brokers that went down and listens for those that came back, on the port they had if it is
+    /// still free. True when some broker has no port yet.
+    fn follow_brokers(&mut self, cluster: &mut Cluster) -> bool {
+        let mut waiting = false;
+        let ids: Vec<_> = self.listeners.keys().copied().collect();
+        for broker in ids {
+            let up = cluster.is_accepting(broker);
+            let Some(listener) = self.listeners.get_mut(&broker) else {
+                continue;
+            };
+            match (up, listener.socket.take()) {
+                (true, Some(socket)) => listener.socket = Some(socket),
+                (false, Some(mut socket)) => _ = self.poll.registry().deregister(&mut socket),
+                (false, None) => {}
+                (true, None) => {
+                    let port = listener.port;
+                    let bound = self.listen(broker, port).or_else(|_| self.listen(broker, 0));
+                    waiting |= bound.is_err();
+                    if let Ok(socket) = bound
+                        && let Ok(address) = socket.local_addr()
+                        && let Some(listener) = self.listeners.get_mut(&broker)
+                    {
+                        listener.port = address.port();
+                        listener.socket = Some(socket);
+                        cluster.set_address(broker, "127.0.0.1", address.port());
+                    }
+                }
+            }
+        }
+        waiting
+    }
+}
+
+fn listener_token(broker: BrokerId) -> Token {
+    Token(usize::try_from(broker.0).unwrap_or(0))
+}
+
+/// Hands the whole frames that a socket has read to the cluster. False when the connection has to be closed.
+fn hand_over(
+    cluster: &mut Cluster,
+    broker: BrokerId,
+    token: usize,
+    socket: &mut Socket,
+    max_bytes: usize,
+    now: Time,
+) -> bool {
+    while socket.accepts_requests() {
+        let frame = match socket.next_frame(max_bytes) {
+            Input::Frame(frame) => frame,
+            Input::Incomplete => {
+                socket.stalled = false;
+                return true;
+            }
+            Input::Invalid => return false,
+        };
+        match cluster.handle(broker, ConnectionId(token as u64), frame, now) {
+            Reply::Now(frame) => socket.send(frame),
+            Reply::Later => {
+                socket.congested = cluster.backlog(broker, ConnectionId(token as u64)) >= BACKLOG_MAX;
+            }
+            Reply::None => {}
+            Reply::Close(_) => return false,
+        }
+    }
+    socket.stalled = true;
+    true
+}

@@ -1,0 +1,522 @@
+//! Produce (key 0), versions 3 to 13; advertised from 0 on (KIP-896).
+//!
+//! Each partition's data must be one record batch of magic 2. Checked are: its length, base offset, size, checksum,
+//! codec (zstd from version 7 on), record count against the offsets, timestamps against the broker's clock, producer
+//! epoch and sequence numbers. Errors: CORRUPT_MESSAGE, INVALID_RECORD (with record errors from version 8 on),
+//! MESSAGE_TOO_LARGE, UNSUPPORTED_COMPRESSION_TYPE, INVALID_TIMESTAMP, OUT_OF_ORDER_SEQUENCE_NUMBER,
+//! INVALID_PRODUCER_EPOCH, NOT_ENOUGH_REPLICAS, INVALID_REQUIRED_ACKS, NOT_LEADER_OR_FOLLOWER (with the new leader's
+//! id, epoch and address from version 10 on, KIP-951), UNKNOWN_TOPIC_OR_PARTITION, and from version 13 on, where topics
+//! have ids, UNKNOWN_TOPIC_ID. A batch that is among its producer's last five succeeds with its first offset.
+//! `acks=0` is not answered, and a failure closes the connection. `acks=all` waits for the followers.
+//!
+//! Left out: records are not looked at one by one and not decompressed; timestamps are those of the batch's head.
+//! Transactional batches are refused with INVALID_PRODUCER_ID_MAPPING, as no transactional id is registered here.
+
+use std::collections::BTreeSet;
+
+use ottla_protocol::api::produce::{
+    BatchIndexAndErrorMessage, LeaderIdAndEpoch, NodeEndpoint, PartitionProduceData, PartitionProduceResponse,
+    ProduceRequest, ProduceResponse, TopicProduceResponse,
+};
+use ottla_protocol::compression::Codec;
+use ottla_protocol::record::{Batch, BatchIter, NO_PRODUCER_ID, RecordError};
+use ottla_protocol::{ErrorCode, Uuid};
+
+use super::{Answer, AnswerOf, Handler};
+use crate::CloseReason;
+use crate::cluster::{BrokerId, Cluster};
+use crate::dispatch::Context;
+use crate::parked::{PendingAppend, PendingProduce, Token, Waiting};
+use crate::producer_state::{ProducerStamp, SequenceCheck};
+use crate::timers::Timer;
+use crate::topic_config::TopicConfig;
+use crate::topics::TopicRef;
+
+pub(crate) struct Produce;
+
+/// Why a partition's data is refused.
+#[derive(Debug)]
+struct Rejection {
+    error: ErrorCode,
+    message: Option<String>,
+    /// The batch as a whole is reported as the culprit.
+    blame_batch: bool,
+}
+
+impl Rejection {
+    fn invalid_record(message: &str) -> Self {
+        Self {
+            error: ErrorCode::INVALID_RECORD,
+            message: Some(message.to_owned()),
+            blame_batch: true,
+        }
+    }
+}
+
+impl From<ErrorCode> for Rejection {
+    fn from(error: ErrorCode) -> Self {
+        Self {
+            error,
+            message: None,
+            blame_batch: false,
+        }
+    }
+}
+
+/// A partition's data that is in the log, by now or since an earlier request.
+struct Accepted {
+    topic: Uuid,
+    leader_epoch: i32,
+    base_offset: i64,
+    end_offset: i64,
+    log_append_time_ms: i64,
+    log_start_offset: i64,
+    /// Bytes that became readable.
+    readable: usize,
+}
+
+impl Handler for Produce {
+    type Request = ProduceRequest;
+
+    const MIN_VERSION: i16 = 3;
+    const ADVERTISED_MIN_VERSION: i16 = 0;
+
+    fn handle(cluster: &mut Cluster, context: &Context, request: ProduceRequest) -> AnswerOf<Self> {
+        let acks = request.acks;
+        if !(-1..=1).contains(&acks) {
+            return Self::refuse(cluster, context, request, ErrorCode::INVALID_REQUIRED_ACKS);
+        }
+        let mut response = ProduceResponse {
+            throttle_time_ms: context.throttle_time_ms,
+            responses: Vec::with_capacity(request.topic_data.len()),
+            ..Default::default()
+        };
+        let mut until = Vec::new();
+        for topic in request.topic_data {
+            let name = match context.version {
+                ..13 => TopicRef::Name(topic.name),
+                _ => TopicRef::Id(topic.topic_id),
+            };
+            let mut answered = TopicProduceResponse {
+                topic_id: name.id(),
+                name: name.name(),
+                ..Default::default()
+            };
+            for data in topic.partition_data {
+                let index = data.index;
+                let partition = match accept(cluster, context, &name, data, acks) {
+                    Ok(accepted) => {
+                        let position = (response.responses.len(), answered.partition_responses.len());
+                        let wait = after_append(cluster, &accepted, index, position, acks);
+                        until.extend(wait);
+                        success(index, &accepted)
+                    }
+                    Err(rejection) => failure(index, rejection),
+                };
+                answered.partition_responses.push(partition);
+            }
+            response.responses.push(answered);
+        }
+        if acks == 0 {
+            let failed = |t: &TopicProduceResponse| t.partition_responses.iter().any(|p| p.error_code != 0);
+            return match response.responses.iter().any(failed) {
+                true => Answer::Close(CloseReason::UnacknowledgedFailure),
+                false => Answer::Nothing,
+            };
+        }
+        if until.is_empty() {
+            name_leaders(cluster, context, &mut response);
+            return Answer::Respond(response);
+        }
+        park(cluster, context, request.timeout_ms, PendingProduce { response, until });
+        Answer::Park
+    }
+
+    fn refuse(cluster: &Cluster, context: &Context, request: ProduceRequest, error: ErrorCode) -> AnswerOf<Self> {
+        if request.acks == 0 {
+            return Answer::Close(CloseReason::UnacknowledgedFailure);
+        }
+        let responses = request.topic_data.into_iter().map(|topic| TopicProduceResponse {
+            topic_id: topic.topic_id,
+            name: topic.name,
+            partition_responses: topic
+                .partition_data
+                .iter()
+                .map(|data| failure(data.index, error.into()))
+                .collect(),
+            ..Default::default()
+        });
+        let mut response = ProduceResponse {
+            responses: responses.collect(),
+            throttle_time_ms: context.throttle_time_ms,
+            ..Default::default()
+        };
+        name_leaders(cluster, context, &mut response);
+        Answer::Respond(response)
+    }
+}
+
+fn success(index: i32, accepted: &Accepted) -> PartitionProduceResponse {
+    PartitionProduceResponse {
+        index,
+        base_offset: accepted.base_offset,
+        log_append_time_ms: accepted.log_append_time_ms,
+        log_start_offset: accepted.log_start_offset,
+        ..Default::default()
+    }
+}
+
+fn failure(index: i32, rejection: Rejection) -> PartitionProduceResponse {
+    let blamed = rejection.blame_batch.then(|| BatchIndexAndErrorMessage {
+        batch_index: 0,
+        batch_index_error_message: rejection.message.clone(),
+        ..Default::default()
+    });
+    PartitionProduceResponse {
+        index,
+        error_code: rejection.error.0,
+        base_offset: -1,
+        record_errors: blamed.into_iter().collect(),
+        error_message: rejection.message,
+        ..Default::default()
+    }
+}
+
+/// Checks one partition's data and appends it.
+fn accept(
+    cluster: &mut Cluster,
+    context: &Context,
+    name: &TopicRef,
+    data: PartitionProduceData,
+    acks: i16,
+) -> Result<Accepted, Rejection> {
+    let (now, now_ms) = (cluster.now, cluster.wall_clock_ms());
+    let expiration_ms = cluster.config.producer_id_expiration_ms;
+    let id = match cluster.topics.find(name) {
+        Some(topic) if topic.visible_at <= now => topic.id,
+        _ => return Err(name.unknown_error().into()),
+    };
+    let Some(topic) = cluster.topics.by_id_mut(id) else {
+        return Err(name.unknown_error().into());
+    };
+    let (config, min_insync) = (topic.config.clone_limits(), topic.config.min_insync_replicas);
+    let retention = topic.config.retention_bytes;
+    let partition = topic
+        .partition_mut(data.index)
+        .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
+    let batch = only_batch(data)?;
+    partition.check_access(context.broker, -1, true)?;
+    let insync = i32::try_from(partition.isr.len()).unwrap_or(i32::MAX);
+    if acks == -1 && insync < min_insync {
+        return Err(ErrorCode::NOT_ENOUGH_REPLICAS.into());
+    }
+    check_batch(&batch, &config, context.version, now_ms)?;
+    let leader_epoch = partition.leader_epoch;
+    let accepted = |base_offset, log_append_time_ms, log_start_offset, readable| Accepted {
+        topic: id,
+        leader_epoch,
+        base_offset,
+        end_offset: base_offset + i64::from(batch.header().last_offset_delta) + 1,
+        log_append_time_ms,
+        log_start_offset,
+        readable,
+    };
+    if batch.header().producer_id != NO_PRODUCER_ID {
+        let stamp = ProducerStamp::of(batch.header());
+        match partition.log.producers.check(&stamp, now_ms, expiration_ms) {
+            SequenceCheck::Append => {}
+            SequenceCheck::Refuse(error) => return Err(error.into()),
+            SequenceCheck::Duplicate(earlier) => {
+                let time = if config.log_append_time { earlier.timestamp } else { -1 };
+                return Ok(accepted(earlier.base_offset, time, partition.log.start_offset(), 0));
+            }
+        }
+    }
+    let appended = partition
+        .log
+        .append(&batch, leader_epoch, config.log_append_time, now_ms)
+        .ok_or_else(|| Rejection::invalid_record("The batch cannot be given offsets."))?;
+    if let Some(limit) = retention {
+        partition.log.enforce_retention(limit);
+    }
+    let time = if config.log_append_time { now_ms } else { -1 };
+    Ok(accepted(
+        appended.base_offset,
+        time,
+        partition.log.start_offset(),
+        appended.bytes,
+    ))
+}
+
+/// The limits of a topic that a batch is checked against.
+struct Limits {
+    max_message_bytes: usize,
+    log_append_time: bool,
+    timestamp_after_max_ms: i64,
+    timestamp_before_max_ms: i64,
+}
+
+impl TopicConfig {
+    fn clone_limits(&self) -> Limits {
+        Limits {
+            max_message_bytes: usize::try_from(self.max_message_bytes).unwrap_or(0),
+            log_append_time: self.log_append_time,
+            timestamp_after_max_ms: self.timestamp_after_max_ms,
+            timestamp_before_max_ms: self.timestamp_before_max_ms,
+        }
+    }
+}
+
+/// The one batch that a partition's data has to be.
+fn only_batch(data: PartitionProduceData) -> Result<Batch, Rejection> {
+    let mut batches = BatchIter::new(data.records.unwrap_or_default().into_bytes());
+    match batches.next() {
+        None => Err(Rejection::invalid_record(
+            "Produce requests must have exactly one record batch per partition, this has none.",
+        )),
+        Some(Err(RecordError::InvalidLength { .. } | RecordError::UnsupportedMagic { .. })) => {
+            Err(ErrorCode::CORRUPT_MESSAGE.into())
+        }
+        Some(Err(error)) => Err(Rejection::invalid_record(&error.to_string())),
+        Some(Ok(batch)) if batch.header().magic != 2 => Err(Rejection::invalid_record(
+            "Produce requests of version 3 and later must carry record batches of magic 2.",
+        )),
+        Some(Ok(_)) if batches.remaining() > 0 => Err(Rejection::invalid_record(
+            "Produce requests must have exactly one record batch per partition, this has more.",
+        )),
+        Some(Ok(batch)) => Ok(batch),
+    }
+}
+
+fn check_batch(batch: &Batch, limits: &Limits, version: i16, now_ms: i64) -> Result<(), Rejection> {
+    let header = batch.header();
+    match header.compression() {
+        Ok(Codec::Zstd) if version < 7 => {
+            return Err(ErrorCode::UNSUPPORTED_COMPRESSION_TYPE.into());
+        }
+        Ok(_) => {}
+        Err(_) => return Err(ErrorCode::CORRUPT_MESSAGE.into()),
+    }
+    if header.base_offset != 0 {
+        return Err(Rejection::invalid_record(
+            "The base offset of a batch to append must be 0.",
+        ));
+    }
+    if batch.bytes().len() > limits.max_message_bytes {
+        return Err(Rejection {
+            error: ErrorCode::MESSAGE_TOO_LARGE,
+            message: Some(format!(
+                "The record batch is {} bytes; the topic takes no more than {}.",
+                batch.bytes().len(),
+                limits.max_message_bytes
+            )),
+            blame_batch: false,
+        });
+    }
+    batch.verify_crc().map_err(|_| ErrorCode::CORRUPT_MESSAGE)?;
+    if header.is_control() {
+        return Err(Rejection::invalid_record(
+            "Clients are not allowed to write control records.",
+        ));
+    }
+    if header.records_count <= 0 || header.last_offset_delta != header.records_count - 1 {
+        return Err(Rejection::invalid_record(
+            "The record count does not match the offsets.",
+        ));
+    }
+    if header.is_transactional() {
+        return Err(ErrorCode::INVALID_PRODUCER_ID_MAPPING.into());
+    }
+    if header.producer_id != NO_PRODUCER_ID && (header.producer_epoch < 0 || header.base_sequence < 0) {
+        return Err(Rejection::invalid_record(
+            "A batch with a producer id needs an epoch and a sequence.",
+        ));
+    }
+    let ahead = header.max_timestamp.saturating_sub(now_ms) > limits.timestamp_after_max_ms;
+    let behind =
+        header.base_timestamp >= 0 && now_ms.saturating_sub(header.base_timestamp) > limits.timestamp_before_max_ms;
+    if !limits.log_append_time && (ahead || behind) {
+        return Err(Rejection {
+            error: ErrorCode::INVALID_TIMESTAMP,
+            message: Some("The timestamp is out of the range that the topic allows.".into()),
+            blame_batch: true,
+        });
+    }
+    Ok(())
+}
+
+/// Lets followers copy what was appended, and says what `acks=all` has to wait for.
+fn after_append(
+    cluster: &mut Cluster,
+    accepted: &Accepted,
+    partition: i32,
+    position: (usize, usize),
+    acks: i16,
+) -> Option<PendingAppend> {
+    let topic = accepted.topic;
+    let state = cluster.topics.by_id_mut(topic)?.partition_mut(partition)?;
+    if cluster.config.replication_delay_us == 0 || state.isr.len() < 2 {
+        if state.log.advance_high_watermark(accepted.end_offset) && !state.waiters.is_empty() {
+            let waiters = state.waiters.clone();
+            cluster.records_readable(&waiters, accepted.readable);
+        }
+        return None;
+    }
+    if accepted.readable > 0 {
+        let at = cluster.now.plus_us(cluster.config.replication_delay_us);
+        let offset = accepted.end_offset;
+        cluster.timers.set(
+            at,
+            Timer::Replicated {
+                topic,
+                partition,
+                offset,
+            },
+        );
+    }
+    let waits = acks == -1 && state.log.high_watermark() < accepted.end_offset;
+    waits.then_some(PendingAppend {
+        topic,
+        partition,
+        leader_epoch: accepted.leader_epoch,
+        end_offset: accepted.end_offset,
+        position,
+    })
+}
+
+/// Tells clients that came to the wrong broker who leads, where they can read it.
+fn name_leaders(cluster: &Cluster, context: &Context, response: &mut ProduceResponse) {
+    if context.version < 10 {
+        return;
+    }
+    let mut leaders: BTreeSet<BrokerId> = BTreeSet::new();
+    for topic in &mut response.responses {
+        let name = match context.version {
+            ..13 => TopicRef::Name(topic.name.clone()),
+            _ => TopicRef::Id(topic.topic_id),
+        };
+        for answered in &mut topic.partition_responses {
+            if answered.error_code != ErrorCode::NOT_LEADER_OR_FOLLOWER.0 {
+                continue;
+            }
+            let found = cluster.topics.find(&name).and_then(|t| t.partition(answered.index));
+            if let Some(partition) = found {
+                leaders.extend(partition.leader);
+                answered.current_leader = LeaderIdAndEpoch {
+                    leader_id: partition.leader.map_or(-1, |b| b.0),
+                    leader_epoch: partition.leader_epoch,
+                    ..Default::default()
+                };
+            }
+        }
+    }
+    let endpoints = leaders
+        .into_iter()
+        .filter_map(|id| Some((id, cluster.brokers.get(&id)?)));
+    response.node_endpoints = endpoints
+        .map(|(id, broker)| NodeEndpoint {
+            node_id: id.0,
+            host: broker.host.clone(),
+            port: broker.port.into(),
+            rack: broker.rack.clone(),
+            ..Default::default()
+        })
+        .collect();
+}
+
+fn park(cluster: &mut Cluster, context: &Context, timeout_ms: i32, pending: PendingProduce) {
+    let partitions: Vec<_> = pending.until.iter().map(|p| (p.topic, p.partition)).collect();
+    let deadline = cluster.now.plus_ms(timeout_ms);
+    let token = cluster.park(context, Waiting::Produce(pending), Some(deadline));
+    cluster.wait_on(token, partitions);
+}
+
+impl Cluster {
+    /// Settles what can be settled of a parked produce request, and answers it when nothing is left to wait for.
+    pub(crate) fn advance_produce(&mut self, token: Token) {
+        let Some(parked) = self.parked.get_mut(&token) else {
+            return;
+        };
+        let Waiting::Produce(produce) = &mut parked.waiting else {
+            return;
+        };
+        let broker = parked.context.broker;
+        let PendingProduce { response, until } = produce;
+        let mut settled = Vec::new();
+        let topics = &self.topics;
+        until.retain(|wait| {
+            let partition = topics.by_id(wait.topic).and_then(|t| t.partition(wait.partition));
+            let error = match partition {
+                None => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
+                Some(p) if p.leader != Some(broker) || p.leader_epoch != wait.leader_epoch => {
+                    ErrorCode::NOT_LEADER_OR_FOLLOWER
+                }
+                Some(p) if p.log.high_watermark() >= wait.end_offset => ErrorCode::NONE,
+                Some(_) => return true,
+            };
+            if error != ErrorCode::NONE {
+                set_error(response, wait.position, error);
+            }
+            settled.push((wait.topic, wait.partition));
+            false
+        });
+        let done = until.is_empty();
+        self.stop_waiting(token, settled);
+        if done {
+            self.finish_produce(token);
+        }
+    }
+
+    /// The followers were too slow.
+    pub(crate) fn expire_produce(&mut self, token: Token) {
+        if let Some(parked) = self.parked.get_mut(&token)
+            && let Waiting::Produce(produce) = &mut parked.waiting
+        {
+            let mut waits = Vec::new();
+            for wait in produce.until.drain(..) {
+                set_error(&mut produce.response, wait.position, ErrorCode::REQUEST_TIMED_OUT);
+                waits.push((wait.topic, wait.partition));
+            }
+            self.stop_waiting(token, waits);
+            self.finish_produce(token);
+        }
+    }
+
+    fn finish_produce(&mut self, token: Token) {
+        if let Some(parked) = self.unpark(token)
+            && let Waiting::Produce(mut produce) = parked.waiting
+        {
+            name_leaders(self, &parked.context, &mut produce.response);
+            self.respond(&parked.context, &produce.response);
+        }
+    }
+
+    pub(crate) fn stop_waiting_for_replication(&mut self, token: Token, produce: &PendingProduce) {
+        let waits: Vec<_> = produce.until.iter().map(|p| (p.topic, p.partition)).collect();
+        self.stop_waiting(token, waits);
+    }
+
+    /// Followers have copied a partition up to `offset`.
+    pub(crate) fn replicated(&mut self, topic: Uuid, partition: i32, offset: i64) {
+        let state = self.topics.by_id_mut(topic).and_then(|t| t.partition_mut(partition));
+        let Some(state) = state else {
+            return;
+        };
+        let before = state.log.high_watermark();
+        if state.log.advance_high_watermark(offset) && !state.waiters.is_empty() {
+            let readable = state
+                .log
+                .available_bytes(before, state.log.high_watermark(), usize::MAX);
+            let waiters = state.waiters.clone();
+            self.records_readable(&waiters, readable);
+        }
+    }
+}
+
+fn set_error(response: &mut ProduceResponse, position: (usize, usize), error: ErrorCode) {
+    let topic = response.responses.get_mut(position.0);
+    if let Some(partition) = topic.and_then(|t| t.partition_responses.get_mut(position.1)) {
+        let index = partition.index;
+        *partition = failure(index, error.into());
+    }
+}

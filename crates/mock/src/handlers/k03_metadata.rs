@@ -1,0 +1,164 @@
+//! Metadata (key 3), versions 0 to 13.
+//!
+//! Version 0: no topics means all; from 1 on that is null, and none means none. Topics are created when the broker and,
+//! from version 4 on, the request allow it. From version 10 on topics have ids, from 12 on they may be asked for by id.
+//! Errors: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_TOPIC_EXCEPTION, INVALID_REPLICATION_FACTOR,
+//! LEADER_NOT_AVAILABLE for partitions that nobody leads, INVALID_REQUEST for an id before version 12.
+//!
+//! A topic that this request creates is in its response at once, unless the cluster is set up with a creation delay;
+//! then it is UNKNOWN_TOPIC_OR_PARTITION until the delay is over, as on a Kafka broker. Every broker tells the same.
+//!
+//! Left out: authorized operations, which are never known (the number for that is given), and internal topics.
+
+use std::collections::BTreeSet;
+
+use ottla_protocol::api::metadata::{
+    MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseBroker, MetadataResponsePartition,
+    MetadataResponseTopic,
+};
+use ottla_protocol::{ErrorCode, Uuid};
+
+use super::{Answer, AnswerOf, Handler};
+use crate::cluster::Cluster;
+use crate::control::NewTopic;
+use crate::dispatch::Context;
+use crate::topics::{Partition, Topic};
+
+pub(crate) struct Metadata;
+
+impl Handler for Metadata {
+    type Request = MetadataRequest;
+
+    fn handle(cluster: &mut Cluster, context: &Context, request: MetadataRequest) -> AnswerOf<Self> {
+        let by_id = |t: &MetadataRequestTopic| !t.topic_id.is_zero() || t.name.is_none();
+        if context.version < 12 && request.topics.iter().flatten().any(by_id) {
+            return Self::refuse(cluster, context, request, ErrorCode::INVALID_REQUEST);
+        }
+        let may_create = cluster.config.auto_create_topics && request.allow_auto_topic_creation;
+        let topics = match request.topics {
+            None => all_topics(cluster),
+            Some(topics) if topics.is_empty() && context.version == 0 => all_topics(cluster),
+            Some(topics) => {
+                let mut seen = BTreeSet::new();
+                let topics = topics.into_iter();
+                let topics = topics.filter(|t| seen.insert((t.topic_id, t.name.clone())));
+                topics.map(|t| one_topic(cluster, t, may_create)).collect()
+            }
+        };
+        Answer::Respond(MetadataResponse {
+            topics,
+            ..frame_of(cluster, context)
+        })
+    }
+
+    fn refuse(cluster: &Cluster, context: &Context, request: MetadataRequest, error: ErrorCode) -> AnswerOf<Self> {
+        let topics = request
+            .topics
+            .unwrap_or_default()
+            .into_iter()
+            .map(|topic| MetadataResponseTopic {
+                error_code: error.0,
+                name: topic.name.or_else(|| (context.version < 12).then(String::new)),
+                topic_id: topic.topic_id,
+                ..Default::default()
+            });
+        Answer::Respond(MetadataResponse {
+            topics: topics.collect(),
+            error_code: error.0,
+            ..frame_of(cluster, context)
+        })
+    }
+}
+
+/// Everything but the topics.
+fn frame_of(cluster: &Cluster, context: &Context) -> MetadataResponse {
+    let brokers = cluster.brokers.iter().filter(|(_, b)| b.alive);
+    MetadataResponse {
+        throttle_time_ms: context.throttle_time_ms,
+        brokers: brokers
+            .map(|(id, broker)| MetadataResponseBroker {
+                node_id: id.0,
+                host: broker.host.clone(),
+                port: broker.port.into(),
+                rack: broker.rack.clone(),
+                ..Default::default()
+            })
+            .collect(),
+        cluster_id: Some(cluster.cluster_id.clone()),
+        controller_id: cluster.controller.0,
+        ..Default::default()
+    }
+}
+
+fn all_topics(cluster: &Cluster) -> Vec<MetadataResponseTopic> {
+    let visible = cluster.topics.iter().filter(|t| cluster.is_visible(t));
+    visible.map(|topic| describe(cluster, topic)).collect()
+}
+
+fn one_topic(cluster: &mut Cluster, asked: MetadataRequestTopic, may_create: bool) -> MetadataResponseTopic {
+    let Some(name) = asked.name else {
+        return match cluster.topics.by_id(asked.topic_id).filter(|t| cluster.is_visible(t)) {
+            Some(topic) => describe(cluster, topic),
+            None => failed(None, asked.topic_id, ErrorCode::UNKNOWN_TOPIC_ID),
+        };
+    };
+    if cluster.topics.id_of(&name).is_none() && may_create {
+        let new = NewTopic {
+            name: name.clone(),
+            partitions: -1,
+            replication_factor: -1,
+            ..NewTopic::default()
+        };
+        if let Err(refusal) = cluster.create(new) {
+            return failed(Some(name), Uuid::ZERO, refusal.error);
+        }
+    }
+    match cluster.topics.by_name(&name).filter(|t| cluster.is_visible(t)) {
+        Some(topic) => describe(cluster, topic),
+        None if !crate::topics::is_valid_name(&name) => {
+            failed(Some(name), Uuid::ZERO, ErrorCode::INVALID_TOPIC_EXCEPTION)
+        }
+        None => failed(Some(name), Uuid::ZERO, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION),
+    }
+}
+
+fn failed(name: Option<String>, topic_id: Uuid, error: ErrorCode) -> MetadataResponseTopic {
+    MetadataResponseTopic {
+        error_code: error.0,
+        name,
+        topic_id,
+        ..Default::default()
+    }
+}
+
+fn describe(cluster: &Cluster, topic: &Topic) -> MetadataResponseTopic {
+    if let Some(error) = topic.error {
+        return failed(Some(topic.name.clone()), topic.id, error);
+    }
+    let partitions = topic.indexed().map(|(index, p)| describe_partition(cluster, index, p));
+    MetadataResponseTopic {
+        name: Some(topic.name.clone()),
+        topic_id: topic.id,
+        partitions: partitions.collect(),
+        ..Default::default()
+    }
+}
+
+fn describe_partition(cluster: &Cluster, index: i32, partition: &Partition) -> MetadataResponsePartition {
+    let ids = |brokers: &[crate::BrokerId]| brokers.iter().map(|b| b.0).collect();
+    let offline = partition.replicas.iter().filter(|b| !cluster.is_alive(**b));
+    let error = match partition.leader {
+        Some(_) => ErrorCode::NONE,
+        None => ErrorCode::LEADER_NOT_AVAILABLE,
+    };
+    MetadataResponsePartition {
+        error_code: error.0,
+        partition_index: index,
+        leader_id: partition.leader.map_or(-1, |b| b.0),
+        leader_epoch: partition.leader_epoch,
+        replica_nodes: ids(&partition.replicas),
+        isr_nodes: ids(&partition.isr),
+        offline_replicas: offline.map(|b| b.0).collect(),
+        ..Default::default()
+    }
+}

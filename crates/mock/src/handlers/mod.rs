@@ -1,0 +1,113 @@
+//! One file per API, named like the protocol's. Each opens with what it does, per version, and what it leaves out.
+
+use ottla_protocol::{ApiKey, DecodeError, ErrorCode, Message, Reader, Request};
+
+use crate::CloseReason;
+use crate::cluster::Cluster;
+use crate::dispatch::{Context, Served};
+
+pub(crate) mod k00_produce;
+pub(crate) mod k01_fetch;
+mod k02_list_offsets;
+mod k03_metadata;
+mod k10_find_coordinator;
+pub(crate) mod k18_api_versions;
+mod k22_init_producer_id;
+
+/// What a handler did with a request.
+pub(crate) enum Answer<R> {
+    Respond(R),
+    /// The handler parked it.
+    Park,
+    /// It gets no answer.
+    Nothing,
+    Close(CloseReason),
+}
+
+/// The broker's side of one API.
+pub(crate) trait Handler {
+    type Request: Request;
+
+    /// The versions that a Kafka 4.x broker serves of those that the schema has.
+    const MIN_VERSION: i16 = <Self::Request as Message>::MIN_VERSION;
+    const MAX_VERSION: i16 = <Self::Request as Message>::MAX_VERSION;
+    /// The oldest version that the broker says it serves.
+    const ADVERTISED_MIN_VERSION: i16 = Self::MIN_VERSION;
+
+    /// Serves a request.
+    fn handle(cluster: &mut Cluster, context: &Context, request: Self::Request) -> AnswerOf<Self>;
+
+    /// Answers every part of a request with `error`, without serving it.
+    fn refuse(cluster: &Cluster, context: &Context, request: Self::Request, error: ErrorCode) -> AnswerOf<Self>;
+}
+
+pub(crate) type AnswerOf<H> = Answer<<<H as Handler>::Request as Request>::Response>;
+
+/// An API that the brokers serve, whatever its types.
+pub(crate) struct Api {
+    pub(crate) key: ApiKey,
+    pub(crate) min_version: i16,
+    pub(crate) max_version: i16,
+    pub(crate) advertised_min_version: i16,
+    pub(crate) serve: fn(&mut Cluster, &Context, &mut Reader, Option<ErrorCode>) -> Served,
+}
+
+impl Api {
+    const fn of<H: Handler>() -> Self {
+        Self {
+            key: <H::Request as Message>::KEY,
+            min_version: H::MIN_VERSION,
+            max_version: H::MAX_VERSION,
+            advertised_min_version: H::ADVERTISED_MIN_VERSION,
+            serve: serve::<H>,
+        }
+    }
+}
+
+/// What the brokers serve, by ascending key. Sasl, transactions, the consumer group protocol of KIP-848 and telemetry
+/// take their places here.
+pub(crate) static APIS: &[Api] = &[
+    Api::of::<k00_produce::Produce>(),
+    Api::of::<k01_fetch::Fetch>(),
+    Api::of::<k02_list_offsets::ListOffsets>(),
+    Api::of::<k03_metadata::Metadata>(),
+    Api::of::<k10_find_coordinator::FindCoordinator>(),
+    Api::of::<k18_api_versions::ApiVersions>(),
+    Api::of::<k22_init_producer_id::InitProducerId>(),
+];
+
+/// The handler of an API.
+pub(crate) fn find(key: ApiKey) -> Option<&'static Api> {
+    APIS.iter().find(|api| api.key == key)
+}
+
+fn serve<H: Handler>(
+    cluster: &mut Cluster,
+    context: &Context,
+    reader: &mut Reader,
+    refusal: Option<ErrorCode>,
+) -> Served {
+    let request = match read::<H::Request>(reader, context.version) {
+        Ok(request) => request,
+        Err(error) => return Served::Close(CloseReason::Malformed(error)),
+    };
+    let answer = match refusal {
+        None => H::handle(cluster, context, request),
+        Some(error) => H::refuse(cluster, context, request, error),
+    };
+    match answer {
+        Answer::Respond(response) => match context.encode(&response) {
+            Ok(frame) => Served::Frame(frame),
+            Err(reason) => Served::Close(reason),
+        },
+        Answer::Park => Served::Parked,
+        Answer::Nothing => Served::Nothing,
+        Answer::Close(reason) => Served::Close(reason),
+    }
+}
+
+fn read<R: Request>(reader: &mut Reader, version: i16) -> Result<R, DecodeError> {
+    let request = R::decode(reader, version)?;
+    reader.finish()?;
+    Ok(request)
+}

@@ -1,0 +1,470 @@
+//! A partition's log: record batches as they came, cut nowhere, copied nowhere.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use ottla_protocol::Records;
+use ottla_protocol::record::{Batch, BatchHeader, BatchIter, NO_PRODUCER_ID, TimestampType};
+
+use crate::producer_state::{ProducerStamp, ProducerStates};
+
+/// The most that a batch may decompress to when a single record's timestamp is looked for in it.
+const LOOKUP_LIMIT_BYTES: usize = 256 << 20;
+
+/// A batch in the log.
+#[derive(Debug)]
+struct StoredBatch {
+    header: BatchHeader,
+    /// Header and records; the latter a slice of the request that brought them.
+    records: Records,
+    len: usize,
+    appended_ms: i64,
+    /// The greatest timestamp of this batch and all before it: rises along the log, so that a time can be searched.
+    running_max_timestamp: i64,
+}
+
+/// An offset with the timestamp of its record and the epoch of the leader that appended it; -1 where there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FoundOffset {
+    pub(crate) offset: i64,
+    pub(crate) timestamp: i64,
+    pub(crate) leader_epoch: i32,
+}
+
+impl FoundOffset {
+    /// No record fits.
+    pub(crate) const NONE: Self = Self {
+        offset: -1,
+        timestamp: -1,
+        leader_epoch: -1,
+    };
+}
+
+/// What [`PartitionLog::append`] did.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Appended {
+    pub(crate) base_offset: i64,
+    pub(crate) bytes: usize,
+}
+
+/// The part of a partition that all its replicas share.
+#[derive(Debug, Default)]
+pub(crate) struct PartitionLog {
+    batches: VecDeque<StoredBatch>,
+    /// First offset of each leader epoch that appended something.
+    epochs: Vec<(i32, i64)>,
+    start_offset: i64,
+    end_offset: i64,
+    high_watermark: i64,
+    bytes: u64,
+    pub(crate) producers: ProducerStates,
+}
+
+impl PartitionLog {
+    /// The first offset that can be read.
+    pub(crate) fn start_offset(&self) -> i64 {
+        self.start_offset
+    }
+
+    /// The offset that the next record gets.
+    pub(crate) fn end_offset(&self) -> i64 {
+        self.end_offset
+    }
+
+    /// Up to here all in-sync replicas have the log; clients see nothing beyond.
+    pub(crate) fn high_watermark(&self) -> i64 {
+        self.high_watermark
+    }
+
+    /// Up to here all transactions have ended. There are no transactions here, so this is the high watermark.
+    pub(crate) fn last_stable_offset(&self) -> i64 {
+        self.high_watermark
+    }
+
+    /// Where a reader of this isolation level (1: read committed) must stop.
+    pub(crate) fn readable_end(&self, isolation_level: i8) -> i64 {
+        match isolation_level {
+            1 => self.last_stable_offset(),
+            _ => self.high_watermark(),
+        }
+    }
+
+    /// Bytes of all batches.
+    pub(crate) fn size_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Appends a checked batch of magic 2 under the next offsets. The high watermark stays where it is.
+    ///
+    /// `None` when the offsets are used up or the batch is of another magic.
+    pub(crate) fn append(
+        &mut self,
+        batch: &Batch,
+        leader_epoch: i32,
+        log_append_time: bool,
+        now_ms: i64,
+    ) -> Option<Appended> {
+        let base_offset = self.end_offset;
+        let records = batch.assign(base_offset, leader_epoch, log_append_time.then_some(now_ms))?;
+        let header = BatchHeader::parse(records.parts().first()?)?;
+        let end_offset = base_offset
+            .checked_add(i64::from(header.last_offset_delta))?
+            .checked_add(1)?;
+        if self.epochs.last().is_none_or(|(epoch, _)| *epoch < leader_epoch) {
+            self.epochs.push((leader_epoch, base_offset));
+        }
+        let before = self.batches.back().map_or(-1, |b| b.running_max_timestamp);
+        let len = records.len();
+        let stored = StoredBatch {
+            header,
+            records,
+            len,
+            appended_ms: now_ms,
+            running_max_timestamp: before.max(header.max_timestamp),
+        };
+        remember_producer(&mut self.producers, &stored);
+        self.batches.push_back(stored);
+        self.end_offset = end_offset;
+        self.bytes += len as u64;
+        Some(Appended {
+            base_offset,
+            bytes: len,
+        })
+    }
+
+    /// Moves the high watermark up to `offset`, not beyond the end and never back. True when it moved.
+    pub(crate) fn advance_high_watermark(&mut self, offset: i64) -> bool {
+        let target = offset.min(self.end_offset);
+        let moved = target > self.high_watermark;
+        self.high_watermark = self.high_watermark.max(target);
+        moved
+    }
+
+    /// The index of the batch that holds `offset`, or of the next one.
+    fn batch_at(&self, offset: i64) -> usize {
+        self.batches.partition_point(|b| b.header.last_offset() < offset)
+    }
+
+    /// Reads whole batches from the one that holds `offset` on, below `end`, and fills up to `max_bytes` with the
+    /// beginning of the next, as a broker does that sends ranges of its files. When not even the first batch fits,
+    /// it is given whole if `at_least_one`, and nothing otherwise.
+    pub(crate) fn read(&self, offset: i64, end: i64, max_bytes: usize, at_least_one: bool) -> Records {
+        let mut parts: Vec<Bytes> = Vec::new();
+        let mut left = max_bytes;
+        for batch in self.batches.range(self.batch_at(offset)..) {
+            if batch.header.base_offset >= end {
+                break;
+            }
+            if batch.len > left {
+                match (parts.is_empty(), at_least_one) {
+                    (true, true) => parts.extend_from_slice(batch.records.parts()),
+                    (true, false) => {}
+                    (false, _) => put_prefix(&mut parts, &batch.records, left),
+                }
+                break;
+            }
+            left -= batch.len;
+            parts.extend_from_slice(batch.records.parts());
+        }
+        Records::from_parts(parts)
+    }
+
+    /// Bytes readable from `offset` on and below `end`, counted no further than `enough`.
+    pub(crate) fn available_bytes(&self, offset: i64, end: i64, enough: usize) -> usize {
+        let mut sum = 0;
+        for batch in self.batches.range(self.batch_at(offset)..) {
+            if batch.header.base_offset >= end || sum >= enough {
+                break;
+            }
+            sum += batch.len;
+        }
+        sum
+    }
+
+    /// The first record at or after `timestamp`.
+    pub(crate) fn offset_for_timestamp(&self, timestamp: i64) -> FoundOffset {
+        let first = self.batches.partition_point(|b| b.running_max_timestamp < timestamp);
+        for batch in self.batches.range(first..) {
+            if batch.header.max_timestamp < timestamp {
+                continue;
+            }
+            let found = find_record(batch, |offset, time| time >= timestamp && offset >= self.start_offset);
+            if let Some(found) = found {
+                return found;
+            }
+        }
+        FoundOffset::NONE
+    }
+
+    /// The first record among those with the greatest timestamp.
+    pub(crate) fn offset_of_max_timestamp(&self) -> FoundOffset {
+        let Some(greatest) = self.batches.iter().map(|b| b.header.max_timestamp).max() else {
+            return FoundOffset::NONE;
+        };
+        let batch = self.batches.iter().find(|b| b.header.max_timestamp == greatest);
+        batch
+            .and_then(|batch| find_record(batch, |_, time| time == greatest))
+            .unwrap_or(FoundOffset::NONE)
+    }
+
+    /// The epoch of the leader that appended `offset`, or of the latest before it; -1 when there is none.
+    pub(crate) fn epoch_of(&self, offset: i64) -> i32 {
+        let after = self.epochs.partition_point(|(_, start)| *start <= offset);
+        after
+            .checked_sub(1)
+            .and_then(|i| self.epochs.get(i))
+            .map_or(-1, |(epoch, _)| *epoch)
+    }
+
+    /// The epoch of the leader that appended last; -1 when nothing was appended.
+    pub(crate) fn latest_epoch(&self) -> i32 {
+        self.epochs.last().map_or(-1, |(epoch, _)| *epoch)
+    }
+
+    /// The largest epoch not above `epoch`, and the offset after its last record (KIP-101). `None` when the log knows
+    /// no such epoch.
+    pub(crate) fn end_offset_for_epoch(&self, epoch: i32, current_epoch: i32) -> Option<(i32, i64)> {
+        if epoch == current_epoch {
+            return Some((epoch, self.end_offset));
+        }
+        let after = self.epochs.partition_point(|(e, _)| *e <= epoch);
+        let (found, _) = self.epochs.get(after.checked_sub(1)?)?;
+        match self.epochs.get(after) {
+            Some((_, start)) => Some((*found, *start)),
+            // An epoch between the latest that wrote and the current one ends where the log does; one from the
+            // future is unknown.
+            None if epoch < current_epoch => Some((*found, self.end_offset)),
+            None => None,
+        }
+    }
+
+    /// Removes everything from `offset` on, as a replica does that had more than the new leader.
+    pub(crate) fn truncate_to(&mut self, offset: i64) {
+        while self.batches.back().is_some_and(|b| b.header.last_offset() >= offset) {
+            if let Some(batch) = self.batches.pop_back() {
+                self.bytes -= batch.len as u64;
+                self.end_offset = batch.header.base_offset;
+            }
+        }
+        self.high_watermark = self.high_watermark.min(self.end_offset);
+        self.epochs.retain(|(_, start)| *start < self.end_offset);
+        self.producers.clear();
+        for batch in &self.batches {
+            remember_producer(&mut self.producers, batch);
+        }
+    }
+
+    /// Makes `offset` the log's start and drops the batches that lie wholly before it.
+    pub(crate) fn delete_before(&mut self, offset: i64) {
+        self.start_offset = self.start_offset.max(offset.min(self.high_watermark));
+        while self
+            .batches
+            .front()
+            .is_some_and(|b| b.header.last_offset() < self.start_offset)
+        {
+            if let Some(batch) = self.batches.pop_front() {
+                self.bytes -= batch.len as u64;
+            }
+        }
+        let keep = self.epochs.partition_point(|(_, start)| *start <= self.start_offset);
+        if let Some(first) = keep.checked_sub(1) {
+            self.epochs.drain(..first);
+            if let Some((_, start)) = self.epochs.first_mut() {
+                *start = (*start).max(self.start_offset);
+            }
+        }
+    }
+
+    /// Drops the oldest batches until no more than `limit` bytes are left, keeping what lies above the high watermark.
+    pub(crate) fn enforce_retention(&mut self, limit: u64) {
+        let mut excess = self.bytes.saturating_sub(limit);
+        let mut start = self.start_offset;
+        for batch in &self.batches {
+            if excess == 0 || batch.header.next_offset() > self.high_watermark {
+                break;
+            }
+            excess = excess.saturating_sub(batch.len as u64);
+            start = batch.header.next_offset();
+        }
+        self.delete_before(start);
+    }
+
+    /// The log's batches in order, for checkers.
+    pub(crate) fn batches(&self) -> impl Iterator<Item = &Records> {
+        self.batches.iter().map(|b| &b.records)
+    }
+}
+
+fn remember_producer(producers: &mut ProducerStates, batch: &StoredBatch) {
+    let header = &batch.header;
+    if header.producer_id == NO_PRODUCER_ID || header.base_sequence < 0 {
+        return;
+    }
+    let stamp = ProducerStamp::of(header);
+    producers.appended(&stamp, header.base_offset, header.max_timestamp, batch.appended_ms);
+}
+
+/// Appends the first `len` bytes of `records`.
+fn put_prefix(parts: &mut Vec<Bytes>, records: &Records, len: usize) {
+    let mut left = len;
+    for part in records.parts() {
+        if left == 0 {
+            return;
+        }
+        let taken = part.len().min(left);
+        parts.push(part.slice(..taken));
+        left -= taken;
+    }
+}
+
+/// The first record of a batch for which `fits` holds, given offset and timestamp.
+fn find_record(stored: &StoredBatch, fits: impl Fn(i64, i64) -> bool) -> Option<FoundOffset> {
+    let header = &stored.header;
+    let found = |offset, timestamp| {
+        Some(FoundOffset {
+            offset,
+            timestamp,
+            leader_epoch: header.partition_leader_epoch,
+        })
+    };
+    if header.timestamp_type() == TimestampType::LogAppendTime {
+        // All records have the batch's time.
+        return match fits(header.last_offset(), header.max_timestamp) {
+            true => found(header.base_offset, header.max_timestamp),
+            false => None,
+        };
+    }
+    let batch = BatchIter::new(stored.records.clone().into_bytes()).next()?.ok()?;
+    let records = batch.decompress(LOOKUP_LIMIT_BYTES).ok()?;
+    for record in records.iter() {
+        let record = record.ok()?;
+        if fits(record.offset, record.timestamp) {
+            return found(record.offset, record.timestamp);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_util::{batch, batch_len};
+
+    fn log(counts: &[i32]) -> PartitionLog {
+        let mut log = PartitionLog::default();
+        for (index, &count) in counts.iter().enumerate() {
+            let base = i64::try_from(index).unwrap() * 100;
+            log.append(&batch(base, count), 0, false, 5000).unwrap();
+        }
+        log.advance_high_watermark(i64::MAX);
+        log
+    }
+
+    #[test]
+    fn batches_get_offsets_and_come_back_whole() {
+        let log = log(&[3, 1, 2]);
+        assert_eq!((log.end_offset(), log.high_watermark()), (6, 6));
+        let all = log.read(0, 6, usize::MAX, false);
+        let offsets: Vec<_> = BatchIter::new(all.into_bytes())
+            .map(|b| {
+                let b = b.unwrap();
+                b.verify_crc().unwrap();
+                (b.header().base_offset, b.header().last_offset())
+            })
+            .collect();
+        assert_eq!(offsets, [(0, 2), (3, 3), (4, 5)]);
+        // From the middle of a batch the whole batch comes.
+        assert_eq!(log.read(4, 6, usize::MAX, false).len(), batch_len(2));
+        assert_eq!(log.read(5, 6, usize::MAX, false).len(), batch_len(2));
+        assert_eq!(log.read(6, 6, usize::MAX, true).len(), 0);
+    }
+
+    #[test]
+    fn size_limits_cut_the_last_batch_and_let_the_first_through() {
+        let log = log(&[3, 1, 2]);
+        assert_eq!(log.read(0, 6, 10, false).len(), 0);
+        assert_eq!(log.read(0, 6, 10, true).len(), batch_len(3));
+        assert_eq!(log.read(0, 6, batch_len(3) + 7, false).len(), batch_len(3) + 7);
+        assert_eq!(log.available_bytes(0, 6, 1), batch_len(3));
+        assert_eq!(log.available_bytes(3, 6, usize::MAX), batch_len(1) + batch_len(2));
+    }
+
+    #[test]
+    fn times_are_found_to_the_record() {
+        // Record i of the batch with base time t has time t + i.
+        let log = log(&[3, 3, 3]);
+        let at = |time| log.offset_for_timestamp(time);
+        assert_eq!(at(0).offset, 0);
+        assert_eq!(
+            at(2),
+            FoundOffset {
+                offset: 2,
+                timestamp: 2,
+                leader_epoch: 0
+            }
+        );
+        assert_eq!(at(3).offset, 3);
+        assert_eq!(
+            at(101),
+            FoundOffset {
+                offset: 4,
+                timestamp: 101,
+                leader_epoch: 0
+            }
+        );
+        assert_eq!(at(203), FoundOffset::NONE);
+        assert_eq!(log.offset_of_max_timestamp().offset, 8);
+    }
+
+    #[test]
+    fn epochs_answer_where_they_end() {
+        let mut log = PartitionLog::default();
+        for epoch in [0, 0, 2, 5] {
+            log.append(&batch(0, 10), epoch, false, 0).unwrap();
+        }
+        assert_eq!(log.end_offset_for_epoch(0, 7), Some((0, 20)));
+        assert_eq!(log.end_offset_for_epoch(1, 7), Some((0, 20)));
+        assert_eq!(log.end_offset_for_epoch(2, 7), Some((2, 30)));
+        assert_eq!(log.end_offset_for_epoch(6, 7), Some((5, 40)));
+        assert_eq!(log.end_offset_for_epoch(7, 7), Some((7, 40)));
+        assert_eq!(log.end_offset_for_epoch(8, 7), None);
+        assert_eq!((log.epoch_of(19), log.epoch_of(20), log.latest_epoch()), (0, 2, 5));
+    }
+
+    #[test]
+    fn truncation_takes_back_offsets_and_producers() {
+        let mut log = log(&[5, 5]);
+        log.append(&batch(0, 5), 1, false, 0).unwrap();
+        assert_eq!(log.high_watermark(), 10);
+        log.truncate_to(10);
+        assert_eq!((log.end_offset(), log.latest_epoch()), (10, 0));
+        assert_eq!(log.size_bytes(), 2 * batch_len(5) as u64);
+    }
+
+    #[test]
+    fn retention_drops_the_oldest() {
+        let mut log = log(&[5, 5, 5]);
+        log.enforce_retention(2 * batch_len(5) as u64);
+        assert_eq!(log.start_offset(), 5);
+        log.delete_before(7);
+        assert_eq!(log.start_offset(), 7);
+        assert_eq!(log.batches().count(), 2);
+        log.delete_before(i64::MAX);
+        assert_eq!((log.start_offset(), log.size_bytes()), (15, 0));
+        log.append(&batch(0, 1), 0, false, 0).unwrap();
+        assert_eq!(log.end_offset(), 16);
+    }
+
+    #[test]
+    fn log_append_time_replaces_the_producers() {
+        let mut log = PartitionLog::default();
+        log.append(&batch(10, 3), 0, true, 7777).unwrap();
+        log.advance_high_watermark(3);
+        let stored = BatchIter::new(log.read(0, 3, usize::MAX, true).into_bytes()).next();
+        let stored = stored.unwrap().unwrap();
+        stored.verify_crc().unwrap();
+        assert_eq!(stored.header().max_timestamp, 7777);
+        assert_eq!(stored.header().timestamp_type(), TimestampType::LogAppendTime);
+        assert_eq!(log.offset_for_timestamp(7777).offset, 0);
+    }
+}

@@ -1,0 +1,107 @@
+//! Requests whose answer has to wait.
+
+use ottla_protocol::api::produce::ProduceResponse;
+use ottla_protocol::{Message, Uuid};
+
+use crate::cluster::Cluster;
+use crate::dispatch::Context;
+use crate::handlers::k01_fetch::PendingFetch;
+use crate::timers::{Timer, TimerId};
+use crate::{CloseReason, Delivery, Time};
+
+/// Names a parked request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Token(u64);
+
+/// What a parked request waits for, and all that is needed to answer it.
+#[derive(Debug)]
+pub(crate) enum Waiting {
+    /// Records to arrive in any of the partitions.
+    Fetch(PendingFetch),
+    /// High watermarks to pass what was appended (`acks=all`).
+    Produce(PendingProduce),
+    /// All members of a group to join. The group knows the token.
+    JoinGroup,
+    /// The leader's assignment. The group knows the token.
+    SyncGroup,
+}
+
+/// The offset at which each partition's high watermark must arrive, and the response to send then.
+#[derive(Debug)]
+pub(crate) struct PendingProduce {
+    pub(crate) response: ProduceResponse,
+    pub(crate) until: Vec<PendingAppend>,
+}
+
+/// One partition of a [`PendingProduce`].
+#[derive(Debug)]
+pub(crate) struct PendingAppend {
+    pub(crate) topic: Uuid,
+    pub(crate) partition: i32,
+    pub(crate) leader_epoch: i32,
+    pub(crate) end_offset: i64,
+    /// Where in the response the partition stands: topic, partition.
+    pub(crate) position: (usize, usize),
+}
+
+/// A request that was taken and not yet answered.
+#[derive(Debug)]
+pub(crate) struct Parked {
+    pub(crate) context: Context,
+    pub(crate) waiting: Waiting,
+    timer: Option<TimerId>,
+}
+
+impl Cluster {
+    /// Keeps a request until [`Cluster::respond`]. At `deadline`, if any, it is completed with what there is.
+    pub(crate) fn park(&mut self, context: &Context, waiting: Waiting, deadline: Option<Time>) -> Token {
+        let token = Token(self.next_token);
+        self.next_token += 1;
+        let timer = deadline.map(|at| self.timers.set(at, Timer::RequestExpired(token)));
+        self.parked.insert(
+            token,
+            Parked {
+                context: context.clone(),
+                waiting,
+                timer,
+            },
+        );
+        if let Some(connection) = self.connections.get_mut(&context.key()) {
+            connection.parked = Some(token);
+        }
+        token
+    }
+
+    /// Takes a parked request out, its timer with it. `None` when it has been answered or its connection is gone.
+    pub(crate) fn unpark(&mut self, token: Token) -> Option<Parked> {
+        let parked = self.parked.remove(&token)?;
+        if let Some(timer) = parked.timer {
+            self.timers.cancel(timer);
+        }
+        Some(parked)
+    }
+
+    /// Answers a request that [`Cluster::unpark`] took out, and lets its connection go on.
+    pub(crate) fn respond<M: Message>(&mut self, context: &Context, response: &M) {
+        let key = context.key();
+        let Some(connection) = self.connections.get_mut(&key) else {
+            return;
+        };
+        connection.parked = None;
+        let delivery = match context.encode(response) {
+            Ok(frame) => Delivery::Frame(frame),
+            Err(reason) => Delivery::Close(reason),
+        };
+        self.deliver(key, delivery, context.delay_us);
+        self.throttle(context);
+        self.resumable.push_back(key);
+    }
+
+    /// Ends the connection of a request that [`Cluster::unpark`] took out.
+    pub(crate) fn drop_connection(&mut self, context: &Context, reason: CloseReason) {
+        if let Some(connection) = self.connections.get_mut(&context.key()) {
+            connection.parked = None;
+        }
+        self.deliver(context.key(), Delivery::Close(reason), 0);
+    }
+}

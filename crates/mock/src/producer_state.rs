@@ -1,0 +1,204 @@
+//! What a partition remembers of its idempotent producers (KIP-98): epoch, sequence numbers and the latest batches.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use ottla_protocol::ErrorCode;
+use ottla_protocol::record::BatchHeader;
+
+/// Batches per producer by which a retry is recognised, as in Kafka: a client keeps at most five in flight.
+const CACHED_BATCHES: usize = 5;
+
+/// The producer fields of a record batch's header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ProducerStamp {
+    pub(crate) producer_id: i64,
+    pub(crate) epoch: i16,
+    pub(crate) base_sequence: i32,
+    pub(crate) last_offset_delta: i32,
+}
+
+impl ProducerStamp {
+    /// The producer fields of `header`.
+    pub(crate) fn of(header: &BatchHeader) -> Self {
+        Self {
+            producer_id: header.producer_id,
+            epoch: header.producer_epoch,
+            base_sequence: header.base_sequence,
+            last_offset_delta: header.last_offset_delta,
+        }
+    }
+
+    fn last_sequence(&self) -> i32 {
+        add_sequence(self.base_sequence, self.last_offset_delta)
+    }
+}
+
+/// Sequence numbers follow each other to `i32::MAX` and then from zero again.
+fn add_sequence(sequence: i32, delta: i32) -> i32 {
+    match sequence.checked_add(delta) {
+        Some(sum) => sum,
+        None => delta - (i32::MAX - sequence) - 1,
+    }
+}
+
+/// A batch that was appended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AppendedBatch {
+    pub(crate) base_sequence: i32,
+    pub(crate) last_sequence: i32,
+    pub(crate) base_offset: i64,
+    pub(crate) timestamp: i64,
+}
+
+#[derive(Debug)]
+struct Producer {
+    epoch: i16,
+    /// The latest batches, oldest first.
+    batches: VecDeque<AppendedBatch>,
+    last_append_ms: i64,
+}
+
+/// What to do with a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SequenceCheck {
+    /// It comes next.
+    Append,
+    /// It was appended before.
+    Duplicate(AppendedBatch),
+    /// It must be refused.
+    Refuse(ErrorCode),
+}
+
+/// All producers that a partition knows.
+#[derive(Debug, Default)]
+pub(crate) struct ProducerStates {
+    producers: BTreeMap<i64, Producer>,
+}
+
+impl ProducerStates {
+    /// Checks a batch the way Kafka 4.x does. A producer that the partition does not know, or knows no longer, may
+    /// begin with any sequence number, so UNKNOWN_PRODUCER_ID does not arise.
+    pub(crate) fn check(&self, stamp: &ProducerStamp, now_ms: i64, expiration_ms: i64) -> SequenceCheck {
+        let Some(producer) = self.producers.get(&stamp.producer_id) else {
+            return SequenceCheck::Append;
+        };
+        if now_ms.saturating_sub(producer.last_append_ms) >= expiration_ms {
+            return SequenceCheck::Append;
+        }
+        if stamp.epoch < producer.epoch {
+            return SequenceCheck::Refuse(ErrorCode::INVALID_PRODUCER_EPOCH);
+        }
+        if stamp.epoch > producer.epoch {
+            return match stamp.base_sequence {
+                0 => SequenceCheck::Append,
+                _ => SequenceCheck::Refuse(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER),
+            };
+        }
+        let (first, last) = (stamp.base_sequence, stamp.last_sequence());
+        let same = |b: &&AppendedBatch| b.base_sequence == first && b.last_sequence == last;
+        if let Some(batch) = producer.batches.iter().find(same) {
+            return SequenceCheck::Duplicate(*batch);
+        }
+        match producer.batches.back() {
+            Some(batch) if add_sequence(batch.last_sequence, 1) != first => {
+                SequenceCheck::Refuse(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER)
+            }
+            _ => SequenceCheck::Append,
+        }
+    }
+
+    /// Remembers a batch that was appended.
+    pub(crate) fn appended(&mut self, stamp: &ProducerStamp, base_offset: i64, timestamp: i64, now_ms: i64) {
+        let producer = self.producers.entry(stamp.producer_id).or_insert_with(|| Producer {
+            epoch: stamp.epoch,
+            batches: VecDeque::with_capacity(CACHED_BATCHES),
+            last_append_ms: now_ms,
+        });
+        if producer.epoch != stamp.epoch {
+            producer.epoch = stamp.epoch;
+            producer.batches.clear();
+        }
+        if producer.batches.len() == CACHED_BATCHES {
+            producer.batches.pop_front();
+        }
+        producer.batches.push_back(AppendedBatch {
+            base_sequence: stamp.base_sequence,
+            last_sequence: stamp.last_sequence(),
+            base_offset,
+            timestamp,
+        });
+        producer.last_append_ms = now_ms;
+    }
+
+    /// Forgets everything; the caller replays the batches that are left.
+    pub(crate) fn clear(&mut self) {
+        self.producers.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamp(epoch: i16, base_sequence: i32, count: i32) -> ProducerStamp {
+        ProducerStamp {
+            producer_id: 7,
+            epoch,
+            base_sequence,
+            last_offset_delta: count - 1,
+        }
+    }
+
+    fn check(states: &ProducerStates, stamp: ProducerStamp) -> SequenceCheck {
+        states.check(&stamp, 0, i64::MAX)
+    }
+
+    #[test]
+    fn batches_in_sequence_and_retries() {
+        let mut states = ProducerStates::default();
+        for batch in 0..7 {
+            let s = stamp(0, batch * 10, 10);
+            assert_eq!(check(&states, s), SequenceCheck::Append);
+            states.appended(&s, i64::from(batch) * 10, 1, 0);
+        }
+        let out_of_order = SequenceCheck::Refuse(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER);
+        // The last five are known, the ones before are not.
+        assert_eq!(check(&states, stamp(0, 10, 10)), out_of_order);
+        let SequenceCheck::Duplicate(batch) = check(&states, stamp(0, 20, 10)) else {
+            panic!("the third batch is among the last five");
+        };
+        assert_eq!(batch.base_offset, 20);
+        // A gap, and a batch that only begins like an earlier one.
+        assert_eq!(check(&states, stamp(0, 71, 1)), out_of_order);
+        assert_eq!(check(&states, stamp(0, 60, 9)), out_of_order);
+        assert_eq!(check(&states, stamp(0, 70, 1)), SequenceCheck::Append);
+    }
+
+    #[test]
+    fn epochs_only_rise() {
+        let mut states = ProducerStates::default();
+        states.appended(&stamp(3, 0, 1), 0, 0, 0);
+        let refuse = SequenceCheck::Refuse;
+        assert_eq!(
+            check(&states, stamp(2, 1, 1)),
+            refuse(ErrorCode::INVALID_PRODUCER_EPOCH)
+        );
+        assert_eq!(
+            check(&states, stamp(4, 1, 1)),
+            refuse(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER)
+        );
+        assert_eq!(check(&states, stamp(4, 0, 1)), SequenceCheck::Append);
+    }
+
+    #[test]
+    fn sequences_wrap_and_producers_expire() {
+        let mut states = ProducerStates::default();
+        let last = stamp(0, i32::MAX - 1, 4);
+        assert_eq!(last.last_sequence(), 1);
+        states.appended(&last, 0, 0, 1000);
+        assert_eq!(check(&states, stamp(0, 2, 1)), SequenceCheck::Append);
+        let gap = stamp(0, 9, 1);
+        assert_ne!(states.check(&gap, 1999, 1000), SequenceCheck::Append);
+        assert_eq!(states.check(&gap, 2000, 1000), SequenceCheck::Append);
+    }
+}

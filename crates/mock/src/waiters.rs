@@ -1,0 +1,55 @@
+//! Which parked requests wait for which partitions, and what wakes them.
+
+use std::collections::BTreeSet;
+
+use ottla_protocol::Uuid;
+
+use crate::cluster::Cluster;
+use crate::parked::{Token, Waiting};
+
+impl Cluster {
+    /// Makes a parked request wait for partitions to move.
+    pub(crate) fn wait_on(&mut self, token: Token, partitions: impl IntoIterator<Item = (Uuid, i32)>) {
+        for (topic, index) in partitions {
+            if let Some(p) = self.topics.by_id_mut(topic).and_then(|t| t.partition_mut(index)) {
+                p.waiters.insert(token);
+            }
+        }
+    }
+
+    /// Ends what [`Cluster::wait_on`] began.
+    pub(crate) fn stop_waiting(&mut self, token: Token, partitions: impl IntoIterator<Item = (Uuid, i32)>) {
+        for (topic, index) in partitions {
+            if let Some(p) = self.topics.by_id_mut(topic).and_then(|t| t.partition_mut(index)) {
+                p.waiters.remove(&token);
+            }
+        }
+    }
+
+    /// `bytes` more can be read from a partition that these requests wait for.
+    pub(crate) fn records_readable(&mut self, waiters: &BTreeSet<Token>, bytes: usize) {
+        for &token in waiters {
+            match self.parked.get_mut(&token).map(|p| &mut p.waiting) {
+                Some(Waiting::Fetch(fetch)) => {
+                    fetch.available = fetch.available.saturating_add(bytes);
+                    if fetch.available >= fetch.min_bytes {
+                        self.complete_fetch(token);
+                    }
+                }
+                Some(Waiting::Produce(_)) => self.advance_produce(token),
+                Some(Waiting::JoinGroup | Waiting::SyncGroup) | None => {}
+            }
+        }
+    }
+
+    /// The partition that these requests wait for has a new leader or is gone: they are answered with what is so now.
+    pub(crate) fn wake<'a>(&mut self, waiters: impl IntoIterator<Item = &'a Token>) {
+        for &token in waiters {
+            match self.parked.get(&token).map(|p| &p.waiting) {
+                Some(Waiting::Fetch(_)) => self.complete_fetch(token),
+                Some(Waiting::Produce(_)) => self.advance_produce(token),
+                Some(Waiting::JoinGroup | Waiting::SyncGroup) | None => {}
+            }
+        }
+    }
+}
