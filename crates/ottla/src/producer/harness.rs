@@ -1,6 +1,6 @@
 //! A producer driven by hand: real links and a real cluster manager, brokers that the test plays.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -110,6 +110,9 @@ struct Conn {
     node: i32,
     frames: u64,
     begun: u64,
+    /// Requests without a response yet, and responses that wait for those of earlier requests.
+    unanswered: VecDeque<i32>,
+    held: HashMap<i32, Bytes>,
 }
 
 pub(super) struct World {
@@ -358,6 +361,9 @@ impl World {
         let mut reader = Reader::new(frame.into_bytes().slice(4..));
         let header = RequestHeader::decode(&mut reader).unwrap();
         let (correlation, version) = (header.correlation_id, header.api_version);
+        if let Some(c) = self.conns.get_mut(&conn) {
+            c.unanswered.push_back(correlation);
+        }
         match header.api_key {
             ApiKey::API_VERSIONS => {
                 self.write(conn);
@@ -387,6 +393,11 @@ impl World {
             }
             _ => {
                 let request = ProduceRequest::decode(&mut reader, version).unwrap();
+                if request.acks == 0
+                    && let Some(c) = self.conns.get_mut(&conn)
+                {
+                    c.unanswered.pop_back();
+                }
                 self.sent.push(Sent {
                     conn,
                     node,
@@ -456,20 +467,28 @@ impl World {
             .unwrap()
             .into_bytes()
             .slice(4..);
-        self.links.on_net(NetEvent::Received { conn, body }, self.now);
+        self.respond_with(conn, correlation, body);
+    }
+
+    /// Brokers answer the requests of one connection in their order.
+    fn respond_with(&mut self, conn: ConnId, correlation: i32, body: Bytes) {
+        let Some(c) = self.conns.get_mut(&conn) else { return };
+        c.held.insert(correlation, body);
+        let mut ready = Vec::new();
+        while let Some(body) = c.unanswered.front().and_then(|first| c.held.remove(first)) {
+            c.unanswered.pop_front();
+            ready.push(body);
+        }
+        for body in ready {
+            self.links.on_net(NetEvent::Received { conn, body }, self.now);
+        }
     }
 
     /// Garbage instead of a response's body.
     pub(super) fn respond_garbage(&mut self, sent: &Sent) {
         let mut body = sent.correlation.to_be_bytes().to_vec();
         body.extend([0xff; 20]);
-        self.links.on_net(
-            NetEvent::Received {
-                conn: sent.conn,
-                body: Bytes::from(body),
-            },
-            self.now,
-        );
+        self.respond_with(sent.conn, sent.correlation, Bytes::from(body));
         self.drive();
     }
 

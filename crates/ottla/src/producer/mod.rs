@@ -101,6 +101,8 @@ impl PartitionId {
 }
 
 #[cfg(test)]
+mod chaos_tests;
+#[cfg(test)]
 mod harness;
 #[cfg(test)]
 mod sender_tests;
