@@ -1,1 +1,28 @@
-//! capi
+//! The C face of Ottla: `librdkafka.so.1`, one file for each area of `include/rdkafka.h`. The header is the manual;
+//! here each exported function has one line that says what it does, and nothing is decided: settings, clients, queues
+//! and events are those of the crate `ottla`.
+//!
+//! [`ffi`] holds what all files rest on: how arguments are checked, how panics are kept in, who owns a handle.
+//! Every `unsafe` block rests on the header's contract with the application or on an invariant that its comment names.
+
+pub mod abi;
+pub mod callbacks;
+pub mod conf;
+pub mod consumer;
+pub mod errors;
+pub mod event;
+pub mod ffi;
+pub mod handle;
+pub mod headers;
+pub mod log;
+pub mod message;
+pub mod metadata;
+pub mod misc;
+pub mod offsets;
+pub mod produce;
+pub mod queue;
+pub mod serve;
+pub mod simple_consumer;
+pub mod topic;
+pub mod topic_conf;
+pub mod tplist;

@@ -1,0 +1,179 @@
+//! The application's callbacks.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use crate::abi::{MessageFields, PartitionList};
+use crate::event::EventHandle;
+use crate::ffi::FromC;
+use crate::handle::Handle;
+use crate::topic::TopicHandle;
+
+/// `void *opaque`
+pub type Opaque = *mut c_void;
+
+macro_rules! callbacks {
+    ($($(#[$doc:meta])* $name:ident = fn($($arg:ty),*) $(-> $ret:ty)?;)*) => {$(
+        $(#[$doc])*
+        pub type $name = unsafe extern "C" fn($($arg),*) $(-> $ret)?;
+
+        impl FromC for Option<$name> {
+            type C = Option<$name>;
+            unsafe fn from_c(c: Option<$name>) -> Option<Self> {
+                Some(c)
+            }
+        }
+    )*};
+}
+
+callbacks! {
+    /// `dr_cb`: client, payload, length, error, client's opaque, message's opaque.
+    DrCb = fn(*const Handle, *mut c_void, usize, c_int, Opaque, Opaque);
+    /// `dr_msg_cb`
+    DrMsgCb = fn(*const Handle, *const MessageFields, Opaque);
+    /// `consume_cb`
+    ConsumeCb = fn(*mut MessageFields, Opaque);
+    /// `rebalance_cb` and `offset_commit_cb`
+    PartitionsCb = fn(*const Handle, c_int, *mut PartitionList, Opaque);
+    /// `error_cb`
+    ErrorCb = fn(*const Handle, c_int, *const c_char, Opaque);
+    /// `throttle_cb`
+    ThrottleCb = fn(*const Handle, *const c_char, i32, c_int, Opaque);
+    /// `log_cb`
+    LogCb = fn(*const Handle, c_int, *const c_char, *const c_char);
+    /// `stats_cb`: returns 1 to keep the text.
+    StatsCb = fn(*const Handle, *mut c_char, usize, Opaque) -> c_int;
+    /// `socket_cb`
+    SocketCb = fn(c_int, c_int, c_int, Opaque) -> c_int;
+    /// `connect_cb`
+    ConnectCb = fn(c_int, *const libc::sockaddr, c_int, *const c_char, Opaque) -> c_int;
+    /// `closesocket_cb`
+    CloseSocketCb = fn(c_int, Opaque) -> c_int;
+    /// `open_cb`
+    OpenCb = fn(*const c_char, c_int, libc::mode_t, Opaque) -> c_int;
+    /// `resolve_cb`
+    ResolveCb = fn(*const c_char, *const c_char, *const libc::addrinfo, *mut *mut libc::addrinfo, Opaque) -> c_int;
+    /// `background_event_cb`
+    BackgroundEventCb = fn(*const Handle, *mut EventHandle, Opaque);
+    /// The callback of `rd_kafka_queue_cb_event_enable()`
+    QueueCb = fn(*const Handle, Opaque);
+    /// A topic's partitioner: topic, key, its length, partition count, topic's opaque, message's opaque.
+    PartitionerCb = fn(*const TopicHandle, *const c_void, usize, i32, Opaque, Opaque) -> i32;
+    /// A topic's `msg_order_cmp`
+    MessageOrderCb = fn(*const MessageFields, *const MessageFields) -> c_int;
+}
+
+/// The properties of the callbacks and their fields.
+macro_rules! for_each_callback {
+    ($macro:ident) => {
+        $macro! {
+            "dr_cb" dr;
+            "dr_msg_cb" dr_msg;
+            "consume_cb" consume;
+            "rebalance_cb" rebalance;
+            "offset_commit_cb" offset_commit;
+            "error_cb" error;
+            "throttle_cb" throttle;
+            "log_cb" log;
+            "stats_cb" stats;
+            "socket_cb" socket;
+            "connect_cb" connect;
+            "closesocket_cb" closesocket;
+            "open_cb" open;
+            "resolve_cb" resolve;
+            "background_event_cb" background_event;
+        }
+    };
+}
+
+macro_rules! names {
+    ($($name:literal $field:ident;)*) => {
+        &[$($name),*]
+    };
+}
+
+/// What the application wants to be called for.
+#[derive(Clone, Copy)]
+#[allow(missing_docs)]
+pub struct Callbacks {
+    pub dr: Option<DrCb>,
+    pub dr_msg: Option<DrMsgCb>,
+    pub consume: Option<ConsumeCb>,
+    pub rebalance: Option<PartitionsCb>,
+    pub offset_commit: Option<PartitionsCb>,
+    pub error: Option<ErrorCb>,
+    pub throttle: Option<ThrottleCb>,
+    pub log: Option<LogCb>,
+    pub stats: Option<StatsCb>,
+    pub socket: Option<SocketCb>,
+    pub connect: Option<ConnectCb>,
+    pub closesocket: Option<CloseSocketCb>,
+    pub open: Option<OpenCb>,
+    pub resolve: Option<ResolveCb>,
+    pub background_event: Option<BackgroundEventCb>,
+    /// `RD_KAFKA_EVENT_*` that are wanted on queues.
+    pub events: i32,
+    /// The application's pointer for all of them.
+    pub opaque: Opaque,
+}
+
+// SAFETY: functions and a pointer that is only handed back.
+unsafe impl Send for Callbacks {}
+// SAFETY: as above.
+unsafe impl Sync for Callbacks {}
+
+impl Default for Callbacks {
+    fn default() -> Self {
+        Callbacks {
+            dr: None,
+            dr_msg: None,
+            consume: None,
+            rebalance: None,
+            offset_commit: None,
+            error: None,
+            throttle: None,
+            log: Some(crate::log::PRINT),
+            stats: None,
+            socket: None,
+            connect: None,
+            closesocket: None,
+            open: None,
+            resolve: None,
+            background_event: None,
+            events: 0,
+            opaque: std::ptr::null_mut(),
+        }
+    }
+}
+
+impl Callbacks {
+    /// The properties of the callbacks.
+    pub const NAMES: &[&str] = for_each_callback!(names);
+
+    /// Whether an event type is wanted on queues.
+    pub fn wants(&self, event_type: i32) -> bool {
+        self.events & event_type != 0
+    }
+
+    /// Forgets the callbacks whose property `keep` does not want.
+    pub fn retain(&mut self, keep: impl Fn(&str) -> bool) {
+        let Callbacks {
+            opaque, events, log, ..
+        } = *self;
+        let kept = *self;
+        *self = Callbacks {
+            log: None,
+            ..Callbacks::default()
+        };
+        macro_rules! keep_if {
+            ($($name:literal $field:ident;)*) => {$(
+                if keep($name) {
+                    self.$field = kept.$field;
+                }
+            )*};
+        }
+        for_each_callback!(keep_if);
+        self.log = if keep("log_cb") { log } else { Some(crate::log::PRINT) };
+        self.opaque = if keep("opaque") { opaque } else { std::ptr::null_mut() };
+        self.events = if keep("enabled_events") { events } else { 0 };
+    }
+}

@@ -1,0 +1,447 @@
+//! `rd_kafka_conf_t`: settings by name, and the callbacks.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use ottla::config::{ClientConfig, Conf, ConfError, ConfErrorKind, TopicConfig, properties_show};
+use ottla::error::Error;
+use ottla::types::ClientKind;
+
+use crate::callbacks::{
+    BackgroundEventCb, Callbacks, CloseSocketCb, ConnectCb, ConsumeCb, DrCb, DrMsgCb, ErrorCb, LogCb, OpenCb,
+    PartitionsCb, ResolveCb, SocketCb, StatsCb, ThrottleCb,
+};
+use crate::ffi::{self, FromC, Owned, Tag, Tagged, boxed, exports};
+use crate::log::print_to;
+use crate::topic_conf::TopicConfHandle;
+
+/// `RD_KAFKA_CONF_OK`, `_INVALID`, `_UNKNOWN`
+const OK: c_int = 0;
+const INVALID: c_int = -1;
+const UNKNOWN: c_int = -2;
+
+/// `rd_kafka_conf_t`
+#[repr(C)]
+pub struct ConfHandle {
+    tag: Tag,
+    /// Its default topic settings are those of `topic`, see `sync`.
+    conf: Conf,
+    callbacks: Callbacks,
+    /// The default topic settings that the application can hold a pointer to.
+    topic: Option<Box<TopicConfHandle>>,
+}
+
+// SAFETY: repr(C), tag first.
+unsafe impl Tagged for ConfHandle {
+    const TAG: u32 = 0x0e44_0a09;
+}
+
+impl Default for ConfHandle {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ConfHandle {
+    /// All settings at their defaults.
+    pub fn new() -> Self {
+        ConfHandle {
+            tag: Tag::new(Self::TAG),
+            conf: Conf::new(),
+            callbacks: Callbacks::default(),
+            topic: None,
+        }
+    }
+
+    /// A copy.
+    pub fn duplicate(&self) -> Self {
+        ConfHandle {
+            tag: Tag::new(Self::TAG),
+            conf: self.synced(),
+            callbacks: self.callbacks,
+            topic: self.topic.as_ref().map(|t| Box::new(t.duplicate())),
+        }
+    }
+
+    /// A copy with only what the application has set, less what begins with one of `prefixes`.
+    fn filtered(&self, prefixes: &[&str]) -> Self {
+        let mut copy = self.duplicate();
+        copy.conf = copy.conf.dup_filter(prefixes);
+        copy.callbacks
+            .retain(|name| !prefixes.iter().any(|prefix| name.starts_with(prefix)));
+        copy.take_topic();
+        copy
+    }
+
+    /// The callbacks.
+    pub fn callbacks(&self) -> &Callbacks {
+        &self.callbacks
+    }
+
+    /// The settings as they are.
+    pub fn conf(&self) -> &Conf {
+        &self.conf
+    }
+
+    /// The default topic settings, where there are such.
+    pub fn default_topic(&self) -> Option<&TopicConfHandle> {
+        self.topic.as_deref()
+    }
+
+    /// The settings with what the application did to the default topic settings through its pointer.
+    fn synced(&self) -> Conf {
+        let mut conf = self.conf.clone();
+        conf.set_topic_defaults(self.topic.as_ref().map(|t| t.conf().clone()));
+        conf
+    }
+
+    /// Takes the default topic settings over from `conf`; the application's pointer to them stays right.
+    fn take_topic(&mut self) {
+        match (self.conf.topic_defaults(), &mut self.topic) {
+            (Some(conf), Some(topic)) => topic.replace(conf.clone()),
+            (Some(conf), None) => self.topic = Some(Box::new(TopicConfHandle::from_conf(conf.clone()))),
+            (None, topic) => *topic = None,
+        }
+    }
+
+    fn set(&mut self, name: &str, value: Option<&str>) -> Result<(), ConfError> {
+        self.conf = self.synced();
+        self.conf.set(name, value)?;
+        self.take_topic();
+        if name == "enabled_events" {
+            let text = self.conf.get(name)?;
+            self.callbacks.events = text.parse().unwrap_or(0);
+        }
+        Ok(())
+    }
+
+    fn note_pointer(&mut self, name: &str, address: usize) {
+        // The names are those of the table; a test sets every one.
+        let set = self.conf.set_pointer(name, address);
+        debug_assert!(set.is_ok(), "{name}");
+    }
+
+    /// Applies the rules between settings; gives them typed, for the core.
+    ///
+    /// # Errors
+    /// Settings that do not go together, or that ask for what this build does not have.
+    pub fn resolve(&mut self, kind: ClientKind) -> Result<(ClientConfig, TopicConfig), Error> {
+        let resolved = self.synced().resolve(kind)?;
+        if let Some(error) = resolved.refused(kind) {
+            return Err(error);
+        }
+        self.conf = resolved;
+        self.take_topic();
+        Ok((self.conf.client_config(), self.conf.topic_config()))
+    }
+}
+
+/// A call's result for a setting, with its text in the application's buffer.
+///
+/// # Safety
+/// `errstr` is NULL or has `size` bytes.
+pub unsafe fn conf_result(result: Result<(), ConfError>, errstr: *mut c_char, size: usize) -> c_int {
+    match result {
+        Ok(()) => OK,
+        Err(error) => {
+            // SAFETY: by the caller's promise.
+            unsafe { ffi::put_text(errstr, size, &error.message) };
+            match error.kind {
+                ConfErrorKind::Unknown => UNKNOWN,
+                ConfErrorKind::Invalid => INVALID,
+            }
+        }
+    }
+}
+
+/// Hands out a value as text; `size` is the buffer's and becomes the value's with its NUL.
+///
+/// # Safety
+/// `to` is NULL or has `*size` bytes; `size` is NULL or valid.
+pub unsafe fn put_value(value: Result<String, ConfError>, to: *mut c_char, size: *mut usize) -> c_int {
+    match value {
+        Err(_) => UNKNOWN,
+        Ok(text) => {
+            // SAFETY: by the caller's promise.
+            unsafe {
+                if let Some(room) = size.as_ref() {
+                    ffi::put_text(to, *room, &text);
+                }
+                ffi::put(size, text.len() + 1);
+            }
+            OK
+        }
+    }
+}
+
+/// Names and values in turn, as a malloc'ed array of malloc'ed strings.
+///
+/// # Safety
+/// `count` is NULL or valid for writes.
+pub unsafe fn dump(pairs: Vec<(String, String)>, count: *mut usize) -> *mut *mut c_char {
+    let texts: Vec<String> = pairs.into_iter().flat_map(|(name, value)| [name, value]).collect();
+    // SAFETY: room for every pointer is asked for and checked.
+    unsafe {
+        let array: *mut *mut c_char = libc::calloc(texts.len().max(1), size_of::<*mut c_char>()).cast();
+        let filled = if array.is_null() { 0 } else { texts.len() };
+        for (i, text) in texts.iter().take(filled).enumerate() {
+            array.add(i).write(ffi::malloc_text(text));
+        }
+        ffi::put(count, filled);
+        array
+    }
+}
+
+/// Settings of callbacks: stores each in [`Callbacks`] and notes it in the table of properties.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident($ty:ty) = $field:ident, $property:literal;)*) => {
+        exports! {$(
+            $(#[$doc])*
+            fn $name(conf: &mut ConfHandle, callback: Option<$ty>) {
+                conf.callbacks.$field = callback;
+                conf.note_pointer($property, callback.map_or(0, |c| c as usize));
+            }
+        )*}
+    };
+}
+
+setters! {
+    /// Sets the delivery report callback.
+    rd_kafka_conf_set_dr_msg_cb(DrMsgCb) = dr_msg, "dr_msg_cb";
+    /// Sets the delivery report callback, older form.
+    rd_kafka_conf_set_dr_cb(DrCb) = dr, "dr_cb";
+    /// Sets the callback for consumed messages.
+    rd_kafka_conf_set_consume_cb(ConsumeCb) = consume, "consume_cb";
+    /// Sets the callback that carries out rebalances.
+    rd_kafka_conf_set_rebalance_cb(PartitionsCb) = rebalance, "rebalance_cb";
+    /// Sets the callback for commit results.
+    rd_kafka_conf_set_offset_commit_cb(PartitionsCb) = offset_commit, "offset_commit_cb";
+    /// Sets the error callback.
+    rd_kafka_conf_set_error_cb(ErrorCb) = error, "error_cb";
+    /// Sets the throttle callback.
+    rd_kafka_conf_set_throttle_cb(ThrottleCb) = throttle, "throttle_cb";
+    /// Sets the log callback; NULL stops logging.
+    rd_kafka_conf_set_log_cb(LogCb) = log, "log_cb";
+    /// Sets the statistics callback.
+    rd_kafka_conf_set_stats_cb(StatsCb) = stats, "stats_cb";
+    /// Sets the callback that opens sockets.
+    rd_kafka_conf_set_socket_cb(SocketCb) = socket, "socket_cb";
+    /// Sets the callback that connects sockets.
+    rd_kafka_conf_set_connect_cb(ConnectCb) = connect, "connect_cb";
+    /// Sets the callback that closes sockets.
+    rd_kafka_conf_set_closesocket_cb(CloseSocketCb) = closesocket, "closesocket_cb";
+    /// Sets the callback that opens files.
+    rd_kafka_conf_set_open_cb(OpenCb) = open, "open_cb";
+    /// Sets the callback that resolves names.
+    rd_kafka_conf_set_resolve_cb(ResolveCb) = resolve, "resolve_cb";
+    /// Sets the callback of the background queue.
+    rd_kafka_conf_set_background_event_cb(BackgroundEventCb) = background_event, "background_event_cb";
+}
+
+exports! {
+    /// New settings, all at their defaults.
+    fn rd_kafka_conf_new() -> Option<Owned<ConfHandle>>, or None; {
+        Some(boxed(ConfHandle::new()))
+    }
+
+    /// Frees settings; NULL is fine.
+    fn rd_kafka_conf_destroy(conf: *mut ConfHandle) {
+        // SAFETY: NULL or the application's settings.
+        drop(unsafe { <Owned<ConfHandle>>::from_c(conf) });
+    }
+
+    /// A copy.
+    fn rd_kafka_conf_dup(conf: &ConfHandle) -> Option<Owned<ConfHandle>>, or None; {
+        Some(boxed(conf.duplicate()))
+    }
+
+    /// A copy without the properties whose names begin with one of `filter`.
+    fn rd_kafka_conf_dup_filter(conf: &ConfHandle, count: usize, filter: *const *const c_char)
+        -> Option<Owned<ConfHandle>>, or None;
+    {
+        let mut prefixes = Vec::new();
+        for i in 0..if filter.is_null() { 0 } else { count } {
+            // SAFETY: an array of `count` strings, by the API's contract.
+            prefixes.push(unsafe { <&str>::from_c(*filter.add(i)) }?);
+        }
+        Some(boxed(conf.filtered(&prefixes)))
+    }
+
+    /// Sets a property.
+    fn rd_kafka_conf_set(
+        conf: &mut ConfHandle, name: &str, value: Option<&str>, errstr: *mut c_char, size: usize,
+    ) -> i32, or INVALID; {
+        // SAFETY: the caller's buffer.
+        unsafe { conf_result(conf.set(name, value), errstr, size) }
+    }
+
+    /// A property's value.
+    fn rd_kafka_conf_get(conf: &ConfHandle, name: &str, to: *mut c_char, size: *mut usize) -> i32, or UNKNOWN; {
+        // SAFETY: the caller's buffer.
+        unsafe { put_value(conf.synced().get(name), to, size) }
+    }
+
+    /// Names and values of all properties, to be freed with `rd_kafka_conf_dump_free()`.
+    fn rd_kafka_conf_dump(conf: &ConfHandle, count: *mut usize) -> *mut *mut c_char, or std::ptr::null_mut(); {
+        // SAFETY: the caller's out-parameter.
+        unsafe { dump(conf.conf.dump(), count) }
+    }
+
+    /// Frees what a dump gave.
+    fn rd_kafka_conf_dump_free(array: *mut *mut c_char, count: usize) {
+        if array.is_null() {
+            return;
+        }
+        // SAFETY: `dump`'s array of `count` malloc'ed strings.
+        unsafe {
+            for i in 0..count {
+                libc::free((*array.add(i)).cast());
+            }
+            libc::free(array.cast());
+        }
+    }
+
+    /// Prints the table of properties.
+    fn rd_kafka_conf_properties_show(stream: *mut libc::FILE) {
+        let mut text = Vec::new();
+        // Writing to a vector cannot fail.
+        let _ = properties_show(&mut text);
+        // SAFETY: the caller's stream.
+        unsafe { print_to(stream, &String::from_utf8_lossy(&text)) };
+    }
+
+    /// Sets which events go to queues.
+    fn rd_kafka_conf_set_events(conf: &mut ConfHandle, events: i32) {
+        conf.callbacks.events = events;
+        let set = conf.conf.set("enabled_events", &events.max(0).to_string());
+        debug_assert!(set.is_ok());
+    }
+
+    /// Sets the application's pointer.
+    fn rd_kafka_conf_set_opaque(conf: &mut ConfHandle, opaque: *mut c_void) {
+        conf.callbacks.opaque = opaque;
+        conf.note_pointer("opaque", opaque as usize);
+    }
+
+    /// Sets the default topic settings, which are taken.
+    fn rd_kafka_conf_set_default_topic_conf(conf: &mut ConfHandle, topic: Option<Owned<TopicConfHandle>>) {
+        // Taking a handle clears its tag; this one goes on living.
+        conf.topic = topic.map(|t| Box::new(t.0.duplicate()));
+        conf.conf = conf.synced();
+    }
+
+    /// The default topic settings, which stay the client settings'; NULL when there are none.
+    fn rd_kafka_conf_get_default_topic_conf(conf: &mut ConfHandle)
+        -> *mut TopicConfHandle, or std::ptr::null_mut();
+    {
+        conf.topic.as_deref_mut().map_or(std::ptr::null_mut(), |t| t)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::CStr;
+
+    use super::*;
+
+    fn set(conf: &mut ConfHandle, name: &CStr, value: &CStr) -> (i32, String) {
+        let mut text = [0 as c_char; 256];
+        // SAFETY: live settings and a buffer of that size.
+        unsafe {
+            let result = rd_kafka_conf_set(conf, name.as_ptr(), value.as_ptr(), text.as_mut_ptr(), text.len());
+            (result, CStr::from_ptr(text.as_ptr()).to_string_lossy().into_owned())
+        }
+    }
+
+    fn get(conf: &ConfHandle, name: &CStr) -> Option<String> {
+        let (mut text, mut size) = ([0 as c_char; 256], 256);
+        // SAFETY: live settings and a buffer of that size.
+        unsafe {
+            (rd_kafka_conf_get(conf, name.as_ptr(), text.as_mut_ptr(), &raw mut size) == OK)
+                .then(|| CStr::from_ptr(text.as_ptr()).to_string_lossy().into_owned())
+        }
+    }
+
+    #[test]
+    fn results_tell_unknown_from_invalid() {
+        let mut conf = ConfHandle::new();
+        assert_eq!(set(&mut conf, c"linger.ms", c"10").0, OK);
+        assert_eq!(get(&conf, c"linger.ms").as_deref(), Some("10"));
+        assert_eq!(set(&mut conf, c"no.such", c"10").0, UNKNOWN);
+        let (result, text) = set(&mut conf, c"acks", c"x");
+        assert_eq!(result, INVALID);
+        assert!(text.contains("acks"), "{text}");
+    }
+
+    #[test]
+    fn the_default_topic_pointer_and_the_settings_agree() {
+        let mut conf = ConfHandle::new();
+        // SAFETY: live settings.
+        unsafe {
+            assert!(rd_kafka_conf_get_default_topic_conf(&raw mut conf).is_null());
+            assert_eq!(set(&mut conf, c"acks", c"1").0, OK);
+            let topic = rd_kafka_conf_get_default_topic_conf(&raw mut conf);
+            let set_topic = crate::topic_conf::rd_kafka_topic_conf_set;
+            set_topic(
+                topic,
+                c"partitioner".as_ptr(),
+                c"murmur2".as_ptr(),
+                std::ptr::null_mut(),
+                0,
+            );
+            assert_eq!(get(&conf, c"partitioner").as_deref(), Some("murmur2"));
+            assert_eq!(set(&mut conf, c"message.timeout.ms", c"7").0, OK);
+            assert_eq!(
+                rd_kafka_conf_get_default_topic_conf(&raw mut conf),
+                topic,
+                "the pointer stays"
+            );
+            assert_eq!(get(&conf, c"partitioner").as_deref(), Some("murmur2"));
+        }
+    }
+
+    #[test]
+    fn copies_keep_callbacks_and_filters_drop_them() {
+        unsafe extern "C" fn callback(_: *const crate::handle::Handle, _: i32, _: *const c_char, _: *mut c_void) {}
+        let mut conf = ConfHandle::new();
+        // SAFETY: live settings.
+        unsafe { rd_kafka_conf_set_error_cb(&raw mut conf, Some(callback)) };
+        set(&mut conf, c"client.id", c"me");
+        let copy = conf.duplicate();
+        assert!(copy.callbacks.error.is_some());
+        let filtered = conf.filtered(&["error_"]);
+        assert!(filtered.callbacks.error.is_none());
+        assert_eq!(get(&filtered, c"client.id").as_deref(), Some("me"));
+    }
+
+    #[test]
+    fn every_callback_is_a_property() {
+        let mut conf = ConfHandle::new();
+        for name in Callbacks::NAMES {
+            conf.note_pointer(name, 1);
+        }
+    }
+
+    #[test]
+    fn callbacks_that_nothing_calls_are_refused() {
+        unsafe extern "C" fn open(_: *const c_char, _: i32, _: libc::mode_t, _: *mut c_void) -> i32 {
+            -1
+        }
+        let mut conf = ConfHandle::new();
+        // SAFETY: live settings.
+        unsafe { rd_kafka_conf_set_open_cb(&raw mut conf, Some(open)) };
+        let refused = conf.resolve(ClientKind::Producer);
+        assert!(refused.is_err_and(|e| e.message.contains("open_cb")));
+    }
+
+    #[test]
+    fn a_dump_has_pairs() {
+        let conf = ConfHandle::new();
+        let mut count = 0;
+        // SAFETY: live settings.
+        unsafe {
+            let array = rd_kafka_conf_dump(&raw const conf, &raw mut count);
+            assert!(count > 100 && count.is_multiple_of(2));
+            rd_kafka_conf_dump_free(array, count);
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! `rd_kafka_event_t`: what `rd_kafka_queue_poll()` gives instead of calling back.
+
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::sync::Arc;
+
+use ottla::error::{Error, ErrorCode};
+use ottla::event::{CommitResult, Delivery, Event, LogLine, PartitionNotice, Queue, Rebalance};
+use ottla::types::{PartitionOffset, TopicPartition};
+
+use crate::abi::{MessageFields, PartitionList, PartitionRow, event_type};
+use crate::ffi::{self, Deadline, FromC, Owned, Tag, Tagged, boxed, c_text, exports};
+use crate::handle::Handle;
+use crate::log::context_names;
+use crate::message::{self, Message, MessagePtr};
+use crate::serve;
+use crate::topic::TopicHandle;
+use crate::tplist::{self, OwnedList};
+
+/// `rd_kafka_event_t`
+#[repr(C)]
+pub struct EventHandle {
+    tag: Tag,
+    content: Content,
+    /// The client's opaque, or the one given with a commit.
+    opaque: *mut c_void,
+}
+
+// SAFETY: repr(C), tag first.
+unsafe impl Tagged for EventHandle {
+    const TAG: u32 = 0x0e44_0a06;
+}
+
+enum Content {
+    Deliveries(Box<Deliveries>),
+    Fetched {
+        message: MessagePtr,
+        given: bool,
+    },
+    Error {
+        code: ErrorCode,
+        text: CString,
+        fatal: bool,
+        partition: Option<PartitionOffset>,
+    },
+    Log {
+        level: i32,
+        facility: CString,
+        text: CString,
+        contexts: u32,
+    },
+    Stats(CString),
+    Rebalance {
+        code: ErrorCode,
+        text: Option<CString>,
+        list: Option<OwnedList>,
+    },
+    Commit {
+        code: ErrorCode,
+        text: Option<CString>,
+        list: Option<OwnedList>,
+    },
+}
+
+/// The delivery reports of a batch as messages.
+struct Deliveries {
+    /// Point into `delivery`, `topic` and `error_text`; made when first asked for, and never moved afterwards.
+    messages: Option<Box<[Message]>>,
+    next: usize,
+    error_text: Option<CString>,
+    topic: Arc<TopicHandle>,
+    delivery: Delivery,
+}
+
+impl Deliveries {
+    fn new(handle: &Handle, delivery: Delivery) -> Self {
+        Deliveries {
+            messages: None,
+            next: 0,
+            error_text: serve::error_text(&delivery),
+            topic: handle.topic_handle(&delivery.topic),
+            delivery,
+        }
+    }
+
+    fn messages(&mut self) -> &[Message] {
+        let Deliveries {
+            messages,
+            error_text,
+            topic,
+            delivery,
+            ..
+        } = self;
+        messages.get_or_insert_with(|| {
+            let text = error_text.as_ref().map_or(std::ptr::null(), |t| t.as_ptr());
+            let topic = Arc::as_ptr(topic);
+            // SAFETY: all that the messages point to lives in the same box and is dropped after them (fields drop in
+            // their order), and none of it changes.
+            delivery
+                .records()
+                .map(|r| unsafe { Message::delivered(delivery, &r, topic, text) })
+                .collect()
+        })
+    }
+
+    fn next(&mut self) -> *const MessageFields {
+        let index = self.next;
+        match self.messages().get(index).map(Message::fields) {
+            Some(fields) => {
+                self.next += 1;
+                fields
+            }
+            None => std::ptr::null(),
+        }
+    }
+}
+
+impl Drop for Deliveries {
+    fn drop(&mut self) {
+        self.messages.iter_mut().flatten().for_each(Message::release);
+    }
+}
+
+fn notice_error(notice: PartitionNotice) -> Content {
+    let tp = match (&notice.partition, notice.tp) {
+        (Some(state), _) => Some(state.tp()),
+        (None, tp) => tp,
+    };
+    let partition = tp.map(|tp: TopicPartition| PartitionOffset::new(tp, notice.offset));
+    error_content(&notice.error, partition)
+}
+
+fn error_content(error: &Error, partition: Option<PartitionOffset>) -> Content {
+    let text = c_text(error.message.as_str());
+    Content::Error {
+        code: ffi::public_code(error),
+        text,
+        fatal: error.fatal,
+        partition,
+    }
+}
+
+fn text_for(code: ErrorCode) -> Option<CString> {
+    (!code.is_ok()).then(|| c_text(code.description().into_owned()))
+}
+
+/// An event as the application polls it; the event itself when there is no such form.
+fn content(handle: &Handle, event: Event) -> Result<Content, Event> {
+    Ok(match event {
+        Event::Delivery(delivery) => Content::Deliveries(Box::new(Deliveries::new(handle, delivery))),
+        Event::Partition(notice) => notice_error(notice),
+        Event::Error(error) => error_content(&error, None),
+        Event::Log(line) => {
+            handle.log.on_taken();
+            let LogLine {
+                level,
+                facility,
+                message,
+                contexts,
+            } = line;
+            Content::Log {
+                level,
+                facility: c_text(facility),
+                text: c_text(message),
+                contexts: contexts.0,
+            }
+        }
+        Event::Stats(text) => Content::Stats(c_text(text)),
+        Event::Rebalance(Rebalance { code, partitions }) => Content::Rebalance {
+            code,
+            text: text_for(code),
+            list: OwnedList::from_rows(&partitions),
+        },
+        Event::Commit(CommitResult { error, offsets, .. }) => Content::Commit {
+            code: error,
+            text: text_for(error),
+            list: OwnedList::from_rows(&offsets),
+        },
+        other => return Err(other),
+    })
+}
+
+/// Waits for an event. What has no such form (throttling) is served by its callback on the way.
+pub fn poll(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) -> Option<Owned<EventHandle>> {
+    loop {
+        let mut used_up = false;
+        let taken = queue.pop_one(deadline.left(), |chunk| {
+            let message = message::take(handle, chunk);
+            used_up = message.is_none();
+            message
+        });
+        let mut opaque = handle.callbacks().opaque;
+        let content = match taken {
+            Some(Ok(message)) => Content::Fetched { message, given: false },
+            Some(Err(event)) => {
+                if let Event::Commit(result) = &event
+                    && let Some((_, own)) = handle.take_commit_callback(result.opaque)
+                {
+                    opaque = own;
+                }
+                match content(handle, event) {
+                    Ok(content) => content,
+                    Err(event) => {
+                        serve::serve_unmapped(handle, queue, event);
+                        continue;
+                    }
+                }
+            }
+            None if used_up => continue,
+            None => return None,
+        };
+        return Some(boxed(EventHandle {
+            tag: Tag::new(EventHandle::TAG),
+            content,
+            opaque,
+        }));
+    }
+}
+
+fn type_of(event: Option<&EventHandle>) -> i32 {
+    match event.map(|e| &e.content) {
+        None => event_type::NONE,
+        Some(Content::Deliveries(_)) => event_type::DR,
+        Some(Content::Fetched { .. }) => event_type::FETCH,
+        Some(Content::Error { .. }) => event_type::ERROR,
+        Some(Content::Log { .. }) => event_type::LOG,
+        Some(Content::Stats(_)) => event_type::STATS,
+        Some(Content::Rebalance { .. }) => event_type::REBALANCE,
+        Some(Content::Commit { .. }) => event_type::OFFSET_COMMIT,
+    }
+}
+
+impl EventHandle {
+    fn next_message(&mut self) -> *const MessageFields {
+        match &mut self.content {
+            Content::Deliveries(deliveries) => deliveries.next(),
+            Content::Fetched { message, given } if !*given => {
+                *given = true;
+                message.as_ptr()
+            }
+            _ => std::ptr::null(),
+        }
+    }
+
+    fn error(&self) -> (ErrorCode, Option<&CStr>) {
+        match &self.content {
+            Content::Error { code, text, .. } => (*code, Some(text)),
+            Content::Rebalance { code, text, .. } | Content::Commit { code, text, .. } => (*code, text.as_deref()),
+            Content::Deliveries(deliveries) => {
+                let code = deliveries
+                    .delivery
+                    .error
+                    .as_ref()
+                    .map_or(ErrorCode::NO_ERROR, |e| e.code);
+                (code, deliveries.error_text.as_deref())
+            }
+            _ => (ErrorCode::NO_ERROR, None),
+        }
+    }
+}
+
+exports! {
+    /// The event's type; `RD_KAFKA_EVENT_NONE` for NULL.
+    fn rd_kafka_event_type(event: Option<&EventHandle>) -> i32, or event_type::NONE; {
+        type_of(event)
+    }
+
+    /// The name of the event's type.
+    fn rd_kafka_event_name(event: Option<&EventHandle>) -> Option<&'static CStr>, or Some(c"(NONE)"); {
+        Some(match type_of(event) {
+            event_type::DR => c"DeliveryReport",
+            event_type::FETCH => c"Fetch",
+            event_type::LOG => c"Log",
+            event_type::ERROR => c"Error",
+            event_type::REBALANCE => c"Rebalance",
+            event_type::OFFSET_COMMIT => c"OffsetCommit",
+            event_type::STATS => c"Statistics",
+            _ => c"(NONE)",
+        })
+    }
+
+    /// Frees an event with its messages; NULL is fine.
+    fn rd_kafka_event_destroy(event: *mut EventHandle) {
+        // SAFETY: NULL or the application's event.
+        drop(unsafe { <Owned<EventHandle>>::from_c(event) });
+    }
+
+    /// The event's next message, which stays the event's; NULL when there are no more.
+    fn rd_kafka_event_message_next(event: &mut EventHandle) -> *const MessageFields, or std::ptr::null(); {
+        event.next_message()
+    }
+
+    /// The event's next messages, at most `size`.
+    fn rd_kafka_event_message_array(event: &mut EventHandle, messages: *mut *const MessageFields, size: usize)
+        -> usize, or 0;
+    {
+        let mut count = 0;
+        while count < size && !messages.is_null() {
+            let message = event.next_message();
+            if message.is_null() {
+                break;
+            }
+            // SAFETY: an array of `size` pointers, by the API's contract.
+            unsafe { messages.add(count).write(message) };
+            count += 1;
+        }
+        count
+    }
+
+    /// How many messages the event holds in all.
+    fn rd_kafka_event_message_count(event: &EventHandle) -> usize, or 0; {
+        match &event.content {
+            Content::Deliveries(deliveries) => deliveries.delivery.len(),
+            Content::Fetched { .. } => 1,
+            _ => 0,
+        }
+    }
+
+    /// The event's error code.
+    fn rd_kafka_event_error(event: &EventHandle) -> ErrorCode, or ErrorCode::NO_ERROR; {
+        event.error().0
+    }
+
+    /// The event's error in words, empty without one.
+    fn rd_kafka_event_error_string(event: &EventHandle) -> *const c_char, or c"".as_ptr(); {
+        event.error().1.map_or(c"".as_ptr(), CStr::as_ptr)
+    }
+
+    /// Whether the client cannot go on.
+    fn rd_kafka_event_error_is_fatal(event: &EventHandle) -> i32, or 0; {
+        matches!(event.content, Content::Error { fatal: true, .. }).into()
+    }
+
+    /// The application's pointer.
+    fn rd_kafka_event_opaque(event: &EventHandle) -> *mut c_void, or std::ptr::null_mut(); {
+        event.opaque
+    }
+
+    /// The parts of a log line; -1 for other events.
+    fn rd_kafka_event_log(event: &EventHandle, fac: *mut *const c_char, text: *mut *const c_char, level: *mut i32)
+        -> i32, or -1;
+    {
+        let Content::Log { level: l, facility, text: t, .. } = &event.content else { return -1 };
+        // SAFETY: the caller's out-parameters.
+        unsafe {
+            ffi::put(fac, facility.as_ptr());
+            ffi::put(text, t.as_ptr());
+            ffi::put(level, *l);
+        }
+        0
+    }
+
+    /// The debug contexts of a log line; -1 for other events.
+    fn rd_kafka_event_debug_contexts(event: &EventHandle, to: *mut c_char, size: usize) -> i32, or -1; {
+        let Content::Log { contexts, .. } = &event.content else { return -1 };
+        // SAFETY: the caller's buffer.
+        unsafe { ffi::put_text(to, size, &context_names(*contexts)) };
+        0
+    }
+
+    /// The statistics document.
+    fn rd_kafka_event_stats(event: &EventHandle) -> *const c_char, or std::ptr::null(); {
+        match &event.content {
+            Content::Stats(text) => text.as_ptr(),
+            _ => std::ptr::null(),
+        }
+    }
+
+    /// The partitions of a rebalance or a commit, which stay the event's.
+    fn rd_kafka_event_topic_partition_list(event: &EventHandle) -> *mut PartitionList, or std::ptr::null_mut(); {
+        match &event.content {
+            Content::Rebalance { list, .. } | Content::Commit { list, .. } => {
+                list.as_ref().map_or(std::ptr::null_mut(), OwnedList::as_ptr)
+            }
+            _ => std::ptr::null_mut(),
+        }
+    }
+
+    /// The partition of an error, which becomes the application's.
+    fn rd_kafka_event_topic_partition(event: &EventHandle) -> *mut PartitionRow, or std::ptr::null_mut(); {
+        match &event.content {
+            Content::Error { partition: Some(row), .. } => tplist::single_row(row),
+            _ => std::ptr::null_mut(),
+        }
+    }
+}

@@ -1,0 +1,522 @@
+//! The boundary: how arguments come in from C, how results go out, and what happens to panics.
+//!
+//! Every exported function is written with [`exports!`]. Its parameter types say what is borrowed, owned or optional;
+//! [`FromC`] checks NULL, alignment and the tag of a handle before the body runs, so no body repeats it. A bad
+//! argument or a panic gives the value after `or`, and sets the thread's last error.
+
+use std::cell::Cell;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use ottla::error::{Error, ErrorCode};
+
+thread_local! {
+    static LAST_ERROR: Cell<ErrorCode> = const { Cell::new(ErrorCode::NO_ERROR) };
+}
+
+/// The last error of a call that has no other way to tell (`rd_kafka_last_error()`), of the calling thread.
+pub fn last_error() -> ErrorCode {
+    LAST_ERROR.get()
+}
+
+/// Sets the calling thread's last error and `errno`.
+pub fn set_last_error(code: ErrorCode, errno: c_int) {
+    LAST_ERROR.set(code);
+    // SAFETY: __errno_location gives the calling thread's errno, which is always there.
+    unsafe { *libc::__errno_location() = errno };
+}
+
+/// The `errno` that goes with an error code.
+pub fn errno_of(code: ErrorCode) -> c_int {
+    match code {
+        ErrorCode::NO_ERROR => 0,
+        ErrorCode::L_QUEUE_FULL => libc::ENOBUFS,
+        ErrorCode::MSG_SIZE_TOO_LARGE => libc::EMSGSIZE,
+        ErrorCode::L_UNKNOWN_PARTITION => libc::ESRCH,
+        ErrorCode::L_UNKNOWN_TOPIC => libc::ENOENT,
+        ErrorCode::L_TIMED_OUT => libc::ETIMEDOUT,
+        ErrorCode::L_CONFLICT => libc::EBUSY,
+        ErrorCode::L_FATAL => libc::ECANCELED,
+        ErrorCode::L_STATE => libc::ENOEXEC,
+        _ => libc::EINVAL,
+    }
+}
+
+/// Notes an error for `rd_kafka_last_error()` and `errno`.
+pub fn note(error: &Error) -> ErrorCode {
+    let code = public_code(error);
+    set_last_error(code, errno_of(code));
+    code
+}
+
+/// The code that a call returns for an error: `_FATAL` stands for every fatal one, `rd_kafka_fatal_error()` tells which.
+pub fn public_code(error: &Error) -> ErrorCode {
+    if error.fatal { ErrorCode::L_FATAL } else { error.code }
+}
+
+/// A call's outcome as an error code.
+pub fn code_of<T>(result: Result<T, Error>) -> ErrorCode {
+    match result {
+        Ok(_) => ErrorCode::NO_ERROR,
+        Err(e) => public_code(&e),
+    }
+}
+
+/// Runs the body of an exported function. `None` means that an argument was refused.
+pub fn boundary<R>(fallback: impl FnOnce() -> R, body: impl FnOnce() -> Option<R>) -> R {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Some(result)) => result,
+        Ok(None) => {
+            set_last_error(ErrorCode::L_INVALID_ARG, libc::EINVAL);
+            fallback()
+        }
+        Err(_) => {
+            set_last_error(ErrorCode::L_FAIL, libc::EFAULT);
+            fallback()
+        }
+    }
+}
+
+/// Runs a function's body, in which `return` leaves the body only.
+#[inline]
+pub fn call<R>(body: impl FnOnce() -> R) -> R {
+    body()
+}
+
+/// What a parameter of an exported function is on the C side, and how it is checked.
+pub trait FromC: Sized {
+    /// The C type.
+    type C;
+    /// Checks and converts; `None` refuses the argument.
+    ///
+    /// # Safety
+    /// `c` is what `rdkafka.h` asks of the application: a pointer is NULL or points to a live object of the declared
+    /// kind, which nobody changes meanwhile unless the API is thread-safe for it.
+    unsafe fn from_c(c: Self::C) -> Option<Self>;
+}
+
+/// What the result of an exported function is on the C side.
+pub trait IntoC {
+    /// The C type.
+    type C;
+    /// Converts, handing ownership over where the type has any.
+    fn into_c(self) -> Self::C;
+}
+
+macro_rules! as_is {
+    ($($t:ty),*) => {$(
+        impl FromC for $t {
+            type C = $t;
+            unsafe fn from_c(c: $t) -> Option<$t> {
+                Some(c)
+            }
+        }
+        impl IntoC for $t {
+            type C = $t;
+            fn into_c(self) -> $t {
+                self
+            }
+        }
+    )*};
+}
+
+as_is!(i32, u32, i64, usize, isize, ());
+
+impl<T> FromC for *mut T {
+    type C = *mut T;
+    unsafe fn from_c(c: *mut T) -> Option<*mut T> {
+        Some(c)
+    }
+}
+
+impl<T> FromC for *const T {
+    type C = *const T;
+    unsafe fn from_c(c: *const T) -> Option<*const T> {
+        Some(c)
+    }
+}
+
+impl<T> IntoC for *mut T {
+    type C = *mut T;
+    fn into_c(self) -> *mut T {
+        self
+    }
+}
+
+impl<T> IntoC for *const T {
+    type C = *const T;
+    fn into_c(self) -> *const T {
+        self
+    }
+}
+
+impl IntoC for ErrorCode {
+    type C = c_int;
+    fn into_c(self) -> c_int {
+        self.0
+    }
+}
+
+impl IntoC for Option<&'static CStr> {
+    type C = *const c_char;
+    fn into_c(self) -> *const c_char {
+        self.map_or(std::ptr::null(), CStr::as_ptr)
+    }
+}
+
+/// A UTF-8 string; NULL and other bytes are refused.
+impl FromC for &str {
+    type C = *const c_char;
+    unsafe fn from_c(c: *const c_char) -> Option<Self> {
+        if c.is_null() {
+            return None;
+        }
+        // SAFETY: not NULL, so a NUL-terminated string by the caller's promise.
+        unsafe { CStr::from_ptr(c) }.to_str().ok()
+    }
+}
+
+/// A UTF-8 string or NULL.
+impl FromC for Option<&str> {
+    type C = *const c_char;
+    unsafe fn from_c(c: *const c_char) -> Option<Self> {
+        if c.is_null() {
+            return Some(None);
+        }
+        // SAFETY: as above.
+        Some(Some(unsafe { CStr::from_ptr(c) }.to_str().ok()?))
+    }
+}
+
+/// How long a call may wait: milliseconds, negative for ever.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeout(pub Option<Duration>);
+
+impl FromC for Timeout {
+    type C = c_int;
+    unsafe fn from_c(c: c_int) -> Option<Self> {
+        Some(Timeout(u64::try_from(c).ok().map(Duration::from_millis)))
+    }
+}
+
+/// Counts a timeout down over several waits.
+pub struct Deadline(Option<std::time::Instant>, bool);
+
+impl Deadline {
+    /// Starts counting.
+    pub fn new(timeout: Timeout) -> Self {
+        let zero = timeout.0.is_some_and(|d| d.is_zero());
+        let end = if zero {
+            None
+        } else {
+            timeout.0.and_then(|d| std::time::Instant::now().checked_add(d))
+        };
+        Deadline(end, zero)
+    }
+
+    /// What is left; `None` for ever.
+    pub fn left(&self) -> Option<Duration> {
+        match (self.1, self.0) {
+            (true, _) => Some(Duration::ZERO),
+            (false, Some(end)) => Some(end.saturating_duration_since(std::time::Instant::now())),
+            (false, None) => None,
+        }
+    }
+
+    /// What is left, at most `slice`.
+    pub fn left_within(&self, slice: Duration) -> Duration {
+        self.left().map_or(slice, |left| left.min(slice))
+    }
+
+    /// Whether nothing is left.
+    pub fn is_over(&self) -> bool {
+        self.left().is_some_and(|left| left.is_zero())
+    }
+}
+
+/// The word that every handle starts with: says what kind of handle it is, and no longer does once it is destroyed.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Tag(AtomicU32);
+
+impl Tag {
+    /// A live tag.
+    pub const fn new(value: u32) -> Self {
+        Tag(AtomicU32::new(value))
+    }
+
+    /// Marks the handle as destroyed. False when it was already.
+    pub fn clear(&self) -> bool {
+        self.0.swap(0, Ordering::AcqRel) != 0
+    }
+
+    fn is(&self, value: u32) -> bool {
+        self.0.load(Ordering::Acquire) == value
+    }
+}
+
+/// A type whose address the application holds as a handle.
+///
+/// # Safety
+/// `#[repr(C)]` with a [`Tag`] as first field, made with `Self::TAG`; every handle type has another `TAG`.
+pub unsafe trait Tagged {
+    /// The tag's value while the handle lives.
+    const TAG: u32;
+}
+
+fn is_tagged<T: Tagged>(c: *const T) -> bool {
+    if c.is_null() || !c.is_aligned() {
+        return false;
+    }
+    // SAFETY: every handle starts with a Tag, so whichever handle it is, its first word can be read.
+    unsafe { &*c.cast::<Tag>() }.is(T::TAG)
+}
+
+/// A handle that is lent for the call.
+impl<T: Tagged> FromC for &T {
+    type C = *const T;
+    unsafe fn from_c(c: *const T) -> Option<Self> {
+        // SAFETY: a live handle of this type, by its tag and the caller's promise.
+        is_tagged(c).then(|| unsafe { &*c })
+    }
+}
+
+/// A handle that is lent for the call and changed; the API is not thread-safe for it.
+impl<T: Tagged> FromC for &mut T {
+    type C = *mut T;
+    unsafe fn from_c(c: *mut T) -> Option<Self> {
+        // SAFETY: as above; nobody else uses it meanwhile, by the caller's promise.
+        is_tagged(c).then(|| unsafe { &mut *c })
+    }
+}
+
+/// A handle or NULL.
+impl<T: Tagged> FromC for Option<&T> {
+    type C = *const T;
+    unsafe fn from_c(c: *const T) -> Option<Self> {
+        if c.is_null() {
+            return Some(None);
+        }
+        // SAFETY: as for `&T`.
+        unsafe { <&T>::from_c(c) }.map(Some)
+    }
+}
+
+/// A boxed handle that changes hands.
+pub struct Owned<T: Tagged>(pub Box<T>);
+
+impl<T: Tagged> FromC for Owned<T> {
+    type C = *mut T;
+    unsafe fn from_c(c: *mut T) -> Option<Self> {
+        if !is_tagged(c) {
+            return None;
+        }
+        // SAFETY: made by `IntoC for Owned`, and given back only once: clearing the tag succeeds once.
+        unsafe { (*c.cast::<Tag>()).clear().then(|| Owned(Box::from_raw(c))) }
+    }
+}
+
+/// A boxed handle that changes hands, or NULL.
+impl<T: Tagged> FromC for Option<Owned<T>> {
+    type C = *mut T;
+    unsafe fn from_c(c: *mut T) -> Option<Self> {
+        if c.is_null() {
+            return Some(None);
+        }
+        // SAFETY: as above.
+        unsafe { Owned::from_c(c) }.map(Some)
+    }
+}
+
+/// Boxes a new handle.
+pub fn boxed<T: Tagged>(value: T) -> Owned<T> {
+    Owned(Box::new(value))
+}
+
+impl<T: Tagged> IntoC for Owned<T> {
+    type C = *mut T;
+    fn into_c(self) -> *mut T {
+        Box::into_raw(self.0)
+    }
+}
+
+impl<T: Tagged> IntoC for Option<Owned<T>> {
+    type C = *mut T;
+    fn into_c(self) -> *mut T {
+        self.map_or(std::ptr::null_mut(), IntoC::into_c)
+    }
+}
+
+/// Writes through an out-parameter that may be NULL.
+///
+/// # Safety
+/// `to` is NULL or valid for writes.
+pub unsafe fn put<T>(to: *mut T, value: T) {
+    if !to.is_null() {
+        // SAFETY: valid for writes by the caller's promise.
+        unsafe { to.write(value) };
+    }
+}
+
+/// Writes `text` and a NUL into a buffer of `size` bytes, cut where it does not fit (at a character's border).
+///
+/// # Safety
+/// `to` is NULL or valid for writes of `size` bytes.
+pub unsafe fn put_text(to: *mut c_char, size: usize, text: &str) {
+    let Some(room) = size.checked_sub(1) else { return };
+    if to.is_null() {
+        return;
+    }
+    let mut len = text.len().min(room);
+    while !text.is_char_boundary(len) {
+        len -= 1;
+    }
+    // SAFETY: len + 1 <= size bytes.
+    unsafe {
+        std::ptr::copy_nonoverlapping(text.as_ptr().cast(), to, len);
+        to.add(len).write(0);
+    }
+}
+
+/// Bytes lent by the application; NULL gives `None`.
+///
+/// # Safety
+/// `ptr` is NULL or valid for reads of `len` bytes during `'a`.
+pub unsafe fn bytes<'a>(ptr: *const c_void, len: usize) -> Option<&'a [u8]> {
+    if ptr.is_null() || isize::try_from(len).is_err() {
+        return None;
+    }
+    // SAFETY: by the caller's promise; not longer than a Rust object can be.
+    Some(unsafe { std::slice::from_raw_parts(ptr.cast(), len) })
+}
+
+/// A copy of `text` for the application, to be freed with `free(3)`. NULL when there is no memory or `text` has a NUL.
+pub fn malloc_text(text: &str) -> *mut c_char {
+    malloc_bytes(text.as_bytes())
+}
+
+/// A malloc'ed copy of bytes with a NUL after them.
+pub fn malloc_bytes(from: &[u8]) -> *mut c_char {
+    // SAFETY: room for the bytes and the NUL was asked for; both copies stay within it.
+    unsafe {
+        let to: *mut c_char = libc::malloc(from.len() + 1).cast();
+        if !to.is_null() {
+            std::ptr::copy_nonoverlapping(from.as_ptr().cast(), to, from.len());
+            to.add(from.len()).write(0);
+        }
+        to
+    }
+}
+
+/// Text for C that Rust keeps: NUL bytes inside become spaces.
+pub fn c_text(text: impl Into<Vec<u8>>) -> std::ffi::CString {
+    let mut text: Vec<u8> = text.into();
+    for byte in &mut text {
+        if *byte == 0 {
+            *byte = b' ';
+        }
+    }
+    // No NUL is left, so this cannot fail.
+    std::ffi::CString::new(text).unwrap_or_default()
+}
+
+/// Defines exported functions. See the module's text.
+macro_rules! exports {
+    ($(
+        $(#[$doc:meta])*
+        fn $name:ident($($arg:ident : $ty:ty),* $(,)?) $(-> $ret:ty, or $err:expr;)? $body:block
+    )*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// Pointers are as `rdkafka.h` says of this function.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            $($arg: <$ty as $crate::ffi::FromC>::C),*
+        ) $(-> <$ret as $crate::ffi::IntoC>::C)? {
+            $crate::ffi::exports!(@run ($($arg: $ty),*) ($($ret, $err)?) $body)
+        }
+    )*};
+    (@run ($($arg:ident : $ty:ty),*) () $body:block) => {
+        $crate::ffi::boundary(|| (), move || {
+            // SAFETY: the application's promise, see `FromC::from_c`.
+            $(let $arg = unsafe { <$ty as $crate::ffi::FromC>::from_c($arg) }?;)*
+            $crate::ffi::call(move || -> () { $body });
+            Some(())
+        })
+    };
+    (@run ($($arg:ident : $ty:ty),*) ($ret:ty, $err:expr) $body:block) => {
+        $crate::ffi::boundary(|| <$ret as $crate::ffi::IntoC>::into_c($err), move || {
+            // SAFETY: the application's promise, see `FromC::from_c`.
+            $(let $arg = unsafe { <$ty as $crate::ffi::FromC>::from_c($arg) }?;)*
+            Some(<$ret as $crate::ffi::IntoC>::into_c($crate::ffi::call(move || -> $ret { $body })))
+        })
+    };
+}
+pub(crate) use exports;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[repr(C)]
+    struct Thing {
+        tag: Tag,
+        value: i32,
+    }
+    // SAFETY: repr(C), tag first.
+    unsafe impl Tagged for Thing {
+        const TAG: u32 = 0x7e57_0001;
+    }
+
+    exports! {
+        /// A test.
+        fn ottla_test_value(thing: &Thing, panic: i32) -> i32, or -7; {
+            assert_eq!(panic, 0, "asked to");
+            thing.value
+        }
+    }
+
+    #[test]
+    fn bad_handles_and_panics_give_the_error_value() {
+        let thing = boxed(Thing {
+            tag: Tag::new(Thing::TAG),
+            value: 5,
+        })
+        .into_c();
+        // SAFETY: live objects of the right kind, or NULL.
+        unsafe {
+            assert_eq!(ottla_test_value(thing, 0), 5);
+            assert_eq!(ottla_test_value(std::ptr::null(), 0), -7);
+            assert_eq!(last_error(), ErrorCode::L_INVALID_ARG);
+            let hook = std::panic::take_hook();
+            std::panic::set_hook(Box::new(|_| ()));
+            assert_eq!(ottla_test_value(thing, 1), -7);
+            std::panic::set_hook(hook);
+            assert_eq!(last_error(), ErrorCode::L_FAIL);
+            let owned = Owned::from_c(thing).map(|o| o.0);
+            let Some(owned) = owned else { panic!("a live handle") };
+            assert_eq!(ottla_test_value(&raw const *owned, 0), -7, "destroyed");
+        }
+    }
+
+    #[test]
+    fn text_is_cut_at_a_character() {
+        let mut buffer = [1 as c_char; 4];
+        // SAFETY: the buffer's own size.
+        unsafe { put_text(buffer.as_mut_ptr(), 4, "aaö") };
+        assert_eq!(buffer, [97, 97, 0, 1]);
+    }
+
+    #[test]
+    fn negative_timeouts_never_end() {
+        // SAFETY: an integer.
+        let Some(timeout) = (unsafe { Timeout::from_c(-1) }) else {
+            panic!("refused")
+        };
+        assert!(Deadline::new(timeout).left().is_none());
+        assert!(Deadline::new(Timeout(Some(Duration::ZERO))).is_over());
+    }
+}

@@ -1,0 +1,197 @@
+//! Where log lines go, and the printers that applications may use.
+
+use std::ffi::{CStr, c_char};
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ottla::error::ErrorCode;
+use ottla::event::{Event, LogLine, Queue};
+use parking_lot::RwLock;
+
+use crate::callbacks::LogCb;
+use crate::ffi::{c_text, exports};
+use crate::handle::Handle;
+use crate::queue::QueueHandle;
+
+/// Lines kept for an application that does not poll its log queue; later ones are dropped.
+const MAX_QUEUED: usize = 10_000;
+
+/// A client's log.
+pub struct LogState {
+    callback: RwLock<Option<LogCb>>,
+    /// `log.queue`: lines wait here until the application polls.
+    queue: Option<Arc<Queue>>,
+    queued: AtomicUsize,
+    /// `log.thread.name`
+    thread_name: bool,
+}
+
+impl LogState {
+    /// A log that calls `callback`, or keeps the lines for polling.
+    pub fn new(callback: Option<LogCb>, to_queue: bool, thread_name: bool) -> Self {
+        LogState {
+            callback: RwLock::new(callback),
+            queue: to_queue.then(Queue::new),
+            queued: AtomicUsize::new(0),
+            thread_name,
+        }
+    }
+
+    /// Takes a line in, on any thread.
+    pub fn write(&self, handle: &Handle, mut line: LogLine) {
+        if self.thread_name {
+            let thread = std::thread::current();
+            line.message = format!("[thrd:{}]: {}", thread.name().unwrap_or("app"), line.message);
+        }
+        match &self.queue {
+            None => self.print(handle, &line),
+            Some(queue) => {
+                if self.queued.fetch_add(1, Ordering::Relaxed) < MAX_QUEUED {
+                    queue.push(Event::Log(line));
+                } else {
+                    self.queued.fetch_sub(1, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+
+    /// A queued line was taken out.
+    pub fn on_taken(&self) {
+        let _ = self
+            .queued
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
+    }
+
+    /// Calls the application with a line.
+    pub fn print(&self, handle: &Handle, line: &LogLine) {
+        let callback = *self.callback.read();
+        if let Some(callback) = callback {
+            let (facility, text) = (c_text(line.facility), c_text(line.message.as_str()));
+            // SAFETY: the application's function; the strings live during the call.
+            unsafe { callback(handle.as_ptr(), line.level, facility.as_ptr(), text.as_ptr()) };
+        }
+    }
+
+    /// Drops what waits: the client is being destroyed.
+    pub fn close(&self) {
+        if let Some(queue) = &self.queue {
+            queue.purge(true);
+        }
+    }
+}
+
+/// A string for printing; empty for NULL.
+///
+/// # Safety
+/// NULL or a NUL-terminated string.
+unsafe fn lossy<'a>(text: *const c_char) -> std::borrow::Cow<'a, str> {
+    if text.is_null() {
+        return "".into();
+    }
+    // SAFETY: by the caller's promise.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy()
+}
+
+exports! {
+    /// Replaces the log callback; NULL stops logging.
+    fn rd_kafka_set_logger(rk: &Handle, callback: Option<LogCb>) {
+        *rk.log.callback.write() = callback;
+    }
+
+    /// Changes the level up to which lines are logged.
+    fn rd_kafka_set_log_level(rk: &Handle, level: i32) {
+        if let Some(client) = rk.client() {
+            client.set_log_level(level);
+        }
+    }
+
+    /// Prints a line on stderr.
+    fn rd_kafka_log_print(rk: Option<&Handle>, level: i32, facility: *const c_char, text: *const c_char) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let name = rk.map(|rk| rk.name().to_string_lossy()).unwrap_or_default();
+        // SAFETY: strings by the API's contract.
+        let (facility, text) = unsafe { (lossy(facility), lossy(text)) };
+        let line = format!("%{level}|{}.{:03}|{facility}|{name}| {text}\n", now.as_secs(), now.subsec_millis());
+        // One write, so that lines of several threads do not mix. Where stderr is closed there is nobody to tell.
+        let _ = std::io::stderr().write_all(line.as_bytes());
+    }
+
+    /// Hands a line to syslog(3).
+    fn rd_kafka_log_syslog(rk: Option<&Handle>, level: i32, facility: *const c_char, text: *const c_char) {
+        let name = rk.map_or(c"", Handle::name);
+        // SAFETY: a constant format with three strings.
+        unsafe {
+            let (facility, text) = (lossy(facility), lossy(text));
+            let (facility, text) = (c_text(&*facility), c_text(&*text));
+            libc::syslog(level, c"%s: %s: %s".as_ptr(), facility.as_ptr(), name.as_ptr(), text.as_ptr());
+        }
+    }
+
+    /// Forwards the log queue of `log.queue` to another queue, the main queue for NULL.
+    fn rd_kafka_set_log_queue(rk: &Handle, queue: Option<&QueueHandle>)
+        -> ErrorCode, or ErrorCode::L_INVALID_ARG;
+    {
+        let (Some(from), Some(client)) = (&rk.log.queue, rk.client()) else {
+            return ErrorCode::L_NOT_IMPLEMENTED;
+        };
+        let to = queue.map_or_else(|| client.main_queue().clone(), |q| q.queue().clone());
+        from.forward_to(Some(to));
+        ErrorCode::NO_ERROR
+    }
+
+    /// The debug contexts, as the `debug` property takes them.
+    fn rd_kafka_get_debug_contexts() -> *const c_char, or c"".as_ptr(); {
+        DEBUG_CONTEXTS.as_ptr()
+    }
+}
+
+/// `RD_KAFKA_DEBUG_CONTEXTS`
+const DEBUG_CONTEXTS: &CStr = c"all,generic,broker,topic,metadata,feature,queue,msg,protocol,cgrp,security,fetch,\
+interceptor,plugin,consumer,admin,eos,mock,assignor,conf";
+
+/// The names of the contexts that are set in `bits`, with commas between.
+pub fn context_names(bits: u32) -> String {
+    let names = DEBUG_CONTEXTS.to_str().unwrap_or_default().split(',').skip(1);
+    let set: Vec<&str> = names
+        .enumerate()
+        .filter(|(i, _)| bits >> i & 1 == 1)
+        .map(|(_, name)| name)
+        .collect();
+    set.join(",")
+}
+
+/// Writes text to the application's stdio stream.
+///
+/// # Safety
+/// `stream` is NULL or an open `FILE`.
+pub unsafe fn print_to(stream: *mut libc::FILE, text: &str) {
+    if stream.is_null() {
+        return;
+    }
+    // SAFETY: by the caller's promise.
+    unsafe { libc::fwrite(text.as_ptr().cast(), 1, text.len(), stream) };
+}
+
+/// The default log callback.
+pub const PRINT: LogCb = rd_kafka_log_print;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ottla::event::DebugContexts;
+
+    #[test]
+    fn contexts_have_the_names_of_the_debug_property() {
+        assert_eq!(
+            context_names(DebugContexts::GENERIC.0 | DebugContexts::FETCH.0),
+            "generic,fetch"
+        );
+        assert_eq!(
+            context_names(DebugContexts::CONSUMER.0 | DebugContexts::MSG.0),
+            "msg,consumer"
+        );
+        assert_eq!(context_names(0), "");
+    }
+}

@@ -1,0 +1,481 @@
+//! `rd_kafka_message_t`: the public fields, followed by what the accessors tell.
+//!
+//! A message is in one of three places. Fetched ones lie in an [`Arena`] that belongs to the memory of their chunk:
+//! one allocation for many, freed when the chunk and all of them are gone. Errors and end-of-partition notices are
+//! boxed one by one. Delivery reports lie on the stack of the call that serves them, or in their event.
+
+use std::cell::UnsafeCell;
+use std::ffi::{CString, c_char, c_void};
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+
+use ottla::error::ErrorCode;
+use ottla::event::{Chunk, ChunkMemory, DeliveredRecord, Delivery, PartitionNotice};
+use ottla::types::{PersistStatus, TimestampType, offset};
+
+use crate::abi::MessageFields;
+use crate::errors;
+use crate::ffi::{self, FromC, IntoC, Owned, exports};
+use crate::handle::Handle;
+use crate::headers::{Headers, RawHeaders};
+use crate::topic::TopicHandle;
+
+/// Marks memory behind the public fields as this library's.
+const TAG: u32 = 0x0e44_0a03;
+/// Messages allocated at once; a chunk with more gets several blocks.
+const BLOCK: usize = 256;
+
+/// Where a message lies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In an arena; the message holds a count of the chunk's memory.
+    Arena,
+    /// In a box of its own.
+    Boxed,
+    /// Somewhere that outlives every use: destroying it does nothing.
+    Lent,
+}
+
+/// A message.
+#[repr(C)]
+pub struct Message {
+    fields: MessageFields,
+    tag: u32,
+    place: Place,
+    status: i32,
+    timestamp_type: i32,
+    timestamp: i64,
+    latency_us: i64,
+    broker_id: i32,
+    leader_epoch: i32,
+    raw_headers: RawHeaders<'static>,
+    /// Parsed or set headers, owned; NULL when there are none yet.
+    headers: *mut Headers,
+    /// A text for the error that says more than the code's description, or NULL.
+    error_text: *const c_char,
+    /// `Place::Arena`: a counted pointer to the memory that the message points into.
+    memory: *const ChunkMemory,
+    /// `Place::Boxed`: owns what `error_text` points to.
+    owned_text: Option<CString>,
+    /// `Place::Boxed`: keeps `fields.rkt` alive.
+    topic: Option<Arc<TopicHandle>>,
+}
+
+impl FromC for &Message {
+    type C = *const MessageFields;
+    unsafe fn from_c(c: *const MessageFields) -> Option<Self> {
+        let message: *const Message = c.cast();
+        if message.is_null() || !message.is_aligned() {
+            return None;
+        }
+        // SAFETY: the API hands out only messages of this library, whose tag follows the public fields.
+        unsafe { (*message).tag == TAG }.then(|| unsafe { &*message })
+    }
+}
+
+impl FromC for &mut Message {
+    type C = *mut MessageFields;
+    unsafe fn from_c(c: *mut MessageFields) -> Option<Self> {
+        // SAFETY: as above, and one thread at a time uses a message, by the API's contract.
+        unsafe {
+            <&Message>::from_c(c)?;
+            Some(&mut *c.cast())
+        }
+    }
+}
+
+/// A message for the application, NULL for none.
+pub struct MessagePtr(*mut Message);
+
+// SAFETY: a message may be used by one thread after the other.
+unsafe impl Send for MessagePtr {}
+
+impl MessagePtr {
+    /// Its address; the owner stays responsible.
+    pub fn as_ptr(&self) -> *mut MessageFields {
+        self.0.cast()
+    }
+}
+
+impl Drop for MessagePtr {
+    fn drop(&mut self) {
+        // SAFETY: a live message that is owned here.
+        unsafe { destroy(self.0) };
+    }
+}
+
+impl IntoC for MessagePtr {
+    type C = *mut MessageFields;
+    fn into_c(self) -> *mut MessageFields {
+        let at = self.0;
+        std::mem::forget(self);
+        at.cast()
+    }
+}
+
+impl IntoC for Option<MessagePtr> {
+    type C = *mut MessageFields;
+    fn into_c(self) -> *mut MessageFields {
+        self.map_or(std::ptr::null_mut(), IntoC::into_c)
+    }
+}
+
+fn parts(data: Option<&[u8]>) -> (*mut c_void, usize) {
+    data.map_or((std::ptr::null_mut(), 0), |d| (d.as_ptr().cast_mut().cast(), d.len()))
+}
+
+fn timestamp_type_number(kind: TimestampType) -> i32 {
+    match kind {
+        TimestampType::NotAvailable => 0,
+        TimestampType::CreateTime => 1,
+        TimestampType::LogAppendTime => 2,
+    }
+}
+
+fn status_number(status: PersistStatus) -> i32 {
+    match status {
+        PersistStatus::NotPersisted => 0,
+        PersistStatus::PossiblyPersisted => 1,
+        PersistStatus::Persisted => 2,
+    }
+}
+
+impl Message {
+    fn empty(place: Place) -> Message {
+        Message {
+            fields: MessageFields {
+                err: 0,
+                rkt: std::ptr::null_mut(),
+                partition: -1,
+                payload: std::ptr::null_mut(),
+                len: 0,
+                key: std::ptr::null_mut(),
+                key_len: 0,
+                offset: offset::INVALID,
+                private: std::ptr::null_mut(),
+            },
+            tag: TAG,
+            place,
+            status: status_number(PersistStatus::NotPersisted),
+            timestamp_type: 0,
+            timestamp: -1,
+            latency_us: -1,
+            broker_id: -1,
+            leader_epoch: -1,
+            raw_headers: RawHeaders::None,
+            headers: std::ptr::null_mut(),
+            error_text: std::ptr::null(),
+            memory: std::ptr::null(),
+            owned_text: None,
+            topic: None,
+        }
+    }
+
+    /// A delivery report.
+    ///
+    /// # Safety
+    /// The message must not be used after `record`'s memory (its [`Delivery`]), `topic` or `error_text` is gone, and
+    /// [`Message::release`] is called before.
+    pub unsafe fn delivered(
+        delivery: &Delivery,
+        record: &DeliveredRecord<'_>,
+        topic: *const TopicHandle,
+        error_text: *const c_char,
+    ) -> Message {
+        let mut message = Message::empty(Place::Lent);
+        let fields = &mut message.fields;
+        fields.err = delivery.error.as_ref().map_or(0, |e| e.code.0);
+        fields.rkt = topic.cast_mut();
+        fields.partition = delivery.partition;
+        (fields.payload, fields.len) = parts(record.value);
+        if let Some(address) = record.lent_address {
+            // The application wants its own memory back, not our copy.
+            fields.payload = std::ptr::with_exposed_provenance_mut(address);
+        }
+        (fields.key, fields.key_len) = parts(record.key);
+        fields.offset = record.offset;
+        fields.private = record.opaque as *mut c_void;
+        message.status = status_number(delivery.status);
+        message.timestamp = record.timestamp_ms;
+        message.timestamp_type = timestamp_type_number(match delivery.log_append_time {
+            Some(_) => TimestampType::LogAppendTime,
+            None => TimestampType::CreateTime,
+        });
+        message.latency_us = i64::try_from(record.latency_us).unwrap_or(i64::MAX);
+        message.broker_id = delivery.broker_id;
+        if let Some(headers) = record.headers {
+            // SAFETY: the caller promises not to use the message when the memory is gone.
+            message.raw_headers = unsafe { RawHeaders::Some(headers).unbound() };
+        }
+        message.error_text = error_text;
+        message
+    }
+
+    /// Frees what accessors made.
+    pub fn release(&mut self) {
+        let headers = std::mem::replace(&mut self.headers, std::ptr::null_mut());
+        // SAFETY: NULL, or owned by the message.
+        drop(unsafe { <Owned<Headers> as FromC>::from_c(headers) });
+    }
+
+    /// The public fields' address.
+    pub fn fields(&self) -> *const MessageFields {
+        &raw const self.fields
+    }
+
+    /// Topic, partition and offset, of a message that has them.
+    pub fn place_in_log(&self) -> Option<(&TopicHandle, i32, i64, i32)> {
+        // SAFETY: NULL, or alive as long as the message, see `Arena` and `Message::topic`.
+        let topic = unsafe { self.fields.rkt.as_ref() }?;
+        Some((topic, self.fields.partition, self.fields.offset, self.leader_epoch))
+    }
+
+    /// The error code.
+    pub fn error(&self) -> ErrorCode {
+        ErrorCode(self.fields.err)
+    }
+
+    fn boxed_error(code: ErrorCode, text: &str) -> Box<Message> {
+        let mut message = Box::new(Message::empty(Place::Boxed));
+        message.fields.err = code.0;
+        let text = message.owned_text.insert(ffi::c_text(text));
+        let (at, len) = (text.as_ptr(), text.as_bytes().len());
+        message.fields.payload = at.cast_mut().cast();
+        message.fields.len = len;
+        message.error_text = at;
+        // Tells rd_kafka_message_errstr() that the payload is a text.
+        message.fields.private = (&raw mut *message).cast();
+        message
+    }
+
+    /// An error of the consumer as a whole.
+    pub fn consumer_error(code: ErrorCode, text: &str) -> MessagePtr {
+        MessagePtr(Box::into_raw(Self::boxed_error(code, text)))
+    }
+
+    /// End of partition, or a partition's error.
+    pub fn notice(handle: &Handle, notice: &PartitionNotice) -> MessagePtr {
+        let mut message = Self::boxed_error(notice.error.code, &notice.error.message);
+        let topic = match (&notice.partition, &notice.tp) {
+            (Some(state), _) => {
+                message.fields.partition = state.partition();
+                Some(handle.topic_handle(state.topic()))
+            }
+            (None, Some(tp)) => {
+                message.fields.partition = tp.partition;
+                handle.topic_named(&tp.topic).ok()
+            }
+            (None, None) => None,
+        };
+        message.fields.offset = notice.offset;
+        message.fields.rkt = topic
+            .as_ref()
+            .map_or(std::ptr::null_mut(), |t| Arc::as_ptr(t).cast_mut());
+        message.topic = topic;
+        MessagePtr(Box::into_raw(message))
+    }
+}
+
+/// Frees a message.
+///
+/// # Safety
+/// NULL, or a message that the caller owns.
+pub unsafe fn destroy(message: *mut Message) {
+    // SAFETY: by the caller's promise; a message whose tag is cleared was destroyed already.
+    unsafe {
+        let Some(m) = message.as_mut() else { return };
+        if m.tag != TAG || m.place == Place::Lent {
+            return;
+        }
+        m.tag = 0;
+        m.release();
+        match m.place {
+            Place::Arena => drop(Arc::from_raw(m.memory)),
+            Place::Boxed => drop(Box::from_raw(message)),
+            Place::Lent => (),
+        }
+    }
+}
+
+/// The messages of one chunk. Lies in the attachment of the chunk's memory, so it lives until the chunk and every
+/// message, each of which holds a count of that memory, are gone.
+struct Arena {
+    topic: Arc<TopicHandle>,
+    blocks: UnsafeCell<Blocks>,
+}
+
+#[derive(Default)]
+struct Blocks {
+    blocks: Vec<Box<[MaybeUninit<Message>]>>,
+    /// Slots of the last block that are in use.
+    used: usize,
+}
+
+// SAFETY: `blocks` is used only by `take`, which holds the chunk exclusively, and there is one chunk to a memory.
+// Messages point to slots, which do not move when the vector of blocks grows.
+unsafe impl Sync for Arena {}
+// SAFETY: messages may be used by one thread after the other.
+unsafe impl Send for Arena {}
+
+impl Blocks {
+    /// An unused slot.
+    fn slot(&mut self, expected: usize) -> *mut Message {
+        if self.blocks.last().is_none_or(|b| b.len() == self.used) {
+            self.blocks.push(Box::new_uninit_slice(expected.clamp(1, BLOCK)));
+            self.used = 0;
+        }
+        let at = self.blocks.last_mut().and_then(|b| b.get_mut(self.used));
+        self.used += 1;
+        at.map_or(std::ptr::null_mut(), MaybeUninit::as_mut_ptr)
+    }
+}
+
+/// Takes the next record of a chunk as a message; `None` when the chunk is used up.
+pub fn take(handle: &Handle, chunk: &mut Chunk) -> Option<MessagePtr> {
+    let memory = chunk.memory();
+    let arena = memory.attachment().get_or_init(|| {
+        let topic = handle.topic_handle(chunk.partition().topic());
+        Box::new(Arena {
+            topic,
+            blocks: UnsafeCell::default(),
+        })
+    });
+    let arena: &Arena = arena.downcast_ref()?;
+    let partition = chunk.partition().partition();
+    let (expected, broker_id) = (chunk.remaining(), chunk.broker_id());
+    let record = chunk.next()?;
+    let mut message = Message::empty(Place::Arena);
+    let fields = &mut message.fields;
+    fields.rkt = Arc::as_ptr(&arena.topic).cast_mut();
+    fields.partition = partition;
+    (fields.payload, fields.len) = parts(record.value);
+    (fields.key, fields.key_len) = parts(record.key);
+    fields.offset = record.offset;
+    message.status = status_number(PersistStatus::Persisted);
+    message.timestamp = record.timestamp_ms;
+    message.timestamp_type = timestamp_type_number(record.timestamp_type);
+    message.leader_epoch = record.leader_epoch;
+    message.broker_id = broker_id;
+    if !record.headers.is_empty() {
+        // SAFETY: the headers lie in `memory`, of which the message holds a count.
+        message.raw_headers = unsafe { RawHeaders::Some(record.headers).unbound() };
+    }
+    // SAFETY: `chunk` is held exclusively, see `Arena`.
+    let slot = unsafe { &mut *arena.blocks.get() }.slot(expected);
+    if slot.is_null() {
+        return None;
+    }
+    message.memory = Arc::into_raw(memory);
+    // SAFETY: an unused slot of the arena.
+    unsafe { slot.write(message) };
+    Some(MessagePtr(slot))
+}
+
+/// The message's headers, parsed when first asked for; NULL when there are none.
+fn headers_of(message: &mut Message) -> Result<*mut Headers, ErrorCode> {
+    if message.headers.is_null() {
+        let parsed = match std::mem::take(&mut message.raw_headers) {
+            RawHeaders::None => return Err(ErrorCode::L_NOENT),
+            raw => raw.parse().ok_or(ErrorCode::L_BAD_MSG)?,
+        };
+        message.headers = ffi::boxed(parsed).into_c();
+    }
+    Ok(message.headers)
+}
+
+exports! {
+    /// Frees a message.
+    fn rd_kafka_message_destroy(message: *mut MessageFields) {
+        // SAFETY: NULL or a message that the application owns.
+        unsafe { destroy(message.cast()) };
+    }
+
+    /// The text of a consumed error message, NULL without an error.
+    fn rd_kafka_message_errstr(message: *const MessageFields) -> *const c_char, or std::ptr::null(); {
+        // SAFETY: NULL or a message; possibly one that the application made for rd_kafka_produce_batch(), so only
+        // the public fields are read.
+        let Some(fields) = (unsafe { message.as_ref() }) else { return std::ptr::null() };
+        // Consumer errors point to themselves, see `boxed_error`: only their payload is a text.
+        let has_text = std::ptr::eq(fields.private.cast(), message);
+        match (fields.err, has_text) {
+            (0, _) => std::ptr::null(),
+            (_, true) => fields.payload.cast(),
+            (code, false) => errors::description(ErrorCode(code)),
+        }
+    }
+
+    /// The text of a delivery report's error, NULL without an error.
+    fn rd_kafka_message_produce_errstr(message: &Message) -> *const c_char, or std::ptr::null(); {
+        match (message.fields.err, message.error_text.is_null()) {
+            (0, _) => std::ptr::null(),
+            (code, true) => errors::description(ErrorCode(code)),
+            (_, false) => message.error_text,
+        }
+    }
+
+    /// The timestamp in milliseconds, -1 when there is none.
+    fn rd_kafka_message_timestamp(message: &Message, kind: *mut i32) -> i64, or -1; {
+        // SAFETY: the caller's out-parameter.
+        unsafe { ffi::put(kind, message.timestamp_type) };
+        message.timestamp
+    }
+
+    /// Microseconds from produce call to acknowledgement, -1 when not known.
+    fn rd_kafka_message_latency(message: &Message) -> i64, or -1; {
+        message.latency_us
+    }
+
+    /// The broker that took or gave the message, -1 when not known.
+    fn rd_kafka_message_broker_id(message: &Message) -> i32, or -1; {
+        message.broker_id
+    }
+
+    /// The message's headers, which stay the message's.
+    fn rd_kafka_message_headers(message: &mut Message, headersp: *mut *mut Headers)
+        -> ErrorCode, or ErrorCode::L_INVALID_ARG;
+    {
+        match headers_of(message) {
+            Ok(headers) => {
+                // SAFETY: the caller's out-parameter.
+                unsafe { ffi::put(headersp, headers) };
+                ErrorCode::NO_ERROR
+            }
+            Err(code) => code,
+        }
+    }
+
+    /// The message's headers, which become the application's.
+    fn rd_kafka_message_detach_headers(message: &mut Message, headersp: *mut *mut Headers)
+        -> ErrorCode, or ErrorCode::L_INVALID_ARG;
+    {
+        match headers_of(message) {
+            Ok(headers) => {
+                message.headers = std::ptr::null_mut();
+                // SAFETY: the caller's out-parameter.
+                unsafe { ffi::put(headersp, headers) };
+                ErrorCode::NO_ERROR
+            }
+            Err(code) => code,
+        }
+    }
+
+    /// Replaces the message's headers; they become the message's.
+    fn rd_kafka_message_set_headers(message: &mut Message, headers: *mut Headers) {
+        message.release();
+        message.raw_headers = RawHeaders::None;
+        message.headers = headers;
+    }
+
+    /// Whether the message is in the log.
+    fn rd_kafka_message_status(message: &Message) -> i32, or 0; {
+        message.status
+    }
+
+    /// The leader epoch of a consumed message, -1 when not known.
+    fn rd_kafka_message_leader_epoch(message: &Message) -> i32, or -1; {
+        message.leader_epoch
+    }
+}
+
+// The tag lies behind the public fields: an application cannot overwrite it by writing to them.
+const _: () = assert!(std::mem::offset_of!(Message, tag) >= size_of::<MessageFields>());

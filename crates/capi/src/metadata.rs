@@ -1,0 +1,261 @@
+//! Metadata, as nested structs in one piece of malloc'ed memory.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::time::Duration;
+
+use ottla::cluster::{MetadataReply, MetadataScope};
+use ottla::error::{Error, ErrorCode};
+
+use crate::abi::{Metadata, MetadataBroker, MetadataPartition, MetadataTopic};
+use crate::ffi::{self, Timeout, exports};
+use crate::handle::Handle;
+use crate::topic::TopicHandle;
+
+/// Hands out parts of one piece of memory. Without memory it only counts, so that the same code measures and fills.
+struct Bump {
+    base: *mut u8,
+    used: usize,
+}
+
+/// Every part begins at a multiple of this, as malloc'ed memory does.
+const ALIGN: usize = 8;
+
+impl Bump {
+    /// Room for `count` values, NULL while measuring.
+    fn array<T>(&mut self, count: usize) -> *mut T {
+        const { assert!(align_of::<T>() <= ALIGN) };
+        let at = self.used;
+        self.used += (count * size_of::<T>()).next_multiple_of(ALIGN);
+        if self.base.is_null() {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: the measuring run reserved all that is used here.
+        unsafe { self.base.add(at).cast() }
+    }
+
+    /// Moves values in.
+    fn values<T>(&mut self, values: impl ExactSizeIterator<Item = T>) -> *mut T {
+        let to: *mut T = self.array(values.len());
+        for (i, value) in values.enumerate() {
+            if !to.is_null() {
+                // SAFETY: room for all of them was taken.
+                unsafe { to.add(i).write(value) };
+            }
+        }
+        to
+    }
+
+    /// A C string; a NUL inside ends it.
+    fn text(&mut self, text: &str) -> *mut c_char {
+        self.values(
+            text.bytes()
+                .map(|b| b as c_char)
+                .chain(std::iter::once(0))
+                .collect::<Vec<_>>()
+                .into_iter(),
+        )
+    }
+}
+
+fn count(n: usize) -> c_int {
+    c_int::try_from(n).unwrap_or(c_int::MAX)
+}
+
+/// Writes everything, the outermost struct first.
+fn lay_out(reply: &MetadataReply, bump: &mut Bump) {
+    let response = &reply.response;
+    let head: *mut Metadata = bump.array(1);
+    let brokers = response.brokers.iter().map(|b| MetadataBroker {
+        id: b.node_id,
+        host: bump.text(&b.host),
+        port: b.port,
+    });
+    let brokers: Vec<_> = brokers.collect();
+    let topics: Vec<_> = response
+        .topics
+        .iter()
+        .map(|t| {
+            let partitions: Vec<_> = t
+                .partitions
+                .iter()
+                .map(|p| MetadataPartition {
+                    id: p.partition_index,
+                    err: p.error_code.into(),
+                    leader: p.leader_id,
+                    replica_cnt: count(p.replica_nodes.len()),
+                    replicas: bump.values(p.replica_nodes.iter().copied()),
+                    isr_cnt: count(p.isr_nodes.len()),
+                    isrs: bump.values(p.isr_nodes.iter().copied()),
+                })
+                .collect();
+            MetadataTopic {
+                topic: bump.text(t.name.as_deref().unwrap_or_default()),
+                partition_cnt: count(partitions.len()),
+                partitions: bump.values(partitions.into_iter()),
+                err: t.error_code.into(),
+            }
+        })
+        .collect();
+    let metadata = Metadata {
+        broker_cnt: count(brokers.len()),
+        brokers: bump.values(brokers.into_iter()),
+        topic_cnt: count(topics.len()),
+        topics: bump.values(topics.into_iter()),
+        orig_broker_id: reply.orig_node,
+        orig_broker_name: bump.text(&reply.orig_name),
+    };
+    if !head.is_null() {
+        // SAFETY: room for one was taken.
+        unsafe { head.write(metadata) };
+    }
+}
+
+/// The reply in C's form; NULL when there is no memory.
+fn to_c(reply: &MetadataReply) -> *mut Metadata {
+    let mut bump = Bump {
+        base: std::ptr::null_mut(),
+        used: 0,
+    };
+    lay_out(reply, &mut bump);
+    // SAFETY: malloc; NULL is handed on.
+    let base: *mut u8 = unsafe { libc::malloc(bump.used) }.cast();
+    if !base.is_null() {
+        lay_out(reply, &mut Bump { base, used: 0 });
+    }
+    base.cast()
+}
+
+fn metadata(rk: &Handle, scope: MetadataScope, timeout: Timeout) -> Result<*mut Metadata, Error> {
+    let reply = rk.need_client()?.metadata(scope, timeout.0)?;
+    let metadata = to_c(&reply);
+    if metadata.is_null() {
+        return Err(Error::new(ErrorCode::L_CRIT_SYS_RESOURCE, "out of memory"));
+    }
+    Ok(metadata)
+}
+
+/// How long to wait for the list of brokers.
+const BROKERS_WAIT: Duration = Duration::from_secs(5);
+
+/// The brokers that the cluster has now.
+fn learned_brokers(rk: &Handle) -> Vec<i32> {
+    let reply = rk
+        .need_client()
+        .and_then(|c| c.metadata(MetadataScope::Topics(Vec::new()), Some(BROKERS_WAIT)));
+    reply
+        .map(|r| r.response.brokers.iter().map(|b| b.node_id).collect())
+        .unwrap_or_default()
+}
+
+exports! {
+    /// Asks a broker for metadata.
+    fn rd_kafka_metadata(
+        rk: &Handle, all_topics: i32, only: Option<&TopicHandle>, to: *mut *const Metadata, timeout: Timeout,
+    ) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
+        let scope = match (all_topics, only) {
+            (0, None) => MetadataScope::KnownTopics,
+            (0, Some(rkt)) => MetadataScope::Topics(vec![rkt.topic().name().to_owned()]),
+            _ => MetadataScope::AllTopics,
+        };
+        match metadata(rk, scope, timeout) {
+            Ok(metadata) => {
+                // SAFETY: the caller's out-parameter.
+                unsafe { ffi::put(to, metadata.cast_const()) };
+                ErrorCode::NO_ERROR
+            }
+            Err(error) => ffi::public_code(&error),
+        }
+    }
+
+    /// Frees metadata.
+    fn rd_kafka_metadata_destroy(metadata: *const Metadata) {
+        // SAFETY: NULL or one piece of malloc'ed memory.
+        unsafe { libc::free(metadata.cast_mut().cast::<c_void>()) };
+    }
+
+    /// The cluster's id, malloc'ed; NULL when it is not known in time.
+    fn rd_kafka_clusterid(rk: &Handle, timeout: Timeout) -> *mut c_char, or std::ptr::null_mut(); {
+        let id = rk.client().and_then(|c| c.cluster_id(timeout.0));
+        id.map_or(std::ptr::null_mut(), |id| ffi::malloc_text(&id))
+    }
+
+    /// The controller's id, -1 when it is not known in time.
+    fn rd_kafka_controllerid(rk: &Handle, timeout: Timeout) -> i32, or -1; {
+        rk.client().and_then(|c| c.controller_id(timeout.0)).unwrap_or(-1)
+    }
+
+    /// The ids of the brokers that metadata told of, malloc'ed; NULL when there are none.
+    fn rd_kafka_brokers_learned_ids(rk: &Handle, count: *mut usize) -> *mut i32, or std::ptr::null_mut(); {
+        let ids = learned_brokers(rk);
+        // SAFETY: the caller's out-parameter; room for the ids is asked for and checked.
+        unsafe {
+            let to: *mut i32 = match ids.len() {
+                0 => std::ptr::null_mut(),
+                n => libc::malloc(n * size_of::<i32>()).cast(),
+            };
+            if !to.is_null() {
+                to.copy_from_nonoverlapping(ids.as_ptr(), ids.len());
+            }
+            ffi::put(count, if to.is_null() { 0 } else { ids.len() });
+            to
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::CStr;
+
+    use ottla_protocol::api::metadata::{
+        MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
+    };
+
+    use super::*;
+
+    #[test]
+    fn everything_lies_in_one_block() {
+        let partition = |i, replicas: &[i32]| MetadataResponsePartition {
+            partition_index: i,
+            leader_id: 1,
+            replica_nodes: replicas.to_vec(),
+            isr_nodes: vec![1],
+            ..Default::default()
+        };
+        let response = MetadataResponse {
+            brokers: vec![MetadataResponseBroker {
+                node_id: 1,
+                host: "host-1".into(),
+                port: 9092,
+                ..Default::default()
+            }],
+            topics: vec![MetadataResponseTopic {
+                name: Some("topic".into()),
+                error_code: 5,
+                partitions: vec![partition(0, &[1, 2, 3]), partition(1, &[])],
+                ..Default::default()
+            }],
+            ..Default::default()
+        };
+        let m = to_c(&MetadataReply {
+            response,
+            orig_node: 1,
+            orig_name: "host-1:9092/1".into(),
+        });
+        // SAFETY: just made.
+        unsafe {
+            assert_eq!(((*m).broker_cnt, (*m).topic_cnt, (*m).orig_broker_id), (1, 1, 1));
+            assert_eq!(CStr::from_ptr((*(*m).brokers).host), c"host-1");
+            assert_eq!(CStr::from_ptr((*m).orig_broker_name), c"host-1:9092/1");
+            let topic = &*(*m).topics;
+            assert_eq!(
+                (CStr::from_ptr(topic.topic), topic.err, topic.partition_cnt),
+                (c"topic", 5, 2)
+            );
+            let first = &*topic.partitions;
+            assert_eq!(std::slice::from_raw_parts(first.replicas, 3), [1, 2, 3]);
+            let second = &*topic.partitions.add(1);
+            assert_eq!((second.id, second.replica_cnt, *second.isrs), (1, 0, 1));
+            rd_kafka_metadata_destroy(m);
+        }
+    }
+}

@@ -1,0 +1,578 @@
+//! Producing: from the application's arguments to the core's records.
+
+use std::ffi::{c_int, c_void};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use ottla::client::Client;
+use ottla::error::{Error, ErrorCode};
+use ottla::producer::{HeadersIn, Partitioner, Payload, Record};
+use ottla::types::{ClientKind, PARTITION_UA};
+
+use crate::abi::{MessageFields, Vu, event_type, msg_flag, purge_flag, vtype};
+use crate::errors::ErrorHandle;
+use crate::ffi::{self, Deadline, FromC, Owned, Timeout, exports};
+use crate::handle::Handle;
+use crate::headers::{Headers, sized_bytes};
+use crate::serve;
+use crate::topic::TopicHandle;
+
+/// A malloc'ed payload that may become ours (`RD_KAFKA_MSG_F_FREE`): it does when the record was taken.
+struct Given {
+    ptr: *mut c_void,
+    len: usize,
+    state: Arc<AtomicU8>,
+}
+
+/// The record was neither taken nor refused yet.
+const UNDECIDED: u8 = 0;
+/// The record was taken: who lets the payload go last frees it.
+const TAKEN: u8 = 1;
+/// The client let the payload go before it was known whether the record was taken.
+const LET_GO: u8 = 2;
+
+// SAFETY: plain memory that nobody changes.
+unsafe impl Send for Given {}
+
+impl AsRef<[u8]> for Given {
+    fn as_ref(&self) -> &[u8] {
+        // SAFETY: `len` readable bytes that live until they are freed below, by the API's contract.
+        unsafe { std::slice::from_raw_parts(self.ptr.cast(), self.len) }
+    }
+}
+
+impl Drop for Given {
+    fn drop(&mut self) {
+        if self.state.swap(LET_GO, Ordering::AcqRel) == TAKEN {
+            // SAFETY: malloc'ed, ours, and nobody refers to it any more.
+            unsafe { libc::free(self.ptr) };
+        }
+    }
+}
+
+/// A record's value as the application passed it.
+#[derive(Clone, Copy)]
+struct Value {
+    ptr: *mut c_void,
+    len: usize,
+}
+
+/// What is to be produced, still in the application's memory.
+struct Input<'a> {
+    partition: i32,
+    flags: c_int,
+    value: Value,
+    key: Option<&'a [u8]>,
+    headers: HeadersIn<'a>,
+    timestamp_ms: i64,
+    opaque: *mut c_void,
+}
+
+/// Hands a record to the client.
+///
+/// # Safety
+/// The value is NULL or has `len` readable bytes, malloc'ed with `RD_KAFKA_MSG_F_FREE`.
+unsafe fn produce(rkt: &TopicHandle, client: &Client, input: Input<'_>) -> Result<(), Error> {
+    let Input {
+        partition,
+        flags,
+        value,
+        key,
+        headers,
+        timestamp_ms,
+        opaque,
+    } = input;
+    let block = flags & msg_flag::BLOCK != 0;
+    let send = |payload| {
+        let record = Record {
+            key,
+            value: payload,
+            headers,
+            timestamp_ms,
+            opaque: opaque as usize,
+        };
+        client.produce(rkt.topic(), partition, record, block)
+    };
+    // SAFETY: by the caller's promise.
+    let Some(slice) = (unsafe { ffi::bytes(value.ptr, value.len) }) else {
+        return send(Payload::Null);
+    };
+    match (flags & msg_flag::FREE != 0, flags & msg_flag::COPY != 0) {
+        (true, true) => Err(Error::invalid_arg(
+            "RD_KAFKA_MSG_F_FREE and RD_KAFKA_MSG_F_COPY exclude each other",
+        )),
+        (false, true) => send(Payload::Copy(slice)),
+        (false, false) => send(Payload::Lent(slice)),
+        (true, false) => {
+            let copy_max = usize::try_from(client.conf().message_copy_max_bytes).unwrap_or(0);
+            if slice.len() <= copy_max {
+                send(Payload::Copy(slice))?;
+                // SAFETY: malloc'ed, and ours since the record was taken.
+                unsafe { libc::free(value.ptr) };
+                return Ok(());
+            }
+            let state = Arc::new(AtomicU8::new(UNDECIDED));
+            let given = Given {
+                ptr: value.ptr,
+                len: value.len,
+                state: state.clone(),
+            };
+            // Refused: dropping the payload frees nothing, it stays the application's.
+            send(Payload::Shared(Bytes::from_owner(given)))?;
+            if state.swap(TAKEN, Ordering::AcqRel) == LET_GO {
+                // SAFETY: malloc'ed, ours, and the client needs it no more.
+                unsafe { libc::free(value.ptr) };
+            }
+            Ok(())
+        }
+    }
+}
+
+/// How many headers a record may have before its list of them is allocated.
+const HEADERS_ON_STACK: usize = 16;
+
+/// `rd_kafka_produceva()`'s arguments put together.
+struct Arguments<'a> {
+    topic: Option<&'a str>,
+    rkt: Option<&'a TopicHandle>,
+    input: Input<'a>,
+    headers: *mut Headers,
+    single: [(&'a [u8], Option<&'a [u8]>); HEADERS_ON_STACK],
+    single_count: usize,
+    more: Vec<(&'a [u8], Option<&'a [u8]>)>,
+}
+
+impl<'a> Arguments<'a> {
+    fn new() -> Self {
+        Arguments {
+            topic: None,
+            rkt: None,
+            input: Input {
+                partition: PARTITION_UA,
+                flags: 0,
+                value: Value {
+                    ptr: std::ptr::null_mut(),
+                    len: 0,
+                },
+                key: None,
+                headers: HeadersIn::default(),
+                timestamp_ms: 0,
+                opaque: std::ptr::null_mut(),
+            },
+            headers: std::ptr::null_mut(),
+            single: [(&[], None); HEADERS_ON_STACK],
+            single_count: 0,
+            more: Vec::new(),
+        }
+    }
+
+    fn add_header(&mut self, name: &'a [u8], value: Option<&'a [u8]>) {
+        match self.single.get_mut(self.single_count) {
+            Some(slot) if self.more.is_empty() => {
+                *slot = (name, value);
+                self.single_count += 1;
+            }
+            _ => {
+                if self.more.is_empty() {
+                    self.more.extend_from_slice(&self.single);
+                }
+                self.more.push((name, value));
+            }
+        }
+    }
+
+    /// Takes one argument in.
+    ///
+    /// # Safety
+    /// The union's member is the one that the type says, and what it points to is live.
+    unsafe fn take(&mut self, vu: &'a Vu) -> Result<(), Error> {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            match vu.vtype {
+                vtype::TOPIC => {
+                    let topic = <&str>::from_c(vu.u.cstr);
+                    self.topic = Some(topic.ok_or_else(|| Error::invalid_arg("The topic name is NULL or not UTF-8"))?);
+                }
+                vtype::RKT => {
+                    let rkt = <&TopicHandle>::from_c(vu.u.rkt);
+                    self.rkt = Some(rkt.ok_or_else(|| Error::invalid_arg("The topic is not a live topic object"))?);
+                }
+                vtype::PARTITION => self.input.partition = vu.u.i32,
+                vtype::VALUE => {
+                    self.input.value = Value {
+                        ptr: vu.u.mem.ptr,
+                        len: vu.u.mem.size,
+                    }
+                }
+                vtype::KEY => self.input.key = ffi::bytes(vu.u.mem.ptr, vu.u.mem.size),
+                vtype::OPAQUE => self.input.opaque = vu.u.ptr,
+                vtype::MSGFLAGS => self.input.flags = vu.u.i,
+                vtype::TIMESTAMP => self.input.timestamp_ms = vu.u.i64,
+                vtype::HEADER => {
+                    let header = vu.u.header;
+                    let name = sized_bytes(header.name.cast(), -1);
+                    let name = name.ok_or_else(|| Error::invalid_arg("A header's name is NULL"))?;
+                    self.add_header(name, sized_bytes(header.val, header.size));
+                }
+                vtype::HEADERS => self.headers = vu.u.headers,
+                other => {
+                    return Err(Error::invalid_arg(format!(
+                        "Unsupported VTYPE {other} in the list of arguments"
+                    )));
+                }
+            }
+        }
+        let header_lists = usize::from(!self.headers.is_null()) + usize::from(self.single_count > 0);
+        if header_lists > 1 {
+            let text = "RD_KAFKA_V_HEADER and RD_KAFKA_V_HEADERS exclude each other";
+            return Err(Error::new(ErrorCode::L_CONFLICT, text));
+        }
+        Ok(())
+    }
+}
+
+/// `rd_kafka_produceva()` without its error object.
+///
+/// # Safety
+/// As for [`Arguments::take`].
+unsafe fn produce_arguments(handle: &Handle, arguments: &[Vu]) -> Result<(), Error> {
+    let mut args = Arguments::new();
+    for vu in arguments {
+        if vu.vtype == vtype::END {
+            break;
+        }
+        // SAFETY: by the caller's promise.
+        unsafe { args.take(vu)? };
+    }
+    let named;
+    let rkt = match (args.rkt, args.topic) {
+        (Some(rkt), _) => rkt,
+        (None, Some(name)) => {
+            named = handle.topic_named(name)?;
+            &*named
+        }
+        (None, None) => return Err(Error::invalid_arg("A topic name or a topic object is required")),
+    };
+    let client = handle.need_client()?;
+    let mut input = args.input;
+    // SAFETY: by the caller's promise.
+    let list = unsafe { <Option<&Headers>>::from_c(args.headers) };
+    let list = list.ok_or_else(|| Error::invalid_arg("The header list is not a live header list"))?;
+    let listed: Vec<(&[u8], Option<&[u8]>)>;
+    input.headers = match list {
+        Some(list) => {
+            listed = list.iter().collect();
+            HeadersIn::List(&listed)
+        }
+        None if args.more.is_empty() => HeadersIn::List(args.single.get(..args.single_count).unwrap_or_default()),
+        None => HeadersIn::List(&args.more),
+    };
+    // SAFETY: by the caller's promise.
+    unsafe { produce(rkt, client, input)? };
+    // SAFETY: the list became ours with the record, which holds a copy.
+    drop(unsafe { <Owned<Headers>>::from_c(args.headers) });
+    Ok(())
+}
+
+/// The arguments as a slice.
+///
+/// # Safety
+/// NULL or an array of `count` arguments.
+unsafe fn arguments<'a>(vus: *const Vu, count: usize) -> &'a [Vu] {
+    if vus.is_null() || count == 0 {
+        return &[];
+    }
+    // SAFETY: by the caller's promise.
+    unsafe { std::slice::from_raw_parts(vus, count) }
+}
+
+/// Called by the shim of `rd_kafka_producev()` with its arguments as an array.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ottla_producev(rk: *const Handle, vus: *const Vu, count: usize) -> c_int {
+    ffi::boundary(
+        || ErrorCode::L_INVALID_ARG.0,
+        || {
+            // SAFETY: a handle, and the shim's array with what the application passed.
+            let result = unsafe { produce_arguments(<&Handle>::from_c(rk)?, arguments(vus, count)) };
+            Some(ffi::code_of(result).0)
+        },
+    )
+}
+
+/// Serves callbacks until nothing is outstanding.
+fn flush(handle: &Handle, client: &Client, deadline: &Deadline) -> ErrorCode {
+    /// How long to wait at once for events where nothing tells that a record without a report was settled.
+    const LOOK: Duration = Duration::from_millis(5);
+    let polled_elsewhere = handle.callbacks().wants(event_type::DR);
+    loop {
+        let left = if polled_elsewhere {
+            client.shared().producer.as_ref().map_or(0, |p| p.outstanding())
+        } else {
+            client.outq_len()
+        };
+        if left == 0 {
+            return ErrorCode::NO_ERROR;
+        }
+        if deadline.is_over() {
+            return ErrorCode::L_TIMED_OUT;
+        }
+        let wait = deadline.left_within(LOOK);
+        if polled_elsewhere {
+            std::thread::sleep(wait);
+        } else {
+            serve::poll(handle, client.main_queue(), &Deadline::new(Timeout(Some(wait))));
+        }
+    }
+}
+
+/// Chooses as a partitioner would that the library brings.
+///
+/// # Safety
+/// `key` is NULL or has `key_len` readable bytes.
+unsafe fn choose(
+    partitioner: Partitioner,
+    rkt: *const TopicHandle,
+    key: *const c_void,
+    key_len: usize,
+    partition_count: i32,
+) -> i32 {
+    let Ok(count @ 1..) = u32::try_from(partition_count) else {
+        return PARTITION_UA;
+    };
+    // SAFETY: by the caller's promise.
+    let (key, rkt) = unsafe { (ffi::bytes(key, key_len), <&TopicHandle>::from_c(rkt)) };
+    if let Some(partition) = partitioner.by_key(key, count) {
+        return i32::try_from(partition).unwrap_or(PARTITION_UA);
+    }
+    let random = || i32::try_from(fastrand::u32(..count)).unwrap_or(0);
+    // A partition without a leader is taken only when some draws found no other.
+    let first = random();
+    let available = |p: i32| rkt.is_none_or(|rkt| is_available(rkt, p));
+    std::iter::once(first)
+        .chain((0..8).map(|_| random()))
+        .find(|p| available(*p))
+        .unwrap_or(first)
+}
+
+fn is_available(rkt: &TopicHandle, partition: i32) -> bool {
+    let producer = rkt.client().ok().and_then(|c| c.shared().producer.as_ref());
+    producer.is_some_and(|p| p.is_partition_available(rkt.topic(), partition))
+}
+
+/// Defines the exported function of a partitioner.
+macro_rules! partitioners {
+    ($($(#[$doc:meta])* $name:ident = $partitioner:ident;)*) => {
+        exports! {$(
+            $(#[$doc])*
+            fn $name(
+                rkt: *const TopicHandle, key: *const c_void, key_len: usize, partition_count: i32,
+                topic_opaque: *mut c_void, message_opaque: *mut c_void,
+            ) -> i32, or PARTITION_UA; {
+                let _ = (topic_opaque, message_opaque);
+                // SAFETY: as the API asks.
+                unsafe { choose(Partitioner::$partitioner, rkt, key, key_len, partition_count) }
+            }
+        )*}
+    };
+}
+
+partitioners! {
+    /// Any partition.
+    rd_kafka_msg_partitioner_random = Random;
+    /// By CRC-32 of the key.
+    rd_kafka_msg_partitioner_consistent = Consistent;
+    /// By CRC-32 of the key, any for records without one.
+    rd_kafka_msg_partitioner_consistent_random = ConsistentRandom;
+    /// As the Java client, records without a key in one partition.
+    rd_kafka_msg_partitioner_murmur2 = Murmur2;
+    /// As the Java client.
+    rd_kafka_msg_partitioner_murmur2_random = Murmur2Random;
+    /// By FNV-1a of the key.
+    rd_kafka_msg_partitioner_fnv1a = Fnv1a;
+    /// By FNV-1a of the key, any for records without one.
+    rd_kafka_msg_partitioner_fnv1a_random = Fnv1aRandom;
+}
+
+exports! {
+    /// Produces a record.
+    fn rd_kafka_produce(
+        rkt: &TopicHandle, partition: i32, flags: i32, payload: *mut c_void, len: usize, key: *const c_void,
+        key_len: usize, opaque: *mut c_void,
+    ) -> i32, or -1; {
+        // SAFETY: as the API asks.
+        let result = unsafe {
+            let input = Input {
+                partition,
+                flags,
+                value: Value { ptr: payload, len },
+                key: ffi::bytes(key, key_len),
+                headers: HeadersIn::default(),
+                timestamp_ms: 0,
+                opaque,
+            };
+            rkt.client().and_then(|client| produce(rkt, client, input))
+        };
+        match result {
+            Ok(()) => 0,
+            Err(error) => {
+                ffi::note(&error);
+                -1
+            }
+        }
+    }
+
+    /// Produces a record from an array of arguments.
+    fn rd_kafka_produceva(rk: &Handle, vus: *const Vu, count: usize)
+        -> Option<Owned<ErrorHandle>>, or ErrorHandle::bad_argument();
+    {
+        // SAFETY: as the API asks.
+        ErrorHandle::from_result(unsafe { produce_arguments(rk, arguments(vus, count)) })
+    }
+
+    /// Produces many records; gives how many were taken, the others have their `err` set.
+    fn rd_kafka_produce_batch(
+        rkt: &TopicHandle, partition: i32, flags: i32, messages: *mut MessageFields, count: i32,
+    ) -> i32, or 0; {
+        let Ok(count) = usize::try_from(count) else { return 0 };
+        if messages.is_null() {
+            return 0;
+        }
+        // SAFETY: an array of `count` messages, by the API's contract.
+        let messages = unsafe { std::slice::from_raw_parts_mut(messages, count) };
+        let mut taken = 0;
+        for message in messages {
+            let own_partition = flags & msg_flag::PARTITION != 0;
+            // SAFETY: as the API asks.
+            let result = unsafe {
+                let input = Input {
+                    partition: if own_partition { message.partition } else { partition },
+                    flags,
+                    value: Value { ptr: message.payload, len: message.len },
+                    key: ffi::bytes(message.key, message.key_len),
+                    headers: HeadersIn::default(),
+                    timestamp_ms: 0,
+                    opaque: message.private,
+                };
+                rkt.client().and_then(|client| produce(rkt, client, input))
+            };
+            taken += i32::from(result.is_ok());
+            message.err = ffi::code_of(result).0;
+        }
+        taken
+    }
+
+    /// Waits until every record has its delivery report.
+    fn rd_kafka_flush(rk: &Handle, timeout: Timeout) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
+        let Some(client) = rk.client().filter(|_| rk.kind() == ClientKind::Producer) else {
+            return ErrorCode::L_NOT_IMPLEMENTED;
+        };
+        if let Err(error) = client.flush_begin() {
+            return ffi::public_code(&error);
+        }
+        let result = flush(rk, client, &Deadline::new(timeout));
+        client.flush_end();
+        result
+    }
+
+    /// Gives up records.
+    fn rd_kafka_purge(rk: &Handle, flags: i32) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
+        let known = purge_flag::QUEUE | purge_flag::INFLIGHT | purge_flag::NON_BLOCKING;
+        if flags & !known != 0 {
+            return ErrorCode::L_INVALID_ARG;
+        }
+        let Some(client) = rk.client().filter(|_| rk.kind() == ClientKind::Producer) else {
+            return ErrorCode::L_NOT_IMPLEMENTED;
+        };
+        let has = |flag| flags & flag != 0;
+        ffi::code_of(client.purge(
+            has(purge_flag::QUEUE),
+            has(purge_flag::INFLIGHT),
+            has(purge_flag::NON_BLOCKING),
+        ))
+    }
+
+    /// How many records and events wait.
+    fn rd_kafka_outq_len(rk: &Handle) -> i32, or 0; {
+        rk.client().map_or(0, |c| i32::try_from(c.outq_len()).unwrap_or(i32::MAX))
+    }
+
+    /// Whether a partition has a leader, for partitioners.
+    fn rd_kafka_topic_partition_available(rkt: &TopicHandle, partition: i32) -> i32, or 0; {
+        is_available(rkt, partition).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::CStr;
+
+    use super::*;
+
+    fn malloced(bytes: &[u8]) -> *mut c_void {
+        ffi::malloc_bytes(bytes).cast()
+    }
+
+    #[test]
+    fn a_given_payload_is_freed_once_whoever_is_last() {
+        // Let go after it was taken: the drop frees it. Before: the producing side does. Refused: nobody.
+        for taken_first in [true, false] {
+            let state = Arc::new(AtomicU8::new(UNDECIDED));
+            let ptr = malloced(b"value");
+            let bytes = Bytes::from_owner(Given {
+                ptr,
+                len: 5,
+                state: state.clone(),
+            });
+            assert_eq!(&bytes[..], b"value");
+            if taken_first {
+                assert_eq!(state.swap(TAKEN, Ordering::AcqRel), UNDECIDED);
+                drop(bytes);
+            } else {
+                drop(bytes);
+                assert_eq!(state.swap(TAKEN, Ordering::AcqRel), LET_GO);
+                // SAFETY: still the test's.
+                unsafe { libc::free(ptr) };
+            }
+        }
+    }
+
+    #[test]
+    fn many_headers_keep_their_order() {
+        let names: Vec<String> = (0..40).map(|i| format!("h{i}")).collect();
+        let mut args = Arguments::new();
+        for name in &names {
+            args.add_header(name.as_bytes(), None);
+        }
+        let got: Vec<&[u8]> = args.more.iter().map(|h| h.0).collect();
+        assert_eq!(got, names.iter().map(|n| n.as_bytes()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn partitioners_agree_with_known_values() {
+        let call = |p, key: &CStr| {
+            // SAFETY: a string.
+            unsafe {
+                choose(
+                    p,
+                    std::ptr::null(),
+                    key.as_ptr().cast(),
+                    key.to_bytes().len(),
+                    1_000_000,
+                )
+            }
+        };
+        // CRC-32 of "123456789" is 0xcbf43926.
+        assert_eq!(
+            call(Partitioner::Consistent, c"123456789"),
+            (0xcbf4_3926_u32 % 1_000_000) as i32
+        );
+        // SAFETY: no key.
+        let any = unsafe { choose(Partitioner::Random, std::ptr::null(), std::ptr::null(), 0, 3) };
+        assert!((0..3).contains(&any));
+        // SAFETY: no key.
+        let none = unsafe { choose(Partitioner::Random, std::ptr::null(), std::ptr::null(), 0, 0) };
+        assert_eq!(none, PARTITION_UA);
+    }
+}

@@ -1,0 +1,171 @@
+//! `rd_kafka_queue_t`.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use ottla::event::{Notify, Queue};
+
+use crate::abi::MessageFields;
+use crate::callbacks::{ConsumeCb, Opaque, QueueCb};
+use crate::event::{self, EventHandle};
+use crate::ffi::{self, Deadline, FromC, Owned, Tag, Tagged, Timeout, boxed, exports};
+use crate::handle::Handle;
+use crate::message::MessagePtr;
+use crate::{serve, simple_consumer};
+
+/// `rd_kafka_queue_t`: a counted reference to a queue.
+#[repr(C)]
+pub struct QueueHandle {
+    tag: Tag,
+    queue: Arc<Queue>,
+    handle: Arc<Handle>,
+}
+
+// SAFETY: repr(C), tag first.
+unsafe impl Tagged for QueueHandle {
+    const TAG: u32 = 0x0e44_0a07;
+}
+
+impl QueueHandle {
+    fn new(handle: &Handle, queue: Arc<Queue>) -> Option<Owned<QueueHandle>> {
+        Some(boxed(QueueHandle {
+            tag: Tag::new(Self::TAG),
+            queue,
+            handle: handle.shared()?,
+        }))
+    }
+
+    /// The queue.
+    pub fn queue(&self) -> &Arc<Queue> {
+        &self.queue
+    }
+
+    /// The client.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+}
+
+/// An opaque pointer on its way to another thread.
+struct SendOpaque(Opaque);
+
+// SAFETY: the pointer is only handed back to the application, which knows its threads.
+unsafe impl Send for SendOpaque {}
+// SAFETY: as above.
+unsafe impl Sync for SendOpaque {}
+
+impl SendOpaque {
+    fn get(&self) -> Opaque {
+        self.0
+    }
+}
+
+exports! {
+    /// A new queue.
+    fn rd_kafka_queue_new(rk: &Handle) -> Option<Owned<QueueHandle>>, or None; {
+        QueueHandle::new(rk, Queue::new())
+    }
+
+    /// Gives a reference back.
+    fn rd_kafka_queue_destroy(queue: *mut QueueHandle) {
+        // SAFETY: NULL or the application's reference.
+        drop(unsafe { <Owned<QueueHandle>>::from_c(queue) });
+    }
+
+    /// The queue that `rd_kafka_poll()` serves.
+    fn rd_kafka_queue_get_main(rk: &Handle) -> Option<Owned<QueueHandle>>, or None; {
+        QueueHandle::new(rk, rk.client()?.main_queue().clone())
+    }
+
+    /// The queue that `rd_kafka_consumer_poll()` serves; NULL for a producer.
+    fn rd_kafka_queue_get_consumer(rk: &Handle) -> Option<Owned<QueueHandle>>, or None; {
+        QueueHandle::new(rk, rk.need_consumer().ok()?.consumer_queue().clone())
+    }
+
+    /// The queue of one partition; NULL when it is not consumed.
+    fn rd_kafka_queue_get_partition(rk: &Handle, topic: &str, partition: i32)
+        -> Option<Owned<QueueHandle>>, or None;
+    {
+        QueueHandle::new(rk, rk.need_consumer().ok()?.partition_queue(topic, partition)?)
+    }
+
+    /// The background queue: there is none, `rd_kafka_new()` refuses a background callback.
+    fn rd_kafka_queue_get_background(rk: &Handle) -> Option<Owned<QueueHandle>>, or None; {
+        let _ = rk;
+        None
+    }
+
+    /// Forwards a queue to another; NULL ends the forwarding.
+    fn rd_kafka_queue_forward(from: &QueueHandle, to: Option<&QueueHandle>) {
+        from.queue.forward_to(to.map(|q| q.queue.clone()));
+    }
+
+    /// How many events and messages wait.
+    fn rd_kafka_queue_length(queue: &QueueHandle) -> usize, or 0; {
+        queue.queue.len()
+    }
+
+    /// Writes `payload` to `fd` whenever the queue stops being empty; `fd` -1 ends that.
+    fn rd_kafka_queue_io_event_enable(queue: &QueueHandle, fd: i32, payload: *const c_void, size: usize) {
+        // SAFETY: `size` bytes, by the API's contract.
+        let payload = unsafe { ffi::bytes(payload, size) }.map(<[u8]>::to_vec).unwrap_or_default();
+        let notify: Option<Notify> = (fd >= 0).then(|| -> Notify {
+            Arc::new(move || {
+                // SAFETY: the vector's own bytes. A full pipe wakes its reader anyway, a closed one has none.
+                unsafe { libc::write(fd, payload.as_ptr().cast(), payload.len()) };
+            })
+        });
+        queue.queue.target().set_notify(notify);
+    }
+
+    /// Calls `callback` whenever the queue stops being empty; NULL ends that.
+    fn rd_kafka_queue_cb_event_enable(queue: &QueueHandle, callback: Option<QueueCb>, opaque: Opaque) {
+        let handle = Arc::downgrade(&queue.handle);
+        let opaque = SendOpaque(opaque);
+        let notify = callback.map(|callback| -> Notify {
+            Arc::new(move || {
+                if let Some(handle) = handle.upgrade() {
+                    // SAFETY: the application's function with its pointer.
+                    unsafe { callback(handle.as_ptr(), opaque.get()) };
+                }
+            })
+        });
+        queue.queue.target().set_notify(notify);
+    }
+
+    /// Lets a thread that waits on the queue return.
+    fn rd_kafka_queue_yield(queue: &QueueHandle) {
+        queue.queue.wake();
+    }
+
+    /// Waits for an event; NULL when the time is up.
+    fn rd_kafka_queue_poll(queue: &QueueHandle, timeout: Timeout) -> Option<Owned<EventHandle>>, or None; {
+        event::poll(&queue.handle, &queue.queue, &Deadline::new(timeout))
+    }
+
+    /// Serves the queue's callbacks.
+    fn rd_kafka_queue_poll_callback(queue: &QueueHandle, timeout: Timeout) -> i32, or 0; {
+        serve::poll(&queue.handle, &queue.queue, &Deadline::new(timeout))
+    }
+
+    /// The queue's next message.
+    fn rd_kafka_consume_queue(queue: &QueueHandle, timeout: Timeout) -> Option<MessagePtr>, or None; {
+        simple_consumer::consume_one(&queue.handle, &queue.queue, timeout)
+    }
+
+    /// The queue's next messages, at most `size`.
+    fn rd_kafka_consume_batch_queue(
+        queue: &QueueHandle, timeout: Timeout, messages: *mut *mut MessageFields, size: usize,
+    ) -> isize, or -1; {
+        // SAFETY: an array of `size` pointers, by the API's contract.
+        unsafe { simple_consumer::consume_batch(&queue.handle, &queue.queue, timeout, messages, size) }
+    }
+
+    /// Calls back with every message that waits.
+    fn rd_kafka_consume_callback_queue(
+        queue: &QueueHandle, timeout: Timeout, callback: Option<ConsumeCb>, opaque: Opaque,
+    ) -> i32, or -1; {
+        let max = queue.handle.client().map_or(0, |c| c.shared().topic_defaults().consume_callback_max_messages);
+        simple_consumer::consume_callback(&queue.handle, &queue.queue, timeout, callback, opaque, max)
+    }
+}

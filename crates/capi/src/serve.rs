@@ -1,0 +1,324 @@
+//! Serving queues: events become calls of the application's callbacks, or messages.
+
+use std::ffi::{CString, c_int};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ottla::error::{Error, ErrorCode};
+use ottla::event::{Chunk, CommitResult, Delivery, Event, Queue, Rebalance, level};
+
+use crate::ffi::{self, Deadline, c_text};
+use crate::handle::{Handle, take_yield};
+use crate::message::{self, Message, MessagePtr};
+use crate::tplist::OwnedList;
+
+/// Whether serving goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Flow {
+    /// Take the next event.
+    Go,
+    /// A callback called `rd_kafka_yield()`, or the queue holds what callbacks cannot take.
+    Stop,
+}
+
+/// Waits for an event, then serves all that wait already. Gives the number of events served.
+pub fn poll(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) -> c_int {
+    take_yield();
+    let mut served = 0;
+    while let Some((delivery, from)) = next_half_served(handle) {
+        served += 1;
+        if deliver(handle, delivery, from) == Flow::Stop {
+            return served;
+        }
+    }
+    let wait = if served > 0 {
+        Some(Duration::ZERO)
+    } else {
+        deadline.left()
+    };
+    let Some(first) = queue.pop(wait) else { return served };
+    // What comes in while callbacks run waits for the next call: this one ends even when the queue never gets empty.
+    let mut budget = queue.len_where(|_| true);
+    let mut event = Some(first);
+    while let Some(next) = event {
+        served += 1;
+        if call_back(handle, queue, next) == Flow::Stop || budget == 0 {
+            break;
+        }
+        budget -= 1;
+        event = queue.pop(Some(Duration::ZERO));
+    }
+    served
+}
+
+fn next_half_served(handle: &Handle) -> Option<(Delivery, usize)> {
+    handle.half_served.lock().pop_front()
+}
+
+/// Waits for a fetched message or a partition's notice; other events are served on the way.
+pub fn poll_message(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) -> Option<MessagePtr> {
+    take_yield();
+    loop {
+        let mut used_up = false;
+        let taken = queue.pop_one(deadline.left(), |chunk| {
+            let message = message::take(handle, chunk);
+            used_up = message.is_none();
+            message
+        });
+        match taken {
+            Some(Ok(message)) => return Some(message),
+            Some(Err(event)) => match message_or_call(handle, queue, event) {
+                (Some(message), _) => return Some(message),
+                (None, Flow::Stop) => return None,
+                (None, Flow::Go) => {}
+            },
+            // The chunk had no record left; there may be another.
+            None if used_up => {}
+            None => return None,
+        }
+    }
+}
+
+/// Waits for messages, at most `room.len()` of them; gives how many there are.
+pub fn poll_messages(
+    handle: &Handle,
+    queue: &Arc<Queue>,
+    deadline: &Deadline,
+    room: &mut [Option<MessagePtr>],
+) -> usize {
+    take_yield();
+    let mut filled = 0;
+    while filled < room.len() {
+        let wait = deadline.left();
+        let before = filled;
+        let taken = queue.pop_one(wait, |chunk| take_many(handle, chunk, room, &mut filled));
+        match taken {
+            Some(Ok(())) => {}
+            Some(Err(event)) => match message_or_call(handle, queue, event) {
+                (Some(message), _) => {
+                    if let Some(slot) = room.get_mut(filled) {
+                        *slot = Some(message);
+                        filled += 1;
+                    }
+                }
+                (None, Flow::Stop) => break,
+                (None, Flow::Go) => {}
+            },
+            None if filled > before => {}
+            None => break,
+        }
+    }
+    filled
+}
+
+fn take_many(handle: &Handle, chunk: &mut Chunk, room: &mut [Option<MessagePtr>], filled: &mut usize) -> Option<()> {
+    for slot in room.iter_mut().skip(*filled) {
+        match message::take(handle, chunk) {
+            Some(message) => *slot = Some(message),
+            None => break,
+        }
+        *filled += 1;
+    }
+    Some(())
+}
+
+fn message_or_call(handle: &Handle, queue: &Arc<Queue>, event: Event) -> (Option<MessagePtr>, Flow) {
+    match event {
+        Event::Partition(notice) => (Some(Message::notice(handle, &notice)), Flow::Go),
+        other => (None, call_back(handle, queue, other)),
+    }
+}
+
+/// Calls the application with an event.
+fn call_back(handle: &Handle, queue: &Arc<Queue>, event: Event) -> Flow {
+    match event {
+        Event::Delivery(delivery) => return deliver(handle, delivery, 0),
+        Event::Records(chunk) => return consume(handle, queue, chunk),
+        Event::Partition(notice) => error(handle, &notice.error),
+        Event::Error(e) => error(handle, &e),
+        Event::Log(line) => {
+            handle.log.on_taken();
+            handle.log.print(handle, &line);
+        }
+        Event::Stats(text) => statistics(handle, &text),
+        Event::Throttle(throttle) => {
+            if let Some(callback) = handle.callbacks().throttle {
+                let name = c_text(throttle.broker_name.as_str());
+                let opaque = handle.callbacks().opaque;
+                // SAFETY: the application's function; the string lives during the call.
+                unsafe {
+                    callback(
+                        handle.as_ptr(),
+                        name.as_ptr(),
+                        throttle.broker_id,
+                        throttle.throttle_ms,
+                        opaque,
+                    )
+                };
+            }
+        }
+        Event::Rebalance(change) => rebalance(handle, &change),
+        Event::Commit(result) => committed(handle, &result),
+        Event::Yield => return Flow::Stop,
+    }
+    flow()
+}
+
+fn flow() -> Flow {
+    if take_yield() { Flow::Stop } else { Flow::Go }
+}
+
+/// Calls the delivery callbacks for the records of a batch, from one of them on.
+fn deliver(handle: &Handle, delivery: Delivery, from: usize) -> Flow {
+    let callbacks = handle.callbacks();
+    if callbacks.dr_msg.is_none() && callbacks.dr.is_none() {
+        return Flow::Go;
+    }
+    let topic = handle.topic_handle(&delivery.topic);
+    let text = error_text(&delivery);
+    let text = text.as_ref().map_or(std::ptr::null(), |t| t.as_ptr());
+    let mut stopped_at = None;
+    for (index, record) in delivery.records().enumerate().skip(from) {
+        // SAFETY: delivery, topic and text outlive the message, which is released below.
+        let mut message = unsafe { Message::delivered(&delivery, &record, Arc::as_ptr(&topic), text) };
+        let fields = message.fields();
+        // SAFETY: the application's functions; the message lives during the calls.
+        unsafe {
+            match (callbacks.dr_msg, callbacks.dr) {
+                (Some(dr_msg), _) => dr_msg(handle.as_ptr(), fields, callbacks.opaque),
+                (None, Some(dr)) => {
+                    let f = &*fields;
+                    dr(handle.as_ptr(), f.payload, f.len, f.err, callbacks.opaque, f.private);
+                }
+                (None, None) => {}
+            }
+        }
+        message.release();
+        if take_yield() {
+            stopped_at = Some(index + 1);
+            break;
+        }
+    }
+    match stopped_at {
+        None => Flow::Go,
+        Some(next) => {
+            if next < delivery.len() {
+                handle.half_served.lock().push_front((delivery, next));
+            }
+            Flow::Stop
+        }
+    }
+}
+
+/// A batch's error in words, for `rd_kafka_message_produce_errstr()`.
+pub fn error_text(delivery: &Delivery) -> Option<CString> {
+    delivery.error.as_ref().map(|e| c_text(e.message.as_str()))
+}
+
+/// Calls `consume_cb`; without one, the records stay where they were.
+fn consume(handle: &Handle, queue: &Arc<Queue>, mut chunk: Chunk) -> Flow {
+    let Some(callback) = handle.callbacks().consume else {
+        queue.push_front(Event::Records(chunk));
+        return Flow::Stop;
+    };
+    while let Some(message) = message::take(handle, &mut chunk) {
+        // SAFETY: the application's function; the message lives during the call.
+        unsafe { callback(message.as_ptr(), handle.callbacks().opaque) };
+        if take_yield() {
+            if !chunk.is_empty() {
+                queue.push_front(Event::Records(chunk));
+            }
+            return Flow::Stop;
+        }
+    }
+    Flow::Go
+}
+
+fn error(handle: &Handle, error: &Error) {
+    match handle.callbacks().error {
+        Some(callback) => {
+            let text = c_text(error.message.as_str());
+            let opaque = handle.callbacks().opaque;
+            // SAFETY: the application's function; the string lives during the call.
+            unsafe { callback(handle.as_ptr(), ffi::public_code(error).0, text.as_ptr(), opaque) };
+        }
+        None => {
+            if let Some(client) = handle.client() {
+                client.shared().log.log(level::ERROR, "ERROR", || error.message.clone());
+            }
+        }
+    }
+}
+
+fn statistics(handle: &Handle, text: &str) {
+    let Some(callback) = handle.callbacks().stats else {
+        return;
+    };
+    let json = ffi::malloc_text(text);
+    if json.is_null() {
+        return;
+    }
+    // SAFETY: the application's function; it keeps and frees the text when it returns 1.
+    unsafe {
+        if callback(handle.as_ptr(), json, text.len(), handle.callbacks().opaque) == 0 {
+            libc::free(json.cast());
+        }
+    }
+}
+
+fn rebalance(handle: &Handle, change: &Rebalance) {
+    match (handle.callbacks().rebalance, OwnedList::from_rows(&change.partitions)) {
+        (Some(callback), Some(list)) => {
+            // SAFETY: the application's function; the list lives during the call.
+            unsafe { callback(handle.as_ptr(), change.code.0, list.as_ptr(), handle.callbacks().opaque) };
+        }
+        _ => {
+            // Nobody answers, as while closing a consumer that listens to events only: the group goes on.
+            let Some(client) = handle.client() else { return };
+            let assigned = (change.code == ErrorCode::L_ASSIGN_PARTITIONS).then(|| change.partitions.clone());
+            if let Err(e) = client.assign(assigned) {
+                error(handle, &e);
+            }
+        }
+    }
+}
+
+fn committed(handle: &Handle, result: &CommitResult) {
+    let (callback, opaque) = match handle.take_commit_callback(result.opaque) {
+        Some(own) => own,
+        None => (handle.callbacks().offset_commit, handle.callbacks().opaque),
+    };
+    if let (Some(callback), Some(list)) = (callback, OwnedList::from_rows(&result.offsets)) {
+        // SAFETY: the application's function; the list lives during the call.
+        unsafe { callback(handle.as_ptr(), result.error.0, list.as_ptr(), opaque) };
+    }
+}
+
+/// Serves a commit's result that came on a queue of its own.
+pub fn serve_commit(handle: &Handle, result: &CommitResult) {
+    committed(handle, result);
+}
+
+/// Serves an event that has no form for `rd_kafka_queue_poll()`.
+pub fn serve_unmapped(handle: &Handle, queue: &Arc<Queue>, event: Event) {
+    let _ = call_back(handle, queue, event);
+}
+
+/// How long to wait at once while a close is under way.
+const CLOSE_LOOK: Duration = Duration::from_millis(5);
+
+/// Closes the consumer, serving its callbacks meanwhile; messages that still wait are dropped.
+pub fn close_consumer(handle: &Handle) -> Result<(), Error> {
+    let client = handle.need_consumer()?;
+    let queue = client.consumer_queue();
+    handle.begin_close(client)?;
+    while !handle.poll_closed() {
+        match queue.pop(Some(CLOSE_LOOK)) {
+            None | Some(Event::Records(_) | Event::Partition(_)) => {}
+            Some(event) => {
+                let _ = call_back(handle, queue, event);
+            }
+        }
+    }
+    Ok(())
+}
