@@ -199,6 +199,11 @@ impl Client {
         Ok(reply)
     }
 
+    /// See [`Registry::is_assignment_lost`].
+    pub fn is_assignment_lost(&self) -> bool {
+        self.registry().is_ok_and(|r| r.is_assignment_lost())
+    }
+
     /// The member id that the coordinator gave, empty before.
     pub fn member_id(&self) -> Result<String, Error> {
         Ok(self.registry()?.group().member_id)

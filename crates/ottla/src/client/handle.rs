@@ -95,6 +95,11 @@ impl Client {
         })
     }
 
+    /// Ends the client now, whoever still holds a handle of it: later calls are refused.
+    pub fn destroy(&self) {
+        self.inner.stop();
+    }
+
     /// What the client's threads share.
     pub fn shared(&self) -> &Arc<Shared> {
         &self.inner.shared

@@ -269,6 +269,7 @@ impl Consumer {
         match order {
             Order::Tell(error) => self.tell(error),
             Order::Assign(tps) => {
+                self.registry.set_assignment_lost(false);
                 self.given = group::rows(&tps);
                 if self.setup.rebalance_event {
                     return self.ask_application(ErrorCode::L_ASSIGN_PARTITIONS);
@@ -280,6 +281,7 @@ impl Consumer {
                 self.given = rows;
             }
             Order::Revoke { lost } => {
+                self.registry.set_assignment_lost(lost);
                 if lost {
                     // Others may own the partitions: their offsets must not be overwritten.
                     self.group.forget_stored_of(self.fetcher.positions.iter());

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::{Mutex, RwLock};
 
@@ -38,6 +39,7 @@ pub struct Registry {
     consumer_queue: Arc<Queue>,
     auto_store: bool,
     group: Mutex<GroupInfo>,
+    assignment_lost: AtomicBool,
 }
 
 impl std::fmt::Debug for Registry {
@@ -61,6 +63,7 @@ impl Registry {
                 generation: -1,
                 group_instance_id: (!instance.is_empty()).then_some(instance),
             }),
+            assignment_lost: AtomicBool::new(false),
         }
     }
 
@@ -147,6 +150,16 @@ impl Registry {
     /// Who this client is in its group.
     pub fn group(&self) -> GroupInfo {
         self.group.lock().clone()
+    }
+
+    /// Whether the group gave the assignment away without asking: others may own its partitions already. From then on
+    /// until the next assignment.
+    pub fn is_assignment_lost(&self) -> bool {
+        self.assignment_lost.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_assignment_lost(&self, lost: bool) {
+        self.assignment_lost.store(lost, Ordering::Release);
     }
 
     pub(super) fn set_member(&self, member_id: &str, generation: i32) {
