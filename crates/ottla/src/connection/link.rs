@@ -127,6 +127,8 @@ pub(super) struct Link {
     pub(super) since: Instant,
     /// Somebody waits for this link to come up.
     pub(super) wanted: bool,
+    /// Somebody was turned away because too many requests were under way.
+    pub(super) turned_away: bool,
     /// Attempts that failed since the last success.
     pub(super) failures: u32,
     /// Whether any attempt was ever made.
@@ -161,6 +163,7 @@ impl Link {
             state: State::Idle,
             since: now,
             wanted: false,
+            turned_away: false,
             failures: 0,
             tried: false,
             addrs: Vec::new(),

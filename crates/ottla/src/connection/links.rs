@@ -108,7 +108,7 @@ pub enum LinkEvent {
         /// Why, naming address and state; `None` when the client closed it on purpose or it was idle.
         error: Option<Error>,
     },
-    /// A pause that the broker asked for is over.
+    /// Requests can be sent again: a pause that the broker asked for is over, or one of too many requests has ended.
     Unthrottled {
         /// Which link.
         key: LinkKey,
@@ -235,6 +235,7 @@ impl Links {
         match &link.state {
             State::Up { versions, .. } => {
                 if link.in_flight.len() >= max_in_flight || link.throttled_until > now {
+                    link.turned_away = true;
                     Ready::Busy
                 } else {
                     Ready::Yes(versions.clone())
@@ -636,7 +637,18 @@ impl Links {
                 });
             }
         }
+        self.tell_room(key);
         self.rearm(key);
+    }
+
+    /// Whoever was turned away need not own the request whose end has made room.
+    fn tell_room(&mut self, key: LinkKey) {
+        let max_in_flight = self.config.max_in_flight;
+        let Some(link) = self.links.get_mut(&key) else { return };
+        if link.turned_away && link.in_flight.len() < max_in_flight {
+            link.turned_away = false;
+            self.events.push_back(LinkEvent::Unthrottled { key });
+        }
     }
 
     fn on_received(&mut self, conn: ConnId, body: Bytes, now: Instant) {
@@ -662,6 +674,7 @@ impl Links {
             body,
             rtt: now.since(request.sent_at),
         };
+        self.tell_room(key);
         self.rearm(key);
         if request.abandoned {
             return;
