@@ -1,0 +1,356 @@
+//! Fetching.
+
+use std::sync::atomic::Ordering;
+
+use ottla_protocol::Uuid;
+use ottla_protocol::api::fetch::AbortedTransaction;
+use ottla_protocol::api::list_offsets::ListOffsetsRequest;
+use ottla_protocol::compression::Codec;
+use ottla_protocol::record::{MessageSetRecord, write_message_set};
+
+use super::harness::*;
+use crate::error::ErrorCode;
+use crate::event::Queue;
+use crate::types::offset;
+use crate::consumer::Command;
+
+fn world() -> World {
+    world_with(&[])
+}
+
+fn world_with(settings: &[(&str, &str)]) -> World {
+    let mut all = vec![("enable.auto.commit", "false")];
+    all.extend_from_slice(settings);
+    let mut w = World::new(&all, &[]);
+    w.add_topic("t", &[1, 1]);
+    w
+}
+
+#[test]
+fn records_come_in_order_and_the_next_fetch_goes_on_behind_them() {
+    let mut w = world();
+    w.assign(&[("t", 0, 5), ("t", 1, 0)]).unwrap();
+    let (asked, request, parts) = w.next_fetch().unwrap();
+    // Both partitions in one request, at the newest version, named by topic id.
+    assert_eq!((asked.node, asked.version), (1, 17));
+    assert_eq!(request.topics[0].topic_id, w.model["t"].id);
+    assert_eq!(parts, [(0, 5), (1, 0)]);
+    // The batch begins below what was asked for.
+    let zero = data(0, 9, &[batch(3, &["d", "e", "f"], Codec::None), batch(6, &["g", "h"], Codec::Lz4)]);
+    w.answer_fetch(&asked, vec![zero, data(1, 1, &[batch(0, &["x"], Codec::Gzip)])]);
+    let got = w.take();
+    assert_eq!(got, [record(0, 5, "f"), record(0, 6, "g"), record(0, 7, "h"), record(1, 0, "x")]);
+    let (_, _, parts) = w.next_fetch().unwrap();
+    assert_eq!(parts, [(0, 8), (1, 1)]);
+    let state = w.registry.find("t", 0).unwrap();
+    assert_eq!(state.position(), (8, 1));
+    assert_eq!(state.watermarks(), (0, 9));
+    assert_eq!(state.stored().offset, 8);
+    assert_eq!(w.registry.budget().bytes(), 0);
+}
+
+#[test]
+fn a_seek_drops_what_is_queued_and_what_is_under_way() {
+    let mut w = world();
+    w.assign(&[("t", 0, 0)]).unwrap();
+    let (asked, ..) = w.next_fetch().unwrap();
+    w.answer_fetch(&asked, vec![data(0, 100, &[batch(0, &["a", "b"], Codec::None)])]);
+    assert_eq!(w.take_one(), Some(record(0, 0, "a")));
+    let (under_way, _, parts) = w.next_fetch().unwrap();
+    assert_eq!(parts, [(0, 2)]);
+    assert_eq!(w.seek("t", 0, 50), ErrorCode::NO_ERROR);
+    assert_eq!(w.registry.budget().bytes(), 0, "stale records hold no room");
+    w.answer_fetch(&under_way, vec![data(0, 100, &[batch(2, &["c"], Codec::None)])]);
+    assert!(w.take().is_empty());
+    let (asked, _, parts) = w.next_fetch().unwrap();
+    assert_eq!(parts, [(0, 50)]);
+    w.answer_fetch(&asked, vec![data(0, 100, &[batch(50, &["z"], Codec::None)])]);
+    assert_eq!(w.take(), [record(0, 50, "z")]);
+    assert_eq!(w.seek("t", 9, 0), ErrorCode::L_UNKNOWN_PARTITION);
+}
+
+#[test]
+fn the_end_is_told_once_per_end() {
+    let mut w = world_with(&[("enable.partition.eof", "true")]);
+    w.assign(&[("t", 0, 0)]).unwrap();
+    let (asked, request, _) = w.next_fetch().unwrap();
+    assert_eq!(request.max_wait_ms, 0, "whether the end is reached is to be known at once");
+    w.answer_fetch(&asked, vec![data(0, 1, &[batch(0, &["a"], Codec::None)])]);
+    assert_eq!(w.take(), [record(0, 0, "a"), Got::Error(ErrorCode::L_PARTITION_EOF, 1)]);
+    let (asked, request, _) = w.next_fetch().unwrap();
+    assert_eq!(request.max_wait_ms, 500);
+    w.answer_fetch(&asked, vec![data(0, 1, &[])]);
+    assert!(w.take().is_empty());
+    let (asked, ..) = w.next_fetch().unwrap();
+    w.answer_fetch(&asked, vec![data(0, 2, &[batch(1, &["b"], Codec::None)])]);
+    assert_eq!(w.take(), [record(0, 1, "b"), Got::Error(ErrorCode::L_PARTITION_EOF, 2)]);
+}
+
+#[test]
+fn a_full_budget_stops_fetching_and_a_taken_record_starts_it_again() {
+    let mut w = world_with(&[("queued.max.messages.kbytes", "1"), ("fetch.message.max.bytes", "1000")]);
+    let big = "x".repeat(900);
+    w.assign(&[("t", 0, 0)]).unwrap();
+    let (asked, request, _) = w.next_fetch().unwrap();
+    assert!(request.max_bytes <= 1024, "{}", request.max_bytes);
+    // Compressed data that yields more than the budget: it waits compressed.
+    let batches: Vec<_> = (0..4).map(|i| batch(i, &[&big], Codec::Lz4)).collect();
+    w.answer_fetch(&asked, vec![data(0, 4, &batches)]);
+    assert!(w.next_fetch().is_none());
+    assert!(w.registry.budget().bytes() < 2048);
+    for i in 0..4 {
+        let wakes = w.wakes.0.load(Ordering::Relaxed);
+        let mut got = w.take_one();
+        while got.is_none() {
+            w.drive();
+            got = w.take_one();
+        }
+        assert_eq!(got, Some(record(0, i, &big)));
+        assert!(w.wakes.0.load(Ordering::Relaxed) >= wakes);
+    }
+    assert!(w.wakes.0.load(Ordering::Relaxed) > 0, "room was announced");
+    w.drive();
+    let (_, _, parts) = w.next_fetch().unwrap();
+    assert_eq!(parts, [(0, 4)]);
+}
+
+#[test]
+fn enough_queued_messages_leave_a_partition_out_until_it_drains() {
+    let mut w = world_with(&[("queued.min.messages", "2")]);
+    w.assign(&[("t", 0, 0), ("t", 1, 0)]).unwrap();
+    let (asked, ..) = w.next_fetch().unwrap();
+    w.answer_fetch(&asked, vec![data(0, 9, &[batch(0, &["a", "b"], Codec::None)]), data(1, 0, &[])]);
+    let (asked, request, parts) = w.next_fetch().unwrap();
+    assert_eq!(parts, [(1, 0)]);
+    assert!(request.max_wait_ms < 100, "the broker must not keep the full partition waiting");
+    w.take();
+    assert!(w.wakes.0.load(Ordering::Relaxed) > 0);
+    w.answer_fetch(&asked, vec![data(1, 0, &[])]);
+    let (_, request, parts) = w.next_fetch().unwrap();
+    assert_eq!(parts, [(0, 2), (1, 0)]);
+    assert_eq!(request.max_wait_ms, 500);
+}
+
+#[test]
+fn a_new_leader_is_followed_without_a_gap() {
+    let mut w = world();
+    w.assign(&[("t", 0, 0)]).unwrap();
+    let (asked, ..) = w.next_fetch().unwrap();
+    w.answer_fetch(&asked, vec![data(0, 9, &[batch(0, &["a"], Codec::None)])]);
+    let (asked, ..) = w.next_fetch().unwrap();
+    w.model.get_mut("t").unwrap().leaders[0] = (2, 2);
+    w.answer_fetch(&asked, vec![failed(0, 6)]);
+    w.run_ms(50);
+    let (asked, request, parts) = w.next_fetch().unwrap();
+    assert_eq!((asked.node, parts), (2, vec![(0, 1)]));
+    assert_eq!(request.topics[0].partitions[0].current_leader_epoch, 2);
+    w.answer_fetch(&asked, vec![data(0, 9, &[batch(1, &["b"], Codec::None)])]);
+    assert_eq!(w.take(), [record(0, 0, "a"), record(0, 1, "b")]);
+}
+
+#[test]
+fn a_hung_leader_does_not_hold_its_partitions_when_they_move() {
+    let mut w = world();
+    w.assign(&[("t", 0, 0), ("t", 1, 0)]).unwrap();
+    let (hung, ..) = w.next_fetch().unwrap();
+    w.hint_leader("t", 0, 2, 2);
+    let (asked, _, parts) = w.next_fetch().unwrap();
+    assert_eq!((asked.node, parts), (2, vec![(0, 0)]));
+    // What the old leader answers late counts for the partition that stayed.
+    let late = vec![data(0, 9, &[batch(0, &["old"], Codec::None)]), data(1, 9, &[batch(0, &["x"], Codec::None)])];
+    w.answer_fetch(&hung, late);
+    assert_eq!(w.take(), [record(1, 0, "x")]);
+}
+
+#[test]
+fn a_lost_connection_is_made_again_and_nothing_is_skipped() {
+    let mut w = world();
+    w.assign(&[("t", 0, 3)]).unwrap();
+    w.next_fetch().unwrap();
+    w.drop_connections(1);
+    w.run_ms(2000);
+    let (_, _, parts) = w.next_fetch().unwrap();
+    assert_eq!(parts, [(0, 3)]);
+}
+
+#[test]
+fn a_topic_made_again_is_read_by_the_reset_policy() {
+    let mut w = World::new(&[("enable.auto.commit", "false")], &[("auto.offset.reset", "earliest")]);
+    w.add_topic("t", &[1]);
+    w.assign(&[("t", 0, 1000)]).unwrap();
+    let (asked, ..) = w.next_fetch().unwrap();
+    w.model.get_mut("t").unwrap().id = Uuid([9; 16]);
+    w.answer_fetch(&asked, vec![failed(0, 100)]);
+    w.run_ms(50);
+    let (_, request) = w.expect::<ListOffsetsRequest>();
+    assert_eq!(request.topics[0].partitions[0].timestamp, offset::BEGINNING);
+}
+
+#[test]
+fn aborted_and_control_records_are_skipped() {
+    let mut w = world();
+    w.assign(&[("t", 0, 0)]).unwrap();
+    let (asked, request, _) = w.next_fetch().unwrap();
+    assert_eq!(request.isolation_level, 1);
+    let mut part = data(
+        0,
+        6,
+        &[
+            batch_of(0, &["bad"], Codec::None, true, false, 7),
+            batch_of(1, &["good"], Codec::None, true, false, 8),
+            batch_of(2, &["\0\0\0\0\0\0"], Codec::None, true, true, 7),
+            batch_of(3, &["later"], Codec::None, true, false, 7),
+        ],
+    );
+    part.aborted_transactions = Some(vec![AbortedTransaction {
+        producer_id: 7,
+        first_offset: 0,
+        ..Default::default()
+    }]);
+    w.answer_fetch(&asked, vec![part]);
+    assert_eq!(w.take(), [record(0, 1, "good"), record(0, 3, "later")]);
+}
+
+#[test]
+fn a_pause_drops_what_waits_and_resuming_fetches_it_again() {
+    let mut w = world();
+    w.assign(&[("t", 0, 0)]).unwrap();
+    let (asked, ..) = w.next_fetch().unwrap();
+    w.answer_fetch(&asked, vec![data(0, 9, &[batch(0, &["a", "b"], Codec::None)])]);
+    assert_eq!(w.take_one(), Some(record(0, 0, "a")));
+    let (under_way, ..) = w.next_fetch().unwrap();
+    assert_eq!(w.pause("t", 0, true), ErrorCode::NO_ERROR);
+    w.answer_fetch(&under_way, vec![data(0, 9, &[batch(2, &["c"], Codec::None)])]);
+    assert!(w.take().is_empty());
+    w.run_ms(5000);
+    assert!(w.next_fetch().is_none());
+    assert_eq!(w.pause("t", 0, false), ErrorCode::NO_ERROR);
+    let (_, _, parts) = w.next_fetch().unwrap();
+    assert_eq!(parts, [(0, 1)]);
+}
+
+#[test]
+fn a_corrupt_batch_is_told_and_skipped() {
+    let mut w = world_with(&[("check.crcs", "true")]);
+    w.assign(&[("t", 0, 0)]).unwrap();
+    let (asked, ..) = w.next_fetch().unwrap();
+    let mut broken = batch(0, &["aaa"], Codec::None).to_vec();
+    *broken.last_mut().unwrap() ^= 1;
+    w.answer_fetch(&asked, vec![data(0, 9, &[broken.into(), batch(1, &["b"], Codec::None)])]);
+    assert_eq!(w.take(), [Got::Error(ErrorCode::L_BAD_MSG, 0), record(0, 1, "b")]);
+}
+
+#[test]
+fn a_record_that_cannot_be_read_is_told_after_those_before_it() {
+    let mut w = world();
+    w.assign(&[("t", 0, 0)]).unwrap();
+    let (asked, ..) = w.next_fetch().unwrap();
+    let mut broken = batch(0, &["a", "b"], Codec::None).to_vec();
+    // The second record's length, nine bytes before the end: 2 + value "b" …
+    let at = broken.len() - 8;
+    broken[at] = 0x7f;
+    w.answer_fetch(&asked, vec![data(0, 9, &[broken.into()])]);
+    let got = w.take();
+    assert_eq!(got.first(), Some(&record(0, 0, "a")));
+    w.drive();
+    let rest = w.take();
+    assert!(got.iter().chain(&rest).any(|g| matches!(g, Got::Error(ErrorCode::L_BAD_MSG, _))), "{got:?} {rest:?}");
+    assert_eq!(w.registry.budget().bytes(), 0);
+}
+
+#[test]
+fn old_brokers_send_message_sets_and_need_larger_limits() {
+    let mut w = world_with(&[("fetch.message.max.bytes", "1000")]);
+    w.fetch_versions = (0, 2);
+    w.assign(&[("t", 0, 1)]).unwrap();
+    let (asked, request, _) = w.next_fetch().unwrap();
+    assert_eq!(asked.version, 2);
+    assert_eq!(request.topics[0].partitions[0].partition_max_bytes, 1000);
+    let value = "v".repeat(3000);
+    let rows = ["a", "b", &value].into_iter().enumerate().map(|(i, v)| MessageSetRecord {
+        offset: i as i64,
+        timestamp: 5,
+        key: None,
+        value: Some(v.as_bytes()),
+    });
+    let set = write_message_set(1, rows, Codec::Gzip, None).unwrap();
+    let uncompressed = write_message_set(
+        1,
+        [MessageSetRecord {
+            offset: 3,
+            timestamp: 5,
+            key: None,
+            value: Some(value.as_bytes()),
+        }],
+        Codec::None,
+        None,
+    )
+    .unwrap();
+    w.answer_fetch(&asked, vec![data(0, 4, &[set])]);
+    assert_eq!(w.take(), [record(0, 1, "b"), record(0, 2, &value)]);
+    let (asked, ..) = w.next_fetch().unwrap();
+    w.answer_fetch(&asked, vec![data(0, 4, &[uncompressed.slice(..1000)])]);
+    let (asked, request, parts) = w.next_fetch().unwrap();
+    assert_eq!(parts, [(0, 3)]);
+    assert!(request.topics[0].partitions[0].partition_max_bytes as usize >= uncompressed.len());
+    w.answer_fetch(&asked, vec![data(0, 4, &[uncompressed])]);
+    assert_eq!(w.take(), [record(0, 3, &value)]);
+}
+
+#[test]
+fn the_simple_api_has_its_own_queue_and_stops() {
+    let mut w = world();
+    let (topic, own) = (w.topic("t"), Queue::new());
+    let start = |reply| Command::Start {
+        topic: topic.clone(),
+        partition: 1,
+        offset: 4,
+        queue: Some(own.clone()),
+        reply,
+    };
+    w.call(start).try_take().unwrap().unwrap();
+    let (asked, _, parts) = w.next_fetch().unwrap();
+    assert_eq!(parts, [(1, 4)]);
+    w.answer_fetch(&asked, vec![data(1, 9, &[batch(4, &["a", "b"], Codec::None)])]);
+    assert!(w.take().is_empty());
+    assert_eq!(take_one_from(&own), Some(record(1, 4, "a")));
+    let stop = |reply| Command::Stop {
+        topic: topic.clone(),
+        partition: 1,
+        reply,
+    };
+    w.call(stop).try_take().unwrap().unwrap();
+    assert!(take_from(&own).is_empty());
+    assert_eq!(w.registry.budget().bytes(), 0);
+    let twice = w.call(stop).try_take().unwrap();
+    assert_eq!(twice.unwrap_err().code, ErrorCode::L_UNKNOWN_PARTITION);
+}
+
+#[test]
+fn errors_are_told_once() {
+    let mut w = world();
+    w.assign(&[("t", 0, 0), ("t", 5, 0), ("none", 0, 0)]).unwrap();
+    w.idle_ms(29_000);
+    assert_eq!(w.take(), [Got::Error(ErrorCode::L_UNKNOWN_PARTITION, 0)]);
+    w.idle_ms(10_000);
+    assert_eq!(w.take(), [Got::Error(ErrorCode::UNKNOWN_TOPIC_OR_PART, 0)]);
+    let (asked, ..) = w.next_fetch().unwrap();
+    w.answer_fetch(&asked, vec![failed(0, 29)]);
+    w.run_ms(600);
+    let (asked, ..) = w.next_fetch().unwrap();
+    // The topic appears at last.
+    w.add_topic("none", &[2]);
+    w.answer_fetch(&asked, vec![failed(0, 29)]);
+    assert_eq!(w.take(), [Got::Error(ErrorCode::TOPIC_AUTHORIZATION_FAILED, 0)]);
+    let mut fetched = Vec::new();
+    for _ in 0..10 {
+        w.run_ms(500);
+        while let Some((asked, _, parts)) = w.next_fetch() {
+            fetched.push((asked.node, parts));
+            if asked.node == 1 {
+                w.answer_fetch(&asked, vec![failed(0, 29)]);
+            }
+        }
+    }
+    assert!(fetched.contains(&(2, vec![(0, 0)])), "{fetched:?}");
+}

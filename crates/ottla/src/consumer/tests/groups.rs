@@ -1,0 +1,294 @@
+//! The classic group and commits.
+
+use ottla_protocol::api::heartbeat::{HeartbeatRequest, HeartbeatResponse};
+use ottla_protocol::api::join_group::{JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember};
+use ottla_protocol::api::leave_group::{LeaveGroupRequest, LeaveGroupResponse};
+use ottla_protocol::api::offset_commit::{
+    OffsetCommitRequest, OffsetCommitResponse, OffsetCommitResponsePartition, OffsetCommitResponseTopic,
+};
+use ottla_protocol::api::offset_fetch::{
+    OffsetFetchRequest, OffsetFetchResponse, OffsetFetchResponseGroup, OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopics,
+};
+use ottla_protocol::api::sync_group::{SyncGroupRequest, SyncGroupResponse};
+use ottla_protocol::compression::Codec;
+
+use super::harness::*;
+use crate::consumer::{Command, CommitTarget};
+use crate::error::ErrorCode;
+
+fn world(settings: &[(&str, &str)]) -> World {
+    let mut w = World::new(settings, &[("auto.offset.reset", "earliest")]);
+    w.add_topic("t", &[1, 1]);
+    w
+}
+
+fn subscribe(w: &mut World) {
+    let topics = vec!["t".to_string()];
+    w.call(|reply| Command::Subscribe { topics, reply }).try_take().unwrap().unwrap();
+    w.run_ms(200);
+}
+
+/// Plays the coordinator until the member, alone and leading, has its partitions.
+fn join(w: &mut World, generation: i32) {
+    let (mut asked, mut request) = w.expect::<JoinGroupRequest>();
+    if request.member_id.is_empty() {
+        let response = JoinGroupResponse {
+            error_code: 79,
+            member_id: "me".into(),
+            ..Default::default()
+        };
+        w.answer(&asked, &response);
+        (asked, request) = w.expect::<JoinGroupRequest>();
+    }
+    assert_eq!(request.member_id, "me");
+    assert_eq!(request.protocols.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["range", "roundrobin"]);
+    let response = JoinGroupResponse {
+        generation_id: generation,
+        protocol_name: Some("range".into()),
+        leader: "me".into(),
+        member_id: "me".into(),
+        members: vec![JoinGroupResponseMember {
+            member_id: "me".into(),
+            metadata: request.protocols[0].metadata.clone(),
+            ..Default::default()
+        }],
+        ..Default::default()
+    };
+    w.answer(&asked, &response);
+    let (asked, request) = w.expect::<SyncGroupRequest>();
+    assert_eq!((request.generation_id, request.assignments.len()), (generation, 1));
+    let response = SyncGroupResponse {
+        assignment: request.assignments[0].assignment.clone(),
+        ..Default::default()
+    };
+    w.answer(&asked, &response);
+}
+
+fn committed(w: &mut World, offset: i64) {
+    let (asked, request) = w.expect::<OffsetFetchRequest>();
+    let partitions = request.groups[0].topics.as_ref().unwrap()[0].partition_indexes.iter();
+    let response = OffsetFetchResponse {
+        groups: vec![OffsetFetchResponseGroup {
+            group_id: "g".into(),
+            topics: vec![OffsetFetchResponseTopics {
+                name: "t".into(),
+                partitions: partitions
+                    .map(|p| OffsetFetchResponsePartitions {
+                        partition_index: *p,
+                        committed_offset: offset,
+                        ..Default::default()
+                    })
+                    .collect(),
+                ..Default::default()
+            }],
+            ..Default::default()
+        }],
+        ..Default::default()
+    };
+    w.answer(&asked, &response);
+}
+
+fn rows_of(request: &OffsetCommitRequest) -> Vec<(i32, i64)> {
+    let rows = request.topics.iter().flat_map(|t| &t.partitions);
+    let mut rows: Vec<_> = rows.map(|p| (p.partition_index, p.committed_offset)).collect();
+    rows.sort_unstable();
+    rows
+}
+
+/// Answers the next commit; gives generation and rows.
+fn commit(w: &mut World, error_code: i16) -> (i32, Vec<(i32, i64)>) {
+    let (asked, request) = w.expect::<OffsetCommitRequest>();
+    let response = OffsetCommitResponse {
+        topics: request
+            .topics
+            .iter()
+            .map(|t| OffsetCommitResponseTopic {
+                name: t.name.clone(),
+                partitions: t
+                    .partitions
+                    .iter()
+                    .map(|p| OffsetCommitResponsePartition {
+                        partition_index: p.partition_index,
+                        error_code,
+                        ..Default::default()
+                    })
+                    .collect(),
+                ..Default::default()
+            })
+            .collect(),
+        ..Default::default()
+    };
+    w.answer(&asked, &response);
+    (request.generation_id_or_member_epoch, rows_of(&request))
+}
+
+fn heartbeat(w: &mut World, error_code: i16) {
+    let (asked, _) = w.expect::<HeartbeatRequest>();
+    let response = HeartbeatResponse {
+        error_code,
+        ..Default::default()
+    };
+    w.answer(&asked, &response);
+}
+
+fn fetch_two(w: &mut World, base: i64) {
+    let (asked, _, parts) = w.next_fetch().unwrap();
+    assert_eq!(parts, [(0, base), (1, base)]);
+    let one = batch(base, &["a", "b"], Codec::None);
+    w.answer_fetch(&asked, vec![data(0, base + 2, &[one]), data(1, base, &[])]);
+}
+
+#[test]
+fn a_member_joins_reads_commits_and_leaves() {
+    let mut w = world(&[]);
+    subscribe(&mut w);
+    join(&mut w, 5);
+    committed(&mut w, 10);
+    fetch_two(&mut w, 10);
+    assert_eq!(w.take(), [record(0, 10, "a"), record(0, 11, "b")]);
+    assert_eq!((w.registry.group().member_id.as_str(), w.registry.group().generation), ("me", 5));
+    w.run_ms(3500);
+    heartbeat(&mut w, 0);
+    w.run_ms(2000);
+    // Only what was taken is committed, once.
+    assert_eq!(commit(&mut w, 0), (5, vec![(0, 12)]));
+    assert_eq!(w.take(), [Got::Commit(ErrorCode::NO_ERROR)]);
+    w.run_ms(20_000);
+    assert!(w.next::<OffsetCommitRequest>().is_none());
+    let closed = w.call(|reply| Command::Close { reply });
+    let (asked, request) = w.expect::<LeaveGroupRequest>();
+    assert_eq!(request.members[0].member_id, "me");
+    assert!(closed.try_take().is_none());
+    w.answer(&asked, &LeaveGroupResponse::default());
+    assert_eq!(closed.try_take(), Some(Ok(())));
+    let late = w.call(|reply| Command::Unassign { reply });
+    assert_eq!(late.try_take().unwrap().unwrap_err().code, ErrorCode::L_STATE);
+}
+
+#[test]
+fn a_rebalance_commits_before_it_joins_again() {
+    let mut w = world(&[]);
+    subscribe(&mut w);
+    join(&mut w, 1);
+    committed(&mut w, 0);
+    fetch_two(&mut w, 0);
+    assert_eq!(w.take().len(), 2);
+    w.run_ms(3500);
+    heartbeat(&mut w, 27);
+    let order: Vec<_> = w.asked.iter().map(|a| a.key.name().unwrap()).filter(|n| *n != "Fetch").collect();
+    assert_eq!(order, ["OffsetCommit", "JoinGroup"]);
+    assert_eq!(commit(&mut w, 0), (1, vec![(0, 2)]));
+    join(&mut w, 2);
+    committed(&mut w, 2);
+    // The fetch of before the rebalance ends first: one is under way per leader.
+    let (old, ..) = w.next_fetch().unwrap();
+    w.answer_fetch(&old, vec![data(0, 9, &[batch(2, &["stale"], Codec::None)])]);
+    assert_eq!(w.next_fetch().unwrap().2, [(0, 2), (1, 2)]);
+    assert_eq!(w.take(), [Got::Commit(ErrorCode::NO_ERROR)]);
+}
+
+#[test]
+fn the_application_carries_out_rebalances_when_it_asked_to() {
+    let mut w = world(&[("test.rebalance", ""), ("enable.auto.commit", "false")]);
+    subscribe(&mut w);
+    join(&mut w, 1);
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0, 1])]);
+    assert!(w.next_fetch().is_none());
+    w.assign(&[("t", 0, 3), ("t", 1, 3)]).unwrap();
+    assert_eq!(w.next_fetch().unwrap().2, [(0, 3), (1, 3)]);
+    w.run_ms(3500);
+    heartbeat(&mut w, 27);
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![0, 1])]);
+    assert!(w.next::<JoinGroupRequest>().is_none(), "the partitions are still being used");
+    w.call(|reply| Command::Unassign { reply });
+    w.expect::<JoinGroupRequest>();
+}
+
+#[test]
+fn a_member_that_was_thrown_out_commits_nothing_and_joins_anew() {
+    let mut w = world(&[]);
+    subscribe(&mut w);
+    join(&mut w, 1);
+    committed(&mut w, 0);
+    fetch_two(&mut w, 0);
+    assert_eq!(w.take().len(), 2);
+    w.run_ms(3500);
+    heartbeat(&mut w, 25);
+    assert!(w.next::<OffsetCommitRequest>().is_none());
+    let (_, request) = w.expect::<JoinGroupRequest>();
+    assert_eq!(request.member_id, "");
+}
+
+#[test]
+fn a_silent_coordinator_ends_the_session() {
+    let mut w = world(&[("test.rebalance", "")]);
+    subscribe(&mut w);
+    join(&mut w, 1);
+    w.take();
+    w.run_ms(44_000);
+    assert!(w.take().is_empty());
+    w.run_ms(2_000);
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![0, 1])]);
+}
+
+#[test]
+fn a_coordinator_that_moved_is_found_again() {
+    let mut w = world(&[]);
+    subscribe(&mut w);
+    join(&mut w, 1);
+    committed(&mut w, 0);
+    w.coordinator = 3;
+    w.run_ms(3500);
+    heartbeat(&mut w, 16);
+    w.run_ms(4000);
+    let (asked, request) = w.expect::<HeartbeatRequest>();
+    assert_eq!((asked.node, request.generation_id), (3, 1));
+}
+
+#[test]
+fn new_partitions_make_the_leader_join_again() {
+    let mut w = world(&[("enable.auto.commit", "false")]);
+    subscribe(&mut w);
+    join(&mut w, 1);
+    committed(&mut w, 0);
+    let (asked, ..) = w.next_fetch().unwrap();
+    w.model.get_mut("t").unwrap().leaders.push((1, 1));
+    w.answer_fetch(&asked, vec![data(0, 0, &[]), failed(1, 6)]);
+    w.cluster.stale("t", w.now);
+    w.run_ms(100);
+    w.expect::<JoinGroupRequest>();
+}
+
+#[test]
+fn a_commit_is_retried_and_answered_row_by_row() {
+    let mut w = world(&[("enable.auto.commit", "false")]);
+    let offsets = Some(vec![crate::types::PartitionOffset::new(crate::types::TopicPartition::new("t", 1), 7)]);
+    let reply = w.call(|reply| Command::Commit {
+        offsets,
+        target: CommitTarget::Reply(reply),
+    });
+    w.run_ms(200);
+    assert_eq!(commit(&mut w, 14), (-1, vec![(1, 7)]));
+    assert!(reply.try_take().is_none());
+    w.run_ms(1000);
+    commit(&mut w, 12);
+    let rows = reply.try_take().unwrap().unwrap();
+    assert_eq!(rows[0].error, ErrorCode::OFFSET_METADATA_TOO_LARGE);
+    let nothing = w.call(|reply| Command::Commit {
+        offsets: None,
+        target: CommitTarget::Reply(reply),
+    });
+    assert_eq!(nothing.try_take().unwrap().unwrap_err().code, ErrorCode::L_NO_OFFSET);
+}
+
+#[test]
+fn closing_keeps_its_limit_without_a_coordinator() {
+    let mut w = world(&[]);
+    subscribe(&mut w);
+    join(&mut w, 1);
+    let closed = w.call(|reply| Command::Close { reply });
+    w.run_ms(9_000);
+    w.run_ms(1_001);
+    assert!(closed.try_take().is_some());
+}

@@ -1,0 +1,231 @@
+//! Where reading begins, and the application's look-ups.
+
+use ottla_protocol::api::list_offsets::{
+    ListOffsetsPartitionResponse, ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTopicResponse,
+};
+use ottla_protocol::api::offset_fetch::{
+    OffsetFetchRequest, OffsetFetchResponse, OffsetFetchResponseGroup, OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopics,
+};
+
+use super::harness::*;
+use crate::consumer::Command;
+use crate::error::ErrorCode;
+use crate::types::{PartitionOffset, TopicPartition, offset};
+
+fn world(policy: &str) -> World {
+    let mut w = World::new(&[("enable.auto.commit", "false")], &[("auto.offset.reset", policy)]);
+    w.add_topic("t", &[1, 2]);
+    w
+}
+
+fn listed(rows: &[(i32, i16, i64)]) -> ListOffsetsResponse {
+    ListOffsetsResponse {
+        topics: vec![ListOffsetsTopicResponse {
+            name: "t".into(),
+            partitions: rows
+                .iter()
+                .map(|(partition_index, error_code, offset)| ListOffsetsPartitionResponse {
+                    partition_index: *partition_index,
+                    error_code: *error_code,
+                    offset: *offset,
+                    leader_epoch: 1,
+                    ..Default::default()
+                })
+                .collect(),
+            ..Default::default()
+        }],
+        ..Default::default()
+    }
+}
+
+/// Answers the next look-up; gives what it asked for.
+fn list(w: &mut World, found: i64) -> i64 {
+    let (asked, request) = w.expect::<ListOffsetsRequest>();
+    let p = &request.topics[0].partitions[0];
+    w.answer(&asked, &listed(&[(p.partition_index, 0, found)]));
+    p.timestamp
+}
+
+fn committed(w: &mut World, offset: i64) {
+    let (asked, request) = w.expect::<OffsetFetchRequest>();
+    assert_eq!(request.groups[0].group_id, "g");
+    let response = OffsetFetchResponse {
+        groups: vec![OffsetFetchResponseGroup {
+            group_id: "g".into(),
+            topics: vec![OffsetFetchResponseTopics {
+                name: "t".into(),
+                partitions: vec![OffsetFetchResponsePartitions {
+                    committed_offset: offset,
+                    ..Default::default()
+                }],
+                ..Default::default()
+            }],
+            ..Default::default()
+        }],
+        ..Default::default()
+    };
+    w.answer(&asked, &response);
+}
+
+fn fetches_at(w: &mut World, at: i64) {
+    assert_eq!(w.next_fetch().unwrap().2, [(0, at)]);
+}
+
+#[test]
+fn logical_offsets_are_looked_up() {
+    for (wanted, asks, found, begins) in [
+        (offset::BEGINNING, -2, 3, 3),
+        (offset::END, -1, 30, 30),
+        (offset::TAIL_BASE - 10, -1, 30, 20),
+        (offset::TAIL_BASE - 100, -1, 30, 0),
+    ] {
+        let mut w = world("latest");
+        w.assign(&[("t", 0, wanted)]).unwrap();
+        assert_eq!(list(&mut w, found), asks);
+        fetches_at(&mut w, begins);
+    }
+}
+
+#[test]
+fn a_tail_longer_than_the_log_is_the_whole_log() {
+    let mut w = world("latest");
+    w.assign(&[("t", 0, offset::TAIL_BASE - 100)]).unwrap();
+    list(&mut w, 90);
+    let (asked, ..) = w.next_fetch().unwrap();
+    w.answer_fetch(&asked, vec![failed(0, 1)]);
+    assert_eq!(list(&mut w, 80), offset::BEGINNING);
+    fetches_at(&mut w, 80);
+}
+
+#[test]
+fn out_of_range_goes_by_the_policy() {
+    for (policy, asks) in [("earliest", -2), ("smallest", -2), ("latest", -1), ("end", -1)] {
+        let mut w = world(policy);
+        w.assign(&[("t", 0, 500)]).unwrap();
+        let (asked, ..) = w.next_fetch().unwrap();
+        w.answer_fetch(&asked, vec![failed(0, 1)]);
+        assert_eq!(list(&mut w, 7), asks, "{policy}");
+        fetches_at(&mut w, 7);
+    }
+}
+
+#[test]
+fn out_of_range_can_be_an_error_and_a_seek_goes_on() {
+    let mut w = world("error");
+    w.assign(&[("t", 0, 500)]).unwrap();
+    let (asked, ..) = w.next_fetch().unwrap();
+    w.answer_fetch(&asked, vec![failed(0, 1)]);
+    assert_eq!(w.take(), [Got::Error(ErrorCode::L_AUTO_OFFSET_RESET, 500)]);
+    w.run_ms(10_000);
+    assert!(w.next_fetch().is_none() && w.take().is_empty());
+    w.seek("t", 0, 5);
+    fetches_at(&mut w, 5);
+}
+
+#[test]
+fn committed_offsets_are_continued() {
+    let mut w = world("earliest");
+    w.assign(&[("t", 0, offset::INVALID)]).unwrap();
+    committed(&mut w, 42);
+    fetches_at(&mut w, 42);
+    let mut w = world("earliest");
+    w.assign(&[("t", 0, offset::STORED)]).unwrap();
+    committed(&mut w, -1);
+    assert_eq!(list(&mut w, 2), offset::BEGINNING);
+    fetches_at(&mut w, 2);
+}
+
+#[test]
+fn the_stored_offset_needs_a_group() {
+    let mut w = World::new(&[("group.id", "")], &[]);
+    w.add_topic("t", &[1]);
+    let topic = w.topic("t");
+    let start = |reply| Command::Start {
+        topic,
+        partition: 0,
+        offset: offset::STORED,
+        queue: None,
+        reply,
+    };
+    let result = w.call(start).try_take().unwrap();
+    assert_eq!(result.unwrap_err().code, ErrorCode::L_INVALID_ARG);
+}
+
+#[test]
+fn look_ups_are_retried_and_superseded() {
+    let mut w = world("latest");
+    w.assign(&[("t", 0, offset::END)]).unwrap();
+    let (asked, _) = w.expect::<ListOffsetsRequest>();
+    w.answer(&asked, &listed(&[(0, 6, -1)]));
+    w.run_ms(1000);
+    let (late, _) = w.expect::<ListOffsetsRequest>();
+    w.seek("t", 0, 11);
+    w.answer(&late, &listed(&[(0, 0, 99)]));
+    fetches_at(&mut w, 11);
+}
+
+#[test]
+fn watermarks_are_asked_of_the_leader() {
+    let mut w = world("latest");
+    let deadline = w.now.plus_ms(5000);
+    let tp = TopicPartition::new("t", 1);
+    let reply = w.call(|reply| Command::QueryWatermarks { tp, deadline, reply });
+    // A request names a partition once: two requests.
+    for _ in 0..2 {
+        let (asked, request) = w.expect::<ListOffsetsRequest>();
+        assert_eq!(asked.node, 2);
+        let found = if request.topics[0].partitions[0].timestamp == -2 { 10 } else { 20 };
+        w.answer(&asked, &listed(&[(1, 0, found)]));
+    }
+    assert_eq!(reply.try_take().unwrap().unwrap(), (10, 20));
+}
+
+#[test]
+fn times_are_looked_up_in_one_request_per_leader() {
+    let mut w = world("latest");
+    let deadline = w.now.plus_ms(5000);
+    let partitions: Vec<_> = (0..2).map(|p| PartitionOffset::new(TopicPartition::new("t", p), 1000)).collect();
+    let reply = w.call(|reply| Command::OffsetsForTimes {
+        partitions,
+        deadline,
+        reply,
+    });
+    for _ in 0..2 {
+        let (asked, request) = w.expect::<ListOffsetsRequest>();
+        let p = &request.topics[0].partitions[0];
+        assert_eq!(p.timestamp, 1000);
+        let found = if p.partition_index == 0 { 55 } else { -1 };
+        w.answer(&asked, &listed(&[(p.partition_index, 0, found)]));
+    }
+    let rows = reply.try_take().unwrap().unwrap();
+    assert_eq!(rows.iter().map(|r| r.offset).collect::<Vec<_>>(), [55, offset::END]);
+}
+
+#[test]
+fn calls_keep_their_deadline() {
+    let mut w = world("latest");
+    w.down = vec![1, 2, 3];
+    let deadline = w.now.plus_ms(1500);
+    let tp = TopicPartition::new("t", 1);
+    let reply = w.call(|reply| Command::QueryWatermarks { tp, deadline, reply });
+    w.run_ms(1499);
+    assert!(reply.try_take().is_none());
+    w.run_ms(1);
+    assert_eq!(reply.try_take().unwrap().unwrap_err().code, ErrorCode::L_TIMED_OUT);
+}
+
+#[test]
+fn a_partition_that_does_not_exist_fails_at_once() {
+    let mut w = world("latest");
+    let deadline = w.now.plus_ms(60_000);
+    for (name, partition, code) in [
+        ("t", 7, ErrorCode::L_UNKNOWN_PARTITION),
+        ("none", 0, ErrorCode::UNKNOWN_TOPIC_OR_PART),
+    ] {
+        let tp = TopicPartition::new(name, partition);
+        let reply = w.call(|reply| Command::QueryWatermarks { tp, deadline, reply });
+        w.run_ms(1000);
+        assert_eq!(reply.try_take().unwrap().unwrap_err().code, code);
+    }
+}
