@@ -81,23 +81,19 @@ impl Delivery {
 
     /// The records in the order in which they were produced.
     pub fn records(&self) -> impl Iterator<Item = DeliveredRecord<'_>> {
-        self.records
-            .iter()
-            .enumerate()
-            .map(|(i, r)| DeliveredRecord {
-                opaque: r.opaque,
-                key: r.key,
-                value: r.value(),
-                lent_address: (r.lent != 0).then_some(r.lent),
-                headers: (!r.headers.is_empty()).then_some(r.headers),
-                timestamp_ms: self.log_append_time.unwrap_or(r.timestamp_ms),
-                offset: match self.base_offset {
-                    base if base >= 0 => base.saturating_add(i64::try_from(i).unwrap_or(i64::MAX)),
-                    _ => offset::INVALID,
-                },
-                latency_us: u64::try_from(self.done_at.since(r.produced_at).as_micros())
-                    .unwrap_or(u64::MAX),
-            })
+        self.records.iter().enumerate().map(|(i, r)| DeliveredRecord {
+            opaque: r.opaque,
+            key: r.key,
+            value: r.value(),
+            lent_address: (r.lent != 0).then_some(r.lent),
+            headers: (!r.headers.is_empty()).then_some(r.headers),
+            timestamp_ms: self.log_append_time.unwrap_or(r.timestamp_ms),
+            offset: match self.base_offset {
+                base if base >= 0 => base.saturating_add(i64::try_from(i).unwrap_or(i64::MAX)),
+                _ => offset::INVALID,
+            },
+            latency_us: u64::try_from(self.done_at.since(r.produced_at).as_micros()).unwrap_or(u64::MAX),
+        })
     }
 }
 

@@ -166,10 +166,7 @@ impl RecordsBuilder {
     /// Encodes a record behind the others. Values longer than `copy_max` that are shared are referenced.
     pub(crate) fn append(&mut self, record: NewRecord<'_>, copy_max: usize) {
         let NewRecord {
-            key,
-            value,
-            headers,
-            ..
+            key, value, headers, ..
         } = &record;
         if self.meta.is_empty() {
             self.base_timestamp = record.timestamp_ms;
@@ -293,11 +290,7 @@ impl ProducedRecords {
     }
 
     fn time_of(&self, meta: &RecordMeta) -> Instant {
-        Instant::from_micros(
-            self.opened_at
-                .as_micros()
-                .saturating_add(u64::from(meta.age_us)),
-        )
+        Instant::from_micros(self.opened_at.as_micros().saturating_add(u64::from(meta.age_us)))
     }
 
     /// The encoded records; their concatenation is the body of a record batch. Nothing is copied.
@@ -501,3 +494,7 @@ impl<'a> Cursor<'a> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "produced_tests.rs"]
+mod tests;

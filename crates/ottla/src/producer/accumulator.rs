@@ -357,3 +357,7 @@ impl Accumulator {
 fn index_of(topic: &Topic) -> u32 {
     u32::try_from(topic.index()).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+#[path = "accumulator_tests.rs"]
+mod tests;

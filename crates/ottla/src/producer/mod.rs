@@ -101,8 +101,4 @@ impl PartitionId {
 }
 
 #[cfg(test)]
-mod chaos_tests;
-#[cfg(test)]
-mod harness;
-#[cfg(test)]
-mod sender_tests;
+mod tests;

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::harness::{Sent, World};
-use super::{Command, Payload, Record};
+use super::harness::World;
+use super::played::Sent;
 use crate::env::Rng;
 use crate::error::ErrorCode;
 use crate::event::Reply;
+use crate::producer::{Command, HeadersIn, Payload, Record};
 use crate::types::{PARTITION_UA, PersistStatus};
 
 const TOPICS: [(&str, usize); 2] = [("t", 3), ("u", 1)];
@@ -76,7 +77,7 @@ impl Chaos {
         let record = Record {
             key: Some(value.as_bytes()),
             value: Payload::Copy(value.as_bytes()),
-            headers: super::HeadersIn::List(&headers),
+            headers: HeadersIn::List(&headers),
             ..Default::default()
         };
         let topic = self.w.topic(name);

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,99 +10,17 @@ use ottla_protocol::api::metadata::{
     MetadataRequest, MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
 };
 use ottla_protocol::api::produce::{PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceResponse};
-use ottla_protocol::record::BatchIter;
 use ottla_protocol::{ApiKey, Frame, Message, Reader, RequestHeader, Uuid, encode_response};
 
-use super::{Accumulator, Record, Sender};
+use super::played::{Hand, Model, Report, Sent};
 use crate::cluster::{Change, Cluster, Ctx, parse_endpoints};
 use crate::config::{ClientConfig, Conf, TopicConf, TopicConfig};
 use crate::connection::{CloseReason, ConnId, LinkEvent, Links, NetAction, NetEvent, Owner};
-use crate::env::{Clock, Instant, Rng, Waker, earliest};
+use crate::env::{Clock, Instant, Rng, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Delivery, DeliveryMode, Event, Logger, Payload, Queue};
-use crate::types::{ClientKind, PersistStatus, Topic, TopicHooks};
-
-/// A clock that the test sets, and a counter of wake-ups.
-#[derive(Debug, Default)]
-pub(super) struct Hand {
-    now_us: AtomicU64,
-    pub(super) wakes: AtomicUsize,
-}
-
-/// The wall clock at the monotonic clock's origin.
-pub(super) const EPOCH_MS: i64 = 1_700_000_000_000;
-
-impl Clock for Hand {
-    fn now(&self) -> Instant {
-        Instant::from_micros(self.now_us.load(Ordering::Relaxed))
-    }
-    fn wall_ms(&self) -> i64 {
-        EPOCH_MS + (self.now_us.load(Ordering::Relaxed) / 1000) as i64
-    }
-}
-
-impl Waker for Hand {
-    fn wake(&self) {
-        self.wakes.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-/// A topic as the brokers know it.
-#[derive(Clone, Debug)]
-pub(super) struct Model {
-    pub(super) id: Uuid,
-    pub(super) error: i16,
-    /// Leader and its epoch by partition.
-    pub(super) leaders: Vec<(i32, i32)>,
-}
-
-/// A Produce request that a broker has received and not answered.
-#[derive(Clone, Debug)]
-pub(super) struct Sent {
-    pub(super) conn: ConnId,
-    pub(super) node: i32,
-    pub(super) correlation: i32,
-    pub(super) version: i16,
-    pub(super) request: ProduceRequest,
-}
-
-impl Sent {
-    /// `topic/partition` with the values of its records, in the request's order.
-    pub(super) fn values(&self, names: &HashMap<Uuid, String>) -> Vec<(String, Vec<String>)> {
-        let mut out = Vec::new();
-        for topic in &self.request.topic_data {
-            let name = if self.version >= 13 {
-                &names[&topic.topic_id]
-            } else {
-                &topic.name
-            };
-            for part in &topic.partition_data {
-                let data = part.records.clone().unwrap().into_bytes();
-                let mut values = Vec::new();
-                for batch in BatchIter::new(data) {
-                    let batch = batch.unwrap();
-                    batch.verify_crc().unwrap();
-                    for record in batch.records(1 << 30).unwrap() {
-                        let value = record.unwrap().value.unwrap();
-                        values.push(String::from_utf8_lossy(&value).into_owned());
-                    }
-                }
-                out.push((format!("{name}/{}", part.index), values));
-            }
-        }
-        out
-    }
-}
-
-/// What a delivery report said of one record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Report {
-    pub(super) value: String,
-    pub(super) partition: i32,
-    pub(super) error: ErrorCode,
-    pub(super) status: PersistStatus,
-    pub(super) offset: i64,
-}
+use crate::producer::{Accumulator, Command, Record, Sender};
+use crate::types::{ClientKind, Topic, TopicHooks};
 
 #[derive(Debug, Default)]
 struct Conn {
@@ -115,29 +32,29 @@ struct Conn {
     held: HashMap<i32, Bytes>,
 }
 
-pub(super) struct World {
-    pub(super) accumulator: Arc<Accumulator>,
-    pub(super) sender: Sender,
-    pub(super) cluster: Cluster,
-    pub(super) links: Links,
-    pub(super) queue: Arc<Queue>,
-    pub(super) hand: Arc<Hand>,
-    pub(super) conf: ClientConfig,
+pub(in crate::producer) struct World {
+    pub(in crate::producer) accumulator: Arc<Accumulator>,
+    pub(in crate::producer) sender: Sender,
+    pub(in crate::producer) cluster: Cluster,
+    pub(in crate::producer) links: Links,
+    pub(in crate::producer) queue: Arc<Queue>,
+    pub(in crate::producer) hand: Arc<Hand>,
+    pub(in crate::producer) conf: ClientConfig,
     rng: Rng,
     log: Logger,
-    pub(super) now: Instant,
+    pub(in crate::producer) now: Instant,
     topic_conf: TopicConfig,
     topics: HashMap<String, Arc<Topic>>,
-    pub(super) model: HashMap<String, Model>,
+    pub(in crate::producer) model: HashMap<String, Model>,
     conns: HashMap<ConnId, Conn>,
     /// Produce requests that wait for the test's answer, oldest first.
-    pub(super) sent: Vec<Sent>,
-    pub(super) produce_versions: (i16, i16),
+    pub(in crate::producer) sent: Vec<Sent>,
+    pub(in crate::producer) produce_versions: (i16, i16),
     /// Whether the kernel takes what is written.
-    pub(super) kernel_takes: bool,
+    pub(in crate::producer) kernel_takes: bool,
     /// Brokers that refuse connections.
-    pub(super) down: Vec<i32>,
-    pub(super) metadata_requests: usize,
+    pub(in crate::producer) down: Vec<i32>,
+    pub(in crate::producer) metadata_requests: usize,
 }
 
 const BROKERS: [i32; 3] = [1, 2, 3];
@@ -156,12 +73,12 @@ macro_rules! ctx {
 }
 
 impl World {
-    pub(super) fn new(settings: &[(&str, &str)]) -> Self {
+    pub(in crate::producer) fn new(settings: &[(&str, &str)]) -> Self {
         Self::with_topic(settings, &[])
     }
 
     /// Client and topic settings.
-    pub(super) fn with_topic(settings: &[(&str, &str)], topic: &[(&str, &str)]) -> Self {
+    pub(in crate::producer) fn with_topic(settings: &[(&str, &str)], topic: &[(&str, &str)]) -> Self {
         let mut conf = Conf::new();
         conf.set("bootstrap.servers", "broker1:9001").unwrap();
         for (name, value) in settings {
@@ -175,7 +92,7 @@ impl World {
         let (conf, topic_conf) = conf.finalize(ClientKind::Producer).unwrap();
         let hand = Arc::new(Hand::default());
         let now = Instant::from_micros(1_000_000);
-        hand.now_us.store(now.as_micros(), Ordering::Relaxed);
+        hand.set(now);
         let accumulator = Arc::new(Accumulator::new(&conf, DeliveryMode::All, hand.clone(), hand.clone()));
         accumulator.seed(5);
         let queue = Queue::new();
@@ -208,7 +125,7 @@ impl World {
     }
 
     /// Has brokers know a topic with these leaders.
-    pub(super) fn add_topic(&mut self, name: &str, leaders: &[i32]) {
+    pub(in crate::producer) fn add_topic(&mut self, name: &str, leaders: &[i32]) {
         let mut id = [0; 16];
         id[0] = self.model.len() as u8 + 1;
         let leaders = leaders.iter().map(|l| (*l, 1)).collect();
@@ -223,23 +140,23 @@ impl World {
     }
 
     /// Moves a partition to another leader.
-    pub(super) fn move_leader(&mut self, topic: &str, partition: usize, leader: i32) {
+    pub(in crate::producer) fn move_leader(&mut self, topic: &str, partition: usize, leader: i32) {
         let slot = &mut self.model.get_mut(topic).unwrap().leaders[partition];
         *slot = (leader, slot.1 + 1);
     }
 
-    pub(super) fn topic(&mut self, name: &str) -> Arc<Topic> {
+    pub(in crate::producer) fn topic(&mut self, name: &str) -> Arc<Topic> {
         self.topic_with(name, TopicHooks::default())
     }
 
-    pub(super) fn topic_with(&mut self, name: &str, hooks: TopicHooks) -> Arc<Topic> {
+    pub(in crate::producer) fn topic_with(&mut self, name: &str, hooks: TopicHooks) -> Arc<Topic> {
         let index = self.topics.len() as u32;
         let conf = self.topic_conf.clone();
         let make = || Arc::new(Topic::new(name, conf, hooks, index));
         self.topics.entry(name.into()).or_insert_with(make).clone()
     }
 
-    pub(super) fn produce(&mut self, topic: &str, partition: i32, value: &str) -> Result<(), Error> {
+    pub(in crate::producer) fn produce(&mut self, topic: &str, partition: i32, value: &str) -> Result<(), Error> {
         let topic = self.topic(topic);
         let record = Record {
             value: Payload::Copy(value.as_bytes()),
@@ -251,7 +168,7 @@ impl World {
     // ---------------------------------------------------------------- time and network
 
     /// Drives the client until nothing moves; gives the time at which it wants to be woken.
-    pub(super) fn drive(&mut self) -> Option<Instant> {
+    pub(in crate::producer) fn drive(&mut self) -> Option<Instant> {
         for _ in 0..10_000 {
             self.links.poll(self.now);
             let mut moved = self.dispatch();
@@ -306,16 +223,16 @@ impl World {
     }
 
     /// Lets time pass, driving the client whenever it asked for it.
-    pub(super) fn run_ms(&mut self, ms: u64) {
+    pub(in crate::producer) fn run_ms(&mut self, ms: u64) {
         self.run_to(self.now.plus_ms(ms));
     }
 
-    pub(super) fn run_to(&mut self, end: Instant) {
+    pub(in crate::producer) fn run_to(&mut self, end: Instant) {
         loop {
             let wake = self.drive();
             let next = wake.filter(|at| *at < end).unwrap_or(end);
             self.now = next;
-            self.hand.now_us.store(next.as_micros(), Ordering::Relaxed);
+            self.hand.set(next);
             if next == end {
                 self.drive();
                 return;
@@ -413,7 +330,7 @@ impl World {
     }
 
     /// The kernel takes everything that was given to a connection.
-    pub(super) fn write(&mut self, conn: ConnId) {
+    pub(in crate::producer) fn write(&mut self, conn: ConnId) {
         let Some(c) = self.conns.get_mut(&conn) else { return };
         c.begun = c.frames;
         let event = NetEvent::Written {
@@ -485,7 +402,7 @@ impl World {
     }
 
     /// Garbage instead of a response's body.
-    pub(super) fn respond_garbage(&mut self, sent: &Sent) {
+    pub(in crate::producer) fn respond_garbage(&mut self, sent: &Sent) {
         let mut body = sent.correlation.to_be_bytes().to_vec();
         body.extend([0xff; 20]);
         self.respond_with(sent.conn, sent.correlation, Bytes::from(body));
@@ -495,27 +412,27 @@ impl World {
     // ---------------------------------------------------------------- brokers' answers
 
     /// Takes out the oldest unanswered request.
-    pub(super) fn take_sent(&mut self) -> Sent {
+    pub(in crate::producer) fn take_sent(&mut self) -> Sent {
         assert!(!self.sent.is_empty(), "a produce request was sent");
         self.sent.remove(0)
     }
 
     /// Values of every partition of the requests that wait, in order.
-    pub(super) fn sent_values(&self) -> Vec<(String, Vec<String>)> {
+    pub(in crate::producer) fn sent_values(&self) -> Vec<(String, Vec<String>)> {
         let names = self.names();
         self.sent.iter().flat_map(|s| s.values(&names)).collect()
     }
 
-    pub(super) fn names(&self) -> HashMap<Uuid, String> {
+    pub(in crate::producer) fn names(&self) -> HashMap<Uuid, String> {
         self.model.iter().map(|(n, m)| (m.id, n.clone())).collect()
     }
 
     /// Answers a request; `part` fills in what is said of each partition.
-    pub(super) fn answer(&mut self, sent: &Sent, part: impl Fn(&str, &mut PartitionProduceResponse)) {
+    pub(in crate::producer) fn answer(&mut self, sent: &Sent, part: impl Fn(&str, &mut PartitionProduceResponse)) {
         self.answer_with(sent, ProduceResponse::default(), part);
     }
 
-    pub(super) fn answer_with(
+    pub(in crate::producer) fn answer_with(
         &mut self,
         sent: &Sent,
         base: ProduceResponse,
@@ -547,13 +464,13 @@ impl World {
     }
 
     /// Acknowledges the oldest request with this base offset for every partition.
-    pub(super) fn acknowledge(&mut self, base_offset: i64) {
+    pub(in crate::producer) fn acknowledge(&mut self, base_offset: i64) {
         let sent = self.take_sent();
         self.answer(&sent, |_, p| p.base_offset = base_offset);
     }
 
     /// Refuses every partition of the oldest request.
-    pub(super) fn refuse(&mut self, code: ErrorCode) {
+    pub(in crate::producer) fn refuse(&mut self, code: ErrorCode) {
         let sent = self.take_sent();
         self.answer(&sent, |_, p| {
             p.error_code = code.0 as i16;
@@ -562,7 +479,7 @@ impl World {
     }
 
     /// The broker's connections break.
-    pub(super) fn disconnect(&mut self, node: i32) {
+    pub(in crate::producer) fn disconnect(&mut self, node: i32) {
         let conns: Vec<ConnId> = self
             .conns
             .iter()
@@ -580,7 +497,7 @@ impl World {
 
     // ---------------------------------------------------------------- the application's view
 
-    pub(super) fn deliveries(&mut self) -> Vec<Delivery> {
+    pub(in crate::producer) fn deliveries(&mut self) -> Vec<Delivery> {
         let mut out = Vec::new();
         while let Some(event) = self.queue.pop(Some(Duration::ZERO)) {
             if let Event::Delivery(delivery) = event {
@@ -591,7 +508,7 @@ impl World {
     }
 
     /// What was reported since the last call, record by record.
-    pub(super) fn reports(&mut self) -> Vec<Report> {
+    pub(in crate::producer) fn reports(&mut self) -> Vec<Report> {
         let mut out = Vec::new();
         for d in self.deliveries() {
             assert_eq!(d.records().count(), d.len());
@@ -608,13 +525,13 @@ impl World {
         out
     }
 
-    pub(super) fn command(&mut self, command: super::Command) {
+    pub(in crate::producer) fn command(&mut self, command: Command) {
         let mut ctx = ctx!(self);
         self.sender.on_command(&mut ctx, &mut self.cluster, command);
         self.drive();
     }
 
-    pub(super) fn close(&mut self) {
+    pub(in crate::producer) fn close(&mut self) {
         let mut ctx = ctx!(self);
         self.sender.close(&mut ctx, &mut self.cluster);
     }

@@ -1,0 +1,151 @@
+//! The accumulator from several threads, and what its clock readings give.
+
+use std::collections::VecDeque;
+use std::thread;
+
+use super::super::tests::played::{EPOCH_MS, Hand};
+use super::*;
+use crate::config::{Conf, TopicConfig};
+use crate::event::{HeadersIn, Payload};
+use crate::types::{ClientKind, PARTITION_UA, TopicHooks};
+
+fn accumulator(settings: &[(&str, &str)]) -> (Arc<Accumulator>, Arc<Hand>, TopicConfig) {
+    let mut conf = Conf::new();
+    for (name, value) in settings {
+        conf.set(name, *value).unwrap();
+    }
+    let (conf, topic) = conf.finalize(ClientKind::Producer).unwrap();
+    let hand = Arc::new(Hand::default());
+    let acc = Accumulator::new(&conf, DeliveryMode::All, hand.clone(), hand.clone());
+    (Arc::new(acc), hand, topic)
+}
+
+fn topic(conf: &TopicConfig) -> Arc<Topic> {
+    Arc::new(Topic::new("t", conf.clone(), TopicHooks::default(), 0))
+}
+
+/// Producing threads against a collecting one: nothing is lost or doubled, each thread's order is kept, batches obey
+/// their limits, and the ready list never misses a full batch.
+#[test]
+fn threads_share_partitions_without_loss() {
+    const THREADS: usize = 4;
+    const EACH: usize = 20_000;
+    const PARTITIONS: i32 = 3;
+    let (acc, _, conf) = accumulator(&[
+        ("batch.num.messages", "50"),
+        ("queue.buffering.max.messages", "5000"),
+        ("linger.ms", "0"),
+    ]);
+    let topic = topic(&conf);
+    acc.announce(&topic);
+    let queue = acc.topic(0).unwrap();
+    let producers: Vec<_> = (0..THREADS)
+        .map(|t| {
+            let (acc, topic) = (acc.clone(), topic.clone());
+            thread::spawn(move || {
+                for i in 0..EACH {
+                    let value = format!("{t}:{i}");
+                    let record = Record {
+                        value: Payload::Copy(value.as_bytes()),
+                        opaque: t * EACH + i,
+                        ..Default::default()
+                    };
+                    let partition = (i % PARTITIONS as usize) as i32;
+                    acc.produce_blocking(&topic, partition, record).unwrap();
+                }
+            })
+        })
+        .collect();
+    // The first records arrive before the partition count is known.
+    let mut seen: Vec<Vec<(usize, usize)>> = vec![Vec::new(); PARTITIONS as usize];
+    let mut total = 0;
+    let mut known = false;
+    let mut ids = Vec::new();
+    while total < THREADS * EACH {
+        acc.take_ready(&mut ids);
+        if !known && acc.outstanding() > 100 {
+            known = true;
+            let mut late = queue.set_count(PARTITIONS);
+            while !late.is_empty() {
+                for waiting in &late {
+                    for (i, r) in waiting.records.iter().enumerate() {
+                        let size = payload_len(r.key, &r.payload(), &HeadersIn::default());
+                        acc.append(queue, waiting.partitions[i], r.to_new(), size).unwrap();
+                    }
+                }
+                late = queue.set_count(PARTITIONS);
+            }
+        }
+        for id in ids.drain(..).filter(|id| !id.is_topic()) {
+            let mut batches = VecDeque::new();
+            queue.partition(id.partition).unwrap().collect(&mut batches, true);
+            for batch in batches {
+                assert!(batch.records.len() <= 50);
+                let log = &mut seen[id.partition as usize];
+                assert_eq!(batch.first_id, log.len() as u64, "numbers run through");
+                for r in batch.records.iter() {
+                    let text = String::from_utf8(r.value().unwrap().to_vec()).unwrap();
+                    let (t, i) = text.split_once(':').unwrap();
+                    let (t, i) = (t.parse().unwrap(), i.parse().unwrap());
+                    assert_eq!(r.opaque, t * EACH + i);
+                    log.push((t, i));
+                }
+                total += batch.records.len();
+                acc.quota()
+                    .release(batch.records.len() as u64, batch.records.payload_bytes());
+            }
+        }
+        if !acc.rest_until(None) {
+            continue;
+        }
+        thread::yield_now();
+    }
+    for p in producers {
+        p.join().unwrap();
+    }
+    for log in &seen {
+        for t in 0..THREADS {
+            let order: Vec<usize> = log.iter().filter(|r| r.0 == t).map(|r| r.1).collect();
+            assert!(order.is_sorted_by(|a, b| a < b), "thread {t}");
+        }
+    }
+    assert_eq!(acc.outstanding(), 0);
+}
+
+#[test]
+fn keyless_records_stick_to_a_partition_for_a_while() {
+    let (acc, _, conf) = accumulator(&[("sticky.partitioning.linger.ms", "10")]);
+    let topic = topic(&conf);
+    acc.announce(&topic);
+    let queue = acc.topic(0).unwrap();
+    queue.set_count(100);
+    (0..100).for_each(|p| queue.partition(p).unwrap().set_available(true));
+    let choose = |now: u64, key| {
+        queue
+            .choose(PARTITION_UA, key, 0, 100, Instant::from_micros(now), &|| acc.draw())
+            .unwrap()
+    };
+    let first = choose(0, None);
+    assert!((0..50).all(|i| choose(i * 199, None) == first));
+    let later: Vec<i32> = (1..30).map(|i| choose(i * 10_000, None)).collect();
+    assert!(later.iter().any(|p| *p != first), "{later:?}");
+    // A key always finds its partition.
+    assert!((0..20).all(|i| choose(i * 10_000, Some(b"kafka")) == choose(0, Some(b"kafka"))));
+    // A partition that loses its leader is left.
+    let now = choose(1_000_000, None);
+    queue.partition(now).unwrap().set_available(false);
+    assert_ne!(choose(1_000_001, None), now);
+}
+
+#[test]
+fn timestamps_follow_the_wall_clock() {
+    let (_, hand, _) = accumulator(&[]);
+    let wall = WallClock::default();
+    let clock: SharedClock = hand.clone();
+    for us in [0u64, 1_500, 19_000, 20_001, 500_000, 500_999] {
+        hand.set(Instant::from_micros(us));
+        let ms = wall.ms_at(Instant::from_micros(us), &clock);
+        let exact = EPOCH_MS + (us / 1000) as i64;
+        assert!((exact - 1..=exact).contains(&ms), "{us}: {ms} {exact}");
+    }
+}

@@ -1,0 +1,300 @@
+//! Topics that come and go, timeouts, limits, purges, the end of the client.
+
+use super::harness::World;
+use super::*;
+
+#[test]
+fn records_wait_for_an_unknown_topic_in_order() {
+    let mut w = World::new(&[]);
+    for (v, p) in [("a", PARTITION_UA), ("b", 1), ("c", 7), ("d", 1)] {
+        w.produce("t", p, v).unwrap();
+    }
+    w.run_ms(1000);
+    assert!(w.sent.is_empty());
+    w.add_topic("t", &[1, 1]);
+    w.run_ms(1000);
+    let unknown = w.reports();
+    assert_eq!(unknown.len(), 1);
+    assert_eq!(
+        (unknown[0].value.as_str(), unknown[0].error),
+        ("c", ErrorCode::L_UNKNOWN_PARTITION)
+    );
+    let ones = w.sent_values().into_iter().find(|p| p.0 == "t/1").unwrap().1;
+    let explicit: Vec<String> = ones.into_iter().filter(|v| v != "a").collect();
+    assert_eq!(explicit, ["b", "d"]);
+    let error = w.produce("t", 7, "e").unwrap_err();
+    assert_eq!(error.code, ErrorCode::L_UNKNOWN_PARTITION);
+    assert_eq!(w.accumulator.outstanding(), 3, "a refused record holds no room");
+}
+
+#[test]
+fn a_topic_that_does_not_come_fails_its_records() {
+    let mut w = World::new(&[("topic.metadata.propagation.max.ms", "2000")]);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(1500);
+    assert_eq!(w.reports(), []);
+    w.run_ms(1500);
+    assert_eq!(
+        w.reports().first().map(|r| (r.error, r.status)),
+        Some((ErrorCode::L_UNKNOWN_TOPIC, NotPersisted))
+    );
+    assert_eq!(w.produce("t", 0, "b").unwrap_err().code, ErrorCode::L_UNKNOWN_TOPIC);
+    // It comes after all.
+    w.add_topic("t", &[1]);
+    w.run_ms(5000);
+    w.produce("t", 0, "c").unwrap();
+    w.run_ms(100);
+    assert_eq!(w.sent_values(), [("t/0".into(), strings(&["c"]))]);
+}
+
+#[test]
+fn a_topic_that_may_not_be_written_fails_with_its_error() {
+    let mut w = World::new(&[]);
+    w.add_topic("t", &[]);
+    w.model.get_mut("t").unwrap().error = 29;
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(500);
+    assert_eq!(w.reports()[0].error, ErrorCode::TOPIC_AUTHORIZATION_FAILED);
+}
+
+#[test]
+fn a_deleted_topic_fails_what_waits_and_comes_back() {
+    let mut w = one_partition(&[("topic.metadata.propagation.max.ms", "1000")], &[]);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(10);
+    let model = w.model.remove("t").unwrap();
+    w.refuse(ErrorCode::UNKNOWN_TOPIC_OR_PART);
+    w.run_ms(5000);
+    assert_eq!(
+        w.reports(),
+        [report("a", ErrorCode::L_UNKNOWN_TOPIC, NotPersisted, INVALID)]
+    );
+    w.model.insert("t".into(), model);
+    w.run_ms(5000);
+    w.produce("t", 0, "b").unwrap();
+    w.run_ms(100);
+    assert_eq!(w.sent_values(), [("t/0".into(), strings(&["b"]))]);
+}
+
+#[test]
+fn a_topic_made_again_with_fewer_partitions() {
+    let mut w = World::new(&[("linger.ms", "60000")]);
+    w.add_topic("t", &[1, 1, 1]);
+    let t = w.topic("t");
+    w.accumulator.announce(&t);
+    w.drive();
+    w.produce("t", 2, "a").unwrap();
+    w.drive();
+    w.add_topic("t", &[1]);
+    w.cluster.stale("t", w.now);
+    w.run_ms(1000);
+    let reports = w.reports();
+    assert_eq!(
+        (reports[0].value.as_str(), reports[0].error),
+        ("a", ErrorCode::L_UNKNOWN_PARTITION)
+    );
+    assert_eq!(w.produce("t", 2, "b").unwrap_err().code, ErrorCode::L_UNKNOWN_PARTITION);
+}
+
+#[test]
+fn timeouts_split_a_waiting_batch() {
+    let mut w = one_partition(&[("linger.ms", "0")], &[("message.timeout.ms", "1000")]);
+    w.down = vec![1, 2, 3];
+    w.disconnect(1);
+    w.produce("t", 0, "a").unwrap();
+    w.drive();
+    w.run_ms(400);
+    w.produce("t", 0, "b").unwrap();
+    w.run_ms(599);
+    assert_eq!(w.reports(), []);
+    w.run_ms(1);
+    assert_eq!(
+        w.reports(),
+        [report("a", ErrorCode::L_MSG_TIMED_OUT, NotPersisted, INVALID)]
+    );
+    w.run_ms(399);
+    assert_eq!(w.reports(), []);
+    w.run_ms(1);
+    assert_eq!(
+        w.reports(),
+        [report("b", ErrorCode::L_MSG_TIMED_OUT, NotPersisted, INVALID)]
+    );
+}
+
+#[test]
+fn timeouts_split_a_batch_in_flight_and_offsets_stay_right() {
+    let mut w = one_partition(&[("linger.ms", "200")], &[("message.timeout.ms", "1000")]);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(100);
+    w.produce("t", 0, "b").unwrap();
+    w.run_ms(100);
+    assert_eq!(w.sent_values(), [("t/0".into(), strings(&["a", "b"]))]);
+    w.run_ms(800);
+    assert_eq!(
+        w.reports(),
+        [report("a", ErrorCode::L_MSG_TIMED_OUT, PossiblyPersisted, INVALID)]
+    );
+    w.acknowledge(50);
+    assert_eq!(w.reports(), [report("b", ErrorCode::NO_ERROR, Persisted, 51)]);
+}
+
+#[test]
+fn unassigned_records_time_out() {
+    let mut w = World::with_topic(
+        &[("topic.metadata.propagation.max.ms", "60000")],
+        &[("message.timeout.ms", "1000")],
+    );
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(500);
+    w.produce("t", 0, "b").unwrap();
+    w.run_ms(501);
+    let first = w.reports();
+    assert_eq!(first.len(), 1);
+    assert_eq!(
+        (first[0].value.as_str(), first[0].error),
+        ("a", ErrorCode::L_MSG_TIMED_OUT)
+    );
+    w.run_ms(500);
+    assert_eq!(w.reports()[0].value, "b");
+    assert_eq!(w.accumulator.outstanding(), 0);
+}
+
+#[test]
+fn a_request_without_an_answer_is_sent_again() {
+    let mut w = one_partition(&[("socket.timeout.ms", "1000")], &[("message.timeout.ms", "60000")]);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(10);
+    assert_eq!(w.sent.len(), 1);
+    w.run_ms(3000);
+    assert!(!w.sent.is_empty(), "sent again on a new connection");
+    w.acknowledge(0);
+    assert_eq!(w.reports(), [report("a", ErrorCode::NO_ERROR, Persisted, 0)]);
+}
+
+#[test]
+fn the_queue_is_a_hard_limit() {
+    let mut w = one_partition(&[("queue.buffering.max.messages", "2")], &[]);
+    w.produce("t", 0, "a").unwrap();
+    w.produce("t", 0, "b").unwrap();
+    assert_eq!(w.produce("t", 0, "c").unwrap_err().code, ErrorCode::L_QUEUE_FULL);
+    w.run_ms(10);
+    w.acknowledge(0);
+    assert_eq!(
+        w.produce("t", 0, "c").unwrap_err().code,
+        ErrorCode::L_QUEUE_FULL,
+        "not handled yet"
+    );
+    assert_eq!(w.reports().len(), 2);
+    w.produce("t", 0, "c").unwrap();
+}
+
+#[test]
+fn records_larger_than_message_max_bytes_are_refused() {
+    let mut w = one_partition(&[("message.max.bytes", "1000")], &[]);
+    assert!(w.produce("t", 0, &"x".repeat(1000)).is_ok());
+    let error = w.produce("t", 0, &"x".repeat(1001)).unwrap_err();
+    assert_eq!(error.code, ErrorCode::MSG_SIZE_TOO_LARGE);
+    assert!(error.message.contains("message.max.bytes=1000"), "{error}");
+}
+
+#[test]
+fn purging_the_queue_leaves_what_is_in_flight() {
+    let mut w = one_partition(&[("linger.ms", "0"), ("max.in.flight", "1")], &[]);
+    for v in ["a", "b"] {
+        w.produce("t", 0, v).unwrap();
+        w.drive();
+    }
+    w.produce("unknown", 0, "c").unwrap();
+    purge(&mut w, true, false);
+    let reports = w.reports();
+    let purged: Vec<&str> = reports.iter().map(|r| r.value.as_str()).collect();
+    assert_eq!(purged.len(), 2);
+    assert!(purged.contains(&"b") && purged.contains(&"c"), "{purged:?}");
+    assert!(
+        reports
+            .iter()
+            .all(|r| (r.error, r.status) == (ErrorCode::L_PURGE_QUEUE, NotPersisted))
+    );
+    w.acknowledge(0);
+    assert_eq!(w.reports(), [report("a", ErrorCode::NO_ERROR, Persisted, 0)]);
+}
+
+#[test]
+fn purging_in_flight_ignores_the_late_answer() {
+    let mut w = one_partition(&[("linger.ms", "0")], &[]);
+    w.produce("t", 0, "a").unwrap();
+    w.drive();
+    purge(&mut w, false, true);
+    assert_eq!(
+        w.reports(),
+        [report("a", ErrorCode::L_PURGE_INFLIGHT, PossiblyPersisted, INVALID)]
+    );
+    w.acknowledge(0);
+    assert_eq!(w.reports(), []);
+    w.produce("t", 0, "b").unwrap();
+    w.drive();
+    w.acknowledge(1);
+    assert_eq!(w.reports(), [report("b", ErrorCode::NO_ERROR, Persisted, 1)]);
+}
+
+#[test]
+fn closing_reports_everything() {
+    let mut w = one_partition(&[("linger.ms", "1000"), ("batch.num.messages", "1")], &[]);
+    w.produce("t", 0, "in flight").unwrap();
+    w.drive();
+    w.produce("t", 0, "closed batch").unwrap();
+    w.produce("never looked at", 0, "unassigned").unwrap();
+    w.close();
+    let mut reports = w.reports();
+    reports.sort_by(|a, b| a.value.cmp(&b.value));
+    let got: Vec<(&str, PersistStatus)> = reports.iter().map(|r| (r.value.as_str(), r.status)).collect();
+    assert_eq!(
+        got,
+        [
+            ("closed batch", NotPersisted),
+            ("in flight", PossiblyPersisted),
+            ("unassigned", NotPersisted)
+        ]
+    );
+    assert!(reports.iter().all(|r| r.error == ErrorCode::L_DESTROY));
+    assert_eq!(w.produce("t", 0, "late").unwrap_err().code, ErrorCode::L_DESTROY);
+    assert_eq!(w.accumulator.outstanding(), 0);
+}
+
+#[test]
+fn throttling_pauses_the_broker() {
+    let mut w = one_partition(&[("linger.ms", "0")], &[]);
+    w.sender.report_throttling(true);
+    w.produce("t", 0, "a").unwrap();
+    w.drive();
+    let sent = w.take_sent();
+    let base = ProduceResponse {
+        throttle_time_ms: 300,
+        ..Default::default()
+    };
+    w.answer_with(&sent, base, |_, p| p.base_offset = 0);
+    w.produce("t", 0, "b").unwrap();
+    w.run_ms(299);
+    assert!(w.sent.is_empty());
+    w.run_ms(1);
+    assert_eq!(w.sent_values(), [("t/0".into(), strings(&["b"]))]);
+}
+
+#[test]
+fn reports_tell_latency_and_append_time() {
+    let mut w = one_partition(&[("linger.ms", "20")], &[]);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(10);
+    w.produce("t", 0, "b").unwrap();
+    w.run_ms(30);
+    let sent = w.take_sent();
+    w.answer(&sent, |_, p| p.log_append_time_ms = 77);
+    let deliveries = w.deliveries();
+    let records: Vec<(u64, i64)> = deliveries[0]
+        .records()
+        .map(|r| (r.latency_us, r.timestamp_ms))
+        .collect();
+    assert_eq!(records, [(40_000, 77), (30_000, 77)]);
+    assert_eq!(deliveries[0].broker_id, 1);
+    assert!(w.now > Instant::ORIGIN);
+}

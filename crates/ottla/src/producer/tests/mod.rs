@@ -1,0 +1,56 @@
+//! The producer with real links and metadata, and brokers played by hand.
+
+mod chaos;
+mod giving_up;
+pub(in crate::producer) mod harness;
+pub(in crate::producer) mod played;
+mod refusals;
+mod sending;
+
+use ottla_protocol::api::produce::{BatchIndexAndErrorMessage, LeaderIdAndEpoch, NodeEndpoint, ProduceResponse};
+use ottla_protocol::record::BatchIter;
+
+use self::harness::World;
+use self::played::{EPOCH_MS, Report};
+use super::Command;
+use crate::env::Instant;
+use crate::error::ErrorCode;
+use crate::event::Reply;
+use crate::types::PersistStatus::{NotPersisted, Persisted, PossiblyPersisted};
+use crate::types::{PARTITION_UA, PersistStatus};
+
+fn strings(values: &[&str]) -> Vec<String> {
+    values.iter().map(|v| (*v).to_owned()).collect()
+}
+
+fn report(value: &str, error: ErrorCode, status: PersistStatus, offset: i64) -> Report {
+    Report {
+        value: value.into(),
+        partition: 0,
+        error,
+        status,
+        offset,
+    }
+}
+
+const INVALID: i64 = crate::types::offset::INVALID;
+
+/// One topic with one partition on broker 1, already known.
+fn one_partition(settings: &[(&str, &str)], topic: &[(&str, &str)]) -> World {
+    let mut w = World::with_topic(settings, topic);
+    w.add_topic("t", &[1]);
+    let t = w.topic("t");
+    w.accumulator.announce(&t);
+    w.drive();
+    w
+}
+
+fn purge(w: &mut World, queue: bool, in_flight: bool) {
+    let done = Reply::new();
+    w.command(Command::Purge {
+        queue,
+        in_flight,
+        done: done.clone(),
+    });
+    assert_eq!(done.try_take(), Some(()));
+}

@@ -1,0 +1,253 @@
+//! What is sent when, to whom and in which form.
+
+use super::harness::World;
+use super::*;
+
+#[test]
+fn the_plain_case() {
+    let mut w = World::new(&[]);
+    w.add_topic("t", &[1]);
+    for v in ["a", "b", "c"] {
+        w.produce("t", 0, v).unwrap();
+    }
+    assert_eq!(w.accumulator.outstanding(), 3);
+    w.run_ms(20);
+    assert_eq!(w.sent_values(), [("t/0".into(), strings(&["a", "b", "c"]))]);
+    assert_eq!(w.sent[0].request.acks, -1);
+    assert_eq!(w.sent[0].request.timeout_ms, 30_000);
+    w.acknowledge(40);
+    let ok = ErrorCode::NO_ERROR;
+    assert_eq!(
+        w.reports(),
+        [("a", 40), ("b", 41), ("c", 42)].map(|(v, o)| report(v, ok, Persisted, o))
+    );
+    assert_eq!(w.accumulator.outstanding(), 0);
+    // Nothing is left to wake for but metadata.
+    let wake = w.drive();
+    assert!(
+        wake.is_none_or(|at| at > w.now.plus_ms(60_000)),
+        "{wake:?} at {:?}",
+        w.now
+    );
+}
+
+#[test]
+fn linger_starts_with_the_first_record_and_flush_cuts_it_short() {
+    let mut w = one_partition(&[("linger.ms", "100")], &[]);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(60);
+    w.produce("t", 0, "b").unwrap();
+    w.run_ms(39);
+    assert!(w.sent.is_empty());
+    w.run_ms(1);
+    assert_eq!(w.sent_values(), [("t/0".into(), strings(&["a", "b"]))]);
+    w.acknowledge(0);
+    w.produce("t", 0, "c").unwrap();
+    w.run_ms(1);
+    assert!(w.sent.is_empty());
+    w.accumulator.flush_begin();
+    w.drive();
+    assert_eq!(w.sent_values(), [("t/0".into(), strings(&["c"]))]);
+    // What comes during a flush goes at once, too.
+    w.produce("t", 0, "d").unwrap();
+    w.drive();
+    assert_eq!(w.sent.len(), 2);
+    w.accumulator.flush_end();
+    w.produce("t", 0, "e").unwrap();
+    w.drive();
+    assert_eq!(w.sent.len(), 2);
+}
+
+#[test]
+fn full_batches_do_not_linger() {
+    let mut w = one_partition(&[("linger.ms", "1000"), ("batch.num.messages", "3")], &[]);
+    for v in ["a", "b", "c", "d"] {
+        w.produce("t", 0, v).unwrap();
+    }
+    w.drive();
+    assert_eq!(w.sent_values(), [("t/0".into(), strings(&["a", "b", "c"]))]);
+    w.run_ms(1000);
+    assert_eq!(w.sent_values()[1], ("t/0".into(), strings(&["d"])));
+}
+
+#[test]
+fn batches_obey_their_size_in_bytes() {
+    let mut w = one_partition(&[("linger.ms", "10"), ("batch.size", "500")], &[]);
+    let value = "x".repeat(100);
+    for _ in 0..20 {
+        w.produce("t", 0, &value).unwrap();
+    }
+    w.produce("t", 0, &"y".repeat(5000)).unwrap();
+    w.run_ms(20);
+    let lens: Vec<usize> = w
+        .sent
+        .iter()
+        .map(|s| {
+            s.request.topic_data[0].partition_data[0]
+                .records
+                .as_ref()
+                .unwrap()
+                .len()
+        })
+        .collect();
+    let (large, small): (Vec<usize>, Vec<usize>) = lens.iter().partition(|l| **l > 5000);
+    assert_eq!(large.len(), 1, "a single larger record makes a batch of its own");
+    assert!(small.iter().all(|l| *l <= 500), "{lens:?}");
+    assert!(small.len() <= 7, "{lens:?}");
+}
+
+#[test]
+fn a_busy_producer_wakes_the_client_once() {
+    use std::sync::atomic::Ordering;
+    let mut w = one_partition(&[("linger.ms", "50")], &[]);
+    let before = w.hand.wakes.load(Ordering::Relaxed);
+    for _ in 0..1000 {
+        w.produce("t", 0, "x").unwrap();
+    }
+    assert_eq!(w.hand.wakes.load(Ordering::Relaxed), before + 1);
+    w.drive();
+    for _ in 0..1000 {
+        w.produce("t", 0, "x").unwrap();
+    }
+    assert_eq!(
+        w.hand.wakes.load(Ordering::Relaxed),
+        before + 1,
+        "the linger timer is known"
+    );
+}
+
+#[test]
+fn a_batch_that_fills_up_wakes_although_the_partition_is_listed() {
+    use std::sync::atomic::Ordering;
+    let mut w = World::new(&[("linger.ms", "1000"), ("batch.num.messages", "2")]);
+    w.add_topic("t", &[1, 1]);
+    let t = w.topic("t");
+    w.accumulator.announce(&t);
+    w.drive();
+    w.produce("t", 0, "a").unwrap();
+    w.drive();
+    // Partition 1 rides on the wake-up that partition 0 has asked for.
+    w.run_ms(10);
+    let before = w.hand.wakes.load(Ordering::Relaxed);
+    w.produce("t", 1, "b").unwrap();
+    assert_eq!(w.hand.wakes.load(Ordering::Relaxed), before);
+    w.produce("t", 1, "c").unwrap();
+    assert_eq!(w.hand.wakes.load(Ordering::Relaxed), before + 1);
+    w.drive();
+    assert_eq!(w.sent_values(), [("t/1".into(), strings(&["b", "c"]))]);
+}
+
+#[test]
+fn many_partitions_share_a_request() {
+    let mut w = World::new(&[]);
+    let leaders: Vec<i32> = (0..60).map(|p| 1 + p % 3).collect();
+    w.add_topic("t", &leaders);
+    w.add_topic("u", &[1]);
+    for p in 0..60 {
+        w.produce("t", p, &format!("v{p}")).unwrap();
+    }
+    w.produce("u", 0, "other").unwrap();
+    w.run_ms(20);
+    assert_eq!(w.sent.len(), 3, "one request a leader");
+    let parts: usize = w.sent_values().len();
+    assert_eq!(parts, 61);
+    for _ in 0..3 {
+        w.acknowledge(0);
+    }
+    assert_eq!(w.reports().len(), 61);
+}
+
+#[test]
+fn a_request_stops_at_message_max_bytes() {
+    let mut w = World::new(&[
+        ("message.max.bytes", "3000"),
+        ("batch.size", "2000"),
+        ("linger.ms", "5"),
+    ]);
+    w.add_topic("t", &[1; 8]);
+    for p in 0..8 {
+        w.produce("t", p, &"x".repeat(1200)).unwrap();
+    }
+    w.run_ms(20);
+    assert_eq!(w.sent.len(), 4);
+    for sent in &w.sent {
+        assert_eq!(sent.request.topic_data[0].partition_data.len(), 2);
+    }
+}
+
+#[test]
+fn topic_ids_are_used_where_brokers_take_them() {
+    let mut w = World::new(&[]);
+    w.produce_versions = (3, 13);
+    w.add_topic("t", &[1]);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(20);
+    assert_eq!(w.sent[0].version, 13);
+    assert_eq!(w.sent_values(), [("t/0".into(), strings(&["a"]))]);
+    w.acknowledge(7);
+    assert_eq!(w.reports(), [report("a", ErrorCode::NO_ERROR, Persisted, 7)]);
+}
+
+#[test]
+fn old_brokers_get_message_sets() {
+    for (max, magic) in [(0, 0), (1, 0), (2, 1), (3, 2)] {
+        let mut w = World::with_topic(&[], &[("acks", "2")]);
+        w.produce_versions = (0, max);
+        w.add_topic("t", &[1]);
+        for v in ["a", "b"] {
+            w.produce("t", 0, v).unwrap();
+        }
+        w.run_ms(20);
+        let request = &w.sent[0].request;
+        assert_eq!(request.acks, if max < 3 { 2 } else { -1 }, "version {max}");
+        let data = request.topic_data[0].partition_data[0]
+            .records
+            .clone()
+            .unwrap()
+            .into_bytes();
+        let first = BatchIter::new(data).next().unwrap().unwrap();
+        assert_eq!(first.header().magic, magic);
+        if magic > 0 {
+            assert_eq!(first.header().base_timestamp, EPOCH_MS + 1000);
+        }
+        assert_eq!(w.sent_values(), [("t/0".into(), strings(&["a", "b"]))]);
+        w.acknowledge(3);
+        assert_eq!(w.reports().len(), 2);
+    }
+}
+
+#[test]
+fn every_codec_arrives() {
+    for codec in ["none", "gzip", "snappy", "lz4", "zstd"] {
+        let mut w = World::new(&[("compression.codec", codec)]);
+        w.add_topic("t", &[1]);
+        let values: Vec<String> = (0..100).map(|i| format!("a rather repetitive value {i}")).collect();
+        for v in &values {
+            w.produce("t", 0, v).unwrap();
+        }
+        w.run_ms(20);
+        assert_eq!(w.sent_values(), [("t/0".into(), values)]);
+        let data = w.sent[0].request.topic_data[0].partition_data[0]
+            .records
+            .clone()
+            .unwrap();
+        assert_eq!(data.len() < 1500, codec != "none", "{codec}: {}", data.len());
+    }
+}
+
+#[test]
+fn without_acknowledgements_sent_is_delivered() {
+    let mut w = one_partition(&[], &[("acks", "0")]);
+    w.kernel_takes = false;
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(10);
+    assert_eq!(w.sent[0].request.acks, 0);
+    assert_eq!(w.reports(), []);
+    let conn = w.sent[0].conn;
+    w.write(conn);
+    w.drive();
+    assert_eq!(
+        w.reports(),
+        [report("a", ErrorCode::NO_ERROR, PossiblyPersisted, INVALID)]
+    );
+}
