@@ -18,9 +18,9 @@ check:
 soak: lib examples
 	@$(PYTHON) tests/real/soak.py --minutes $(or $(MINUTES),30)
 
-## fuzz: run the decoders on mutated bytes for SECONDS (default 60)
+## fuzz: feed mutated messages to the decoders for SECONDS (default 60)
 fuzz:
-	@$(PYTHON) scripts/fuzz.py --seconds $(or $(SECONDS),60)
+	@$(CARGO) run -q --release -p xtask -- fuzz --seconds $(or $(SECONDS),60)
 
 ## bench: this library beside librdkafka from PyPI on the same real brokers
 bench: lib examples

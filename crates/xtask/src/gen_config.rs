@@ -28,10 +28,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     if there == manual {
         return Ok(());
     }
-    let different = there
-        .lines()
-        .zip(manual.lines())
-        .position(|(old, new)| old != new);
+    let different = there.lines().zip(manual.lines()).position(|(old, new)| old != new);
     let line = different.unwrap_or_else(|| there.lines().count().min(manual.lines().count())) + 1;
     Err(format!(
         "{MANUAL}:{line}: differs from the property table; run `cargo xtask gen-config`"
@@ -46,9 +43,7 @@ fn print_manual(root: &Path) -> Result<String, String> {
         .output()
         .map_err(|e| format!("cargo: {e}"))?;
     if !output.status.success() {
-        return Err(
-            "the manual could not be printed: ottla's example `configuration` failed".to_owned(),
-        );
+        return Err("the manual could not be printed: ottla's example `configuration` failed".to_owned());
     }
     String::from_utf8(output.stdout).map_err(|e| format!("the manual is not UTF-8: {e}"))
 }

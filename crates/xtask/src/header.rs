@@ -30,11 +30,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     if declared.is_empty() {
         return Err("include/rdkafka*.h declare no function".into());
     }
-    let listing = output_of(
-        "nm",
-        &["-D", "--defined-only", &library.to_string_lossy()],
-        &root,
-    )?;
+    let listing = output_of("nm", &["-D", "--defined-only", &library.to_string_lossy()], &root)?;
     let exported = exported_symbols(&listing);
     let findings = compare(&declared, &exported);
     if findings.is_empty() {
@@ -45,16 +41,10 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 }
 
 fn output_of(program: &str, args: &[&str], folder: &Path) -> Result<String, String> {
-    let output = Command::new(program)
-        .args(args)
-        .current_dir(folder)
-        .output();
+    let output = Command::new(program).args(args).current_dir(folder).output();
     let output = output.map_err(|e| format!("{program}: {e}"))?;
     if !output.status.success() {
-        return Err(format!(
-            "{program}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        ));
+        return Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr)));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -128,15 +118,11 @@ fn function_name(statement: &str) -> Option<String> {
 fn compare(declared: &BTreeSet<String>, exported: &BTreeSet<String>) -> Vec<String> {
     let mut findings = Vec::new();
     for name in declared.difference(exported) {
-        findings.push(format!(
-            "{name}: declared in the headers, not exported by the library"
-        ));
+        findings.push(format!("{name}: declared in the headers, not exported by the library"));
     }
     for name in exported.difference(declared) {
         if name.starts_with(PREFIX) {
-            findings.push(format!(
-                "{name}: exported by the library, not declared in the headers"
-            ));
+            findings.push(format!("{name}: exported by the library, not declared in the headers"));
         } else {
             findings.push(format!("{name}: exported, but only {PREFIX}* may be"));
         }
@@ -188,9 +174,6 @@ mod tests {
     #[test]
     fn nm_lines_are_read() {
         let listing = "0000000000001000 T rd_kafka_a\n0000000000001010 T rd_kafka_b@@V1\n";
-        assert_eq!(
-            exported_symbols(listing),
-            set(&["rd_kafka_a", "rd_kafka_b"])
-        );
+        assert_eq!(exported_symbols(listing), set(&["rd_kafka_a", "rd_kafka_b"]));
     }
 }

@@ -44,10 +44,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let mut findings = Vec::new();
     let files = source::files(&root)?;
     check_crates(&root, &rules, &files, &mut findings)?;
-    for file in files
-        .iter()
-        .filter(|f| f.extension().is_some_and(|e| e == "rs"))
-    {
+    for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "rs")) {
         let text = read(&root.join(file))?;
         findings.extend(rules.check_file(file, &text)?);
     }
@@ -72,12 +69,8 @@ impl Rules {
                 .insert(name.clone(), strings(allowed)?.into_iter().collect());
         }
         for (name, rows) in sub_table(&table, "modules")? {
-            let rows = rows
-                .as_array()
-                .ok_or("modules: must be an array of tables")?;
-            rules
-                .modules
-                .insert(name.clone(), ModuleRules::parse(rows)?);
+            let rows = rows.as_array().ok_or("modules: must be an array of tables")?;
+            rules.modules.insert(name.clone(), ModuleRules::parse(rows)?);
         }
         for entry in table
             .get("forbid")
@@ -185,9 +178,7 @@ impl Forbidden {
     fn parse(entry: &toml::Value) -> Result<Forbidden, String> {
         let text = |key: &str| {
             let value = entry.get(key).and_then(toml::Value::as_str);
-            value
-                .map(str::to_owned)
-                .ok_or(format!("forbid: `{key}` is missing"))
+            value.map(str::to_owned).ok_or(format!("forbid: `{key}` is missing"))
         };
         let list = |key: &str| match entry.get(key) {
             Some(value) => strings(value),
@@ -210,8 +201,7 @@ impl Forbidden {
     }
 
     fn holds_in(&self, file: &Path) -> bool {
-        let under =
-            |place: &String| file.starts_with(place) || file == Path::new(&format!("{place}.rs"));
+        let under = |place: &String| file.starts_with(place) || file == Path::new(&format!("{place}.rs"));
         self.within.iter().any(under) && !self.except.iter().any(under)
     }
 }
@@ -224,22 +214,14 @@ fn sub_table<'a>(table: &'a toml::Table, key: &str) -> Result<&'a toml::Table, S
 }
 
 fn strings(value: &toml::Value) -> Result<Vec<String>, String> {
-    let array = value
-        .as_array()
-        .ok_or(format!("{value}: must be an array"))?;
-    let one = |v: &toml::Value| {
-        v.as_str()
-            .map(str::to_owned)
-            .ok_or(format!("{v}: not a string"))
-    };
+    let array = value.as_array().ok_or(format!("{value}: must be an array"))?;
+    let one = |v: &toml::Value| v.as_str().map(str::to_owned).ok_or(format!("{v}: not a string"));
     array.iter().map(one).collect()
 }
 
 /// Whether `pattern` stands in `segments`, in one piece.
 fn names(segments: &[String], pattern: &[String]) -> bool {
-    segments
-        .windows(pattern.len())
-        .any(|window| window == pattern)
+    segments.windows(pattern.len()).any(|window| window == pattern)
 }
 
 /// Files that hold nothing but unit tests.
@@ -254,10 +236,7 @@ fn is_test_file(file: &Path) -> bool {
 /// The crate folder of a file in `crates/NAME/src` and its module path in the
 /// crate; the path is empty for the crate's root.
 fn crate_and_module(file: &Path) -> Option<(String, Vec<String>)> {
-    let parts: Vec<String> = file
-        .iter()
-        .map(|p| p.to_string_lossy().into_owned())
-        .collect();
+    let parts: Vec<String> = file.iter().map(|p| p.to_string_lossy().into_owned()).collect();
     let [crates, name, src, inner @ ..] = parts.as_slice() else {
         return None;
     };
@@ -301,12 +280,7 @@ fn imported_module(module: &[String], path: &NamedPath) -> Option<String> {
 }
 
 /// Checks the dependencies that the crates' manifests name.
-fn check_crates(
-    root: &Path,
-    rules: &Rules,
-    files: &[PathBuf],
-    findings: &mut Vec<String>,
-) -> Result<(), String> {
+fn check_crates(root: &Path, rules: &Rules, files: &[PathBuf], findings: &mut Vec<String>) -> Result<(), String> {
     let mut manifests = BTreeMap::new();
     let mut folder_of = BTreeMap::new();
     for file in files {
@@ -329,9 +303,7 @@ fn check_crates(
     }
     for (folder, table) in &manifests {
         let Some(allowed) = rules.crates.get(folder) else {
-            findings.push(format!(
-                "crates/{folder}/Cargo.toml:1: crate not named in layers.toml"
-            ));
+            findings.push(format!("crates/{folder}/Cargo.toml:1: crate not named in layers.toml"));
             continue;
         };
         for section in ["dependencies", "dev-dependencies", "build-dependencies"] {
@@ -374,10 +346,7 @@ mod tests {
     "#;
 
     fn findings(file: &str, text: &str) -> Vec<String> {
-        Rules::parse(RULES)
-            .unwrap()
-            .check_file(Path::new(file), text)
-            .unwrap()
+        Rules::parse(RULES).unwrap().check_file(Path::new(file), text).unwrap()
     }
 
     #[test]
@@ -391,10 +360,7 @@ mod tests {
 
     #[test]
     fn an_import_from_above_is_caught_with_its_line() {
-        let found = findings(
-            "crates/core/src/producer/sender.rs",
-            "\nuse crate::client::Client;",
-        );
+        let found = findings("crates/core/src/producer/sender.rs", "\nuse crate::client::Client;");
         assert_eq!(found.len(), 1);
         assert!(found[0].starts_with("crates/core/src/producer/sender.rs:2: producer imports"));
     }
@@ -423,10 +389,7 @@ mod tests {
         let inside = "use super::batch::Batch;";
         assert!(findings("crates/core/src/producer/sender.rs", inside).is_empty());
         let outside = "use super::super::consumer::Fetcher;";
-        assert_eq!(
-            findings("crates/core/src/producer/sender.rs", outside).len(),
-            1
-        );
+        assert_eq!(findings("crates/core/src/producer/sender.rs", outside).len(), 1);
         let peer = "use super::consumer::Fetcher;";
         assert_eq!(findings("crates/core/src/producer.rs", peer).len(), 1);
         let from_tests = "#[cfg(test)] mod tests { use super::*; use super::super::client::C; }";
@@ -435,10 +398,7 @@ mod tests {
 
     #[test]
     fn a_module_in_no_row_is_caught() {
-        assert_eq!(
-            findings("crates/core/src/newcomer.rs", "fn f() {}").len(),
-            1
-        );
+        assert_eq!(findings("crates/core/src/newcomer.rs", "fn f() {}").len(), 1);
         assert!(findings("crates/core/src/lib.rs", "pub mod client;").is_empty());
     }
 

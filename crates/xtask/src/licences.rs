@@ -22,10 +22,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         .output()
         .map_err(|e| format!("cargo metadata: {e}"))?;
     if !output.status.success() {
-        return Err(format!(
-            "cargo metadata: {}",
-            String::from_utf8_lossy(&output.stderr)
-        ));
+        return Err(format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr)));
     }
     let metadata: serde_json::Value =
         serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo metadata: {e}"))?;
@@ -37,19 +34,14 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
             None => findings.push(format!("{name} {version}: names no licence")),
             Some(expression) => match is_met(expression, &allowed) {
                 Ok(true) => {}
-                Ok(false) => findings.push(format!(
-                    "{name} {version}: {expression}: not allowed by deny.toml"
-                )),
+                Ok(false) => findings.push(format!("{name} {version}: {expression}: not allowed by deny.toml")),
                 Err(error) => findings.push(format!("{name} {version}: {expression}: {error}")),
             },
         }
         // No source: a crate of this workspace. Everything else is from crates.io.
         let from = package["source"].as_str();
         if from.is_some_and(|s| s != "registry+https://github.com/rust-lang/crates.io-index") {
-            findings.push(format!(
-                "{name} {version}: comes from {}",
-                from.unwrap_or_default()
-            ));
+            findings.push(format!("{name} {version}: comes from {}", from.unwrap_or_default()));
         }
     }
     if findings.is_empty() {
@@ -66,20 +58,13 @@ fn allowed(text: &str) -> Result<BTreeSet<String>, String> {
         .and_then(|l| l.get("allow"))
         .and_then(|a| a.as_array());
     let list = list.ok_or("deny.toml: [licenses] allow is missing")?;
-    Ok(list
-        .iter()
-        .filter_map(|v| v.as_str())
-        .map(str::to_owned)
-        .collect())
+    Ok(list.iter().filter_map(|v| v.as_str()).map(str::to_owned).collect())
 }
 
 /// Whether `allowed` meets an SPDX expression: OR needs one side, AND both.
 /// `/` is the OR of old manifests.
 fn is_met(expression: &str, allowed: &BTreeSet<String>) -> Result<bool, String> {
-    let spaced = expression
-        .replace('(', " ( ")
-        .replace(')', " ) ")
-        .replace('/', " OR ");
+    let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
     let mut at = 0;
     let met = any(&words, &mut at, allowed)?;
@@ -135,10 +120,7 @@ mod tests {
     use super::*;
 
     fn met(expression: &str) -> Result<bool, String> {
-        is_met(
-            expression,
-            &["MIT", "Apache-2.0", "Zlib"].map(str::to_owned).into(),
-        )
+        is_met(expression, &["MIT", "Apache-2.0", "Zlib"].map(str::to_owned).into())
     }
 
     #[test]
@@ -152,12 +134,7 @@ mod tests {
         ] {
             assert_eq!(met(yes), Ok(true), "{yes}");
         }
-        for no in [
-            "GPL-3.0",
-            "MIT AND GPL-3.0",
-            "(X OR Y) AND MIT",
-            "GPL-3.0 WITH MIT",
-        ] {
+        for no in ["GPL-3.0", "MIT AND GPL-3.0", "(X OR Y) AND MIT", "GPL-3.0 WITH MIT"] {
             assert_eq!(met(no), Ok(false), "{no}");
         }
         for wrong in ["", "MIT OR", "(MIT", "MIT Zlib", "AND MIT"] {

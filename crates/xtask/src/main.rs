@@ -5,6 +5,8 @@
 
 use std::process::ExitCode;
 
+mod fuzz;
+mod gen_config;
 mod header;
 mod layers;
 mod licences;
@@ -12,11 +14,7 @@ mod source;
 mod tidy;
 
 /// A subcommand: its name, what it does, and the function that does it.
-type Command = (
-    &'static str,
-    &'static str,
-    fn(&[String]) -> Result<(), String>,
-);
+type Command = (&'static str, &'static str, fn(&[String]) -> Result<(), String>);
 
 const COMMANDS: &[Command] = &[
     (
@@ -35,9 +33,19 @@ const COMMANDS: &[Command] = &[
         licences::run,
     ),
     (
+        "gen-config",
+        "write docs/CONFIGURATION.md from the property table: [--check]",
+        gen_config::run,
+    ),
+    (
         "header",
         "compare the C headers with what the shared library exports",
         header::run,
+    ),
+    (
+        "fuzz",
+        "feed mutated messages to the decoders: [--seconds N] [--seed N]",
+        fuzz::run,
     ),
 ];
 

@@ -9,24 +9,14 @@ use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 /// The repository's root: two folders above this crate.
 pub(crate) fn root() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
-    manifest
-        .ancestors()
-        .nth(2)
-        .unwrap_or(manifest)
-        .to_path_buf()
+    manifest.ancestors().nth(2).unwrap_or(manifest).to_path_buf()
 }
 
 /// Every file that belongs to the project, relative to `root`, sorted: what git
 /// tracks or would track; in a tree without git, everything but build output.
 pub(crate) fn files(root: &Path) -> Result<Vec<PathBuf>, String> {
     let listed = Command::new("git")
-        .args([
-            "ls-files",
-            "-z",
-            "--cached",
-            "--others",
-            "--exclude-standard",
-        ])
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .current_dir(root)
         .output();
     let mut found = Vec::new();
@@ -39,9 +29,7 @@ pub(crate) fn files(root: &Path) -> Result<Vec<PathBuf>, String> {
                 }
             }
         }
-        _ => {
-            walk(root, Path::new(""), &mut found).map_err(|e| format!("{}: {e}", root.display()))?
-        }
+        _ => walk(root, Path::new(""), &mut found).map_err(|e| format!("{}: {e}", root.display()))?,
     }
     found.sort();
     found.dedup();
@@ -102,9 +90,9 @@ impl Token {
 
 /// The tokens of a Rust source text, groups flattened into open and close tokens.
 pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, String> {
-    let stream: TokenStream = text.parse().map_err(|e: proc_macro2::LexError| {
-        format!("{}: not Rust tokens: {e}", e.span().start().line)
-    })?;
+    let stream: TokenStream = text
+        .parse()
+        .map_err(|e: proc_macro2::LexError| format!("{}: not Rust tokens: {e}", e.span().start().line))?;
     let mut flat = Vec::new();
     flatten(stream, &mut flat);
     Ok(flat)
@@ -141,8 +129,7 @@ fn flatten(stream: TokenStream, flat: &mut Vec<Token>) {
             }
             TokenTree::Punct(punct) => {
                 let joint = punct.as_char() == ':' && punct.spacing() == Spacing::Joint;
-                let doubled = joint
-                    && matches!(trees.peek(), Some(TokenTree::Punct(next)) if next.as_char() == ':');
+                let doubled = joint && matches!(trees.peek(), Some(TokenTree::Punct(next)) if next.as_char() == ':');
                 if doubled {
                     trees.next();
                     flat.push(Token {
@@ -216,9 +203,7 @@ impl Scan<'_> {
                     depth -= 1;
                 }
                 Kind::Ident(word) if word == "mod" => {
-                    if let (Some(Kind::Ident(name)), Some(Kind::Open('{'))) =
-                        (self.kind(at + 1), self.kind(at + 2))
-                    {
+                    if let (Some(Kind::Ident(name)), Some(Kind::Open('{'))) = (self.kind(at + 1), self.kind(at + 2)) {
                         self.modules.push((name.clone(), depth + 1));
                         if self.test_depth.is_none() && self.is_test_module(at) {
                             self.test_depth = Some(depth + 1);
@@ -307,18 +292,12 @@ mod tests {
     #[test]
     fn use_groups_are_spread_out() {
         let found = spelled("use crate::{a::B, c::{D, e::F as G}};");
-        assert_eq!(
-            found,
-            ["use", "crate::a::B", "crate::c::D", "crate::c::e::F"]
-        );
+        assert_eq!(found, ["use", "crate::a::B", "crate::c::D", "crate::c::e::F"]);
     }
 
     #[test]
     fn comments_and_strings_are_not_paths() {
-        assert_eq!(
-            spelled("// std::thread\nlet x = \"std::thread\";"),
-            ["let", "x"]
-        );
+        assert_eq!(spelled("// std::thread\nlet x = \"std::thread\";"), ["let", "x"]);
     }
 
     #[test]
@@ -331,13 +310,7 @@ mod tests {
     fn test_modules_are_known() {
         let text = "mod a { x::y(); }\n#[cfg(test)]\nmod tests { mod inner { p::q(); } }\nr::s();";
         let found = paths(&tokens(text).unwrap());
-        let of = |name: &str| {
-            found
-                .iter()
-                .find(|p| p.segments[0] == name)
-                .unwrap()
-                .clone()
-        };
+        let of = |name: &str| found.iter().find(|p| p.segments[0] == name).unwrap().clone();
         assert!(!of("x").in_tests);
         assert_eq!(of("x").modules, ["a"]);
         assert!(of("p").in_tests);
@@ -348,11 +321,7 @@ mod tests {
     #[test]
     fn the_projects_files_are_listed() {
         let found = files(&root()).unwrap();
-        assert!(
-            found
-                .iter()
-                .any(|f| f == Path::new("crates/xtask/src/source.rs"))
-        );
+        assert!(found.iter().any(|f| f == Path::new("crates/xtask/src/source.rs")));
         assert!(!found.iter().any(|f| f.starts_with(".git")));
     }
 }

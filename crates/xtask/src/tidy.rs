@@ -122,25 +122,17 @@ fn check_white_space(name: &str, text: &str, tabs: bool, findings: &mut Vec<Stri
     for (number, line) in text.split('\n').enumerate() {
         let number = number + 1;
         if line.ends_with([' ', '\t', '\r']) {
-            findings.push(format!(
-                "{name}:{number}: white space at the end of the line"
-            ));
+            findings.push(format!("{name}:{number}: white space at the end of the line"));
         }
         if !tabs && line.contains('\t') {
             findings.push(format!("{name}:{number}: tab"));
         }
     }
     if !text.is_empty() && !text.ends_with('\n') {
-        findings.push(format!(
-            "{name}:{}: no newline at the end",
-            text.lines().count()
-        ));
+        findings.push(format!("{name}:{}: no newline at the end", text.lines().count()));
     }
     if text.ends_with("\n\n") {
-        findings.push(format!(
-            "{name}:{}: empty line at the end",
-            text.lines().count()
-        ));
+        findings.push(format!("{name}:{}: empty line at the end", text.lines().count()));
     }
 }
 
@@ -176,11 +168,7 @@ fn functions(tokens: &[Token]) -> Vec<(String, usize, usize)> {
             continue;
         };
         if let Some(end) = body_end(tokens.get(at + 2..).unwrap_or(&[])) {
-            found.push((
-                name.to_owned(),
-                keyword.line,
-                end.saturating_sub(keyword.line) + 1,
-            ));
+            found.push((name.to_owned(), keyword.line, end.saturating_sub(keyword.line) + 1));
         }
     }
     found
@@ -289,11 +277,7 @@ impl Ratchet {
             return;
         }
         let key = (name.to_owned(), function.to_owned());
-        let max = allowed
-            .functions
-            .get(&key)
-            .copied()
-            .unwrap_or(FUNCTION_LINES_MAX);
+        let max = allowed.functions.get(&key).copied().unwrap_or(FUNCTION_LINES_MAX);
         self.functions.push(key);
         if lines > max {
             findings.push(format!(
@@ -306,20 +290,10 @@ impl Ratchet {
     /// Allowances that nothing needs any more.
     fn stale(&self, allowed: &Allowed) -> Vec<String> {
         let mut findings = Vec::new();
-        for name in allowed
-            .files
-            .keys()
-            .filter(|name| !self.files.contains(name))
-        {
-            findings.push(format!(
-                "tidy.toml:1: {name} needs no allowance: remove its entry"
-            ));
+        for name in allowed.files.keys().filter(|name| !self.files.contains(name)) {
+            findings.push(format!("tidy.toml:1: {name} needs no allowance: remove its entry"));
         }
-        for key in allowed
-            .functions
-            .keys()
-            .filter(|key| !self.functions.contains(key))
-        {
+        for key in allowed.functions.keys().filter(|key| !self.functions.contains(key)) {
             let (name, function) = key;
             findings.push(format!(
                 "tidy.toml:1: {name} fn {function} needs no allowance: remove its entry"
@@ -348,10 +322,7 @@ impl Allowed {
 
     fn entry(&mut self, section: &str, entry: &toml::Value) -> Result<(), String> {
         let text = |key: &str| {
-            let value = entry
-                .get(key)
-                .and_then(toml::Value::as_str)
-                .unwrap_or_default();
+            let value = entry.get(key).and_then(toml::Value::as_str).unwrap_or_default();
             if value.is_empty() {
                 Err(format!("`{key}` is missing"))
             } else {
@@ -371,8 +342,7 @@ impl Allowed {
                 self.files.insert(path, number("lines")?);
             }
             "function" => {
-                self.functions
-                    .insert((path, text("name")?), number("lines")?);
+                self.functions.insert((path, text("name")?), number("lines")?);
             }
             "blob" => {
                 self.blobs.insert(path, number("bytes")? as u64);
@@ -400,10 +370,7 @@ mod tests {
         assert_eq!(words(concat!("// FIX", "ME: later")), 1);
         assert_eq!(words(concat!("#[ign", "ore = \"slow\"]")), 1);
         assert_eq!(words(concat!("// X", "XX")), 1);
-        assert_eq!(
-            words(concat!("// fix", "mexico, pref", "ix", "xx", "xy")),
-            0
-        );
+        assert_eq!(words(concat!("// fix", "mexico, pref", "ix", "xx", "xy")), 0);
     }
 
     #[test]
