@@ -139,13 +139,27 @@ int rd_kafka_producev(void *rk, ...) {
 }
 
 void *rd_kafka_error_new(int code, const char *fmt, ...) {
-        char text[512];
+        char fixed[512];
+        char *text = fixed;
+        void *error;
+        int len;
         va_list ap;
 
         if (!fmt)
                 return ottla_error_new(code, NULL);
         va_start(ap, fmt);
-        vsnprintf(text, sizeof(text), fmt, ap);
+        len = vsnprintf(fixed, sizeof(fixed), fmt, ap);
         va_end(ap);
-        return ottla_error_new(code, text);
+        if (len < 0)
+                return ottla_error_new(code, NULL);
+        /* Without memory for a longer text, its beginning must do. */
+        if ((size_t)len >= sizeof(fixed) && (text = malloc((size_t)len + 1))) {
+                va_start(ap, fmt);
+                vsnprintf(text, (size_t)len + 1, fmt, ap);
+                va_end(ap);
+        }
+        error = ottla_error_new(code, text ? text : fixed);
+        if (text != fixed)
+                free(text);
+        return error;
 }

@@ -275,7 +275,7 @@ exports! {
     }
 
     /// A property's value.
-    fn rd_kafka_conf_get(conf: &ConfHandle, name: &str, to: *mut c_char, size: *mut usize) -> i32, or UNKNOWN; {
+    fn rd_kafka_conf_get(conf: &ConfHandle, name: &str, to: *mut c_char, size: *mut usize) -> i32, or INVALID; {
         // SAFETY: the caller's buffer.
         unsafe { put_value(conf.synced().get(name), to, size) }
     }

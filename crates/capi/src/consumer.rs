@@ -25,11 +25,12 @@ pub fn rows_of(list: &PartitionList) -> Result<Vec<PartitionOffset>, Error> {
 }
 
 fn assign(rk: &Handle, partitions: Option<&PartitionList>) -> Result<(), Error> {
-    rk.need_consumer()?.assign(partitions.map(rows_of).transpose()?)
+    rk.need_group()?.assign(partitions.map(rows_of).transpose()?)
 }
 
-fn subscribe(rk: &Handle, topics: &PartitionList) -> Result<(), Error> {
-    let client = rk.need_consumer()?;
+fn subscribe(rk: &Handle, topics: Option<&PartitionList>) -> Result<(), Error> {
+    let client = rk.need_group()?;
+    let topics = topics.ok_or_else(|| Error::invalid_arg("The list of topics is NULL"))?;
     let names: Option<Vec<String>> = topics.rows().iter().map(|r| r.topic().map(str::to_owned)).collect();
     let names = names.ok_or_else(bad_list)?;
     if names.is_empty() || names.iter().any(String::is_empty) {
@@ -87,7 +88,7 @@ fn set_paused(rk: &Handle, list: &mut PartitionList, pause: bool) -> ErrorCode {
 }
 
 fn close_queue(rk: &Handle, queue: &QueueHandle) -> Result<(), Error> {
-    let client = rk.need_consumer()?;
+    let client = rk.need_group()?;
     client.consumer_queue().forward_to(Some(queue.queue().clone()));
     rk.begin_close(client)
 }
@@ -95,7 +96,7 @@ fn close_queue(rk: &Handle, queue: &QueueHandle) -> Result<(), Error> {
 exports! {
     /// The consumer's next message; other events of its queue are served on the way.
     fn rd_kafka_consumer_poll(rk: &Handle, timeout: Timeout) -> Option<MessagePtr>, or None; {
-        let client = match rk.need_consumer() {
+        let client = match rk.need_group() {
             Ok(client) => client,
             Err(error) => return Some(crate::message::Message::consumer_error(error.code, &error.message)),
         };
@@ -111,14 +112,14 @@ exports! {
     fn rd_kafka_incremental_assign(rk: &Handle, partitions: &PartitionList)
         -> Option<Owned<ErrorHandle>>, or ErrorHandle::bad_argument();
     {
-        ErrorHandle::from_result(rk.need_consumer().and_then(|c| c.incremental_assign(rows_of(partitions)?)))
+        ErrorHandle::from_result(rk.need_group().and_then(|c| c.incremental_assign(rows_of(partitions)?)))
     }
 
     /// Takes from the assignment.
     fn rd_kafka_incremental_unassign(rk: &Handle, partitions: &PartitionList)
         -> Option<Owned<ErrorHandle>>, or ErrorHandle::bad_argument();
     {
-        ErrorHandle::from_result(rk.need_consumer().and_then(|c| {
+        ErrorHandle::from_result(rk.need_group().and_then(|c| {
             let partitions: Vec<TopicPartition> = partitions.to_partitions().ok_or_else(bad_list)?;
             c.incremental_unassign(partitions)
         }))
@@ -126,36 +127,36 @@ exports! {
 
     /// The assignment, as a list that becomes the application's.
     fn rd_kafka_assignment(rk: &Handle, to: *mut *mut PartitionList) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
-        give_list(rk.need_consumer().and_then(|c| c.assignment()), to)
+        give_list(rk.need_group().and_then(|c| c.assignment()), to)
     }
 
     /// Whether the group took the assignment away without asking.
     fn rd_kafka_assignment_lost(rk: &Handle) -> i32, or 0; {
-        rk.need_consumer().is_ok_and(|c| c.is_assignment_lost()).into()
+        rk.need_group().is_ok_and(|c| c.is_assignment_lost()).into()
     }
 
     /// How the group hands partitions over.
     fn rd_kafka_rebalance_protocol(rk: &Handle) -> Option<&'static CStr>, or None; {
-        let client = rk.need_consumer().ok()?;
+        let client = rk.need_group().ok()?;
         // Cooperative assignors are refused when the client is created: a member is always an eager one.
         let is_member = client.member_id().is_ok_and(|id| !id.is_empty());
         Some(if is_member { c"EAGER" } else { c"NONE" })
     }
 
     /// Joins the group for these topics.
-    fn rd_kafka_subscribe(rk: &Handle, topics: &PartitionList) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
+    fn rd_kafka_subscribe(rk: &Handle, topics: Option<&PartitionList>) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
         ffi::code_of(subscribe(rk, topics))
     }
 
     /// Leaves the group's topics.
     fn rd_kafka_unsubscribe(rk: &Handle) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
-        ffi::code_of(rk.need_consumer().and_then(|c| c.unsubscribe()))
+        ffi::code_of(rk.need_group().and_then(|c| c.unsubscribe()))
     }
 
     /// The subscription, as a list that becomes the application's.
     fn rd_kafka_subscription(rk: &Handle, to: *mut *mut PartitionList) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
         let row = |name: String| PartitionOffset::new(TopicPartition::new(name, PARTITION_UA), offset::INVALID);
-        let names = rk.need_consumer().and_then(|c| c.subscription());
+        let names = rk.need_group().and_then(|c| c.subscription());
         give_list(names.map(|names| names.into_iter().map(row).collect()), to)
     }
 
@@ -175,7 +176,7 @@ exports! {
 
     /// Commits, leaves the group and ends consumption, serving callbacks meanwhile.
     fn rd_kafka_consumer_close(rk: &Handle) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
-        match rk.need_consumer() {
+        match rk.need_group() {
             Ok(_) if rk.is_consumer_closed() => ErrorCode::L_DESTROY,
             Ok(_) => ffi::code_of(serve::close_consumer(rk)),
             Err(error) => ffi::public_code(&error),
@@ -196,7 +197,7 @@ exports! {
 
     /// From now on `rd_kafka_consumer_poll()` serves the main queue's events as well.
     fn rd_kafka_poll_set_consumer(rk: &Handle) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
-        ffi::code_of(rk.need_consumer().map(|client| {
+        ffi::code_of(rk.need_group().map(|client| {
             client.main_queue().forward_to(Some(client.consumer_queue().clone()));
         }))
     }

@@ -183,7 +183,7 @@ exports! {
     }
 
     /// The client's fatal error.
-    fn rd_kafka_fatal_error(rk: &Handle, errstr: *mut c_char, size: usize) -> ErrorCode, or ErrorCode::NO_ERROR; {
+    fn rd_kafka_fatal_error(rk: &Handle, errstr: *mut c_char, size: usize) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
         let Some(error) = rk.client().and_then(|c| c.fatal_error()) else {
             return ErrorCode::NO_ERROR;
         };
@@ -205,9 +205,9 @@ exports! {
         error.map_or(ErrorCode::NO_ERROR, |e| e.code)
     }
 
-    /// The name of the error's code.
+    /// The name of the error's code; empty for NULL.
     fn rd_kafka_error_name(error: Option<&ErrorHandle>) -> *const c_char, or name(ErrorCode::L_INVALID_ARG); {
-        name(error.map_or(ErrorCode::NO_ERROR, |e| e.code))
+        error.map_or(c"".as_ptr(), |e| name(e.code))
     }
 
     /// The error's text; empty for NULL.

@@ -131,6 +131,15 @@ impl Handle {
         }
     }
 
+    /// The client of a consumer that can be a member of a group.
+    pub fn need_group(&self) -> Result<&Client, Error> {
+        let client = self.need_consumer()?;
+        if client.conf().group_id.is_empty() {
+            return Err(Error::new(ErrorCode::L_UNKNOWN_GROUP, "group.id is not set"));
+        }
+        Ok(client)
+    }
+
     /// Producer or consumer.
     pub fn kind(&self) -> ClientKind {
         self.kind
@@ -324,7 +333,7 @@ fn create(kind: c_int, mut conf: ConfHandle) -> Result<Arc<Handle>, Error> {
 /// Ends a client: its thread, its queues, what was not delivered.
 fn destroy(handle: &Arc<Handle>, flags: c_int) {
     let Some(client) = handle.client() else { return };
-    if handle.kind == ClientKind::Consumer && !handle.is_consumer_closed() {
+    if handle.need_group().is_ok() && !handle.is_consumer_closed() {
         if flags & DESTROY_NO_CONSUMER_CLOSE == 0 {
             // Whatever went wrong, the client ends now.
             let _ = serve::close_consumer(handle);
@@ -459,7 +468,7 @@ exports! {
 
     /// The member id in the consumer's group, malloc'ed; NULL without one.
     fn rd_kafka_memberid(rk: &Handle) -> *mut c_char, or std::ptr::null_mut(); {
-        let id = rk.need_consumer().and_then(Client::member_id).ok().filter(|id| !id.is_empty());
+        let id = rk.need_group().and_then(Client::member_id).ok().filter(|id| !id.is_empty());
         id.map_or(std::ptr::null_mut(), |id| ffi::malloc_text(&id))
     }
 }

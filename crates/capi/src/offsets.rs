@@ -32,7 +32,7 @@ fn commit(rk: &Handle, offsets: Option<Vec<PartitionOffset>>, asynchronously: bo
     } else {
         CommitMode::Sync
     };
-    match rk.need_consumer().and_then(|c| c.commit(offsets, mode)) {
+    match rk.need_group().and_then(|c| c.commit(offsets, mode)) {
         Ok(rows) => first_error(&rows),
         Err(error) => ffi::public_code(&error),
     }
@@ -67,7 +67,7 @@ fn commit_queue(
     callback: Option<PartitionsCb>,
     opaque: Opaque,
 ) -> Result<ErrorCode, Error> {
-    let client = rk.need_consumer()?;
+    let client = rk.need_group()?;
     let rows = offsets.map(rows_of).transpose()?;
     let token = rk.keep_commit_callback(callback, opaque);
     let own: Option<Arc<Queue>> = queue.is_none().then(Queue::new);
@@ -169,7 +169,7 @@ exports! {
     fn rd_kafka_committed(rk: &Handle, partitions: &mut PartitionList, timeout: Timeout)
         -> ErrorCode, or ErrorCode::L_INVALID_ARG;
     {
-        ffi::code_of(rk.need_consumer().and_then(|client| {
+        ffi::code_of(rk.need_group().and_then(|client| {
             let asked = partitions.to_partitions().ok_or_else(bad_list)?;
             with_rows(partitions, |_| client.committed(asked, timeout.0))
         }))

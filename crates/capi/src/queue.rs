@@ -79,7 +79,7 @@ exports! {
 
     /// The queue that `rd_kafka_consumer_poll()` serves; NULL for a producer.
     fn rd_kafka_queue_get_consumer(rk: &Handle) -> Option<Owned<QueueHandle>>, or None; {
-        QueueHandle::new(rk, rk.need_consumer().ok()?.consumer_queue().clone())
+        QueueHandle::new(rk, rk.need_group().ok()?.consumer_queue().clone())
     }
 
     /// The queue of one partition; NULL when it is not consumed.

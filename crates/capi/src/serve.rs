@@ -309,7 +309,7 @@ const CLOSE_LOOK: Duration = Duration::from_millis(5);
 
 /// Closes the consumer, serving its callbacks meanwhile; messages that still wait are dropped.
 pub fn close_consumer(handle: &Handle) -> Result<(), Error> {
-    let client = handle.need_consumer()?;
+    let client = handle.need_group()?;
     let queue = client.consumer_queue();
     handle.begin_close(client)?;
     while !handle.poll_closed() {

@@ -115,7 +115,7 @@ exports! {
 
     /// A property's value.
     fn rd_kafka_topic_conf_get(conf: &TopicConfHandle, name: &str, to: *mut c_char, size: *mut usize)
-        -> i32, or -2;
+        -> i32, or -1;
     {
         // SAFETY: the caller's buffer.
         unsafe { put_value(conf.conf.get(name), to, size) }
