@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 use crate::source::{self, NamedPath};
 
+/// A crate's module of what its unit tests share: outside the rows, for tests only.
+const TESTS: &str = "tests";
+
 /// `layers.toml`, checked for its form.
 #[derive(Debug, Default)]
 struct Rules {
@@ -121,6 +124,9 @@ impl Rules {
         };
         // The crate's root declares and re-exports: it stands above all rows.
         let Some(own) = module.first() else { return };
+        if own == TESTS {
+            return;
+        }
         let Some(allowed) = rules.may_import.get(own) else {
             findings.push(format!(
                 "{}:1: module {own} is in no row of layers.toml",
@@ -132,7 +138,8 @@ impl Rules {
             let Some(target) = imported_module(&module, path) else {
                 continue;
             };
-            if target != *own && !allowed.contains(&target) {
+            let for_tests = target == TESTS && (path.in_tests || is_test_file(file));
+            if target != *own && !for_tests && !allowed.contains(&target) {
                 let rule = if rules.may_import.contains_key(&target) {
                     "which is not below it (layers.toml)"
                 } else {
@@ -400,6 +407,14 @@ mod tests {
     fn a_module_in_no_row_is_caught() {
         assert_eq!(findings("crates/core/src/newcomer.rs", "fn f() {}").len(), 1);
         assert!(findings("crates/core/src/lib.rs", "pub mod client;").is_empty());
+    }
+
+    #[test]
+    fn what_tests_share_is_for_tests() {
+        let text = "use crate::tests::world;";
+        assert_eq!(findings("crates/core/src/producer/sender.rs", text).len(), 1);
+        assert!(findings("crates/core/src/producer/sender_tests.rs", text).is_empty());
+        assert!(findings("crates/core/src/tests.rs", "use crate::client::C;").is_empty());
     }
 
     #[test]
