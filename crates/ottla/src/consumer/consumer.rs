@@ -83,10 +83,9 @@ impl Consumer {
 
     /// Does what is due; gives when to be called again if nothing else happens.
     pub fn poll(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> Option<Instant> {
-        let mut wake = None;
-        // What one part finds is news to another; two rounds bring everything where it belongs.
+        // What one part finds is news to another; two rounds bring nearly everything where it belongs.
         for _ in 0..2 {
-            wake = self.fetcher.poll(ctx, cluster);
+            let mut wake = self.fetcher.poll(ctx, cluster);
             self.route_wants(ctx, cluster);
             wake = earliest(wake, self.offsets.poll(ctx, cluster));
             wake = earliest(wake, self.group.poll(ctx, cluster));
@@ -96,11 +95,12 @@ impl Consumer {
                 self.carry_out(ctx, cluster, order);
             }
             if !again {
+                // A look-up that failed at once has put its partition off since the fetcher was polled.
+                wake = earliest(wake, self.fetcher.positions.next_timer());
                 return earliest(wake, self.poll_closing(ctx));
             }
         }
         // Orders and look-ups of the second round must not wait for the next event.
-        let _ = wake;
         Some(ctx.now)
     }
 

@@ -226,6 +226,8 @@ impl Fetcher {
             leader.request = None;
         }
         self.dirty.insert(asked.node);
+        // The room that was promised to this answer may be more than it takes.
+        self.dirty.append(&mut self.starved);
         let response = match outcome {
             Outcome::Reply(reply) => match reply.decode::<FetchRequest>() {
                 Ok(response) => {

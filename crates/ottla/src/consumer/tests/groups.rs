@@ -216,6 +216,7 @@ fn a_member_that_was_thrown_out_commits_nothing_and_joins_anew() {
     w.run_ms(3500);
     heartbeat(&mut w, 25);
     assert!(w.next::<OffsetCommitRequest>().is_none());
+    assert!(w.registry.is_assignment_lost());
     let (_, request) = w.expect::<JoinGroupRequest>();
     assert_eq!(request.member_id, "");
 }
