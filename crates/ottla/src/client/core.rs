@@ -164,13 +164,15 @@ impl Core {
 
     fn poll_managers(&mut self, now: Instant, wall_ms: i64) -> Option<Instant> {
         let mut ctx = ctx!(self, now, wall_ms);
-        let mut wake = self.cluster.poll(&mut ctx);
+        let mut wake = None;
         if let Some(producer) = &mut self.producer {
             wake = earliest(wake, producer.poll(&mut ctx, &mut self.cluster));
         }
         if let Some(consumer) = &mut self.consumer {
             wake = earliest(wake, consumer.poll(&mut ctx, &mut self.cluster));
         }
+        // Last, so that what the others asked of it just now is in its time to wake.
+        wake = earliest(wake, self.cluster.poll(&mut ctx));
         earliest(wake, self.links.next_wake())
     }
 
@@ -212,12 +214,7 @@ impl Core {
                     c.on_link_down(&mut ctx, &mut self.cluster, key, error);
                 }
                 self.cluster.on_link_down(&mut ctx, error);
-                // One report for one outage: silence until the broker has been reached again.
-                if let Some(error) = error
-                    && self.failing.insert(key)
-                {
-                    self.shared.report_link_error(key, error);
-                }
+                self.tell_of_failure(key, error);
             }
             LinkEvent::Unthrottled { key } => {
                 if let Some(p) = &mut self.producer {
@@ -241,6 +238,20 @@ impl Core {
                     }
                 }
             },
+        }
+    }
+
+    /// One report for one outage: silence until the broker has been reached again.
+    fn tell_of_failure(&mut self, key: LinkKey, error: Option<&Error>) {
+        let log = &self.shared.log;
+        let Some(error) = error else {
+            return log.debug(DebugContexts::BROKER, "DISCONNECT", || format!("broker {}: idle, closed", key.node));
+        };
+        if !self.failing.insert(key) {
+            return log.debug(DebugContexts::BROKER, "FAIL", || format!("broker {}: {}", key.node, error.message));
+        }
+        if error.code != ErrorCode::L_TRANSPORT || self.shared.conf.log_connection_close {
+            self.shared.report_link_error(key, error);
         }
     }
 
