@@ -10,9 +10,25 @@ pub(crate) mod k00_produce;
 pub(crate) mod k01_fetch;
 mod k02_list_offsets;
 mod k03_metadata;
+mod k08_offset_commit;
+mod k09_offset_fetch;
 mod k10_find_coordinator;
+pub(crate) mod k11_join_group;
+mod k12_heartbeat;
+mod k13_leave_group;
+pub(crate) mod k14_sync_group;
+mod k15_describe_groups;
+mod k16_list_groups;
 pub(crate) mod k18_api_versions;
+mod k19_create_topics;
+mod k20_delete_topics;
+mod k21_delete_records;
 mod k22_init_producer_id;
+mod k23_offset_for_leader_epoch;
+mod k32_describe_configs;
+mod k37_create_partitions;
+mod k42_delete_groups;
+mod k60_describe_cluster;
 
 /// What a handler did with a request.
 pub(crate) enum Answer<R> {
@@ -38,7 +54,12 @@ pub(crate) trait Handler {
     fn handle(cluster: &mut Cluster, context: &Context, request: Self::Request) -> AnswerOf<Self>;
 
     /// Answers every part of a request with `error`, without serving it.
-    fn refuse(cluster: &Cluster, context: &Context, request: Self::Request, error: ErrorCode) -> AnswerOf<Self>;
+    fn refuse(
+        cluster: &Cluster,
+        context: &Context,
+        request: Self::Request,
+        error: ErrorCode,
+    ) -> AnswerOf<Self>;
 }
 
 pub(crate) type AnswerOf<H> = Answer<<<H as Handler>::Request as Request>::Response>;
@@ -71,9 +92,25 @@ pub(crate) static APIS: &[Api] = &[
     Api::of::<k01_fetch::Fetch>(),
     Api::of::<k02_list_offsets::ListOffsets>(),
     Api::of::<k03_metadata::Metadata>(),
+    Api::of::<k08_offset_commit::OffsetCommit>(),
+    Api::of::<k09_offset_fetch::OffsetFetch>(),
     Api::of::<k10_find_coordinator::FindCoordinator>(),
+    Api::of::<k11_join_group::JoinGroup>(),
+    Api::of::<k12_heartbeat::Heartbeat>(),
+    Api::of::<k13_leave_group::LeaveGroup>(),
+    Api::of::<k14_sync_group::SyncGroup>(),
+    Api::of::<k15_describe_groups::DescribeGroups>(),
+    Api::of::<k16_list_groups::ListGroups>(),
     Api::of::<k18_api_versions::ApiVersions>(),
+    Api::of::<k19_create_topics::CreateTopics>(),
+    Api::of::<k20_delete_topics::DeleteTopics>(),
+    Api::of::<k21_delete_records::DeleteRecords>(),
     Api::of::<k22_init_producer_id::InitProducerId>(),
+    Api::of::<k23_offset_for_leader_epoch::OffsetForLeaderEpoch>(),
+    Api::of::<k32_describe_configs::DescribeConfigs>(),
+    Api::of::<k37_create_partitions::CreatePartitions>(),
+    Api::of::<k42_delete_groups::DeleteGroups>(),
+    Api::of::<k60_describe_cluster::DescribeCluster>(),
 ];
 
 /// The handler of an API.

@@ -1,0 +1,124 @@
+//! OffsetCommit (key 8), versions 2 to 10.
+//!
+//! Members commit in their generation; without member and generation anybody may while the group has no members. From
+//! version 10 on topics have ids. Offsets are kept until their topic or group is deleted.
+//! Errors: NOT_COORDINATOR, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS, FENCED_INSTANCE_ID,
+//! GROUP_ID_NOT_FOUND (version 9 and later; ILLEGAL_GENERATION before) for a generation of no known group, per partition
+//! UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID and OFFSET_METADATA_TOO_LARGE.
+//!
+//! Left out: retention times (versions 2 to 4).
+
+use ottla_protocol::ErrorCode;
+use ottla_protocol::api::offset_commit::{
+    OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitResponse,
+    OffsetCommitResponsePartition, OffsetCommitResponseTopic,
+};
+
+use super::{Answer, AnswerOf, Handler};
+use crate::cluster::Cluster;
+use crate::dispatch::Context;
+use crate::groups::CommittedOffset;
+use crate::topics::TopicRef;
+
+pub(crate) struct OffsetCommit;
+
+impl Handler for OffsetCommit {
+    type Request = OffsetCommitRequest;
+
+    const MIN_VERSION: i16 = 2;
+
+    fn handle(cluster: &mut Cluster, context: &Context, request: OffsetCommitRequest) -> AnswerOf<Self> {
+        if let Err(error) = check(cluster, context, &request) {
+            return Self::refuse(cluster, context, request, error);
+        }
+        let group = request.group_id.clone();
+        respond(context, request, |topic, partition| {
+            match commit(cluster, &group, topic, partition) {
+                Ok(()) => ErrorCode::NONE,
+                Err(error) => error,
+            }
+        })
+    }
+
+    fn refuse(
+        _: &Cluster,
+        context: &Context,
+        request: OffsetCommitRequest,
+        error: ErrorCode,
+    ) -> AnswerOf<Self> {
+        respond(context, request, |_, _| error)
+    }
+}
+
+fn respond(
+    context: &Context,
+    request: OffsetCommitRequest,
+    mut commit: impl FnMut(&TopicRef, &OffsetCommitRequestPartition) -> ErrorCode,
+) -> Answer<OffsetCommitResponse> {
+    let topics = request.topics.into_iter().map(|topic| {
+        let name = match context.version {
+            ..10 => TopicRef::Name(topic.name),
+            _ => TopicRef::Id(topic.topic_id),
+        };
+        let partitions = topic.partitions.iter().map(|partition| OffsetCommitResponsePartition {
+            partition_index: partition.partition_index,
+            error_code: commit(&name, partition).0,
+            ..Default::default()
+        });
+        OffsetCommitResponseTopic {
+            partitions: partitions.collect(),
+            topic_id: name.id(),
+            name: name.name(),
+            ..Default::default()
+        }
+    });
+    Answer::Respond(OffsetCommitResponse {
+        topics: topics.collect(),
+        throttle_time_ms: context.throttle_time_ms,
+        ..Default::default()
+    })
+}
+
+/// Whether the group takes the commit. An empty group comes into being with its first.
+fn check(
+    cluster: &mut Cluster,
+    context: &Context,
+    request: &OffsetCommitRequest,
+) -> Result<(), ErrorCode> {
+    cluster.check_group_coordinator(context.broker, &request.group_id)?;
+    let generation = request.generation_id_or_member_epoch;
+    if cluster.groups.get(&request.group_id).is_none() && generation >= 0 {
+        return Err(match context.version {
+            9.. => ErrorCode::GROUP_ID_NOT_FOUND,
+            _ => ErrorCode::ILLEGAL_GENERATION,
+        });
+    }
+    let instance = request.group_instance_id.as_deref();
+    cluster.with_new_group(&request.group_id, |cluster, group| {
+        group.classic.check_commit(cluster, &request.member_id, instance, generation)
+    })
+}
+
+fn commit(
+    cluster: &mut Cluster,
+    group: &str,
+    topic: &TopicRef,
+    partition: &OffsetCommitRequestPartition,
+) -> Result<(), ErrorCode> {
+    let found = cluster.topics.find(topic).ok_or_else(|| topic.unknown_error())?;
+    found.partition(partition.partition_index).ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
+    let name = found.name.clone();
+    let metadata = partition.committed_metadata.clone().unwrap_or_default();
+    if metadata.len() > cluster.config.offset_metadata_max_bytes {
+        return Err(ErrorCode::OFFSET_METADATA_TOO_LARGE);
+    }
+    let committed = CommittedOffset {
+        offset: partition.committed_offset,
+        leader_epoch: partition.committed_leader_epoch,
+        metadata,
+    };
+    cluster.with_group(group, |_, group| {
+        group.offsets.commit(&name, partition.partition_index, committed);
+    });
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! OffsetFetch (key 9), versions 1 to 10.
+//!
+//! Before version 8 one group, from then on several. Null topics (version 2 and later) ask for all that the group has
+//! committed. A partition without committed offset is answered with offset -1 and no error, whether it exists or not.
+//! From version 10 on topics have ids.
+//! Errors: NOT_COORDINATOR per group (per partition in version 1), UNKNOWN_TOPIC_ID per partition.
+//!
+//! Left out: member ids and epochs (version 9), which only the consumer protocol checks; `require_stable` (version 7),
+//! as no offset is part of a transaction.
+
+use ottla_protocol::ErrorCode;
+use ottla_protocol::api::offset_fetch::{
+    OffsetFetchRequest, OffsetFetchRequestTopic, OffsetFetchRequestTopics, OffsetFetchResponse,
+    OffsetFetchResponseGroup, OffsetFetchResponsePartition, OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopic, OffsetFetchResponseTopics,
+};
+
+use super::{Answer, AnswerOf, Handler};
+use crate::cluster::Cluster;
+use crate::dispatch::Context;
+use crate::groups::{CommittedOffset, Group};
+use crate::topics::TopicRef;
+
+pub(crate) struct OffsetFetch;
+
+impl Handler for OffsetFetch {
+    type Request = OffsetFetchRequest;
+
+    const MIN_VERSION: i16 = 1;
+
+    fn handle(cluster: &mut Cluster, context: &Context, request: OffsetFetchRequest) -> AnswerOf<Self> {
+        respond(cluster, context, request, |group| {
+            cluster.check_group_coordinator(context.broker, group)
+        })
+    }
+
+    fn refuse(
+        cluster: &Cluster,
+        context: &Context,
+        request: OffsetFetchRequest,
+        error: ErrorCode,
+    ) -> AnswerOf<Self> {
+        respond(cluster, context, request, |_| Err(error))
+    }
+}
+
+fn respond(
+    cluster: &Cluster,
+    context: &Context,
+    request: OffsetFetchRequest,
+    check: impl Fn(&str) -> Result<(), ErrorCode>,
+) -> Answer<OffsetFetchResponse> {
+    let throttle_time_ms = context.throttle_time_ms;
+    if context.version < 8 {
+        let topics = request.topics.map(|topics| topics.into_iter().map(newer_form).collect());
+        let answered = one_group(cluster, context, &request.group_id, topics, &check);
+        // Version 1 has no place for the group's error but the partitions.
+        let of_partition = match context.version {
+            1 => answered.error_code,
+            _ => 0,
+        };
+        let topics = answered.topics.into_iter().map(|topic| older_form(topic, of_partition));
+        return Answer::Respond(OffsetFetchResponse {
+            throttle_time_ms,
+            topics: topics.collect(),
+            error_code: answered.error_code,
+            ..Default::default()
+        });
+    }
+    let groups = request.groups.into_iter();
+    let groups = groups.map(|g| one_group(cluster, context, &g.group_id, g.topics, &check));
+    Answer::Respond(OffsetFetchResponse {
+        throttle_time_ms,
+        groups: groups.collect(),
+        ..Default::default()
+    })
+}
+
+fn newer_form(topic: OffsetFetchRequestTopic) -> OffsetFetchRequestTopics {
+    OffsetFetchRequestTopics {
+        name: topic.name,
+        partition_indexes: topic.partition_indexes,
+        ..Default::default()
+    }
+}
+
+fn older_form(topic: OffsetFetchResponseTopics, error_code: i16) -> OffsetFetchResponseTopic {
+    let partitions = topic.partitions.into_iter().map(|p| OffsetFetchResponsePartition {
+        partition_index: p.partition_index,
+        committed_offset: p.committed_offset,
+        committed_leader_epoch: p.committed_leader_epoch,
+        metadata: p.metadata,
+        error_code: if p.error_code == 0 { error_code } else { p.error_code },
+        ..Default::default()
+    });
+    OffsetFetchResponseTopic { name: topic.name, partitions: partitions.collect(), ..Default::default() }
+}
+
+fn one_group(
+    cluster: &Cluster,
+    context: &Context,
+    id: &str,
+    topics: Option<Vec<OffsetFetchRequestTopics>>,
+    check: impl Fn(&str) -> Result<(), ErrorCode>,
+) -> OffsetFetchResponseGroup {
+    let mut answered = OffsetFetchResponseGroup { group_id: id.to_owned(), ..Default::default() };
+    let refused = check(id);
+    if let Err(error) = refused {
+        answered.error_code = error.0;
+        if context.version > 1 {
+            return answered;
+        }
+    }
+    let group = cluster.groups.get(id).filter(|_| refused.is_ok());
+    answered.topics = match topics {
+        Some(topics) => {
+            topics.into_iter().map(|t| asked_topic(cluster, context, group, t)).collect()
+        }
+        None => group.map_or_else(Vec::new, |group| all_topics(cluster, context, group)),
+    };
+    answered
+}
+
+fn asked_topic(
+    cluster: &Cluster,
+    context: &Context,
+    group: Option<&Group>,
+    asked: OffsetFetchRequestTopics,
+) -> OffsetFetchResponseTopics {
+    let topic = match context.version {
+        ..10 => TopicRef::Name(asked.name),
+        _ => TopicRef::Id(asked.topic_id),
+    };
+    let name = match &topic {
+        TopicRef::Name(name) => Some(name.as_str()),
+        TopicRef::Id(id) => cluster.topics.by_id(*id).map(|t| t.name.as_str()),
+    };
+    let partitions = asked.partition_indexes.into_iter().map(|index| {
+        let committed = group.zip(name).and_then(|(group, name)| group.offsets.get(name, index));
+        let error = match name {
+            Some(_) => ErrorCode::NONE,
+            None => ErrorCode::UNKNOWN_TOPIC_ID,
+        };
+        one_partition(index, committed, error)
+    });
+    OffsetFetchResponseTopics {
+        partitions: partitions.collect(),
+        topic_id: topic.id(),
+        name: topic.name(),
+        ..Default::default()
+    }
+}
+
+fn all_topics(cluster: &Cluster, context: &Context, group: &Group) -> Vec<OffsetFetchResponseTopics> {
+    let topics = group.offsets.iter().map(|(name, partitions)| OffsetFetchResponseTopics {
+        topic_id: match context.version {
+            ..10 => Default::default(),
+            _ => cluster.topics.id_of(name).unwrap_or_default(),
+        },
+        name: name.clone(),
+        partitions: partitions
+            .iter()
+            .map(|(index, committed)| one_partition(*index, Some(committed), ErrorCode::NONE))
+            .collect(),
+        ..Default::default()
+    });
+    topics.collect()
+}
+
+fn one_partition(
+    index: i32,
+    committed: Option<&CommittedOffset>,
+    error: ErrorCode,
+) -> OffsetFetchResponsePartitions {
+    OffsetFetchResponsePartitions {
+        partition_index: index,
+        committed_offset: committed.map_or(-1, |c| c.offset),
+        committed_leader_epoch: committed.map_or(-1, |c| c.leader_epoch),
+        metadata: Some(committed.map_or_else(String::new, |c| c.metadata.clone())),
+        error_code: error.0,
+        ..Default::default()
+    }
+}

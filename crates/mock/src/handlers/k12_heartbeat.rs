@@ -1,0 +1,47 @@
+//! Heartbeat (key 12), versions 0 to 4.
+//!
+//! Keeps a member's session alive and tells it when to join again. From version 3 on static members are known by their
+//! instance id.
+//! Errors: INVALID_GROUP_ID, NOT_COORDINATOR, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS,
+//! FENCED_INSTANCE_ID.
+
+use ottla_protocol::ErrorCode;
+use ottla_protocol::api::heartbeat::{HeartbeatRequest, HeartbeatResponse};
+
+use super::{Answer, AnswerOf, Handler};
+use crate::cluster::Cluster;
+use crate::dispatch::Context;
+
+pub(crate) struct Heartbeat;
+
+impl Handler for Heartbeat {
+    type Request = HeartbeatRequest;
+
+    fn handle(cluster: &mut Cluster, context: &Context, request: HeartbeatRequest) -> AnswerOf<Self> {
+        let error = match beat(cluster, context, &request) {
+            Ok(()) => ErrorCode::NONE,
+            Err(error) => error,
+        };
+        Self::refuse(cluster, context, request, error)
+    }
+
+    fn refuse(_: &Cluster, context: &Context, _: HeartbeatRequest, error: ErrorCode) -> AnswerOf<Self> {
+        Answer::Respond(HeartbeatResponse {
+            throttle_time_ms: context.throttle_time_ms,
+            error_code: error.0,
+            ..Default::default()
+        })
+    }
+}
+
+fn beat(cluster: &mut Cluster, context: &Context, request: &HeartbeatRequest) -> Result<(), ErrorCode> {
+    if request.group_id.is_empty() {
+        return Err(ErrorCode::INVALID_GROUP_ID);
+    }
+    cluster.check_group_coordinator(context.broker, &request.group_id)?;
+    let instance = request.group_instance_id.as_deref();
+    let beat = cluster.with_group(&request.group_id, |cluster, group| {
+        group.classic.heartbeat(cluster, &request.member_id, instance, request.generation_id)
+    });
+    beat.unwrap_or(Err(ErrorCode::UNKNOWN_MEMBER_ID))
+}

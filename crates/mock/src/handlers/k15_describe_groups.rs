@@ -1,0 +1,93 @@
+//! DescribeGroups (key 15), versions 0 to 6.
+//!
+//! State, protocol and members of groups. Metadata and assignments are told of stable groups only. A group that is not
+//! known is Dead; from version 6 on with GROUP_ID_NOT_FOUND. Errors: NOT_COORDINATOR per group.
+//!
+//! Left out: authorized operations (the number for "unknown" is given), the clients' hosts (127.0.0.1 is given).
+
+use bytes::Bytes;
+use ottla_protocol::ErrorCode;
+use ottla_protocol::api::describe_groups::{
+    DescribeGroupsRequest, DescribeGroupsResponse, DescribedGroup, DescribedGroupMember,
+};
+
+use super::{Answer, AnswerOf, Handler};
+use crate::cluster::Cluster;
+use crate::dispatch::Context;
+use crate::groups::{ClassicGroup, GroupState};
+
+pub(crate) struct DescribeGroups;
+
+impl Handler for DescribeGroups {
+    type Request = DescribeGroupsRequest;
+
+    fn handle(
+        cluster: &mut Cluster,
+        context: &Context,
+        request: DescribeGroupsRequest,
+    ) -> AnswerOf<Self> {
+        respond(context, request, |id| describe(cluster, context, id))
+    }
+
+    fn refuse(
+        _: &Cluster,
+        context: &Context,
+        request: DescribeGroupsRequest,
+        error: ErrorCode,
+    ) -> AnswerOf<Self> {
+        respond(context, request, |_| failed(error))
+    }
+}
+
+fn respond(
+    context: &Context,
+    request: DescribeGroupsRequest,
+    describe: impl Fn(&str) -> DescribedGroup,
+) -> Answer<DescribeGroupsResponse> {
+    let groups = request.groups.into_iter();
+    let groups = groups.map(|id| DescribedGroup { group_id: id.clone(), ..describe(&id) });
+    Answer::Respond(DescribeGroupsResponse {
+        throttle_time_ms: context.throttle_time_ms,
+        groups: groups.collect(),
+        ..Default::default()
+    })
+}
+
+fn failed(error: ErrorCode) -> DescribedGroup {
+    DescribedGroup { error_code: error.0, error_message: None, ..Default::default() }
+}
+
+fn describe(cluster: &Cluster, context: &Context, id: &str) -> DescribedGroup {
+    if let Err(error) = cluster.check_group_coordinator(context.broker, id) {
+        return failed(error);
+    }
+    let Some(group) = cluster.groups.get(id) else {
+        let told = context.version >= 6;
+        let error = if told { ErrorCode::GROUP_ID_NOT_FOUND } else { ErrorCode::NONE };
+        let message = told.then(|| format!("Group {id} not found."));
+        return DescribedGroup { group_state: "Dead".into(), error_message: message, ..failed(error) };
+    };
+    let group = &group.classic;
+    let stable = group.state() == GroupState::Stable;
+    DescribedGroup {
+        group_state: group.state().name().into(),
+        protocol_type: group.protocol_type().into(),
+        protocol_data: if stable { group.protocol_name().into() } else { String::new() },
+        members: members(context, group, stable),
+        ..failed(ErrorCode::NONE)
+    }
+}
+
+fn members(context: &Context, group: &ClassicGroup, stable: bool) -> Vec<DescribedGroupMember> {
+    let told = |bytes: Bytes| if stable { bytes } else { Bytes::new() };
+    let members = group.members().map(|member| DescribedGroupMember {
+        member_id: member.id.clone(),
+        group_instance_id: member.instance_id.clone().filter(|_| context.version >= 4),
+        client_id: member.client_id.clone(),
+        client_host: "/127.0.0.1".into(),
+        member_metadata: told(member.metadata(group.protocol_name())),
+        member_assignment: told(member.assignment.clone()),
+        ..Default::default()
+    });
+    members.collect()
+}

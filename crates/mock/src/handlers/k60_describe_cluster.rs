@@ -1,0 +1,63 @@
+//! DescribeCluster (key 60), versions 0 to 2.
+//!
+//! Cluster id, controller and the brokers that are up. From version 1 on the endpoint type must be 1 (brokers), else
+//! UNSUPPORTED_ENDPOINT_TYPE; from version 2 on brokers that are down are listed as fenced when asked for.
+//!
+//! Left out: authorized operations; the number for "unknown" is given.
+
+use ottla_protocol::ErrorCode;
+use ottla_protocol::api::describe_cluster::{
+    DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse,
+};
+
+use super::{Answer, AnswerOf, Handler};
+use crate::cluster::Cluster;
+use crate::dispatch::Context;
+
+pub(crate) struct DescribeCluster;
+
+const BROKERS: i8 = 1;
+
+impl Handler for DescribeCluster {
+    type Request = DescribeClusterRequest;
+
+    fn handle(
+        cluster: &mut Cluster,
+        context: &Context,
+        request: DescribeClusterRequest,
+    ) -> AnswerOf<Self> {
+        if request.endpoint_type != BROKERS {
+            return Self::refuse(cluster, context, request, ErrorCode::UNSUPPORTED_ENDPOINT_TYPE);
+        }
+        let listed = cluster.brokers.iter().filter(|(_, b)| b.alive || request.include_fenced_brokers);
+        let brokers = listed.map(|(id, broker)| DescribeClusterBroker {
+            broker_id: id.0,
+            host: broker.host.clone(),
+            port: broker.port.into(),
+            rack: broker.rack.clone(),
+            is_fenced: !broker.alive,
+            ..Default::default()
+        });
+        Answer::Respond(DescribeClusterResponse {
+            throttle_time_ms: context.throttle_time_ms,
+            cluster_id: cluster.cluster_id.clone(),
+            controller_id: cluster.controller.0,
+            brokers: brokers.collect(),
+            ..Default::default()
+        })
+    }
+
+    fn refuse(
+        _: &Cluster,
+        context: &Context,
+        _: DescribeClusterRequest,
+        error: ErrorCode,
+    ) -> AnswerOf<Self> {
+        Answer::Respond(DescribeClusterResponse {
+            throttle_time_ms: context.throttle_time_ms,
+            error_code: error.0,
+            error_message: error.name().map(str::to_owned),
+            ..Default::default()
+        })
+    }
+}
