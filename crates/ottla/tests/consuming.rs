@@ -1,5 +1,7 @@
 //! Consumers on the embedded cluster, over real sockets.
 
+#![allow(clippy::unwrap_used, clippy::panic)] // clippy takes only the test functions themselves for tests
+
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -29,7 +31,11 @@ fn client(kind: ClientKind, settings: &[(&str, &str)], topic: &[(&str, &str)]) -
 
 /// A cluster with `n` records in topic `t`, round-robin over its partitions. The cluster lives as long as the client.
 fn cluster(n: usize, codec: &str) -> (Client, String) {
-    let settings = [("test.mock.num.brokers", "3"), ("linger.ms", "1"), ("compression.codec", codec)];
+    let settings = [
+        ("test.mock.num.brokers", "3"),
+        ("linger.ms", "1"),
+        ("compression.codec", codec),
+    ];
     let p = client(ClientKind::Producer, &settings, &[]);
     let t = p.topic("t", None, TopicHooks::default()).unwrap();
     for i in 0..n {
@@ -61,7 +67,11 @@ fn take(c: &Client, n: usize) -> BTreeMap<i32, Vec<(i64, String)>> {
         let taken = c.consumer_queue().pop_one(Some(Duration::from_millis(100)), |chunk| {
             let partition = chunk.partition().partition();
             let record = chunk.next()?;
-            Some((partition, record.offset, String::from_utf8_lossy(record.value.unwrap()).into_owned()))
+            Some((
+                partition,
+                record.offset,
+                String::from_utf8_lossy(record.value.unwrap()).into_owned(),
+            ))
         });
         match taken {
             None => {}
@@ -80,7 +90,10 @@ fn check(got: &BTreeMap<i32, Vec<(i64, String)>>, n: usize) {
     for (partition, rows) in got {
         for (i, (offset, value)) in rows.iter().enumerate() {
             assert_eq!(*offset, i as i64);
-            assert_eq!(*value, format!("value-{}", i * PARTITIONS as usize + *partition as usize));
+            assert_eq!(
+                *value,
+                format!("value-{}", i * PARTITIONS as usize + *partition as usize)
+            );
         }
     }
     assert_eq!(got.values().map(Vec::len).sum::<usize>(), n);
@@ -91,13 +104,20 @@ fn assigned_partitions_are_read_once_and_in_order_with_every_codec() {
     for codec in ["none", "gzip", "snappy", "lz4", "zstd"] {
         const N: usize = 40_000;
         let (p, servers) = cluster(N, codec);
-        let settings = [("bootstrap.servers", servers.as_str()), ("group.id", "g"), ("check.crcs", "true")];
+        let settings = [
+            ("bootstrap.servers", servers.as_str()),
+            ("group.id", "g"),
+            ("check.crcs", "true"),
+        ];
         let c = client(ClientKind::Consumer, &settings, &[]);
         let rows = (0..PARTITIONS).map(|i| PartitionOffset::new(TopicPartition::new("t", i), offset::BEGINNING));
         c.assign(Some(rows.collect())).unwrap();
         check(&take(&c, N), N);
         let tp = TopicPartition::new("t", 1);
-        assert_eq!(c.query_watermarks(tp, Some(DEADLINE)).unwrap(), (0, N as i64 / i64::from(PARTITIONS)));
+        assert_eq!(
+            c.query_watermarks(tp, Some(DEADLINE)).unwrap(),
+            (0, N as i64 / i64::from(PARTITIONS))
+        );
         drop((c, p));
     }
 }

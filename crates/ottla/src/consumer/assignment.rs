@@ -12,7 +12,12 @@ use crate::types::{PartitionOffset, Topic, TopicPartition, offset};
 
 impl Consumer {
     /// Replaces the assignment.
-    pub(super) fn assign(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, rows: &[PartitionOffset]) -> Result<(), Error> {
+    pub(super) fn assign(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        rows: &[PartitionOffset],
+    ) -> Result<(), Error> {
         let states = self.states_of(rows)?;
         self.unassign(ctx, cluster);
         self.take_up(ctx, cluster, &states);
@@ -27,7 +32,10 @@ impl Consumer {
         rows: &[PartitionOffset],
     ) -> Result<(), Error> {
         let states = self.states_of(rows)?;
-        if let Some((state, ..)) = states.iter().find(|(s, ..)| self.fetcher.positions.get(s.id()).is_some()) {
+        if let Some((state, ..)) = states
+            .iter()
+            .find(|(s, ..)| self.fetcher.positions.get(s.id()).is_some())
+        {
             let text = format!("{} is part of the assignment already", state.tp());
             return Err(Error::new(ErrorCode::L_CONFLICT, text));
         }
@@ -66,7 +74,9 @@ impl Consumer {
     /// The rows of the assignment.
     pub(super) fn assignment(&self) -> Vec<PartitionOffset> {
         let assigned = self.fetcher.positions.iter().filter(|p| p.origin == Origin::Assigned);
-        let mut rows: Vec<_> = assigned.map(|p| PartitionOffset::new(p.state.tp(), p.assigned)).collect();
+        let mut rows: Vec<_> = assigned
+            .map(|p| PartitionOffset::new(p.state.tp(), p.assigned))
+            .collect();
         rows.sort_by(|a, b| a.tp.cmp(&b.tp));
         rows
     }
@@ -98,14 +108,21 @@ impl Consumer {
             }
             state.forward_by_default(Some(self.registry.consumer_queue().clone()));
             // Without a word the group's offset is meant.
-            let start = if *start == offset::INVALID { offset::STORED } else { *start };
+            let start = if *start == offset::INVALID {
+                offset::STORED
+            } else {
+                *start
+            };
             self.fetcher.add(ctx, cluster, state, Origin::Assigned, (start, *epoch));
             self.group.adopt(ctx.now, state, Origin::Assigned);
         }
     }
 
     pub(super) fn give_up(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, ids: &[u32]) {
-        self.group.commit_before_loss(ctx, self.fetcher.positions.iter().filter(|p| ids.contains(&p.state.id())));
+        self.group.commit_before_loss(
+            ctx,
+            self.fetcher.positions.iter().filter(|p| ids.contains(&p.state.id())),
+        );
         let states: Vec<_> = ids.iter().filter_map(|id| self.forget(cluster, *id)).collect();
         sweep(&states);
     }
@@ -230,7 +247,10 @@ fn check_offset(at: i64) -> Result<i64, Error> {
     match at {
         0.. | offset::BEGINNING | offset::END | offset::STORED | offset::INVALID => Ok(at),
         _ if offset::tail(at).is_some() => Ok(at),
-        _ => Err(Error::new(ErrorCode::L_INVALID_ARG, format!("{at} is neither an offset nor a logical one"))),
+        _ => Err(Error::new(
+            ErrorCode::L_INVALID_ARG,
+            format!("{at} is neither an offset nor a logical one"),
+        )),
     }
 }
 

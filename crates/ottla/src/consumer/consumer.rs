@@ -124,10 +124,12 @@ impl Consumer {
         let committed = self.group.take_found();
         let any = !listed.is_empty() || !committed.is_empty();
         for found in listed {
-            self.fetcher.on_resolved(ctx, cluster, found.id, found.ask, found.result);
+            self.fetcher
+                .on_resolved(ctx, cluster, found.id, found.ask, found.result);
         }
         for found in committed {
-            self.fetcher.on_resolved(ctx, cluster, found.id, found.ask, found.result);
+            self.fetcher
+                .on_resolved(ctx, cluster, found.id, found.ask, found.result);
         }
         any
     }
@@ -179,7 +181,9 @@ impl Consumer {
                 reply.fill(result);
             }
             Command::IncrementalAssign { partitions, reply } => {
-                let result = self.need_group().and_then(|()| self.incremental_assign(ctx, cluster, &partitions));
+                let result = self
+                    .need_group()
+                    .and_then(|()| self.incremental_assign(ctx, cluster, &partitions));
                 reply.fill(result);
             }
             Command::IncrementalUnassign { partitions, reply } => {
@@ -199,22 +203,40 @@ impl Consumer {
                 reply.fill(Ok(()));
             }
             Command::Subscription { reply } => reply.fill(Ok(self.group.subscription())),
-            Command::Start { topic, partition, offset, queue, reply } => {
+            Command::Start {
+                topic,
+                partition,
+                offset,
+                queue,
+                reply,
+            } => {
                 reply.fill(self.start(ctx, cluster, (&topic, partition), offset, queue));
             }
-            Command::Stop { topic, partition, reply } => reply.fill(self.stop(ctx, cluster, &topic, partition)),
+            Command::Stop {
+                topic,
+                partition,
+                reply,
+            } => reply.fill(self.stop(ctx, cluster, &topic, partition)),
             Command::Seek { partitions, reply } => reply.fill(Ok(self.seek(ctx, cluster, partitions))),
             Command::Pause { partitions, reply } => reply.fill(Ok(self.pause(cluster, partitions))),
             Command::Resume { partitions, reply } => reply.fill(Ok(self.resume(ctx, cluster, partitions))),
             Command::Commit { offsets, target } => self.commit(ctx, offsets, target),
-            Command::Committed { partitions, deadline, reply } => match self.need_group() {
+            Command::Committed {
+                partitions,
+                deadline,
+                reply,
+            } => match self.need_group() {
                 Ok(()) => self.group.committed(ctx.now, partitions, deadline, reply),
                 Err(error) => reply.fill(Err(error)),
             },
             Command::QueryWatermarks { tp, deadline, reply } => {
                 self.offsets.watermarks(ctx, cluster, &tp, deadline, reply);
             }
-            Command::OffsetsForTimes { partitions, deadline, reply } => {
+            Command::OffsetsForTimes {
+                partitions,
+                deadline,
+                reply,
+            } => {
                 self.offsets.for_times(ctx, cluster, partitions, deadline, reply);
             }
             Command::Close { reply } => self.begin_close(ctx, cluster, reply),
@@ -258,7 +280,9 @@ impl Consumer {
         let mut rows = offsets.unwrap_or_else(|| self.group.stored_rows(self.fetcher.positions.iter()));
         rows.retain(|row| row.offset >= 0);
         if rows.is_empty() {
-            return self.group.refuse_commit(target, ErrorCode::L_NO_OFFSET, "there is no offset to commit");
+            return self
+                .group
+                .refuse_commit(target, ErrorCode::L_NO_OFFSET, "there is no offset to commit");
         }
         self.group.commit(ctx, rows, target);
     }
@@ -317,7 +341,10 @@ impl Consumer {
 
     fn begin_close(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, reply: Arc<Reply<Result<(), Error>>>) {
         if self.closing.is_some() {
-            return reply.fill(Err(Error::new(ErrorCode::L_PREV_IN_PROGRESS, "the consumer is being closed already")));
+            return reply.fill(Err(Error::new(
+                ErrorCode::L_PREV_IN_PROGRESS,
+                "the consumer is being closed already",
+            )));
         }
         self.closing = Some(Closing {
             reply,
@@ -338,10 +365,14 @@ impl Consumer {
         }
         let late = !self.group.is_quiet();
         let closing = self.closing.take()?;
-        self.group.close(&Error::new(ErrorCode::L_DESTROY, "the consumer was closed"));
+        self.group
+            .close(&Error::new(ErrorCode::L_DESTROY, "the consumer was closed"));
         self.closed = true;
         closing.reply.fill(match late {
-            true => Err(Error::new(ErrorCode::L_TIMED_OUT, "the group's coordinator did not answer in time")),
+            true => Err(Error::new(
+                ErrorCode::L_TIMED_OUT,
+                "the group's coordinator did not answer in time",
+            )),
             false => Ok(()),
         });
         None

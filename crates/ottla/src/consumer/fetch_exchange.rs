@@ -34,7 +34,9 @@ impl Fetcher {
 
     /// Sends a leader one request for all its ready partitions, unless one is under way.
     pub(super) fn send(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId) {
-        let Some(leader) = self.leaders.get_mut(&node).filter(|l| l.request.is_none()) else { return };
+        let Some(leader) = self.leaders.get_mut(&node).filter(|l| l.request.is_none()) else {
+            return;
+        };
         let positions = &self.positions;
         let mut seen = HashSet::new();
         leader
@@ -50,13 +52,21 @@ impl Fetcher {
             Ready::Unknown => return self.on_unknown_leader(ctx, cluster, node),
         };
         let ids: Vec<u32> = leader.ready.iter().copied().collect();
-        let all_named = ids.iter().filter_map(|id| self.positions.get(*id)).all(|p| !p.topic_id.is_zero());
+        let all_named = ids
+            .iter()
+            .filter_map(|id| self.positions.get(*id))
+            .all(|p| !p.topic_id.is_zero());
         let cap = if all_named { NEWEST } else { FIRST_WITH_TOPIC_IDS - 1 };
         let Some(version) = versions.pick_up_to::<FetchRequest>(cap) else {
-            let error = Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, "the broker speaks no common version of Fetch");
+            let error = Error::new(
+                ErrorCode::L_UNSUPPORTED_FEATURE,
+                "the broker speaks no common version of Fetch",
+            );
             return self.put_off(ctx, cluster, &ids, &error);
         };
-        let Some(room) = self.claim_room(node, &ids) else { return };
+        let Some(room) = self.claim_room(node, &ids) else {
+            return;
+        };
         let (request, asked) = self.build(cluster, node, ids, room, version);
         let id = self.new_id();
         let tag = Tag {
@@ -71,19 +81,27 @@ impl Fetcher {
             self.positions.set_place(*partition, Place::Asked(id));
         }
         ctx.log.debug(DebugContexts::FETCH, "FETCH", || {
-            format!("asking broker {node} for {} partition(s), at most {} bytes", asked.partitions.len(), asked.reserved)
+            format!(
+                "asking broker {node} for {} partition(s), at most {} bytes",
+                asked.partitions.len(),
+                asked.reserved
+            )
         });
         if let Some(leader) = self.leaders.get_mut(&node) {
             leader.request = Some(id);
             let positions = &self.positions;
-            leader.ready.retain(|p| positions.get(*p).is_some_and(|p| p.place == Place::Ready(node)));
+            leader
+                .ready
+                .retain(|p| positions.get(*p).is_some_and(|p| p.place == Place::Ready(node)));
         }
         self.reserved += asked.reserved;
         self.requests.insert(id, asked);
     }
 
     fn on_unknown_leader(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId) {
-        let Some(leader) = self.leaders.remove(&node) else { return };
+        let Some(leader) = self.leaders.remove(&node) else {
+            return;
+        };
         for id in leader.ready {
             let Some(p) = self.positions.get_mut(id) else { continue };
             p.preferred = None;
@@ -99,7 +117,10 @@ impl Fetcher {
         // Leaders share the budget evenly: one that waits long for new records must not keep all of it.
         let share = (total / u64::try_from(self.leaders.len().max(1)).unwrap_or(1)).max(1);
         let per_partition = u64::try_from(self.settings.partition_max_bytes).unwrap_or(1).max(1);
-        let useful = per_partition.saturating_mul(ids.len() as u64).min(self.settings.max_bytes.max(1)).min(share);
+        let useful = per_partition
+            .saturating_mul(ids.len() as u64)
+            .min(self.settings.max_bytes.max(1))
+            .min(share);
         for attempt in 0..2 {
             let held = self.budget.bytes() + self.held_back;
             let room = total.saturating_sub(held + self.reserved);
@@ -189,7 +210,9 @@ impl Fetcher {
             .positions
             .full()
             .any(|p| cluster.leader(&p.name, p.state.partition()) == Some(node));
-        let Some(leader) = self.leaders.get_mut(&node) else { return longest };
+        let Some(leader) = self.leaders.get_mut(&node) else {
+            return longest;
+        };
         if !full {
             leader.short_waits = 0;
             return longest;
@@ -205,7 +228,8 @@ impl Fetcher {
                 cluster.stale(&p.name.clone(), ctx.now);
             }
             self.tell(*id, error.clone());
-            self.positions.set_place(*id, Place::Backoff(ctx.now + self.settings.error_backoff));
+            self.positions
+                .set_place(*id, Place::Backoff(ctx.now + self.settings.error_backoff));
         }
     }
 
@@ -268,7 +292,10 @@ impl Fetcher {
 
     /// Leaders that nothing is fetched from get no share of the budget.
     fn forget_idle_leader(&mut self, node: NodeId) {
-        let idle = self.leaders.get(&node).is_some_and(|l| l.ready.is_empty() && l.request.is_none());
+        let idle = self
+            .leaders
+            .get(&node)
+            .is_some_and(|l| l.ready.is_empty() && l.request.is_none());
         if idle && !self.positions.full().any(|_| true) && self.waiting_for_room.is_empty() {
             self.leaders.remove(&node);
         }
@@ -300,8 +327,14 @@ impl Fetcher {
                 },
             };
             for data in topic.partitions {
-                let Some(partition) = self.positions.find(&name, data.partition_index) else { continue };
-                if self.positions.get(partition).is_none_or(|p| p.place != Place::Asked(id)) {
+                let Some(partition) = self.positions.find(&name, data.partition_index) else {
+                    continue;
+                };
+                if self
+                    .positions
+                    .get(partition)
+                    .is_none_or(|p| p.place != Place::Asked(id))
+                {
                     continue;
                 }
                 if self.on_partition(ctx, cluster, asked.node, partition, data, &response.node_endpoints) {
@@ -351,11 +384,16 @@ impl Fetcher {
             self.on_partition_error(ctx, cluster, id, code);
             return false;
         }
-        let Some(p) = self.positions.get_mut(id) else { return false };
+        let Some(p) = self.positions.get_mut(id) else {
+            return false;
+        };
         let low = (data.log_start_offset >= 0).then_some(data.log_start_offset);
         p.state.set_watermarks(low, Some(data.high_watermark));
         if data.preferred_read_replica >= 0 && NodeId(data.preferred_read_replica) != node {
-            p.preferred = Some((NodeId(data.preferred_read_replica), ctx.now + self.settings.preferred_for));
+            p.preferred = Some((
+                NodeId(data.preferred_read_replica),
+                ctx.now + self.settings.preferred_for,
+            ));
         }
         let Next::At(at) = p.next else { return false };
         let committed_end = (data.last_stable_offset >= 0).then_some(data.last_stable_offset);
@@ -371,7 +409,10 @@ impl Fetcher {
             self.settle(ctx, cluster, id);
             return false;
         }
-        let aborted = data.aborted_transactions.filter(|_| self.settings.read_committed).unwrap_or_default();
+        let aborted = data
+            .aborted_transactions
+            .filter(|_| self.settings.read_committed)
+            .unwrap_or_default();
         let backlog = Backlog::new(records, at, end, node.0, &aborted);
         self.held_back += backlog.len();
         p.backlog = Some(backlog);
@@ -382,7 +423,9 @@ impl Fetcher {
         let Some(p) = self.positions.get_mut(id) else { return };
         let name = p.name.clone();
         let at_follower = p.preferred.take().is_some();
-        ctx.log.debug(DebugContexts::FETCH, "FETCHERR", || format!("{}: {}", p.state.tp(), code.description()));
+        ctx.log.debug(DebugContexts::FETCH, "FETCHERR", || {
+            format!("{}: {}", p.state.tp(), code.description())
+        });
         if code == ErrorCode::OFFSET_OUT_OF_RANGE {
             if at_follower {
                 // A follower may be behind: the leader decides.
@@ -399,6 +442,7 @@ impl Fetcher {
             let text = format!("Fetch from {} failed: {}", p.state.tp(), code.description());
             self.tell(id, Error::new(code, text));
         }
-        self.positions.set_place(id, Place::Backoff(ctx.now + self.settings.error_backoff));
+        self.positions
+            .set_place(id, Place::Backoff(ctx.now + self.settings.error_backoff));
     }
 }

@@ -6,10 +6,10 @@
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use ottla_protocol::api::fetch::AbortedTransaction;
 use ottla_protocol::compression::CodecError;
 use ottla_protocol::record::{Batch, BatchIter, ControlRecord, ControlType, RecordError};
-use bytes::Bytes;
 
 use crate::error::{Error, ErrorCode};
 use crate::event::{ChunkBuilder, Event, FetchBudget, PartitionNotice, PartitionState};
@@ -73,9 +73,10 @@ impl Aborted {
             return;
         }
         let Ok(data) = batch.decompress(limit) else { return };
-        let aborts = data.iter().filter_map(Result::ok).any(|r| {
-            ControlRecord::parse(&r).is_some_and(|c| c.control_type == ControlType::ABORT)
-        });
+        let aborts = data
+            .iter()
+            .filter_map(Result::ok)
+            .any(|r| ControlRecord::parse(&r).is_some_and(|c| c.control_type == ControlType::ABORT));
         if aborts {
             self.active.remove(&batch.header().producer_id);
         }
@@ -99,7 +100,13 @@ pub(super) struct Backlog {
 
 impl Backlog {
     /// Data that was fetched from `next_offset`; batches may begin earlier.
-    pub(super) fn new(data: Bytes, next_offset: i64, end_offset: i64, broker_id: i32, aborted: &[AbortedTransaction]) -> Self {
+    pub(super) fn new(
+        data: Bytes,
+        next_offset: i64,
+        end_offset: i64,
+        broker_id: i32,
+        aborted: &[AbortedTransaction],
+    ) -> Self {
         Backlog {
             batches: BatchIter::new(data),
             aborted: Aborted::new(aborted),

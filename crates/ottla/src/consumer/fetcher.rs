@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use ottla_protocol::Uuid;
 
-use super::fetch_response::{Fed, Limits};
+use super::fetch_response::Fed;
+use super::fetch_settings::Settings;
 use super::positions::{Next, Origin, Place, Position, Positions};
-use super::{int32, millis};
 use crate::cluster::{Cluster, Ctx};
 use crate::config::ClientConfig;
 use crate::connection::LinkKey;
@@ -52,55 +52,6 @@ pub(super) struct Asked {
     pub(super) topics: HashMap<Uuid, Arc<str>>,
     /// The part of the budget that the answer may take.
     pub(super) reserved: u64,
-}
-
-/// The settings that fetching obeys.
-#[derive(Debug, Clone)]
-pub(super) struct Settings {
-    pub(super) wait_max_ms: u64,
-    pub(super) min_bytes: i32,
-    pub(super) max_bytes: u64,
-    pub(super) partition_max_bytes: i32,
-    pub(super) error_backoff: Duration,
-    pub(super) queued_min: u64,
-    pub(super) eof_events: bool,
-    pub(super) read_committed: bool,
-    pub(super) rack: String,
-    pub(super) request_timeout: Duration,
-    pub(super) receive_max: usize,
-    pub(super) propagation: Duration,
-    pub(super) preferred_for: Duration,
-    pub(super) limits: Limits,
-}
-
-impl Settings {
-    fn new(conf: &ClientConfig) -> Self {
-        let budget_max = millis(conf.queued_max_messages_kbytes).saturating_mul(1024).max(1);
-        let receive_max = usize::try_from(conf.receive_message_max_bytes).unwrap_or(usize::MAX);
-        let wait_max_ms = millis(conf.fetch_wait_max_ms);
-        let propagation = millis(conf.topic_metadata_propagation_max_ms);
-        Settings {
-            wait_max_ms,
-            min_bytes: int32(conf.fetch_min_bytes),
-            max_bytes: millis(conf.fetch_max_bytes),
-            partition_max_bytes: int32(conf.fetch_message_max_bytes),
-            error_backoff: Duration::from_millis(millis(conf.fetch_error_backoff_ms)),
-            queued_min: millis(conf.queued_min_messages).max(1),
-            eof_events: conf.enable_partition_eof,
-            read_committed: conf.isolation_level == "read_committed",
-            rack: conf.client_rack.clone(),
-            request_timeout: Duration::from_millis(millis(conf.socket_timeout_ms).saturating_add(wait_max_ms)),
-            receive_max,
-            propagation: Duration::from_millis(propagation),
-            preferred_for: Duration::from_millis(millis(conf.metadata_max_age_ms)),
-            limits: Limits {
-                check_crcs: conf.check_crcs,
-                // One batch may be larger than the budget: it comes alone then.
-                decompressed_max: usize::try_from(budget_max).unwrap_or(usize::MAX).max(receive_max),
-                budget_max,
-            },
-        }
-    }
 }
 
 /// Fetches what is consumed.
@@ -187,9 +138,13 @@ impl Fetcher {
     /// Continues at another offset; what was fetched is dropped.
     pub(super) fn seek(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32, to: i64) {
         self.drop_backlog(id);
-        let Some(position) = self.positions.get_mut(id) else { return };
+        let Some(position) = self.positions.get_mut(id) else {
+            return;
+        };
         position.state.raise_epoch();
-        position.state.set_position(if to >= 0 { to } else { offset::INVALID }, -1);
+        position
+            .state
+            .set_position(if to >= 0 { to } else { offset::INVALID }, -1);
         position.restart(Next::from_offset(to));
         self.set_place(id, Place::Out);
         self.settle(ctx, cluster, id);
@@ -198,7 +153,9 @@ impl Fetcher {
     /// Stops handing out records; what waits is dropped, to be fetched again on resumption.
     pub(super) fn pause(&mut self, id: u32) {
         self.drop_backlog(id);
-        let Some(position) = self.positions.get_mut(id).filter(|p| !p.paused) else { return };
+        let Some(position) = self.positions.get_mut(id).filter(|p| !p.paused) else {
+            return;
+        };
         position.paused = true;
         position.state.raise_epoch();
         let next = position.resume_point();
@@ -208,7 +165,9 @@ impl Fetcher {
 
     /// Goes on where the application stands.
     pub(super) fn resume(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32) {
-        let Some(position) = self.positions.get_mut(id).filter(|p| p.paused) else { return };
+        let Some(position) = self.positions.get_mut(id).filter(|p| p.paused) else {
+            return;
+        };
         position.paused = false;
         // A record may have been handed out while the pause was being carried out.
         if let (Next::At(from), Next::At(now)) = (position.next, position.resume_point())
@@ -246,8 +205,12 @@ impl Fetcher {
         if let Next::Logical(wanted) = p.next {
             return self.look_up(id, wanted);
         }
-        let preferred = p.preferred.filter(|(node, until)| *until > ctx.now && cluster.node(*node).is_some());
-        let node = preferred.map(|(node, _)| node).or_else(|| cluster.leader(&p.name, p.state.partition()));
+        let preferred = p
+            .preferred
+            .filter(|(node, until)| *until > ctx.now && cluster.node(*node).is_some());
+        let node = preferred
+            .map(|(node, _)| node)
+            .or_else(|| cluster.leader(&p.name, p.state.partition()));
         let Some(node) = node else {
             cluster.stale(&p.name.clone(), ctx.now);
             return self.set_place(id, Place::NoLeader);
@@ -297,7 +260,9 @@ impl Fetcher {
         ask: u64,
         result: Result<(i64, i32), Error>,
     ) {
-        let Some(p) = self.positions.get_mut(id).filter(|p| p.place == Place::LookUp(ask)) else { return };
+        let Some(p) = self.positions.get_mut(id).filter(|p| p.place == Place::LookUp(ask)) else {
+            return;
+        };
         match result {
             Err(error) => {
                 self.tell(id, error);
@@ -305,7 +270,12 @@ impl Fetcher {
             }
             Ok((found, _)) if found < 0 => {
                 self.set_place(id, Place::Out);
-                self.reset(ctx, cluster, id, &Error::new(ErrorCode::L_NO_OFFSET, "no offset is committed for the group"));
+                self.reset(
+                    ctx,
+                    cluster,
+                    id,
+                    &Error::new(ErrorCode::L_NO_OFFSET, "no offset is committed for the group"),
+                );
             }
             Ok((found, leader_epoch)) => {
                 let wanted = match p.next {
@@ -339,8 +309,17 @@ impl Fetcher {
             _ => offset::END,
         };
         ctx.log.log(level::INFO, "OFFSET", || {
-            let name = if to == offset::BEGINNING { "the beginning" } else { "the end" };
-            format!("{}: {}: resetting from {:?} to {name}", p.state.tp(), why.message, p.next)
+            let name = if to == offset::BEGINNING {
+                "the beginning"
+            } else {
+                "the end"
+            };
+            format!(
+                "{}: {}: resetting from {:?} to {name}",
+                p.state.tp(),
+                why.message,
+                p.next
+            )
         });
         p.restart(Next::Logical(to));
         p.topic_id = Uuid::ZERO;
@@ -349,11 +328,17 @@ impl Fetcher {
 
     /// Tells the application of an error of a partition, unless it was told of the same one already.
     pub(super) fn tell(&mut self, id: u32, error: Error) {
-        let Some(p) = self.positions.get_mut(id).filter(|p| p.told != error.code) else { return };
+        let Some(p) = self.positions.get_mut(id).filter(|p| p.told != error.code) else {
+            return;
+        };
         p.told = error.code;
-        notify(&p.state, error, match p.next {
-            Next::At(at) | Next::Logical(at) => at,
-        });
+        notify(
+            &p.state,
+            error,
+            match p.next {
+                Next::At(at) | Next::Logical(at) => at,
+            },
+        );
     }
 
     // ---------------------------------------------------------------- driver
@@ -451,7 +436,10 @@ impl Fetcher {
             return;
         }
         p.eof_at = at;
-        let text = format!("Fetch from {} reached the end of the partition at offset {at}", p.state.tp());
+        let text = format!(
+            "Fetch from {} reached the end of the partition at offset {at}",
+            p.state.tp()
+        );
         notify(&p.state, Error::new(ErrorCode::L_PARTITION_EOF, text), at);
     }
 
@@ -527,14 +515,26 @@ impl Fetcher {
     }
 
     /// A connection is gone: its leaderships may be, too.
-    pub(super) fn on_link_down(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: LinkKey, error: Option<&Error>) {
+    pub(super) fn on_link_down(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        key: LinkKey,
+        error: Option<&Error>,
+    ) {
         if key != LinkKey::general(key.node) {
             return;
         }
-        let Some(leader) = self.leaders.get(&key.node) else { return };
+        let Some(leader) = self.leaders.get(&key.node) else {
+            return;
+        };
         if error.is_some() {
-            let names: BTreeSet<Arc<str>> =
-                leader.ready.iter().filter_map(|id| self.positions.get(*id)).map(|p| p.name.clone()).collect();
+            let names: BTreeSet<Arc<str>> = leader
+                .ready
+                .iter()
+                .filter_map(|id| self.positions.get(*id))
+                .map(|p| p.name.clone())
+                .collect();
             for name in names {
                 cluster.stale(&name, ctx.now);
             }

@@ -163,7 +163,9 @@ impl ListOffsets {
         deadline: Instant,
         reply: Arc<Reply<Result<(i64, i64), Error>>>,
     ) {
-        let rows = [offset::BEGINNING, offset::END].map(|at| PartitionOffset::new(tp.clone(), at)).to_vec();
+        let rows = [offset::BEGINNING, offset::END]
+            .map(|at| PartitionOffset::new(tp.clone(), at))
+            .to_vec();
         self.call(ctx, cluster, rows, deadline, CallReply::Watermarks(reply));
     }
 
@@ -220,7 +222,9 @@ impl ListOffsets {
         let mut asked_twice: HashMap<TopicPartition, usize> = HashMap::new();
         let due: Vec<u64> = self.waiting.iter().copied().collect();
         for id in due {
-            let Some(query) = self.queries.get(&id).filter(|q| q.retry_at <= ctx.now) else { continue };
+            let Some(query) = self.queries.get(&id).filter(|q| q.retry_at <= ctx.now) else {
+                continue;
+            };
             if let Some(error) = hopeless(cluster, query) {
                 self.finish(cluster, id, Err(error));
                 continue;
@@ -243,13 +247,22 @@ impl ListOffsets {
         for ((node, _), queries) in groups {
             self.send(ctx, cluster, node, queries);
         }
-        let retry = self.waiting.iter().filter_map(|id| self.queries.get(id)).map(|q| q.retry_at);
+        let retry = self
+            .waiting
+            .iter()
+            .filter_map(|id| self.queries.get(id))
+            .map(|q| q.retry_at);
         let retry = retry.filter(|at| *at > ctx.now).min();
         earliest(retry, self.calls.values().map(|c| c.deadline).min())
     }
 
     fn expire(&mut self, now: Instant, cluster: &mut Cluster) {
-        let late: Vec<u64> = self.calls.iter().filter(|(_, c)| c.deadline <= now).map(|(id, _)| *id).collect();
+        let late: Vec<u64> = self
+            .calls
+            .iter()
+            .filter(|(_, c)| c.deadline <= now)
+            .map(|(id, _)| *id)
+            .collect();
         for id in late {
             let Some(call) = self.calls.remove(&id) else { continue };
             self.forget_queries_of(cluster, id);
@@ -292,7 +305,9 @@ impl ListOffsets {
         };
         let Some(version) = versions.pick::<ListOffsetsRequest>() else {
             let error = Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, "no common version of ListOffsets");
-            return queries.into_iter().for_each(|id| self.finish(cluster, id, Err(error.clone())));
+            return queries
+                .into_iter()
+                .for_each(|id| self.finish(cluster, id, Err(error.clone())));
         };
         let mut topics: BTreeMap<Arc<str>, Vec<ListOffsetsPartition>> = BTreeMap::new();
         let mut sent = Vec::new();
@@ -304,13 +319,18 @@ impl ListOffsets {
                 self.finish(cluster, id, Err(Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, text)));
                 continue;
             }
-            let epoch = cluster.topic(&query.tp.topic).and_then(|t| t.partition(query.tp.partition));
-            topics.entry(query.tp.topic.clone()).or_default().push(ListOffsetsPartition {
-                partition_index: query.tp.partition,
-                current_leader_epoch: epoch.map_or(-1, |m| m.leader_epoch),
-                timestamp: query.timestamp,
-                ..Default::default()
-            });
+            let epoch = cluster
+                .topic(&query.tp.topic)
+                .and_then(|t| t.partition(query.tp.partition));
+            topics
+                .entry(query.tp.topic.clone())
+                .or_default()
+                .push(ListOffsetsPartition {
+                    partition_index: query.tp.partition,
+                    current_leader_epoch: epoch.map_or(-1, |m| m.leader_epoch),
+                    timestamp: query.timestamp,
+                    ..Default::default()
+                });
             sent.push(id);
         }
         if sent.is_empty() {
@@ -356,7 +376,9 @@ impl ListOffsets {
         id: u64,
         outcome: Outcome,
     ) {
-        let Some((_, queries)) = self.requests.remove(&id) else { return };
+        let Some((_, queries)) = self.requests.remove(&id) else {
+            return;
+        };
         let result = match outcome {
             Outcome::Reply(reply) => reply.decode::<ListOffsetsRequest>().map_err(|e| {
                 let text = format!("ListOffsets response cannot be read: {e}");
@@ -371,12 +393,17 @@ impl ListOffsets {
             Ok(response) => {
                 let throttle = u64::try_from(response.throttle_time_ms).unwrap_or(0);
                 ctx.links.throttle(key, Duration::from_millis(throttle), ctx.now);
-                (index(response), Error::new(ErrorCode::L_BAD_MSG, "the broker's answer lacks the partition"))
+                (
+                    index(response),
+                    Error::new(ErrorCode::L_BAD_MSG, "the broker's answer lacks the partition"),
+                )
             }
             Err(error) => (HashMap::new(), error),
         };
         for id in queries {
-            let Some(query) = self.queries.get_mut(&id) else { continue };
+            let Some(query) = self.queries.get_mut(&id) else {
+                continue;
+            };
             query.request = None;
             let name = query.tp.topic.clone();
             match answers.get(&(query.tp.topic.to_string(), query.tp.partition)) {
@@ -407,7 +434,10 @@ impl ListOffsets {
 
     fn retry(&mut self, ctx: &mut Ctx<'_>, id: u64, error: Option<Error>) {
         let Some(query) = self.queries.get_mut(&id) else { return };
-        let delay = self.backoff.saturating_mul(1 << query.tries.min(10)).min(self.backoff_max);
+        let delay = self
+            .backoff
+            .saturating_mul(1 << query.tries.min(10))
+            .min(self.backoff_max);
         query.tries = query.tries.saturating_add(1);
         query.retry_at = ctx.now + ctx.rng.jitter(delay, 0.2, 0.2);
         query.request = None;
@@ -431,7 +461,9 @@ impl ListOffsets {
     }
 
     fn finish(&mut self, cluster: &mut Cluster, id: u64, result: Result<(i64, i32), Error>) {
-        let Some(query) = self.drop_query(cluster, id) else { return };
+        let Some(query) = self.drop_query(cluster, id) else {
+            return;
+        };
         match query.asker {
             Asker::Position { id, ask } => self.found.push(Found { id, ask, result }),
             Asker::Call { call, row } => self.finish_row(cluster, call, row, result),

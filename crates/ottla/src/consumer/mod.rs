@@ -17,6 +17,7 @@ mod command;
 mod facade;
 mod fetch_exchange;
 mod fetch_response;
+mod fetch_settings;
 mod fetcher;
 mod group;
 mod list_offsets;

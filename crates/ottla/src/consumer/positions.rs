@@ -22,7 +22,11 @@ pub(super) enum Next {
 
 impl Next {
     pub(super) fn from_offset(offset: i64) -> Self {
-        if offset >= 0 { Next::At(offset) } else { Next::Logical(offset) }
+        if offset >= 0 {
+            Next::At(offset)
+        } else {
+            Next::Logical(offset)
+        }
     }
 }
 
@@ -147,7 +151,10 @@ pub(super) struct Positions {
 impl Positions {
     pub(super) fn insert(&mut self, position: Position) {
         let id = position.state.id();
-        self.by_topic.entry(position.name.clone()).or_default().insert(position.state.partition(), id);
+        self.by_topic
+            .entry(position.name.clone())
+            .or_default()
+            .insert(position.state.partition(), id);
         self.by_id.insert(id, position);
     }
 
@@ -180,12 +187,17 @@ impl Positions {
     }
 
     pub(super) fn of_topic(&self, topic: &str) -> Vec<u32> {
-        self.by_topic.get(topic).map(|p| p.values().copied().collect()).unwrap_or_default()
+        self.by_topic
+            .get(topic)
+            .map(|p| p.values().copied().collect())
+            .unwrap_or_default()
     }
 
     /// Moves a partition; only this keeps the timers in step.
     pub(super) fn set_place(&mut self, id: u32, place: Place) {
-        let Some(position) = self.by_id.get_mut(&id) else { return };
+        let Some(position) = self.by_id.get_mut(&id) else {
+            return;
+        };
         match position.place {
             Place::Backoff(at) => {
                 self.timers.remove(&(at, id));

@@ -44,7 +44,9 @@ pub struct Registry {
 
 impl std::fmt::Debug for Registry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Registry").field("budget", &self.budget).finish_non_exhaustive()
+        f.debug_struct("Registry")
+            .field("budget", &self.budget)
+            .finish_non_exhaustive()
     }
 }
 

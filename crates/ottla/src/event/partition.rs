@@ -22,7 +22,9 @@ pub struct FetchBudget {
 
 impl std::fmt::Debug for FetchBudget {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FetchBudget").field("bytes", &self.bytes).finish_non_exhaustive()
+        f.debug_struct("FetchBudget")
+            .field("bytes", &self.bytes)
+            .finish_non_exhaustive()
     }
 }
 
@@ -213,7 +215,8 @@ impl PartitionState {
 
     /// Sets the position without a record having been handed out.
     pub fn set_position(&self, offset: i64, leader_epoch: i32) {
-        self.position_leader_epoch.store(i64::from(leader_epoch), Ordering::Release);
+        self.position_leader_epoch
+            .store(i64::from(leader_epoch), Ordering::Release);
         self.position.store(offset, Ordering::Release);
     }
 

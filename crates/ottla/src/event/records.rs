@@ -37,7 +37,9 @@ impl ChunkMemory {
 
 impl fmt::Debug for ChunkMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChunkMemory").field("segments", &self.segments.len()).finish_non_exhaustive()
+        f.debug_struct("ChunkMemory")
+            .field("segments", &self.segments.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -152,7 +154,11 @@ impl Chunk {
                 }
                 None => {
                     self.segment += 1;
-                    self.cursor = self.memory.segments.get(self.segment).map_or_else(RecordCursor::default, |s| s.start);
+                    self.cursor = self
+                        .memory
+                        .segments
+                        .get(self.segment)
+                        .map_or_else(RecordCursor::default, |s| s.start);
                 }
                 Some(Err(error)) => {
                     self.remaining = 0;
@@ -223,7 +229,13 @@ impl ChunkBuilder {
     ///
     /// # Errors
     /// When a record that has to be looked at cannot be read.
-    pub fn push(&mut self, data: RecordData, first_offset: i64, from_offset: i64, leader_epoch: i32) -> Result<(), RecordError> {
+    pub fn push(
+        &mut self,
+        data: RecordData,
+        first_offset: i64,
+        from_offset: i64,
+        leader_epoch: i32,
+    ) -> Result<(), RecordError> {
         let mut start = RecordCursor::default();
         let mut skipped = 0;
         if first_offset < from_offset || data.record_count().is_none() {

@@ -28,7 +28,9 @@ impl Strategy {
 
     /// The strategy that has this name.
     pub(super) fn from_name(name: &str) -> Option<Self> {
-        [Strategy::Range, Strategy::RoundRobin].into_iter().find(|s| s.name() == name)
+        [Strategy::Range, Strategy::RoundRobin]
+            .into_iter()
+            .find(|s| s.name() == name)
     }
 }
 
@@ -45,12 +47,15 @@ pub(super) struct Member {
 pub(super) type Assignment = BTreeMap<String, Vec<i32>>;
 
 /// Divides the partitions of `counts` (topic to partition count) among `members`; gives each member's share by its id.
-pub(super) fn divide(strategy: Strategy, members: &[Member], counts: &BTreeMap<String, i32>) -> BTreeMap<String, Assignment> {
+pub(super) fn divide(
+    strategy: Strategy,
+    members: &[Member],
+    counts: &BTreeMap<String, i32>,
+) -> BTreeMap<String, Assignment> {
     let mut order: Vec<&Member> = members.iter().collect();
     // Static members come first, by instance id, then the others by member id.
     order.sort_by_key(|m| (m.instance_id.is_none(), m.instance_id.clone(), m.id.clone()));
-    let mut shares: BTreeMap<String, Assignment> =
-        members.iter().map(|m| (m.id.clone(), Assignment::new())).collect();
+    let mut shares: BTreeMap<String, Assignment> = members.iter().map(|m| (m.id.clone(), Assignment::new())).collect();
     match strategy {
         Strategy::Range => range(&order, counts, &mut shares),
         Strategy::RoundRobin => round_robin(&order, counts, &mut shares),
@@ -113,7 +118,11 @@ fn put_string(w: &mut Writer, text: &str) {
     // A topic name or member id is far shorter; a longer one could not have come here.
     let length = i16::try_from(text.len()).unwrap_or(i16::MAX);
     w.put_i16(length);
-    w.put_slice(text.as_bytes().get(..usize::try_from(length).unwrap_or(0)).unwrap_or_default());
+    w.put_slice(
+        text.as_bytes()
+            .get(..usize::try_from(length).unwrap_or(0))
+            .unwrap_or_default(),
+    );
 }
 
 fn put_count(w: &mut Writer, count: usize) {
@@ -138,10 +147,13 @@ fn count(r: &mut Reader) -> Result<usize, DecodeError> {
     let fits = usize::try_from(n.max(0)).unwrap_or(usize::MAX) <= r.remaining() / 2;
     match usize::try_from(n) {
         Ok(n) if fits => Ok(n),
-        Ok(n) => Err(DecodeError::new(r.position(), DecodeErrorKind::Truncated {
-            needed: n,
-            remaining: r.remaining(),
-        })),
+        Ok(n) => Err(DecodeError::new(
+            r.position(),
+            DecodeErrorKind::Truncated {
+                needed: n,
+                remaining: r.remaining(),
+            },
+        )),
         Err(_) => Ok(0),
     }
 }
@@ -151,7 +163,9 @@ pub(super) fn decode_subscription(data: Bytes) -> Result<Vec<String>, DecodeErro
     let mut r = Reader::new(data);
     r.read_i16()?;
     let n = count(&mut r)?;
-    (0..n).map(|_| r.read_nullable_string().map(Option::unwrap_or_default)).collect()
+    (0..n)
+        .map(|_| r.read_nullable_string().map(Option::unwrap_or_default))
+        .collect()
 }
 
 /// A member's share.
@@ -218,11 +232,22 @@ mod tests {
     #[test]
     fn round_robin_deals_across_topics_and_skips_who_did_not_subscribe() {
         // The example of Kafka's documentation: t0 has 1, t1 has 2, t2 has 3 partitions.
-        let members = [member("C0", &["t0"]), member("C1", &["t0", "t1"]), member("C2", &["t0", "t1", "t2"])];
-        let all = divide(Strategy::RoundRobin, &members, &counts(&[("t0", 1), ("t1", 2), ("t2", 3)]));
+        let members = [
+            member("C0", &["t0"]),
+            member("C1", &["t0", "t1"]),
+            member("C2", &["t0", "t1", "t2"]),
+        ];
+        let all = divide(
+            Strategy::RoundRobin,
+            &members,
+            &counts(&[("t0", 1), ("t1", 2), ("t2", 3)]),
+        );
         assert_eq!(share(&all, "C0"), [("t0".into(), vec![0])]);
         assert_eq!(share(&all, "C1"), [("t1".into(), vec![0])]);
-        assert_eq!(share(&all, "C2"), [("t1".into(), vec![1]), ("t2".into(), vec![0, 1, 2])]);
+        assert_eq!(
+            share(&all, "C2"),
+            [("t1".into(), vec![1]), ("t2".into(), vec![0, 1, 2])]
+        );
     }
 
     #[test]
@@ -235,8 +260,9 @@ mod tests {
 
     #[test]
     fn every_partition_has_one_owner() {
-        let members: Vec<Member> =
-            (0..7).map(|i| member(&format!("m{i}"), if i % 2 == 0 { &["x"] } else { &["x", "y"] })).collect();
+        let members: Vec<Member> = (0..7)
+            .map(|i| member(&format!("m{i}"), if i % 2 == 0 { &["x"] } else { &["x", "y"] }))
+            .collect();
         for strategy in [Strategy::Range, Strategy::RoundRobin] {
             let all = divide(strategy, &members, &counts(&[("x", 23), ("y", 5), ("nobody", 3)]));
             let mut seen: Vec<(String, i32)> = Vec::new();

@@ -4,15 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla_protocol::api::offset_commit::{
-    OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic, OffsetCommitResponse,
-};
-use ottla_protocol::api::offset_fetch::{
-    OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopic, OffsetFetchRequestTopics, OffsetFetchResponse,
-};
+use ottla_protocol::api::offset_commit::{OffsetCommitRequest, OffsetCommitResponse};
+use ottla_protocol::api::offset_fetch::{OffsetFetchRequest, OffsetFetchResponse};
 
 use super::Identity;
 use super::coordinator::is_coordinator_error;
+use super::offset_messages::{commit_request, fetch_request, rows_of};
 use crate::cluster::Ctx;
 use crate::connection::{BrokerVersions, LinkKey, Owner, Tag};
 use crate::consumer::{CommitTarget, OffsetsResult};
@@ -23,8 +20,6 @@ use crate::types::{PartitionOffset, TopicPartition, offset};
 
 /// Topics have ids instead of names from this version on; names do as well.
 const NEWEST_WITH_NAMES: i16 = 9;
-/// The first OffsetFetch version that asks for several groups.
-const FIRST_WITH_GROUPS: i16 = 8;
 /// The first OffsetFetch version that can wait for open transactions (KIP-447).
 const FIRST_WITH_STABLE: i16 = 7;
 
@@ -163,7 +158,9 @@ impl Commits {
     pub(super) fn commit_tracked(&mut self, ctx: &Ctx<'_>, ids: impl Iterator<Item = u32>) {
         let mut rows = Vec::new();
         for id in ids {
-            let Some(tracked) = self.tracked.get_mut(&id) else { continue };
+            let Some(tracked) = self.tracked.get_mut(&id) else {
+                continue;
+            };
             let stored = tracked.state.stored();
             // Only what grew: a commit must never take an offset back.
             if stored.offset >= 0 && stored.offset > tracked.committed {
@@ -233,8 +230,14 @@ impl Commits {
         for reading in std::mem::take(&mut self.readings) {
             if late(reading.deadline) {
                 let error = reading.last_error.clone();
-                let late = Error::new(ErrorCode::L_TIMED_OUT, "no committed offsets from the coordinator in time");
-                self.answer(reading, Err(error.filter(|e| !e.code.action().is_retriable()).unwrap_or(late)));
+                let late = Error::new(
+                    ErrorCode::L_TIMED_OUT,
+                    "no committed offsets from the coordinator in time",
+                );
+                self.answer(
+                    reading,
+                    Err(error.filter(|e| !e.code.action().is_retriable()).unwrap_or(late)),
+                );
             } else {
                 self.readings.push_back(reading);
             }
@@ -243,9 +246,24 @@ impl Commits {
 
     /// When to be called again.
     pub(super) fn wake(&self, now: Instant) -> Option<Instant> {
-        let jobs = self.jobs.iter().map(|j| if j.retry_at > now { j.retry_at.min(j.deadline) } else { j.deadline });
-        let readings = self.readings.iter().map(|r| if r.retry_at > now { r.retry_at.min(r.deadline) } else { r.deadline });
-        earliest(self.due.first().map(|d| d.0), jobs.chain(readings).filter(|at| *at < Instant::NEVER).min())
+        let jobs = self.jobs.iter().map(|j| {
+            if j.retry_at > now {
+                j.retry_at.min(j.deadline)
+            } else {
+                j.deadline
+            }
+        });
+        let readings = self.readings.iter().map(|r| {
+            if r.retry_at > now {
+                r.retry_at.min(r.deadline)
+            } else {
+                r.deadline
+            }
+        });
+        earliest(
+            self.due.first().map(|d| d.0),
+            jobs.chain(readings).filter(|at| *at < Instant::NEVER).min(),
+        )
     }
 
     /// Sends what is due on the coordinator's link.
@@ -301,7 +319,7 @@ impl Commits {
             return due.into_iter().for_each(|r| self.answer(r, Err(error.clone())));
         };
         let stable = version >= FIRST_WITH_STABLE && ctx.conf.isolation_level == "read_committed";
-        let request = fetch_request(&due, who, version, stable);
+        let request = fetch_request(due.iter().flat_map(|r| &r.tps), who, version, stable);
         *next_id += 1;
         let tag = Tag {
             owner: Owner::Group,
@@ -336,7 +354,9 @@ impl Commits {
         result: Result<OffsetCommitResponse, Error>,
     ) -> Consequences {
         let mut consequences = Consequences::default();
-        let Some(mut job) = self.jobs_sent.remove(&id) else { return consequences };
+        let Some(mut job) = self.jobs_sent.remove(&id) else {
+            return consequences;
+        };
         let response = match result {
             Ok(response) => response,
             Err(error) => {
@@ -387,13 +407,19 @@ impl Commits {
         for row in job.rows.iter().filter(|r| !r.error.is_ok()) {
             // Not committed: the next automatic commit has it again.
             let mut tracked = self.tracked.values_mut();
-            if let Some(tracked) = tracked.find(|t| t.state.partition() == row.tp.partition && t.state.topic().name() == &*row.tp.topic)
+            if let Some(tracked) =
+                tracked.find(|t| t.state.partition() == row.tp.partition && t.state.topic().name() == &*row.tp.topic)
                 && tracked.committed <= row.offset
             {
                 tracked.committed = offset::INVALID;
             }
         }
-        let error = job.rows.iter().map(|r| r.error).find(|e| !e.is_ok()).unwrap_or(ErrorCode::NO_ERROR);
+        let error = job
+            .rows
+            .iter()
+            .map(|r| r.error)
+            .find(|e| !e.is_ok())
+            .unwrap_or(ErrorCode::NO_ERROR);
         let (queue, opaque) = match job.purpose {
             Purpose::Call(CommitTarget::Reply(reply)) => return reply.fill(result.map(|()| job.rows)),
             Purpose::Call(CommitTarget::Queue(queue, opaque)) => (Some(queue), opaque),
@@ -416,7 +442,9 @@ impl Commits {
         result: Result<OffsetFetchResponse, Error>,
     ) -> Consequences {
         let mut consequences = Consequences::default();
-        let Some(readings) = self.readings_sent.remove(&id) else { return consequences };
+        let Some(readings) = self.readings_sent.remove(&id) else {
+            return consequences;
+        };
         let answers = match result {
             Ok(response) => rows_of(response),
             Err(error) => {
@@ -491,12 +519,17 @@ impl Commits {
 
     /// Forgets the reading for a partition that is not consumed any more.
     pub(super) fn cancel_reading(&mut self, id: u32) {
-        self.readings.retain(|r| !matches!(r.reader, Reader::Position { id: i, .. } if i == id));
+        self.readings
+            .retain(|r| !matches!(r.reader, Reader::Position { id: i, .. } if i == id));
     }
 
     /// Fails everything that waits.
     pub(super) fn close(&mut self, error: &Error) {
-        let jobs: Vec<Job> = self.jobs.drain(..).chain(self.jobs_sent.drain().map(|(_, j)| j)).collect();
+        let jobs: Vec<Job> = self
+            .jobs
+            .drain(..)
+            .chain(self.jobs_sent.drain().map(|(_, j)| j))
+            .collect();
         for job in jobs {
             self.settle(job, Err(error.clone()));
         }
@@ -517,7 +550,8 @@ fn next_tick(now: Instant, interval_ms: u64) -> Instant {
 fn backoff(ctx: &mut Ctx<'_>, tries: u32) -> Duration {
     let base = Duration::from_millis(super::millis(ctx.conf.retry_backoff_ms));
     let max = Duration::from_millis(super::millis(ctx.conf.retry_backoff_max_ms));
-    ctx.rng.jitter(base.saturating_mul(1 << tries.min(10)).min(max), 0.2, 0.2)
+    ctx.rng
+        .jitter(base.saturating_mul(1 << tries.min(10)).min(max), 0.2, 0.2)
 }
 
 /// What a partition has to commit.
@@ -527,122 +561,5 @@ pub(super) fn row_of(state: &PartitionState) -> PartitionOffset {
         leader_epoch: stored.leader_epoch,
         metadata: stored.metadata,
         ..PartitionOffset::new(state.tp(), stored.offset)
-    }
-}
-
-fn commit_request(rows: &[PartitionOffset], who: &Identity<'_>, version: i16) -> OffsetCommitRequest {
-    let mut topics: BTreeMap<&str, Vec<OffsetCommitRequestPartition>> = BTreeMap::new();
-    for row in rows {
-        topics.entry(&row.tp.topic).or_default().push(OffsetCommitRequestPartition {
-            partition_index: row.tp.partition,
-            committed_offset: row.offset,
-            committed_leader_epoch: row.leader_epoch,
-            committed_metadata: Some(
-                row.metadata.as_deref().map(|m| String::from_utf8_lossy(m).into_owned()).unwrap_or_default(),
-            ),
-            ..Default::default()
-        });
-    }
-    OffsetCommitRequest {
-        group_id: who.group_id.to_owned(),
-        generation_id_or_member_epoch: who.generation,
-        member_id: who.member_id.to_owned(),
-        group_instance_id: who.instance_id.filter(|_| version >= 7).map(str::to_owned),
-        topics: topics
-            .into_iter()
-            .map(|(name, partitions)| OffsetCommitRequestTopic {
-                name: name.to_owned(),
-                partitions,
-                ..Default::default()
-            })
-            .collect(),
-        ..Default::default()
-    }
-}
-
-fn fetch_request(readings: &[Reading], who: &Identity<'_>, version: i16, stable: bool) -> OffsetFetchRequest {
-    let mut topics: BTreeMap<&str, BTreeSet<i32>> = BTreeMap::new();
-    for tp in readings.iter().flat_map(|r| &r.tps) {
-        topics.entry(&tp.topic).or_default().insert(tp.partition);
-    }
-    let topics = topics.into_iter().map(|(name, set)| (name.to_owned(), set.into_iter().collect::<Vec<i32>>()));
-    if version >= FIRST_WITH_GROUPS {
-        let topics = topics.map(|(name, partition_indexes)| OffsetFetchRequestTopics {
-            name,
-            partition_indexes,
-            ..Default::default()
-        });
-        return OffsetFetchRequest {
-            groups: vec![OffsetFetchRequestGroup {
-                group_id: who.group_id.to_owned(),
-                topics: Some(topics.collect()),
-                ..Default::default()
-            }],
-            require_stable: stable,
-            ..Default::default()
-        };
-    }
-    let topics = topics.map(|(name, partition_indexes)| OffsetFetchRequestTopic {
-        name,
-        partition_indexes,
-        ..Default::default()
-    });
-    OffsetFetchRequest {
-        group_id: who.group_id.to_owned(),
-        topics: Some(topics.collect()),
-        require_stable: stable,
-        ..Default::default()
-    }
-}
-
-/// One partition's part of an OffsetFetch answer, of whichever version.
-struct Committed {
-    offset: i64,
-    leader_epoch: i32,
-    metadata: Option<Vec<u8>>,
-    error: ErrorCode,
-}
-
-fn rows_of(response: OffsetFetchResponse) -> Result<HashMap<(String, i32), Committed>, Error> {
-    let mut rows = HashMap::new();
-    let mut error: ErrorCode = response.error_code.into();
-    for topic in response.topics {
-        for p in topic.partitions {
-            rows.insert(
-                (topic.name.clone(), p.partition_index),
-                Committed {
-                    offset: p.committed_offset,
-                    leader_epoch: p.committed_leader_epoch,
-                    metadata: p.metadata.filter(|m| !m.is_empty()).map(String::into_bytes),
-                    error: p.error_code.into(),
-                },
-            );
-        }
-    }
-    for group in response.groups {
-        if group.error_code != 0 {
-            error = group.error_code.into();
-        }
-        for topic in group.topics {
-            for p in topic.partitions {
-                rows.insert(
-                    (topic.name.clone(), p.partition_index),
-                    Committed {
-                        offset: p.committed_offset,
-                        leader_epoch: p.committed_leader_epoch,
-                        metadata: p.metadata.filter(|m| !m.is_empty()).map(String::into_bytes),
-                        error: p.error_code.into(),
-                    },
-                );
-            }
-        }
-    }
-    if !error.is_ok() {
-        return Err(Error::from(error));
-    }
-    // Old brokers put an error of the whole into every partition.
-    match rows.values().find(|r| is_coordinator_error(r.error)) {
-        Some(row) => Err(Error::from(row.error)),
-        None => Ok(rows),
     }
 }

@@ -72,10 +72,14 @@ impl Coordinator {
         if self.request.is_some() || self.retry_at > ctx.now {
             return;
         }
-        let Some((key, versions)) = cluster.any_link(ctx) else { return };
+        let Some((key, versions)) = cluster.any_link(ctx) else {
+            return;
+        };
         let Some(version) = versions.pick::<FindCoordinatorRequest>() else {
-            self.failure =
-                Some(Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, "the broker does not support consumer groups"));
+            self.failure = Some(Error::new(
+                ErrorCode::L_UNSUPPORTED_FEATURE,
+                "the broker does not support consumer groups",
+            ));
             return self.back_off(ctx);
         };
         let request = match version >= FIRST_BATCHED {
@@ -138,7 +142,9 @@ impl Coordinator {
         match (code.is_ok(), port) {
             (true, Some(port)) if node >= 0 && !host.is_empty() => {
                 let node = NodeId(node);
-                ctx.log.debug(DebugContexts::CGRP, "CGRPCOORD", || format!("the group's coordinator is broker {node}"));
+                ctx.log.debug(DebugContexts::CGRP, "CGRPCOORD", || {
+                    format!("the group's coordinator is broker {node}")
+                });
                 ctx.links.set_address(LinkKey::coordinator(node), &host, port, ctx.now);
                 self.node = Some(node);
                 self.tries = 0;

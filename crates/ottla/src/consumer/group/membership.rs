@@ -7,29 +7,19 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla_protocol::api::heartbeat::{HeartbeatRequest, HeartbeatResponse};
-use ottla_protocol::api::join_group::{JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse};
-use ottla_protocol::api::leave_group::{LeaveGroupRequest, MemberIdentity};
-use ottla_protocol::api::sync_group::{SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse};
+use ottla_protocol::api::heartbeat::HeartbeatResponse;
+use ottla_protocol::api::join_group::JoinGroupResponse;
+use ottla_protocol::api::sync_group::SyncGroupResponse;
 
 use super::assignor::{self, Assignment, Member, Strategy};
 use super::coordinator::is_coordinator_error;
 use crate::cluster::{Cluster, Ctx};
 use crate::config::ClientConfig;
-use crate::connection::{BrokerVersions, LinkKey, Owner, Tag};
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
 use crate::types::{PartitionOffset, TopicPartition, offset};
 
-/// A group's protocol type in JoinGroup.
-const FIRST_WITH_PROTOCOL_TYPE_IN_SYNC: i16 = 5;
-/// LeaveGroup names several members from this version on.
-const FIRST_LEAVE_OF_MANY: i16 = 3;
-/// JoinGroup has a rebalance timeout of its own from this version on; before, the session timeout is meant.
-const FIRST_WITH_REBALANCE_TIMEOUT: i16 = 1;
-/// How much longer than the broker may hold an answer back one waits for it.
-const GRACE_MS: u64 = 5000;
 /// How long a leader waits for metadata of topics that only other members subscribed to.
 const METADATA_WAIT_MS: u64 = 3000;
 
@@ -47,8 +37,9 @@ pub(in crate::consumer) enum Order {
     Tell(Error),
 }
 
+/// Where a member stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+pub(super) enum State {
     /// No subscription.
     Out,
     /// To join as soon as the coordinator can be asked.
@@ -70,40 +61,36 @@ enum State {
 /// A member of a classic group.
 #[derive(Debug)]
 pub(super) struct Membership {
-    state: State,
-    topics: Vec<Arc<str>>,
-    strategies: Vec<Strategy>,
-    instance_id: Option<String>,
+    pub(super) state: State,
+    pub(super) topics: Vec<Arc<str>>,
+    pub(super) strategies: Vec<Strategy>,
+    pub(super) instance_id: Option<String>,
     pub(super) member_id: String,
     pub(super) generation: i32,
-    strategy: Option<Strategy>,
+    pub(super) strategy: Option<Strategy>,
     /// As leader: everybody, and the partition counts that were divided.
-    members: Vec<Member>,
-    divided: BTreeMap<String, i32>,
-    watched: BTreeSet<Arc<str>>,
+    pub(super) members: Vec<Member>,
+    pub(super) divided: BTreeMap<String, i32>,
+    pub(super) watched: BTreeSet<Arc<str>>,
     /// Partitions were handed out and not given up since.
     assigned: bool,
     /// Leave the group after giving up the partitions, rather than join anew.
     leaving: bool,
-    heartbeat: Option<u64>,
-    heartbeat_due: Instant,
+    pub(super) heartbeat: Option<u64>,
+    pub(super) heartbeat_due: Instant,
     last_heard: Instant,
-    retry_at: Instant,
+    pub(super) retry_at: Instant,
     tries: u32,
-    orders: Vec<Order>,
+    pub(super) orders: Vec<Order>,
     told: HashMap<Arc<str>, ErrorCode>,
-}
-
-/// The settings of a request to the coordinator.
-pub(super) struct Way<'a> {
-    pub(super) key: LinkKey,
-    pub(super) versions: &'a BrokerVersions,
-    pub(super) group_id: &'a str,
 }
 
 impl Membership {
     pub(super) fn new(conf: &ClientConfig) -> Self {
-        let named = conf.partition_assignment_strategy.split(',').filter_map(|s| Strategy::from_name(s.trim()));
+        let named = conf
+            .partition_assignment_strategy
+            .split(',')
+            .filter_map(|s| Strategy::from_name(s.trim()));
         Membership {
             state: State::Out,
             topics: Vec::new(),
@@ -231,7 +218,7 @@ impl Membership {
         }
     }
 
-    fn heartbeat_is_due(&self, now: Instant) -> bool {
+    pub(super) fn heartbeat_is_due(&self, now: Instant) -> bool {
         self.generation >= 0 && self.heartbeat.is_none() && self.heartbeat_due <= now
     }
 
@@ -258,162 +245,17 @@ impl Membership {
             return;
         }
         ctx.log.log(level::WARNING, "SESSTMOUT", || {
-            format!("no answer from the group's coordinator for {} ms: rejoining", ctx.conf.session_timeout_ms)
+            format!(
+                "no answer from the group's coordinator for {} ms: rejoining",
+                ctx.conf.session_timeout_ms
+            )
         });
         self.generation = -1;
         self.heartbeat = None;
         self.rebalance(ctx, true);
     }
 
-    /// Sends what is due.
-    pub(super) fn send(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, way: &Way<'_>, next_id: &mut u64) {
-        match self.state {
-            State::Wanting if self.retry_at <= ctx.now => self.send_join(ctx, cluster, way, next_id),
-            State::Dividing { .. } => self.divide(ctx, cluster, way, next_id),
-            State::Syncing(None) => self.send_sync(ctx, way, next_id),
-            State::Stable | State::Revoking if self.heartbeat_is_due(ctx.now) => self.send_heartbeat(ctx, way, next_id),
-            State::Leaving(None) if self.retry_at <= ctx.now => self.send_leave(ctx, way, next_id),
-            _ => {}
-        }
-    }
-
-    fn send_join(&mut self, ctx: &mut Ctx<'_>, cluster: &Cluster, way: &Way<'_>, next_id: &mut u64) {
-        // Joining before anything is known of the topics would only mean joining again.
-        if self.topics.iter().all(|t| cluster.topic(t).is_none()) && !self.topics.is_empty() {
-            self.retry_at = ctx.now.plus_ms(100);
-            return;
-        }
-        let Some(version) = way.versions.pick::<JoinGroupRequest>() else {
-            return self.unsupported(ctx, "JoinGroup");
-        };
-        let subscription = assignor::encode_subscription(&self.topics());
-        let session = super::millis(ctx.conf.session_timeout_ms);
-        let rebalance = super::millis(ctx.conf.max_poll_interval_ms);
-        let request = JoinGroupRequest {
-            group_id: way.group_id.to_owned(),
-            session_timeout_ms: super::int32(session),
-            rebalance_timeout_ms: super::int32(rebalance),
-            member_id: self.member_id.clone(),
-            group_instance_id: self.instance_id.clone().filter(|_| version >= 5),
-            protocol_type: ctx.conf.group_protocol_type.clone(),
-            protocols: self
-                .strategies
-                .iter()
-                .map(|s| JoinGroupRequestProtocol {
-                    name: s.name().to_owned(),
-                    metadata: subscription.clone(),
-                    ..Default::default()
-                })
-                .collect(),
-            ..Default::default()
-        };
-        let held = if version >= FIRST_WITH_REBALANCE_TIMEOUT { rebalance } else { session };
-        let id = new_id(next_id);
-        let timeout = Duration::from_millis(held.saturating_add(GRACE_MS));
-        match ctx.links.send(way.key, ctx.now, tag(id), &request, version, timeout) {
-            Ok(()) => self.state = State::Joining(id),
-            Err(_) => self.back_off(ctx),
-        }
-    }
-
-    fn unsupported(&mut self, ctx: &mut Ctx<'_>, what: &str) {
-        let text = format!("the broker speaks no common version of {what}");
-        self.orders.push(Order::Tell(Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, text)));
-        self.state = State::Wanting;
-        self.retry_at = ctx.now.plus_ms(super::millis(ctx.conf.session_timeout_ms));
-    }
-
-    /// As leader: divides the partitions once those of all topics are known.
-    fn divide(&mut self, ctx: &mut Ctx<'_>, cluster: &Cluster, way: &Way<'_>, next_id: &mut u64) {
-        let State::Dividing { until } = self.state else { return };
-        if ctx.now < until && self.watched.iter().any(|t| cluster.topic(t).is_none()) {
-            return;
-        }
-        let counts = self.watched.iter().filter_map(|t| {
-            let meta = cluster.topic(t).filter(|m| m.is_usable())?;
-            Some((t.to_string(), meta.partition_count()))
-        });
-        self.divided = counts.collect();
-        self.state = State::Syncing(None);
-        self.send_sync(ctx, way, next_id);
-    }
-
-    fn send_sync(&mut self, ctx: &mut Ctx<'_>, way: &Way<'_>, next_id: &mut u64) {
-        let Some(version) = way.versions.pick::<SyncGroupRequest>() else {
-            return self.unsupported(ctx, "SyncGroup");
-        };
-        let strategy = self.strategy.unwrap_or(Strategy::Range);
-        let shares = match self.members.is_empty() {
-            true => BTreeMap::new(),
-            false => assignor::divide(strategy, &self.members, &self.divided),
-        };
-        let named = version >= FIRST_WITH_PROTOCOL_TYPE_IN_SYNC;
-        let request = SyncGroupRequest {
-            group_id: way.group_id.to_owned(),
-            generation_id: self.generation,
-            member_id: self.member_id.clone(),
-            group_instance_id: self.instance_id.clone().filter(|_| version >= 3),
-            protocol_type: named.then(|| ctx.conf.group_protocol_type.clone()),
-            protocol_name: named.then(|| strategy.name().to_owned()),
-            assignments: shares
-                .iter()
-                .map(|(member, share)| SyncGroupRequestAssignment {
-                    member_id: member.clone(),
-                    assignment: assignor::encode_assignment(share),
-                    ..Default::default()
-                })
-                .collect(),
-            ..Default::default()
-        };
-        let id = new_id(next_id);
-        let held = super::millis(ctx.conf.max_poll_interval_ms).saturating_add(GRACE_MS);
-        match ctx.links.send(way.key, ctx.now, tag(id), &request, version, Duration::from_millis(held)) {
-            Ok(()) => self.state = State::Syncing(Some(id)),
-            Err(_) => self.back_off(ctx),
-        }
-    }
-
-    fn send_heartbeat(&mut self, ctx: &mut Ctx<'_>, way: &Way<'_>, next_id: &mut u64) {
-        let Some(version) = way.versions.pick::<HeartbeatRequest>() else { return };
-        let request = HeartbeatRequest {
-            group_id: way.group_id.to_owned(),
-            generation_id: self.generation,
-            member_id: self.member_id.clone(),
-            group_instance_id: self.instance_id.clone().filter(|_| version >= 3),
-            ..Default::default()
-        };
-        let id = new_id(next_id);
-        let timeout = Duration::from_millis(super::millis(ctx.conf.session_timeout_ms));
-        self.heartbeat_due = ctx.now.plus_ms(super::millis(ctx.conf.heartbeat_interval_ms));
-        if ctx.links.send(way.key, ctx.now, tag(id), &request, version, timeout).is_ok() {
-            self.heartbeat = Some(id);
-        }
-    }
-
-    fn send_leave(&mut self, ctx: &mut Ctx<'_>, way: &Way<'_>, next_id: &mut u64) {
-        let Some(version) = way.versions.pick::<LeaveGroupRequest>() else { return self.abandon() };
-        let many = version >= FIRST_LEAVE_OF_MANY;
-        let request = LeaveGroupRequest {
-            group_id: way.group_id.to_owned(),
-            member_id: if many { String::new() } else { self.member_id.clone() },
-            members: match many {
-                false => Vec::new(),
-                true => vec![MemberIdentity {
-                    member_id: self.member_id.clone(),
-                    ..Default::default()
-                }],
-            },
-            ..Default::default()
-        };
-        let id = new_id(next_id);
-        let timeout = Duration::from_millis(GRACE_MS);
-        match ctx.links.send(way.key, ctx.now, tag(id), &request, version, timeout) {
-            Ok(()) => self.state = State::Leaving(Some(id)),
-            Err(_) => self.abandon(),
-        }
-    }
-
-    fn back_off(&mut self, ctx: &mut Ctx<'_>) {
+    pub(super) fn back_off(&mut self, ctx: &mut Ctx<'_>) {
         let base = Duration::from_millis(super::millis(ctx.conf.retry_backoff_ms));
         let max = Duration::from_millis(super::millis(ctx.conf.retry_backoff_max_ms));
         let delay = base.saturating_mul(1 << self.tries.min(10)).min(max);
@@ -441,7 +283,12 @@ impl Membership {
     }
 
     /// JoinGroup was answered; true when the coordinator has to be looked for again.
-    pub(super) fn on_joined(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, result: Result<JoinGroupResponse, Error>) -> bool {
+    pub(super) fn on_joined(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        result: Result<JoinGroupResponse, Error>,
+    ) -> bool {
         let response = match result {
             Ok(response) => response,
             Err(_) => {
@@ -487,7 +334,9 @@ impl Membership {
         let mut watched: BTreeSet<Arc<str>> = self.topics.iter().cloned().collect();
         for m in response.members {
             let topics = assignor::decode_subscription(m.metadata).unwrap_or_else(|e| {
-                ctx.log.log(level::WARNING, "ASSIGN", || format!("the subscription of {} cannot be read: {e}", m.member_id));
+                ctx.log.log(level::WARNING, "ASSIGN", || {
+                    format!("the subscription of {} cannot be read: {e}", m.member_id)
+                });
                 Vec::new()
             });
             watched.extend(topics.iter().map(|t| Arc::from(t.as_str())));
@@ -547,7 +396,8 @@ impl Membership {
             ErrorCode::REBALANCE_IN_PROGRESS => {
                 self.last_heard = ctx.now;
                 if self.state == State::Stable {
-                    ctx.log.debug(DebugContexts::CGRP, "REBALANCE", || "the group rebalances".into());
+                    ctx.log
+                        .debug(DebugContexts::CGRP, "REBALANCE", || "the group rebalances".into());
                     self.rebalance(ctx, false);
                 }
             }
@@ -578,7 +428,9 @@ impl Membership {
     }
 
     fn on_refused(&mut self, ctx: &mut Ctx<'_>, code: ErrorCode, what: &str) -> bool {
-        ctx.log.debug(DebugContexts::CGRP, "REFUSED", || format!("{what} was refused: {}", code.description()));
+        ctx.log.debug(DebugContexts::CGRP, "REFUSED", || {
+            format!("{what} was refused: {}", code.description())
+        });
         match code {
             ErrorCode::UNKNOWN_MEMBER_ID | ErrorCode::ILLEGAL_GENERATION => {
                 if code == ErrorCode::UNKNOWN_MEMBER_ID {
@@ -636,10 +488,16 @@ impl Membership {
         }
         // Only the leader's joining anew makes the coordinator divide anew.
         let leads = !self.members.is_empty();
-        let count = if meta.is_usable() { Some(meta.partition_count()) } else { None };
+        let count = if meta.is_usable() {
+            Some(meta.partition_count())
+        } else {
+            None
+        };
         let known = self.divided.get(&**name).copied();
         if leads && self.state == State::Stable && count.is_some() && count != known {
-            ctx.log.debug(DebugContexts::CGRP, "REJOIN", || format!("{name} has another number of partitions"));
+            ctx.log.debug(DebugContexts::CGRP, "REJOIN", || {
+                format!("{name} has another number of partitions")
+            });
             self.rebalance(ctx, false);
         }
     }
@@ -647,17 +505,7 @@ impl Membership {
 
 /// The rows of an assignment: each at its committed offset.
 pub(in crate::consumer) fn rows(tps: &[TopicPartition]) -> Vec<PartitionOffset> {
-    tps.iter().map(|tp| PartitionOffset::new(tp.clone(), offset::INVALID)).collect()
-}
-
-fn new_id(next_id: &mut u64) -> u64 {
-    *next_id += 1;
-    *next_id
-}
-
-fn tag(id: u64) -> Tag {
-    Tag {
-        owner: Owner::Group,
-        id,
-    }
+    tps.iter()
+        .map(|tp| PartitionOffset::new(tp.clone(), offset::INVALID))
+        .collect()
 }

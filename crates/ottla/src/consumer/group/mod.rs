@@ -6,6 +6,8 @@ mod assignor;
 mod commits;
 mod coordinator;
 mod membership;
+mod offset_messages;
+mod requests;
 
 use std::sync::Arc;
 
@@ -29,7 +31,8 @@ use crate::types::{PartitionOffset, TopicPartition};
 
 use commits::{Commits, Purpose, Reader};
 use coordinator::Coordinator;
-use membership::{Membership, Way};
+use membership::Membership;
+use requests::Way;
 
 pub(super) use commits::Found;
 pub(super) use membership::{Order, rows};
@@ -128,7 +131,10 @@ impl Group {
 
     /// What the partitions have stored, for a commit of the application.
     pub(super) fn stored_rows<'a>(&self, positions: impl Iterator<Item = &'a Position>) -> Vec<PartitionOffset> {
-        positions.map(|p| commits::row_of(&p.state)).filter(|row| row.offset >= 0).collect()
+        positions
+            .map(|p| commits::row_of(&p.state))
+            .filter(|row| row.offset >= 0)
+            .collect()
     }
 
     /// Reads committed offsets for the application.
@@ -144,7 +150,8 @@ impl Group {
 
     /// Reads the committed offset of a consumed partition.
     pub(super) fn ask_committed(&mut self, now: Instant, (id, ask): (u32, u64), tp: TopicPartition) {
-        self.commits.read(now, vec![tp], Reader::Position { id, ask }, Instant::NEVER);
+        self.commits
+            .read(now, vec![tp], Reader::Position { id, ask }, Instant::NEVER);
     }
 
     /// Committed offsets that were found for consumed partitions since the last call.
@@ -233,7 +240,11 @@ impl Group {
             self.failures.push(error);
         }
         let searching = self.commits.has_work(ctx.now) || self.membership.has_work(ctx.now);
-        let search = if searching { self.coordinator.wake(ctx.now) } else { None };
+        let search = if searching {
+            self.coordinator.wake(ctx.now)
+        } else {
+            None
+        };
         let later = |at: &Instant| *at > ctx.now;
         let member = self.membership.wake(ctx.conf).filter(later);
         earliest(earliest(search, member), self.commits.wake(ctx.now).filter(later))
@@ -278,7 +289,8 @@ impl Group {
         } else {
             self.told = ErrorCode::NO_ERROR;
         }
-        self.registry.set_member(&self.membership.member_id, self.membership.generation);
+        self.registry
+            .set_member(&self.membership.member_id, self.membership.generation);
     }
 
     pub(super) fn on_link_down(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, error: Option<&Error>) {

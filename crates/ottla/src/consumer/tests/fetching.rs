@@ -8,11 +8,12 @@ use ottla_protocol::api::list_offsets::ListOffsetsRequest;
 use ottla_protocol::compression::Codec;
 use ottla_protocol::record::{MessageSetRecord, write_message_set};
 
+use super::builders::*;
 use super::harness::*;
+use crate::consumer::Command;
 use crate::error::ErrorCode;
 use crate::event::Queue;
 use crate::types::offset;
-use crate::consumer::Command;
 
 fn world() -> World {
     world_with(&[])
@@ -36,10 +37,25 @@ fn records_come_in_order_and_the_next_fetch_goes_on_behind_them() {
     assert_eq!(request.topics[0].topic_id, w.model["t"].id);
     assert_eq!(parts, [(0, 5), (1, 0)]);
     // The batch begins below what was asked for.
-    let zero = data(0, 9, &[batch(3, &["d", "e", "f"], Codec::None), batch(6, &["g", "h"], Codec::Lz4)]);
+    let zero = data(
+        0,
+        9,
+        &[
+            batch(3, &["d", "e", "f"], Codec::None),
+            batch(6, &["g", "h"], Codec::Lz4),
+        ],
+    );
     w.answer_fetch(&asked, vec![zero, data(1, 1, &[batch(0, &["x"], Codec::Gzip)])]);
     let got = w.take();
-    assert_eq!(got, [record(0, 5, "f"), record(0, 6, "g"), record(0, 7, "h"), record(1, 0, "x")]);
+    assert_eq!(
+        got,
+        [
+            record(0, 5, "f"),
+            record(0, 6, "g"),
+            record(0, 7, "h"),
+            record(1, 0, "x")
+        ]
+    );
     let (_, _, parts) = w.next_fetch().unwrap();
     assert_eq!(parts, [(0, 8), (1, 1)]);
     let state = w.registry.find("t", 0).unwrap();
@@ -74,7 +90,10 @@ fn the_end_is_told_once_per_end() {
     let mut w = world_with(&[("enable.partition.eof", "true")]);
     w.assign(&[("t", 0, 0)]).unwrap();
     let (asked, request, _) = w.next_fetch().unwrap();
-    assert_eq!(request.max_wait_ms, 0, "whether the end is reached is to be known at once");
+    assert_eq!(
+        request.max_wait_ms, 0,
+        "whether the end is reached is to be known at once"
+    );
     w.answer_fetch(&asked, vec![data(0, 1, &[batch(0, &["a"], Codec::None)])]);
     assert_eq!(w.take(), [record(0, 0, "a"), Got::Error(ErrorCode::L_PARTITION_EOF, 1)]);
     let (asked, request, _) = w.next_fetch().unwrap();
@@ -119,10 +138,16 @@ fn enough_queued_messages_leave_a_partition_out_until_it_drains() {
     let mut w = world_with(&[("queued.min.messages", "2")]);
     w.assign(&[("t", 0, 0), ("t", 1, 0)]).unwrap();
     let (asked, ..) = w.next_fetch().unwrap();
-    w.answer_fetch(&asked, vec![data(0, 9, &[batch(0, &["a", "b"], Codec::None)]), data(1, 0, &[])]);
+    w.answer_fetch(
+        &asked,
+        vec![data(0, 9, &[batch(0, &["a", "b"], Codec::None)]), data(1, 0, &[])],
+    );
     let (asked, request, parts) = w.next_fetch().unwrap();
     assert_eq!(parts, [(1, 0)]);
-    assert!(request.max_wait_ms < 100, "the broker must not keep the full partition waiting");
+    assert!(
+        request.max_wait_ms < 100,
+        "the broker must not keep the full partition waiting"
+    );
     w.take();
     assert!(w.wakes.0.load(Ordering::Relaxed) > 0);
     w.answer_fetch(&asked, vec![data(1, 0, &[])]);
@@ -157,7 +182,10 @@ fn a_hung_leader_does_not_hold_its_partitions_when_they_move() {
     let (asked, _, parts) = w.next_fetch().unwrap();
     assert_eq!((asked.node, parts), (2, vec![(0, 0)]));
     // What the old leader answers late counts for the partition that stayed.
-    let late = vec![data(0, 9, &[batch(0, &["old"], Codec::None)]), data(1, 9, &[batch(0, &["x"], Codec::None)])];
+    let late = vec![
+        data(0, 9, &[batch(0, &["old"], Codec::None)]),
+        data(1, 9, &[batch(0, &["x"], Codec::None)]),
+    ];
     w.answer_fetch(&hung, late);
     assert_eq!(w.take(), [record(1, 0, "x")]);
 }
@@ -236,7 +264,10 @@ fn a_corrupt_batch_is_told_and_skipped() {
     let (asked, ..) = w.next_fetch().unwrap();
     let mut broken = batch(0, &["aaa"], Codec::None).to_vec();
     *broken.last_mut().unwrap() ^= 1;
-    w.answer_fetch(&asked, vec![data(0, 9, &[broken.into(), batch(1, &["b"], Codec::None)])]);
+    w.answer_fetch(
+        &asked,
+        vec![data(0, 9, &[broken.into(), batch(1, &["b"], Codec::None)])],
+    );
     assert_eq!(w.take(), [Got::Error(ErrorCode::L_BAD_MSG, 0), record(0, 1, "b")]);
 }
 
@@ -254,7 +285,12 @@ fn a_record_that_cannot_be_read_is_told_after_those_before_it() {
     assert_eq!(got.first(), Some(&record(0, 0, "a")));
     w.drive();
     let rest = w.take();
-    assert!(got.iter().chain(&rest).any(|g| matches!(g, Got::Error(ErrorCode::L_BAD_MSG, _))), "{got:?} {rest:?}");
+    assert!(
+        got.iter()
+            .chain(&rest)
+            .any(|g| matches!(g, Got::Error(ErrorCode::L_BAD_MSG, _))),
+        "{got:?} {rest:?}"
+    );
     assert_eq!(w.registry.budget().bytes(), 0);
 }
 
@@ -267,12 +303,15 @@ fn old_brokers_send_message_sets_and_need_larger_limits() {
     assert_eq!(asked.version, 2);
     assert_eq!(request.topics[0].partitions[0].partition_max_bytes, 1000);
     let value = "v".repeat(3000);
-    let rows = ["a", "b", &value].into_iter().enumerate().map(|(i, v)| MessageSetRecord {
-        offset: i as i64,
-        timestamp: 5,
-        key: None,
-        value: Some(v.as_bytes()),
-    });
+    let rows = ["a", "b", &value]
+        .into_iter()
+        .enumerate()
+        .map(|(i, v)| MessageSetRecord {
+            offset: i as i64,
+            timestamp: 5,
+            key: None,
+            value: Some(v.as_bytes()),
+        });
     let set = write_message_set(1, rows, Codec::Gzip, None).unwrap();
     let uncompressed = write_message_set(
         1,

@@ -13,6 +13,7 @@ use ottla_protocol::api::offset_fetch::{
 use ottla_protocol::api::sync_group::{SyncGroupRequest, SyncGroupResponse};
 use ottla_protocol::compression::Codec;
 
+use super::builders::*;
 use super::harness::*;
 use crate::consumer::{Command, CommitTarget};
 use crate::error::ErrorCode;
@@ -25,7 +26,10 @@ fn world(settings: &[(&str, &str)]) -> World {
 
 fn subscribe(w: &mut World) {
     let topics = vec!["t".to_string()];
-    w.call(|reply| Command::Subscribe { topics, reply }).try_take().unwrap().unwrap();
+    w.call(|reply| Command::Subscribe { topics, reply })
+        .try_take()
+        .unwrap()
+        .unwrap();
     w.run_ms(200);
 }
 
@@ -42,7 +46,10 @@ fn join(w: &mut World, generation: i32) {
         (asked, request) = w.expect::<JoinGroupRequest>();
     }
     assert_eq!(request.member_id, "me");
-    assert_eq!(request.protocols.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["range", "roundrobin"]);
+    assert_eq!(
+        request.protocols.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(),
+        ["range", "roundrobin"]
+    );
     let response = JoinGroupResponse {
         generation_id: generation,
         protocol_name: Some("range".into()),
@@ -147,7 +154,10 @@ fn a_member_joins_reads_commits_and_leaves() {
     committed(&mut w, 10);
     fetch_two(&mut w, 10);
     assert_eq!(w.take(), [record(0, 10, "a"), record(0, 11, "b")]);
-    assert_eq!((w.registry.group().member_id.as_str(), w.registry.group().generation), ("me", 5));
+    assert_eq!(
+        (w.registry.group().member_id.as_str(), w.registry.group().generation),
+        ("me", 5)
+    );
     w.run_ms(3500);
     heartbeat(&mut w, 0);
     w.run_ms(2000);
@@ -176,7 +186,12 @@ fn a_rebalance_commits_before_it_joins_again() {
     assert_eq!(w.take().len(), 2);
     w.run_ms(3500);
     heartbeat(&mut w, 27);
-    let order: Vec<_> = w.asked.iter().map(|a| a.key.name().unwrap()).filter(|n| *n != "Fetch").collect();
+    let order: Vec<_> = w
+        .asked
+        .iter()
+        .map(|a| a.key.name().unwrap())
+        .filter(|n| *n != "Fetch")
+        .collect();
     assert_eq!(order, ["OffsetCommit", "JoinGroup"]);
     assert_eq!(commit(&mut w, 0), (1, vec![(0, 2)]));
     join(&mut w, 2);
@@ -200,7 +215,10 @@ fn the_application_carries_out_rebalances_when_it_asked_to() {
     w.run_ms(3500);
     heartbeat(&mut w, 27);
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![0, 1])]);
-    assert!(w.next::<JoinGroupRequest>().is_none(), "the partitions are still being used");
+    assert!(
+        w.next::<JoinGroupRequest>().is_none(),
+        "the partitions are still being used"
+    );
     w.call(|reply| Command::Unassign { reply });
     w.expect::<JoinGroupRequest>();
 }
@@ -264,7 +282,10 @@ fn new_partitions_make_the_leader_join_again() {
 #[test]
 fn a_commit_is_retried_and_answered_row_by_row() {
     let mut w = world(&[("enable.auto.commit", "false")]);
-    let offsets = Some(vec![crate::types::PartitionOffset::new(crate::types::TopicPartition::new("t", 1), 7)]);
+    let offsets = Some(vec![crate::types::PartitionOffset::new(
+        crate::types::TopicPartition::new("t", 1),
+        7,
+    )]);
     let reply = w.call(|reply| Command::Commit {
         offsets,
         target: CommitTarget::Reply(reply),

@@ -5,20 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use bytes::Bytes;
 use ottla_protocol::api::api_versions::{ApiVersion, ApiVersionsResponse};
-use ottla_protocol::api::fetch::{
-    FetchRequest, FetchResponse, FetchableTopicResponse, PartitionData,
-};
+use ottla_protocol::api::fetch::{FetchRequest, FetchResponse, FetchableTopicResponse, PartitionData};
 use ottla_protocol::api::find_coordinator::{Coordinator, FindCoordinatorRequest, FindCoordinatorResponse};
 use ottla_protocol::api::metadata::{
     MetadataRequest, MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
 };
-use ottla_protocol::compression::Codec;
-use ottla_protocol::record::{BatchParams, RecordEncoder, TimestampType, seal_batch};
-use ottla_protocol::{ApiKey, Frame, Message, Reader, Records, Request, RequestHeader, Uuid, encode_response};
+use ottla_protocol::{ApiKey, Frame, Message, Reader, Request, RequestHeader, Uuid, encode_response};
 use parking_lot::Mutex;
 
+use super::builders::data;
 use crate::cluster::{Change, Cluster, Ctx, parse_endpoints};
 use crate::config::{ClientConfig, Conf, TopicConf, TopicConfig};
 use crate::connection::{CloseReason, ConnId, LinkConfig, LinkEvent, Links, NetAction, NetEvent, Owner};
@@ -60,6 +56,9 @@ impl Asked {
         R::decode(&mut self.body.clone(), self.version).unwrap()
     }
 }
+
+/// A Fetch request, decoded, with the partitions and offsets that it asks for.
+pub(super) type AskedFetch = (Asked, FetchRequest, Vec<(i32, i64)>);
 
 /// What the application got.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -199,14 +198,22 @@ impl World {
     }
 
     pub(super) fn assign(&mut self, rows: &[(&str, i32, i64)]) -> Result<(), Error> {
-        let partitions: Vec<PartitionOffset> =
-            rows.iter().map(|(t, p, o)| PartitionOffset::new(TopicPartition::new(*t, *p), *o)).collect();
-        self.call(|reply| Command::Assign { partitions, reply }).try_take().unwrap()
+        let partitions: Vec<PartitionOffset> = rows
+            .iter()
+            .map(|(t, p, o)| PartitionOffset::new(TopicPartition::new(*t, *p), *o))
+            .collect();
+        self.call(|reply| Command::Assign { partitions, reply })
+            .try_take()
+            .unwrap()
     }
 
     pub(super) fn seek(&mut self, topic: &str, partition: i32, offset: i64) -> ErrorCode {
         let partitions = vec![PartitionOffset::new(TopicPartition::new(topic, partition), offset)];
-        let rows = self.call(|reply| Command::Seek { partitions, reply }).try_take().unwrap().unwrap();
+        let rows = self
+            .call(|reply| Command::Seek { partitions, reply })
+            .try_take()
+            .unwrap()
+            .unwrap();
         rows[0].error
     }
 
@@ -437,7 +444,8 @@ impl World {
     fn respond<M: Message>(&mut self, asked: &Asked, response: &M) {
         let frame = encode_response(asked.correlation, response, asked.version).unwrap();
         let body = frame.into_bytes().slice(4..);
-        self.links.on_net(NetEvent::Received { conn: asked.conn, body }, self.now);
+        self.links
+            .on_net(NetEvent::Received { conn: asked.conn, body }, self.now);
     }
 
     /// Answers a request and drives the client.
@@ -447,7 +455,9 @@ impl World {
         *open = open.saturating_sub(1);
         if *open == 0 {
             self.open.remove(&asked.conn);
-            let (free, behind) = std::mem::take(&mut self.behind).into_iter().partition(|a| a.conn == asked.conn);
+            let (free, behind) = std::mem::take(&mut self.behind)
+                .into_iter()
+                .partition(|a| a.conn == asked.conn);
             self.behind = behind;
             let free: Vec<Asked> = free;
             for asked in free {
@@ -461,7 +471,10 @@ impl World {
     /// A broker names a new leader in passing (KIP-951).
     pub(super) fn hint_leader(&mut self, topic: &str, partition: i32, leader: i32, epoch: i32) {
         let mut ctx = ctx!(self);
-        assert!(self.cluster.update_leader(&mut ctx, topic, partition, NodeId(leader), epoch, None));
+        assert!(
+            self.cluster
+                .update_leader(&mut ctx, topic, partition, NodeId(leader), epoch, None)
+        );
         self.drive();
     }
 
@@ -475,12 +488,18 @@ impl World {
 
     pub(super) fn expect<R: Request>(&mut self) -> (Asked, R) {
         let all: Vec<ApiKey> = self.asked.iter().map(|a| a.key).collect();
-        self.next::<R>().unwrap_or_else(|| panic!("no {} among {all:?}", R::NAME))
+        self.next::<R>()
+            .unwrap_or_else(|| panic!("no {} among {all:?}", R::NAME))
     }
 
     /// Ends a broker's connections.
     pub(super) fn drop_connections(&mut self, node: i32) {
-        let conns: Vec<ConnId> = self.conns.iter().filter(|(_, n)| **n == node).map(|(c, _)| *c).collect();
+        let conns: Vec<ConnId> = self
+            .conns
+            .iter()
+            .filter(|(_, n)| **n == node)
+            .map(|(c, _)| *c)
+            .collect();
         for conn in conns {
             self.conns.remove(&conn);
             self.asked.retain(|a| a.conn != conn);
@@ -493,7 +512,7 @@ impl World {
     // ---------------------------------------------------------------- Fetch
 
     /// The next Fetch request, and what it asks for: partition and offset.
-    pub(super) fn next_fetch(&mut self) -> Option<(Asked, FetchRequest, Vec<(i32, i64)>)> {
+    pub(super) fn next_fetch(&mut self) -> Option<AskedFetch> {
         let (asked, request) = self.next::<FetchRequest>()?;
         let parts = request.topics.iter().flat_map(|t| &t.partitions);
         let mut parts: Vec<(i32, i64)> = parts.map(|p| (p.partition, p.fetch_offset)).collect();
@@ -549,58 +568,4 @@ pub(super) fn take_one_from(queue: &Arc<Queue>) -> Option<Got> {
 
 pub(super) fn take_from(queue: &Arc<Queue>) -> Vec<Got> {
     std::iter::from_fn(|| take_one_from(queue)).collect()
-}
-
-/// A batch of magic 2 with these values from `base` on.
-pub(super) fn batch(base: i64, values: &[&str], codec: Codec) -> Bytes {
-    batch_of(base, values, codec, false, false, -1)
-}
-
-pub(super) fn batch_of(base: i64, values: &[&str], codec: Codec, transactional: bool, control: bool, producer: i64) -> Bytes {
-    let mut out = Vec::new();
-    for (i, value) in values.iter().enumerate() {
-        let key: Option<&[u8]> = control.then_some(&[0, 0, 0, 0]);
-        let delta = i32::try_from(i).unwrap();
-        RecordEncoder::append(&mut out, delta, 0, key, Some(value.as_bytes()), std::iter::empty());
-    }
-    let params = BatchParams {
-        base_offset: base,
-        partition_leader_epoch: 1,
-        timestamp_type: TimestampType::CreateTime,
-        is_transactional: transactional,
-        is_control: control,
-        last_offset_delta: i32::try_from(values.len()).unwrap() - 1,
-        base_timestamp: 5,
-        max_timestamp: 5,
-        producer_id: producer,
-        producer_epoch: 0,
-        base_sequence: -1,
-        records_count: i32::try_from(values.len()).unwrap(),
-    };
-    seal_batch(&params, &[Bytes::from(out)], codec, None).unwrap().into_bytes()
-}
-
-/// A partition's part of a Fetch answer.
-pub(super) fn data(partition: i32, high_watermark: i64, batches: &[Bytes]) -> PartitionData {
-    PartitionData {
-        partition_index: partition,
-        high_watermark,
-        last_stable_offset: high_watermark,
-        log_start_offset: 0,
-        records: Some(Records::from(Bytes::from(batches.concat()))),
-        ..Default::default()
-    }
-}
-
-pub(super) fn failed(partition: i32, code: i16) -> PartitionData {
-    PartitionData {
-        partition_index: partition,
-        error_code: code,
-        high_watermark: -1,
-        ..Default::default()
-    }
-}
-
-pub(super) fn record(partition: i32, offset: i64, value: &str) -> Got {
-    Got::Record(partition, offset, value.into())
 }

@@ -1,5 +1,6 @@
 //! The consumer driven by hand: real links, a real cluster manager, brokers that the test plays.
 
+mod builders;
 mod fetching;
 mod groups;
 mod harness;

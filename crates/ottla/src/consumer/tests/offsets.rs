@@ -8,6 +8,7 @@ use ottla_protocol::api::offset_fetch::{
     OffsetFetchResponseTopics,
 };
 
+use super::builders::*;
 use super::harness::*;
 use crate::consumer::Command;
 use crate::error::ErrorCode;
@@ -175,7 +176,11 @@ fn watermarks_are_asked_of_the_leader() {
     for _ in 0..2 {
         let (asked, request) = w.expect::<ListOffsetsRequest>();
         assert_eq!(asked.node, 2);
-        let found = if request.topics[0].partitions[0].timestamp == -2 { 10 } else { 20 };
+        let found = if request.topics[0].partitions[0].timestamp == -2 {
+            10
+        } else {
+            20
+        };
         w.answer(&asked, &listed(&[(1, 0, found)]));
     }
     assert_eq!(reply.try_take().unwrap().unwrap(), (10, 20));
@@ -185,7 +190,9 @@ fn watermarks_are_asked_of_the_leader() {
 fn times_are_looked_up_in_one_request_per_leader() {
     let mut w = world("latest");
     let deadline = w.now.plus_ms(5000);
-    let partitions: Vec<_> = (0..2).map(|p| PartitionOffset::new(TopicPartition::new("t", p), 1000)).collect();
+    let partitions: Vec<_> = (0..2)
+        .map(|p| PartitionOffset::new(TopicPartition::new("t", p), 1000))
+        .collect();
     let reply = w.call(|reply| Command::OffsetsForTimes {
         partitions,
         deadline,

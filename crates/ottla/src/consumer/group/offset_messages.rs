@@ -1,0 +1,149 @@
+//! OffsetCommit and OffsetFetch, in whichever version the coordinator speaks.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use ottla_protocol::api::offset_commit::{OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic};
+use ottla_protocol::api::offset_fetch::{
+    OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopic, OffsetFetchRequestTopics, OffsetFetchResponse,
+};
+
+use super::Identity;
+use super::coordinator::is_coordinator_error;
+use crate::error::{Error, ErrorCode};
+use crate::types::{PartitionOffset, TopicPartition};
+
+/// The first OffsetFetch version that asks for several groups.
+const FIRST_WITH_GROUPS: i16 = 8;
+
+/// The request that commits `rows`.
+pub(super) fn commit_request(rows: &[PartitionOffset], who: &Identity<'_>, version: i16) -> OffsetCommitRequest {
+    let mut topics: BTreeMap<&str, Vec<OffsetCommitRequestPartition>> = BTreeMap::new();
+    for row in rows {
+        topics
+            .entry(&row.tp.topic)
+            .or_default()
+            .push(OffsetCommitRequestPartition {
+                partition_index: row.tp.partition,
+                committed_offset: row.offset,
+                committed_leader_epoch: row.leader_epoch,
+                committed_metadata: Some(
+                    row.metadata
+                        .as_deref()
+                        .map(|m| String::from_utf8_lossy(m).into_owned())
+                        .unwrap_or_default(),
+                ),
+                ..Default::default()
+            });
+    }
+    OffsetCommitRequest {
+        group_id: who.group_id.to_owned(),
+        generation_id_or_member_epoch: who.generation,
+        member_id: who.member_id.to_owned(),
+        group_instance_id: who.instance_id.filter(|_| version >= 7).map(str::to_owned),
+        topics: topics
+            .into_iter()
+            .map(|(name, partitions)| OffsetCommitRequestTopic {
+                name: name.to_owned(),
+                partitions,
+                ..Default::default()
+            })
+            .collect(),
+        ..Default::default()
+    }
+}
+
+/// The request that reads the committed offsets of `tps`.
+pub(super) fn fetch_request<'a>(
+    tps: impl Iterator<Item = &'a TopicPartition>,
+    who: &Identity<'_>,
+    version: i16,
+    stable: bool,
+) -> OffsetFetchRequest {
+    let mut topics: BTreeMap<&str, BTreeSet<i32>> = BTreeMap::new();
+    for tp in tps {
+        topics.entry(&tp.topic).or_default().insert(tp.partition);
+    }
+    let topics = topics
+        .into_iter()
+        .map(|(name, set)| (name.to_owned(), set.into_iter().collect::<Vec<i32>>()));
+    if version >= FIRST_WITH_GROUPS {
+        let topics = topics.map(|(name, partition_indexes)| OffsetFetchRequestTopics {
+            name,
+            partition_indexes,
+            ..Default::default()
+        });
+        return OffsetFetchRequest {
+            groups: vec![OffsetFetchRequestGroup {
+                group_id: who.group_id.to_owned(),
+                topics: Some(topics.collect()),
+                ..Default::default()
+            }],
+            require_stable: stable,
+            ..Default::default()
+        };
+    }
+    let topics = topics.map(|(name, partition_indexes)| OffsetFetchRequestTopic {
+        name,
+        partition_indexes,
+        ..Default::default()
+    });
+    OffsetFetchRequest {
+        group_id: who.group_id.to_owned(),
+        topics: Some(topics.collect()),
+        require_stable: stable,
+        ..Default::default()
+    }
+}
+
+/// One partition's part of an OffsetFetch answer, of whichever version.
+pub(super) struct Committed {
+    pub(super) offset: i64,
+    pub(super) leader_epoch: i32,
+    pub(super) metadata: Option<Vec<u8>>,
+    pub(super) error: ErrorCode,
+}
+
+/// The answer's rows by topic and partition, or the error of the whole.
+pub(super) fn rows_of(response: OffsetFetchResponse) -> Result<HashMap<(String, i32), Committed>, Error> {
+    let mut rows = HashMap::new();
+    let mut error: ErrorCode = response.error_code.into();
+    for topic in response.topics {
+        for p in topic.partitions {
+            rows.insert(
+                (topic.name.clone(), p.partition_index),
+                Committed {
+                    offset: p.committed_offset,
+                    leader_epoch: p.committed_leader_epoch,
+                    metadata: p.metadata.filter(|m| !m.is_empty()).map(String::into_bytes),
+                    error: p.error_code.into(),
+                },
+            );
+        }
+    }
+    for group in response.groups {
+        if group.error_code != 0 {
+            error = group.error_code.into();
+        }
+        for topic in group.topics {
+            for p in topic.partitions {
+                rows.insert(
+                    (topic.name.clone(), p.partition_index),
+                    Committed {
+                        offset: p.committed_offset,
+                        leader_epoch: p.committed_leader_epoch,
+                        metadata: p.metadata.filter(|m| !m.is_empty()).map(String::into_bytes),
+                        error: p.error_code.into(),
+                    },
+                );
+            }
+        }
+    }
+    if !error.is_ok() {
+        return Err(Error::from(error));
+    }
+    // Old brokers put an error of the whole into every partition.
+    match rows.values().find(|r| is_coordinator_error(r.error)) {
+        Some(row) => Err(Error::from(row.error)),
+        None => Ok(rows),
+    }
+}

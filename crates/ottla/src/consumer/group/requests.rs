@@ -1,0 +1,213 @@
+//! The requests of a member to its coordinator.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ottla_protocol::api::heartbeat::HeartbeatRequest;
+use ottla_protocol::api::join_group::{JoinGroupRequest, JoinGroupRequestProtocol};
+use ottla_protocol::api::leave_group::{LeaveGroupRequest, MemberIdentity};
+use ottla_protocol::api::sync_group::{SyncGroupRequest, SyncGroupRequestAssignment};
+
+use super::assignor::{self, Strategy};
+use super::membership::{Membership, Order, State};
+use crate::cluster::{Cluster, Ctx};
+use crate::connection::{BrokerVersions, LinkKey, Owner, Tag};
+use crate::error::{Error, ErrorCode};
+
+/// SyncGroup names the group's protocol from this version on.
+const FIRST_WITH_PROTOCOL_TYPE_IN_SYNC: i16 = 5;
+/// LeaveGroup names several members from this version on.
+const FIRST_LEAVE_OF_MANY: i16 = 3;
+/// JoinGroup has a rebalance timeout of its own from this version on; before, the session timeout is meant.
+const FIRST_WITH_REBALANCE_TIMEOUT: i16 = 1;
+/// How much longer than the broker may hold an answer back one waits for it.
+const GRACE_MS: u64 = 5000;
+
+/// The settings of a request to the coordinator.
+pub(super) struct Way<'a> {
+    pub(super) key: LinkKey,
+    pub(super) versions: &'a BrokerVersions,
+    pub(super) group_id: &'a str,
+}
+
+impl Membership {
+    /// Sends what is due.
+    pub(super) fn send(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, way: &Way<'_>, next_id: &mut u64) {
+        match self.state {
+            State::Wanting if self.retry_at <= ctx.now => self.send_join(ctx, cluster, way, next_id),
+            State::Dividing { .. } => self.divide(ctx, cluster, way, next_id),
+            State::Syncing(None) => self.send_sync(ctx, way, next_id),
+            State::Stable | State::Revoking if self.heartbeat_is_due(ctx.now) => self.send_heartbeat(ctx, way, next_id),
+            State::Leaving(None) if self.retry_at <= ctx.now => self.send_leave(ctx, way, next_id),
+            _ => {}
+        }
+    }
+
+    fn send_join(&mut self, ctx: &mut Ctx<'_>, cluster: &Cluster, way: &Way<'_>, next_id: &mut u64) {
+        // Joining before anything is known of the topics would only mean joining again.
+        if self.topics.iter().all(|t| cluster.topic(t).is_none()) && !self.topics.is_empty() {
+            self.retry_at = ctx.now.plus_ms(100);
+            return;
+        }
+        let Some(version) = way.versions.pick::<JoinGroupRequest>() else {
+            return self.unsupported(ctx, "JoinGroup");
+        };
+        let subscription = assignor::encode_subscription(&self.topics());
+        let session = super::millis(ctx.conf.session_timeout_ms);
+        let rebalance = super::millis(ctx.conf.max_poll_interval_ms);
+        let request = JoinGroupRequest {
+            group_id: way.group_id.to_owned(),
+            session_timeout_ms: super::int32(session),
+            rebalance_timeout_ms: super::int32(rebalance),
+            member_id: self.member_id.clone(),
+            group_instance_id: self.instance_id.clone().filter(|_| version >= 5),
+            protocol_type: ctx.conf.group_protocol_type.clone(),
+            protocols: self
+                .strategies
+                .iter()
+                .map(|s| JoinGroupRequestProtocol {
+                    name: s.name().to_owned(),
+                    metadata: subscription.clone(),
+                    ..Default::default()
+                })
+                .collect(),
+            ..Default::default()
+        };
+        let held = if version >= FIRST_WITH_REBALANCE_TIMEOUT {
+            rebalance
+        } else {
+            session
+        };
+        let id = new_id(next_id);
+        let timeout = Duration::from_millis(held.saturating_add(GRACE_MS));
+        match ctx.links.send(way.key, ctx.now, tag(id), &request, version, timeout) {
+            Ok(()) => self.state = State::Joining(id),
+            Err(_) => self.back_off(ctx),
+        }
+    }
+
+    fn unsupported(&mut self, ctx: &mut Ctx<'_>, what: &str) {
+        let text = format!("the broker speaks no common version of {what}");
+        self.orders
+            .push(Order::Tell(Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, text)));
+        self.state = State::Wanting;
+        self.retry_at = ctx.now.plus_ms(super::millis(ctx.conf.session_timeout_ms));
+    }
+
+    /// As leader: divides the partitions once those of all topics are known.
+    fn divide(&mut self, ctx: &mut Ctx<'_>, cluster: &Cluster, way: &Way<'_>, next_id: &mut u64) {
+        let State::Dividing { until } = self.state else { return };
+        if ctx.now < until && self.watched.iter().any(|t| cluster.topic(t).is_none()) {
+            return;
+        }
+        let counts = self.watched.iter().filter_map(|t| {
+            let meta = cluster.topic(t).filter(|m| m.is_usable())?;
+            Some((t.to_string(), meta.partition_count()))
+        });
+        self.divided = counts.collect();
+        self.state = State::Syncing(None);
+        self.send_sync(ctx, way, next_id);
+    }
+
+    fn send_sync(&mut self, ctx: &mut Ctx<'_>, way: &Way<'_>, next_id: &mut u64) {
+        let Some(version) = way.versions.pick::<SyncGroupRequest>() else {
+            return self.unsupported(ctx, "SyncGroup");
+        };
+        let strategy = self.strategy.unwrap_or(Strategy::Range);
+        let shares = match self.members.is_empty() {
+            true => BTreeMap::new(),
+            false => assignor::divide(strategy, &self.members, &self.divided),
+        };
+        let named = version >= FIRST_WITH_PROTOCOL_TYPE_IN_SYNC;
+        let request = SyncGroupRequest {
+            group_id: way.group_id.to_owned(),
+            generation_id: self.generation,
+            member_id: self.member_id.clone(),
+            group_instance_id: self.instance_id.clone().filter(|_| version >= 3),
+            protocol_type: named.then(|| ctx.conf.group_protocol_type.clone()),
+            protocol_name: named.then(|| strategy.name().to_owned()),
+            assignments: shares
+                .iter()
+                .map(|(member, share)| SyncGroupRequestAssignment {
+                    member_id: member.clone(),
+                    assignment: assignor::encode_assignment(share),
+                    ..Default::default()
+                })
+                .collect(),
+            ..Default::default()
+        };
+        let id = new_id(next_id);
+        let held = super::millis(ctx.conf.max_poll_interval_ms).saturating_add(GRACE_MS);
+        match ctx.links.send(
+            way.key,
+            ctx.now,
+            tag(id),
+            &request,
+            version,
+            Duration::from_millis(held),
+        ) {
+            Ok(()) => self.state = State::Syncing(Some(id)),
+            Err(_) => self.back_off(ctx),
+        }
+    }
+
+    fn send_heartbeat(&mut self, ctx: &mut Ctx<'_>, way: &Way<'_>, next_id: &mut u64) {
+        let Some(version) = way.versions.pick::<HeartbeatRequest>() else {
+            return;
+        };
+        let request = HeartbeatRequest {
+            group_id: way.group_id.to_owned(),
+            generation_id: self.generation,
+            member_id: self.member_id.clone(),
+            group_instance_id: self.instance_id.clone().filter(|_| version >= 3),
+            ..Default::default()
+        };
+        let id = new_id(next_id);
+        let timeout = Duration::from_millis(super::millis(ctx.conf.session_timeout_ms));
+        self.heartbeat_due = ctx.now.plus_ms(super::millis(ctx.conf.heartbeat_interval_ms));
+        if ctx
+            .links
+            .send(way.key, ctx.now, tag(id), &request, version, timeout)
+            .is_ok()
+        {
+            self.heartbeat = Some(id);
+        }
+    }
+
+    fn send_leave(&mut self, ctx: &mut Ctx<'_>, way: &Way<'_>, next_id: &mut u64) {
+        let Some(version) = way.versions.pick::<LeaveGroupRequest>() else {
+            return self.abandon();
+        };
+        let many = version >= FIRST_LEAVE_OF_MANY;
+        let request = LeaveGroupRequest {
+            group_id: way.group_id.to_owned(),
+            member_id: if many { String::new() } else { self.member_id.clone() },
+            members: match many {
+                false => Vec::new(),
+                true => vec![MemberIdentity {
+                    member_id: self.member_id.clone(),
+                    ..Default::default()
+                }],
+            },
+            ..Default::default()
+        };
+        let id = new_id(next_id);
+        let timeout = Duration::from_millis(GRACE_MS);
+        match ctx.links.send(way.key, ctx.now, tag(id), &request, version, timeout) {
+            Ok(()) => self.state = State::Leaving(Some(id)),
+            Err(_) => self.abandon(),
+        }
+    }
+}
+
+fn new_id(next_id: &mut u64) -> u64 {
+    *next_id += 1;
+    *next_id
+}
+
+fn tag(id: u64) -> Tag {
+    Tag {
+        owner: Owner::Group,
+        id,
+    }
+}
