@@ -144,7 +144,7 @@ fn text_for(code: ErrorCode) -> Option<CString> {
 }
 
 /// An event as the application polls it; the event itself when there is no such form.
-fn content(handle: &Handle, event: Event) -> Result<Content, Event> {
+fn content(handle: &Handle, event: Event) -> Result<Content, Box<Event>> {
     Ok(match event {
         Event::Delivery(delivery) => Content::Deliveries(Box::new(Deliveries::new(handle, delivery))),
         Event::Partition(notice) => notice_error(notice),
@@ -175,7 +175,7 @@ fn content(handle: &Handle, event: Event) -> Result<Content, Event> {
             text: text_for(error),
             list: OwnedList::from_rows(&offsets),
         },
-        other => return Err(other),
+        other => return Err(Box::new(other)),
     })
 }
 
@@ -200,7 +200,7 @@ pub fn poll(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) -> Option<
                 match content(handle, event) {
                     Ok(content) => content,
                     Err(event) => {
-                        serve::serve_unmapped(handle, queue, event);
+                        serve::serve_unmapped(handle, queue, *event);
                         continue;
                     }
                 }

@@ -458,11 +458,13 @@ macro_rules! exports {
 pub(crate) use exports;
 
 #[cfg(test)]
+#[allow(unreachable_pub, private_interfaces)] // the macro makes public functions
 mod tests {
     use super::*;
 
+    /// A handle for these tests.
     #[repr(C)]
-    struct Thing {
+    pub(crate) struct Thing {
         tag: Tag,
         value: i32,
     }

@@ -52,7 +52,7 @@ fn row_after(message: &Message) -> Result<PartitionOffset, Error> {
     Ok(row)
 }
 
-fn store(rk: &Handle, rows: &mut Vec<PartitionOffset>) -> Result<(), Error> {
+fn store(rk: &Handle, rows: &mut [PartitionOffset]) -> Result<(), Error> {
     rk.need_consumer()?.store_offsets(rows)?;
     match rows.iter().all(|r| !r.error.is_ok()) && !rows.is_empty() {
         true => Err(Error::from(first_error(rows))),
@@ -134,7 +134,7 @@ exports! {
         -> ErrorCode, or ErrorCode::L_INVALID_ARG;
     {
         let tp = TopicPartition::new(rkt.topic().shared_name(), partition);
-        let mut rows = vec![PartitionOffset::new(tp, offset.saturating_add(1))];
+        let mut rows = [PartitionOffset::new(tp, offset.saturating_add(1))];
         let owner = rkt.owner().ok_or_else(|| Error::from(ErrorCode::L_DESTROY));
         ffi::code_of(owner.and_then(|rk| store(&rk, &mut rows)))
     }
@@ -161,7 +161,7 @@ exports! {
         let owner = message.place_in_log().and_then(|(topic, ..)| topic.owner());
         ErrorHandle::from_result(row_after(message).and_then(|row| {
             let owner = owner.ok_or_else(|| Error::from(ErrorCode::L_DESTROY))?;
-            store(&owner, &mut vec![row])
+            store(&owner, &mut [row])
         }))
     }
 

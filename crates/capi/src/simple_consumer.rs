@@ -67,6 +67,7 @@ pub unsafe fn consume_batch(
 
 /// Waits for a message, then calls back with it and every other that waits; gives how many
 /// there were. `max` 0 is without limit.
+#[allow(clippy::not_unsafe_ptr_arg_deref)] // the pointer is only handed back
 pub fn consume_callback(
     handle: &Handle,
     queue: &Arc<Queue>,
