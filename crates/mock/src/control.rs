@@ -9,7 +9,7 @@ use crate::topic_config::TopicConfig;
 use crate::topics::{Partition, Topic, is_valid_name};
 use crate::{CloseReason, Delivery};
 
-/// The offsets of a partition.
+/// The offsets and the size of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Watermarks {
     /// The first offset that can be read.
@@ -18,6 +18,8 @@ pub struct Watermarks {
     pub high_watermark: i64,
     /// The offset that the next record gets.
     pub log_end_offset: i64,
+    /// Bytes of all batches between start and end.
+    pub size_bytes: u64,
 }
 
 /// A topic to be made.
@@ -132,7 +134,7 @@ impl Cluster {
                     "Number of partitions must be larger than 0.",
                 )
             })?;
-        Ok(self.spread(self.topics.created, count, replicas)?)
+        self.spread(self.topics.created, count, replicas)
     }
 
     /// Replicas for `count` partitions, leaders going round the brokers that are up, beginning with the `first`.
@@ -340,6 +342,7 @@ impl Cluster {
             log_start_offset: log.start_offset(),
             high_watermark: log.high_watermark(),
             log_end_offset: log.end_offset(),
+            size_bytes: log.size_bytes(),
         })
     }
 

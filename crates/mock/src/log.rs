@@ -216,11 +216,6 @@ impl PartitionLog {
             .map_or(-1, |(epoch, _)| *epoch)
     }
 
-    /// The epoch of the leader that appended last; -1 when nothing was appended.
-    pub(crate) fn latest_epoch(&self) -> i32 {
-        self.epochs.last().map_or(-1, |(epoch, _)| *epoch)
-    }
-
     /// The largest epoch not above `epoch`, and the offset after its last record (KIP-101). `None` when the log knows
     /// no such epoch.
     pub(crate) fn end_offset_for_epoch(&self, epoch: i32, current_epoch: i32) -> Option<(i32, i64)> {
@@ -428,7 +423,7 @@ mod tests {
         assert_eq!(log.end_offset_for_epoch(6, 7), Some((5, 40)));
         assert_eq!(log.end_offset_for_epoch(7, 7), Some((7, 40)));
         assert_eq!(log.end_offset_for_epoch(8, 7), None);
-        assert_eq!((log.epoch_of(19), log.epoch_of(20), log.latest_epoch()), (0, 2, 5));
+        assert_eq!((log.epoch_of(19), log.epoch_of(20), log.epoch_of(40)), (0, 2, 5));
     }
 
     #[test]
@@ -437,7 +432,7 @@ mod tests {
         log.append(&batch(0, 5), 1, false, 0).unwrap();
         assert_eq!(log.high_watermark(), 10);
         log.truncate_to(10);
-        assert_eq!((log.end_offset(), log.latest_epoch()), (10, 0));
+        assert_eq!((log.end_offset(), log.epoch_of(10)), (10, 0));
         assert_eq!(log.size_bytes(), 2 * batch_len(5) as u64);
     }
 

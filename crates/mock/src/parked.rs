@@ -7,7 +7,7 @@ use crate::cluster::Cluster;
 use crate::dispatch::Context;
 use crate::handlers::k01_fetch::PendingFetch;
 use crate::timers::{Timer, TimerId};
-use crate::{CloseReason, Delivery, Time};
+use crate::{Delivery, Time};
 
 /// Names a parked request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,13 +95,5 @@ impl Cluster {
         self.deliver(key, delivery, context.delay_us);
         self.throttle(context);
         self.resumable.push_back(key);
-    }
-
-    /// Ends the connection of a request that [`Cluster::unpark`] took out.
-    pub(crate) fn drop_connection(&mut self, context: &Context, reason: CloseReason) {
-        if let Some(connection) = self.connections.get_mut(&context.key()) {
-            connection.parked = None;
-        }
-        self.deliver(context.key(), Delivery::Close(reason), 0);
     }
 }

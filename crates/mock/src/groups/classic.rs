@@ -14,9 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use ottla_protocol::ErrorCode;
-use ottla_protocol::api::join_group::{
-    JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember,
-};
+use ottla_protocol::api::join_group::{JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember};
 use ottla_protocol::api::sync_group::{SyncGroupRequest, SyncGroupResponse};
 
 use super::member::{Member, Protocol};
@@ -147,12 +145,7 @@ impl ClassicGroup {
 
     // ---- Joining ----------------------------------------------------------------------------------------------------
 
-    pub(crate) fn join(
-        &mut self,
-        cluster: &mut Cluster,
-        context: &Context,
-        request: JoinGroupRequest,
-    ) -> JoinOutcome {
+    pub(crate) fn join(&mut self, cluster: &mut Cluster, context: &Context, request: JoinGroupRequest) -> JoinOutcome {
         match self.try_join(cluster, context, &request) {
             Ok(outcome) => outcome,
             Err(error) => JoinOutcome::Respond(failed_join(context, &request.member_id, error)),
@@ -189,9 +182,7 @@ impl ClassicGroup {
         match self.state {
             GroupState::Empty => Err(ErrorCode::UNKNOWN_MEMBER_ID),
             // It has not seen the answer to its last request, which still holds.
-            GroupState::CompletingRebalance if same => {
-                Ok(JoinOutcome::Respond(self.join_response(context, id)))
-            }
+            GroupState::CompletingRebalance if same => Ok(JoinOutcome::Respond(self.join_response(context, id))),
             GroupState::Stable if same && self.leader.as_ref() != Some(id) => {
                 Ok(JoinOutcome::Respond(self.join_response(context, id)))
             }
@@ -211,8 +202,7 @@ impl ClassicGroup {
             return true;
         }
         let everyone = |name: &str| self.members.values().all(|m| m.supports(name));
-        self.protocol_type.as_deref() == Some(protocol_type)
-            && protocols.iter().any(|p| everyone(&p.name))
+        self.protocol_type.as_deref() == Some(protocol_type) && protocols.iter().any(|p| everyone(&p.name))
     }
 
     fn admit(&self, cluster: &Cluster) -> Result<(), ErrorCode> {
@@ -241,7 +231,10 @@ impl ClassicGroup {
         self.admit(cluster)?;
         if instance.is_none() && context.version >= 4 {
             let at = cluster.now.plus_ms(request.session_timeout_ms);
-            let timer = Timer::MemberSession { group: self.id.clone(), member: id.clone() };
+            let timer = Timer::MemberSession {
+                group: self.id.clone(),
+                member: id.clone(),
+            };
             self.pending.insert(id.clone(), cluster.timers.set(at, timer));
             let error = ErrorCode::MEMBER_ID_REQUIRED;
             return Ok(JoinOutcome::Respond(failed_join(context, &id, error)));
@@ -424,7 +417,7 @@ impl ClassicGroup {
             return;
         }
         let leader = self.leader.as_ref().and_then(|id| self.members.get(id));
-        if !leader.is_some_and(|m| m.awaiting_join.is_some()) {
+        if leader.is_none_or(|m| m.awaiting_join.is_none()) {
             self.leader = first;
         }
         self.generation += 1;
@@ -457,7 +450,10 @@ impl ClassicGroup {
                 *votes.entry(&protocol.name).or_default() += 1;
             }
         }
-        votes.into_iter().max_by_key(|(_, count)| *count).map(|(name, _)| name.to_owned())
+        votes
+            .into_iter()
+            .max_by_key(|(_, count)| *count)
+            .map(|(name, _)| name.to_owned())
     }
 
     /// The generation as a member is told it; the leader also gets all members' metadata.
@@ -484,12 +480,7 @@ impl ClassicGroup {
 
     // ---- Assignments ------------------------------------------------------------------------------------------------
 
-    pub(crate) fn sync(
-        &mut self,
-        cluster: &mut Cluster,
-        context: &Context,
-        request: SyncGroupRequest,
-    ) -> SyncOutcome {
+    pub(crate) fn sync(&mut self, cluster: &mut Cluster, context: &Context, request: SyncGroupRequest) -> SyncOutcome {
         match self.try_sync(cluster, context, request) {
             Ok(outcome) => outcome,
             Err(error) => SyncOutcome::Respond(failed_sync(context, error)),
@@ -529,8 +520,11 @@ impl ClassicGroup {
         }
         self.synced(cluster, &id);
         if self.leader.as_ref() == Some(&id) {
-            let mut assignments: BTreeMap<_, _> =
-                request.assignments.into_iter().map(|a| (a.member_id, a.assignment)).collect();
+            let mut assignments: BTreeMap<_, _> = request
+                .assignments
+                .into_iter()
+                .map(|a| (a.member_id, a.assignment))
+                .collect();
             for member in self.members.values_mut() {
                 member.assignment = assignments.remove(&member.id).unwrap_or_default();
             }
@@ -707,7 +701,10 @@ impl ClassicGroup {
             cluster.timers.cancel(timer);
         }
         let at = cluster.now.plus_ms(timeout_ms);
-        let timer = Timer::MemberSession { group: self.id.clone(), member: id.to_owned() };
+        let timer = Timer::MemberSession {
+            group: self.id.clone(),
+            member: id.to_owned(),
+        };
         member.session_timer = Some(cluster.timers.set(at, timer));
     }
 

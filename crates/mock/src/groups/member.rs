@@ -46,12 +46,7 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    pub(crate) fn new(
-        id: String,
-        context: &Context,
-        request: &JoinGroupRequest,
-        protocols: Vec<Protocol>,
-    ) -> Self {
+    pub(crate) fn new(id: String, context: &Context, request: &JoinGroupRequest, protocols: Vec<Protocol>) -> Self {
         let mut member = Self {
             id,
             instance_id: request.group_instance_id.clone(),

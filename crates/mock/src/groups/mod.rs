@@ -51,11 +51,7 @@ impl Groups {
 
 impl Cluster {
     /// Works on a group that exists, with the rest of the cluster at hand.
-    pub(crate) fn with_group<T>(
-        &mut self,
-        id: &str,
-        f: impl FnOnce(&mut Self, &mut Group) -> T,
-    ) -> Option<T> {
+    pub(crate) fn with_group<T>(&mut self, id: &str, f: impl FnOnce(&mut Self, &mut Group) -> T) -> Option<T> {
         let (id, mut group) = self.groups.groups.remove_entry(id)?;
         let result = f(self, &mut group);
         self.groups.groups.insert(id, group);
@@ -63,11 +59,7 @@ impl Cluster {
     }
 
     /// Works on a group, making it if there is none.
-    pub(crate) fn with_new_group<T>(
-        &mut self,
-        id: &str,
-        f: impl FnOnce(&mut Self, &mut Group) -> T,
-    ) -> T {
+    pub(crate) fn with_new_group<T>(&mut self, id: &str, f: impl FnOnce(&mut Self, &mut Group) -> T) -> T {
         let mut group = self.groups.groups.remove(id).unwrap_or_else(|| Group {
             classic: ClassicGroup::new(id),
             offsets: CommittedOffsets::default(),

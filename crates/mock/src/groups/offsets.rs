@@ -28,7 +28,8 @@ impl CommittedOffsets {
                 partitions.insert(partition, committed);
             }
             None => {
-                self.topics.insert(topic.to_owned(), BTreeMap::from([(partition, committed)]));
+                self.topics
+                    .insert(topic.to_owned(), BTreeMap::from([(partition, committed)]));
             }
         }
     }

@@ -10,8 +10,8 @@
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::offset_commit::{
-    OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitResponse,
-    OffsetCommitResponsePartition, OffsetCommitResponseTopic,
+    OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitResponse, OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
 };
 
 use super::{Answer, AnswerOf, Handler};
@@ -40,12 +40,7 @@ impl Handler for OffsetCommit {
         })
     }
 
-    fn refuse(
-        _: &Cluster,
-        context: &Context,
-        request: OffsetCommitRequest,
-        error: ErrorCode,
-    ) -> AnswerOf<Self> {
+    fn refuse(_: &Cluster, context: &Context, request: OffsetCommitRequest, error: ErrorCode) -> AnswerOf<Self> {
         respond(context, request, |_, _| error)
     }
 }
@@ -80,11 +75,7 @@ fn respond(
 }
 
 /// Whether the group takes the commit. An empty group comes into being with its first.
-fn check(
-    cluster: &mut Cluster,
-    context: &Context,
-    request: &OffsetCommitRequest,
-) -> Result<(), ErrorCode> {
+fn check(cluster: &mut Cluster, context: &Context, request: &OffsetCommitRequest) -> Result<(), ErrorCode> {
     cluster.check_group_coordinator(context.broker, &request.group_id)?;
     let generation = request.generation_id_or_member_epoch;
     if cluster.groups.get(&request.group_id).is_none() && generation >= 0 {
@@ -95,7 +86,9 @@ fn check(
     }
     let instance = request.group_instance_id.as_deref();
     cluster.with_new_group(&request.group_id, |cluster, group| {
-        group.classic.check_commit(cluster, &request.member_id, instance, generation)
+        group
+            .classic
+            .check_commit(cluster, &request.member_id, instance, generation)
     })
 }
 
@@ -106,7 +99,9 @@ fn commit(
     partition: &OffsetCommitRequestPartition,
 ) -> Result<(), ErrorCode> {
     let found = cluster.topics.find(topic).ok_or_else(|| topic.unknown_error())?;
-    found.partition(partition.partition_index).ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
+    found
+        .partition(partition.partition_index)
+        .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
     let name = found.name.clone();
     let metadata = partition.committed_metadata.clone().unwrap_or_default();
     if metadata.len() > cluster.config.offset_metadata_max_bytes {

@@ -11,8 +11,8 @@
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::offset_fetch::{
     OffsetFetchRequest, OffsetFetchRequestTopic, OffsetFetchRequestTopics, OffsetFetchResponse,
-    OffsetFetchResponseGroup, OffsetFetchResponsePartition, OffsetFetchResponsePartitions,
-    OffsetFetchResponseTopic, OffsetFetchResponseTopics,
+    OffsetFetchResponseGroup, OffsetFetchResponsePartition, OffsetFetchResponsePartitions, OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
 };
 
 use super::{Answer, AnswerOf, Handler};
@@ -34,12 +34,7 @@ impl Handler for OffsetFetch {
         })
     }
 
-    fn refuse(
-        cluster: &Cluster,
-        context: &Context,
-        request: OffsetFetchRequest,
-        error: ErrorCode,
-    ) -> AnswerOf<Self> {
+    fn refuse(cluster: &Cluster, context: &Context, request: OffsetFetchRequest, error: ErrorCode) -> AnswerOf<Self> {
         respond(cluster, context, request, |_| Err(error))
     }
 }
@@ -52,7 +47,9 @@ fn respond(
 ) -> Answer<OffsetFetchResponse> {
     let throttle_time_ms = context.throttle_time_ms;
     if context.version < 8 {
-        let topics = request.topics.map(|topics| topics.into_iter().map(newer_form).collect());
+        let topics = request
+            .topics
+            .map(|topics| topics.into_iter().map(newer_form).collect());
         let answered = one_group(cluster, context, &request.group_id, topics, &check);
         // Version 1 has no place for the group's error but the partitions.
         let of_partition = match context.version {
@@ -93,7 +90,11 @@ fn older_form(topic: OffsetFetchResponseTopics, error_code: i16) -> OffsetFetchR
         error_code: if p.error_code == 0 { error_code } else { p.error_code },
         ..Default::default()
     });
-    OffsetFetchResponseTopic { name: topic.name, partitions: partitions.collect(), ..Default::default() }
+    OffsetFetchResponseTopic {
+        name: topic.name,
+        partitions: partitions.collect(),
+        ..Default::default()
+    }
 }
 
 fn one_group(
@@ -103,7 +104,10 @@ fn one_group(
     topics: Option<Vec<OffsetFetchRequestTopics>>,
     check: impl Fn(&str) -> Result<(), ErrorCode>,
 ) -> OffsetFetchResponseGroup {
-    let mut answered = OffsetFetchResponseGroup { group_id: id.to_owned(), ..Default::default() };
+    let mut answered = OffsetFetchResponseGroup {
+        group_id: id.to_owned(),
+        ..Default::default()
+    };
     let refused = check(id);
     if let Err(error) = refused {
         answered.error_code = error.0;
@@ -113,9 +117,10 @@ fn one_group(
     }
     let group = cluster.groups.get(id).filter(|_| refused.is_ok());
     answered.topics = match topics {
-        Some(topics) => {
-            topics.into_iter().map(|t| asked_topic(cluster, context, group, t)).collect()
-        }
+        Some(topics) => topics
+            .into_iter()
+            .map(|t| asked_topic(cluster, context, group, t))
+            .collect(),
         None => group.map_or_else(Vec::new, |group| all_topics(cluster, context, group)),
     };
     answered
@@ -152,26 +157,25 @@ fn asked_topic(
 }
 
 fn all_topics(cluster: &Cluster, context: &Context, group: &Group) -> Vec<OffsetFetchResponseTopics> {
-    let topics = group.offsets.iter().map(|(name, partitions)| OffsetFetchResponseTopics {
-        topic_id: match context.version {
-            ..10 => Default::default(),
-            _ => cluster.topics.id_of(name).unwrap_or_default(),
-        },
-        name: name.clone(),
-        partitions: partitions
-            .iter()
-            .map(|(index, committed)| one_partition(*index, Some(committed), ErrorCode::NONE))
-            .collect(),
-        ..Default::default()
-    });
+    let topics = group
+        .offsets
+        .iter()
+        .map(|(name, partitions)| OffsetFetchResponseTopics {
+            topic_id: match context.version {
+                ..10 => Default::default(),
+                _ => cluster.topics.id_of(name).unwrap_or_default(),
+            },
+            name: name.clone(),
+            partitions: partitions
+                .iter()
+                .map(|(index, committed)| one_partition(*index, Some(committed), ErrorCode::NONE))
+                .collect(),
+            ..Default::default()
+        });
     topics.collect()
 }
 
-fn one_partition(
-    index: i32,
-    committed: Option<&CommittedOffset>,
-    error: ErrorCode,
-) -> OffsetFetchResponsePartitions {
+fn one_partition(index: i32, committed: Option<&CommittedOffset>, error: ErrorCode) -> OffsetFetchResponsePartitions {
     OffsetFetchResponsePartitions {
         partition_index: index,
         committed_offset: committed.map_or(-1, |c| c.offset),

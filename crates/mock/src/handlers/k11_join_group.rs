@@ -27,21 +27,15 @@ impl Handler for JoinGroup {
             return Self::refuse(cluster, context, request, error);
         }
         let id = request.group_id.clone();
-        let join = |cluster: &mut Cluster, group: &mut crate::groups::Group| {
-            group.classic.join(cluster, context, request)
-        };
+        let join =
+            |cluster: &mut Cluster, group: &mut crate::groups::Group| group.classic.join(cluster, context, request);
         match cluster.with_new_group(&id, join) {
             JoinOutcome::Respond(response) => Answer::Respond(nullable_names(context, response)),
             JoinOutcome::Park => Answer::Park,
         }
     }
 
-    fn refuse(
-        _: &Cluster,
-        context: &Context,
-        request: JoinGroupRequest,
-        error: ErrorCode,
-    ) -> AnswerOf<Self> {
+    fn refuse(_: &Cluster, context: &Context, request: JoinGroupRequest, error: ErrorCode) -> AnswerOf<Self> {
         let response = failed_join(context, &request.member_id, error);
         Answer::Respond(nullable_names(context, response))
     }
@@ -85,11 +79,7 @@ fn nullable_names(context: &Context, mut response: JoinGroupResponse) -> JoinGro
 }
 
 /// Answers a parked request, if anybody still waits for it.
-pub(crate) fn complete_join(
-    cluster: &mut Cluster,
-    token: Token,
-    response: impl FnOnce(&Context) -> JoinGroupResponse,
-) {
+pub(crate) fn complete_join(cluster: &mut Cluster, token: Token, response: impl FnOnce(&Context) -> JoinGroupResponse) {
     if let Some(parked) = cluster.unpark(token) {
         let response = nullable_names(&parked.context, response(&parked.context));
         cluster.respond(&parked.context, &response);

@@ -41,7 +41,9 @@ fn beat(cluster: &mut Cluster, context: &Context, request: &HeartbeatRequest) ->
     cluster.check_group_coordinator(context.broker, &request.group_id)?;
     let instance = request.group_instance_id.as_deref();
     let beat = cluster.with_group(&request.group_id, |cluster, group| {
-        group.classic.heartbeat(cluster, &request.member_id, instance, request.generation_id)
+        group
+            .classic
+            .heartbeat(cluster, &request.member_id, instance, request.generation_id)
     });
     beat.unwrap_or(Err(ErrorCode::UNKNOWN_MEMBER_ID))
 }

@@ -7,9 +7,7 @@
 //! Left out: the reason that a member gives (version 5).
 
 use ottla_protocol::ErrorCode;
-use ottla_protocol::api::leave_group::{
-    LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse,
-};
+use ottla_protocol::api::leave_group::{LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse};
 
 use super::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;

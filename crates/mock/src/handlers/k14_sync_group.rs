@@ -58,11 +58,7 @@ pub(crate) fn failed_sync(context: &Context, error: ErrorCode) -> SyncGroupRespo
 }
 
 /// Answers a parked request, if anybody still waits for it.
-pub(crate) fn complete_sync(
-    cluster: &mut Cluster,
-    token: Token,
-    response: impl FnOnce(&Context) -> SyncGroupResponse,
-) {
+pub(crate) fn complete_sync(cluster: &mut Cluster, token: Token, response: impl FnOnce(&Context) -> SyncGroupResponse) {
     if let Some(parked) = cluster.unpark(token) {
         let response = response(&parked.context);
         cluster.respond(&parked.context, &response);

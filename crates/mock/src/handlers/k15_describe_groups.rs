@@ -21,20 +21,11 @@ pub(crate) struct DescribeGroups;
 impl Handler for DescribeGroups {
     type Request = DescribeGroupsRequest;
 
-    fn handle(
-        cluster: &mut Cluster,
-        context: &Context,
-        request: DescribeGroupsRequest,
-    ) -> AnswerOf<Self> {
+    fn handle(cluster: &mut Cluster, context: &Context, request: DescribeGroupsRequest) -> AnswerOf<Self> {
         respond(context, request, |id| describe(cluster, context, id))
     }
 
-    fn refuse(
-        _: &Cluster,
-        context: &Context,
-        request: DescribeGroupsRequest,
-        error: ErrorCode,
-    ) -> AnswerOf<Self> {
+    fn refuse(_: &Cluster, context: &Context, request: DescribeGroupsRequest, error: ErrorCode) -> AnswerOf<Self> {
         respond(context, request, |_| failed(error))
     }
 }
@@ -45,7 +36,10 @@ fn respond(
     describe: impl Fn(&str) -> DescribedGroup,
 ) -> Answer<DescribeGroupsResponse> {
     let groups = request.groups.into_iter();
-    let groups = groups.map(|id| DescribedGroup { group_id: id.clone(), ..describe(&id) });
+    let groups = groups.map(|id| DescribedGroup {
+        group_id: id.clone(),
+        ..describe(&id)
+    });
     Answer::Respond(DescribeGroupsResponse {
         throttle_time_ms: context.throttle_time_ms,
         groups: groups.collect(),
@@ -54,7 +48,11 @@ fn respond(
 }
 
 fn failed(error: ErrorCode) -> DescribedGroup {
-    DescribedGroup { error_code: error.0, error_message: None, ..Default::default() }
+    DescribedGroup {
+        error_code: error.0,
+        error_message: None,
+        ..Default::default()
+    }
 }
 
 fn describe(cluster: &Cluster, context: &Context, id: &str) -> DescribedGroup {
@@ -63,16 +61,28 @@ fn describe(cluster: &Cluster, context: &Context, id: &str) -> DescribedGroup {
     }
     let Some(group) = cluster.groups.get(id) else {
         let told = context.version >= 6;
-        let error = if told { ErrorCode::GROUP_ID_NOT_FOUND } else { ErrorCode::NONE };
+        let error = if told {
+            ErrorCode::GROUP_ID_NOT_FOUND
+        } else {
+            ErrorCode::NONE
+        };
         let message = told.then(|| format!("Group {id} not found."));
-        return DescribedGroup { group_state: "Dead".into(), error_message: message, ..failed(error) };
+        return DescribedGroup {
+            group_state: "Dead".into(),
+            error_message: message,
+            ..failed(error)
+        };
     };
     let group = &group.classic;
     let stable = group.state() == GroupState::Stable;
     DescribedGroup {
         group_state: group.state().name().into(),
         protocol_type: group.protocol_type().into(),
-        protocol_data: if stable { group.protocol_name().into() } else { String::new() },
+        protocol_data: if stable {
+            group.protocol_name().into()
+        } else {
+            String::new()
+        },
         members: members(context, group, stable),
         ..failed(ErrorCode::NONE)
     }

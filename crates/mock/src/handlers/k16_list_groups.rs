@@ -19,9 +19,8 @@ impl Handler for ListGroups {
 
     fn handle(cluster: &mut Cluster, context: &Context, request: ListGroupsRequest) -> AnswerOf<Self> {
         // An empty filter lets everything through; Kafka compares names without regard to case.
-        let passes = |filter: &[String], name: &str| {
-            filter.is_empty() || filter.iter().any(|f| f.eq_ignore_ascii_case(name))
-        };
+        let passes =
+            |filter: &[String], name: &str| filter.is_empty() || filter.iter().any(|f| f.eq_ignore_ascii_case(name));
         let groups = cluster.groups.iter().filter(|(id, group)| {
             cluster.check_group_coordinator(context.broker, id).is_ok()
                 && passes(&request.states_filter, group.classic.state().name())

@@ -13,8 +13,7 @@ use std::collections::BTreeMap;
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::create_topics::{
-    CreatableTopic, CreatableTopicConfigs, CreatableTopicResult, CreateTopicsRequest,
-    CreateTopicsResponse,
+    CreatableTopic, CreatableTopicConfigs, CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse,
 };
 
 use super::{Answer, AnswerOf, Handler};
@@ -56,12 +55,7 @@ impl Handler for CreateTopics {
         })
     }
 
-    fn refuse(
-        _: &Cluster,
-        context: &Context,
-        request: CreateTopicsRequest,
-        error: ErrorCode,
-    ) -> AnswerOf<Self> {
+    fn refuse(_: &Cluster, context: &Context, request: CreateTopicsRequest, error: ErrorCode) -> AnswerOf<Self> {
         respond(context, request, |_| {
             Err(Refusal::new(error, error.name().unwrap_or_default()))
         })
@@ -92,7 +86,9 @@ fn respond(
 fn new_topic(asked: &CreatableTopic) -> Result<NewTopic, Refusal> {
     let invalid = |message: &str| Refusal::new(ErrorCode::INVALID_REQUEST, message);
     if !asked.assignments.is_empty() && (asked.num_partitions != -1 || asked.replication_factor != -1) {
-        return Err(invalid("Numbers of partitions and replicas and assignments exclude each other."));
+        return Err(invalid(
+            "Numbers of partitions and replicas and assignments exclude each other.",
+        ));
     }
     let mut assignments = vec![Vec::new(); asked.assignments.len()];
     for assignment in &asked.assignments {
@@ -109,7 +105,10 @@ fn new_topic(asked: &CreatableTopic) -> Result<NewTopic, Refusal> {
     for config in &asked.configs {
         let value = config.value.clone();
         let value = value.ok_or_else(|| {
-            Refusal::new(ErrorCode::INVALID_CONFIG, format!("Null value not supported for {}", config.name))
+            Refusal::new(
+                ErrorCode::INVALID_CONFIG,
+                format!("Null value not supported for {}", config.name),
+            )
         })?;
         configs.insert(config.name.clone(), value);
     }

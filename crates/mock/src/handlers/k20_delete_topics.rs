@@ -25,12 +25,7 @@ impl Handler for DeleteTopics {
         respond(context, request, |topic| delete(cluster, topic))
     }
 
-    fn refuse(
-        _: &Cluster,
-        context: &Context,
-        request: DeleteTopicsRequest,
-        error: ErrorCode,
-    ) -> AnswerOf<Self> {
+    fn refuse(_: &Cluster, context: &Context, request: DeleteTopicsRequest, error: ErrorCode) -> AnswerOf<Self> {
         respond(context, request, |_| Err(error))
     }
 }
@@ -71,7 +66,10 @@ fn delete(cluster: &mut Cluster, topic: &mut DeleteTopicState) -> Result<(), Err
         None if topic.topic_id.is_zero() => return Err(ErrorCode::INVALID_REQUEST),
         Some(name) => topic.topic_id = cluster.topics.id_of(name).unwrap_or_default(),
         None => {
-            let found = cluster.topics.by_id(topic.topic_id).ok_or(ErrorCode::UNKNOWN_TOPIC_ID)?;
+            let found = cluster
+                .topics
+                .by_id(topic.topic_id)
+                .ok_or(ErrorCode::UNKNOWN_TOPIC_ID)?;
             topic.name = Some(found.name.clone());
         }
     }

@@ -7,8 +7,8 @@
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::delete_records::{
-    DeleteRecordsPartition, DeleteRecordsPartitionResult, DeleteRecordsRequest,
-    DeleteRecordsResponse, DeleteRecordsTopicResult,
+    DeleteRecordsPartition, DeleteRecordsPartitionResult, DeleteRecordsRequest, DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
 };
 
 use super::{Answer, AnswerOf, Handler};
@@ -24,12 +24,7 @@ impl Handler for DeleteRecords {
         respond(context, request, |topic, asked| delete(cluster, context, topic, asked))
     }
 
-    fn refuse(
-        _: &Cluster,
-        context: &Context,
-        request: DeleteRecordsRequest,
-        error: ErrorCode,
-    ) -> AnswerOf<Self> {
+    fn refuse(_: &Cluster, context: &Context, request: DeleteRecordsRequest, error: ErrorCode) -> AnswerOf<Self> {
         respond(context, request, |_, _| Err(error))
     }
 }
@@ -53,7 +48,11 @@ fn respond(
             }
         });
         let partitions = partitions.collect();
-        DeleteRecordsTopicResult { name: topic.name, partitions, ..Default::default() }
+        DeleteRecordsTopicResult {
+            name: topic.name,
+            partitions,
+            ..Default::default()
+        }
     });
     Answer::Respond(DeleteRecordsResponse {
         throttle_time_ms: context.throttle_time_ms,
@@ -68,9 +67,13 @@ fn delete(
     topic: &str,
     asked: &DeleteRecordsPartition,
 ) -> Result<i64, ErrorCode> {
-    let topic = cluster.topics.by_name_mut(topic).ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
-    let partition =
-        topic.partition_mut(asked.partition_index).ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
+    let topic = cluster
+        .topics
+        .by_name_mut(topic)
+        .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
+    let partition = topic
+        .partition_mut(asked.partition_index)
+        .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
     partition.check_access(context.broker, -1, true)?;
     let high_watermark = partition.log.high_watermark();
     let offset = match asked.offset {

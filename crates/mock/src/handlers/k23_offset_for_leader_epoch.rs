@@ -6,8 +6,8 @@
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::offset_for_leader_epoch::{
-    EpochEndOffset, OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse,
-    OffsetForLeaderPartition, OffsetForLeaderTopicResult,
+    EpochEndOffset, OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, OffsetForLeaderPartition,
+    OffsetForLeaderTopicResult,
 };
 
 use super::{Answer, AnswerOf, Handler};
@@ -21,11 +21,7 @@ impl Handler for OffsetForLeaderEpoch {
 
     const MIN_VERSION: i16 = 2;
 
-    fn handle(
-        cluster: &mut Cluster,
-        context: &Context,
-        request: OffsetForLeaderEpochRequest,
-    ) -> AnswerOf<Self> {
+    fn handle(cluster: &mut Cluster, context: &Context, request: OffsetForLeaderEpochRequest) -> AnswerOf<Self> {
         respond(context, request, |topic, asked| find(cluster, context, topic, asked))
     }
 
@@ -60,7 +56,11 @@ fn respond(
             }
         });
         let partitions = partitions.collect();
-        OffsetForLeaderTopicResult { topic: topic.topic, partitions, ..Default::default() }
+        OffsetForLeaderTopicResult {
+            topic: topic.topic,
+            partitions,
+            ..Default::default()
+        }
     });
     Answer::Respond(OffsetForLeaderEpochResponse {
         throttle_time_ms: context.throttle_time_ms,
@@ -80,5 +80,7 @@ fn find(
         .and_then(|t| t.partition(asked.partition))
         .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
     partition.check_access(context.broker, asked.current_leader_epoch, true)?;
-    Ok(partition.log.end_offset_for_epoch(asked.leader_epoch, partition.leader_epoch))
+    Ok(partition
+        .log
+        .end_offset_for_epoch(asked.leader_epoch, partition.leader_epoch))
 }

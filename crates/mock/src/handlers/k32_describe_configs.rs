@@ -8,8 +8,8 @@
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::describe_configs::{
-    DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResourceResult,
-    DescribeConfigsResponse, DescribeConfigsResult, DescribeConfigsSynonym,
+    DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResourceResult, DescribeConfigsResponse,
+    DescribeConfigsResult, DescribeConfigsSynonym,
 };
 
 use super::{Answer, AnswerOf, Handler};
@@ -33,22 +33,15 @@ impl Handler for DescribeConfigs {
 
     const MIN_VERSION: i16 = 1;
 
-    fn handle(
-        cluster: &mut Cluster,
-        context: &Context,
-        request: DescribeConfigsRequest,
-    ) -> AnswerOf<Self> {
+    fn handle(cluster: &mut Cluster, context: &Context, request: DescribeConfigsRequest) -> AnswerOf<Self> {
         let synonyms = request.include_synonyms;
         respond(context, request, |resource| describe(cluster, resource, synonyms))
     }
 
-    fn refuse(
-        _: &Cluster,
-        context: &Context,
-        request: DescribeConfigsRequest,
-        error: ErrorCode,
-    ) -> AnswerOf<Self> {
-        respond(context, request, |_| Err(Refusal::new(error, error.name().unwrap_or_default())))
+    fn refuse(_: &Cluster, context: &Context, request: DescribeConfigsRequest, error: ErrorCode) -> AnswerOf<Self> {
+        respond(context, request, |_| {
+            Err(Refusal::new(error, error.name().unwrap_or_default()))
+        })
     }
 }
 
@@ -67,7 +60,10 @@ fn respond(
         match describe(&resource) {
             Ok(configs) => {
                 let wanted = |name: &String| {
-                    resource.configuration_keys.as_ref().is_none_or(|keys| keys.contains(name))
+                    resource
+                        .configuration_keys
+                        .as_ref()
+                        .is_none_or(|keys| keys.contains(name))
                 };
                 result.configs = configs.into_iter().filter(|c| wanted(&c.name)).collect();
             }
@@ -102,7 +98,13 @@ fn describe(
                     true => TOPIC_CONFIG,
                     false => DEFAULT_CONFIG,
                 };
-                one(setting.name, topic.config.value(setting), setting.kind, source, synonyms)
+                one(
+                    setting.name,
+                    topic.config.value(setting),
+                    setting.kind,
+                    source,
+                    synonyms,
+                )
             });
             Ok(all.collect())
         }
@@ -125,18 +127,31 @@ fn describe(
 
 fn broker_settings(cluster: &Cluster, synonyms: bool) -> Vec<DescribeConfigsResourceResult> {
     let config = &cluster.config;
-    let int = |name, value: i64| {
-        one(name, value.to_string(), ConfigType::Int, STATIC_BROKER_CONFIG, synonyms)
-    };
+    let int = |name, value: i64| one(name, value.to_string(), ConfigType::Int, STATIC_BROKER_CONFIG, synonyms);
     let auto_create = config.auto_create_topics.to_string();
     let size = |bytes: usize| i64::try_from(bytes).unwrap_or(i64::MAX);
     vec![
-        one("auto.create.topics.enable", auto_create, ConfigType::Boolean, STATIC_BROKER_CONFIG, synonyms),
+        one(
+            "auto.create.topics.enable",
+            auto_create,
+            ConfigType::Boolean,
+            STATIC_BROKER_CONFIG,
+            synonyms,
+        ),
         int("default.replication.factor", config.replication_factor().into()),
         int("fetch.max.bytes", config.fetch_max_bytes.into()),
-        int("group.initial.rebalance.delay.ms", config.group_initial_rebalance_delay_ms.into()),
-        int("group.max.session.timeout.ms", config.group_max_session_timeout_ms.into()),
-        int("group.min.session.timeout.ms", config.group_min_session_timeout_ms.into()),
+        int(
+            "group.initial.rebalance.delay.ms",
+            config.group_initial_rebalance_delay_ms.into(),
+        ),
+        int(
+            "group.max.session.timeout.ms",
+            config.group_max_session_timeout_ms.into(),
+        ),
+        int(
+            "group.min.session.timeout.ms",
+            config.group_min_session_timeout_ms.into(),
+        ),
         int("message.max.bytes", config.message_max_bytes.into()),
         int("min.insync.replicas", config.min_insync_replicas.into()),
         int("num.partitions", config.default_partitions.into()),
@@ -145,13 +160,7 @@ fn broker_settings(cluster: &Cluster, synonyms: bool) -> Vec<DescribeConfigsReso
     ]
 }
 
-fn one(
-    name: &str,
-    value: String,
-    kind: ConfigType,
-    source: i8,
-    synonyms: bool,
-) -> DescribeConfigsResourceResult {
+fn one(name: &str, value: String, kind: ConfigType, source: i8, synonyms: bool) -> DescribeConfigsResourceResult {
     let synonym = synonyms.then(|| DescribeConfigsSynonym {
         name: name.to_owned(),
         value: Some(value.clone()),

@@ -8,8 +8,7 @@
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::create_partitions::{
-    CreatePartitionsRequest, CreatePartitionsResponse, CreatePartitionsTopic,
-    CreatePartitionsTopicResult,
+    CreatePartitionsRequest, CreatePartitionsResponse, CreatePartitionsTopic, CreatePartitionsTopicResult,
 };
 
 use super::{Answer, AnswerOf, Handler};
@@ -23,29 +22,24 @@ pub(crate) struct CreatePartitions;
 impl Handler for CreatePartitions {
     type Request = CreatePartitionsRequest;
 
-    fn handle(
-        cluster: &mut Cluster,
-        context: &Context,
-        request: CreatePartitionsRequest,
-    ) -> AnswerOf<Self> {
+    fn handle(cluster: &mut Cluster, context: &Context, request: CreatePartitionsRequest) -> AnswerOf<Self> {
         let validate_only = request.validate_only;
         respond(context, request, |topic| {
             let ids = |ids: &[i32]| ids.iter().map(|id| BrokerId(*id)).collect();
             let assignments = topic.assignments.iter().flatten().map(|a| ids(&a.broker_ids)).collect();
             match validate_only {
-                true => cluster.plan_partitions(&topic.name, topic.count, assignments).map(|_| ()),
+                true => cluster
+                    .plan_partitions(&topic.name, topic.count, assignments)
+                    .map(|_| ()),
                 false => cluster.create_partitions(&topic.name, topic.count, assignments),
             }
         })
     }
 
-    fn refuse(
-        _: &Cluster,
-        context: &Context,
-        request: CreatePartitionsRequest,
-        error: ErrorCode,
-    ) -> AnswerOf<Self> {
-        respond(context, request, |_| Err(Refusal::new(error, error.name().unwrap_or_default())))
+    fn refuse(_: &Cluster, context: &Context, request: CreatePartitionsRequest, error: ErrorCode) -> AnswerOf<Self> {
+        respond(context, request, |_| {
+            Err(Refusal::new(error, error.name().unwrap_or_default()))
+        })
     }
 }
 

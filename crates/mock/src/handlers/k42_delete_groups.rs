@@ -3,9 +3,7 @@
 //! Removes empty groups with their offsets. Errors per group: NOT_COORDINATOR, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP.
 
 use ottla_protocol::ErrorCode;
-use ottla_protocol::api::delete_groups::{
-    DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse,
-};
+use ottla_protocol::api::delete_groups::{DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse};
 
 use super::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
@@ -26,12 +24,7 @@ impl Handler for DeleteGroups {
         })
     }
 
-    fn refuse(
-        _: &Cluster,
-        context: &Context,
-        request: DeleteGroupsRequest,
-        error: ErrorCode,
-    ) -> AnswerOf<Self> {
+    fn refuse(_: &Cluster, context: &Context, request: DeleteGroupsRequest, error: ErrorCode) -> AnswerOf<Self> {
         respond(context, request, |_| error)
     }
 }

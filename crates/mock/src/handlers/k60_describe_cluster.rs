@@ -6,9 +6,7 @@
 //! Left out: authorized operations; the number for "unknown" is given.
 
 use ottla_protocol::ErrorCode;
-use ottla_protocol::api::describe_cluster::{
-    DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse,
-};
+use ottla_protocol::api::describe_cluster::{DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse};
 
 use super::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
@@ -21,15 +19,14 @@ const BROKERS: i8 = 1;
 impl Handler for DescribeCluster {
     type Request = DescribeClusterRequest;
 
-    fn handle(
-        cluster: &mut Cluster,
-        context: &Context,
-        request: DescribeClusterRequest,
-    ) -> AnswerOf<Self> {
+    fn handle(cluster: &mut Cluster, context: &Context, request: DescribeClusterRequest) -> AnswerOf<Self> {
         if request.endpoint_type != BROKERS {
             return Self::refuse(cluster, context, request, ErrorCode::UNSUPPORTED_ENDPOINT_TYPE);
         }
-        let listed = cluster.brokers.iter().filter(|(_, b)| b.alive || request.include_fenced_brokers);
+        let listed = cluster
+            .brokers
+            .iter()
+            .filter(|(_, b)| b.alive || request.include_fenced_brokers);
         let brokers = listed.map(|(id, broker)| DescribeClusterBroker {
             broker_id: id.0,
             host: broker.host.clone(),
@@ -47,12 +44,7 @@ impl Handler for DescribeCluster {
         })
     }
 
-    fn refuse(
-        _: &Cluster,
-        context: &Context,
-        _: DescribeClusterRequest,
-        error: ErrorCode,
-    ) -> AnswerOf<Self> {
+    fn refuse(_: &Cluster, context: &Context, _: DescribeClusterRequest, error: ErrorCode) -> AnswerOf<Self> {
         Answer::Respond(DescribeClusterResponse {
             throttle_time_ms: context.throttle_time_ms,
             error_code: error.0,

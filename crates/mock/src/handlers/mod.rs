@@ -54,12 +54,7 @@ pub(crate) trait Handler {
     fn handle(cluster: &mut Cluster, context: &Context, request: Self::Request) -> AnswerOf<Self>;
 
     /// Answers every part of a request with `error`, without serving it.
-    fn refuse(
-        cluster: &Cluster,
-        context: &Context,
-        request: Self::Request,
-        error: ErrorCode,
-    ) -> AnswerOf<Self>;
+    fn refuse(cluster: &Cluster, context: &Context, request: Self::Request, error: ErrorCode) -> AnswerOf<Self>;
 }
 
 pub(crate) type AnswerOf<H> = Answer<<<H as Handler>::Request as Request>::Response>;

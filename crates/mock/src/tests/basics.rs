@@ -174,7 +174,7 @@ fn coordinators_are_found_in_all_versions() {
     let mut test = TestCluster::new(ClusterConfig::default());
     for version in 0..=6 {
         let request = match version {
-            0 | 1..4 => FindCoordinatorRequest {
+            0..4 => FindCoordinatorRequest {
                 key: "g".into(),
                 ..Default::default()
             },

@@ -1,6 +1,9 @@
 //! The brokers' behaviour, seen through `Cluster::handle` and through sockets.
 
+mod admin;
 mod basics;
 mod fetch;
 mod front;
+mod groups;
+mod offsets;
 mod produce;
