@@ -94,7 +94,8 @@ impl Server {
                     Token(token) if token < FIRST_SOCKET => self.accept(token, &mut touched),
                     Token(token) => {
                         if let Some((_, socket)) = self.sockets.get_mut(&token) {
-                            socket.readable |= event.is_readable() || event.is_read_closed();
+                            socket.read_closed |= event.is_read_closed();
+                            socket.readable |= event.is_readable() || socket.read_closed;
                             touched.push(token);
                         }
                     }
@@ -187,19 +188,16 @@ impl Server {
         let Some((broker, socket)) = self.sockets.get_mut(&token) else {
             return;
         };
-        let mut alive = true;
+        let mut hand_over = |socket: &mut Socket| hand_over(cluster, *broker, token, socket, max_bytes, now);
+        let mut alive = hand_over(socket);
         for _ in 0..READS_PER_TURN {
-            alive = hand_over(cluster, *broker, token, socket, max_bytes, now);
             if !alive || !socket.readable || !socket.accepts_requests() {
                 break;
             }
             match socket.read() {
-                ReadOutcome::Data => {}
+                ReadOutcome::Data => alive = hand_over(socket),
                 ReadOutcome::Empty => socket.readable = false,
                 ReadOutcome::Closed => alive = false,
-            }
-            if !alive {
-                break;
             }
         }
         if !alive {

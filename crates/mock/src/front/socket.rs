@@ -12,7 +12,7 @@ const READ_BYTES: usize = 64 * 1024;
 /// Less room than this is not worth a read. Larger rests are used up first: frames stay in the log and keep the memory
 /// they were read into.
 const READ_MIN_BYTES: usize = 4096;
-/// The most that one read asks for.
+/// The most that one read asks for. A read's room is filled with zeros first, so it grows only with what arrives.
 const READ_MAX_BYTES: usize = 256 * 1024;
 /// A frame's announced length is trusted this far; beyond, memory grows with what really arrives.
 const RESERVE_MAX_BYTES: usize = 4 << 20;
@@ -35,6 +35,10 @@ pub(super) struct Socket {
     pub(super) closing: bool,
     /// There may be more to read than was.
     pub(super) readable: bool,
+    /// The peer has shut its side down; what it sent before is still to be read.
+    pub(super) read_closed: bool,
+    /// How much the next read asks for.
+    read_room: usize,
 }
 
 /// What the input buffer holds.
@@ -51,7 +55,7 @@ pub(super) enum Input {
 pub(super) enum ReadOutcome {
     /// Something arrived.
     Data,
-    /// Nothing is there for now.
+    /// Nothing was there.
     Empty,
     /// The peer is gone.
     Closed,
@@ -68,6 +72,8 @@ impl Socket {
             stalled: false,
             closing: false,
             readable: true,
+            read_closed: false,
+            read_room: READ_MIN_BYTES,
         }
     }
 
@@ -88,14 +94,25 @@ impl Socket {
         if self.input.capacity() - filled < missing.clamp(READ_MIN_BYTES, RESERVE_MAX_BYTES) {
             self.input.reserve(missing.clamp(READ_BYTES, RESERVE_MAX_BYTES));
         }
-        let room = (self.input.capacity() - filled).min(READ_MAX_BYTES);
+        let wanted = self.read_room.max(missing).min(READ_MAX_BYTES);
+        let room = (self.input.capacity() - filled).min(wanted);
         self.input.resize(filled + room, 0);
         let target = self.input.get_mut(filled..).unwrap_or_default();
         let result = self.stream.read(target);
         self.input.truncate(filled + result.as_ref().copied().unwrap_or(0));
         match result {
             Ok(0) => ReadOutcome::Closed,
-            Ok(_) => ReadOutcome::Data,
+            Ok(read) if read == room => {
+                self.read_room = (room * 4).min(READ_MAX_BYTES);
+                ReadOutcome::Data
+            }
+            Ok(read) => {
+                self.read_room = (read * 2).clamp(READ_MIN_BYTES, READ_MAX_BYTES);
+                // A short read has emptied the socket, and a new event will tell of more. Only the end of the stream
+                // may have been told already.
+                self.readable = self.read_closed;
+                ReadOutcome::Data
+            }
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => ReadOutcome::Empty,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => ReadOutcome::Data,
             Err(_) => ReadOutcome::Closed,

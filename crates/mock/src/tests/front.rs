@@ -187,3 +187,23 @@ fn dropping_the_cluster_closes_everything_at_once() {
     assert!(client.is_closed());
     assert!(started.elapsed() < Duration::from_secs(1));
 }
+
+#[test]
+fn a_long_queue_behind_a_waiting_fetch_is_answered_in_full() {
+    let embedded = start();
+    embedded.with(|cluster| cluster.create_topic("t", 1, None)).unwrap();
+    let leader = embedded.with(|cluster| cluster.partition_leader("t", 0)).unwrap();
+    let mut client = Client::connect(&embedded, usize::try_from(leader.0).unwrap());
+    // More than the front takes before it stops reading, and requests without answer among them.
+    client.send(&fetch(0, 100), 12);
+    for _ in 0..600 {
+        client.send(&produce::request("t", 0, 0, batch_with(now_ms(), 1, |_| {})), 9);
+        client.send(&ApiVersionsRequest::default(), 0);
+    }
+    client.receive::<FetchRequest>(12);
+    for _ in 0..600 {
+        assert_eq!(client.receive::<ApiVersionsRequest>(0).error_code, 0);
+    }
+    let marks = embedded.with(|cluster| cluster.watermarks("t", 0)).unwrap();
+    assert_eq!(marks.high_watermark, 600);
+}
