@@ -134,17 +134,9 @@ fn metadata(rk: &Handle, scope: MetadataScope, timeout: Timeout) -> Result<*mut 
     Ok(metadata)
 }
 
-/// How long to wait for the list of brokers.
-const BROKERS_WAIT: Duration = Duration::from_secs(5);
-
-/// The brokers that the cluster has now.
+/// The brokers that metadata named so far.
 fn learned_brokers(rk: &Handle) -> Vec<i32> {
-    let reply = rk
-        .need_client()
-        .and_then(|c| c.metadata(MetadataScope::Topics(Vec::new()), Some(BROKERS_WAIT)));
-    reply
-        .map(|r| r.response.brokers.iter().map(|b| b.node_id).collect())
-        .unwrap_or_default()
+    rk.need_client().map(|c| c.shared().learned_brokers()).unwrap_or_default()
 }
 
 exports! {

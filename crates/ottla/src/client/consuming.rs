@@ -30,6 +30,11 @@ impl Client {
 
     fn ask<T>(&self, make: impl FnOnce(Arc<Reply<Result<T, Error>>>) -> Command) -> Result<T, Error> {
         self.registry()?;
+        self.look_up(make)
+    }
+
+    /// Like [`ask`](Self::ask), for what producers may ask as well.
+    fn look_up<T>(&self, make: impl FnOnce(Arc<Reply<Result<T, Error>>>) -> Command) -> Result<T, Error> {
         let reply = Reply::new();
         self.shared().send(CoreCommand::Consumer(make(reply.clone())));
         reply.wait(None).unwrap_or_else(|| Err(Error::new(ErrorCode::L_FAIL, "the call was not answered")))
@@ -177,13 +182,13 @@ impl Client {
     /// Asks the leader for the low and the high watermark. `None` waits for ever.
     pub fn query_watermarks(&self, tp: TopicPartition, timeout: Option<Duration>) -> Result<(i64, i64), Error> {
         let deadline = self.deadline(timeout);
-        self.ask(|reply| Command::QueryWatermarks { tp, deadline, reply })
+        self.look_up(|reply| Command::QueryWatermarks { tp, deadline, reply })
     }
 
     /// Asks leaders for the first offsets at or after the timestamps in the rows' `offset`. `None` waits for ever.
     pub fn offsets_for_times(&self, partitions: Vec<PartitionOffset>, timeout: Option<Duration>) -> OffsetsResult {
         let deadline = self.deadline(timeout);
-        self.ask(|reply| Command::OffsetsForTimes {
+        self.look_up(|reply| Command::OffsetsForTimes {
             partitions,
             deadline,
             reply,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::shared::Shared;
 use crate::cluster::{self, Change, Cluster, Ctx};
 use crate::connection::{LinkConfig, LinkEvent, LinkKey, Links, NetAction, NetEvent, Owner};
-use crate::consumer::{self, Consumer};
+use crate::consumer::{self, Consumer, ListOffsets};
 use crate::env::{Instant, Rng, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
@@ -49,6 +49,8 @@ pub struct Core {
     cluster: Cluster,
     producer: Option<Sender>,
     consumer: Option<Consumer>,
+    /// Offset look-ups of a producer's application; a consumer has its own.
+    offsets: ListOffsets,
     rng: Rng,
     /// Links whose failure was reported and that have not come up since.
     failing: HashSet<LinkKey>,
@@ -90,14 +92,20 @@ impl Core {
     pub fn new(shared: Arc<Shared>, mut rng: Rng) -> Self {
         let links = Links::new(LinkConfig::new(&shared.conf), Rng::from_seed(rng.next_u64()));
         let auto_create = shared.kind == ClientKind::Producer || shared.conf.allow_auto_create_topics;
-        let producer = shared.producer.clone().map(|a| Sender::new(a, &shared.conf, shared.main_queue.clone()));
+        let producer = shared.producer.clone().map(|a| {
+            let mut sender = Sender::new(a, &shared.conf, shared.main_queue.clone());
+            sender.report_throttling(shared.hooks.throttle_event);
+            sender
+        });
         let consumer = shared.consumer.clone().map(|r| Consumer::new(r, &shared.conf, consumer_setup(&shared)));
+        let offsets = ListOffsets::new(&shared.conf);
         Core {
             shared,
             links,
             cluster: Cluster::new(auto_create),
             producer,
             consumer,
+            offsets,
             rng,
             failing: HashSet::new(),
             finished: false,
@@ -171,6 +179,7 @@ impl Core {
         if let Some(consumer) = &mut self.consumer {
             wake = earliest(wake, consumer.poll(&mut ctx, &mut self.cluster));
         }
+        wake = earliest(wake, self.offsets.poll(&mut ctx, &mut self.cluster));
         // Last, so that what the others asked of it just now is in its time to wake.
         wake = earliest(wake, self.cluster.poll(&mut ctx));
         earliest(wake, self.links.next_wake())
@@ -235,6 +244,8 @@ impl Core {
                 Owner::Fetcher | Owner::Offsets | Owner::Group => {
                     if let Some(c) = &mut self.consumer {
                         c.on_outcome(&mut ctx, &mut self.cluster, key, tag, outcome);
+                    } else {
+                        self.offsets.on_outcome(&mut ctx, &mut self.cluster, key, tag.id, outcome);
                     }
                 }
             },
@@ -265,7 +276,9 @@ impl Core {
                 if let Some(c) = &mut self.consumer {
                     c.on_topic_changed(&mut ctx, &mut self.cluster, &name);
                 }
+                self.offsets.on_topic_changed(now, &self.cluster, &name);
             }
+            Change::Brokers => self.shared.set_learned_brokers(self.cluster.nodes().map(|(id, _)| id.0).collect()),
             Change::AllBrokersDown(error) => self.shared.report(error),
         }
     }
@@ -280,7 +293,7 @@ impl Core {
             },
             Command::Consumer(command) => match &mut self.consumer {
                 Some(c) => c.on_command(&mut ctx, &mut self.cluster, command),
-                None => command.refuse(Error::new(ErrorCode::L_INVALID_ARG, "consumer call on a producer")),
+                None => self.offsets.on_command(&mut ctx, &mut self.cluster, command),
             },
             Command::Terminate => {
                 if let Some(p) = &mut self.producer {
@@ -289,6 +302,7 @@ impl Core {
                 if let Some(c) = &mut self.consumer {
                     c.close(&mut ctx, &mut self.cluster);
                 }
+                self.offsets.close(&mut self.cluster, &Error::new(ErrorCode::L_DESTROY, "the client is being destroyed"));
                 self.cluster.close();
                 self.links.close_all();
                 for late in self.shared.close_mailbox() {

@@ -49,6 +49,7 @@ pub struct Shared {
     mailbox: Mutex<Mailbox>,
     fatal: Mutex<Option<Error>>,
     has_fatal: AtomicBool,
+    learned_brokers: Mutex<Vec<i32>>,
 }
 
 /// Commands on their way to the client's thread.
@@ -102,6 +103,7 @@ impl Shared {
             mailbox: Mutex::new(Mailbox::default()),
             fatal: Mutex::new(None),
             has_fatal: AtomicBool::new(false),
+            learned_brokers: Mutex::new(Vec::new()),
         }
     }
 
@@ -132,6 +134,15 @@ impl Shared {
     /// The settings of topics that are created without their own.
     pub fn topic_defaults(&self) -> &TopicConfig {
         &self.topic_defaults
+    }
+
+    /// The ids of the brokers that metadata named, ascending.
+    pub fn learned_brokers(&self) -> Vec<i32> {
+        self.learned_brokers.lock().clone()
+    }
+
+    pub(super) fn set_learned_brokers(&self, ids: Vec<i32>) {
+        *self.learned_brokers.lock() = ids;
     }
 
     /// Every topic that is known.

@@ -83,6 +83,8 @@ impl Command {
 pub enum Change {
     /// Metadata of a watched topic changed or was confirmed missing.
     Topic(Arc<str>),
+    /// The brokers that metadata names changed.
+    Brokers,
     /// No broker can be reached.
     AllBrokersDown(Error),
 }
@@ -140,6 +142,8 @@ pub struct Cluster {
     /// A manager asked for any broker and got none.
     any_wanted: bool,
     auto_create: bool,
+    /// Since when requests for metadata have failed, with none answered.
+    failing_since: Option<Instant>,
 }
 
 impl Cluster {
@@ -165,6 +169,7 @@ impl Cluster {
             outage_reported: false,
             any_wanted: false,
             auto_create,
+            failing_since: None,
         }
     }
 
@@ -304,7 +309,7 @@ impl Cluster {
         let mut connecting = false;
         let mut busy = false;
         let mut up: Vec<(LinkKey, Arc<BrokerVersions>)> = Vec::new();
-        for key in self.candidates() {
+        for key in self.candidates(ctx) {
             if ctx.links.is_up(key) {
                 match ctx.links.ready(key, ctx.now) {
                     Ready::Yes(versions) => up.push((key, versions)),
@@ -318,7 +323,9 @@ impl Cluster {
         if up.iter().any(|(key, _)| !key.node.is_bootstrap()) {
             up.retain(|(key, _)| !key.node.is_bootstrap());
         }
-        if !up.is_empty() {
+        // One that waits for nothing is not held up by a long poll.
+        if let Some(least) = up.iter().map(|(key, _)| ctx.links.in_flight(*key)).min() {
+            up.retain(|(key, _)| ctx.links.in_flight(*key) == least);
             self.any_wanted = false;
             return Some(up.swap_remove(ctx.rng.below(up.len())));
         }
@@ -329,8 +336,34 @@ impl Cluster {
         None
     }
 
-    fn candidates(&self) -> Vec<LinkKey> {
-        self.nodes.keys().chain(&self.bootstrap).map(|id| LinkKey::general(*id)).collect()
+    /// The brokers that may be asked for metadata. With `metadata.recovery.strategy=none` the bootstrap addresses count
+    /// only until brokers are known.
+    fn candidates(&self, ctx: &Ctx<'_>) -> Vec<LinkKey> {
+        let only_known = !self.nodes.is_empty() && ctx.conf.metadata_recovery_strategy == "none";
+        let bootstrap: &[NodeId] = if only_known { &[] } else { &self.bootstrap };
+        self.nodes.keys().chain(bootstrap).map(|id| LinkKey::general(*id)).collect()
+    }
+
+    /// Forgets every broker but the bootstrap addresses (KIP-899, KIP-1102): what was known leads nowhere any more.
+    fn rebootstrap(&mut self, ctx: &mut Ctx<'_>, why: &str) {
+        if self.nodes.is_empty() || ctx.conf.metadata_recovery_strategy == "none" {
+            return;
+        }
+        ctx.log.log(level::WARNING, "REBOOTSTRAP", || format!("beginning again with bootstrap.servers: {why}"));
+        for id in std::mem::take(&mut self.nodes).into_keys() {
+            ctx.links.remove(LinkKey::general(id), ctx.now);
+        }
+        self.failing_since = None;
+        self.brokers_due = Some(ctx.now);
+    }
+
+    /// Notes a metadata request that failed; too long without any answer means that the known brokers are no use.
+    fn on_refresh_failed(&mut self, ctx: &mut Ctx<'_>) {
+        let since = *self.failing_since.get_or_insert(ctx.now);
+        let trigger = duration_ms(ctx.conf.metadata_recovery_rebootstrap_trigger_ms);
+        if ctx.now.since(since) >= trigger {
+            self.rebootstrap(ctx, "no metadata for metadata.recovery.rebootstrap.trigger.ms");
+        }
     }
 
     /// Starts one attempt to a broker drawn at random, those never tried first.
@@ -339,7 +372,7 @@ impl Cluster {
             return;
         }
         let usable: Vec<LinkKey> =
-            self.candidates().into_iter().filter(|k| ctx.links.backoff_until(*k).is_none()).collect();
+            self.candidates(ctx).into_iter().filter(|k| ctx.links.backoff_until(*k).is_none()).collect();
         let untried: Vec<LinkKey> = usable.iter().copied().filter(|k| !ctx.links.was_tried(*k)).collect();
         let pool = if untried.is_empty() { usable } else { untried };
         if let Some(&key) = pool.get(ctx.rng.below(pool.len())) {
@@ -420,27 +453,26 @@ impl Cluster {
     }
 
     fn next_wake(&self, ctx: &Ctx<'_>) -> Option<Instant> {
-        let mut wake = None;
-        if self.refreshing.is_none() {
-            let refresh = earliest(self.due.first().map(|d| d.0), self.brokers_due);
-            wake = refresh.map(|at| at.max(self.not_before));
+        let deadline = self.calls.values().map(|c| c.deadline).min();
+        let retry = self.calls.values().filter(|c| !c.sent).map(|c| c.retry_at).min();
+        let refresh = match self.refreshing {
+            Some(_) => None,
+            None => earliest(self.due.first().map(|d| d.0), self.brokers_due).map(|at| at.max(self.not_before)),
+        };
+        let work = earliest(retry, refresh);
+        if !self.any_wanted {
+            return earliest(deadline, work);
         }
-        for call in self.calls.values() {
-            wake = earliest(wake, Some(call.deadline));
-            if !call.sent {
-                wake = earliest(wake, Some(call.retry_at));
+        // Nothing is connected: what is due already waits for a link, and a new attempt for its time.
+        let candidates = self.candidates(ctx);
+        let attempt = match candidates.iter().any(|k| ctx.links.is_active(*k)) {
+            true => None,
+            false => {
+                let soonest = candidates.iter().filter_map(|k| ctx.links.backoff_until(*k)).min();
+                Some(self.next_pick.max(soonest.unwrap_or(self.next_pick)).max(ctx.now.plus_ms(1)))
             }
-        }
-        if self.any_wanted {
-            // Nothing is connected: look again when the next attempt is allowed.
-            let soonest = self.candidates().into_iter().filter_map(|k| ctx.links.backoff_until(k)).min();
-            let pick = self.next_pick.max(soonest.unwrap_or(self.next_pick));
-            let waiting = self.candidates().into_iter().any(|k| ctx.links.is_active(k));
-            // What is due already cannot be sent before a link is up; wake for the link, not for the request.
-            let later = wake.filter(|at| *at > ctx.now);
-            return if waiting { later } else { earliest(later, Some(pick.max(ctx.now.plus_ms(1)))) };
-        }
-        wake
+        };
+        earliest(earliest(deadline, work.filter(|at| *at > ctx.now)), attempt)
     }
 
     fn expire_calls(&mut self, now: Instant) {
@@ -491,7 +523,8 @@ impl Cluster {
         let names: Vec<Arc<str>> = self.due.iter().take_while(|d| d.0 <= now).map(|d| d.1.clone()).collect();
         let id = self.next_refresh_id;
         self.next_refresh_id = (self.next_refresh_id + 1) % FIRST_CALL_ID;
-        let topics = Some(names.iter().map(|n| n.to_string()).collect());
+        let sparse = ctx.conf.topic_metadata_refresh_sparse;
+        let topics = sparse.then(|| names.iter().map(|n| n.to_string()).collect());
         let timeout = duration_ms(ctx.conf.socket_timeout_ms);
         match self.send_request(ctx, key, &versions, id, topics, timeout) {
             Ok(()) => {
@@ -577,6 +610,7 @@ impl Cluster {
                 for name in &names {
                     self.reschedule(name, ctx.now + fast);
                 }
+                self.on_refresh_failed(ctx);
             }
         }
     }
@@ -606,11 +640,18 @@ impl Cluster {
     }
 
     fn absorb(&mut self, ctx: &mut Ctx<'_>, response: &MetadataResponse, every_topic: bool) {
+        if response.error_code == ottla_protocol::ErrorCode::REBOOTSTRAP_REQUIRED.0 {
+            return self.rebootstrap(ctx, "a broker asked for it");
+        }
+        self.failing_since = None;
         if !response.brokers.is_empty() {
             self.absorb_brokers(ctx, response);
         }
         for topic in &response.topics {
             let Some(name) = topic.name.as_deref() else { continue };
+            if ctx.conf.topic_blacklist.is_match(name) {
+                continue;
+            }
             let before = self.topics.get(name);
             let meta = TopicMeta::from_wire(topic, before, ctx.now);
             let changed = before.is_none_or(|b| b.differs_from(&meta)) || meta.missing_since.is_some();
@@ -637,11 +678,13 @@ impl Cluster {
     }
 
     fn absorb_brokers(&mut self, ctx: &mut Ctx<'_>, response: &MetadataResponse) {
+        let mut any_new = false;
         let mut listed = BTreeSet::new();
         for b in &response.brokers {
             let Ok(port) = u16::try_from(b.port) else { continue };
             let id = NodeId(b.node_id);
             listed.insert(id);
+            any_new |= !self.nodes.contains_key(&id);
             let info = NodeInfo {
                 host: b.host.clone(),
                 port,
@@ -651,6 +694,9 @@ impl Cluster {
         }
         // A broker that is gone from the cluster is forgotten, so that nothing connects to its address again.
         let gone: Vec<NodeId> = self.nodes.keys().filter(|id| !listed.contains(id)).copied().collect();
+        if any_new || !gone.is_empty() {
+            self.changes.push_back(Change::Brokers);
+        }
         for id in gone {
             self.nodes.remove(&id);
             ctx.links.remove(LinkKey::general(id), ctx.now);
@@ -658,6 +704,11 @@ impl Cluster {
         self.cluster_id = response.cluster_id.clone().or(self.cluster_id.take());
         self.controller = (response.controller_id >= 0).then_some(NodeId(response.controller_id));
         self.adopt_bootstrap(ctx);
+        if !ctx.conf.enable_sparse_connections {
+            for id in listed {
+                let _ = ctx.links.ready(LinkKey::general(id), ctx.now);
+            }
+        }
     }
 
     /// A bootstrap connection whose address is that of a broker becomes that broker's connection: no second one is made.
@@ -727,7 +778,7 @@ impl Cluster {
     /// A link went down, or an attempt failed.
     pub fn on_link_down(&mut self, ctx: &mut Ctx<'_>, error: Option<&Error>) {
         let Some(error) = error else { return };
-        let candidates = self.candidates();
+        let candidates = self.candidates(ctx);
         let all_down = candidates.iter().all(|k| ctx.links.is_failing(*k));
         if all_down && !self.outage_reported && !candidates.is_empty() {
             self.outage_reported = true;
@@ -738,6 +789,7 @@ impl Cluster {
                 error.message
             );
             self.changes.push_back(Change::AllBrokersDown(Error::new(ErrorCode::L_ALL_BROKERS_DOWN, text)));
+            self.rebootstrap(ctx, "no known broker can be reached");
         }
     }
 

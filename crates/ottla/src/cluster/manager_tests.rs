@@ -24,6 +24,8 @@ struct World {
     asked: Vec<(crate::connection::ConnId, i32, i16, Option<Vec<String>>)>,
     looked_up: Vec<String>,
     refused: bool,
+    /// Connections neither open nor fail.
+    hangs: bool,
 }
 
 macro_rules! ctx {
@@ -41,8 +43,15 @@ macro_rules! ctx {
 
 impl World {
     fn new(bootstrap: &str) -> Self {
+        World::with(bootstrap, &[])
+    }
+
+    fn with(bootstrap: &str, settings: &[(&str, &str)]) -> Self {
         let mut conf = Conf::new();
         conf.set("bootstrap.servers", bootstrap).unwrap();
+        for (name, value) in settings {
+            conf.set(name, *value).unwrap();
+        }
         let (conf, _) = conf.finalize(ClientKind::Producer).unwrap();
         let link_config = LinkConfig::new(&conf);
         let mut w = World {
@@ -56,6 +65,7 @@ impl World {
             asked: Vec::new(),
             looked_up: Vec::new(),
             refused: false,
+            hangs: false,
         };
         let mut ctx = ctx!(w);
         w.cluster.add_bootstrap_list(&mut ctx, bootstrap);
@@ -100,6 +110,7 @@ impl World {
                 let reason = crate::connection::CloseReason::Io("Connection refused".into());
                 self.links.on_net(NetEvent::Closed { conn, reason }, self.now);
             }
+            NetAction::Connect { .. } if self.hangs => {}
             NetAction::Connect { conn, .. } => {
                 self.conns.push(conn);
                 self.links.on_net(NetEvent::Connected { conn }, self.now);
@@ -145,9 +156,10 @@ impl World {
 
     fn changes(&mut self) -> Vec<String> {
         std::iter::from_fn(|| self.cluster.next_change())
-            .map(|c| match c {
-                Change::Topic(name) => name.to_string(),
-                Change::AllBrokersDown(e) => format!("down: {e}"),
+            .filter_map(|c| match c {
+                Change::Topic(name) => Some(name.to_string()),
+                Change::AllBrokersDown(e) => Some(format!("down: {e}")),
+                Change::Brokers => None,
             })
             .collect()
     }
@@ -325,6 +337,28 @@ fn calls_fail_at_their_deadline_with_the_last_reason() {
 }
 
 #[test]
+fn a_call_keeps_its_deadline_while_a_connection_hangs() {
+    let mut w = World::new("one");
+    w.hangs = true;
+    let reply = Reply::new();
+    let mut ctx = ctx!(w);
+    let command = Command::Metadata {
+        scope: MetadataScope::AllTopics,
+        deadline: ctx.now.plus_ms(200),
+        reply: reply.clone(),
+    };
+    w.cluster.on_command(&mut ctx, command);
+    let end = w.now.plus_ms(200);
+    while w.now < end {
+        let wake = w.settle().expect("there is a deadline");
+        assert!(wake <= end, "sleeps past the deadline");
+        w.now = wake;
+    }
+    w.settle();
+    assert!(reply.try_take().is_some_and(|r| r.is_err()));
+}
+
+#[test]
 fn a_broker_that_left_is_forgotten() {
     let mut w = World::new("one");
     w.cluster.watch(&name("t"), w.now);
@@ -337,4 +371,32 @@ fn a_broker_that_left_is_forgotten() {
     w.answer(&response);
     assert!(w.cluster.node(NodeId(2)).is_none());
     assert!(w.links.address(LinkKey::general(NodeId(2))).is_none());
+}
+
+#[test]
+fn an_outage_of_known_brokers_begins_again_with_the_bootstrap_addresses() {
+    for (strategy, forgets) in [("rebootstrap", true), ("none", false)] {
+        let mut w = World::with("boot", &[("metadata.recovery.strategy", strategy)]);
+        w.cluster.watch(&name("t"), w.now);
+        w.settle();
+        w.answer(&metadata(vec![topic("t", 1, &[(-1, 5)])]));
+        w.looked_up.clear();
+        w.refused = true;
+        for conn in std::mem::take(&mut w.conns) {
+            let reason = crate::connection::CloseReason::Io("reset".into());
+            w.links.on_net(NetEvent::Closed { conn, reason }, w.now);
+        }
+        w.run_ms(20_000);
+        assert_eq!(w.cluster.node(NodeId(1)).is_none(), forgets, "{strategy}");
+        assert_eq!(w.looked_up.iter().any(|h| h == "boot"), forgets, "{strategy}: {:?}", w.looked_up);
+    }
+}
+
+#[test]
+fn blacklisted_topics_stay_unknown() {
+    let mut w = World::with("one", &[("topic.blacklist", "^secret")]);
+    w.cluster.watch(&name("secret-1"), w.now);
+    w.settle();
+    w.answer(&metadata(vec![topic("secret-1", 1, &[(1, 5)])]));
+    assert!(w.cluster.topic("secret-1").is_none());
 }

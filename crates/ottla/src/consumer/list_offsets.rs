@@ -11,7 +11,7 @@ use ottla_protocol::api::list_offsets::{
     ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTopic,
 };
 
-use super::{OffsetsResult, millis};
+use super::{Command, OffsetsResult, millis};
 use crate::cluster::{Cluster, Ctx};
 use crate::config::ClientConfig;
 use crate::connection::{LinkKey, Outcome, Owner, Ready, Tag};
@@ -67,9 +67,10 @@ struct Call {
     last_error: Option<Error>,
 }
 
-/// Queries, requests under way, calls.
+/// Queries, requests under way, calls. A consumer has one; a producer's core drives one by itself for the calls of its
+/// application.
 #[derive(Debug)]
-pub(super) struct ListOffsets {
+pub struct ListOffsets {
     queries: BTreeMap<u64, Query>,
     /// Queries that are not under way.
     waiting: BTreeSet<u64>,
@@ -84,7 +85,8 @@ pub(super) struct ListOffsets {
 }
 
 impl ListOffsets {
-    pub(super) fn new(conf: &ClientConfig) -> Self {
+    /// Without queries.
+    pub fn new(conf: &ClientConfig) -> Self {
         ListOffsets {
             queries: BTreeMap::new(),
             waiting: BTreeSet::new(),
@@ -154,6 +156,19 @@ impl ListOffsets {
         }
     }
 
+    /// Carries out the look-ups among a consumer's commands, for a client that is none.
+    pub fn on_command(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, command: Command) {
+        match command {
+            Command::QueryWatermarks { tp, deadline, reply } => self.watermarks(ctx, cluster, &tp, deadline, reply),
+            Command::OffsetsForTimes {
+                partitions,
+                deadline,
+                reply,
+            } => self.for_times(ctx, cluster, partitions, deadline, reply),
+            other => other.refuse(Error::new(ErrorCode::L_INVALID_ARG, "the client is a producer, not a consumer")),
+        }
+    }
+
     /// Carries out an application's query of both watermarks.
     pub(super) fn watermarks(
         &mut self,
@@ -216,7 +231,7 @@ impl ListOffsets {
     // ---------------------------------------------------------------- driver
 
     /// Sends what is due; gives when to be called again.
-    pub(super) fn poll(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> Option<Instant> {
+    pub fn poll(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> Option<Instant> {
         self.expire(ctx.now, cluster);
         let mut groups: BTreeMap<(NodeId, usize), Vec<u64>> = BTreeMap::new();
         let mut asked_twice: HashMap<TopicPartition, usize> = HashMap::new();
@@ -368,7 +383,7 @@ impl ListOffsets {
     }
 
     /// What became of a request.
-    pub(super) fn on_outcome(
+    pub fn on_outcome(
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
@@ -450,7 +465,7 @@ impl ListOffsets {
     }
 
     /// A topic's metadata changed: its queries need not wait.
-    pub(super) fn on_topic_changed(&mut self, now: Instant, cluster: &Cluster, name: &str) {
+    pub fn on_topic_changed(&mut self, now: Instant, cluster: &Cluster, name: &str) {
         for id in &self.waiting {
             if let Some(query) = self.queries.get_mut(id).filter(|q| &*q.tp.topic == name)
                 && cluster.leader(name, query.tp.partition).is_some()
@@ -502,7 +517,7 @@ impl ListOffsets {
     }
 
     /// Fails every call.
-    pub(super) fn close(&mut self, cluster: &mut Cluster, error: &Error) {
+    pub fn close(&mut self, cluster: &mut Cluster, error: &Error) {
         for (_, call) in std::mem::take(&mut self.calls) {
             call.fail(error.clone());
         }

@@ -28,6 +28,7 @@ mod tests;
 
 pub use command::{Command, CommitTarget, OffsetsResult};
 pub use facade::{Consumer, Setup, TopicSource};
+pub use list_offsets::ListOffsets;
 pub use registry::{GroupInfo, Registry};
 
 /// A number of milliseconds from a setting; nothing for a negative one.

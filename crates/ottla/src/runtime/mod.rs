@@ -89,11 +89,16 @@ impl Loop {
 
     /// Starts the thread, which ends when the core is finished.
     pub fn spawn(self, core: Core, clock: SharedClock) -> io::Result<std::thread::JoinHandle<()>> {
-        std::thread::Builder::new().name("ottla-io".into()).spawn(move || {
-            THREADS.fetch_add(1, Ordering::Relaxed);
+        // Counted before it runs, so that the count is right when the client's creation returns.
+        THREADS.fetch_add(1, Ordering::Relaxed);
+        let spawned = std::thread::Builder::new().name("ottla-io".into()).spawn(move || {
             self.run(core, &*clock);
             THREADS.fetch_sub(1, Ordering::Relaxed);
-        })
+        });
+        if spawned.is_err() {
+            THREADS.fetch_sub(1, Ordering::Relaxed);
+        }
+        spawned
     }
 
     fn run(mut self, mut core: Core, clock: &dyn Clock) {
