@@ -141,6 +141,16 @@ impl Cluster {
         self.serve_one(key, frame, true)
     }
 
+    /// A client has connected. [`Cluster::handle`] finds out by itself; told earlier, the broker also closes connections
+    /// that have not sent anything. False when the broker takes none.
+    pub fn connected(&mut self, broker: BrokerId, connection: ConnectionId) -> bool {
+        let accepting = self.is_accepting(broker);
+        if accepting {
+            self.connections.entry((broker, connection)).or_default();
+        }
+        accepting
+    }
+
     /// Ends a connection: requests that wait on it are forgotten, as is what was not yet taken for it.
     pub fn disconnected(&mut self, broker: BrokerId, connection: ConnectionId) {
         let key = (broker, connection);

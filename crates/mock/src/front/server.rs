@@ -108,15 +108,8 @@ impl Server {
     /// Serves what arrived and sends what is due, once round. Gives the time to sleep.
     fn turn(&mut self, shared: &Shared, mut touched: Vec<usize>) -> Option<Duration> {
         let mut cluster = shared.lock();
-        for (token, (broker, socket)) in &mut self.sockets {
-            if socket.congested {
-                let waiting = cluster.backlog(*broker, ConnectionId(*token as u64));
-                socket.congested = waiting >= BACKLOG_MAX;
-            }
-            if socket.has_work() {
-                touched.push(*token);
-            }
-        }
+        let pending = self.sockets.iter().filter(|(_, (_, s))| s.has_work());
+        touched.extend(pending.map(|(token, _)| *token));
         touched.sort_unstable();
         touched.dedup();
         for &token in &touched {
@@ -127,20 +120,18 @@ impl Server {
                 touched.push(token);
             }
         }
+        self.ease_congestion(&cluster);
         let wake = cluster.next_wake();
         let rebinding = self.follow_brokers(&mut cluster);
         drop(cluster);
         touched.sort_unstable();
         touched.dedup();
         let mut gone = Vec::new();
-        let mut again = false;
         for token in touched {
             match self.flush(token) {
                 Ok(()) => {}
                 Err(_) => gone.push(token),
             }
-            let left = self.sockets.get(&token);
-            again |= left.is_some_and(|(_, s)| s.has_work());
         }
         if !gone.is_empty() {
             let mut cluster = shared.lock();
@@ -148,11 +139,22 @@ impl Server {
                 self.close(&mut cluster, token);
             }
         }
+        let again = self.sockets.values().any(|(_, s)| s.has_work());
         let sleep = wake.map(|at| Duration::from_micros(at.0.saturating_sub(shared.now().0)));
         match (again, rebinding, sleep) {
             (true, _, _) => Some(Duration::ZERO),
             (false, true, sleep) => Some(sleep.unwrap_or(REBIND_INTERVAL).min(REBIND_INTERVAL)),
             (false, false, sleep) => sleep,
+        }
+    }
+
+    /// Lets sockets go on whose requests the cluster has worked off by now.
+    fn ease_congestion(&mut self, cluster: &Cluster) {
+        for (token, (broker, socket)) in &mut self.sockets {
+            if socket.congested {
+                let waiting = cluster.backlog(*broker, ConnectionId(*token as u64));
+                socket.congested = waiting >= BACKLOG_MAX;
+            }
         }
     }
 
@@ -188,6 +190,10 @@ impl Server {
         let Some((broker, socket)) = self.sockets.get_mut(&token) else {
             return;
         };
+        if !std::mem::replace(&mut socket.announced, true) && !cluster.connected(*broker, ConnectionId(token as u64)) {
+            self.close(cluster, token);
+            return;
+        }
         let mut hand_over = |socket: &mut Socket| hand_over(cluster, *broker, token, socket, max_bytes, now);
         let mut alive = hand_over(socket);
         for _ in 0..READS_PER_TURN {

@@ -27,6 +27,8 @@ pub(super) struct Socket {
     input: BytesMut,
     output: VecDeque<Bytes>,
     output_bytes: usize,
+    /// The cluster knows of the connection.
+    pub(super) announced: bool,
     /// Too many requests wait in the cluster for this one's answers.
     pub(super) congested: bool,
     /// Whole frames may lie in the input, not handed over yet.
@@ -68,6 +70,7 @@ impl Socket {
             input: BytesMut::new(),
             output: VecDeque::new(),
             output_bytes: 0,
+            announced: false,
             congested: false,
             stalled: false,
             closing: false,
