@@ -1,0 +1,42 @@
+//! Deliberate bugs, which prove that the alarm rings. Each sits between the production code and what it is joined to,
+//! where it does what a bug inside would.
+
+/// One bug.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Canary {
+    /// A batch is forgotten instead of being tried again: its records never get a delivery report.
+    LostRetry,
+    /// A produce request is sent twice.
+    DoubledBatch,
+    /// An error of a broker is taken for an acknowledgement.
+    FalseAck,
+    /// A wake-up of the client's thread is lost.
+    LostWakeup,
+    /// Something is never freed.
+    LeakedBuffer,
+    /// A connection is never closed.
+    LeakedConnection,
+    /// A consumer leaves a record out.
+    SkippedOffset,
+    /// A consumer hands a record out twice.
+    RepeatedOffset,
+}
+
+impl Canary {
+    /// All of them, with the names by which the command line knows them.
+    pub const ALL: &'static [(&'static str, Canary)] = &[
+        ("lost-retry", Canary::LostRetry),
+        ("doubled-batch", Canary::DoubledBatch),
+        ("false-ack", Canary::FalseAck),
+        ("lost-wakeup", Canary::LostWakeup),
+        ("leaked-buffer", Canary::LeakedBuffer),
+        ("leaked-connection", Canary::LeakedConnection),
+        ("skipped-offset", Canary::SkippedOffset),
+        ("repeated-offset", Canary::RepeatedOffset),
+    ];
+
+    /// By its name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, canary)| *canary)
+    }
+}

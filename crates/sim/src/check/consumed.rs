@@ -1,0 +1,149 @@
+//! Consumed records: each once per position, in order, without gaps, and as they lie in the log.
+
+use std::collections::BTreeMap;
+
+use super::Logs;
+use crate::message::{Found, MessageId};
+
+/// What the next record of a partition may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expect {
+    /// Exactly this offset.
+    At(i64),
+    /// Anything: where reading began is for the client to find out.
+    Any,
+    /// A seek is under way: either of these.
+    Either(i64, i64),
+    /// Nothing: the partition is paused or not consumed.
+    Nothing,
+}
+
+#[derive(Debug)]
+struct Reader {
+    expect: Expect,
+    /// The topic was made anew, and what was read since may be of the old one: offsets may jump once.
+    may_jump: bool,
+    /// What was read of the topic as it is now: offset and message.
+    seen: Vec<(i64, MessageId)>,
+}
+
+/// The books of all consumers.
+#[derive(Debug, Default)]
+pub(crate) struct Consumed {
+    readers: BTreeMap<(u32, String, i32), Reader>,
+    /// Logs lose their starts: offsets may be left out.
+    skips: bool,
+}
+
+impl Consumed {
+    /// From now on the partition is read as said.
+    pub(crate) fn set_expectation(&mut self, client: u32, topic: &str, partition: i32, expect: Expect) {
+        let reader = self.readers.entry((client, topic.to_owned(), partition)).or_insert(Reader {
+            expect,
+            may_jump: false,
+            seen: Vec::new(),
+        });
+        reader.expect = expect;
+    }
+
+    pub(crate) fn expectation(&self, client: u32, topic: &str, partition: i32) -> Option<Expect> {
+        self.readers.get(&(client, topic.to_owned(), partition)).map(|r| r.expect)
+    }
+
+    /// Logs lose their starts to retention: from now on offsets may be left out.
+    pub(crate) fn allow_skips(&mut self) {
+        self.skips = true;
+    }
+
+    /// The application was handed a record.
+    pub(crate) fn on_record(
+        &mut self,
+        client: u32,
+        topic: &str,
+        partition: i32,
+        offset: i64,
+        found: Found,
+    ) -> Result<(), String> {
+        let place = || format!("client {client} {topic} [{partition}] @ {offset}");
+        let Some(reader) = self.readers.get_mut(&(client, topic.to_owned(), partition)) else {
+            return Err(format!("{}: a record of a partition that is not consumed", place()));
+        };
+        if !found.intact {
+            return Err(format!("{}: {found:?} is damaged", place()));
+        }
+        let right = match reader.expect {
+            Expect::Any => true,
+            Expect::At(at) => at == offset,
+            Expect::Either(a, b) => a == offset || b == offset,
+            Expect::Nothing => false,
+        };
+        let ahead = matches!(reader.expect, Expect::At(at) | Expect::Either(at, _) if offset > at);
+        if !right && (self.skips && ahead) {
+            // What was left out is gone.
+        } else if !right {
+            if !reader.may_jump || reader.expect == Expect::Nothing {
+                return Err(format!("{}: where {:?} was expected", place(), reader.expect));
+            }
+            reader.may_jump = false;
+            reader.seen.clear();
+        }
+        reader.expect = match reader.expect {
+            // Until the seek is confirmed, the old position may go on.
+            Expect::Either(old, new) if offset == old && old != new => Expect::Either(old + 1, new),
+            _ => Expect::At(offset + 1),
+        };
+        if !reader.may_jump {
+            reader.seen.push((offset, found.id));
+        }
+        Ok(())
+    }
+
+    pub(super) fn on_topic_deleted(&mut self, topic: &str) {
+        for ((_, name, _), reader) in &mut self.readers {
+            if name == topic {
+                reader.may_jump = true;
+                reader.seen.clear();
+            }
+        }
+    }
+
+    /// The partitions that a client has not read to their ends.
+    pub(crate) fn behind(&self, client: u32, logs: &Logs) -> Vec<String> {
+        let own = self.readers.iter().filter(|((c, _, _), _)| *c == client);
+        let behind = own.filter_map(|((_, topic, partition), reader)| {
+            let log = logs.get(&(topic.clone(), *partition))?;
+            let at = match reader.expect {
+                Expect::At(at) => at,
+                Expect::Any if log.high_watermark == log.start => return None,
+                Expect::Any => -1,
+                Expect::Either(_, to) => to,
+                Expect::Nothing => return None,
+            };
+            let behind = if reader.may_jump { at != log.high_watermark } else { at < log.high_watermark };
+            behind
+                .then(|| format!("{topic} [{partition}] at {:?} of {}", reader.expect, log.high_watermark))
+        });
+        behind.collect()
+    }
+
+    /// Compares what was read with what is there.
+    pub(super) fn compare_with_logs(&self, logs: &Logs) -> Result<(), String> {
+        for ((client, topic, partition), reader) in &self.readers {
+            let Some(log) = logs.get(&(topic.clone(), *partition)) else {
+                continue;
+            };
+            for (offset, id) in &reader.seen {
+                if *offset < log.start {
+                    continue;
+                }
+                if log.at(*offset).map(|there| there.found.id) != Some(*id) {
+                    return Err(format!(
+                        "client {client} read {id:?} at {topic} [{partition}] @ {offset}, where {:?} lies",
+                        log.at(*offset)
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,172 @@
+//! A client of a world: the production core with virtual surroundings, and its application.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use ottla::client::{ClientHooks, Core, Parts, Shared};
+use ottla::config::Conf;
+use ottla::env::Rng;
+use ottla::event::{DeliveryMode, LogLine, LogSink};
+use ottla::types::{ClientKind, Topic, TopicHooks};
+
+use crate::chance::Chance;
+use crate::check::{Checker, Promise};
+use crate::clock::{ClientClock, Time, WakeFlag};
+use crate::load::{ConsumerLoad, ConsumerPlan, Load, ProducerLoad, ProducerPlan};
+
+/// A client and its application.
+pub(crate) struct SimClient {
+    /// `None` once it was dropped.
+    pub(crate) core: Option<Core>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) clock: Arc<ClientClock>,
+    pub(crate) waker: Arc<WakeFlag>,
+    /// When its thread gets its next turn; `u64::MAX` for never.
+    pub(crate) drive_at_us: u64,
+    /// Turns so far.
+    pub(crate) drives: u64,
+    /// Turns since time last passed.
+    pub(crate) spins: u32,
+    pub(crate) load: Load,
+    pub(crate) topics: Vec<Arc<Topic>>,
+    settings: Vec<(String, String)>,
+    log: Arc<Mutex<Vec<LogLine>>>,
+}
+
+/// What [`SimClient::make`] is given.
+struct Making<'a> {
+    kind: ClientKind,
+    settings: Vec<(String, String)>,
+    skew_ms: i64,
+    delivery: DeliveryMode,
+    topics: &'a [String],
+    load: Load,
+}
+
+impl SimClient {
+    pub(crate) fn producer(
+        number: usize,
+        plan: ProducerPlan,
+        bootstrap: &str,
+        time: &Time,
+        seeds: &mut Chance,
+        tracing: bool,
+        check: &mut Checker,
+    ) -> Result<Self, String> {
+        let promise = plan.promise();
+        let client = u32::try_from(number).unwrap_or(u32::MAX);
+        check.produced.add_producer(client, promise);
+        let making = Making {
+            kind: ClientKind::Producer,
+            settings: plan.settings.clone(),
+            skew_ms: plan.skew_ms,
+            delivery: delivery_mode(promise),
+            topics: &plan.topics.clone(),
+            load: Load::Producer(ProducerLoad::new(client, plan)),
+        };
+        let made = Self::make(making, bootstrap, time, seeds, tracing)?;
+        if let Some(accumulator) = &made.shared.producer {
+            accumulator.seed(seeds.u64());
+        }
+        Ok(made)
+    }
+
+    pub(crate) fn consumer(
+        number: usize,
+        plan: ConsumerPlan,
+        bootstrap: &str,
+        time: &Time,
+        seeds: &mut Chance,
+        tracing: bool,
+    ) -> Result<Self, String> {
+        let client = u32::try_from(number).unwrap_or(u32::MAX);
+        let making = Making {
+            kind: ClientKind::Consumer,
+            settings: plan.settings.clone(),
+            skew_ms: 0,
+            delivery: DeliveryMode::None,
+            topics: &plan.topics.clone(),
+            load: Load::Consumer(ConsumerLoad::new(client, plan)),
+        };
+        Self::make(making, bootstrap, time, seeds, tracing)
+    }
+
+    fn make(making: Making<'_>, bootstrap: &str, time: &Time, seeds: &mut Chance, tracing: bool) -> Result<Self, String> {
+        let mut conf = Conf::new();
+        let mut settings = making.settings;
+        settings.push(("bootstrap.servers".into(), bootstrap.to_owned()));
+        if tracing {
+            settings.push(("debug".into(), "broker,topic,metadata,msg,fetch,consumer".into()));
+        }
+        for (name, value) in &settings {
+            conf.set(name, value.as_str()).map_err(|e| e.to_string())?;
+        }
+        let (conf, topic_defaults) = conf.finalize(making.kind).map_err(|e| format!("{e:?}"))?;
+        let clock = Arc::new(ClientClock::new(time.clone(), making.skew_ms));
+        let waker = Arc::new(WakeFlag::default());
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let lines = log.clone();
+        let sink: Option<LogSink> = tracing.then(|| -> LogSink {
+            Arc::new(move |line| {
+                if let Ok(mut lines) = lines.lock() {
+                    lines.push(line);
+                }
+            })
+        });
+        let parts = Parts {
+            kind: making.kind,
+            conf,
+            topic_defaults,
+            hooks: ClientHooks {
+                log: sink,
+                delivery: making.delivery,
+                error_event: true,
+                throttle_event: true,
+                ..ClientHooks::default()
+            },
+            clock: clock.clone(),
+            waker: waker.clone(),
+        };
+        let core = parts.assemble(Rng::from_seed(seeds.u64()));
+        let shared = core.shared().clone();
+        let mut topics = Vec::new();
+        for name in making.topics {
+            topics.push(shared.topic(name, None, TopicHooks::default()).map_err(|e| e.to_string())?);
+        }
+        Ok(SimClient {
+            core: Some(core),
+            shared,
+            clock,
+            waker,
+            drive_at_us: u64::MAX,
+            drives: 0,
+            spins: 0,
+            load: making.load,
+            topics,
+            settings,
+            log,
+        })
+    }
+
+    /// Log lines since the last call. The client's own name is left out: it counts the clients of the process.
+    pub(crate) fn take_log(&self) -> Vec<String> {
+        let lines = self.log.lock().map(|mut lines| std::mem::take(&mut *lines)).unwrap_or_default();
+        let name = &self.shared.name;
+        lines.iter().map(|l| format!("log {} {}", l.facility, l.message.replace(name.as_str(), "client"))).collect()
+    }
+
+    pub(crate) fn describe(&self) -> String {
+        let settings: Vec<String> = self.settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        format!("{} {}", self.shared.kind, settings.join(" "))
+    }
+}
+
+fn delivery_mode(promise: Promise) -> DeliveryMode {
+    if promise.errors_only { DeliveryMode::ErrorsOnly } else { DeliveryMode::All }
+}
+
+/// Settings as a table, the later of two with the same name counting.
+pub(crate) fn lookup<'a>(settings: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let table: HashMap<&str, &str> = settings.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+    table.get(name).copied()
+}

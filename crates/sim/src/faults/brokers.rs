@@ -1,0 +1,206 @@
+//! Brokers that die, freeze, move and change their roles.
+
+use ottla_mock::BrokerId;
+
+use super::FaultEvent;
+use crate::net::Down;
+use crate::trace::trace;
+use crate::world::{Happening, World};
+
+impl World {
+    fn any_broker(&mut self) -> BrokerId {
+        let ids: Vec<BrokerId> = self.cluster.broker_ids().collect();
+        self.faults.chance.pick(&ids)
+    }
+
+    fn accepting_broker(&mut self) -> Option<BrokerId> {
+        let ids: Vec<BrokerId> = self.cluster.broker_ids().filter(|b| self.cluster.is_accepting(*b)).collect();
+        (!ids.is_empty()).then(|| self.faults.chance.pick(&ids))
+    }
+
+    pub(super) fn take_broker_down(&mut self, crash: bool, silently: bool) -> bool {
+        let Some(broker) = self.accepting_broker() else {
+            return false;
+        };
+        trace!(self.trace, "FAULT broker {broker} goes down, crash {crash}, silently {silently}");
+        if crash {
+            self.check.produced.on_crash(self.now_us);
+        }
+        if silently {
+            for number in self.net.of_broker(broker) {
+                self.kill_silently(number);
+            }
+        }
+        match crash {
+            true => self.cluster.crash_broker(broker),
+            false => self.cluster.stop_broker(broker),
+        }
+        self.drop_connections(broker);
+        let outage = self.outage_us();
+        self.after_us(outage, Happening::Fault(FaultEvent::StartBroker(broker)));
+        true
+    }
+
+    /// A broker's process is gone: what it had not read is lost with it.
+    fn drop_connections(&mut self, broker: BrokerId) {
+        self.frozen.remove(&broker);
+        for number in self.net.of_broker(broker) {
+            self.send_down(number, Down::Reset("Connection reset by peer"), true);
+            self.up_closed(number);
+        }
+    }
+
+    pub(super) fn start_broker(&mut self, broker: BrokerId) {
+        trace!(self.trace, "FAULT broker {broker} starts");
+        self.cluster.advance_clock(ottla_mock::Time(self.now_us));
+        self.cluster.start_broker(broker);
+    }
+
+    pub(super) fn freeze_broker(&mut self) -> bool {
+        let Some(broker) = self.accepting_broker() else {
+            return false;
+        };
+        if !self.frozen.insert(broker) {
+            return false;
+        }
+        trace!(self.trace, "FAULT broker {broker} freezes");
+        let outage = self.outage_us();
+        self.after_us(outage, Happening::Fault(FaultEvent::Thaw(broker)));
+        // The controller notices a long silence, and others take over.
+        if self.faults.chance.hit(0.5) {
+            self.move_leaders_from(broker);
+        }
+        true
+    }
+
+    fn move_leaders_from(&mut self, broker: BrokerId) {
+        let others: Vec<BrokerId> = self.cluster.broker_ids().filter(|b| *b != broker && self.cluster.is_accepting(*b)).collect();
+        if others.is_empty() {
+            return;
+        }
+        for (topic, partition) in self.partitions() {
+            if self.cluster.partition_leader(&topic, partition) == Some(broker) {
+                let to = self.faults.chance.pick(&others);
+                self.set_leader(&topic, partition, Some(to));
+            }
+        }
+    }
+
+    pub(super) fn cut_broker_off(&mut self) -> bool {
+        let broker = self.any_broker();
+        trace!(self.trace, "FAULT broker {broker} cannot be reached");
+        self.cluster.set_reachable(broker, false);
+        self.drop_connections(broker);
+        let outage = self.outage_us();
+        self.after_us(outage, Happening::Fault(FaultEvent::Reach(broker)));
+        true
+    }
+
+    pub(super) fn close_connections_of_one(&mut self) -> bool {
+        let broker = self.any_broker();
+        trace!(self.trace, "FAULT broker {broker} closes all connections");
+        for number in self.net.of_broker(broker) {
+            self.send_down(number, Down::Close, true);
+            self.up_closed(number);
+        }
+        true
+    }
+
+    pub(super) fn move_broker(&mut self) -> bool {
+        let broker = self.any_broker();
+        trace!(self.trace, "FAULT broker {broker} gets another address");
+        self.net.names.move_broker(broker);
+        self.drop_connections(broker);
+        true
+    }
+
+    pub(super) fn readvertise_broker(&mut self) -> bool {
+        let broker = self.any_broker();
+        let port = self.faults.chance.between(10_000, 60_000) as u16;
+        trace!(self.trace, "FAULT broker {broker} is advertised on port {port}");
+        self.net.names.move_port(broker, port);
+        self.cluster.set_address(broker, &format!("broker-{broker}"), port);
+        self.drop_connections(broker);
+        true
+    }
+
+    fn partitions(&self) -> Vec<(String, i32)> {
+        let names: Vec<String> = self.cluster.topic_names().map(str::to_owned).collect();
+        let rows = names.into_iter().flat_map(|name| {
+            let count = self.cluster.partition_count(&name).unwrap_or(0);
+            (0..i32::try_from(count).unwrap_or(0)).map(move |p| (name.clone(), p))
+        });
+        rows.collect()
+    }
+
+    fn set_leader(&mut self, topic: &str, partition: i32, leader: Option<BrokerId>) {
+        trace!(self.trace, "FAULT {topic} [{partition}] gets leader {leader:?}");
+        // A broker that is down cannot lead, and the partition stays as it was.
+        let _ = self.cluster.set_leader(topic, partition, leader);
+    }
+
+    pub(super) fn move_leader(&mut self) -> bool {
+        let partitions = self.partitions();
+        let Some(to) = self.accepting_broker().filter(|_| !partitions.is_empty()) else {
+            return false;
+        };
+        let (topic, partition) = &partitions[self.faults.chance.below(partitions.len())];
+        self.set_leader(topic, *partition, Some(to));
+        true
+    }
+
+    pub(super) fn depose_leader(&mut self) -> bool {
+        let partitions = self.partitions();
+        if partitions.is_empty() {
+            return false;
+        }
+        let (topic, partition) = partitions[self.faults.chance.below(partitions.len())].clone();
+        self.set_leader(&topic, partition, None);
+        let outage = self.outage_us();
+        self.after_us(outage, Happening::Fault(FaultEvent::Elect(topic, partition)));
+        true
+    }
+
+    /// Gives a partition without a leader one.
+    pub(super) fn elect(&mut self, topic: &str, partition: i32) {
+        if self.cluster.partition_leader(topic, partition).is_none()
+            && let Some(broker) = self.accepting_broker()
+        {
+            self.set_leader(topic, partition, Some(broker));
+        }
+    }
+
+    pub(super) fn move_controller(&mut self) -> bool {
+        let broker = self.any_broker();
+        self.cluster.set_controller(broker);
+        true
+    }
+
+    pub(super) fn freeze_metadata(&mut self) -> bool {
+        let broker = self.any_broker();
+        let until = self.now_us + self.outage_us();
+        trace!(self.trace, "FAULT metadata of broker {broker} lags");
+        self.faults.lagging.insert(broker, until);
+        true
+    }
+
+    pub(super) fn change_replication_delay(&mut self) -> bool {
+        let micros = if self.faults.chance.hit(0.3) { 0 } else { self.faults.chance.spread(100, 3_000_000) };
+        trace!(self.trace, "FAULT replication takes {micros} us");
+        self.cluster.set_replication_delay_us(micros);
+        true
+    }
+
+    pub(super) fn heal_brokers(&mut self) {
+        let ids: Vec<BrokerId> = self.cluster.broker_ids().collect();
+        for broker in ids {
+            self.cluster.set_reachable(broker, true);
+            self.cluster.start_broker(broker);
+            self.thaw(broker);
+        }
+        for (topic, partition) in self.partitions() {
+            self.elect(&topic, partition);
+        }
+        self.cluster.set_replication_delay_us(self.plan.cluster.replication_delay_us);
+    }
+}

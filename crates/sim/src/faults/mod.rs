@@ -1,0 +1,239 @@
+//! What goes wrong in a world, besides the network: how often is drawn per world, what exactly when it happens.
+
+mod brokers;
+mod requests;
+mod topics;
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use ottla_mock::BrokerId;
+use ottla_protocol::ApiKey;
+
+use crate::chance::Chance;
+use crate::world::{Happening, World};
+
+/// The kinds of faults that come from outside at random times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FaultKind {
+    /// A broker dies and loses what it had not replicated.
+    Crash,
+    /// A broker dies without its peers being told: connections go dead.
+    PowerLoss,
+    /// A broker is shut down in order.
+    Stop,
+    /// A broker stops doing anything for a while; connections stay.
+    Freeze,
+    /// Clients cannot reach a broker; the cluster does not notice.
+    Unreachable,
+    /// A broker closes its connections.
+    CloseAll,
+    /// A broker gets another address under its name.
+    Move,
+    /// A broker is advertised on another port.
+    Readvertise,
+    /// A partition gets another leader.
+    MoveLeader,
+    /// A partition has no leader for a while.
+    NoLeader,
+    /// Another broker becomes the controller.
+    MoveController,
+    /// A broker's metadata stays as it is for a while.
+    StaleMetadata,
+    /// Requests are answered with an error.
+    RequestError,
+    /// Requests meet a broken connection, before or after they are served.
+    RequestDisconnect,
+    /// Requests are answered late.
+    RequestDelay,
+    /// Responses say that the client is to pause.
+    Throttle,
+    /// Followers become slow, or fast again.
+    SlowReplication,
+    /// A topic is deleted, and made again later.
+    Recreate,
+    /// A topic gets more partitions.
+    Grow,
+    /// Metadata answers an error for a topic.
+    TopicError,
+    /// A client's wall clock is set.
+    ClockJump,
+}
+
+/// All kinds with their names.
+const KINDS: &[(FaultKind, &str)] = &[
+    (FaultKind::Crash, "crashes"),
+    (FaultKind::PowerLoss, "power losses"),
+    (FaultKind::Stop, "shutdowns"),
+    (FaultKind::Freeze, "freezes"),
+    (FaultKind::Unreachable, "unreachable brokers"),
+    (FaultKind::CloseAll, "closings of all connections"),
+    (FaultKind::Move, "address changes"),
+    (FaultKind::Readvertise, "advertised port changes"),
+    (FaultKind::MoveLeader, "leader moves"),
+    (FaultKind::NoLeader, "leaderless partitions"),
+    (FaultKind::MoveController, "controller moves"),
+    (FaultKind::StaleMetadata, "metadata lags"),
+    (FaultKind::RequestError, "request errors"),
+    (FaultKind::RequestDisconnect, "request disconnects"),
+    (FaultKind::RequestDelay, "request delays"),
+    (FaultKind::Throttle, "throttles"),
+    (FaultKind::SlowReplication, "replication delays"),
+    (FaultKind::Recreate, "topics recreated"),
+    (FaultKind::Grow, "topics grown"),
+    (FaultKind::TopicError, "topic errors"),
+    (FaultKind::ClockJump, "clock jumps"),
+];
+
+/// Which faults a world has, and how often.
+#[derive(Debug, Clone)]
+pub(crate) struct FaultPlan {
+    /// Kinds with the mean time between two.
+    kinds: Vec<(FaultKind, u64)>,
+    /// The longest that something stays broken.
+    outage_us: u64,
+    /// Whether brokers' metadata may lag behind; answers are remembered then.
+    pub(crate) stale_metadata: Option<()>,
+    /// Errors that no retry helps against are among the request errors.
+    pub(crate) fatal_errors: bool,
+}
+
+impl FaultPlan {
+    pub(crate) fn draw(c: &mut Chance) -> Self {
+        let share = c.pick(&[0.0, 0.1, 0.2, 0.4]);
+        let kinds = KINDS.iter().filter_map(|(kind, _)| c.hit(share).then(|| (*kind, c.spread(100_000, 30_000_000))));
+        let kinds: Vec<_> = kinds.collect();
+        FaultPlan {
+            stale_metadata: kinds.iter().any(|(k, _)| *k == FaultKind::StaleMetadata).then_some(()),
+            kinds,
+            outage_us: c.spread(10_000, 30_000_000),
+            fatal_errors: c.hit(0.5),
+        }
+    }
+}
+
+/// Something to be done about faults at some time.
+#[derive(Debug, Clone)]
+pub(crate) enum FaultEvent {
+    /// A fault of this kind, and another one later.
+    Strike(FaultKind, u64),
+    MakeTopic(String),
+    StartBroker(BrokerId),
+    Thaw(BrokerId),
+    Reach(BrokerId),
+    Elect(String, i32),
+    EndThrottle(ApiKey),
+    EndTopicError(String),
+}
+
+/// What is under way.
+#[derive(Debug)]
+pub(crate) struct FaultState {
+    chance: Chance,
+    /// Brokers whose metadata lags, and until when.
+    pub(crate) lagging: BTreeMap<BrokerId, u64>,
+    /// What lagging brokers answer, without length and correlation id.
+    pub(crate) metadata: BTreeMap<(BrokerId, Bytes), Bytes>,
+    throttled: Vec<ApiKey>,
+}
+
+impl FaultState {
+    pub(crate) fn new(chance: Chance) -> Self {
+        FaultState {
+            chance,
+            lagging: BTreeMap::new(),
+            metadata: BTreeMap::new(),
+            throttled: Vec::new(),
+        }
+    }
+}
+
+impl World {
+    /// Sets the first fault of each kind.
+    pub(crate) fn start_faults(&mut self) {
+        for (kind, mean_us) in self.plan.faults.kinds.clone() {
+            self.next_strike(kind, mean_us);
+        }
+    }
+
+    fn next_strike(&mut self, kind: FaultKind, mean_us: u64) {
+        let pause = self.faults.chance.between(mean_us / 10, mean_us * 2);
+        self.after_us(pause, Happening::Fault(FaultEvent::Strike(kind, mean_us)));
+    }
+
+    fn outage_us(&mut self) -> u64 {
+        let longest = self.plan.faults.outage_us;
+        self.faults.chance.between(longest / 20, longest)
+    }
+
+    pub(crate) fn on_fault(&mut self, event: FaultEvent) {
+        match event {
+            FaultEvent::Strike(kind, mean_us) => {
+                if self.net.hostile {
+                    let name = KINDS.iter().find(|(k, _)| *k == kind).map_or("faults", |(_, name)| name);
+                    self.cluster.advance_clock(ottla_mock::Time(self.now_us));
+                    if self.strike(kind) {
+                        self.coverage.fault(name);
+                    }
+                    self.next_strike(kind, mean_us);
+                }
+            }
+            FaultEvent::MakeTopic(name) => self.make_topic(&name),
+            FaultEvent::StartBroker(broker) => self.start_broker(broker),
+            FaultEvent::Thaw(broker) => self.thaw(broker),
+            FaultEvent::Reach(broker) => self.cluster.set_reachable(broker, true),
+            FaultEvent::Elect(topic, partition) => self.elect(&topic, partition),
+            FaultEvent::EndThrottle(api) => self.cluster.set_throttle_ms(api, 0),
+            FaultEvent::EndTopicError(topic) => {
+                // The topic may be gone by now.
+                let _ = self.cluster.set_topic_error(&topic, None);
+            }
+        }
+    }
+
+    /// Does the damage; false when there is nothing to damage.
+    fn strike(&mut self, kind: FaultKind) -> bool {
+        match kind {
+            FaultKind::Crash => self.take_broker_down(true, false),
+            FaultKind::PowerLoss => self.take_broker_down(true, true),
+            FaultKind::Stop => self.take_broker_down(false, false),
+            FaultKind::Freeze => self.freeze_broker(),
+            FaultKind::Unreachable => self.cut_broker_off(),
+            FaultKind::CloseAll => self.close_connections_of_one(),
+            FaultKind::Move => self.move_broker(),
+            FaultKind::Readvertise => self.readvertise_broker(),
+            FaultKind::MoveLeader => self.move_leader(),
+            FaultKind::NoLeader => self.depose_leader(),
+            FaultKind::MoveController => self.move_controller(),
+            FaultKind::StaleMetadata => self.freeze_metadata(),
+            FaultKind::RequestError => self.push_request_error(),
+            FaultKind::RequestDisconnect => self.push_disconnect(),
+            FaultKind::RequestDelay => self.push_delay(),
+            FaultKind::Throttle => self.throttle(),
+            FaultKind::SlowReplication => self.change_replication_delay(),
+            FaultKind::Recreate => self.delete_topic(),
+            FaultKind::Grow => self.grow_topic(),
+            FaultKind::TopicError => self.break_topic(),
+            FaultKind::ClockJump => self.set_a_clock(),
+        }
+    }
+
+    /// Everything works from now on.
+    pub(crate) fn heal(&mut self) {
+        self.net.hostile = false;
+        self.cluster.advance_clock(ottla_mock::Time(self.now_us));
+        self.heal_brokers();
+        self.heal_requests();
+        self.heal_topics();
+        self.faults.lagging.clear();
+        self.faults.metadata.clear();
+    }
+
+    fn set_a_clock(&mut self) -> bool {
+        let client = self.faults.chance.below(self.clients.len());
+        let hour = 3_600_000;
+        let skew = self.faults.chance.between(0, 48 * hour) as i64 - 24 * hour as i64;
+        self.clients[client].clock.set_skew_ms(skew);
+        true
+    }
+}

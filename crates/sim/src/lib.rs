@@ -1,0 +1,57 @@
+//! Seeded worlds that prove the client.
+//!
+//! A seed gives a world: brokers (the production mock cluster), clients (the production core), a virtual network between
+//! them, applications, and faults. Everything runs on one thread and virtual time, so that a seed gives the same world
+//! again. First faults happen; then they stop, and everything must settle, work and end. `check` holds what must be
+//! true whatever happened.
+
+mod canary;
+mod chance;
+mod check;
+mod client;
+mod clock;
+mod coverage;
+mod faults;
+mod load;
+mod message;
+mod net;
+mod phases;
+mod plan;
+mod trace;
+mod watch;
+mod world;
+
+pub use canary::Canary;
+pub use coverage::Coverage;
+pub use trace::TraceSink;
+
+use plan::Plan;
+use trace::Trace;
+use world::World;
+
+/// How worlds are run.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// A deliberate bug.
+    pub canary: Option<Canary>,
+}
+
+/// How a world went.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// What it went through.
+    pub coverage: Coverage,
+    /// What must not be and was; `None` when all is well.
+    pub violation: Option<String>,
+}
+
+/// Runs the world of a seed. With `trace`, everything that happens is told, line by line: the same lines for the same
+/// seed.
+pub fn run_world(seed: u64, options: Options, trace: Option<TraceSink>) -> Outcome {
+    let mut world = World::new(seed, Plan::draw(seed), options, Trace::new(trace));
+    world.run();
+    Outcome {
+        coverage: std::mem::take(&mut world.coverage),
+        violation: world.check.violation().map(str::to_owned),
+    }
+}

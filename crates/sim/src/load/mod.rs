@@ -1,0 +1,49 @@
+//! Applications: what they ask of their clients, and when they listen.
+
+mod consumer;
+mod producer;
+
+pub(crate) use consumer::{ConsumerLoad, ConsumerPlan};
+pub(crate) use producer::{ProducerLoad, ProducerPlan};
+
+use crate::world::{Happening, Phase, World};
+
+/// The application of a client.
+#[derive(Debug, Default)]
+pub(crate) enum Load {
+    /// It has ended, or has its turn now.
+    #[default]
+    None,
+    Producer(ProducerLoad),
+    Consumer(ConsumerLoad),
+}
+
+impl World {
+    /// Gives an application its turn, and says when it gets the next.
+    pub(crate) fn app_turn(&mut self, client: usize) {
+        let mut load = std::mem::take(&mut self.clients[client].load);
+        let pause = match &mut load {
+            Load::None => None,
+            Load::Producer(producer) => producer.turn(self, client),
+            Load::Consumer(consumer) => consumer.turn(self, client),
+        };
+        self.clients[client].load = load;
+        if let Some(pause) = pause {
+            let pause = if self.phase == Phase::Hostile { pause } else { pause.min(20_000) };
+            let pause = if self.phase == Phase::Quiet { 1_000_000 } else { pause };
+            self.after_us(pause.max(1), Happening::App(client));
+        }
+    }
+
+    /// Why an application is not done with what the phase asks of it; `None` when it is.
+    pub(crate) fn app_waits_for(&mut self, client: usize) -> Option<String> {
+        let mut load = std::mem::take(&mut self.clients[client].load);
+        let waits = match &mut load {
+            Load::None => None,
+            Load::Producer(producer) => producer.waits_for(self, client),
+            Load::Consumer(consumer) => consumer.waits_for(self, client),
+        };
+        self.clients[client].load = load;
+        waits
+    }
+}

@@ -1,0 +1,153 @@
+//! What lies in a simulated message: enough to tell it from every other one wherever it turns up.
+
+use bytes::Bytes;
+use ottla_protocol::record::{Batch, BatchIter};
+
+/// Names a message: the client that produced it and its number there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct MessageId {
+    pub(crate) client: u32,
+    pub(crate) number: u32,
+}
+
+impl MessageId {
+    const MARK: u8 = 0xa7;
+    /// Bytes that an id takes.
+    pub(crate) const LEN: usize = 9;
+
+    /// The id's bytes.
+    pub(crate) fn to_bytes(self) -> [u8; Self::LEN] {
+        let mut out = [Self::MARK; Self::LEN];
+        out[1..5].copy_from_slice(&self.client.to_be_bytes());
+        out[5..].copy_from_slice(&self.number.to_be_bytes());
+        out
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let (&mark, rest) = bytes.split_first()?;
+        let client = u32::from_be_bytes(*rest.first_chunk()?);
+        let number = u32::from_be_bytes(*rest.get(4..)?.first_chunk()?);
+        (mark == Self::MARK).then_some(MessageId { client, number })
+    }
+
+    fn fill(self) -> u8 {
+        (self.number as u8) ^ (self.client as u8).rotate_left(5)
+    }
+}
+
+/// Where a message carries its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Carrier {
+    /// At the value's start; the rest is filled.
+    Value,
+    /// In the key; the value is null.
+    Key,
+    /// In a header; the value is filled.
+    Header,
+}
+
+/// The name of the header that carries an id.
+pub(crate) const HEADER: &[u8] = b"id";
+
+/// A value of `size` bytes for a message, which begins with the id when that is carried there.
+pub(crate) fn make_value(id: MessageId, carrier: Carrier, size: usize) -> Option<Vec<u8>> {
+    let mut value = match carrier {
+        Carrier::Key => return None,
+        Carrier::Value => id.to_bytes().to_vec(),
+        Carrier::Header => Vec::new(),
+    };
+    value.resize(size.max(value.len()), id.fill());
+    Some(value)
+}
+
+/// A message that was found somewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) id: MessageId,
+    /// The value is what was produced, as far as its own bytes tell.
+    pub(crate) intact: bool,
+    pub(crate) value_len: usize,
+}
+
+/// Reads a message back from its parts. `None` when it was made by nobody here.
+pub(crate) fn read(key: Option<&[u8]>, value: Option<&[u8]>, header: Option<&[u8]>) -> Option<Found> {
+    let whole = |bytes: &[u8]| (bytes.len() == MessageId::LEN).then(|| MessageId::parse(bytes)).flatten();
+    let (id, rest) = if let Some(id) = header.and_then(whole) {
+        (id, value.unwrap_or_default())
+    } else if let Some(value) = value {
+        (MessageId::parse(value)?, value.get(MessageId::LEN..).unwrap_or_default())
+    } else {
+        (key.and_then(whole)?, [].as_slice())
+    };
+    Some(Found {
+        id,
+        intact: rest.iter().all(|b| *b == id.fill()),
+        value_len: value.map_or(0, <[u8]>::len),
+    })
+}
+
+/// A message in a log.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Logged {
+    pub(crate) offset: i64,
+    pub(crate) found: Found,
+}
+
+/// Reads all messages of a partition's record data.
+///
+/// # Errors
+/// What is wrong with the data.
+pub(crate) fn read_records(data: Bytes) -> Result<Vec<Logged>, String> {
+    let mut out = Vec::new();
+    for batch in BatchIter::new(data) {
+        let batch = batch.map_err(|e| e.to_string())?;
+        read_batch(&batch, &mut out)?;
+    }
+    Ok(out)
+}
+
+fn read_batch(batch: &Batch, out: &mut Vec<Logged>) -> Result<(), String> {
+    batch.verify_crc().map_err(|e| e.to_string())?;
+    if batch.header().is_control() {
+        return Ok(());
+    }
+    for record in batch.records(64 << 20).map_err(|e| e.to_string())? {
+        let record = record.map_err(|e| e.to_string())?;
+        let mut header = None;
+        for h in record.headers.iter().flatten() {
+            if h.key == HEADER {
+                header = h.value.map(<[u8]>::to_vec);
+            }
+        }
+        let found = read(record.key.as_deref(), record.value.as_deref(), header.as_deref());
+        let Some(found) = found else {
+            return Err(format!("the record at offset {} was produced by nobody", record.offset));
+        };
+        out.push(Logged {
+            offset: record.offset,
+            found,
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_read_back_from_wherever_they_carry_their_id() {
+        let id = MessageId { client: 3, number: 77 };
+        let bytes = id.to_bytes();
+        let value = make_value(id, Carrier::Value, 100).unwrap();
+        let found = read(None, Some(&value), None).unwrap();
+        assert_eq!((found.id, found.intact, found.value_len), (id, true, 100));
+        assert_eq!(read(Some(&bytes), None, None).unwrap().id, id);
+        let filled = make_value(id, Carrier::Header, 3).unwrap();
+        assert_eq!(read(None, Some(&filled), Some(&bytes)).unwrap().id, id);
+        let mut damaged = value;
+        damaged[50] ^= 1;
+        assert!(!read(None, Some(&damaged), None).unwrap().intact);
+        assert!(read(None, Some(b"stranger"), None).is_none());
+    }
+}

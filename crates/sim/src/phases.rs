@@ -1,0 +1,133 @@
+//! How a world goes on: faults, then peace in which everything must settle, work and end.
+
+use crate::clock::WALL_START_MS;
+use crate::trace::trace;
+use crate::world::{Happening, Phase, World};
+
+/// How often it is looked whether a phase is over.
+const LOOK_US: u64 = 50_000;
+/// How long clients are left alone.
+const QUIET_US: u64 = 20_000_000;
+/// Turns that a client that has nothing to do may take meanwhile, for each broker.
+const QUIET_DRIVES: u64 = 600;
+/// How long closing may take: a connection that went dead is noticed after half of this.
+const CLOSE_US: u64 = 70_000_000;
+
+impl World {
+    /// Looks whether the phase is over.
+    pub(crate) fn next_phase(&mut self) {
+        let waited = self.now_us - self.phase_began_us;
+        match self.phase {
+            Phase::Hostile => {
+                self.heal();
+                let skew = self.plan.cluster.wall_clock_ms - WALL_START_MS;
+                for client in &self.clients {
+                    client.clock.set_skew_ms(skew);
+                }
+                self.enter(Phase::Settling);
+            }
+            Phase::Settling => self.wait_for_apps(waited, Phase::Probing),
+            Phase::Probing => self.wait_for_apps(waited, Phase::Quiet),
+            Phase::Quiet => {
+                if waited >= QUIET_US {
+                    self.check_quiet();
+                    self.end_clients();
+                    self.enter(Phase::Closing);
+                }
+            }
+            Phase::Closing => {
+                let open = (0..self.clients.len()).find(|c| !self.is_finished(*c));
+                if open.is_none() && self.net.conns.is_empty() {
+                    return self.finish();
+                }
+                if waited > CLOSE_US {
+                    let conns = self.net.conns.len();
+                    self.check.violate(format!("not closed: client {open:?} is not finished, {conns} connections are left"));
+                }
+            }
+            Phase::Over => {}
+        }
+        self.after_us(LOOK_US, Happening::Phase);
+    }
+
+    fn enter(&mut self, phase: Phase) {
+        trace!(self.trace, "PHASE {phase:?}");
+        self.phase = phase;
+        self.phase_began_us = self.now_us;
+        for client in &mut self.clients {
+            client.drives = 0;
+        }
+        if phase == Phase::Settling || phase == Phase::Probing {
+            // Applications that pause for long look up now.
+            for client in 0..self.clients.len() {
+                self.after_us(0, Happening::App(client));
+            }
+        }
+    }
+
+    fn wait_for_apps(&mut self, waited: u64, next: Phase) {
+        let waits = (0..self.clients.len()).find_map(|client| self.app_waits_for(client));
+        match waits {
+            None => self.enter(next),
+            Some(what) if waited > self.plan.settle_us => {
+                self.check.violate(format!("{:?} takes longer than {} s: {what}", self.phase, waited / 1_000_000));
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn check_quiet(&mut self) {
+        let limit = QUIET_DRIVES * self.plan.cluster.brokers.unsigned_abs() as u64;
+        for (number, client) in self.clients.iter().enumerate() {
+            if client.drives > limit {
+                let drives = client.drives;
+                self.check.violate(format!("client {number} has nothing to do and takes {drives} turns in {QUIET_US} us"));
+                return;
+            }
+        }
+    }
+
+    fn end_clients(&mut self) {
+        for client in 0..self.clients.len() {
+            self.shared(client).send(ottla::client::Command::Terminate);
+        }
+    }
+
+    /// Everything has ended: compares the books and looks for what is left.
+    fn finish(&mut self) {
+        for client in 0..self.clients.len() {
+            self.app_turn(client);
+            if let Some(what) = self.app_waits_for(client) {
+                self.check.violate(what);
+            }
+        }
+        self.coverage.count("connections", self.net.next - 1);
+        let logs = self.read_logs();
+        self.check.compare_with_logs(&logs);
+        self.check_nothing_is_left();
+        self.enter(Phase::Over);
+    }
+
+    fn check_nothing_is_left(&mut self) {
+        for (number, client) in std::mem::take(&mut self.clients).into_iter().enumerate() {
+            let crate::client::SimClient { core, shared, topics, load, .. } = client;
+            drop((core, load));
+            let holders = std::sync::Arc::strong_count(&shared);
+            if holders != 1 {
+                self.check.violate(format!("client {number} has ended and {} hold on to it", holders - 1));
+            }
+            drop(shared);
+            for topic in topics {
+                let holders = std::sync::Arc::strong_count(&topic);
+                if holders != 1 {
+                    let name = topic.name();
+                    self.check.violate(format!("client {number} has ended and {} hold on to {name}", holders - 1));
+                }
+            }
+        }
+        let (connections, parked) = (self.cluster.connection_count(), self.cluster.parked_count());
+        if connections > 0 || parked > 0 {
+            self.check.violate(format!("the brokers have {connections} connections and {parked} requests left"));
+        }
+    }
+}

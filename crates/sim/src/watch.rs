@@ -1,0 +1,196 @@
+//! What is seen of requests and responses as they pass: for the checkers, the trace, lagging metadata and canaries.
+
+use bytes::Bytes;
+use ottla::connection::ConnId;
+use ottla_mock::BrokerId;
+use ottla_protocol::api::produce::ProduceRequest;
+use ottla_protocol::{ApiKey, Message, Reader, RequestHeader};
+
+use crate::canary::Canary;
+use crate::message;
+use crate::net::Down;
+use crate::trace::trace;
+use crate::world::World;
+
+/// API and version of a request without its length prefix.
+fn api_of(request: &[u8]) -> Option<(ApiKey, i16, i32)> {
+    let key = i16::from_be_bytes(*request.first_chunk()?);
+    let version = i16::from_be_bytes(*request.get(2..)?.first_chunk()?);
+    let correlation = i32::from_be_bytes(*request.get(4..)?.first_chunk()?);
+    Some((ApiKey(key), version, correlation))
+}
+
+/// The ids of the messages of a Produce request without its length prefix, by partition.
+fn messages_of(request: &Bytes) -> Result<Vec<message::Logged>, String> {
+    let mut reader = Reader::new(request.clone());
+    let header = RequestHeader::decode(&mut reader).map_err(|e| e.to_string())?;
+    let produce = ProduceRequest::decode(&mut reader, header.api_version).map_err(|e| e.to_string())?;
+    let mut out = Vec::new();
+    for topic in produce.topic_data {
+        for data in topic.partition_data {
+            if let Some(records) = data.records {
+                out.extend(message::read_records(records.into_bytes())?);
+            }
+        }
+    }
+    Ok(out)
+}
+
+impl World {
+    /// Looks at a request as the client hands it to the network, length prefix included.
+    pub(crate) fn witness_request(&mut self, client: usize, conn: ConnId, frame: &Bytes) {
+        let body = frame.slice(4.min(frame.len())..);
+        let Some((api, version, correlation)) = api_of(&body) else {
+            return self.check.violate(format!("client {client} sent a request without a header"));
+        };
+        self.coverage.count("requests", 1);
+        trace!(self.trace, "c{client} conn {} sends {api} v{version} correlation {correlation}, {} bytes", conn.0, frame.len());
+        if api != ApiKey::PRODUCE {
+            return;
+        }
+        match messages_of(&body) {
+            Ok(messages) => {
+                trace!(self.trace, "c{client}   {}", list(&messages));
+                for logged in messages {
+                    let result = self.check.produced.on_sent(logged.found.id);
+                    self.check.expect(result);
+                }
+            }
+            Err(what) => self.check.violate(format!("client {client} sent a Produce request that cannot be read: {what}")),
+        }
+    }
+
+    pub(crate) fn trace_request(&mut self, number: u64, body: &Bytes) {
+        if self.trace.is_on()
+            && let Some((api, version, correlation)) = api_of(body)
+        {
+            self.asked.insert((number, correlation), (api, version));
+            trace!(self.trace, "#{number} broker reads {api} v{version} correlation {correlation}");
+        }
+    }
+
+    /// `frame` has its length prefix.
+    pub(crate) fn trace_response(&mut self, number: u64, frame: &Bytes) {
+        if !self.trace.is_on() {
+            return;
+        }
+        let correlation = frame.get(4..).and_then(|b| b.first_chunk()).map_or(-1, |c| i32::from_be_bytes(*c));
+        let Some((api, version)) = self.asked.remove(&(number, correlation)) else {
+            return;
+        };
+        let body = describe_response(api, version, frame.slice(4..)).unwrap_or_default();
+        trace!(self.trace, "#{number} broker answers {api} correlation {correlation}, {} bytes {body}", frame.len());
+    }
+
+    // ---------------------------------------------------------------- metadata that lags behind
+
+    /// Notes an answer that a lagging broker may give again.
+    pub(crate) fn remember_metadata(&mut self, broker: BrokerId, request: &Bytes, response: &Bytes) {
+        if self.plan.faults.stale_metadata.is_some()
+            && self.net.hostile
+            && let Some((ApiKey::METADATA, _, _)) = api_of(request)
+        {
+            let key = (broker, question(request));
+            self.faults.metadata.entry(key).or_insert_with(|| response.slice(8.min(response.len())..));
+        }
+    }
+
+    /// Answers a Metadata request as the broker did earlier, while it lags behind.
+    pub(crate) fn serve_stale_metadata(&mut self, number: u64, broker: BrokerId, request: &Bytes) -> bool {
+        if self.faults.lagging.get(&broker).is_none_or(|until| *until <= self.now_us) || self.unanswered(number) > 0 {
+            return false;
+        }
+        let Some((ApiKey::METADATA, _, correlation)) = api_of(request) else {
+            return false;
+        };
+        let Some(rest) = self.faults.metadata.get(&(broker, question(request))) else {
+            return false;
+        };
+        let length = u32::try_from(rest.len() + 4).unwrap_or(u32::MAX);
+        let mut response = length.to_be_bytes().to_vec();
+        response.extend_from_slice(&correlation.to_be_bytes());
+        response.extend_from_slice(rest);
+        self.coverage.fault("stale metadata answers");
+        self.send_down(number, Down::Bytes(response.into()), false);
+        true
+    }
+
+    // ---------------------------------------------------------------- canaries
+
+    fn is_canary(&mut self, canary: Canary) -> bool {
+        if self.options.canary != Some(canary) || self.damage_left == 0 {
+            return false;
+        }
+        self.damage_left -= 1;
+        true
+    }
+
+    pub(crate) fn canary_doubles(&mut self, frame: &Bytes) -> bool {
+        let produce = matches!(api_of(frame.get(4..).unwrap_or_default()), Some((ApiKey::PRODUCE, _, _)));
+        produce && self.is_canary(Canary::DoubledBatch)
+    }
+
+    pub(crate) fn canary_loses_wakeup(&mut self, client: usize) -> bool {
+        self.options.canary == Some(Canary::LostWakeup) && client == 0 && self.now_us > 1_500_000
+    }
+}
+
+/// A request without its correlation id.
+fn question(request: &Bytes) -> Bytes {
+    let mut out = request.get(..4).unwrap_or_default().to_vec();
+    out.extend_from_slice(request.get(8..).unwrap_or_default());
+    out.into()
+}
+
+fn list(messages: &[message::Logged]) -> String {
+    let ids: Vec<String> = messages.iter().map(|m| m.found.id.number.to_string()).collect();
+    format!("{} messages: {}", ids.len(), ids.join(" "))
+}
+
+/// The gist of a response, for the trace.
+fn describe_response(api: ApiKey, version: i16, body: Bytes) -> Option<String> {
+    use ottla_protocol::api::{fetch, list_offsets, metadata};
+    use ottla_protocol::decode_response;
+    match api {
+        ApiKey::PRODUCE => {
+            let (_, r) = decode_response::<ProduceRequest>(body, version).ok()?;
+            let rows = r.responses.iter().flat_map(|t| {
+                t.partition_responses
+                    .iter()
+                    .map(move |p| format!("{} [{}] error {} offset {}", t.name, p.index, p.error_code, p.base_offset))
+            });
+            Some(rows.collect::<Vec<_>>().join("; "))
+        }
+        ApiKey::METADATA => {
+            let (_, r) = decode_response::<metadata::MetadataRequest>(body, version).ok()?;
+            let brokers: Vec<i32> = r.brokers.iter().map(|b| b.node_id).collect();
+            let topics = r.topics.iter().map(|t| {
+                let rows = t.partitions.iter().map(|p| {
+                    format!("{}:{}e{}{}", p.partition_index, p.leader_id, p.leader_epoch, error_mark(p.error_code))
+                });
+                let rows: Vec<String> = rows.collect();
+                format!("{:?}{} {}", t.name, error_mark(t.error_code), rows.join(" "))
+            });
+            Some(format!("brokers {brokers:?} {}", topics.collect::<Vec<_>>().join("; ")))
+        }
+        ApiKey::FETCH => {
+            let (_, r) = decode_response::<fetch::FetchRequest>(body, version).ok()?;
+            let rows = r.responses.iter().flat_map(|t| {
+                t.partitions.iter().map(move |p| {
+                    let bytes = p.records.as_ref().map_or(0, ottla_protocol::Records::len);
+                    format!("[{}] error {} hw {} {bytes} bytes", p.partition_index, p.error_code, p.high_watermark)
+                })
+            });
+            Some(format!("error {} session {} {}", r.error_code, r.session_id, rows.collect::<Vec<_>>().join("; ")))
+        }
+        ApiKey::LIST_OFFSETS => {
+            let (_, r) = decode_response::<list_offsets::ListOffsetsRequest>(body, version).ok()?;
+            Some(format!("{:?}", r.topics))
+        }
+        _ => None,
+    }
+}
+
+fn error_mark(code: i16) -> String {
+    if code == 0 { String::new() } else { format!("!{code}") }
+}

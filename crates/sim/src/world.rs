@@ -1,0 +1,387 @@
+//! A world: clients, brokers and the network between them, on one line of virtual time.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ottla::client::Core;
+use ottla::connection::{ConnId, LookupId, NetEvent};
+use ottla::env::{Clock, Instant};
+use ottla_mock::{BrokerId, Cluster, Time as ClusterTime};
+
+use crate::Options;
+use crate::chance::Chance;
+use crate::check::Checker;
+use crate::client::SimClient;
+use crate::clock::Time;
+use crate::coverage::Coverage;
+use crate::faults::{FaultEvent, FaultState};
+use crate::net::{Down, Net};
+use crate::plan::Plan;
+use crate::trace::{Trace, trace};
+
+/// What happens at some time.
+#[derive(Debug)]
+pub(crate) enum Happening {
+    /// A client's thread gets its turn.
+    Drive(usize),
+    /// A client's application gets its turn.
+    App(usize),
+    /// Bytes reach a broker.
+    Up { number: u64, piece: Bytes },
+    /// A broker's side of a connection ends.
+    UpClosed { number: u64 },
+    /// Something reaches a client.
+    Down { number: u64, down: Down },
+    Resolved {
+        client: usize,
+        lookup: LookupId,
+        host: String,
+        port: u16,
+        fails: bool,
+    },
+    Connecting { client: usize, conn: ConnId, addr: SocketAddr },
+    Connected { number: u64 },
+    Refused { client: usize, conn: ConnId },
+    /// The cluster has something to do.
+    Cluster,
+    Fault(FaultEvent),
+    /// Looks how far the world is.
+    Phase,
+}
+
+struct Entry {
+    at_us: u64,
+    order: u64,
+    what: Happening,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        (self.at_us, self.order) == (other.at_us, other.order)
+    }
+}
+impl Eq for Entry {}
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at_us, self.order).cmp(&(other.at_us, other.order))
+    }
+}
+
+/// How far a world is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Phase {
+    /// Faults happen.
+    Hostile,
+    /// No faults any more; everything must settle.
+    Settling,
+    /// Everything must work at the first attempt.
+    Probing,
+    /// Nobody does anything; clients must be quiet.
+    Quiet,
+    /// Clients end.
+    Closing,
+    Over,
+}
+
+/// Everything there is.
+pub(crate) struct World {
+    pub(crate) seed: u64,
+    pub(crate) options: Options,
+    pub(crate) plan: Plan,
+    pub(crate) now_us: u64,
+    time: Time,
+    queue: BinaryHeap<Reverse<Entry>>,
+    order: u64,
+    pub(crate) cluster: Cluster,
+    cluster_due_us: u64,
+    pub(crate) clients: Vec<SimClient>,
+    pub(crate) net: Net,
+    pub(crate) frozen: BTreeSet<BrokerId>,
+    pub(crate) faults: FaultState,
+    pub(crate) check: Checker,
+    pub(crate) trace: Trace,
+    pub(crate) coverage: Coverage,
+    pub(crate) phase: Phase,
+    pub(crate) phase_began_us: u64,
+    pub(crate) app_chance: Chance,
+    /// Requests that a canary sends again.
+    pub(crate) doubled: Vec<(u64, Bytes)>,
+    /// What a canary keeps for ever.
+    pub(crate) leaked: Vec<ottla::event::Event>,
+    /// How often a canary may still do its damage.
+    pub(crate) damage_left: u32,
+    /// The API of each unanswered request, for the trace.
+    pub(crate) asked: BTreeMap<(u64, i32), (ottla_protocol::ApiKey, i16)>,
+}
+
+/// A world that is not over after so many events runs in a circle.
+const MAX_STEPS: u64 = 5_000_000;
+/// A client that is driven so often without time passing runs in a circle.
+const MAX_SPIN: u32 = 2000;
+/// Virtual time begins here rather than at zero, which production code may take for "never".
+const START_US: u64 = 1_000_000;
+
+impl World {
+    pub(crate) fn new(seed: u64, plan: Plan, options: Options, trace: Trace) -> Self {
+        let cluster = Cluster::new(plan.cluster.clone());
+        World {
+            seed,
+            options,
+            now_us: START_US,
+            time: Time::default(),
+            queue: BinaryHeap::new(),
+            order: 0,
+            cluster,
+            cluster_due_us: u64::MAX,
+            clients: Vec::new(),
+            net: Net::new(plan.net.clone(), Chance::of(seed, 2)),
+            frozen: BTreeSet::new(),
+            faults: FaultState::new(Chance::of(seed, 3)),
+            check: Checker::default(),
+            trace,
+            coverage: Coverage::default(),
+            phase: Phase::Hostile,
+            phase_began_us: START_US,
+            app_chance: Chance::of(seed, 4),
+            doubled: Vec::new(),
+            leaked: Vec::new(),
+            damage_left: 3,
+            asked: BTreeMap::new(),
+            plan,
+        }
+    }
+
+    pub(crate) fn at_us(&mut self, at_us: u64, what: Happening) {
+        self.order += 1;
+        self.queue.push(Reverse(Entry {
+            at_us: at_us.max(self.now_us),
+            order: self.order,
+            what,
+        }));
+    }
+
+    pub(crate) fn after_us(&mut self, delay_us: u64, what: Happening) {
+        self.at_us(self.now_us + delay_us, what);
+    }
+
+    /// Runs until it is over or something is wrong.
+    pub(crate) fn run(&mut self) {
+        self.set_now(START_US);
+        self.set_up();
+        while self.phase != Phase::Over && self.check.violation().is_none() {
+            let Some(Reverse(entry)) = self.queue.pop() else {
+                self.check.violate("nothing will ever happen again, and the world is not over");
+                break;
+            };
+            self.set_now(entry.at_us);
+            self.coverage.steps += 1;
+            self.happen(entry.what);
+            self.afterwards();
+            if self.coverage.steps > MAX_STEPS {
+                self.check.violate(format!("not over after {MAX_STEPS} events, in phase {:?}", self.phase));
+            }
+        }
+        self.coverage.worlds += 1;
+        self.coverage.virtual_us += self.now_us - START_US;
+    }
+
+    fn set_now(&mut self, now_us: u64) {
+        if now_us > self.now_us {
+            for client in &mut self.clients {
+                client.spins = 0;
+            }
+        }
+        self.now_us = now_us;
+        self.time.set(now_us);
+        self.trace.set_now(now_us);
+    }
+
+    fn set_up(&mut self) {
+        trace!(self.trace, "world {}: {:#?}", self.seed, self.plan);
+        let brokers: Vec<BrokerId> = self.cluster.broker_ids().collect();
+        for broker in brokers {
+            let name = self.net.names.add(broker);
+            self.cluster.set_address(broker, &name, crate::net::PORT);
+        }
+        for (api, max) in self.plan.versions.clone() {
+            self.cluster.set_api_versions(api, Some((0, max)));
+        }
+        for topic in self.plan.topics.clone() {
+            self.at_us(START_US + topic.made_at_us, Happening::Fault(FaultEvent::MakeTopic(topic.name)));
+        }
+        self.make_clients();
+        self.net.hostile = true;
+        self.start_faults();
+        self.after_us(self.plan.fault_phase_us, Happening::Phase);
+    }
+
+    fn make_clients(&mut self) {
+        let bootstrap = self.net.names.bootstrap();
+        let mut seeds = Chance::of(self.seed, 5);
+        let producers = self.plan.producers.clone();
+        let consumers = self.plan.consumers.clone();
+        let tracing = self.trace.is_on();
+        for plan in producers {
+            let made = SimClient::producer(self.clients.len(), plan, &bootstrap, &self.time, &mut seeds, tracing, &mut self.check);
+            self.add_client(made);
+        }
+        for plan in consumers {
+            let made = SimClient::consumer(self.clients.len(), plan, &bootstrap, &self.time, &mut seeds, tracing);
+            self.add_client(made);
+        }
+    }
+
+    fn add_client(&mut self, made: Result<SimClient, String>) {
+        match made {
+            Ok(client) => {
+                let number = self.clients.len();
+                trace!(self.trace, "c{number} {}", client.describe());
+                self.clients.push(client);
+                self.after_us(0, Happening::Drive(number));
+                self.clients[number].drive_at_us = self.now_us;
+                self.after_us(0, Happening::App(number));
+            }
+            Err(what) => self.check.violate(format!("a client could not be made: {what}")),
+        }
+    }
+
+    fn happen(&mut self, what: Happening) {
+        match what {
+            Happening::Drive(client) => {
+                if self.clients[client].drive_at_us == self.now_us {
+                    self.drive(client);
+                }
+            }
+            Happening::App(client) => self.app_turn(client),
+            Happening::Up { number, piece } => self.up(number, piece),
+            Happening::UpClosed { number } => self.up_closed(number),
+            Happening::Down { number, down } => self.down(number, down),
+            Happening::Resolved { client, lookup, host, port, fails } => {
+                let found = self.net.names.look_up(&host, port).filter(|_| !fails);
+                let result = found.ok_or_else(|| "Temporary failure in name resolution".to_owned());
+                self.tell(client, NetEvent::Resolved { lookup, result });
+            }
+            Happening::Connecting { client, conn, addr } => self.connecting(client, conn, addr),
+            Happening::Connected { number } => {
+                if let Some(state) = self.net.conns.get(&number).filter(|c| c.client_open && !c.dead) {
+                    let (client, conn) = (state.client, state.id);
+                    self.tell(client, NetEvent::Connected { conn });
+                }
+            }
+            Happening::Refused { client, conn } => {
+                let reason = ottla::connection::CloseReason::Io("Connection refused".into());
+                self.tell(client, NetEvent::Closed { conn, reason });
+            }
+            Happening::Cluster => self.cluster_due_us = u64::MAX,
+            Happening::Fault(event) => self.on_fault(event),
+            Happening::Phase => self.next_phase(),
+        }
+    }
+
+    /// Lets the cluster do what is due and gives clients that were woken their turn.
+    pub(crate) fn afterwards(&mut self) {
+        for round in 0.. {
+            match self.cluster.next_wake() {
+                Some(ClusterTime(at)) if at <= self.now_us => {
+                    for out in self.cluster.poll(ClusterTime(self.now_us)) {
+                        self.outgoing(out);
+                    }
+                }
+                Some(ClusterTime(at)) => {
+                    if at < self.cluster_due_us {
+                        self.cluster_due_us = at;
+                        self.at_us(at, Happening::Cluster);
+                    }
+                    break;
+                }
+                None => break,
+            }
+            if round > 1000 {
+                self.check.violate(format!("the cluster wants to be polled at once for ever: {:?}", self.cluster.next_wake()));
+                break;
+            }
+        }
+        for client in 0..self.clients.len() {
+            if self.clients[client].waker.take() && !self.canary_loses_wakeup(client) {
+                self.wake(client);
+            }
+        }
+    }
+
+    /// Gives a client's thread its turn soon.
+    pub(crate) fn wake(&mut self, client: usize) {
+        let delay = match self.net.hostile {
+            true => self.net.chance.between(0, self.plan.net.thread_delay_us),
+            false => 0,
+        };
+        self.drive_at(client, self.now_us + delay);
+    }
+
+    fn drive_at(&mut self, client: usize, at_us: u64) {
+        let slot = &mut self.clients[client].drive_at_us;
+        if at_us < *slot {
+            *slot = at_us;
+            self.at_us(at_us, Happening::Drive(client));
+        }
+    }
+
+    /// Hands what the network reports to a client's core.
+    pub(crate) fn tell(&mut self, client: usize, event: NetEvent) {
+        let now = Instant::from_micros(self.now_us);
+        if let Some(core) = &mut self.clients[client].core {
+            core.on_net(event, now);
+            self.wake(client);
+        }
+    }
+
+    fn drive(&mut self, number: usize) {
+        let now = Instant::from_micros(self.now_us);
+        let client = &mut self.clients[number];
+        client.drive_at_us = u64::MAX;
+        client.drives += 1;
+        client.spins += 1;
+        let spins = client.spins;
+        let wall_ms = client.clock.wall_ms();
+        let Some(core) = &mut client.core else { return };
+        let wake = core.drive(now, wall_ms);
+        let mut actions = Vec::new();
+        while let Some(action) = core.next_action() {
+            actions.push(action);
+        }
+        for line in client.take_log() {
+            trace!(self.trace, "c{number} {line}");
+        }
+        for action in actions {
+            self.perform(number, action);
+        }
+        if spins > MAX_SPIN {
+            return self.check.violate(format!("client {number} is driven for ever without time passing (wake {wake:?})"));
+        }
+        if let Some(at) = wake.filter(|at| *at < Instant::NEVER) {
+            self.drive_at(number, at.as_micros().max(self.now_us));
+        }
+    }
+
+    /// The core of a client that is not over.
+    pub(crate) fn core(&self, client: usize) -> Option<&Core> {
+        self.clients.get(client)?.core.as_ref()
+    }
+
+    /// Whether a client has ended.
+    pub(crate) fn is_finished(&self, client: usize) -> bool {
+        self.core(client).is_none_or(Core::is_finished)
+    }
+
+    /// The state that a client's threads share.
+    pub(crate) fn shared(&self, client: usize) -> Arc<ottla::client::Shared> {
+        self.clients[client].shared.clone()
+    }
+}
