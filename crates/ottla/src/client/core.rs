@@ -3,7 +3,7 @@
 //! Order of calls: any number of [`Core::on_net`], then [`Core::drive`], then [`Core::next_action`] until it gives
 //! `None`; again when something happened or the time that `drive` gave has come.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::shared::Shared;
@@ -52,8 +52,8 @@ pub struct Core {
     /// Offset look-ups of a producer's application; a consumer has its own.
     offsets: ListOffsets,
     rng: Rng,
-    /// Links whose failure was reported and that have not come up since.
-    failing: HashSet<LinkKey>,
+    /// Links whose failure was reported and that have not come up since, with what was reported last.
+    failing: HashMap<LinkKey, ErrorCode>,
     finished: bool,
     started: bool,
 }
@@ -107,7 +107,7 @@ impl Core {
             consumer,
             offsets,
             rng,
-            failing: HashSet::new(),
+            failing: HashMap::new(),
             finished: false,
             started: false,
         }
@@ -252,13 +252,13 @@ impl Core {
         }
     }
 
-    /// One report for one outage: silence until the broker has been reached again.
+    /// One report for one outage: silence until the broker has been reached again, or fails in another way.
     fn tell_of_failure(&mut self, key: LinkKey, error: Option<&Error>) {
         let log = &self.shared.log;
         let Some(error) = error else {
             return log.debug(DebugContexts::BROKER, "DISCONNECT", || format!("broker {}: idle, closed", key.node));
         };
-        if !self.failing.insert(key) {
+        if self.failing.insert(key, error.code) == Some(error.code) {
             return log.debug(DebugContexts::BROKER, "FAIL", || format!("broker {}: {}", key.node, error.message));
         }
         if error.code != ErrorCode::L_TRANSPORT || self.shared.conf.log_connection_close {

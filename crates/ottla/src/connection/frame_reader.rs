@@ -2,6 +2,8 @@
 
 use bytes::{Bytes, BytesMut};
 
+use super::net::CloseReason;
+
 /// Collects one length-prefixed frame after another. The caller reads from the network straight into
 /// [`FrameReader::spare`], so a frame's body is copied by the kernel only.
 ///
@@ -64,9 +66,15 @@ impl FrameReader {
         Ok(Some(frame.freeze()))
     }
 
-    /// Whether the stream stands inside a frame.
-    pub fn is_mid_frame(&self) -> bool {
-        self.filled > 0
+    /// Why the connection has ended, given that the peer has closed it here.
+    pub fn at_end(&self) -> CloseReason {
+        match self.filled {
+            0 => CloseReason::PeerClosed,
+            got => CloseReason::CutShort {
+                got,
+                of: self.pending_body().map(|body| 4 + body),
+            },
+        }
     }
 
     fn pending_body(&self) -> Option<usize> {
@@ -126,7 +134,16 @@ mod tests {
             for (g, b) in got.iter().zip(&bodies) {
                 assert_eq!(&g[..], &b[..]);
             }
-            assert!(!r.is_mid_frame());
+            assert_eq!(r.at_end(), CloseReason::PeerClosed);
+        }
+    }
+
+    #[test]
+    fn an_end_within_a_frame_is_told_apart() {
+        for (bytes, got, of) in [(&[0u8, 0][..], 2, None), (&[0, 0, 0, 100, 0, 0][..], 6, Some(104))] {
+            let mut r = FrameReader::new(1000);
+            feed(&mut r, bytes, 100).unwrap();
+            assert_eq!(r.at_end(), CloseReason::CutShort { got, of });
         }
     }
 

@@ -719,10 +719,24 @@ impl Links {
                 self.take_down(key, Some(Error::new(ErrorCode::L_BAD_MSG, text)), now);
             }
             (_, CloseReason::PeerClosed) => {
-                let idle = link.in_flight.is_empty();
-                let text = format!("{peer}: Disconnected (after {ms}ms in state {state})");
-                let error = (!idle).then(|| Error::new(ErrorCode::L_TRANSPORT, text));
+                // Closing an idle connection is the broker's good right, and no failure.
+                let error = link.in_flight.front().map(|first| {
+                    let (name, n) = (first.api_name, link.in_flight.len());
+                    let text = format!(
+                        "{peer}: Disconnected: the broker closed the connection with {n} requests in flight, first \
+                         {name} (after {ms}ms in state {state})"
+                    );
+                    Error::new(ErrorCode::L_TRANSPORT, text)
+                });
                 self.take_down(key, error, now);
+            }
+            (_, CloseReason::CutShort { got, of }) => {
+                let of = of.map_or("an unknown number of".into(), |n| n.to_string());
+                let text = format!(
+                    "{peer}: Disconnected: the peer closed the connection in the middle of a response, after {got} of \
+                     {of} bytes: it failed, or it is not a Kafka broker (after {ms}ms in state {state})"
+                );
+                self.take_down(key, Some(Error::new(ErrorCode::L_TRANSPORT, text)), now);
             }
             (_, CloseReason::Io(io)) => {
                 let text = format!("{peer}: {io} (after {ms}ms in state {state})");

@@ -93,6 +93,13 @@ pub enum NetEvent {
 pub enum CloseReason {
     /// The peer closed it in an orderly way.
     PeerClosed,
+    /// The peer closed it in the middle of a frame.
+    CutShort {
+        /// Bytes of the frame that had come, its length prefix included.
+        got: usize,
+        /// Bytes of the whole frame; `None` when not even the length prefix was there.
+        of: Option<usize>,
+    },
     /// The operating system reported an error: refused, reset, unreachable …
     Io(String),
     /// The peer sent bytes that no Kafka broker sends; the text says what they look like.

@@ -39,6 +39,8 @@ struct Conn {
     id: ConnId,
     stream: TcpStream,
     connected: bool,
+    /// The peer has written its last byte: reads go on to the end, since no further readiness event tells of it.
+    ending: bool,
     reader: FrameReader,
     out: Outbox,
 }
@@ -196,20 +198,23 @@ impl TcpTransport {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => return Ok(()),
             other => other?,
         }
-        let happened: Vec<(Token, bool, bool)> = self
+        let happened: Vec<(Token, bool, bool, bool)> = self
             .ready
             .iter()
             .filter(|e| e.token() != WAKE)
             .map(|e| {
-                let readable = e.is_readable() || e.is_read_closed() || e.is_error();
-                (e.token(), readable, e.is_writable() || e.is_error())
+                let ending = e.is_read_closed() || e.is_error();
+                (e.token(), e.is_readable(), ending, e.is_writable() || e.is_error())
             })
             .collect();
-        for (token, readable, writable) in happened {
+        for (token, readable, ending, writable) in happened {
+            if let Some(c) = self.conns.get_mut(&token).filter(|_| ending) {
+                c.ending = true;
+            }
             if writable {
                 self.on_writable(token);
             }
-            if readable {
+            if readable || ending {
                 self.read(token);
             }
         }
@@ -235,6 +240,7 @@ impl TcpTransport {
                         id,
                         stream,
                         connected: false,
+                        ending: false,
                         reader: FrameReader::new(self.options.max_frame),
                         out: Outbox::default(),
                     },
@@ -295,14 +301,14 @@ impl TcpTransport {
             let spare = c.reader.spare();
             let room = spare.len();
             match c.stream.read(spare) {
-                Ok(0) => break CloseReason::PeerClosed,
+                Ok(0) => break c.reader.at_end(),
                 Ok(n) => {
                     c.reader.filled(n);
                     budget = budget.saturating_sub(n);
                     if let Err(what) = take_frames(c, &mut self.events) {
                         break CloseReason::NotKafka(what);
                     }
-                    if n < room {
+                    if n < room && !c.ending {
                         // The socket is empty; new bytes make a new readiness event.
                         return;
                     }
