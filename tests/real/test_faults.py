@@ -46,12 +46,14 @@ class Faults(unittest.TestCase):
 
     def test_order_is_kept_in_each_partition(self):
         topic = self.topic("order")
-        run = Run(self.kafka, topic, 20_000, 100_000, "linger.ms=2", "batch.num.messages=100")
+        run = Run(self.kafka, topic, 20_000, 20_000, "linger.ms=2", "batch.num.messages=100")
         self.assertEqual(run.finish(), 0, run.errors)
         last = {}
         for partition, offset, payload in stored(self.kafka, topic):
             self.assertGreater(int(payload), last.get(partition, -1), f"partition {partition} offset {offset}")
             last[partition] = int(payload)
+        # A second is a hundred times sticky.partitioning.linger.ms: all partitions have had a turn.
+        self.assertEqual(sorted(last), [0, 1, 2])
         self.assertEqual(self.kafka.message_count(topic), 20_000)
 
     def test_a_leader_is_killed_and_comes_back(self):
