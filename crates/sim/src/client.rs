@@ -23,6 +23,8 @@ pub(crate) struct SimClient {
     pub(crate) waker: Arc<WakeFlag>,
     /// When its thread gets its next turn; `u64::MAX` for never.
     pub(crate) drive_at_us: u64,
+    /// When its application gets its next turn.
+    pub(crate) app_at_us: u64,
     /// Turns so far.
     pub(crate) drives: u64,
     /// Turns since time last passed.
@@ -139,6 +141,7 @@ impl SimClient {
             clock,
             waker,
             drive_at_us: u64::MAX,
+            app_at_us: u64::MAX,
             drives: 0,
             spins: 0,
             load: making.load,

@@ -10,6 +10,8 @@ const LOOK_US: u64 = 50_000;
 const QUIET_US: u64 = 20_000_000;
 /// Turns that a client that has nothing to do may take meanwhile, for each broker.
 const QUIET_DRIVES: u64 = 600;
+/// Turns that a fetch takes: to send it, to hear that it was sent, to read the answer in pieces.
+const DRIVES_A_FETCH: u64 = 10;
 /// How long closing may take: a connection that went dead is noticed after half of this.
 const CLOSE_US: u64 = 70_000_000;
 
@@ -60,7 +62,7 @@ impl World {
         if phase == Phase::Settling || phase == Phase::Probing {
             // Applications that pause for long look up now.
             for client in 0..self.clients.len() {
-                self.after_us(0, Happening::App(client));
+                self.app_at(client, self.now_us);
             }
         }
     }
@@ -77,8 +79,13 @@ impl World {
     }
 
     fn check_quiet(&mut self) {
-        let limit = QUIET_DRIVES * self.plan.cluster.brokers.unsigned_abs() as u64;
+        let brokers = u64::from(self.plan.cluster.brokers.unsigned_abs());
         for (number, client) in self.clients.iter().enumerate() {
+            let fetches = match client.shared.consumer {
+                Some(_) => QUIET_US / 1000 / u64::from(client.shared.conf.fetch_wait_max_ms).max(1),
+                None => 0,
+            };
+            let limit = (QUIET_DRIVES + fetches * DRIVES_A_FETCH) * brokers;
             if client.drives > limit {
                 let drives = client.drives;
                 self.check.violate(format!("client {number} has nothing to do and takes {drives} turns in {QUIET_US} us"));

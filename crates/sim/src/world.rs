@@ -247,7 +247,7 @@ impl World {
                 self.clients.push(client);
                 self.after_us(0, Happening::Drive(number));
                 self.clients[number].drive_at_us = self.now_us;
-                self.after_us(0, Happening::App(number));
+                self.app_at(number, self.now_us);
             }
             Err(what) => self.check.violate(format!("a client could not be made: {what}")),
         }
@@ -260,7 +260,12 @@ impl World {
                     self.drive(client);
                 }
             }
-            Happening::App(client) => self.app_turn(client),
+            Happening::App(client) => {
+                if self.clients[client].app_at_us == self.now_us {
+                    self.clients[client].app_at_us = u64::MAX;
+                    self.app_turn(client);
+                }
+            }
             Happening::Up { number, piece } => self.up(number, piece),
             Happening::UpClosed { number } => self.up_closed(number),
             Happening::Down { number, down } => self.down(number, down),
@@ -330,6 +335,15 @@ impl World {
         if at_us < *slot {
             *slot = at_us;
             self.at_us(at_us, Happening::Drive(client));
+        }
+    }
+
+    /// Gives an application its next turn at a time, unless it has one before.
+    pub(crate) fn app_at(&mut self, client: usize, at_us: u64) {
+        let slot = &mut self.clients[client].app_at_us;
+        if at_us < *slot {
+            *slot = at_us;
+            self.at_us(at_us, Happening::App(client));
         }
     }
 

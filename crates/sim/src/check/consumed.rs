@@ -10,8 +10,6 @@ use crate::message::{Found, MessageId};
 pub(crate) enum Expect {
     /// Exactly this offset.
     At(i64),
-    /// Anything: where reading began is for the client to find out.
-    Any,
     /// A seek is under way: either of these.
     Either(i64, i64),
     /// Nothing: the partition is paused or not consumed.
@@ -72,7 +70,6 @@ impl Consumed {
             return Err(format!("{}: {found:?} is damaged", place()));
         }
         let right = match reader.expect {
-            Expect::Any => true,
             Expect::At(at) => at == offset,
             Expect::Either(a, b) => a == offset || b == offset,
             Expect::Nothing => false,
@@ -114,12 +111,10 @@ impl Consumed {
             let log = logs.get(&(topic.clone(), *partition))?;
             let at = match reader.expect {
                 Expect::At(at) => at,
-                Expect::Any if log.high_watermark == log.start => return None,
-                Expect::Any => -1,
                 Expect::Either(_, to) => to,
                 Expect::Nothing => return None,
             };
-            let behind = if reader.may_jump { at != log.high_watermark } else { at < log.high_watermark };
+            let behind = if reader.may_jump { at != log.high_watermark && log.high_watermark > log.start } else { at < log.high_watermark };
             behind
                 .then(|| format!("{topic} [{partition}] at {:?} of {}", reader.expect, log.high_watermark))
         });

@@ -31,7 +31,7 @@ impl World {
         if let Some(pause) = pause {
             let pause = if self.phase == Phase::Hostile { pause } else { pause.min(20_000) };
             let pause = if self.phase == Phase::Quiet { 1_000_000 } else { pause };
-            self.after_us(pause.max(1), Happening::App(client));
+            self.app_at(client, self.now_us + pause.max(1));
         }
     }
 

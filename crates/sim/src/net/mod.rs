@@ -4,7 +4,7 @@ mod down;
 mod names;
 mod up;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 
 use bytes::Bytes;
@@ -118,6 +118,8 @@ pub(crate) struct Net {
     pub(crate) chance: Chance,
     pub(crate) conns: BTreeMap<u64, Conn>,
     pub(crate) by_id: BTreeMap<(usize, ConnId), u64>,
+    /// Attempts to connect that the client has not given up.
+    pub(crate) attempts: BTreeSet<(usize, ConnId)>,
     pub(crate) next: u64,
     pub(crate) names: Names,
     /// Faults happen.
@@ -133,6 +135,7 @@ impl Net {
             chance,
             conns: BTreeMap::new(),
             by_id: BTreeMap::new(),
+            attempts: BTreeSet::new(),
             next: 1,
             names: Names::default(),
             hostile: false,

@@ -28,6 +28,7 @@ impl World {
             }
             NetAction::Connect { conn, addr } => {
                 let delay = self.net.delay_us();
+                self.net.attempts.insert((client, conn));
                 self.after_us(delay, Happening::Connecting { client, conn, addr });
             }
             NetAction::Send { conn, frame } => self.client_sends(client, conn, frame),
@@ -37,7 +38,10 @@ impl World {
 
     /// An attempt to connect reaches the address.
     pub(crate) fn connecting(&mut self, client: usize, conn: ConnId, addr: std::net::SocketAddr) {
-        if self.clients[client].core.is_none() || self.net.strikes(self.net.plan.silence) {
+        if !self.net.attempts.remove(&(client, conn)) {
+            return;
+        }
+        if self.net.strikes(self.net.plan.silence) {
             self.coverage.fault("silent connects");
             return;
         }
@@ -165,6 +169,7 @@ impl World {
     }
 
     fn client_closes(&mut self, client: usize, conn: ConnId) {
+        self.net.attempts.remove(&(client, conn));
         let Some(&number) = self.net.by_id.get(&(client, conn)) else {
             return;
         };
