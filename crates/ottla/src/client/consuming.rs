@@ -187,6 +187,9 @@ impl Client {
 
     /// Asks leaders for the first offsets at or after the timestamps in the rows' `offset`. `None` waits for ever.
     pub fn offsets_for_times(&self, partitions: Vec<PartitionOffset>, timeout: Option<Duration>) -> OffsetsResult {
+        if partitions.is_empty() {
+            return Err(Error::invalid_arg("no partitions to look up offsets for"));
+        }
         let deadline = self.deadline(timeout);
         self.look_up(|reply| Command::OffsetsForTimes {
             partitions,

@@ -251,9 +251,19 @@ impl Client {
     }
 
     /// Cuts linger short until [`flush_end`](Self::flush_end) was called as often. The caller serves the main queue
-    /// meanwhile and looks at [`outq_len`](Self::outq_len).
+    /// meanwhile, which is stirred ([`Queue::stir`]) when no record is outstanding any more, and looks at
+    /// [`outq_len`](Self::outq_len).
     pub fn flush_begin(&self) -> Result<(), Error> {
-        self.accumulator()?.flush_begin();
+        let accumulator = self.accumulator()?;
+        accumulator.quota().begin_flush(self.main_queue().clone());
+        accumulator.flush_begin();
+        Ok(())
+    }
+
+    /// Waits until no record is outstanding or `timeout` passed; another thread handles the delivery reports. May
+    /// return early.
+    pub fn flush_wait(&self, timeout: Duration) -> Result<(), Error> {
+        self.accumulator()?.quota().wait_until_empty(timeout);
         Ok(())
     }
 
@@ -261,6 +271,7 @@ impl Client {
     pub fn flush_end(&self) {
         if let Ok(accumulator) = self.accumulator() {
             accumulator.flush_end();
+            accumulator.quota().end_flush(self.main_queue());
         }
     }
 

@@ -11,6 +11,6 @@ pub use self::core::{Command, Core};
 pub use crate::event::DeliveryMode;
 pub use consuming::CommitMode;
 pub use handle::Client;
-pub use options::ClientHooks;
+pub use options::{ClientHooks, NameHook};
 pub use parts::Parts;
 pub use shared::Shared;

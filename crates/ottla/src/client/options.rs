@@ -1,12 +1,19 @@
 //! What a client is created with besides its textual settings.
 
+use std::sync::Arc;
+
 use crate::config::ClientConfig;
 use crate::event::{DebugContexts, DeliveryMode, LogSink};
 use crate::transport::{AddressFamily, SocketOptions};
 
+/// Told the client's name.
+pub type NameHook = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// How the application listens.
 #[derive(Clone, Default)]
 pub struct ClientHooks {
+    /// Called with the client's name while the client is being created, before its first log line.
+    pub named: Option<NameHook>,
     /// Where log lines go; without it they are dropped.
     pub log: Option<LogSink>,
     /// Log lines go to the main queue instead (`log.queue`).

@@ -35,11 +35,15 @@ impl Parts {
     /// Makes the core, with its [`Shared`] part for the application's threads.
     pub fn assemble(self, rng: Rng) -> Core {
         let number = CLIENTS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}#{}-{number}", self.conf.client_id, self.kind);
+        if let Some(named) = &self.hooks.named {
+            named(&name);
+        }
         let main_queue = Queue::new();
         let log = make_logger(&self.conf, &self.hooks, &main_queue);
         let shared = Shared::new(SharedParts {
             kind: self.kind,
-            name: format!("{}#{}-{number}", self.conf.client_id, self.kind),
+            name,
             conf: self.conf,
             topic_defaults: self.topic_defaults,
             hooks: self.hooks,

@@ -143,6 +143,7 @@ pub(super) struct Link {
     pub(super) next_correlation_id: i32,
     pub(super) frames_sent: u64,
     pub(super) frames_begun: u64,
+    pub(super) frames_done: u64,
     /// When a request was last sent or a response last came.
     pub(super) last_used: Instant,
     /// The broker asked for a pause until then (KIP-219).
@@ -174,6 +175,7 @@ impl Link {
             next_correlation_id: 1,
             frames_sent: 0,
             frames_begun: 0,
+            frames_done: 0,
             last_used: now,
             throttled_until: Instant::ORIGIN,
             assume_old_until: None,

@@ -251,6 +251,19 @@ impl Links {
         }
     }
 
+    /// Like [`ready`](Self::ready), but [`Ready::Busy`] as well while `max_unsent` requests have not been taken whole by
+    /// the kernel: what waits in front of a full socket had better wait where it can still join a larger batch.
+    pub fn ready_for_bulk(&mut self, key: LinkKey, now: Instant, max_unsent: u64) -> Ready {
+        if let Some(link) = self.links.get_mut(&key)
+            && matches!(link.state, State::Up { .. })
+            && link.frames_sent - link.frames_done >= max_unsent
+        {
+            link.turned_away = true;
+            return Ready::Busy;
+        }
+        self.ready(key, now)
+    }
+
     /// Whether the link is up, without wanting it.
     pub fn is_up(&self, key: LinkKey) -> bool {
         self.links.get(&key).is_some_and(|l| matches!(l.state, State::Up { .. }))
@@ -503,6 +516,7 @@ impl Links {
         link.next_correlation_id = 1;
         link.frames_sent = 0;
         link.frames_begun = 0;
+        link.frames_done = 0;
         link.timeouts = 0;
         let assume_old = link.assume_old_until.is_some_and(|until| until > now);
         if ask && !assume_old {
@@ -617,6 +631,7 @@ impl Links {
         let Some(&key) = self.by_conn.get(&conn) else { return };
         let Some(link) = self.links.get_mut(&key) else { return };
         link.frames_begun = begun;
+        link.frames_done = done.min(link.frames_sent);
         let mut i = 0;
         while let Some(r) = link.in_flight.get(i) {
             if r.frame > done {

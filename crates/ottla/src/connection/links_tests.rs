@@ -463,3 +463,19 @@ fn an_unresolvable_name_says_so() {
     });
     assert!(down_text(&w.events()).contains("Failed to resolve 'broker:9092'"));
 }
+
+#[test]
+fn bulk_waits_for_the_socket() {
+    let mut w = World::new(config());
+    let conn = w.up();
+    w.written(conn, 1, 1);
+    assert!(matches!(w.links.ready_for_bulk(w.key, w.now, 1), Ready::Yes(_)));
+    w.send(1, 1000).unwrap();
+    w.written(conn, 2, 1);
+    assert!(matches!(w.links.ready_for_bulk(w.key, w.now, 1), Ready::Busy));
+    assert!(matches!(w.ready(), Ready::Yes(_)), "small requests need not wait");
+    w.events();
+    w.written(conn, 2, 2);
+    assert!(matches!(w.events()[..], [LinkEvent::Unthrottled { .. }]));
+    assert!(matches!(w.links.ready_for_bulk(w.key, w.now, 1), Ready::Yes(_)));
+}

@@ -21,6 +21,19 @@ struct Inner {
     forward: Option<Arc<Queue>>,
     notify: Option<Notify>,
     disabled: bool,
+    /// How often somebody came to take an item.
+    visits: u64,
+    /// Threads that wait for an item now.
+    waiting: usize,
+}
+
+/// Whether a queue is served, see [`Queue::attention`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Attention {
+    /// How often somebody came to take an item.
+    pub visits: u64,
+    /// Whether a thread waits for an item now.
+    pub waited_on: bool,
 }
 
 /// A queue of events. A queue can be forwarded to another one: what is pushed to it or popped from it then goes to, or
@@ -93,11 +106,30 @@ impl Queue {
     /// [`Event::Yield`] ends the wait with `None`.
     pub fn pop(self: &Arc<Self>, timeout: Option<Duration>) -> Option<Event> {
         let target = self.target();
-        let mut inner = target.wait_for_item(timeout)?;
+        let mut inner = target.wait_for_item(timeout, || false)?;
         match inner.items.pop_front() {
             Some(Event::Yield) | None => None,
             event => event,
         }
+    }
+
+    /// Like [`pop`](Self::pop), but an empty queue is not waited on once `stop` says yes. `stop` is called with the
+    /// queue locked and must take no lock; whoever changes what it says calls [`stir`](Self::stir) afterwards.
+    pub fn pop_unless(self: &Arc<Self>, timeout: Option<Duration>, stop: impl Fn() -> bool) -> Option<Event> {
+        let target = self.target();
+        let mut inner = target.wait_for_item(timeout, stop)?;
+        match inner.items.pop_front() {
+            Some(Event::Yield) | None => None,
+            event => event,
+        }
+    }
+
+    /// Lets every waiting thread look again whether it is to wait; see [`pop_unless`](Self::pop_unless).
+    pub fn stir(self: &Arc<Self>) {
+        let target = self.target();
+        // A thread between its look and its wait holds the lock: it is waiting once the lock can be had.
+        drop(target.inner.lock());
+        target.filled.notify_all();
     }
 
     /// Like [`pop`](Self::pop), but takes a single record from a chunk: `take` is called with the chunk, which stands
@@ -108,7 +140,7 @@ impl Queue {
         take: impl FnOnce(&mut Chunk) -> Option<T>,
     ) -> Option<Result<T, Event>> {
         let target = self.target();
-        let mut inner = target.wait_for_item(timeout)?;
+        let mut inner = target.wait_for_item(timeout, || false)?;
         if let Some(Event::Records(chunk)) = inner.items.front_mut() {
             let taken = take(chunk);
             let used_up = if chunk.is_empty() { inner.items.pop_front() } else { None };
@@ -122,8 +154,13 @@ impl Queue {
         }
     }
 
-    /// Holds the lock on a queue that has a live item at its head, or gives `None` when the time is up.
-    fn wait_for_item(&self, timeout: Option<Duration>) -> Option<parking_lot::MutexGuard<'_, Inner>> {
+    /// Holds the lock on a queue that has a live item at its head, or gives `None` when the time is up or `stop` says
+    /// yes.
+    fn wait_for_item(
+        &self,
+        timeout: Option<Duration>,
+        stop: impl Fn() -> bool,
+    ) -> Option<parking_lot::MutexGuard<'_, Inner>> {
         let mut dead = Vec::new();
         let mut inner = self.inner.lock();
         let mut empty = |inner: &mut Inner| {
@@ -136,15 +173,18 @@ impl Queue {
             }
             true
         };
+        inner.visits = inner.visits.wrapping_add(1);
+        inner.waiting += 1;
         match timeout {
             Some(t) if t.is_zero() => {
                 let _ = empty(&mut inner);
             }
             Some(t) => {
-                let _ = self.filled.wait_while_for(&mut inner, |i| empty(i), t);
+                let _ = self.filled.wait_while_for(&mut inner, |i| empty(i) && !stop(), t);
             }
-            None => self.filled.wait_while(&mut inner, |i| empty(i)),
+            None => self.filled.wait_while(&mut inner, |i| empty(i) && !stop()),
         }
+        inner.waiting -= 1;
         let live = !inner.items.is_empty();
         if !dead.is_empty() {
             // Dropping frees buffers and budgets, which may call back into other queues.
@@ -183,6 +223,16 @@ impl Queue {
             for event in waiting {
                 other.push(event);
             }
+        }
+    }
+
+    /// Whether somebody serves this queue, or the one that it is forwarded to.
+    pub fn attention(self: &Arc<Self>) -> Attention {
+        let target = self.target();
+        let inner = target.inner.lock();
+        Attention {
+            visits: inner.visits,
+            waited_on: inner.waiting > 0,
         }
     }
 
@@ -271,6 +321,21 @@ mod tests {
         let q = Queue::new();
         q.wake();
         assert!(q.pop(None).is_none());
+    }
+
+    #[test]
+    fn stirring_ends_a_wait_whose_reason_is_gone() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+        let (q, gone) = (Queue::new(), AtomicBool::new(false));
+        std::thread::scope(|threads| {
+            let waiting = threads.spawn(|| q.pop_unless(None, || gone.load(Ordering::Relaxed)));
+            q.stir();
+            gone.store(true, Ordering::Relaxed);
+            q.stir();
+            assert!(waiting.join().is_ok_and(|e| e.is_none()));
+        });
+        q.push(note("1"));
+        assert!(q.pop_unless(None, || true).is_some(), "what waits is given all the same");
     }
 
     #[test]

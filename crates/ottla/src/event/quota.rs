@@ -1,9 +1,12 @@
 //! The hard limit on what a producer holds: `queue.buffering.max.messages` and `queue.buffering.max.kbytes`.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
+
+use super::Queue;
 
 /// Counts records from `produce()` until their delivery reports were handled. Thread-safe.
 #[derive(Debug)]
@@ -14,6 +17,8 @@ pub struct ProduceQuota {
     max_bytes: u64,
     waiting: Mutex<usize>,
     freed: Condvar,
+    /// Stirred when the last record is gone.
+    flushing: Mutex<Vec<Arc<Queue>>>,
 }
 
 impl ProduceQuota {
@@ -26,6 +31,7 @@ impl ProduceQuota {
             max_bytes,
             waiting: Mutex::new(0),
             freed: Condvar::new(),
+            flushing: Mutex::default(),
         }
     }
 
@@ -54,10 +60,38 @@ impl ProduceQuota {
         *waiting -= 1;
     }
 
+    /// Waits until no record is held or `timeout` passed. May return early.
+    pub fn wait_until_empty(&self, timeout: Duration) {
+        let mut waiting = self.waiting.lock();
+        *waiting += 1;
+        if self.messages() > 0 {
+            let _ = self.freed.wait_for(&mut waiting, timeout);
+        }
+        *waiting -= 1;
+    }
+
+    /// Stirs `queue` whenever no record is held any more, until [`end_flush`](Self::end_flush) was called as often.
+    pub fn begin_flush(&self, queue: Arc<Queue>) {
+        self.flushing.lock().push(queue);
+    }
+
+    /// Ends one [`begin_flush`](Self::begin_flush) of that queue.
+    pub fn end_flush(&self, queue: &Arc<Queue>) {
+        let mut flushing = self.flushing.lock();
+        if let Some(i) = flushing.iter().position(|q| Arc::ptr_eq(q, queue)) {
+            flushing.swap_remove(i);
+        }
+    }
+
     /// Gives back the room of `messages` records of together `bytes`.
     pub fn release(&self, messages: u64, bytes: u64) {
-        self.messages.fetch_sub(messages, Ordering::Relaxed);
+        let before = self.messages.fetch_sub(messages, Ordering::Relaxed);
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        if before == messages {
+            // The lock makes the count known to whoever starts to flush from here on.
+            let flushing = self.flushing.lock().clone();
+            flushing.iter().for_each(Queue::stir);
+        }
         if *self.waiting.lock() > 0 {
             self.freed.notify_all();
         }

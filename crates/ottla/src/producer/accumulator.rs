@@ -344,7 +344,8 @@ impl Accumulator {
         self.mode
     }
 
-    pub(super) fn quota(&self) -> &Arc<ProduceQuota> {
+    /// Counts what is held.
+    pub(crate) fn quota(&self) -> &Arc<ProduceQuota> {
         &self.quota
     }
 

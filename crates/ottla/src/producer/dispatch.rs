@@ -46,7 +46,8 @@ impl Sender {
             let Some(destination) = self.destinations.get_mut(&node).filter(|d| !d.ready.is_empty()) else {
                 return;
             };
-            match ctx.links.ready(key, ctx.now) {
+            let max_unsent = ctx.conf.queue_buffering_backpressure_threshold.into();
+            match ctx.links.ready_for_bulk(key, ctx.now, max_unsent) {
                 Ready::Yes(versions) => {
                     if !self.send_one(ctx, cluster, node, &versions) {
                         return;

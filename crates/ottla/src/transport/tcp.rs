@@ -395,6 +395,39 @@ mod tests {
         }
     }
 
+    struct Still;
+
+    impl crate::env::Waker for Still {
+        fn wake(&self) {}
+    }
+
+    #[test]
+    fn an_end_that_comes_with_the_last_bytes_is_seen() {
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let resolver = Resolver::new(std::sync::Arc::new(Still), crate::transport::AddressFamily::Any);
+        let options = SocketOptions {
+            max_frame: 1000,
+            ..SocketOptions::default()
+        };
+        let mut transport = TcpTransport::new(Poll::new().unwrap(), resolver, options).unwrap();
+        let (conn, addr) = (ConnId(1), listener.local_addr().unwrap());
+        transport.perform(NetAction::Connect { conn, addr });
+        // Connection, bytes and end are all there before the first look: one readiness event tells of them.
+        let (mut peer, _) = listener.accept().unwrap();
+        peer.write_all(&[0, 0, 0, 100, 0, 0]).unwrap();
+        drop(peer);
+        std::thread::sleep(Duration::from_millis(50));
+        let mut seen = Vec::new();
+        while !matches!(seen.last(), Some(NetEvent::Closed { .. })) {
+            let before = seen.len();
+            transport.wait(Some(Duration::from_secs(5))).unwrap();
+            seen.extend(std::iter::from_fn(|| transport.next_event()));
+            assert!(seen.len() > before, "nothing happens any more after {seen:?}");
+        }
+        let reason = CloseReason::CutShort { got: 6, of: Some(104) };
+        assert!(matches!(seen.pop(), Some(NetEvent::Closed { reason: r, .. }) if r == reason));
+    }
+
     #[test]
     fn partial_writes_count_frames_rightly() {
         let frame = |parts: &[&'static [u8]]| Frame {
