@@ -18,7 +18,7 @@ use crate::producer::Accumulator;
 use crate::types::{ClientKind, Topic, TopicHooks};
 
 /// The longest topic name that Kafka takes.
-pub const MAX_TOPIC_NAME: usize = 249;
+const MAX_TOPIC_NAME: usize = 249;
 
 /// The parts of a client that every thread may use.
 pub struct Shared {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// The port of a broker address that names none.
-pub const DEFAULT_PORT: u16 = 9092;
+const DEFAULT_PORT: u16 = 9092;
 
 /// Host and port.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

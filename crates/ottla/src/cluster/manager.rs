@@ -567,7 +567,8 @@ impl Cluster {
                     names.into_iter().map(topic).collect()
                 }),
             },
-            allow_auto_topic_creation: self.auto_create,
+            // Before version 4 brokers create what is asked for, and there is no way to say otherwise.
+            allow_auto_topic_creation: self.auto_create || version < 4,
             ..Default::default()
         };
         let tag = Tag {

@@ -88,6 +88,7 @@ impl Consumer {
             let mut wake = self.fetcher.poll(ctx, cluster);
             self.route_wants(ctx, cluster);
             wake = earliest(wake, self.offsets.poll(ctx, cluster));
+            self.group.watch_application(ctx, self.fetcher.positions.iter());
             wake = earliest(wake, self.group.poll(ctx, cluster));
             let orders = self.group.take_orders();
             let again = self.route_found(ctx, cluster) || !orders.is_empty();

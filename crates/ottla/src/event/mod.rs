@@ -14,7 +14,7 @@ pub use log::{DebugContexts, LogLine, LogSink, Logger, level};
 pub use partition::{FetchBudget, PartitionState, StoredOffset};
 pub use produced::{EncodedHeaders, HeadersIn, HeadersInIter, Payload, ProducedRecords, RecordMeta};
 pub(crate) use produced::{NewRecord, RecordsBuilder, payload_len};
-pub use queue::{Notify, Queue};
+pub use queue::{Attention, Notify, Queue};
 pub use quota::ProduceQuota;
 pub use records::{Chunk, ChunkBuilder, ChunkMemory, RecordRef};
 pub use reply::Reply;

@@ -81,6 +81,10 @@ pub(super) struct Membership {
     last_heard: Instant,
     pub(super) retry_at: Instant,
     tries: u32,
+    /// The application polls too rarely: the member is out of its group until it polls again.
+    parked: bool,
+    /// LeaveGroup is to be sent for this member id, whatever the state.
+    pub(super) goodbye: Option<String>,
     pub(super) orders: Vec<Order>,
     told: HashMap<Arc<str>, ErrorCode>,
 }
@@ -109,6 +113,8 @@ impl Membership {
             last_heard: Instant::ORIGIN,
             retry_at: Instant::ORIGIN,
             tries: 0,
+            parked: false,
+            goodbye: None,
             orders: Vec::new(),
             told: HashMap::new(),
         }
@@ -135,6 +141,7 @@ impl Membership {
         self.topics = self.watched.iter().cloned().collect();
         self.told.clear();
         self.leaving = false;
+        self.parked = false;
         self.rebalance(ctx, false);
     }
 
@@ -196,7 +203,40 @@ impl Membership {
     pub(super) fn abandon(&mut self) {
         self.state = State::Out;
         self.assigned = false;
+        self.goodbye = None;
         self.forget_member();
+    }
+
+    /// The application has not polled for `max.poll.interval.ms` (KIP-62): leaves the group at once, without waiting
+    /// for the application to give up the partitions, and stays out until [`unpark`](Self::unpark).
+    pub(super) fn park(&mut self, ctx: &Ctx<'_>) {
+        if self.parked || self.leaving || matches!(self.state, State::Out | State::Leaving(_)) {
+            return;
+        }
+        self.parked = true;
+        let text = format!(
+            "Application maximum poll interval ({}ms) exceeded: the consumer left the group and rejoins when it is \
+             polled again; set max.poll.interval.ms to more than the processing between two polls takes",
+            ctx.conf.max_poll_interval_ms
+        );
+        ctx.log.log(level::WARNING, "MAXPOLL", || text.clone());
+        self.orders
+            .push(Order::Tell(Error::new(ErrorCode::L_MAX_POLL_EXCEEDED, text)));
+        // KIP-345: the partitions of a static member wait for it until its session ends.
+        if self.instance_id.is_none() && !self.member_id.is_empty() {
+            self.goodbye = Some(std::mem::take(&mut self.member_id));
+        }
+        self.generation = -1;
+        self.heartbeat = None;
+        self.rebalance(ctx, true);
+    }
+
+    /// The application polls.
+    pub(super) fn unpark(&mut self, ctx: &Ctx<'_>) {
+        if self.parked {
+            self.parked = false;
+            self.retry_at = ctx.now;
+        }
     }
 
     fn forget_member(&mut self) {
@@ -210,12 +250,20 @@ impl Membership {
 
     /// Whether a request is due.
     pub(super) fn has_work(&self, now: Instant) -> bool {
+        if self.goodbye.is_some() {
+            return true;
+        }
         match self.state {
-            State::Wanting | State::Leaving(None) => self.retry_at <= now,
+            State::Wanting => self.wants_to_join(now),
+            State::Leaving(None) => self.retry_at <= now,
             State::Syncing(None) | State::Dividing { .. } => true,
             State::Stable | State::Revoking => self.heartbeat_is_due(now),
             State::Out | State::Joining(_) | State::Syncing(Some(_)) | State::Leaving(Some(_)) => false,
         }
+    }
+
+    pub(super) fn wants_to_join(&self, now: Instant) -> bool {
+        self.state == State::Wanting && self.retry_at <= now && !self.parked
     }
 
     pub(super) fn heartbeat_is_due(&self, now: Instant) -> bool {
@@ -224,6 +272,7 @@ impl Membership {
 
     pub(super) fn wake(&self, conf: &ClientConfig) -> Option<Instant> {
         match self.state {
+            State::Wanting if self.parked => None,
             State::Wanting | State::Leaving(None) => Some(self.retry_at),
             State::Dividing { until } => Some(until),
             State::Stable | State::Revoking if self.generation >= 0 => {

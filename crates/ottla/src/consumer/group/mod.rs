@@ -7,6 +7,7 @@ mod commits;
 mod coordinator;
 mod membership;
 mod offset_messages;
+mod poll_watch;
 mod requests;
 
 use std::sync::Arc;
@@ -32,6 +33,7 @@ use crate::types::{PartitionOffset, TopicPartition};
 use commits::{Commits, Purpose, Reader};
 use coordinator::Coordinator;
 use membership::Membership;
+use poll_watch::PollWatch;
 use requests::Way;
 
 pub(super) use commits::Found;
@@ -57,6 +59,7 @@ pub(super) struct Group {
     coordinator: Coordinator,
     commits: Commits,
     membership: Membership,
+    poll_watch: PollWatch,
     next_id: u64,
     told: ErrorCode,
     failures: Vec<Error>,
@@ -74,6 +77,7 @@ impl Group {
             coordinator: Coordinator::new(),
             commits: Commits::new(events),
             membership: Membership::new(conf),
+            poll_watch: PollWatch::new(conf),
             next_id: 0,
             told: ErrorCode::NO_ERROR,
             failures: Vec::new(),
@@ -174,6 +178,7 @@ impl Group {
     }
 
     pub(super) fn subscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, topics: &[String]) {
+        self.poll_watch.restart(ctx.now);
         self.membership.subscribe(ctx, cluster, topics);
     }
 
@@ -209,6 +214,22 @@ impl Group {
     }
 
     // ---------------------------------------------------------------- driver
+
+    /// Leaves the group while the application does not take what it is given: others can have its partitions.
+    pub(super) fn watch_application<'a>(&mut self, ctx: &mut Ctx<'_>, positions: impl Iterator<Item = &'a Position>) {
+        if self.membership.is_out() || self.poll_watch.next_look() > ctx.now {
+            return;
+        }
+        let own = std::iter::once(self.registry.consumer_queue().attention());
+        let apart = positions.map(|p| p.state.queue().attention());
+        if self.poll_watch.look(ctx.now, own.chain(apart)) {
+            self.membership.unpark(ctx);
+        } else {
+            self.membership.park(ctx);
+            self.registry
+                .set_member(&self.membership.member_id, self.membership.generation);
+        }
+    }
 
     pub(super) fn poll(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> Option<Instant> {
         self.commits.prepare(ctx);
@@ -247,7 +268,9 @@ impl Group {
         };
         let later = |at: &Instant| *at > ctx.now;
         let member = self.membership.wake(ctx.conf).filter(later);
-        earliest(earliest(search, member), self.commits.wake(ctx.now).filter(later))
+        let watch = (!self.membership.is_out()).then(|| self.poll_watch.next_look());
+        let commits = self.commits.wake(ctx.now).filter(later);
+        earliest(earliest(search, member), earliest(watch, commits))
     }
 
     pub(super) fn on_outcome(

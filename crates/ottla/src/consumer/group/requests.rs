@@ -33,12 +33,21 @@ pub(super) struct Way<'a> {
 impl Membership {
     /// Sends what is due.
     pub(super) fn send(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, way: &Way<'_>, next_id: &mut u64) {
+        if let Some(member_id) = self.goodbye.take() {
+            // Nothing depends on the answer.
+            let _ = send_leave(ctx, way, member_id, next_id);
+        }
         match self.state {
-            State::Wanting if self.retry_at <= ctx.now => self.send_join(ctx, cluster, way, next_id),
+            State::Wanting if self.wants_to_join(ctx.now) => self.send_join(ctx, cluster, way, next_id),
             State::Dividing { .. } => self.divide(ctx, cluster, way, next_id),
             State::Syncing(None) => self.send_sync(ctx, way, next_id),
             State::Stable | State::Revoking if self.heartbeat_is_due(ctx.now) => self.send_heartbeat(ctx, way, next_id),
-            State::Leaving(None) if self.retry_at <= ctx.now => self.send_leave(ctx, way, next_id),
+            State::Leaving(None) if self.retry_at <= ctx.now => {
+                match send_leave(ctx, way, self.member_id.clone(), next_id) {
+                    Some(id) => self.state = State::Leaving(Some(id)),
+                    None => self.abandon(),
+                }
+            }
             _ => {}
         }
     }
@@ -173,31 +182,32 @@ impl Membership {
             self.heartbeat = Some(id);
         }
     }
+}
 
-    fn send_leave(&mut self, ctx: &mut Ctx<'_>, way: &Way<'_>, next_id: &mut u64) {
-        let Some(version) = way.versions.pick::<LeaveGroupRequest>() else {
-            return self.abandon();
-        };
-        let many = version >= FIRST_LEAVE_OF_MANY;
-        let request = LeaveGroupRequest {
-            group_id: way.group_id.to_owned(),
-            member_id: if many { String::new() } else { self.member_id.clone() },
-            members: match many {
-                false => Vec::new(),
-                true => vec![MemberIdentity {
-                    member_id: self.member_id.clone(),
-                    ..Default::default()
-                }],
-            },
+/// Takes a member out of the group; `None` when nothing can be sent.
+fn send_leave(ctx: &mut Ctx<'_>, way: &Way<'_>, member_id: String, next_id: &mut u64) -> Option<u64> {
+    let version = way.versions.pick::<LeaveGroupRequest>()?;
+    let group_id = way.group_id.to_owned();
+    let request = if version >= FIRST_LEAVE_OF_MANY {
+        LeaveGroupRequest {
+            group_id,
+            members: vec![MemberIdentity {
+                member_id,
+                ..Default::default()
+            }],
             ..Default::default()
-        };
-        let id = new_id(next_id);
-        let timeout = Duration::from_millis(GRACE_MS);
-        match ctx.links.send(way.key, ctx.now, tag(id), &request, version, timeout) {
-            Ok(()) => self.state = State::Leaving(Some(id)),
-            Err(_) => self.abandon(),
         }
-    }
+    } else {
+        LeaveGroupRequest {
+            group_id,
+            member_id,
+            ..Default::default()
+        }
+    };
+    let id = new_id(next_id);
+    let timeout = Duration::from_millis(GRACE_MS);
+    let sent = ctx.links.send(way.key, ctx.now, tag(id), &request, version, timeout);
+    sent.ok().map(|()| id)
 }
 
 fn new_id(next_id: &mut u64) -> u64 {

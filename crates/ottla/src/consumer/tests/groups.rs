@@ -252,6 +252,49 @@ fn a_silent_coordinator_ends_the_session() {
 }
 
 #[test]
+fn an_application_that_does_not_poll_loses_its_partitions_until_it_polls() {
+    let mut w = world(&[
+        ("test.rebalance", ""),
+        ("session.timeout.ms", "6000"),
+        ("max.poll.interval.ms", "10000"),
+    ]);
+    subscribe(&mut w);
+    join(&mut w, 1);
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0, 1])]);
+    for _ in 0..4 {
+        // Coming to look is enough, whether there is something or not.
+        w.run_ms(3_100);
+        heartbeat(&mut w, 0);
+        assert!(w.take().is_empty());
+    }
+    for _ in 0..3 {
+        w.run_ms(3_100);
+        heartbeat(&mut w, 0);
+    }
+    assert!(w.next::<LeaveGroupRequest>().is_none());
+    w.run_ms(2_000);
+    let (asked, request) = w.expect::<LeaveGroupRequest>();
+    assert_eq!(request.members[0].member_id, "me");
+    w.answer(&asked, &LeaveGroupResponse::default());
+    w.run_ms(20_000);
+    assert!(w.next::<HeartbeatRequest>().is_none(), "out of the group");
+    assert!(w.next::<JoinGroupRequest>().is_none(), "nobody polls");
+    assert!(w.registry.is_assignment_lost());
+    assert_eq!(
+        w.take(),
+        [
+            Got::Error(ErrorCode::L_MAX_POLL_EXCEEDED, crate::types::offset::INVALID),
+            Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![0, 1]),
+        ]
+    );
+    w.run_ms(1_000);
+    assert!(w.next::<JoinGroupRequest>().is_none(), "the partitions are not given up yet");
+    w.call(|reply| Command::Unassign { reply });
+    join(&mut w, 3);
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0, 1])]);
+}
+
+#[test]
 fn a_coordinator_that_moved_is_found_again() {
     let mut w = world(&[]);
     subscribe(&mut w);
