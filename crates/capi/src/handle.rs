@@ -145,7 +145,7 @@ impl Handle {
         self.kind
     }
 
-    /// `client.id#type-N`, empty while the client is being created.
+    /// `client.id#type-N`, known before the client's first log line.
     pub fn name(&self) -> &std::ffi::CStr {
         self.name.get().map_or(c"", CString::as_c_str)
     }
@@ -268,8 +268,13 @@ impl Handle {
 
 fn client_hooks(callbacks: &Callbacks, only_error: bool, this: &Weak<Handle>) -> ClientHooks {
     let reports = callbacks.dr.is_some() || callbacks.dr_msg.is_some() || callbacks.wants(event_type::DR);
-    let this = this.clone();
+    let (this, to_name) = (this.clone(), this.clone());
     ClientHooks {
+        named: Some(Arc::new(move |name: &str| {
+            if let Some(handle) = to_name.upgrade() {
+                let _ = handle.name.set(c_text(name));
+            }
+        })),
         log: Some(Arc::new(move |line: LogLine| {
             if let Some(handle) = this.upgrade() {
                 handle.log.write(&handle, line);
@@ -321,11 +326,10 @@ fn create(kind: c_int, mut conf: ConfHandle) -> Result<Arc<Handle>, Error> {
     });
     let hooks = client_hooks(&callbacks, only_error, &handle.this);
     let client = Client::new(kind, settings, topic_settings, hooks)?;
-    let _ = handle.name.set(c_text(client.name()));
+    let client = handle.client.get_or_init(|| client);
     for warning in warnings {
         client.shared().log.log(level::WARNING, "CONFWARN", || warning);
     }
-    let _ = handle.client.set(client);
     *ALIVE.count.lock() += 1;
     Ok(handle)
 }

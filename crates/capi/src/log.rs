@@ -134,7 +134,7 @@ exports! {
         -> ErrorCode, or ErrorCode::L_INVALID_ARG;
     {
         let (Some(from), Some(client)) = (&rk.log.queue, rk.client()) else {
-            return ErrorCode::L_NOT_IMPLEMENTED;
+            return ErrorCode::L_NOT_CONFIGURED;
         };
         let to = queue.map_or_else(|| client.main_queue().clone(), |q| q.queue().clone());
         from.forward_to(Some(to));

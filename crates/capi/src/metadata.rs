@@ -1,7 +1,6 @@
 //! Metadata, as nested structs in one piece of malloc'ed memory.
 
 use std::ffi::{c_char, c_int, c_void};
-use std::time::Duration;
 
 use ottla::cluster::{MetadataReply, MetadataScope};
 use ottla::error::{Error, ErrorCode};

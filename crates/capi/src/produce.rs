@@ -303,12 +303,13 @@ unsafe extern "C" fn ottla_producev(rk: *const Handle, vus: *const Vu, count: us
 
 /// Serves callbacks until nothing is outstanding.
 fn flush(handle: &Handle, client: &Client, deadline: &Deadline) -> ErrorCode {
-    /// How long to wait at once for events where nothing tells that a record without a report was settled.
-    const LOOK: Duration = Duration::from_millis(5);
+    /// The longest wait at once: a queue may be forwarded to another one while it is waited on.
+    const LOOK: Duration = Duration::from_secs(1);
     let polled_elsewhere = handle.callbacks().wants(event_type::DR);
+    let outstanding = || client.shared().producer.as_ref().map_or(0, |p| p.outstanding());
     loop {
         let left = if polled_elsewhere {
-            client.shared().producer.as_ref().map_or(0, |p| p.outstanding())
+            outstanding()
         } else {
             client.outq_len()
         };
@@ -320,9 +321,12 @@ fn flush(handle: &Handle, client: &Client, deadline: &Deadline) -> ErrorCode {
         }
         let wait = deadline.left_within(LOOK);
         if polled_elsewhere {
-            std::thread::sleep(wait);
+            if let Err(error) = client.flush_wait(wait) {
+                return ffi::public_code(&error);
+            }
         } else {
-            serve::poll(handle, client.main_queue(), &Deadline::new(Timeout(Some(wait))));
+            let wait = Deadline::new(Timeout(Some(wait)));
+            serve::poll_unless(handle, client.main_queue(), &wait, || outstanding() == 0);
         }
     }
 }

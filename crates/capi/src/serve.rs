@@ -23,6 +23,11 @@ enum Flow {
 
 /// Waits for an event, then serves all that wait already. Gives the number of events served.
 pub fn poll(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) -> c_int {
+    poll_unless(handle, queue, deadline, || false)
+}
+
+/// Like [`poll`], but does not wait on an empty queue once `stop` says yes; see [`Queue::pop_unless`].
+pub fn poll_unless(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline, stop: impl Fn() -> bool) -> c_int {
     take_yield();
     let mut served = 0;
     while let Some((delivery, from)) = next_half_served(handle) {
@@ -36,7 +41,9 @@ pub fn poll(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) -> c_int {
     } else {
         deadline.left()
     };
-    let Some(first) = queue.pop(wait) else { return served };
+    let Some(first) = queue.pop_unless(wait, stop) else {
+        return served;
+    };
     // What comes in while callbacks run waits for the next call: this one ends even when the queue never gets empty.
     let mut budget = queue.len_where(|_| true);
     let mut event = Some(first);
