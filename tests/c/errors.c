@@ -103,7 +103,6 @@ static void fatal_errors_stay(void) {
         char errstr[128] = "";
         rd_kafka_t *rk;
 
-        test_set(conf, "enable.idempotence", "true");
         rd_kafka_conf_set_error_cb(conf, on_error);
         rk = test_client(RD_KAFKA_PRODUCER, conf);
         CHECK_OK(rd_kafka_fatal_error(rk, errstr, sizeof(errstr)));
@@ -124,6 +123,10 @@ static void fatal_errors_stay(void) {
         rd_kafka_destroy(rk);
 }
 
+static void idempotence_is_refused(void) {
+        test_refused(RD_KAFKA_PRODUCER, "enable.idempotence", "true");
+}
+
 int main(void) {
         RUN(version_is_that_of_the_header);
         RUN(codes_have_names_and_texts);
@@ -134,5 +137,6 @@ int main(void) {
         RUN(no_error_object_is_success);
         RUN(long_error_texts_are_kept);
         RUN(fatal_errors_stay);
+        RUN(idempotence_is_refused);
         return test_end();
 }

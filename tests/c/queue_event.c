@@ -129,24 +129,8 @@ static void errors_are_events(void) {
         rd_kafka_destroy(rk);
 }
 
-static void statistics_are_events(void) {
-        rd_kafka_conf_t *conf = test_conf();
-        rd_kafka_queue_t *q;
-        rd_kafka_event_t *ev;
-        rd_kafka_t *rk;
-
-        test_set(conf, "bootstrap.servers", servers);
-        test_set(conf, "statistics.interval.ms", "50");
-        rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_STATS);
-        rk = test_client(RD_KAFKA_PRODUCER, conf);
-        q = rd_kafka_queue_get_main(rk);
-        ev = await(q, RD_KAFKA_EVENT_STATS);
-        REQUIRE(ev != NULL);
-        CHECK(rd_kafka_event_stats(ev) && rd_kafka_event_stats(ev)[0] == '{');
-        CHECK(strstr(rd_kafka_event_stats(ev), "\"msg_cnt\"") != NULL);
-        rd_kafka_event_destroy(ev);
-        rd_kafka_queue_destroy(q);
-        rd_kafka_destroy(rk);
+static void statistics_are_refused(void) {
+        test_refused(RD_KAFKA_PRODUCER, "statistics.interval.ms", "50");
 }
 
 static void logs_are_events_in_a_queue(void) {
@@ -268,39 +252,21 @@ static void yield_ends_a_poll(void) {
         rd_kafka_queue_destroy(q);
 }
 
-static volatile int background_events;
-
 static void on_background(rd_kafka_t *rk, rd_kafka_event_t *ev, void *opaque) {
         (void)rk;
         (void)opaque;
-        if (rd_kafka_event_type(ev) == RD_KAFKA_EVENT_DR)
-                background_events += (int)rd_kafka_event_message_count(ev);
         rd_kafka_event_destroy(ev);
 }
 
-static void the_background_thread_serves(void) {
+static void the_background_thread_is_refused(void) {
         rd_kafka_conf_t *conf = test_conf();
-        rd_kafka_queue_t *main_queue, *background;
-        int64_t until = test_now_ms() + 10000;
-        rd_kafka_t *rk;
+        char errstr[512] = "";
 
-        test_set(conf, "bootstrap.servers", servers);
-        rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_DR);
         rd_kafka_conf_set_background_event_cb(conf, on_background);
-        rk = test_client(RD_KAFKA_PRODUCER, conf);
-        main_queue = rd_kafka_queue_get_main(rk);
-        background = rd_kafka_queue_get_background(rk);
-        REQUIRE(background != NULL);
-        rd_kafka_queue_forward(main_queue, background);
-        CHECK_OK(rd_kafka_producev(rk, RD_KAFKA_V_TOPIC("bg"), RD_KAFKA_V_VALUE("x", 1),
-                                   RD_KAFKA_V_END));
-        while (!background_events && test_now_ms() < until)
-                test_sleep_ms(20);
-        CHECK_INT(background_events, 1);
-        rd_kafka_queue_forward(main_queue, NULL);
-        rd_kafka_queue_destroy(background);
-        rd_kafka_queue_destroy(main_queue);
-        rd_kafka_destroy(rk);
+        REQUIRE(rd_kafka_new(RD_KAFKA_PRODUCER, conf, errstr, sizeof(errstr)) == NULL);
+        CHECK(strstr(errstr, "background_event_cb") != NULL);
+        rd_kafka_conf_destroy(conf);
+        CHECK(rd_kafka_queue_get_background(cluster) == NULL);
 }
 
 static void fetched_messages_are_events(void) {
@@ -340,14 +306,14 @@ int main(void) {
         RUN(delivery_reports_are_events);
         RUN(messages_come_in_arrays_too);
         RUN(errors_are_events);
-        RUN(statistics_are_events);
+        RUN(statistics_are_refused);
         RUN(logs_are_events_in_a_queue);
         RUN(a_log_queue_must_be_configured);
         RUN(file_descriptors_wake);
         RUN(callbacks_wake);
         RUN(forwarding);
         RUN(yield_ends_a_poll);
-        RUN(the_background_thread_serves);
+        RUN(the_background_thread_is_refused);
         RUN(fetched_messages_are_events);
         rd_kafka_destroy(cluster);
         return test_end();

@@ -143,6 +143,22 @@ static RD_UNUSED rd_kafka_t *test_client(rd_kafka_type_t type, rd_kafka_conf_t *
         return rk;
 }
 
+/* What cannot be done is refused when the client is created, with an error that names the property. */
+static RD_UNUSED void test_refused(rd_kafka_type_t type, const char *name, const char *value) {
+        rd_kafka_conf_t *conf = test_conf();
+        char errstr[512] = "";
+        rd_kafka_t *rk;
+
+        test_set(conf, name, value);
+        rk = rd_kafka_new(type, conf, errstr, sizeof(errstr));
+        CHECK(rk == NULL);
+        CHECK(strstr(errstr, name) != NULL);
+        if (rk)
+                rd_kafka_destroy(rk);
+        else
+                rd_kafka_conf_destroy(conf);
+}
+
 /* A producer with an embedded cluster of three brokers, and the cluster's addresses, which are
  * good as long as the producer lives. */
 static RD_UNUSED rd_kafka_t *test_cluster(rd_kafka_conf_t *conf, char *servers, size_t size) {
