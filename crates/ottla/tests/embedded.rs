@@ -1,5 +1,8 @@
 //! Clients on the embedded cluster, over real sockets.
 
+// A failed expectation ends a test.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

@@ -262,7 +262,11 @@ impl Core {
             return log.debug(DebugContexts::BROKER, "FAIL", || format!("broker {}: {}", key.node, error.message));
         }
         if error.code != ErrorCode::L_TRANSPORT || self.shared.conf.log_connection_close {
-            self.shared.report_link_error(key, error);
+            let name = match self.links.address(key) {
+                Some((host, port)) => format!("{host}:{port}/{}", key.node),
+                None => key.node.to_string(),
+            };
+            self.shared.report_link_error(&name, error);
         }
     }
 

@@ -9,7 +9,6 @@ use parking_lot::{Mutex, RwLock};
 use super::core::Command;
 use super::options::ClientHooks;
 use crate::config::{ClientConfig, TopicConfig};
-use crate::connection::LinkKey;
 use crate::consumer::Registry;
 use crate::env::{SharedClock, Waker};
 use crate::error::{Error, ErrorCode};
@@ -183,10 +182,9 @@ impl Shared {
         }
     }
 
-    /// Tells the application that a connection failed.
-    pub(crate) fn report_link_error(&self, key: LinkKey, error: &Error) {
-        let name = format!("{}/{}", self.name, key.node);
-        self.report(Error::new(error.code, format!("{name}: {}", error.message)));
+    /// Tells the application that the connection to `broker` (`host:port/id`) failed.
+    pub(crate) fn report_link_error(&self, broker: &str, error: &Error) {
+        self.report(Error::new(error.code, format!("{broker}: {}", error.message)));
     }
 
     /// The first fatal error, if there was one.

@@ -144,6 +144,8 @@ pub struct Cluster {
     auto_create: bool,
     /// Since when requests for metadata have failed, with none answered.
     failing_since: Option<Instant>,
+    /// Why the last connection failed, until one comes up.
+    last_failure: Option<Error>,
 }
 
 impl Cluster {
@@ -170,6 +172,7 @@ impl Cluster {
             any_wanted: false,
             auto_create,
             failing_since: None,
+            last_failure: None,
         }
     }
 
@@ -376,7 +379,7 @@ impl Cluster {
         let untried: Vec<LinkKey> = usable.iter().copied().filter(|k| !ctx.links.was_tried(*k)).collect();
         let pool = if untried.is_empty() { usable } else { untried };
         if let Some(&key) = pool.get(ctx.rng.below(pool.len())) {
-            let interval = (u64::try_from(ctx.conf.reconnect_backoff_ms).unwrap_or(0) / 2).clamp(10, 1000);
+            let interval = (u64::from(ctx.conf.reconnect_backoff_ms) / 2).clamp(10, 1000);
             self.next_pick = ctx.now.plus_ms(interval);
             ctx.log.debug(DebugContexts::BROKER, "CONNECT", || format!("picked broker {} to connect to", key.node));
             let _ = ctx.links.ready(key, ctx.now);
@@ -479,10 +482,21 @@ impl Cluster {
         let late: Vec<u64> = self.calls.iter().filter(|(_, c)| c.deadline <= now).map(|(id, _)| *id).collect();
         for id in late {
             if let Some(call) = self.calls.remove(&id) {
-                call.reply.fill(Err(call.last_error.unwrap_or_else(|| {
-                    Error::new(ErrorCode::L_TIMED_OUT, "no metadata from any broker in time")
-                })));
+                call.reply.fill(Err(self.why_late(&call)));
             }
+        }
+    }
+
+    /// Why a call got no answer: it was never sent for want of a broker, its requests failed, or the broker is slow.
+    fn why_late(&self, call: &Call) -> Error {
+        match (&call.last_error, &self.last_failure) {
+            (Some(error), _) => error.clone(),
+            (None, Some(failure)) if !call.sent => {
+                let text = format!("no broker could be reached in time; the last failure: {}", failure.message);
+                Error::new(ErrorCode::L_TRANSPORT, text)
+            }
+            (None, None) if !call.sent => Error::new(ErrorCode::L_TRANSPORT, "no broker could be reached in time"),
+            _ => Error::new(ErrorCode::L_TIMED_OUT, "the broker did not answer a metadata request in time"),
         }
     }
 
@@ -633,7 +647,7 @@ impl Cluster {
             Err(error) => {
                 if let Some(call) = self.calls.get_mut(&id) {
                     call.sent = false;
-                    call.retry_at = ctx.now.plus_ms(u64::try_from(ctx.conf.retry_backoff_ms).unwrap_or(100));
+                    call.retry_at = ctx.now.plus_ms(ctx.conf.retry_backoff_ms.into());
                     call.last_error = Some(error);
                 }
             }
@@ -679,13 +693,15 @@ impl Cluster {
     }
 
     fn absorb_brokers(&mut self, ctx: &mut Ctx<'_>, response: &MetadataResponse) {
-        let mut any_new = false;
+        let mut new = BTreeSet::new();
         let mut listed = BTreeSet::new();
         for b in &response.brokers {
             let Ok(port) = u16::try_from(b.port) else { continue };
             let id = NodeId(b.node_id);
             listed.insert(id);
-            any_new |= !self.nodes.contains_key(&id);
+            if !self.nodes.contains_key(&id) {
+                new.insert(id);
+            }
             let info = NodeInfo {
                 host: b.host.clone(),
                 port,
@@ -695,9 +711,10 @@ impl Cluster {
         }
         // A broker that is gone from the cluster is forgotten, so that nothing connects to its address again.
         let gone: Vec<NodeId> = self.nodes.keys().filter(|id| !listed.contains(id)).copied().collect();
-        if any_new || !gone.is_empty() {
+        if !new.is_empty() || !gone.is_empty() {
             self.changes.push_back(Change::Brokers);
         }
+        self.announce_led_by(&new);
         for id in gone {
             self.nodes.remove(&id);
             ctx.links.remove(LinkKey::general(id), ctx.now);
@@ -710,6 +727,16 @@ impl Cluster {
                 let _ = ctx.links.ready(LinkKey::general(id), ctx.now);
             }
         }
+    }
+
+    /// Tells of topics that these brokers lead as far as is known: who waited for a leader's address can go on, although
+    /// nothing about the topic itself has changed.
+    fn announce_led_by(&mut self, nodes: &BTreeSet<NodeId>) {
+        let led = |meta: &TopicMeta| meta.partitions.iter().any(|p| p.leader.is_some_and(|l| nodes.contains(&l)));
+        let topics = self.topics.iter().filter(|(name, meta)| self.watches.contains_key(*name) && led(meta));
+        let mut names: Vec<Arc<str>> = topics.map(|(name, _)| name.clone()).collect();
+        names.sort_unstable();
+        self.changes.extend(names.into_iter().map(Change::Topic));
     }
 
     /// A bootstrap connection whose address is that of a broker becomes that broker's connection: no second one is made.
@@ -774,11 +801,13 @@ impl Cluster {
     pub fn on_link_up(&mut self, _ctx: &mut Ctx<'_>, _key: LinkKey) {
         self.outage_reported = false;
         self.any_wanted = false;
+        self.last_failure = None;
     }
 
     /// A link went down, or an attempt failed.
     pub fn on_link_down(&mut self, ctx: &mut Ctx<'_>, error: Option<&Error>) {
         let Some(error) = error else { return };
+        self.last_failure = Some(error.clone());
         let candidates = self.candidates(ctx);
         let all_down = candidates.iter().all(|k| ctx.links.is_failing(*k));
         if all_down && !self.outage_reported && !candidates.is_empty() {

@@ -54,7 +54,7 @@ impl LinkConfig {
         setup_timeout: ms(i64::from(conf.socket_connection_setup_timeout_ms)),
         idle_after: (idle > 0).then(|| ms(idle)),
         max_in_flight: positive(i64::from(conf.max_in_flight_requests_per_connection)).max(1),
-        max_timeouts: u32::try_from(conf.socket_max_fails).unwrap_or(0),
+        max_timeouts: conf.socket_max_fails,
         address_ttl: ms(i64::from(conf.broker_address_ttl)),
         ask_versions: conf.api_version_request,
         versions_timeout: ms(i64::from(conf.api_version_request_timeout_ms)),

@@ -130,9 +130,11 @@ impl World {
 }
 
 fn versions() -> ApiVersionsResponse {
-    let mut row = ApiVersion::default();
-    row.api_key = ApiKey::METADATA.0;
-    row.max_version = 12;
+    let row = ApiVersion {
+        api_key: ApiKey::METADATA.0,
+        max_version: 12,
+        ..Default::default()
+    };
     ApiVersionsResponse {
         api_keys: vec![row],
         ..Default::default()
@@ -331,9 +333,11 @@ fn an_older_api_versions_is_asked_again() {
     let conn = w.resolve(1);
     w.net(NetEvent::Connected { conn });
     let (correlation, _, version) = w.sent();
-    let mut row = ApiVersion::default();
-    row.api_key = ApiKey::API_VERSIONS.0;
-    row.max_version = 2;
+    let row = ApiVersion {
+        api_key: ApiKey::API_VERSIONS.0,
+        max_version: 2,
+        ..Default::default()
+    };
     let refused = ApiVersionsResponse {
         error_code: BrokerError::UNSUPPORTED_VERSION.0,
         api_keys: vec![row],
