@@ -37,6 +37,9 @@ impl Canary {
 
     /// By its name.
     pub fn by_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, canary)| *canary)
+        Self::ALL
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, canary)| *canary)
     }
 }

@@ -93,7 +93,13 @@ impl SimClient {
         Self::make(making, bootstrap, time, seeds, tracing)
     }
 
-    fn make(making: Making<'_>, bootstrap: &str, time: &Time, seeds: &mut Chance, tracing: bool) -> Result<Self, String> {
+    fn make(
+        making: Making<'_>,
+        bootstrap: &str,
+        time: &Time,
+        seeds: &mut Chance,
+        tracing: bool,
+    ) -> Result<Self, String> {
         let mut conf = Conf::new();
         let mut settings = making.settings;
         settings.push(("bootstrap.servers".into(), bootstrap.to_owned()));
@@ -133,7 +139,11 @@ impl SimClient {
         let shared = core.shared().clone();
         let mut topics = Vec::new();
         for name in making.topics {
-            topics.push(shared.topic(name, None, TopicHooks::default()).map_err(|e| e.to_string())?);
+            topics.push(
+                shared
+                    .topic(name, None, TopicHooks::default())
+                    .map_err(|e| e.to_string())?,
+            );
         }
         Ok(SimClient {
             core: Some(core),
@@ -153,9 +163,16 @@ impl SimClient {
 
     /// Log lines since the last call. The client's own name is left out: it counts the clients of the process.
     pub(crate) fn take_log(&self) -> Vec<String> {
-        let lines = self.log.lock().map(|mut lines| std::mem::take(&mut *lines)).unwrap_or_default();
+        let lines = self
+            .log
+            .lock()
+            .map(|mut lines| std::mem::take(&mut *lines))
+            .unwrap_or_default();
         let name = &self.shared.name;
-        lines.iter().map(|l| format!("log {} {}", l.facility, l.message.replace(name.as_str(), "client"))).collect()
+        lines
+            .iter()
+            .map(|l| format!("log {} {}", l.facility, l.message.replace(name.as_str(), "client")))
+            .collect()
     }
 
     pub(crate) fn describe(&self) -> String {
@@ -165,7 +182,11 @@ impl SimClient {
 }
 
 fn delivery_mode(promise: Promise) -> DeliveryMode {
-    if promise.errors_only { DeliveryMode::ErrorsOnly } else { DeliveryMode::All }
+    if promise.errors_only {
+        DeliveryMode::ErrorsOnly
+    } else {
+        DeliveryMode::All
+    }
 }
 
 /// Settings as a table, the later of two with the same name counting.

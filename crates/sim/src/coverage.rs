@@ -53,7 +53,11 @@ impl fmt::Display for Coverage {
     /// One line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hours = self.virtual_us as f64 / 3.6e9;
-        write!(f, "{} worlds, {hours:.1} virtual hours, {} steps", self.worlds, self.steps)?;
+        write!(
+            f,
+            "{} worlds, {hours:.1} virtual hours, {} steps",
+            self.worlds, self.steps
+        )?;
         for (what, n) in &self.counts {
             write!(f, ", {n} {what}")?;
         }

@@ -56,8 +56,14 @@ fn parse() -> Result<Args, String> {
 }
 
 fn replay_command(seed: u64, canary: Option<Canary>) -> String {
-    let name = Canary::ALL.iter().find(|(_, c)| Some(*c) == canary).map(|(name, _)| format!(" --canary {name}"));
-    format!("cargo run --release -p ottla-sim -- --seed {seed} --trace{}", name.unwrap_or_default())
+    let name = Canary::ALL
+        .iter()
+        .find(|(_, c)| Some(*c) == canary)
+        .map(|(name, _)| format!(" --canary {name}"));
+    format!(
+        "cargo run --release -p ottla-sim -- --seed {seed} --trace{}",
+        name.unwrap_or_default()
+    )
 }
 
 fn stdout_sink() -> TraceSink {
@@ -101,6 +107,13 @@ fn main() -> ExitCode {
         }
     }
     let seconds = began.elapsed().as_secs_f64();
-    println!("{total}; {seconds:.1} s, {:.0} worlds/s, {failed} failed", total.worlds as f64 / seconds);
-    if failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    println!(
+        "{total}; {seconds:.1} s, {:.0} worlds/s, {failed} failed",
+        total.worlds as f64 / seconds
+    );
+    if failed > 0 {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
 }

@@ -71,11 +71,18 @@ pub(crate) struct Found {
 
 /// Reads a message back from its parts. `None` when it was made by nobody here.
 pub(crate) fn read(key: Option<&[u8]>, value: Option<&[u8]>, header: Option<&[u8]>) -> Option<Found> {
-    let whole = |bytes: &[u8]| (bytes.len() == MessageId::LEN).then(|| MessageId::parse(bytes)).flatten();
+    let whole = |bytes: &[u8]| {
+        (bytes.len() == MessageId::LEN)
+            .then(|| MessageId::parse(bytes))
+            .flatten()
+    };
     let (id, rest) = if let Some(id) = header.and_then(whole) {
         (id, value.unwrap_or_default())
     } else if let Some(value) = value {
-        (MessageId::parse(value)?, value.get(MessageId::LEN..).unwrap_or_default())
+        (
+            MessageId::parse(value)?,
+            value.get(MessageId::LEN..).unwrap_or_default(),
+        )
     } else {
         (key.and_then(whole)?, [].as_slice())
     };

@@ -44,7 +44,9 @@ impl World {
                 }
                 if waited > CLOSE_US {
                     let conns = self.net.conns.len();
-                    self.check.violate(format!("not closed: client {open:?} is not finished, {conns} connections are left"));
+                    self.check.violate(format!(
+                        "not closed: client {open:?} is not finished, {conns} connections are left"
+                    ));
                 }
             }
             Phase::Over => {}
@@ -72,7 +74,11 @@ impl World {
         match waits {
             None => self.enter(next),
             Some(what) if waited > self.plan.settle_us => {
-                self.check.violate(format!("{:?} takes longer than {} s: {what}", self.phase, waited / 1_000_000));
+                self.check.violate(format!(
+                    "{:?} takes longer than {} s: {what}",
+                    self.phase,
+                    waited / 1_000_000
+                ));
             }
             Some(_) => {}
         }
@@ -88,7 +94,9 @@ impl World {
             let limit = (QUIET_DRIVES + fetches * DRIVES_A_FETCH) * brokers;
             if client.drives > limit {
                 let drives = client.drives;
-                self.check.violate(format!("client {number} has nothing to do and takes {drives} turns in {QUIET_US} us"));
+                self.check.violate(format!(
+                    "client {number} has nothing to do and takes {drives} turns in {QUIET_US} us"
+                ));
                 return;
             }
         }
@@ -117,24 +125,36 @@ impl World {
 
     fn check_nothing_is_left(&mut self) {
         for (number, client) in std::mem::take(&mut self.clients).into_iter().enumerate() {
-            let crate::client::SimClient { core, shared, topics, load, .. } = client;
+            let crate::client::SimClient {
+                core,
+                shared,
+                topics,
+                load,
+                ..
+            } = client;
             drop((core, load));
             let holders = std::sync::Arc::strong_count(&shared);
             if holders != 1 {
-                self.check.violate(format!("client {number} has ended and {} hold on to it", holders - 1));
+                self.check
+                    .violate(format!("client {number} has ended and {} hold on to it", holders - 1));
             }
             drop(shared);
             for topic in topics {
                 let holders = std::sync::Arc::strong_count(&topic);
                 if holders != 1 {
                     let name = topic.name();
-                    self.check.violate(format!("client {number} has ended and {} hold on to {name}", holders - 1));
+                    self.check.violate(format!(
+                        "client {number} has ended and {} hold on to {name}",
+                        holders - 1
+                    ));
                 }
             }
         }
         let (connections, parked) = (self.cluster.connection_count(), self.cluster.parked_count());
         if connections > 0 || parked > 0 {
-            self.check.violate(format!("the brokers have {connections} connections and {parked} requests left"));
+            self.check.violate(format!(
+                "the brokers have {connections} connections and {parked} requests left"
+            ));
         }
     }
 }

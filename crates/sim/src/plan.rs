@@ -73,7 +73,11 @@ impl Plan {
 
 fn draw_cluster(c: &mut Chance, seed: u64) -> ClusterConfig {
     let brokers = c.pick(&[1, 2, 3, 3, 3, 5]);
-    let skew_ms = if c.hit(0.2) { c.between(0, 20_000_000) as i64 - 10_000_000 } else { 0 };
+    let skew_ms = if c.hit(0.2) {
+        c.between(0, 20_000_000) as i64 - 10_000_000
+    } else {
+        0
+    };
     ClusterConfig {
         brokers,
         seed,
@@ -81,7 +85,11 @@ fn draw_cluster(c: &mut Chance, seed: u64) -> ClusterConfig {
         auto_create_topics: c.hit(0.7),
         topic_creation_delay_us: if c.hit(0.5) { 0 } else { c.spread(1000, 3_000_000) },
         replication_delay_us: if c.hit(0.4) { 0 } else { c.spread(100, 500_000) },
-        message_max_bytes: if c.hit(0.8) { 1_048_588 } else { c.spread(400, 100_000) as i32 },
+        message_max_bytes: if c.hit(0.8) {
+            1_048_588
+        } else {
+            c.spread(400, 100_000) as i32
+        },
         min_insync_replicas: if brokers > 2 && c.hit(0.4) { 2 } else { 1 },
         max_log_bytes: c.hit(0.1).then(|| c.spread(1000, 1_000_000)),
         fetch_session_slots: c.pick(&[0, 1, 1000, 1000]),

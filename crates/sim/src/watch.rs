@@ -41,10 +41,17 @@ impl World {
     pub(crate) fn witness_request(&mut self, client: usize, conn: ConnId, frame: &Bytes) {
         let body = frame.slice(4.min(frame.len())..);
         let Some((api, version, correlation)) = api_of(&body) else {
-            return self.check.violate(format!("client {client} sent a request without a header"));
+            return self
+                .check
+                .violate(format!("client {client} sent a request without a header"));
         };
         self.coverage.count("requests", 1);
-        trace!(self.trace, "c{client} conn {} sends {api} v{version} correlation {correlation}, {} bytes", conn.0, frame.len());
+        trace!(
+            self.trace,
+            "c{client} conn {} sends {api} v{version} correlation {correlation}, {} bytes",
+            conn.0,
+            frame.len()
+        );
         if api != ApiKey::PRODUCE {
             return;
         }
@@ -56,7 +63,9 @@ impl World {
                     self.check.expect(result);
                 }
             }
-            Err(what) => self.check.violate(format!("client {client} sent a Produce request that cannot be read: {what}")),
+            Err(what) => self.check.violate(format!(
+                "client {client} sent a Produce request that cannot be read: {what}"
+            )),
         }
     }
 
@@ -65,7 +74,10 @@ impl World {
             && let Some((api, version, correlation)) = api_of(body)
         {
             self.asked.insert((number, correlation), (api, version));
-            trace!(self.trace, "#{number} broker reads {api} v{version} correlation {correlation}");
+            trace!(
+                self.trace,
+                "#{number} broker reads {api} v{version} correlation {correlation}"
+            );
         }
     }
 
@@ -74,12 +86,19 @@ impl World {
         if !self.trace.is_on() {
             return;
         }
-        let correlation = frame.get(4..).and_then(|b| b.first_chunk()).map_or(-1, |c| i32::from_be_bytes(*c));
+        let correlation = frame
+            .get(4..)
+            .and_then(|b| b.first_chunk())
+            .map_or(-1, |c| i32::from_be_bytes(*c));
         let Some((api, version)) = self.asked.remove(&(number, correlation)) else {
             return;
         };
         let body = describe_response(api, version, frame.slice(4..)).unwrap_or_default();
-        trace!(self.trace, "#{number} broker answers {api} correlation {correlation}, {} bytes {body}", frame.len());
+        trace!(
+            self.trace,
+            "#{number} broker answers {api} correlation {correlation}, {} bytes {body}",
+            frame.len()
+        );
     }
 
     // ---------------------------------------------------------------- metadata that lags behind
@@ -91,13 +110,22 @@ impl World {
             && let Some((ApiKey::METADATA, _, _)) = api_of(request)
         {
             let key = (broker, question(request));
-            self.faults.metadata.entry(key).or_insert_with(|| response.slice(8.min(response.len())..));
+            self.faults
+                .metadata
+                .entry(key)
+                .or_insert_with(|| response.slice(8.min(response.len())..));
         }
     }
 
     /// Answers a Metadata request as the broker did earlier, while it lags behind.
     pub(crate) fn serve_stale_metadata(&mut self, number: u64, broker: BrokerId, request: &Bytes) -> bool {
-        if self.faults.lagging.get(&broker).is_none_or(|until| *until <= self.now_us) || self.unanswered(number) > 0 {
+        if self
+            .faults
+            .lagging
+            .get(&broker)
+            .is_none_or(|until| *until <= self.now_us)
+            || self.unanswered(number) > 0
+        {
             return false;
         }
         let Some((ApiKey::METADATA, _, correlation)) = api_of(request) else {
@@ -126,7 +154,10 @@ impl World {
     }
 
     pub(crate) fn canary_doubles(&mut self, frame: &Bytes) -> bool {
-        let produce = matches!(api_of(frame.get(4..).unwrap_or_default()), Some((ApiKey::PRODUCE, _, _)));
+        let produce = matches!(
+            api_of(frame.get(4..).unwrap_or_default()),
+            Some((ApiKey::PRODUCE, _, _))
+        );
         produce && self.is_canary(Canary::DoubledBatch)
     }
 
@@ -155,9 +186,12 @@ fn describe_response(api: ApiKey, version: i16, body: Bytes) -> Option<String> {
         ApiKey::PRODUCE => {
             let (_, r) = decode_response::<ProduceRequest>(body, version).ok()?;
             let rows = r.responses.iter().flat_map(|t| {
-                t.partition_responses
-                    .iter()
-                    .map(move |p| format!("{} [{}] error {} offset {}", t.name, p.index, p.error_code, p.base_offset))
+                t.partition_responses.iter().map(move |p| {
+                    format!(
+                        "{} [{}] error {} offset {}",
+                        t.name, p.index, p.error_code, p.base_offset
+                    )
+                })
             });
             Some(rows.collect::<Vec<_>>().join("; "))
         }
@@ -166,7 +200,13 @@ fn describe_response(api: ApiKey, version: i16, body: Bytes) -> Option<String> {
             let brokers: Vec<i32> = r.brokers.iter().map(|b| b.node_id).collect();
             let topics = r.topics.iter().map(|t| {
                 let rows = t.partitions.iter().map(|p| {
-                    format!("{}:{}e{}{}", p.partition_index, p.leader_id, p.leader_epoch, error_mark(p.error_code))
+                    format!(
+                        "{}:{}e{}{}",
+                        p.partition_index,
+                        p.leader_id,
+                        p.leader_epoch,
+                        error_mark(p.error_code)
+                    )
                 });
                 let rows: Vec<String> = rows.collect();
                 format!("{:?}{} {}", t.name, error_mark(t.error_code), rows.join(" "))
@@ -178,10 +218,18 @@ fn describe_response(api: ApiKey, version: i16, body: Bytes) -> Option<String> {
             let rows = r.responses.iter().flat_map(|t| {
                 t.partitions.iter().map(move |p| {
                     let bytes = p.records.as_ref().map_or(0, ottla_protocol::Records::len);
-                    format!("[{}] error {} hw {} {bytes} bytes", p.partition_index, p.error_code, p.high_watermark)
+                    format!(
+                        "[{}] error {} hw {} {bytes} bytes",
+                        p.partition_index, p.error_code, p.high_watermark
+                    )
                 })
             });
-            Some(format!("error {} session {} {}", r.error_code, r.session_id, rows.collect::<Vec<_>>().join("; ")))
+            Some(format!(
+                "error {} session {} {}",
+                r.error_code,
+                r.session_id,
+                rows.collect::<Vec<_>>().join("; ")
+            ))
         }
         ApiKey::LIST_OFFSETS => {
             let (_, r) = decode_response::<list_offsets::ListOffsetsRequest>(body, version).ok()?;

@@ -30,11 +30,23 @@ pub(crate) enum Happening {
     /// A client's application gets its turn.
     App(usize),
     /// Bytes reach a broker.
-    Up { number: u64, piece: Bytes },
+    Up {
+        number: u64,
+        piece: Bytes,
+    },
     /// A broker's side of a connection ends.
-    UpClosed { number: u64 },
+    UpClosed {
+        number: u64,
+    },
+    /// A client's kernel gives up a connection that went dead.
+    GivenUp {
+        number: u64,
+    },
     /// Something reaches a client.
-    Down { number: u64, down: Down },
+    Down {
+        number: u64,
+        down: Down,
+    },
     Resolved {
         client: usize,
         lookup: LookupId,
@@ -42,9 +54,18 @@ pub(crate) enum Happening {
         port: u16,
         fails: bool,
     },
-    Connecting { client: usize, conn: ConnId, addr: SocketAddr },
-    Connected { number: u64 },
-    Refused { client: usize, conn: ConnId },
+    Connecting {
+        client: usize,
+        conn: ConnId,
+        addr: SocketAddr,
+    },
+    Connected {
+        number: u64,
+    },
+    Refused {
+        client: usize,
+        conn: ConnId,
+    },
     /// The cluster has something to do.
     Cluster,
     Fault(FaultEvent),
@@ -178,7 +199,8 @@ impl World {
         self.set_up();
         while self.phase != Phase::Over && self.check.violation().is_none() {
             let Some(Reverse(entry)) = self.queue.pop() else {
-                self.check.violate("nothing will ever happen again, and the world is not over");
+                self.check
+                    .violate("nothing will ever happen again, and the world is not over");
                 break;
             };
             self.set_now(entry.at_us);
@@ -186,7 +208,8 @@ impl World {
             self.happen(entry.what);
             self.afterwards();
             if self.coverage.steps > MAX_STEPS {
-                self.check.violate(format!("not over after {MAX_STEPS} events, in phase {:?}", self.phase));
+                self.check
+                    .violate(format!("not over after {MAX_STEPS} events, in phase {:?}", self.phase));
             }
         }
         self.coverage.worlds += 1;
@@ -215,7 +238,10 @@ impl World {
             self.cluster.set_api_versions(api, Some((0, max)));
         }
         for topic in self.plan.topics.clone() {
-            self.at_us(START_US + topic.made_at_us, Happening::Fault(FaultEvent::MakeTopic(topic.name)));
+            self.at_us(
+                START_US + topic.made_at_us,
+                Happening::Fault(FaultEvent::MakeTopic(topic.name)),
+            );
         }
         self.make_clients();
         self.net.hostile = true;
@@ -230,7 +256,15 @@ impl World {
         let consumers = self.plan.consumers.clone();
         let tracing = self.trace.is_on();
         for plan in producers {
-            let made = SimClient::producer(self.clients.len(), plan, &bootstrap, &self.time, &mut seeds, tracing, &mut self.check);
+            let made = SimClient::producer(
+                self.clients.len(),
+                plan,
+                &bootstrap,
+                &self.time,
+                &mut seeds,
+                tracing,
+                &mut self.check,
+            );
             self.add_client(made);
         }
         for plan in consumers {
@@ -268,8 +302,15 @@ impl World {
             }
             Happening::Up { number, piece } => self.up(number, piece),
             Happening::UpClosed { number } => self.up_closed(number),
+            Happening::GivenUp { number } => self.given_up(number),
             Happening::Down { number, down } => self.down(number, down),
-            Happening::Resolved { client, lookup, host, port, fails } => {
+            Happening::Resolved {
+                client,
+                lookup,
+                host,
+                port,
+                fails,
+            } => {
                 let found = self.net.names.look_up(&host, port).filter(|_| !fails);
                 let result = found.ok_or_else(|| "Temporary failure in name resolution".to_owned());
                 self.tell(client, NetEvent::Resolved { lookup, result });
@@ -310,7 +351,10 @@ impl World {
                 None => break,
             }
             if round > 1000 {
-                self.check.violate(format!("the cluster wants to be polled at once for ever: {:?}", self.cluster.next_wake()));
+                self.check.violate(format!(
+                    "the cluster wants to be polled at once for ever: {:?}",
+                    self.cluster.next_wake()
+                ));
                 break;
             }
         }
@@ -376,8 +420,15 @@ impl World {
         for action in actions {
             self.perform(number, action);
         }
+        trace!(
+            self.trace,
+            "c{number} driven, next turn at {:?}",
+            wake.map(Instant::as_micros)
+        );
         if spins > MAX_SPIN {
-            return self.check.violate(format!("client {number} is driven for ever without time passing (wake {wake:?})"));
+            return self.check.violate(format!(
+                "client {number} is driven for ever without time passing (wake {wake:?})"
+            ));
         }
         if let Some(at) = wake.filter(|at| *at < Instant::NEVER) {
             self.drive_at(number, at.as_micros().max(self.now_us));

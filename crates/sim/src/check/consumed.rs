@@ -36,16 +36,21 @@ pub(crate) struct Consumed {
 impl Consumed {
     /// From now on the partition is read as said.
     pub(crate) fn set_expectation(&mut self, client: u32, topic: &str, partition: i32, expect: Expect) {
-        let reader = self.readers.entry((client, topic.to_owned(), partition)).or_insert(Reader {
-            expect,
-            may_jump: false,
-            seen: Vec::new(),
-        });
+        let reader = self
+            .readers
+            .entry((client, topic.to_owned(), partition))
+            .or_insert(Reader {
+                expect,
+                may_jump: false,
+                seen: Vec::new(),
+            });
         reader.expect = expect;
     }
 
     pub(crate) fn expectation(&self, client: u32, topic: &str, partition: i32) -> Option<Expect> {
-        self.readers.get(&(client, topic.to_owned(), partition)).map(|r| r.expect)
+        self.readers
+            .get(&(client, topic.to_owned(), partition))
+            .map(|r| r.expect)
     }
 
     /// Logs lose their starts to retention: from now on offsets may be left out.
@@ -114,9 +119,12 @@ impl Consumed {
                 Expect::Either(_, to) => to,
                 Expect::Nothing => return None,
             };
-            let behind = if reader.may_jump { at != log.high_watermark && log.high_watermark > log.start } else { at < log.high_watermark };
-            behind
-                .then(|| format!("{topic} [{partition}] at {:?} of {}", reader.expect, log.high_watermark))
+            let behind = if reader.may_jump {
+                at != log.high_watermark && log.high_watermark > log.start
+            } else {
+                at < log.high_watermark
+            };
+            behind.then(|| format!("{topic} [{partition}] at {:?} of {}", reader.expect, log.high_watermark))
         });
         behind.collect()
     }

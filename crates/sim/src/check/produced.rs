@@ -194,7 +194,8 @@ impl Produced {
                 let id = record.found.id;
                 *copies.entry(id).or_default() += 1;
                 let place = || format!("{topic} [{partition}] @ {}", record.offset);
-                self.check_logged(record, topic, *partition).map_err(|e| format!("{}: {e}", place()))?;
+                self.check_logged(record, topic, *partition)
+                    .map_err(|e| format!("{}: {e}", place()))?;
             }
         }
         for (&client, producer) in &self.producers {
@@ -236,7 +237,10 @@ impl Produced {
     ) -> Result<(), String> {
         let ever = copies + self.buried.get(&id).copied().unwrap_or(0);
         if ever > entry.sent {
-            return Err(format!("it came to lie {ever} times in the log and was sent {} times", entry.sent));
+            return Err(format!(
+                "it came to lie {ever} times in the log and was sent {} times",
+                entry.sent
+            ));
         }
         let Some(report) = entry.report else {
             return match promise.errors_only {
@@ -302,7 +306,10 @@ fn judge_report(promise: &Promise, entry: &Entry, report: &Report, topic: usize)
     }
     let took_us = report.done_us.saturating_sub(entry.at_us);
     if promise.timeout_ms > 0 && took_us > promise.timeout_ms * 1000 + TIMEOUT_SLACK_US {
-        return Some(format!("reported after {took_us} us, message.timeout.ms is {}", promise.timeout_ms));
+        return Some(format!(
+            "reported after {took_us} us, message.timeout.ms is {}",
+            promise.timeout_ms
+        ));
     }
     match report.outcome {
         Outcome::Delivered if promise.errors_only => Some("a success was reported although only errors are".into()),

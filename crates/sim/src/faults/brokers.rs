@@ -14,7 +14,11 @@ impl World {
     }
 
     fn accepting_broker(&mut self) -> Option<BrokerId> {
-        let ids: Vec<BrokerId> = self.cluster.broker_ids().filter(|b| self.cluster.is_accepting(*b)).collect();
+        let ids: Vec<BrokerId> = self
+            .cluster
+            .broker_ids()
+            .filter(|b| self.cluster.is_accepting(*b))
+            .collect();
         (!ids.is_empty()).then(|| self.faults.chance.pick(&ids))
     }
 
@@ -22,7 +26,10 @@ impl World {
         let Some(broker) = self.accepting_broker() else {
             return false;
         };
-        trace!(self.trace, "FAULT broker {broker} goes down, crash {crash}, silently {silently}");
+        trace!(
+            self.trace,
+            "FAULT broker {broker} goes down, crash {crash}, silently {silently}"
+        );
         if crash {
             self.check.produced.on_crash(self.now_us);
         }
@@ -74,7 +81,11 @@ impl World {
     }
 
     fn move_leaders_from(&mut self, broker: BrokerId) {
-        let others: Vec<BrokerId> = self.cluster.broker_ids().filter(|b| *b != broker && self.cluster.is_accepting(*b)).collect();
+        let others: Vec<BrokerId> = self
+            .cluster
+            .broker_ids()
+            .filter(|b| *b != broker && self.cluster.is_accepting(*b))
+            .collect();
         if others.is_empty() {
             return;
         }
@@ -185,7 +196,11 @@ impl World {
     }
 
     pub(super) fn change_replication_delay(&mut self) -> bool {
-        let micros = if self.faults.chance.hit(0.3) { 0 } else { self.faults.chance.spread(100, 3_000_000) };
+        let micros = if self.faults.chance.hit(0.3) {
+            0
+        } else {
+            self.faults.chance.spread(100, 3_000_000)
+        };
         trace!(self.trace, "FAULT replication takes {micros} us");
         self.cluster.set_replication_delay_us(micros);
         true
@@ -201,6 +216,7 @@ impl World {
         for (topic, partition) in self.partitions() {
             self.elect(&topic, partition);
         }
-        self.cluster.set_replication_delay_us(self.plan.cluster.replication_delay_us);
+        self.cluster
+            .set_replication_delay_us(self.plan.cluster.replication_delay_us);
     }
 }

@@ -101,7 +101,9 @@ pub(crate) struct FaultPlan {
 impl FaultPlan {
     pub(crate) fn draw(c: &mut Chance) -> Self {
         let share = c.pick(&[0.0, 0.1, 0.2, 0.4]);
-        let kinds = KINDS.iter().filter_map(|(kind, _)| c.hit(share).then(|| (*kind, c.spread(100_000, 30_000_000))));
+        let kinds = KINDS
+            .iter()
+            .filter_map(|(kind, _)| c.hit(share).then(|| (*kind, c.spread(100_000, 30_000_000))));
         let kinds: Vec<_> = kinds.collect();
         FaultPlan {
             stale_metadata: kinds.iter().any(|(k, _)| *k == FaultKind::StaleMetadata).then_some(()),
@@ -170,7 +172,10 @@ impl World {
         match event {
             FaultEvent::Strike(kind, mean_us) => {
                 if self.net.hostile {
-                    let name = KINDS.iter().find(|(k, _)| *k == kind).map_or("faults", |(_, name)| name);
+                    let name = KINDS
+                        .iter()
+                        .find(|(k, _)| *k == kind)
+                        .map_or("faults", |(_, name)| name);
                     self.cluster.advance_clock(ottla_mock::Time(self.now_us));
                     if self.strike(kind) {
                         self.coverage.fault(name);

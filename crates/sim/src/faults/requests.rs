@@ -26,7 +26,14 @@ const PASSING: &[(ApiKey, &[ErrorCode])] = &[
             E::THROTTLING_QUOTA_EXCEEDED,
         ],
     ),
-    (ApiKey::METADATA, &[E::LEADER_NOT_AVAILABLE, E::UNKNOWN_TOPIC_OR_PARTITION, E::REQUEST_TIMED_OUT]),
+    (
+        ApiKey::METADATA,
+        &[
+            E::LEADER_NOT_AVAILABLE,
+            E::UNKNOWN_TOPIC_OR_PARTITION,
+            E::REQUEST_TIMED_OUT,
+        ],
+    ),
     (
         ApiKey::FETCH,
         &[
@@ -57,7 +64,10 @@ const PASSING: &[(ApiKey, &[ErrorCode])] = &[
             E::REQUEST_TIMED_OUT,
         ],
     ),
-    (ApiKey::API_VERSIONS, &[E::UNSUPPORTED_VERSION, E::REQUEST_TIMED_OUT, E::UNKNOWN_SERVER_ERROR]),
+    (
+        ApiKey::API_VERSIONS,
+        &[E::UNSUPPORTED_VERSION, E::REQUEST_TIMED_OUT, E::UNKNOWN_SERVER_ERROR],
+    ),
 ];
 
 /// Errors that no retry helps against.
@@ -80,14 +90,33 @@ const FATAL: &[(ApiKey, &[ErrorCode])] = &[
             ErrorCode(999),
         ],
     ),
-    (ApiKey::METADATA, &[E::TOPIC_AUTHORIZATION_FAILED, E::INVALID_TOPIC_EXCEPTION, E::UNKNOWN_SERVER_ERROR]),
+    (
+        ApiKey::METADATA,
+        &[
+            E::TOPIC_AUTHORIZATION_FAILED,
+            E::INVALID_TOPIC_EXCEPTION,
+            E::UNKNOWN_SERVER_ERROR,
+        ],
+    ),
     (ApiKey::FETCH, &[E::TOPIC_AUTHORIZATION_FAILED, E::UNSUPPORTED_VERSION]),
-    (ApiKey::LIST_OFFSETS, &[E::TOPIC_AUTHORIZATION_FAILED, E::UNSUPPORTED_FOR_MESSAGE_FORMAT]),
-    (ApiKey::API_VERSIONS, &[E::CLUSTER_AUTHORIZATION_FAILED, E::INVALID_REQUEST]),
+    (
+        ApiKey::LIST_OFFSETS,
+        &[E::TOPIC_AUTHORIZATION_FAILED, E::UNSUPPORTED_FOR_MESSAGE_FORMAT],
+    ),
+    (
+        ApiKey::API_VERSIONS,
+        &[E::CLUSTER_AUTHORIZATION_FAILED, E::INVALID_REQUEST],
+    ),
 ];
 
 /// The requests that clients of a world make.
-const APIS: &[ApiKey] = &[ApiKey::PRODUCE, ApiKey::METADATA, ApiKey::FETCH, ApiKey::LIST_OFFSETS, ApiKey::API_VERSIONS];
+const APIS: &[ApiKey] = &[
+    ApiKey::PRODUCE,
+    ApiKey::METADATA,
+    ApiKey::FETCH,
+    ApiKey::LIST_OFFSETS,
+    ApiKey::API_VERSIONS,
+];
 
 impl World {
     pub(super) fn push_request_error(&mut self) -> bool {
@@ -118,7 +147,10 @@ impl World {
     pub(super) fn push_delay(&mut self) -> bool {
         let api = self.faults.chance.pick(APIS);
         let delay_us = self.faults.chance.spread(1000, 90_000_000);
-        trace!(self.trace, "FAULT the next {api} request is answered {delay_us} us late");
+        trace!(
+            self.trace,
+            "FAULT the next {api} request is answered {delay_us} us late"
+        );
         self.cluster.push_fault(
             None,
             api,

@@ -23,7 +23,11 @@ impl World {
         let Some(plan) = self.plan.topics.iter().find(|t| t.name == name).cloned() else {
             return;
         };
-        let alive = self.cluster.broker_ids().filter(|b| self.cluster.is_accepting(*b)).count();
+        let alive = self
+            .cluster
+            .broker_ids()
+            .filter(|b| self.cluster.is_accepting(*b))
+            .count();
         let replicas = plan.replicas.min(i16::try_from(alive).unwrap_or(1));
         self.cluster.advance_clock(ottla_mock::Time(self.now_us));
         match self.cluster.create_topic(name, plan.partitions, Some(replicas)) {
@@ -44,7 +48,11 @@ impl World {
         if self.cluster.delete_topic(&name).is_err() {
             return false;
         }
-        let again = if self.faults.chance.hit(0.3) { 0 } else { self.outage_us() };
+        let again = if self.faults.chance.hit(0.3) {
+            0
+        } else {
+            self.outage_us()
+        };
         self.after_us(again, Happening::Fault(FaultEvent::MakeTopic(name)));
         true
     }
@@ -108,7 +116,9 @@ impl World {
             for partition in 0..i32::try_from(count).unwrap_or(0) {
                 match self.read_log(&name, partition) {
                     Ok(view) => _ = logs.insert((name.clone(), partition), view),
-                    Err(what) => self.check.violate(format!("the log of {name} [{partition}] cannot be read: {what}")),
+                    Err(what) => self
+                        .check
+                        .violate(format!("the log of {name} [{partition}] cannot be read: {what}")),
                 }
             }
         }

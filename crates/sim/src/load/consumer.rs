@@ -57,7 +57,10 @@ fn draw_settings(c: &mut Chance) -> Vec<(String, String)> {
     set("enable.auto.commit", c.hit(0.5).to_string());
     set("enable.partition.eof", c.hit(0.5).to_string());
     set("check.crcs", c.hit(0.5).to_string());
-    set("isolation.level", c.pick(&["read_committed", "read_uncommitted"]).into());
+    set(
+        "isolation.level",
+        c.pick(&["read_committed", "read_uncommitted"]).into(),
+    );
     set("fetch.wait.max.ms", c.spread(10, 1000).to_string());
     if c.hit(0.3) {
         set("queued.min.messages", c.spread(1, 1000).to_string());
@@ -158,7 +161,10 @@ impl ConsumerLoad {
             for partition in 0..*count {
                 let tp = TopicPartition::new(topic.as_str(), partition);
                 partitions.push(PartitionOffset::new(tp, offset::BEGINNING));
-                world.check.consumed.set_expectation(self.client, topic, partition, Expect::At(0));
+                world
+                    .check
+                    .consumed
+                    .set_expectation(self.client, topic, partition, Expect::At(0));
             }
         }
         if world.plan.cluster.max_log_bytes.is_some() {
@@ -191,7 +197,10 @@ impl ConsumerLoad {
         {
             world.coverage.count("seeks", 1);
             let to = world.app_chance.between(0, at.unsigned_abs()) as i64;
-            world.check.consumed.set_expectation(self.client, &key.0, partition, Expect::Either(at, to));
+            world
+                .check
+                .consumed
+                .set_expectation(self.client, &key.0, partition, Expect::Either(at, to));
             let reply = Reply::new();
             let asked = Asked::Seek(key, to, reply.clone());
             let partitions = vec![PartitionOffset::new(tp, to)];
@@ -210,7 +219,9 @@ impl ConsumerLoad {
     }
 
     fn take_answer(&mut self, world: &mut World, client: usize) {
-        let Some((asked, since)) = self.asked.take() else { return };
+        let Some((asked, since)) = self.asked.take() else {
+            return;
+        };
         let rows = |rows: consumer::OffsetsResult| -> Result<(), Error> {
             let bad = rows?.into_iter().find(|r| r.error != ErrorCode::NO_ERROR);
             bad.map_or(Ok(()), |r| Err(Error::from(r.error)))
@@ -228,7 +239,9 @@ impl ConsumerLoad {
             return;
         };
         if let Err(error) = answer {
-            return world.check.violate(format!("client {client}: {asked:?} failed: {error}"));
+            return world
+                .check
+                .violate(format!("client {client}: {asked:?} failed: {error}"));
         }
         let consumed = &mut world.check.consumed;
         match asked {
@@ -258,8 +271,13 @@ impl ConsumerLoad {
                 let (offset, found) = {
                     let record = chunk.next()?;
                     let headers = record.headers.iter().flatten();
-                    let header = headers.filter(|h| h.key == message::HEADER).find_map(|h| h.value.map(<[u8]>::to_vec));
-                    (record.offset, message::read(record.key, record.value, header.as_deref()))
+                    let header = headers
+                        .filter(|h| h.key == message::HEADER)
+                        .find_map(|h| h.value.map(<[u8]>::to_vec));
+                    (
+                        record.offset,
+                        message::read(record.key, record.value, header.as_deref()),
+                    )
                 };
                 Some(Taken {
                     topic: state.topic().name().to_owned(),
@@ -278,23 +296,43 @@ impl ConsumerLoad {
     }
 
     fn on_record(&mut self, world: &mut World, client: usize, taken: Taken) {
-        let Taken { topic, partition, offset, position, found } = taken;
-        trace!(world.trace, "c{client} app takes {topic} [{partition}] @ {offset} {found:?}");
+        let Taken {
+            topic,
+            partition,
+            offset,
+            position,
+            found,
+        } = taken;
+        trace!(
+            world.trace,
+            "c{client} app takes {topic} [{partition}] @ {offset} {found:?}"
+        );
         world.coverage.count("records consumed", 1);
         if position != offset + 1 {
-            world.check.violate(format!("client {client}: position {position} after {topic} [{partition}] @ {offset}"));
+            world.check.violate(format!(
+                "client {client}: position {position} after {topic} [{partition}] @ {offset}"
+            ));
         }
         let Some(found) = found else {
-            return world.check.violate(format!("client {client}: {topic} [{partition}] @ {offset} was made by nobody"));
+            return world.check.violate(format!(
+                "client {client}: {topic} [{partition}] @ {offset} was made by nobody"
+            ));
         };
         let damage = world.damage_left > 0;
         if world.options.canary == Some(Canary::SkippedOffset) && damage {
             world.damage_left -= 1;
             return;
         }
-        let times = if world.options.canary == Some(Canary::RepeatedOffset) && damage { 2 } else { 1 };
+        let times = if world.options.canary == Some(Canary::RepeatedOffset) && damage {
+            2
+        } else {
+            1
+        };
         for _ in 0..times {
-            let result = world.check.consumed.on_record(self.client, &topic, partition, offset, found);
+            let result = world
+                .check
+                .consumed
+                .on_record(self.client, &topic, partition, offset, found);
             world.check.expect(result);
         }
     }
@@ -303,7 +341,10 @@ impl ConsumerLoad {
         match event {
             Event::Partition(notice) => {
                 let code = notice.error.code;
-                trace!(world.trace, "c{client} app hears of {:?}: {} at {}", notice.tp, notice.error, notice.offset);
+                trace!(
+                    world.trace,
+                    "c{client} app hears of {:?}: {} at {}", notice.tp, notice.error, notice.offset
+                );
                 match code {
                     ErrorCode::L_PARTITION_EOF => world.coverage.count("ends of partitions", 1),
                     _ => world.coverage.count("consumer errors", 1),
@@ -322,7 +363,9 @@ impl ConsumerLoad {
         let limit = u64::from(conf.queued_max_messages_kbytes) * 1024 + u64::from(conf.fetch_max_bytes) * 3;
         if bytes > limit {
             let told = lookup(&self.plan.settings, "queued.max.messages.kbytes").unwrap_or("default");
-            world.check.violate(format!("client {client} holds {bytes} bytes, queued.max.messages.kbytes is {told}"));
+            world.check.violate(format!(
+                "client {client} holds {bytes} bytes, queued.max.messages.kbytes is {told}"
+            ));
         }
     }
 
@@ -335,7 +378,9 @@ impl ConsumerLoad {
             return Some(format!("client {client} waits for {asked:?}"));
         }
         if !self.assigned || !self.paused.is_empty() {
-            return Some(format!("client {client} has no assignment yet or has paused partitions"));
+            return Some(format!(
+                "client {client} has no assignment yet or has paused partitions"
+            ));
         }
         let logs = world.read_watermarks();
         let behind = world.check.consumed.behind(self.client, &logs);

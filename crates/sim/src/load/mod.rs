@@ -29,7 +29,11 @@ impl World {
         };
         self.clients[client].load = load;
         if let Some(pause) = pause {
-            let pause = if self.phase == Phase::Hostile { pause } else { pause.min(20_000) };
+            let pause = if self.phase == Phase::Hostile {
+                pause
+            } else {
+                pause.min(20_000)
+            };
             let pause = if self.phase == Phase::Quiet { 1_000_000 } else { pause };
             self.app_at(client, self.now_us + pause.max(1));
         }

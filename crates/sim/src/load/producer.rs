@@ -52,12 +52,20 @@ impl ProducerPlan {
     pub(crate) fn draw(c: &mut Chance, topics: &[TopicPlan], fault_phase_us: u64) -> Self {
         let messages = c.spread(5, 1000);
         let burst = c.spread(1, 100);
-        let size_max = if c.hit(0.05) { 200_000 } else { c.spread(9, (BYTES_MAX / messages).clamp(10, 20_000)) };
+        let size_max = if c.hit(0.05) {
+            200_000
+        } else {
+            c.spread(9, (BYTES_MAX / messages).clamp(10, 20_000))
+        };
         ProducerPlan {
             settings: draw_settings(c),
             topics: topics.iter().map(|t| t.name.clone()).collect(),
             partitions: topics.iter().map(|t| t.partitions).collect(),
-            skew_ms: if c.hit(0.2) { c.between(0, 7_200_000) as i64 - 3_600_000 } else { 0 },
+            skew_ms: if c.hit(0.2) {
+                c.between(0, 7_200_000) as i64 - 3_600_000
+            } else {
+                0
+            },
             messages: if size_max > 50_000 { messages.min(4) } else { messages },
             pace_us: (fault_phase_us * burst / messages).min(10_000_000) / c.between(1, 4),
             burst,
@@ -95,9 +103,16 @@ fn draw_settings(c: &mut Chance) -> Vec<(String, String)> {
     set("message.timeout.ms", timeout_ms.to_string());
     set("max.in.flight", c.pick(&[1, 1, 2, 5, 1_000_000]).to_string());
     set("retries", c.pick(&[i32::MAX, i32::MAX, i32::MAX, 0, 1, 5]).to_string());
-    set("compression.type", c.pick(&["none", "none", "gzip", "snappy", "lz4", "zstd"]).to_string());
+    set(
+        "compression.type",
+        c.pick(&["none", "none", "gzip", "snappy", "lz4", "zstd"]).to_string(),
+    );
     set("request.timeout.ms", c.spread(1500, 30_000).to_string());
-    set("partitioner", c.pick(&["consistent_random", "murmur2_random", "fnv1a", "random", "consistent"]).to_string());
+    set(
+        "partitioner",
+        c.pick(&["consistent_random", "murmur2_random", "fnv1a", "random", "consistent"])
+            .to_string(),
+    );
     if c.hit(0.5) {
         set("batch.num.messages", c.spread(1, 1000).to_string());
         set("batch.size", c.spread(1, 1_000_000).to_string());
@@ -279,7 +294,10 @@ impl ProducerLoad {
             Carrier::Key => Some(id_bytes.as_slice()),
             _ => world.app_chance.hit(self.plan.keyed).then_some(key_text.as_bytes()),
         };
-        let headers = [(message::HEADER, Some(id_bytes.as_slice())), (b"other".as_slice(), None)];
+        let headers = [
+            (message::HEADER, Some(id_bytes.as_slice())),
+            (b"other".as_slice(), None),
+        ];
         let shared_payload = world.app_chance.hit(0.3);
         let record = Record {
             key,
@@ -302,13 +320,26 @@ impl ProducerLoad {
         match accumulator.produce(&target, partition, record) {
             Ok(()) => {
                 world.coverage.count("messages", 1);
-                trace!(world.trace, "c{client} app produces {} to {} [{partition}], {value_len} bytes", id.number, target.name());
+                trace!(
+                    world.trace,
+                    "c{client} app produces {} to {} [{partition}], {value_len} bytes",
+                    id.number,
+                    target.name()
+                );
                 let now_us = world.now_us;
-                world.check.produced.on_accepted(self.client, target.name(), partition, value_len, now_us);
+                world
+                    .check
+                    .produced
+                    .on_accepted(self.client, target.name(), partition, value_len, now_us);
                 Ok(id)
             }
             Err(error) => {
-                trace!(world.trace, "c{client} app is refused {} to {} [{partition}]: {error}", id.number, target.name());
+                trace!(
+                    world.trace,
+                    "c{client} app is refused {} to {} [{partition}]: {error}",
+                    id.number,
+                    target.name()
+                );
                 Err(error.code)
             }
         }
@@ -324,7 +355,9 @@ impl ProducerLoad {
                 Event::Delivery(delivery) => self.on_delivery(world, client, delivery),
                 Event::Error(error) => trace!(world.trace, "c{client} app hears {error}"),
                 Event::Throttle(t) => trace!(world.trace, "c{client} app hears throttle {}", t.throttle_ms),
-                other => world.check.violate(format!("client {client}: unexpected event {other:?}")),
+                other => world
+                    .check
+                    .violate(format!("client {client}: unexpected event {other:?}")),
             }
         }
     }
@@ -336,14 +369,20 @@ impl ProducerLoad {
             world.damage_left -= 1;
             return;
         }
-        let mut outcome = delivery.error.as_ref().map_or(Outcome::Delivered, |e| Outcome::Failed(e.code));
+        let mut outcome = delivery
+            .error
+            .as_ref()
+            .map_or(Outcome::Delivered, |e| Outcome::Failed(e.code));
         let (mut status, mut offset_of) = (delivery.status, None);
         if canary == Some(Canary::FalseAck) && outcome != Outcome::Delivered {
             (outcome, status, offset_of) = (Outcome::Delivered, PersistStatus::Persisted, Some(0));
         }
         for record in delivery.records() {
             let number = u32::try_from(record.opaque).unwrap_or(u32::MAX);
-            let id = MessageId { client: self.client, number };
+            let id = MessageId {
+                client: self.client,
+                number,
+            };
             let report = Report {
                 outcome,
                 status,
@@ -353,12 +392,18 @@ impl ProducerLoad {
             };
             trace!(world.trace, "c{client} app hears of {number}: {report:?}");
             let header = record.headers.and_then(|h| {
-                let found = h.iter().flatten().find(|h| h.key == message::HEADER).and_then(|h| h.value.map(<[u8]>::to_vec));
+                let found = h
+                    .iter()
+                    .flatten()
+                    .find(|h| h.key == message::HEADER)
+                    .and_then(|h| h.value.map(<[u8]>::to_vec));
                 found
             });
             let found = message::read(record.key, record.value, header.as_deref());
             if found.is_none_or(|f| f.id != id || !f.intact) {
-                world.check.violate(format!("{id:?}: the delivery report carries {found:?}"));
+                world
+                    .check
+                    .violate(format!("{id:?}: the delivery report carries {found:?}"));
             }
             let result = world.check.produced.on_report(id, report, delivery.topic.name());
             world.check.expect(result);
@@ -396,7 +441,10 @@ impl ProducerLoad {
             let left = world.check.produced.unreported(self.client);
             let errors_only = self.plan.promise().errors_only;
             return (left > 0 && !errors_only).then(|| {
-                format!("client {client} has ended: {}", world.check.produced.describe_unreported(self.client))
+                format!(
+                    "client {client} has ended: {}",
+                    world.check.produced.describe_unreported(self.client)
+                )
             });
         }
         let outstanding = Self::outstanding(world, client);

@@ -24,7 +24,9 @@ impl World {
 
     /// Sends towards the client, after what was sent before. `at_once`: it is not the broker that does so.
     pub(crate) fn send_down(&mut self, number: u64, down: Down, at_once: bool) {
-        let Some(state) = self.net.conns.get_mut(&number) else { return };
+        let Some(state) = self.net.conns.get_mut(&number) else {
+            return;
+        };
         if state.dead || !state.client_open {
             return;
         }
@@ -52,14 +54,22 @@ impl World {
             return self.kill_silently(number);
         }
         let cut = self.net.strikes(self.net.plan.cut_down);
-        let keep = if cut { self.net.chance.below(bytes.len() + 1) } else { bytes.len() };
+        let keep = if cut {
+            self.net.chance.below(bytes.len() + 1)
+        } else {
+            bytes.len()
+        };
         for piece in self.net.pieces(bytes.slice(..keep)) {
             let delay = self.net.delay_us();
             let transfer = self.net.transfer_us(piece.len());
             self.schedule_down(number, Down::Bytes(piece), delay, transfer);
         }
         if cut {
-            trace!(self.trace, "#{number} breaks within a response, {keep} of {} bytes sent", bytes.len());
+            trace!(
+                self.trace,
+                "#{number} breaks within a response, {keep} of {} bytes sent",
+                bytes.len()
+            );
             self.coverage.fault("broken responses");
             self.break_connection(number, "Connection reset by peer");
         }
@@ -76,7 +86,9 @@ impl World {
 
     /// Something reaches the client.
     pub(crate) fn down(&mut self, number: u64, down: Down) {
-        let Some(state) = self.net.conns.get_mut(&number) else { return };
+        let Some(state) = self.net.conns.get_mut(&number) else {
+            return;
+        };
         if state.dead || !state.client_open {
             return;
         }

@@ -225,7 +225,11 @@ impl Net {
 
     /// The connections of a broker.
     pub(crate) fn of_broker(&self, broker: BrokerId) -> Vec<u64> {
-        self.conns.iter().filter(|(_, c)| c.broker == broker).map(|(n, _)| *n).collect()
+        self.conns
+            .iter()
+            .filter(|(_, c)| c.broker == broker)
+            .map(|(n, _)| *n)
+            .collect()
     }
 
     /// The broker at an address.

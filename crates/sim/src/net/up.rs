@@ -12,6 +12,8 @@ use crate::world::{Happening, World};
 
 /// How long a broker keeps a connection whose client is gone without a word.
 const REAP_US: u64 = 30_000_000;
+/// How long a client's kernel sends again what is not acknowledged.
+const GIVE_UP_US: u64 = 90_000_000;
 
 impl World {
     /// Does what a client's core asks of the network.
@@ -20,11 +22,24 @@ impl World {
             NetAction::Resolve { lookup, host, port } => {
                 let delay = self.net.delay_us();
                 let fails = self.net.strikes(self.net.plan.lookup_fails);
-                trace!(self.trace, "c{client} look up {host}:{port}{}", if fails { " (fails)" } else { "" });
+                trace!(
+                    self.trace,
+                    "c{client} look up {host}:{port}{}",
+                    if fails { " (fails)" } else { "" }
+                );
                 if fails {
                     self.coverage.fault("failed look-ups");
                 }
-                self.after_us(delay, Happening::Resolved { client, lookup, host, port, fails });
+                self.after_us(
+                    delay,
+                    Happening::Resolved {
+                        client,
+                        lookup,
+                        host,
+                        port,
+                        fails,
+                    },
+                );
             }
             NetAction::Connect { conn, addr } => {
                 let delay = self.net.delay_us();
@@ -54,7 +69,10 @@ impl World {
             return self.after_us(back, Happening::Refused { client, conn });
         };
         let number = self.net.add(client, conn, broker);
-        trace!(self.trace, "c{client} connects to broker {broker} at {addr} as #{number}");
+        trace!(
+            self.trace,
+            "c{client} connects to broker {broker} at {addr} as #{number}"
+        );
         self.after_us(back, Happening::Connected { number });
     }
 
@@ -65,7 +83,9 @@ impl World {
             return;
         };
         let twice = self.canary_doubles(&frame);
-        let Some(state) = self.net.conns.get_mut(&number) else { return };
+        let Some(state) = self.net.conns.get_mut(&number) else {
+            return;
+        };
         state.queue.push_back((frame.clone(), 0));
         self.pump_up(number);
         if twice {
@@ -77,7 +97,9 @@ impl World {
     /// Has the kernel take what it has room for.
     pub(crate) fn pump_up(&mut self, number: u64) {
         let mut taken = Vec::new();
-        let Some(state) = self.net.conns.get_mut(&number) else { return };
+        let Some(state) = self.net.conns.get_mut(&number) else {
+            return;
+        };
         if !state.client_open {
             return;
         }
@@ -121,12 +143,18 @@ impl World {
             self.kill_silently(number);
         }
         let cut = self.net.strikes(self.net.plan.cut_up);
-        let keep = if cut { self.net.chance.below(chunk.len() + 1) } else { chunk.len() };
+        let keep = if cut {
+            self.net.chance.below(chunk.len() + 1)
+        } else {
+            chunk.len()
+        };
         for piece in self.net.pieces(chunk.slice(..keep)) {
             let delay = self.net.delay_us();
             let transfer = self.net.transfer_us(piece.len());
             let now = self.now_us;
-            let Some(state) = self.net.conns.get_mut(&number) else { return };
+            let Some(state) = self.net.conns.get_mut(&number) else {
+                return;
+            };
             if state.dead {
                 return;
             }
@@ -135,7 +163,11 @@ impl World {
             self.at_us(at, Happening::Up { number, piece });
         }
         if cut {
-            trace!(self.trace, "#{number} breaks within a request, {keep} of {} bytes sent", chunk.len());
+            trace!(
+                self.trace,
+                "#{number} breaks within a request, {keep} of {} bytes sent",
+                chunk.len()
+            );
             self.coverage.fault("broken requests");
             self.break_connection(number, "Connection reset by peer");
         }
@@ -148,6 +180,19 @@ impl World {
         {
             state.dead = true;
             self.after_us(REAP_US, Happening::UpClosed { number });
+            self.after_us(GIVE_UP_US, Happening::GivenUp { number });
+        }
+    }
+
+    /// The client's kernel gives a dead connection up.
+    pub(crate) fn given_up(&mut self, number: u64) {
+        if let Some(state) = self.net.conns.get_mut(&number)
+            && std::mem::replace(&mut state.client_open, false)
+        {
+            let (client, conn) = (state.client, state.id);
+            let reason = ottla::connection::CloseReason::Io("Connection timed out".into());
+            self.tell(client, ottla::connection::NetEvent::Closed { conn, reason });
+            self.net.forget_if_over(number);
         }
     }
 
@@ -189,7 +234,9 @@ impl World {
 
     /// Bytes reach the broker's machine.
     pub(crate) fn up(&mut self, number: u64, piece: Bytes) {
-        let Some(state) = self.net.conns.get_mut(&number) else { return };
+        let Some(state) = self.net.conns.get_mut(&number) else {
+            return;
+        };
         if state.dead || !state.broker_open {
             return;
         }
@@ -204,7 +251,9 @@ impl World {
     pub(crate) fn thaw(&mut self, broker: ottla_mock::BrokerId) {
         self.frozen.remove(&broker);
         for number in self.net.of_broker(broker) {
-            let Some(state) = self.net.conns.get_mut(&number) else { continue };
+            let Some(state) = self.net.conns.get_mut(&number) else {
+                continue;
+            };
             let inbox = std::mem::take(&mut state.inbox);
             let outbox = std::mem::take(&mut state.outbox);
             for down in outbox {
@@ -217,7 +266,9 @@ impl World {
     }
 
     fn broker_reads(&mut self, number: u64, piece: &Bytes) {
-        let Some(state) = self.net.conns.get_mut(&number) else { return };
+        let Some(state) = self.net.conns.get_mut(&number) else {
+            return;
+        };
         if !state.broker_open {
             return;
         }
@@ -225,7 +276,11 @@ impl World {
         let broker = state.broker;
         let frames = match read_frames(&mut state.reader_up, piece) {
             Ok(frames) => frames,
-            Err(what) => return self.check.violate(format!("#{number}: the client sent what is no frame: {what}")),
+            Err(what) => {
+                return self
+                    .check
+                    .violate(format!("#{number}: the client sent what is no frame: {what}"));
+            }
         };
         for frame in frames {
             self.serve(number, broker, frame);
@@ -241,7 +296,9 @@ impl World {
         if let Some(state) = self.net.conns.get_mut(&number) {
             state.unanswered += 1;
         }
-        let reply = self.cluster.handle(broker, ConnectionId(number), frame.clone(), Time(self.now_us));
+        let reply = self
+            .cluster
+            .handle(broker, ConnectionId(number), frame.clone(), Time(self.now_us));
         match reply {
             Reply::Now(response) => {
                 let response = response.into_bytes();
