@@ -199,6 +199,12 @@ impl Link {
         }
     }
 
+    /// Whether `max` requests wait for their responses. One that timed out does not count: its connection may be kept
+    /// (`socket.max.fails`), and must not be held up for ever by a response that never comes.
+    pub(super) fn is_full(&self, max: usize) -> bool {
+        self.in_flight.len() >= max && self.in_flight.iter().filter(|r| !r.abandoned).count() >= max
+    }
+
     /// When this link next needs attention without anything happening on the network.
     pub(super) fn deadline(&self, idle_after: Option<Duration>, unused: Instant) -> Option<Instant> {
         match &self.state {

@@ -234,7 +234,7 @@ impl Links {
         };
         match &link.state {
             State::Up { versions, .. } => {
-                if link.in_flight.len() >= max_in_flight || link.throttled_until > now {
+                if link.is_full(max_in_flight) || link.throttled_until > now {
                     link.turned_away = true;
                     Ready::Busy
                 } else {
