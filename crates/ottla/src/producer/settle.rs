@@ -216,7 +216,11 @@ impl Sender {
             let time = (part.log_append_time_ms >= 0).then_some(part.log_append_time_ms);
             return self.acknowledge(id, batch, part.base_offset, time, PersistStatus::Persisted, ctx);
         }
-        let (verdict, may_be_written) = judge(code);
+        let (verdict, mut may_be_written) = judge(code);
+        // A leader that lost its office while it waited for its followers says so after it has appended, and the next
+        // leader may have the records.
+        let waited = self.topic_mut(id.topic).is_some_and(|t| t.delivering.acks < 0);
+        may_be_written |= waited && code == ErrorCode::NOT_LEADER_FOR_PARTITION;
         let error = Error::new(code, part.error_message.clone().unwrap_or_default());
         ctx.log.debug(DebugContexts::MSG, "MSGSET", || {
             format!(
