@@ -8,7 +8,7 @@ use crate::event::{DebugContexts, Logger};
 use crate::types::ClientKind;
 use bytes::Bytes;
 use ottla_protocol::api::api_versions::{ApiVersion, ApiVersionsResponse};
-use ottla_protocol::api::metadata::{MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic};
+use ottla_protocol::api::metadata::{MetadataRequest, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic};
 use ottla_protocol::{ApiKey, Message, Reader, RequestHeader, encode_response};
 
 struct World {
