@@ -205,6 +205,11 @@ impl Link {
         self.in_flight.len() >= max && self.in_flight.iter().filter(|r| !r.abandoned).count() >= max
     }
 
+    /// Whether nobody waits for a response.
+    pub(super) fn is_idle(&self) -> bool {
+        self.in_flight.iter().all(|r| r.abandoned)
+    }
+
     /// When this link next needs attention without anything happening on the network.
     pub(super) fn deadline(&self, idle_after: Option<Duration>, unused: Instant) -> Option<Instant> {
         match &self.state {

@@ -1,0 +1,121 @@
+//! Requests out, responses in.
+
+use super::*;
+
+impl Links {
+    #[allow(clippy::too_many_arguments)] // one private function behind two public ones
+    pub(super) fn send_frame<R: Request>(
+        &mut self,
+        key: LinkKey,
+        now: Instant,
+        tag: Tag,
+        request: &R,
+        version: i16,
+        timeout: Duration,
+        expects_reply: bool,
+    ) -> Result<(), Error> {
+        let not_up = || Error::new(ErrorCode::L_TRANSPORT, "not connected");
+        let link = self.links.get_mut(&key).ok_or_else(not_up)?;
+        let conn = match link.state {
+            State::Up { conn, .. } | State::Negotiating { conn } => conn,
+            _ => return Err(not_up()),
+        };
+        let correlation_id = link.next_correlation_id;
+        let frame = encode_request(correlation_id, Some(&self.config.client_id), request, version)
+            .map_err(|e| Error::new(ErrorCode::L_INVALID_ARG, format!("request cannot be encoded: {e}")))?;
+        link.next_correlation_id = correlation_id.checked_add(1).unwrap_or(1);
+        link.frames_sent += 1;
+        link.in_flight.push_back(InFlight {
+            correlation_id,
+            tag,
+            version,
+            sent_at: now,
+            deadline: now + timeout,
+            frame: link.frames_sent,
+            expects_reply,
+            abandoned: false,
+            api_name: R::KEY.name().unwrap_or("unknown"),
+        });
+        link.last_used = now;
+        self.actions.push_back(NetAction::Send { conn, frame });
+        self.rearm(key);
+        Ok(())
+    }
+
+    pub(super) fn on_written(&mut self, conn: ConnId, begun: u64, done: u64) {
+        let Some(&key) = self.by_conn.get(&conn) else { return };
+        let Some(link) = self.links.get_mut(&key) else { return };
+        link.frames_begun = begun;
+        link.frames_done = done.min(link.frames_sent);
+        let mut i = 0;
+        while let Some(r) = link.in_flight.get(i) {
+            if r.frame > done {
+                break;
+            }
+            if r.expects_reply {
+                i += 1;
+                continue;
+            }
+            let tag = r.tag;
+            let reported = r.abandoned;
+            link.in_flight.remove(i);
+            if !reported {
+                self.events.push_back(LinkEvent::Outcome {
+                    key,
+                    tag,
+                    outcome: Outcome::Sent,
+                });
+            }
+        }
+        self.tell_room(key);
+        self.rearm(key);
+    }
+
+    /// Whoever was turned away need not own the request whose end has made room.
+    pub(super) fn tell_room(&mut self, key: LinkKey) {
+        let max_in_flight = self.config.max_in_flight;
+        let Some(link) = self.links.get_mut(&key) else { return };
+        if link.turned_away && link.in_flight.len() < max_in_flight {
+            link.turned_away = false;
+            self.events.push_back(LinkEvent::Unthrottled { key });
+        }
+    }
+
+    pub(super) fn on_received(&mut self, conn: ConnId, body: Bytes, now: Instant) {
+        let Some(&key) = self.by_conn.get(&conn) else { return };
+        let Some(link) = self.links.get_mut(&key) else { return };
+        link.last_used = now;
+        // Requests without a response stand in the queue only until the kernel took them.
+        let position = link.in_flight.iter().position(|r| r.expects_reply);
+        let expected = position.and_then(|i| link.in_flight.get(i)).map(|r| r.correlation_id);
+        let got = peek_correlation_id(&body).ok();
+        if got.is_none() || got != expected {
+            let text = format!(
+                "{}: response with correlation id {} where {} was expected: the peer broke the protocol",
+                link.peer(),
+                got.map_or("(none)".into(), |g| g.to_string()),
+                expected.map_or("none".into(), |e| e.to_string()),
+            );
+            return self.take_down(key, Some(Error::new(ErrorCode::L_BAD_MSG, text)), now);
+        }
+        let Some(request) = position.and_then(|i| link.in_flight.remove(i)) else { return };
+        let reply = Reply {
+            version: request.version,
+            body,
+            rtt: now.since(request.sent_at),
+        };
+        self.tell_room(key);
+        self.rearm(key);
+        if request.abandoned {
+            return;
+        }
+        if request.tag.owner == Owner::Link {
+            return self.on_versions(key, &reply, now);
+        }
+        self.events.push_back(LinkEvent::Outcome {
+            key,
+            tag: request.tag,
+            outcome: Outcome::Reply(reply),
+        });
+    }
+}
