@@ -347,6 +347,9 @@ fn destroy(handle: &Arc<Handle>, flags: c_int) {
     handle.topic_handles().iter().for_each(|t| t.retire());
     handle.half_served.lock().clear();
     client.destroy();
+    // The shell that stays behind keeps none of it.
+    drop(std::mem::take(&mut *handle.topics.write()));
+    drop(std::mem::take(&mut *handle.commit_callbacks.lock()));
     handle.log.close();
     let mut count = ALIVE.count.lock();
     *count = count.saturating_sub(1);

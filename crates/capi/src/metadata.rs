@@ -135,7 +135,9 @@ fn metadata(rk: &Handle, scope: MetadataScope, timeout: Timeout) -> Result<*mut 
 
 /// The brokers that metadata named so far.
 fn learned_brokers(rk: &Handle) -> Vec<i32> {
-    rk.need_client().map(|c| c.shared().learned_brokers()).unwrap_or_default()
+    rk.need_client()
+        .map(|c| c.shared().learned_brokers())
+        .unwrap_or_default()
 }
 
 exports! {

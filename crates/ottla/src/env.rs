@@ -165,7 +165,10 @@ mod tests {
     fn earliest_prefers_what_is_there() {
         let t = Instant::from_micros(7);
         assert_eq!(earliest(None, Some(t)), Some(t));
-        assert_eq!(earliest(Some(Instant::from_micros(3)), Some(t)), Some(Instant::from_micros(3)));
+        assert_eq!(
+            earliest(Some(Instant::from_micros(3)), Some(t)),
+            Some(Instant::from_micros(3))
+        );
         assert_eq!(earliest(None, None), None);
     }
 

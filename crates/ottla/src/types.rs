@@ -47,7 +47,11 @@ impl NodeId {
 
 impl fmt::Display for NodeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_bootstrap() { f.write_str("bootstrap") } else { self.0.fmt(f) }
+        if self.is_bootstrap() {
+            f.write_str("bootstrap")
+        } else {
+            self.0.fmt(f)
+        }
     }
 }
 
@@ -146,7 +150,9 @@ impl Topic {
 
 impl fmt::Debug for Topic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Topic").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Topic")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 

@@ -59,7 +59,10 @@ fn deliveries(client: &Client, n: usize) -> Vec<(usize, i32, i64)> {
 
 #[test]
 fn every_record_is_reported_once_and_in_order() {
-    let p = client(ClientKind::Producer, &[("test.mock.num.brokers", "3"), ("linger.ms", "1")]);
+    let p = client(
+        ClientKind::Producer,
+        &[("test.mock.num.brokers", "3"), ("linger.ms", "1")],
+    );
     let t = topic(&p, "ordered");
     const N: usize = 100_000;
     let mut seen = std::thread::scope(|scope| {
@@ -73,7 +76,10 @@ fn every_record_is_reported_once_and_in_order() {
     });
     for partition in 0..4 {
         let own: Vec<_> = seen.iter().filter(|s| s.1 == partition).collect();
-        assert!(own.windows(2).all(|w| w[0].0 < w[1].0 && w[0].2 < w[1].2), "partition {partition} is out of order");
+        assert!(
+            own.windows(2).all(|w| w[0].0 < w[1].0 && w[0].2 < w[1].2),
+            "partition {partition} is out of order"
+        );
     }
     seen.sort_unstable();
     assert!(seen.iter().enumerate().all(|(i, s)| s.0 == i));
@@ -83,18 +89,28 @@ fn every_record_is_reported_once_and_in_order() {
 #[test]
 fn metadata_and_a_cluster_id_come_from_the_brokers() {
     let p = client(ClientKind::Producer, &[("test.mock.num.brokers", "2")]);
-    let reply = p.metadata(MetadataScope::Topics(vec!["made-by-asking".into()]), Some(DEADLINE)).unwrap();
+    let reply = p
+        .metadata(MetadataScope::Topics(vec!["made-by-asking".into()]), Some(DEADLINE))
+        .unwrap();
     assert_eq!(reply.response.brokers.len(), 2);
     assert!(p.cluster_id(Some(DEADLINE)).is_some());
 }
 
 #[test]
 fn a_closed_port_is_an_error_and_ends_in_time() {
-    let p = client(ClientKind::Producer, &[("bootstrap.servers", "127.0.0.1:1"), ("message.timeout.ms", "300")]);
+    let p = client(
+        ClientKind::Producer,
+        &[("bootstrap.servers", "127.0.0.1:1"), ("message.timeout.ms", "300")],
+    );
     let began = Instant::now();
-    let error = p.metadata(MetadataScope::AllTopics, Some(Duration::from_millis(500))).unwrap_err();
+    let error = p
+        .metadata(MetadataScope::AllTopics, Some(Duration::from_millis(500)))
+        .unwrap_err();
     assert!(began.elapsed() < Duration::from_secs(5));
-    assert!(matches!(error.code, ErrorCode::L_TRANSPORT | ErrorCode::L_TIMED_OUT), "{error}");
+    assert!(
+        matches!(error.code, ErrorCode::L_TRANSPORT | ErrorCode::L_TIMED_OUT),
+        "{error}"
+    );
     let t = topic(&p, "nowhere");
     produce(&p, &t, PARTITION_UA, b"x", 1);
     let end = Instant::now() + DEADLINE;

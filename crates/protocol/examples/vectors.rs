@@ -88,11 +88,7 @@ fn check(api: &Api, vector: &Vector) -> Result<(), String> {
     if *expected == written {
         return Ok(());
     }
-    let same = expected
-        .iter()
-        .zip(&written)
-        .take_while(|(a, b)| a == b)
-        .count();
+    let same = expected.iter().zip(&written).take_while(|(a, b)| a == b).count();
     Err(format!(
         "{vector}: differs from byte {same} on ({} bytes expected, {} written)",
         expected.len(),

@@ -136,16 +136,12 @@ mod tests {
             rack_id: Some("rack".into()),
             ..Default::default()
         };
-        let read =
-            |version| ConsumerProtocolSubscription::from_bytes(full.to_bytes(version).unwrap());
+        let read = |version| ConsumerProtocolSubscription::from_bytes(full.to_bytes(version).unwrap());
         assert_eq!(read(3).unwrap(), full);
         let second = read(2).unwrap();
         assert_eq!((second.generation_id, second.rack_id), (5, None));
         let oldest = read(0).unwrap();
-        assert_eq!(
-            (oldest.generation_id, oldest.owned_partitions),
-            (-1, vec![])
-        );
+        assert_eq!((oldest.generation_id, oldest.owned_partitions), (-1, vec![]));
         assert!(full.to_bytes(4).is_err());
     }
 

@@ -100,10 +100,7 @@ impl fmt::Display for DecodeErrorKind {
             Self::InvalidUtf8 => f.write_str("string is not valid UTF-8"),
             Self::InvalidNullMarker(byte) => write!(f, "null marker is {byte}, not -1 or 1"),
             Self::TaggedFieldSize { tag, unused } => {
-                write!(
-                    f,
-                    "tagged field {tag} leaves {unused} bytes of its size unused"
-                )
+                write!(f, "tagged field {tag} leaves {unused} bytes of its size unused")
             }
             Self::TrailingBytes(count) => write!(f, "{count} bytes after the end"),
         }

@@ -4,9 +4,7 @@ use bytes::Bytes;
 
 use crate::error::DecodeErrorKind;
 use crate::schema::decode_tagged;
-use crate::{
-    ApiKey, DecodeError, EncodeError, Frame, Message, Reader, Request, TaggedFields, Writer,
-};
+use crate::{ApiKey, DecodeError, EncodeError, Frame, Message, Reader, Request, TaggedFields, Writer};
 
 /// Room reserved for the copied part of a frame; large values are referenced and do not count.
 const FRAME_CAPACITY_BYTES: usize = 256;
@@ -59,14 +57,8 @@ impl RequestHeader {
     /// [`EncodeError`] when the client id is longer than 32767 bytes.
     pub fn encode(&self, w: &mut Writer, header_version: i16) -> Result<(), EncodeError> {
         let client_id = self.client_id.as_deref();
-        put_header(
-            w,
-            self.api_key,
-            self.api_version,
-            self.correlation_id,
-            client_id,
-        )
-        .map_err(|e| e.in_message("RequestHeader"))?;
+        put_header(w, self.api_key, self.api_version, self.correlation_id, client_id)
+            .map_err(|e| e.in_message("RequestHeader"))?;
         match header_version >= 2 {
             true => w.put_tagged_fields(&self.unknown_tagged_fields),
             false => Ok(()),
@@ -100,8 +92,7 @@ pub fn encode_request<R: Request>(
 ) -> Result<Frame, EncodeError> {
     let mut w = Writer::with_capacity(FRAME_CAPACITY_BYTES);
     w.put_i32(0);
-    put_header(&mut w, R::KEY, version, correlation_id, client_id)
-        .map_err(|e| e.in_message("RequestHeader"))?;
+    put_header(&mut w, R::KEY, version, correlation_id, client_id).map_err(|e| e.in_message("RequestHeader"))?;
     if R::header_version(version) >= 2 {
         w.put_unsigned_varint(0);
     }
@@ -113,11 +104,7 @@ pub fn encode_request<R: Request>(
 ///
 /// # Errors
 /// As [`encode_request`].
-pub fn encode_response<M: Message>(
-    correlation_id: i32,
-    response: &M,
-    version: i16,
-) -> Result<Frame, EncodeError> {
+pub fn encode_response<M: Message>(correlation_id: i32, response: &M, version: i16) -> Result<Frame, EncodeError> {
     let mut w = Writer::with_capacity(FRAME_CAPACITY_BYTES);
     w.put_i32(0);
     w.put_i32(correlation_id);
@@ -133,10 +120,7 @@ pub fn encode_response<M: Message>(
 ///
 /// # Errors
 /// [`DecodeError`] when the schema lacks `version`, the bytes are malformed, or any are left over.
-pub fn decode_response<R: Request>(
-    frame: Bytes,
-    version: i16,
-) -> Result<(i32, R::Response), DecodeError> {
+pub fn decode_response<R: Request>(frame: Bytes, version: i16) -> Result<(i32, R::Response), DecodeError> {
     let mut r = Reader::new(frame);
     let name = <R::Response as Message>::NAME;
     let correlation_id = r.read_i32().map_err(|e| e.in_message(name))?;
@@ -276,10 +260,7 @@ mod tests {
             topic_data: vec![TopicProduceData {
                 name: "t".into(),
                 partition_data: vec![PartitionProduceData {
-                    records: Some(Records::from_parts(vec![
-                        Bytes::from_static(b"head"),
-                        large.clone(),
-                    ])),
+                    records: Some(Records::from_parts(vec![Bytes::from_static(b"head"), large.clone()])),
                     ..Default::default()
                 }],
                 ..Default::default()

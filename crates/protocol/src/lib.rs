@@ -57,9 +57,7 @@ mod writer;
 pub use api_key::ApiKey;
 pub use error::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind, PathStep};
 pub use error_code::ErrorCode;
-pub use framing::{
-    RequestHeader, decode_response, encode_request, encode_response, peek_correlation_id,
-};
+pub use framing::{RequestHeader, decode_response, encode_request, encode_response, peek_correlation_id};
 pub use message::{Message, Request};
 pub use reader::Reader;
 pub use types::{Records, TaggedFields, Uuid};

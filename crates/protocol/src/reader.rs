@@ -127,9 +127,7 @@ impl Reader {
                 self.position += used;
                 Ok(value)
             }
-            None if self.remaining() >= varint::MAX_LEN_32 => {
-                Err(self.error(DecodeErrorKind::InvalidVarint))
-            }
+            None if self.remaining() >= varint::MAX_LEN_32 => Err(self.error(DecodeErrorKind::InvalidVarint)),
             None => Err(self.truncated(self.remaining() + 1)),
         }
     }

@@ -61,17 +61,11 @@ impl FieldSpec {
     }
 
     pub(crate) const fn tag(self, tag: u32) -> Self {
-        Self {
-            tag: Some(tag),
-            ..self
-        }
+        Self { tag: Some(tag), ..self }
     }
 
     pub(crate) const fn strict(self) -> Self {
-        Self {
-            strict: true,
-            ..self
-        }
+        Self { strict: true, ..self }
     }
 
     const fn covers(&self, version: i16) -> bool {
@@ -324,11 +318,7 @@ macro_rules! schema_message {
             const MIN_VERSION: i16 = $versions.min;
             const MAX_VERSION: i16 = $versions.max;
 
-            fn encode(
-                &self,
-                w: &mut $crate::Writer,
-                version: i16,
-            ) -> Result<(), $crate::EncodeError> {
+            fn encode(&self, w: &mut $crate::Writer, version: i16) -> Result<(), $crate::EncodeError> {
                 $crate::schema::encode_message(self, w, version, $versions)
             }
 
@@ -365,11 +355,7 @@ macro_rules! schema {
 macro_rules! schema_kind {
     (request $name:ident $response:ident, $key:expr) => {
         $crate::schema::schema_message!($name, $key, stringify!($name), VERSIONS, |version| {
-            if version >= VERSIONS.flexible_from {
-                2
-            } else {
-                1
-            }
+            if version >= VERSIONS.flexible_from { 2 } else { 1 }
         });
         impl $crate::Request for $name {
             type Response = $response;
@@ -394,9 +380,7 @@ macro_rules! flexible_from {
     };
 }
 
-pub(crate) use {
-    field_default, field_spec, flexible_from, schema, schema_kind, schema_message, schema_struct,
-};
+pub(crate) use {field_default, field_spec, flexible_from, schema, schema_kind, schema_message, schema_struct};
 
 use crate::error::{DecodeErrorKind, EncodeErrorKind, PathStep};
 use crate::wire::{Context, Wire};

@@ -9,9 +9,7 @@ use crate::api::metadata::{MetadataRequest, MetadataResponse};
 use crate::api::produce::ProduceRequest;
 use crate::schema::schema_struct;
 use crate::wire::{self, Context};
-use crate::{
-    DecodeError, DecodeErrorKind, EncodeErrorKind, Message, Reader, TaggedFields, Uuid, Writer,
-};
+use crate::{DecodeError, DecodeErrorKind, EncodeErrorKind, Message, Reader, TaggedFields, Uuid, Writer};
 
 schema_struct! {
     /// One field of every kind.
@@ -79,14 +77,8 @@ fn fields_stand_in_their_versions_only() {
         once: 2,
         ..Default::default()
     };
-    assert_eq!(
-        encode(&sample, 0).unwrap().as_ref(),
-        [0, 0, 0, 7, 0, 1, 0, 0]
-    );
-    assert_eq!(
-        encode(&sample, 1).unwrap().as_ref(),
-        [0, 0, 0, 7, 0, 1, 0, 2, 0, 0]
-    );
+    assert_eq!(encode(&sample, 0).unwrap().as_ref(), [0, 0, 0, 7, 0, 1, 0, 0]);
+    assert_eq!(encode(&sample, 1).unwrap().as_ref(), [0, 0, 0, 7, 0, 1, 0, 2, 0, 0]);
     let second = [&[0, 0, 0, 7, 1][..], &[0xff; 8], &[0xff, 0]].concat();
     assert_eq!(encode(&sample, 2).unwrap(), second);
     assert_eq!(decode(second.into(), 2).unwrap(), Sample::default());
@@ -151,10 +143,7 @@ fn a_tagged_field_must_fill_its_size() {
     let head = [&[0, 0, 0, 7, 1][..], &[0xff; 8], &[0xff]].concat();
     let bytes = [head.as_slice(), &[1, 1, 3, 2, b'x', b'y']].concat();
     let error = decode(bytes.into(), 2).unwrap_err();
-    assert_eq!(
-        error.kind(),
-        &DecodeErrorKind::TaggedFieldSize { tag: 1, unused: 1 }
-    );
+    assert_eq!(error.kind(), &DecodeErrorKind::TaggedFieldSize { tag: 1, unused: 1 });
     // And may not read past it: two bytes claimed by the string, one there.
     let bytes = [head.as_slice(), &[1, 1, 2, 3, b'x', b'y']].concat();
     let error = decode(bytes.into(), 2).unwrap_err();
@@ -180,25 +169,13 @@ fn arrays_are_not_believed() {
         count: i32::MAX as usize,
         remaining: 8,
     };
-    assert_eq!(
-        (error.kind(), error.path().as_str()),
-        (&expected, "brokers")
-    );
+    assert_eq!((error.kind(), error.path().as_str()), (&expected, "brokers"));
     // A broker takes at least twelve bytes here, so that one fits and two do not.
     let bytes = [&2i32.to_be_bytes()[..], &[0; 23]].concat();
     let error = MetadataResponse::decode(&mut Reader::new(bytes.into()), 1).unwrap_err();
-    assert!(matches!(
-        error.kind(),
-        DecodeErrorKind::ArrayTooLong { count: 2, .. }
-    ));
-    let error = MetadataResponse::decode(
-        &mut Reader::new(Bytes::from_static(&[255, 255, 255, 254])),
-        1,
-    );
-    assert_eq!(
-        error.unwrap_err().kind(),
-        &DecodeErrorKind::InvalidLength(-2)
-    );
+    assert!(matches!(error.kind(), DecodeErrorKind::ArrayTooLong { count: 2, .. }));
+    let error = MetadataResponse::decode(&mut Reader::new(Bytes::from_static(&[255, 255, 255, 254])), 1);
+    assert_eq!(error.unwrap_err().kind(), &DecodeErrorKind::InvalidLength(-2));
 }
 
 #[test]
@@ -241,8 +218,5 @@ fn what_an_old_version_cannot_say_is_refused() {
     let error = all_topics.encode(&mut Writer::new(), 0).unwrap_err();
     assert_eq!(error.kind(), &EncodeErrorKind::NullNotAllowed(0));
     let error = all_topics.encode(&mut Writer::new(), 14).unwrap_err();
-    assert!(matches!(
-        error.kind(),
-        EncodeErrorKind::UnsupportedVersion { .. }
-    ));
+    assert!(matches!(error.kind(), EncodeErrorKind::UnsupportedVersion { .. }));
 }

@@ -19,8 +19,7 @@ impl Uuid {
 
     /// The id from its two halves, as Java's `Uuid(mostSignificantBits, leastSignificantBits)` takes them.
     pub fn from_halves(most_significant: i64, least_significant: i64) -> Self {
-        let bits =
-            (u128::from(most_significant as u64) << 64) | u128::from(least_significant as u64);
+        let bits = (u128::from(most_significant as u64) << 64) | u128::from(least_significant as u64);
         Self(bits.to_be_bytes())
     }
 
@@ -168,12 +167,7 @@ impl Default for Records {
 impl PartialEq for Records {
     /// Equal when the concatenations are, however they are cut.
     fn eq(&self, other: &Self) -> bool {
-        self.len() == other.len()
-            && self
-                .parts()
-                .iter()
-                .flatten()
-                .eq(other.parts().iter().flatten())
+        self.len() == other.len() && self.parts().iter().flatten().eq(other.parts().iter().flatten())
     }
 }
 
@@ -181,12 +175,7 @@ impl Eq for Records {}
 
 impl fmt::Debug for Records {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "Records({} bytes in {} parts)",
-            self.len(),
-            self.parts().len()
-        )
+        write!(f, "Records({} bytes in {} parts)", self.len(), self.parts().len())
     }
 }
 

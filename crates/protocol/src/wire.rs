@@ -60,9 +60,7 @@ impl<T: Nullable> Wire for Option<T> {
                 T::encode_null(w, cx);
                 Ok(())
             }
-            None => Err(EncodeError::new(EncodeErrorKind::NullNotAllowed(
-                cx.version,
-            ))),
+            None => Err(EncodeError::new(EncodeErrorKind::NullNotAllowed(cx.version))),
         }
     }
 
@@ -264,11 +262,7 @@ length_delimited!([T: Wire] Vec<T>, LengthWidth::Int,
 /// Memory reserved for an array before its first element is read, in bytes.
 const ARRAY_RESERVE_BYTES: usize = 16 * 1024;
 
-fn decode_elements<T: Wire>(
-    r: &mut Reader,
-    cx: Context,
-    count: usize,
-) -> Result<Vec<T>, DecodeError> {
+fn decode_elements<T: Wire>(r: &mut Reader, cx: Context, count: usize) -> Result<Vec<T>, DecodeError> {
     let remaining = r.remaining();
     if count > remaining / T::min_len(cx).max(1) {
         return Err(r.error(DecodeErrorKind::ArrayTooLong { count, remaining }));

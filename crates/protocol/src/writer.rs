@@ -155,8 +155,7 @@ impl Writer {
         self.buffer.extend_from_slice(&other.buffer);
         self.shared_len += other.shared_len;
         let shared = other.shared.into_iter();
-        self.shared
-            .extend(shared.map(|(at, bytes)| (base + at, bytes)));
+        self.shared.extend(shared.map(|(at, bytes)| (base + at, bytes)));
     }
 
     /// One tagged field: tag, size and value.

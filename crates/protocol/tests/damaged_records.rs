@@ -1,11 +1,7 @@
 //! Record data that is cut, damaged or random: reading it ends with records or an error, within the limit, and never
 //! panics. Checksums are left aside on purpose, so that the damage reaches the parsers.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use bytes::Bytes;
 use ottla_protocol::compression::{Codec, decompress};

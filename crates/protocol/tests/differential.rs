@@ -1,10 +1,6 @@
 //! Comparison with the crate `kafka-protocol`, a second implementation made from Kafka's own schemas.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use bytes::{Bytes, BytesMut};
 use kafka_protocol::indexmap::IndexMap;
@@ -98,8 +94,7 @@ fn fetch_requests_agree() {
             .with_partition(3)
             .with_fetch_offset(1 << 40)
             .with_partition_max_bytes(1 << 16);
-        let mut topic =
-            other::fetch_request::FetchTopic::default().with_partitions(vec![partition]);
+        let mut topic = other::fetch_request::FetchTopic::default().with_partitions(vec![partition]);
         match by_id {
             true => topic = topic.with_topic_id(kafka_uuid(topic_id)),
             false => topic = topic.with_topic(text("topic").into()),
@@ -110,11 +105,7 @@ fn fetch_requests_agree() {
             .with_max_bytes(1 << 20)
             .with_isolation_level(1)
             .with_topics(vec![topic]);
-        assert_eq!(
-            ours(&mine, version),
-            theirs(&reference, version),
-            "version {version}"
-        );
+        assert_eq!(ours(&mine, version), theirs(&reference, version), "version {version}");
     }
 }
 
@@ -154,10 +145,7 @@ fn reference_records() -> Vec<other_records::Record> {
             timestamp: 1_000_000 + 3 * index,
             key: (index != 1).then(|| Bytes::from_static(b"key")),
             value: Some(Bytes::from(vec![index as u8; 200])),
-            headers: IndexMap::from([
-                (text("one"), Some(Bytes::from_static(b"1"))),
-                (text("null"), None),
-            ]),
+            headers: IndexMap::from([(text("one"), Some(Bytes::from_static(b"1"))), (text("null"), None)]),
         })
         .collect()
 }
@@ -180,14 +168,7 @@ fn record_batches_agree() {
             value: value.as_deref(),
         });
         let (key, value) = (record.key.as_deref(), record.value.as_deref());
-        RecordEncoder::append(
-            &mut encoded,
-            index as i32,
-            3 * index as i64,
-            key,
-            value,
-            headers,
-        );
+        RecordEncoder::append(&mut encoded, index as i32, 3 * index as i64, key, value, headers);
     }
     let params = BatchParams {
         is_transactional: true,
@@ -207,10 +188,7 @@ fn record_batches_agree() {
     batch.verify_crc().unwrap();
     let read: Vec<_> = batch.records(0).unwrap().map(Result::unwrap).collect();
     for (mine, theirs) in read.iter().zip(&records) {
-        assert_eq!(
-            (mine.offset, mine.timestamp),
-            (theirs.offset, theirs.timestamp)
-        );
+        assert_eq!((mine.offset, mine.timestamp), (theirs.offset, theirs.timestamp));
         assert_eq!((&mine.key, &mine.value), (&theirs.key, &theirs.value));
         assert_eq!(mine.headers.len(), 2);
     }
@@ -228,8 +206,7 @@ fn responses_of_the_other_are_read() {
     for version in 1..=13 {
         let bytes = theirs(&reference, version);
         let mut r = Reader::new(bytes.clone());
-        let mine =
-            ottla_protocol::api::metadata::MetadataResponse::decode(&mut r, version).unwrap();
+        let mine = ottla_protocol::api::metadata::MetadataResponse::decode(&mut r, version).unwrap();
         r.finish().unwrap();
         assert_eq!(mine.brokers[0].node_id, 5);
         assert_eq!(ours(&mine, version), bytes);

@@ -1,10 +1,6 @@
 //! Every message of every API and version as Kafka's own serializer writes it: decoded, encoded, cut and damaged.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "support/vectors.rs"]
 mod vectors;
@@ -78,9 +74,7 @@ fn every_truncation_is_an_error_inside_the_message() {
 fn bytes_after_the_end_are_an_error() {
     for (api, vector) in all() {
         let longer = Bytes::from([vector.body.as_ref(), &[0]].concat());
-        let error = api
-            .transcode(vector.direction, vector.version, longer)
-            .unwrap_err();
+        let error = api.transcode(vector.direction, vector.version, longer).unwrap_err();
         assert!(matches!(error, TranscodeError::Decode(_)), "{vector}");
     }
 }
@@ -153,11 +147,7 @@ fn default_messages_can_be_written_and_read_in_every_version() {
 #[test]
 fn versions_outside_the_schema_are_errors() {
     for api in APIS {
-        for version in [
-            api.versions().start() - 1,
-            api.versions().end() + 1,
-            i16::MAX,
-        ] {
+        for version in [api.versions().start() - 1, api.versions().end() + 1, i16::MAX] {
             for direction in [Direction::Request, Direction::Response] {
                 let error = api.encode_default(direction, version).unwrap_err();
                 assert!(error.to_string().contains("version"), "{error}");

@@ -37,7 +37,9 @@ impl Client {
     fn look_up<T>(&self, make: impl FnOnce(Arc<Reply<Result<T, Error>>>) -> Command) -> Result<T, Error> {
         let reply = Reply::new();
         self.shared().send(CoreCommand::Consumer(make(reply.clone())));
-        reply.wait(None).unwrap_or_else(|| Err(Error::new(ErrorCode::L_FAIL, "the call was not answered")))
+        reply
+            .wait(None)
+            .unwrap_or_else(|| Err(Error::new(ErrorCode::L_FAIL, "the call was not answered")))
     }
 
     /// The state of a partition, made when there is none. Its queue can be served apart from the consumer's.
@@ -161,7 +163,8 @@ impl Client {
             CommitMode::Async => CommitTarget::Event,
             CommitMode::Queue(opaque, queue) => CommitTarget::Queue(queue, opaque),
         };
-        self.shared().send(CoreCommand::Consumer(Command::Commit { offsets, target }));
+        self.shared()
+            .send(CoreCommand::Consumer(Command::Commit { offsets, target }));
         Ok(Vec::new())
     }
 
@@ -175,7 +178,10 @@ impl Client {
     pub fn watermarks_cached(&self, topic: &str, partition: i32) -> Result<(i64, i64), Error> {
         let state = self.registry()?.find(topic, partition);
         state.map(|s| s.watermarks()).ok_or_else(|| {
-            Error::new(ErrorCode::L_UNKNOWN_PARTITION, format!("{topic} [{partition}] is not consumed by this client"))
+            Error::new(
+                ErrorCode::L_UNKNOWN_PARTITION,
+                format!("{topic} [{partition}] is not consumed by this client"),
+            )
         })
     }
 
@@ -203,7 +209,8 @@ impl Client {
     pub fn close_consumer(&self) -> Result<Arc<Reply<Result<(), Error>>>, Error> {
         self.registry()?;
         let reply = Reply::new();
-        self.shared().send(CoreCommand::Consumer(Command::Close { reply: reply.clone() }));
+        self.shared()
+            .send(CoreCommand::Consumer(Command::Close { reply: reply.clone() }));
         Ok(reply)
     }
 

@@ -60,7 +60,9 @@ pub struct Core {
 
 impl std::fmt::Debug for Core {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Core").field("name", &self.shared.name).finish_non_exhaustive()
+        f.debug_struct("Core")
+            .field("name", &self.shared.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -97,7 +99,10 @@ impl Core {
             sender.report_throttling(shared.hooks.throttle_event);
             sender
         });
-        let consumer = shared.consumer.clone().map(|r| Consumer::new(r, &shared.conf, consumer_setup(&shared)));
+        let consumer = shared
+            .consumer
+            .clone()
+            .map(|r| Consumer::new(r, &shared.conf, consumer_setup(&shared)));
         let offsets = ListOffsets::new(&shared.conf);
         Core {
             shared,
@@ -141,7 +146,8 @@ impl Core {
         if !self.started {
             self.started = true;
             let mut ctx = ctx!(self, now, wall_ms);
-            self.cluster.add_bootstrap_list(&mut ctx, &self.shared.conf.bootstrap_servers);
+            self.cluster
+                .add_bootstrap_list(&mut ctx, &self.shared.conf.bootstrap_servers);
         }
         for command in self.shared.take_commands() {
             if self.finished {
@@ -204,7 +210,8 @@ impl Core {
         let mut ctx = ctx!(self, now, wall_ms);
         match event {
             LinkEvent::Up { key } => {
-                ctx.log.debug(DebugContexts::BROKER, "STATE", || format!("broker {}: up", key.node));
+                ctx.log
+                    .debug(DebugContexts::BROKER, "STATE", || format!("broker {}: up", key.node));
                 self.failing.remove(&key);
                 self.cluster.on_link_up(&mut ctx, key);
                 if let Some(p) = &mut self.producer {
@@ -245,7 +252,8 @@ impl Core {
                     if let Some(c) = &mut self.consumer {
                         c.on_outcome(&mut ctx, &mut self.cluster, key, tag, outcome);
                     } else {
-                        self.offsets.on_outcome(&mut ctx, &mut self.cluster, key, tag.id, outcome);
+                        self.offsets
+                            .on_outcome(&mut ctx, &mut self.cluster, key, tag.id, outcome);
                     }
                 }
             },
@@ -256,10 +264,14 @@ impl Core {
     fn tell_of_failure(&mut self, key: LinkKey, error: Option<&Error>) {
         let log = &self.shared.log;
         let Some(error) = error else {
-            return log.debug(DebugContexts::BROKER, "DISCONNECT", || format!("broker {}: idle, closed", key.node));
+            return log.debug(DebugContexts::BROKER, "DISCONNECT", || {
+                format!("broker {}: idle, closed", key.node)
+            });
         };
         if self.failing.insert(key, error.code) == Some(error.code) {
-            return log.debug(DebugContexts::BROKER, "FAIL", || format!("broker {}: {}", key.node, error.message));
+            return log.debug(DebugContexts::BROKER, "FAIL", || {
+                format!("broker {}: {}", key.node, error.message)
+            });
         }
         if error.code != ErrorCode::L_TRANSPORT || self.shared.conf.log_connection_close {
             let name = match self.links.address(key) {
@@ -282,7 +294,9 @@ impl Core {
                 }
                 self.offsets.on_topic_changed(now, &self.cluster, &name);
             }
-            Change::Brokers => self.shared.set_learned_brokers(self.cluster.nodes().map(|(id, _)| id.0).collect()),
+            Change::Brokers => self
+                .shared
+                .set_learned_brokers(self.cluster.nodes().map(|(id, _)| id.0).collect()),
             Change::AllBrokersDown(error) => self.shared.report(error),
         }
     }
@@ -293,7 +307,9 @@ impl Core {
             Command::Cluster(command) => self.cluster.on_command(&mut ctx, command),
             Command::Producer(command) => match &mut self.producer {
                 Some(p) => p.on_command(&mut ctx, &mut self.cluster, command),
-                None => ctx.log.log(level::ERROR, "COMMAND", || "producer call on a consumer".into()),
+                None => ctx
+                    .log
+                    .log(level::ERROR, "COMMAND", || "producer call on a consumer".into()),
             },
             Command::Consumer(command) => match &mut self.consumer {
                 Some(c) => c.on_command(&mut ctx, &mut self.cluster, command),
@@ -306,7 +322,10 @@ impl Core {
                 if let Some(c) = &mut self.consumer {
                     c.close(&mut ctx, &mut self.cluster);
                 }
-                self.offsets.close(&mut self.cluster, &Error::new(ErrorCode::L_DESTROY, "the client is being destroyed"));
+                self.offsets.close(
+                    &mut self.cluster,
+                    &Error::new(ErrorCode::L_DESTROY, "the client is being destroyed"),
+                );
                 self.cluster.close();
                 self.links.close_all();
                 for late in self.shared.close_mailbox() {

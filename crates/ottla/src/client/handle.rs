@@ -43,6 +43,7 @@ impl Inner {
             let _ = thread.join();
         }
         drop(self.embedded.lock().take());
+        self.shared.empty();
     }
 }
 
@@ -54,7 +55,9 @@ pub struct Client {
 
 impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Client").field("name", &self.inner.shared.name).finish_non_exhaustive()
+        f.debug_struct("Client")
+            .field("name", &self.inner.shared.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -85,7 +88,9 @@ impl Client {
         };
         let core = parts.assemble(Rng::from_entropy());
         let shared = core.shared().clone();
-        let thread = io.spawn(core, clock).map_err(|e| system_error("no thread for the client", &e))?;
+        let thread = io
+            .spawn(core, clock)
+            .map_err(|e| system_error("no thread for the client", &e))?;
         Ok(Client {
             inner: Arc::new(Inner {
                 shared,
@@ -163,13 +168,20 @@ impl Client {
 
     /// Raises a fatal error, for tests of applications. Fails when one was raised before.
     pub fn test_fatal_error(&self, code: ErrorCode, reason: &str) -> Result<(), Error> {
-        if self.inner.shared.set_fatal(code, &format!("test_fatal_error: {reason}")) {
+        if self
+            .inner
+            .shared
+            .set_fatal(code, &format!("test_fatal_error: {reason}"))
+        {
             if let Some(accumulator) = &self.inner.shared.producer {
                 accumulator.set_fatal();
             }
             Ok(())
         } else {
-            Err(Error::new(ErrorCode::L_PREV_IN_PROGRESS, "a fatal error was raised before"))
+            Err(Error::new(
+                ErrorCode::L_PREV_IN_PROGRESS,
+                "a fatal error was raised before",
+            ))
         }
     }
 
@@ -202,17 +214,26 @@ impl Client {
             reply: reply.clone(),
         });
         // The core keeps the deadline; waiting without one of our own gives its more exact error.
-        reply.wait(None).unwrap_or_else(|| Err(Error::new(ErrorCode::L_TIMED_OUT, "")))
+        reply
+            .wait(None)
+            .unwrap_or_else(|| Err(Error::new(ErrorCode::L_TIMED_OUT, "")))
     }
 
     /// The cluster's id. Asks a broker.
     pub fn cluster_id(&self, timeout: Option<Duration>) -> Option<String> {
-        self.metadata(MetadataScope::Topics(Vec::new()), timeout).ok()?.response.cluster_id
+        self.metadata(MetadataScope::Topics(Vec::new()), timeout)
+            .ok()?
+            .response
+            .cluster_id
     }
 
     /// The controller's broker id. Asks a broker.
     pub fn controller_id(&self, timeout: Option<Duration>) -> Option<i32> {
-        let id = self.metadata(MetadataScope::Topics(Vec::new()), timeout).ok()?.response.controller_id;
+        let id = self
+            .metadata(MetadataScope::Topics(Vec::new()), timeout)
+            .ok()?
+            .response
+            .controller_id;
         (id >= 0).then_some(id)
     }
 

@@ -59,7 +59,11 @@ impl Parts {
 /// Debug contexts are written at level 7, so naming one raises the level.
 fn log_level(conf: &ClientConfig) -> i32 {
     let configured = i32::try_from(conf.log_level).unwrap_or(level::INFO);
-    if conf.debug != 0 { configured.max(level::DEBUG) } else { configured }
+    if conf.debug != 0 {
+        configured.max(level::DEBUG)
+    } else {
+        configured
+    }
 }
 
 fn make_logger(conf: &ClientConfig, hooks: &ClientHooks, main_queue: &Arc<Queue>) -> Logger {

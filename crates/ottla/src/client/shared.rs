@@ -79,10 +79,22 @@ pub(super) struct SharedParts {
 
 impl Shared {
     pub(super) fn new(parts: SharedParts) -> Self {
-        let SharedParts { kind, conf, clock, waker, .. } = &parts;
+        let SharedParts {
+            kind,
+            conf,
+            clock,
+            waker,
+            ..
+        } = &parts;
         let consumer_queue = Queue::new();
-        let producer = (*kind == ClientKind::Producer)
-            .then(|| Arc::new(Accumulator::new(conf, parts.hooks.delivery, clock.clone(), waker.clone())));
+        let producer = (*kind == ClientKind::Producer).then(|| {
+            Arc::new(Accumulator::new(
+                conf,
+                parts.hooks.delivery,
+                clock.clone(),
+                waker.clone(),
+            ))
+        });
         let consumer = (*kind == ClientKind::Consumer)
             .then(|| Arc::new(Registry::new(conf, consumer_queue.clone(), waker.clone())));
         Shared {
@@ -149,6 +161,19 @@ impl Shared {
         self.topics.read().by_name.values().cloned().collect()
     }
 
+    /// Lets go of what grows with use: somebody may keep the handle of a client that was destroyed.
+    pub(super) fn empty(&self) {
+        drop(std::mem::take(&mut *self.topics.write()));
+        drop(std::mem::take(&mut *self.learned_brokers.lock()));
+        if let Some(registry) = &self.consumer {
+            registry.empty();
+        }
+        for queue in [&self.main_queue, &self.consumer_queue] {
+            queue.purge(true);
+            queue.forward_to(None);
+        }
+    }
+
     /// Hands a command to the client's thread; once the client is being destroyed, the command is refused.
     pub fn send(&self, command: Command) {
         let mut mailbox = self.mailbox.lock();
@@ -205,7 +230,10 @@ impl Shared {
             *fatal = Some(Error::new(code, message));
         }
         self.has_fatal.store(true, Ordering::Release);
-        let mut error = Error::new(ErrorCode::L_FATAL, format!("Fatal error: {}: {message}", code.description()));
+        let mut error = Error::new(
+            ErrorCode::L_FATAL,
+            format!("Fatal error: {}: {message}", code.description()),
+        );
         error.fatal = true;
         self.report(error);
         true
@@ -214,7 +242,9 @@ impl Shared {
 
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Shared")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -225,12 +255,18 @@ fn check_topic_name(name: &str) -> Result<(), Error> {
         format!("has {} characters, at most {MAX_TOPIC_NAME} are allowed", name.len())
     } else if name == "." || name == ".." {
         "must not be \".\" or \"..\"".to_owned()
-    } else if let Some(c) = name.chars().find(|c| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))) {
+    } else if let Some(c) = name
+        .chars()
+        .find(|c| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')))
+    {
         format!("has the character {c:?}; only letters, digits, '.', '_' and '-' are allowed")
     } else {
         return Ok(());
     };
-    Err(Error::new(ErrorCode::L_INVALID_ARG, format!("Topic name \"{name}\" {problem}")))
+    Err(Error::new(
+        ErrorCode::L_INVALID_ARG,
+        format!("Topic name \"{name}\" {problem}"),
+    ))
 }
 
 #[cfg(test)]

@@ -42,7 +42,9 @@ pub fn parse_endpoints(list: &str) -> (Vec<Endpoint>, Vec<String>) {
 fn parse_endpoint(entry: &str) -> Result<Endpoint, String> {
     let rest = match entry.split_once("://") {
         Some((protocol, _)) if !protocol.eq_ignore_ascii_case("plaintext") => {
-            return Err(format!("protocol {protocol}:// does not match security.protocol=plaintext"));
+            return Err(format!(
+                "protocol {protocol}:// does not match security.protocol=plaintext"
+            ));
         }
         Some((_, rest)) => rest,
         None => entry,
@@ -63,7 +65,11 @@ fn parse_endpoint(entry: &str) -> Result<Endpoint, String> {
         }
     };
     let port = match port {
-        Some(port) => port.parse::<u16>().ok().filter(|p| *p > 0).ok_or("the port must be a number from 1 to 65535")?,
+        Some(port) => port
+            .parse::<u16>()
+            .ok()
+            .filter(|p| *p > 0)
+            .ok_or("the port must be a number from 1 to 65535")?,
         None => DEFAULT_PORT,
     };
     // An empty host means this machine, as it does in a broker's listeners.

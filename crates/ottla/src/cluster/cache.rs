@@ -67,7 +67,9 @@ impl TopicMeta {
         let before = before.filter(|b| b.id == topic.topic_id || topic.topic_id == Uuid::ZERO);
         let mut partitions: Vec<PartitionMeta> = Vec::with_capacity(topic.partitions.len());
         for wire in &topic.partitions {
-            let Ok(index) = usize::try_from(wire.partition_index) else { continue };
+            let Ok(index) = usize::try_from(wire.partition_index) else {
+                continue;
+            };
             if index >= topic.partitions.len().saturating_mul(2).max(1024) {
                 continue; // partition numbers are dense; anything else is a broken answer
             }

@@ -14,9 +14,9 @@ use std::time::Duration;
 use ottla_protocol::Uuid;
 use ottla_protocol::api::metadata::MetadataResponse;
 
+use super::Ctx;
 use super::bootstrap::Endpoint;
 use super::cache::TopicMeta;
-use super::Ctx;
 use crate::connection::LinkKey;
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
@@ -256,7 +256,9 @@ impl Cluster {
 
     /// Ends one [`watch`](Self::watch).
     pub fn unwatch(&mut self, name: &str) {
-        let Some(watch) = self.watches.get_mut(name) else { return };
+        let Some(watch) = self.watches.get_mut(name) else {
+            return;
+        };
         watch.users -= 1;
         if watch.users == 0
             && let Some((name, watch)) = self.watches.remove_entry(name)
@@ -306,7 +308,8 @@ impl Cluster {
         if id.is_bootstrap() {
             return;
         }
-        ctx.links.set_address(LinkKey::general(id), &info.host, info.port, ctx.now);
+        ctx.links
+            .set_address(LinkKey::general(id), &info.host, info.port, ctx.now);
         self.nodes.insert(id, info);
     }
 
@@ -369,7 +372,11 @@ impl Cluster {
             true => None,
             false => {
                 let soonest = candidates.iter().filter_map(|k| ctx.links.backoff_until(*k)).min();
-                Some(self.next_pick.max(soonest.unwrap_or(self.next_pick)).max(ctx.now.plus_ms(1)))
+                Some(
+                    self.next_pick
+                        .max(soonest.unwrap_or(self.next_pick))
+                        .max(ctx.now.plus_ms(1)),
+                )
             }
         };
         earliest(earliest(deadline, work.filter(|at| *at > ctx.now)), attempt)
@@ -378,7 +385,8 @@ impl Cluster {
     /// Fails what the application still waits for.
     pub fn close(&mut self) {
         for (_, call) in std::mem::take(&mut self.calls) {
-            call.reply.fill(Err(Error::new(ErrorCode::L_DESTROY, "the client is being destroyed")));
+            call.reply
+                .fill(Err(Error::new(ErrorCode::L_DESTROY, "the client is being destroyed")));
         }
     }
 }
@@ -389,7 +397,10 @@ fn duration_ms(ms: impl TryInto<u64>) -> Duration {
 
 /// `topic.metadata.refresh.interval.ms`; `None` when switched off.
 fn refresh_interval(ctx: &Ctx<'_>) -> Option<Duration> {
-    u64::try_from(ctx.conf.topic_metadata_refresh_interval_ms).ok().filter(|ms| *ms > 0).map(Duration::from_millis)
+    u64::try_from(ctx.conf.topic_metadata_refresh_interval_ms)
+        .ok()
+        .filter(|ms| *ms > 0)
+        .map(Duration::from_millis)
 }
 
 #[cfg(test)]

@@ -8,7 +8,9 @@ use crate::event::{DebugContexts, Logger};
 use crate::types::ClientKind;
 use bytes::Bytes;
 use ottla_protocol::api::api_versions::{ApiVersion, ApiVersionsResponse};
-use ottla_protocol::api::metadata::{MetadataRequest, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic};
+use ottla_protocol::api::metadata::{
+    MetadataRequest, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
+};
 use ottla_protocol::{ApiKey, Message, Reader, RequestHeader, encode_response};
 
 struct World {
@@ -133,7 +135,8 @@ impl World {
                 } else {
                     let request = MetadataRequest::decode(&mut reader, header.api_version).unwrap();
                     let topics = request.topics.map(|t| t.into_iter().filter_map(|t| t.name).collect());
-                    self.asked.push((conn, header.correlation_id, header.api_version, topics));
+                    self.asked
+                        .push((conn, header.correlation_id, header.api_version, topics));
                 }
             }
             NetAction::Close { .. } => {}
@@ -225,7 +228,11 @@ fn only_one_broker_is_connected_to_and_asked() {
     assert_eq!(topics, Some(vec!["t".to_string()]));
     assert_eq!(w.changes(), ["t"]);
     assert_eq!(w.cluster.leader("t", 0), Some(NodeId(2)));
-    assert_eq!(w.conns.len(), 1, "the brokers that metadata named are connected to when they are needed");
+    assert_eq!(
+        w.conns.len(),
+        1,
+        "the brokers that metadata named are connected to when they are needed"
+    );
 }
 
 #[test]
@@ -311,7 +318,10 @@ fn a_leader_hint_is_news_only_with_a_newer_epoch() {
     };
     let mut ctx = ctx!(w);
     assert!(!w.cluster.update_leader(&mut ctx, "t", 0, NodeId(1), 5, None));
-    assert!(!w.cluster.update_leader(&mut ctx, "t", 0, NodeId(7), 6, None), "nobody knows broker 7");
+    assert!(
+        !w.cluster.update_leader(&mut ctx, "t", 0, NodeId(7), 6, None),
+        "nobody knows broker 7"
+    );
     assert!(w.cluster.update_leader(&mut ctx, "t", 0, NodeId(3), 6, Some(three)));
     assert_eq!(w.cluster.leader("t", 0), Some(NodeId(3)));
     assert_eq!(w.changes(), ["t"]);
@@ -389,7 +399,12 @@ fn an_outage_of_known_brokers_begins_again_with_the_bootstrap_addresses() {
         }
         w.run_ms(20_000);
         assert_eq!(w.cluster.node(NodeId(1)).is_none(), forgets, "{strategy}");
-        assert_eq!(w.looked_up.iter().any(|h| h == "boot"), forgets, "{strategy}: {:?}", w.looked_up);
+        assert_eq!(
+            w.looked_up.iter().any(|h| h == "boot"),
+            forgets,
+            "{strategy}: {:?}",
+            w.looked_up
+        );
     }
 }
 

@@ -97,19 +97,15 @@ impl Settings {
 
     fn set(&mut self, name: &str, text: Option<&str>) -> Result<(), ConfError> {
         let Some(index) = self.find(name) else {
-            return Err(
-                match NOT_PROPERTIES.iter().find(|(known, _)| *known == name) {
-                    Some((_, instead)) => ConfError::invalid(format!("{name}: {instead}")),
-                    None => ConfError::unknown(name),
-                },
-            );
+            return Err(match NOT_PROPERTIES.iter().find(|(known, _)| *known == name) {
+                Some((_, instead)) => ConfError::invalid(format!("{name}: {instead}")),
+                None => ConfError::unknown(name),
+            });
         };
-        let (Some(property), Some(current)) = (self.table.get(index), self.values.get(index))
-        else {
+        let (Some(property), Some(current)) = (self.table.get(index), self.values.get(index)) else {
             return Err(ConfError::unknown(name));
         };
-        let refuse =
-            |why: &str| ConfError::invalid(format!("Configuration property \"{name}\" {why}"));
+        let refuse = |why: &str| ConfError::invalid(format!("Configuration property \"{name}\" {why}"));
         if property.windows_only && !cfg!(windows) {
             return Err(refuse("can only be set on Windows"));
         }
@@ -157,12 +153,8 @@ impl Settings {
     fn filtered(&self, prefixes: &[&str]) -> Self {
         let mut copy = Self::new(self.table);
         for (index, property) in self.table.iter().enumerate() {
-            let left_out = prefixes
-                .iter()
-                .any(|prefix| property.name.starts_with(prefix));
-            if let (true, false, Some(value)) =
-                (self.is_explicit(index), left_out, self.value(index))
-            {
+            let left_out = prefixes.iter().any(|prefix| property.name.starts_with(prefix));
+            if let (true, false, Some(value)) = (self.is_explicit(index), left_out, self.value(index)) {
                 copy.put(index, value.clone(), true);
             }
         }
@@ -201,9 +193,7 @@ macro_rules! typed_access {
         /// Sets a number that a rule has found, within the row's range; what the application has set stays marked so.
         pub(super) fn adjust_int(&mut self, p: $prop, number: i64) {
             let (min, max) = match self.settings.table.get(p as usize).map(|row| row.kind) {
-                Some(super::property::Kind::Int { min, max, .. }) => {
-                    (i64::from(min), i64::from(max))
-                }
+                Some(super::property::Kind::Int { min, max, .. }) => (i64::from(min), i64::from(max)),
                 _ => (0, 0),
             };
             if let Ok(number) = i32::try_from(number.clamp(min, max)) {
@@ -381,10 +371,7 @@ impl Conf {
     pub fn is_modified(&self, name: &str) -> bool {
         match self.settings.find(name) {
             Some(index) => self.settings.is_explicit(index),
-            None => self
-                .topic
-                .as_ref()
-                .is_some_and(|topic| topic.is_modified(name)),
+            None => self.topic.as_ref().is_some_and(|topic| topic.is_modified(name)),
         }
     }
 

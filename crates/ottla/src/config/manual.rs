@@ -151,12 +151,7 @@ pub fn properties_show(out: &mut dyn io::Write) -> io::Result<()> {
             writeln!(
                 out,
                 "{:<40} |  {}  | {:<15} | {:>13} | {:<10} | {}",
-                line.name,
-                line.applies,
-                line.range,
-                line.default,
-                line.importance,
-                line.description
+                line.name, line.applies, line.range, line.default, line.importance, line.description
             )?;
         }
         writeln!(out)?;
@@ -165,12 +160,7 @@ pub fn properties_show(out: &mut dyn io::Write) -> io::Result<()> {
 }
 
 fn missing_row(row: &Missing) -> String {
-    format!(
-        "| `{}` | {} | {} |\n",
-        row.property,
-        row.values(),
-        row.feature
-    )
+    format!("| `{}` | {} | {} |\n", row.property, row.values(), row.feature)
 }
 
 fn manual_table(out: &mut String, title: &str, table: &'static [Property], missing: &[Missing]) {
@@ -181,8 +171,7 @@ fn manual_table(out: &mut String, title: &str, table: &'static [Property], missi
     for line in lines(table) {
         let mut description = line.description;
         let canonical = table.iter().find(|p| p.name == line.name).map(|p| p.name);
-        if let Some(row) = canonical.and_then(|name| missing.iter().find(|row| row.is_about(name)))
-        {
+        if let Some(row) = canonical.and_then(|name| missing.iter().find(|row| row.is_about(name))) {
             let _ = write!(description, " <br>*Not available yet: {}*", row.values());
         }
         let _ = writeln!(
@@ -202,10 +191,7 @@ pub fn manual() -> String {
     for row in MISSING {
         out.push_str(&missing_row(row));
     }
-    let _ = write!(
-        out,
-        "\nOf topics:\n\n| Property | Values | Missing |\n|---|---|---|\n"
-    );
+    let _ = write!(out, "\nOf topics:\n\n| Property | Values | Missing |\n|---|---|---|\n");
     for row in MISSING_OF_TOPICS {
         out.push_str(&missing_row(row));
     }

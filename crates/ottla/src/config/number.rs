@@ -28,13 +28,7 @@ pub(super) fn parse_float(text: &str) -> Option<f64> {
         return parse_int(text).map(|v| v as f64);
     }
     let bytes = rest.as_bytes();
-    let digits = |from: usize| {
-        bytes
-            .iter()
-            .skip(from)
-            .take_while(|b| b.is_ascii_digit())
-            .count()
-    };
+    let digits = |from: usize| bytes.iter().skip(from).take_while(|b| b.is_ascii_digit()).count();
     let mut end = digits(0);
     let mut seen = end > 0;
     if bytes.get(end) == Some(&b'.') {
@@ -44,11 +38,7 @@ pub(super) fn parse_float(text: &str) -> Option<f64> {
     }
     if !seen {
         let infinite = rest.get(..3).is_some_and(|s| s.eq_ignore_ascii_case("inf"));
-        return infinite.then_some(if negative {
-            f64::NEG_INFINITY
-        } else {
-            f64::INFINITY
-        });
+        return infinite.then_some(if negative { f64::NEG_INFINITY } else { f64::INFINITY });
     }
     if matches!(bytes.get(end), Some(b'e' | b'E')) {
         let signed = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));

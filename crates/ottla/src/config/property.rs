@@ -219,9 +219,7 @@ impl Spec {
     pub(super) const fn check(self, check: TextCheck) -> Self {
         let kind = match self.0.kind {
             Kind::Text {
-                default,
-                keeps_spaces,
-                ..
+                default, keeps_spaces, ..
             } => Kind::Text {
                 default,
                 keeps_spaces,
@@ -234,9 +232,7 @@ impl Spec {
 
     pub(super) const fn names(self, names: &'static [Named]) -> Self {
         let kind = match self.0.kind {
-            Kind::Int {
-                min, max, default, ..
-            } => Kind::Int {
+            Kind::Int { min, max, default, .. } => Kind::Int {
                 min,
                 max,
                 default,
@@ -307,10 +303,7 @@ impl Spec {
     }
 
     pub(super) const fn hidden(self) -> Self {
-        Self(Property {
-            hidden: true,
-            ..self.0
-        })
+        Self(Property { hidden: true, ..self.0 })
     }
 
     pub(super) const fn experimental(self) -> Self {

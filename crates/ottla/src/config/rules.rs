@@ -124,14 +124,7 @@ fn adjust_any(conf: &mut Conf) {
         (Prop::client_software_version, INTERFACE_VERSION),
     ] {
         let cleaned = software_text(conf.text(property));
-        conf.adjust_text(
-            property,
-            if cleaned.is_empty() {
-                default
-            } else {
-                &cleaned
-            },
-        );
+        conf.adjust_text(property, if cleaned.is_empty() { default } else { &cleaned });
     }
     if broker_asks_versions(conf.text(Prop::broker_version_fallback)) {
         conf.adjust(Prop::api_version_request, Value::Bool(true));
@@ -159,9 +152,7 @@ fn software_text(text: &str) -> String {
 
 /// Whether brokers of this release and later can be asked for their versions: from 0.10 on.
 fn broker_asks_versions(release: &str) -> bool {
-    let mut parts = release
-        .split('.')
-        .map(|part| part.trim().parse::<u32>().unwrap_or(0));
+    let mut parts = release.split('.').map(|part| part.trim().parse::<u32>().unwrap_or(0));
     let first = parts.next().unwrap_or(0);
     first > 0 || parts.next().unwrap_or(0) >= 10
 }
@@ -183,17 +174,12 @@ fn check_any(conf: &Conf) -> Result<(), Error> {
 fn check_assignors(list: &str) -> Result<(), Error> {
     const NAME: &str = "partition.assignment.strategy";
     let (mut eager, mut cooperative) = (false, false);
-    for assignor in list
-        .split(',')
-        .map(str::trim)
-        .filter(|item| !item.is_empty())
-    {
+    for assignor in list.split(',').map(str::trim).filter(|item| !item.is_empty()) {
         match assignor {
             "range" | "roundrobin" => eager = true,
             "cooperative-sticky" => cooperative = true,
             _ => {
-                let allowed =
-                    format!("{assignor:?} is none of range, roundrobin, cooperative-sticky");
+                let allowed = format!("{assignor:?} is none of range, roundrobin, cooperative-sticky");
                 return Err(refuse(NAME, list, &allowed));
             }
         }
@@ -237,19 +223,14 @@ fn resolve_transactional(conf: &mut Conf) -> Result<(), Error> {
     if !conf.is_set(Prop::enable_idempotence) {
         conf.adjust(Prop::enable_idempotence, Value::Bool(true));
     } else if !conf.bool(Prop::enable_idempotence) {
-        return Err(refuse(
-            "enable.idempotence",
-            false,
-            "only true with transactional.id",
-        ));
+        return Err(refuse("enable.idempotence", false, "only true with transactional.id"));
     }
     let transaction = conf.int(Prop::transaction_timeout_ms);
     let socket = conf.int(Prop::socket_timeout_ms);
     if !conf.is_set(Prop::socket_timeout_ms) {
         conf.adjust_int(Prop::socket_timeout_ms, (transaction - 100).max(900));
     } else if socket > transaction + 100 {
-        let allowed =
-            format!("at most transaction.timeout.ms={transaction} + 100 with transactional.id");
+        let allowed = format!("at most transaction.timeout.ms={transaction} + 100 with transactional.id");
         return Err(refuse("socket.timeout.ms", socket, &allowed));
     }
     Ok(())
@@ -269,11 +250,7 @@ fn resolve_idempotent(conf: &mut Conf) -> Result<(), Error> {
     if !conf.is_set(Prop::message_send_max_retries) {
         conf.adjust_int(Prop::message_send_max_retries, i64::from(i32::MAX));
     } else if conf.int(Prop::message_send_max_retries) < 1 {
-        return Err(refuse(
-            "message.send.max.retries",
-            0,
-            &format!("at least 1 {WITH}"),
-        ));
+        return Err(refuse("message.send.max.retries", 0, &format!("at least 1 {WITH}")));
     }
     let threshold = conf.int(Prop::queue_buffering_backpressure_threshold);
     if conf.is_set(Prop::queue_buffering_backpressure_threshold) && threshold > 1 {
@@ -311,10 +288,7 @@ fn resolve_consumer(conf: &mut Conf) -> Result<(), Error> {
 
 fn check_group(conf: &Conf) -> Result<(), Error> {
     if conf.choice(Prop::group_protocol) == "classic" {
-        let (poll, session) = (
-            conf.int(Prop::max_poll_interval_ms),
-            conf.int(Prop::session_timeout_ms),
-        );
+        let (poll, session) = (conf.int(Prop::max_poll_interval_ms), conf.int(Prop::session_timeout_ms));
         return match poll < session {
             true => {
                 let allowed = format!("not less than session.timeout.ms={session}");
@@ -325,10 +299,7 @@ fn check_group(conf: &Conf) -> Result<(), Error> {
     }
     for (property, name) in [
         (Prop::session_timeout_ms, "session.timeout.ms"),
-        (
-            Prop::partition_assignment_strategy,
-            "partition.assignment.strategy",
-        ),
+        (Prop::partition_assignment_strategy, "partition.assignment.strategy"),
         (Prop::group_protocol_type, "group.protocol.type"),
         (Prop::heartbeat_interval_ms, "heartbeat.interval.ms"),
     ] {
@@ -370,11 +341,7 @@ fn resolve_fetch_sizes(conf: &mut Conf) -> Result<(), Error> {
     Ok(())
 }
 
-fn resolve_topic(
-    mut topic: TopicConf,
-    client: &Conf,
-    kind: ClientKind,
-) -> Result<TopicConf, Error> {
+fn resolve_topic(mut topic: TopicConf, client: &Conf, kind: ClientKind) -> Result<TopicConf, Error> {
     if kind != ClientKind::Producer {
         return Ok(topic);
     }
@@ -384,21 +351,13 @@ fn resolve_topic(
         if !topic.is_set(TopicProp::request_required_acks) {
             topic.adjust_int(TopicProp::request_required_acks, -1);
         } else if acks != -1 {
-            return Err(refuse(
-                "request.required.acks",
-                acks,
-                &format!("only all (-1) {WITH}"),
-            ));
+            return Err(refuse("request.required.acks", acks, &format!("only all (-1) {WITH}")));
         }
         let strategy = topic.choice(TopicProp::queuing_strategy);
         if !topic.is_set(TopicProp::queuing_strategy) {
             topic.adjust_text(TopicProp::queuing_strategy, "fifo");
         } else if strategy != "fifo" {
-            return Err(refuse(
-                "queuing.strategy",
-                strategy,
-                &format!("only fifo {WITH}"),
-            ));
+            return Err(refuse("queuing.strategy", strategy, &format!("only fifo {WITH}")));
         }
     }
     if !client.text(Prop::transactional_id).is_empty() {
@@ -407,8 +366,7 @@ fn resolve_topic(
         if !topic.is_set(TopicProp::message_timeout_ms) {
             topic.adjust_int(TopicProp::message_timeout_ms, transaction);
         } else if timeout > transaction {
-            let allowed =
-                format!("at most transaction.timeout.ms={transaction} with transactional.id");
+            let allowed = format!("at most transaction.timeout.ms={transaction} with transactional.id");
             return Err(refuse("message.timeout.ms", timeout, &allowed));
         }
     }

@@ -30,8 +30,7 @@ fn check_certificates(conf: &Conf) -> Result<(), Error> {
             "only with ssl.keystore.password",
         ));
     }
-    let in_files =
-        !conf.text(Prop::ssl_ca_location).is_empty() || !conf.text(Prop::ssl_ca_pem).is_empty();
+    let in_files = !conf.text(Prop::ssl_ca_location).is_empty() || !conf.text(Prop::ssl_ca_pem).is_empty();
     if conf.is_pointer_set(Prop::ssl_ca) && in_files {
         return Err(Error::invalid_arg(
             "certificates of authorities from memory are not allowed together with ssl.ca.location or ssl.ca.pem",
@@ -39,11 +38,7 @@ fn check_certificates(conf: &Conf) -> Result<(), Error> {
     }
     let location = conf.text(Prop::https_ca_location);
     if !location.is_empty() && !conf.text(Prop::https_ca_pem).is_empty() {
-        return Err(refuse(
-            "https.ca.location",
-            location,
-            "not together with https.ca.pem",
-        ));
+        return Err(refuse("https.ca.location", location, "not together with https.ca.pem"));
     }
     Ok(())
 }
@@ -51,17 +46,14 @@ fn check_certificates(conf: &Conf) -> Result<(), Error> {
 fn check_mechanism(conf: &Conf) -> Result<(), Error> {
     const NAME: &str = "sasl.mechanisms";
     let mechanism = conf.text(Prop::sasl_mechanisms);
-    let has_password =
-        !conf.text(Prop::sasl_username).is_empty() && !conf.text(Prop::sasl_password).is_empty();
+    let has_password = !conf.text(Prop::sasl_username).is_empty() && !conf.text(Prop::sasl_password).is_empty();
     match mechanism {
         "GSSAPI" => check_kinit(conf),
         "OAUTHBEARER" => Ok(()),
         "PLAIN" | "SCRAM-SHA-1" | "SCRAM-SHA-256" | "SCRAM-SHA-512" if has_password => Ok(()),
-        "PLAIN" | "SCRAM-SHA-1" | "SCRAM-SHA-256" | "SCRAM-SHA-512" => Err(refuse(
-            NAME,
-            mechanism,
-            "only with sasl.username and sasl.password",
-        )),
+        "PLAIN" | "SCRAM-SHA-1" | "SCRAM-SHA-256" | "SCRAM-SHA-512" => {
+            Err(refuse(NAME, mechanism, "only with sasl.username and sasl.password"))
+        }
         _ => Err(refuse(
             NAME,
             mechanism,
@@ -111,10 +103,7 @@ fn check_oauthbearer(conf: &Conf) -> Result<(), Error> {
 }
 
 fn check_token_endpoint(conf: &Conf) -> Result<(), Error> {
-    if !conf
-        .text(Prop::sasl_oauthbearer_token_endpoint_url)
-        .is_empty()
-    {
+    if !conf.text(Prop::sasl_oauthbearer_token_endpoint_url).is_empty() {
         return Ok(());
     }
     let cloud = conf.choice(Prop::sasl_oauthbearer_metadata_authentication_type);
@@ -122,13 +111,11 @@ fn check_token_endpoint(conf: &Conf) -> Result<(), Error> {
         "none" => Err(Error::invalid_arg(
             "sasl.oauthbearer.token.endpoint.url is not set: sasl.oauthbearer.method=oidc needs it",
         )),
-        "azure_imds" if !conf.text(Prop::sasl_oauthbearer_config).contains("query=") => {
-            Err(refuse(
-                "sasl.oauthbearer.metadata.authentication.type",
-                cloud,
-                "only with sasl.oauthbearer.token.endpoint.url or query= in sasl.oauthbearer.config",
-            ))
-        }
+        "azure_imds" if !conf.text(Prop::sasl_oauthbearer_config).contains("query=") => Err(refuse(
+            "sasl.oauthbearer.metadata.authentication.type",
+            cloud,
+            "only with sasl.oauthbearer.token.endpoint.url or query= in sasl.oauthbearer.config",
+        )),
         _ => Ok(()),
     }
 }
@@ -138,14 +125,8 @@ fn check_client_credentials(conf: &Conf) -> Result<(), Error> {
         return Ok(());
     }
     for (property, name) in [
-        (
-            Prop::sasl_oauthbearer_client_id,
-            "sasl.oauthbearer.client.id",
-        ),
-        (
-            Prop::sasl_oauthbearer_client_secret,
-            "sasl.oauthbearer.client.secret",
-        ),
+        (Prop::sasl_oauthbearer_client_id, "sasl.oauthbearer.client.id"),
+        (Prop::sasl_oauthbearer_client_secret, "sasl.oauthbearer.client.secret"),
     ] {
         if conf.text(property).is_empty() {
             return Err(Error::invalid_arg(format!(

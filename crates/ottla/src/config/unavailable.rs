@@ -52,11 +52,7 @@ pub(super) const MISSING: &[Missing] = &[
     missing("enable_sasl_queue", Asks::Any, "authentication"),
     missing("oauthbearer_token_refresh_cb", Asks::Any, "authentication"),
     missing("enable.idempotence", Asks::Any, "the idempotent producer"),
-    missing(
-        "enable.gapless.guarantee",
-        Asks::Any,
-        "the idempotent producer",
-    ),
+    missing("enable.gapless.guarantee", Asks::Any, "the idempotent producer"),
     missing("transactional.id", Asks::Any, "transactions"),
     missing(
         "partition.assignment.strategy",
@@ -75,11 +71,7 @@ pub(super) const MISSING: &[Missing] = &[
     ),
     missing("plugin.library.paths", Asks::Any, "loading plugins"),
     missing("interceptors", Asks::Any, "interceptors"),
-    missing(
-        "statistics.interval.ms",
-        Asks::Any,
-        "the statistics document",
-    ),
+    missing("statistics.interval.ms", Asks::Any, "the statistics document"),
     missing(
         "enable.metrics.push",
         Asks::Exactly(&["true"]),
@@ -95,18 +87,10 @@ pub(super) const MISSING: &[Missing] = &[
         Asks::Exactly(&["resolve_canonical_bootstrap_servers_only"]),
         "canonical bootstrap names",
     ),
-    missing(
-        "background_event_cb",
-        Asks::Any,
-        "the background thread for events",
-    ),
+    missing("background_event_cb", Asks::Any, "the background thread for events"),
     missing("socket_cb", Asks::Any, "sockets made by the application"),
     missing("connect_cb", Asks::Any, "sockets made by the application"),
-    missing(
-        "closesocket_cb",
-        Asks::Any,
-        "sockets made by the application",
-    ),
+    missing("closesocket_cb", Asks::Any, "sockets made by the application"),
     missing("open_cb", Asks::Any, "files opened by the application"),
     missing("resolve_cb", Asks::Any, "names resolved by the application"),
 ];
@@ -119,11 +103,7 @@ pub(super) const MISSING_OF_TOPICS: &[Missing] = &[
         "keeping offsets in files",
     ),
     missing("offset.store.path", Asks::Any, "keeping offsets in files"),
-    missing(
-        "offset.store.sync.interval.ms",
-        Asks::Any,
-        "keeping offsets in files",
-    ),
+    missing("offset.store.sync.interval.ms", Asks::Any, "keeping offsets in files"),
     missing(
         "queuing.strategy",
         Asks::Exactly(&["lifo"]),
@@ -149,23 +129,14 @@ pub(super) const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("socket.blocking.max.ms", "nothing blocks on a socket"),
     ("reconnect.backoff.jitter.ms", "see reconnect.backoff.ms"),
     ("enable.random.seed", "the C library's rand() is not used"),
-    (
-        "internal.termination.signal",
-        "no thread needs a signal to end",
-    ),
+    ("internal.termination.signal", "no thread needs a signal to end"),
     (
         "fetch.queue.backoff.ms",
         "fetching goes on as soon as the queue has room",
     ),
     ("max.poll.records", "only share consumers look at it"),
-    (
-        "share.acknowledgement.mode",
-        "only share consumers look at it",
-    ),
-    (
-        "produce.offset.report",
-        "delivery reports always say the offset",
-    ),
+    ("share.acknowledgement.mode", "only share consumers look at it"),
+    ("produce.offset.report", "delivery reports always say the offset"),
     ("builtin.features", "it says what this build can do"),
 ];
 
@@ -264,10 +235,7 @@ impl Conf {
     /// What the application should know of settings that change nothing for a client of this kind: those of the other
     /// kind, those without effect, and deprecated ones. One line each, to be logged.
     pub fn warnings(&self, kind: ClientKind) -> Vec<String> {
-        let of_topics = self
-            .topic_defaults()
-            .into_iter()
-            .flat_map(TopicConf::explicit);
+        let of_topics = self.topic_defaults().into_iter().flat_map(TopicConf::explicit);
         self.explicit()
             .chain(of_topics)
             .filter_map(|p| warning(p, kind))
@@ -294,9 +262,7 @@ fn warning(property: &Property, kind: ClientKind) -> Option<String> {
         ));
     }
     if let Some((_, why)) = WITHOUT_EFFECT.iter().find(|(known, _)| *known == name) {
-        return Some(format!(
-            "Configuration property {name} has no effect: {why}"
-        ));
+        return Some(format!("Configuration property {name} has no effect: {why}"));
     }
     property
         .deprecated

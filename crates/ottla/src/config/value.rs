@@ -31,10 +31,7 @@ impl Choice {
     fn find(values: &'static [Named], matches: impl Fn(&Named) -> bool) -> Option<Self> {
         let (_, number) = values.iter().find(|named| matches(named))?;
         let (name, _) = values.iter().find(|(_, n)| n == number)?;
-        Some(Self {
-            name,
-            number: *number,
-        })
+        Some(Self { name, number: *number })
     }
 
     /// The name; of names that mean the same, the first in the table.
@@ -162,23 +159,13 @@ impl Value {
     ///
     /// # Errors
     /// What is wrong with it and what is allowed, without the name of the property.
-    pub(super) fn parse(
-        property: &Property,
-        current: &Self,
-        text: Option<&str>,
-    ) -> Result<Parsed, String> {
+    pub(super) fn parse(property: &Property, current: &Self, text: Option<&str>) -> Result<Parsed, String> {
         let text = text.unwrap_or("");
         let value = match property.kind {
             Kind::Text {
-                keeps_spaces,
-                check,
-                ..
+                keeps_spaces, check, ..
             } => {
-                let text = if keeps_spaces {
-                    text
-                } else {
-                    text.trim_start()
-                };
+                let text = if keeps_spaces { text } else { text.trim_start() };
                 check_text(check, text)?;
                 match text.is_empty() {
                     true => return Ok(Parsed::Reset),
@@ -196,9 +183,7 @@ impl Value {
             _ if text.is_empty() => {
                 return Err(format!("is empty, allowed is {}", allowed(property)));
             }
-            Kind::Int {
-                min, max, names, ..
-            } => Self::Int(read_int(text, min, max, names)?),
+            Kind::Int { min, max, names, .. } => Self::Int(read_int(text, min, max, names)?),
             Kind::Float { min, max, .. } => Self::Float(read_float(text, min, max)?),
             Kind::Bool { .. } => Self::Bool(read_bool(text)?),
             Kind::Choice { values, .. } => {
@@ -270,22 +255,18 @@ fn check_text(check: TextCheck, text: &str) -> Result<(), String> {
         TextCheck::SingleItem if text.contains([',', ' ']) => Err(format!(
             "{text:?} is not allowed, only one name without commas and spaces"
         )),
-        TextCheck::BrokerVersion if text.starts_with("0.6.") || text.starts_with("0.7.") => Err(
-            format!("{text:?} is not allowed, only release 0.8.0 or later"),
-        ),
-        TextCheck::OneOf(values) if !values.contains(&text) => Err(format!(
-            "{text:?} is not allowed, only one of {}",
-            values.join(", ")
-        )),
+        TextCheck::BrokerVersion if text.starts_with("0.6.") || text.starts_with("0.7.") => {
+            Err(format!("{text:?} is not allowed, only release 0.8.0 or later"))
+        }
+        TextCheck::OneOf(values) if !values.contains(&text) => {
+            Err(format!("{text:?} is not allowed, only one of {}", values.join(", ")))
+        }
         _ => Ok(()),
     }
 }
 
 fn read_int(text: &str, min: i32, max: i32, names: &[Named]) -> Result<i32, String> {
-    if let Some((_, number)) = names
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case(text))
-    {
+    if let Some((_, number)) = names.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)) {
         return Ok(*number);
     }
     let Some(number) = parse_int(text) else {
@@ -297,9 +278,7 @@ fn read_int(text: &str, min: i32, max: i32, names: &[Named]) -> Result<i32, Stri
     };
     match i32::try_from(number) {
         Ok(number) if (min..=max).contains(&number) => Ok(number),
-        _ => Err(format!(
-            "{text:?} is outside the allowed range {min}..{max}"
-        )),
+        _ => Err(format!("{text:?} is outside the allowed range {min}..{max}")),
     }
 }
 
@@ -311,9 +290,7 @@ fn read_float(text: &str, min: f64, max: f64) -> Result<f64, String> {
     };
     match (min..=max).contains(&number) {
         true => Ok(number),
-        false => Err(format!(
-            "{text:?} is outside the allowed range {min}..{max}"
-        )),
+        false => Err(format!("{text:?} is outside the allowed range {min}..{max}")),
     }
 }
 
@@ -327,18 +304,12 @@ fn read_bool(text: &str) -> Result<bool, String> {
 
 /// Adds and removes flags: `a,+b,-c`.
 fn read_flags(text: &str, values: &[Named], mut bits: u32) -> Result<u32, String> {
-    for item in text
-        .split(',')
-        .map(str::trim)
-        .filter(|item| !item.is_empty())
-    {
+    for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
         let (remove, name) = match item.strip_prefix('-') {
             Some(name) => (true, name),
             None => (false, item.strip_prefix('+').unwrap_or(item)),
         };
-        let found = values
-            .iter()
-            .find(|(known, _)| known.eq_ignore_ascii_case(name));
+        let found = values.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         let (_, flag) = found.ok_or_else(|| not_one_of(name, values))?;
         match remove {
             true => bits &= !flag.cast_unsigned(),

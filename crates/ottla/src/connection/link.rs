@@ -28,7 +28,10 @@ pub(super) enum State {
     /// Waiting for the answer to ApiVersions.
     Negotiating { conn: ConnId },
     /// Requests may be sent.
-    Up { conn: ConnId, versions: Arc<BrokerVersions> },
+    Up {
+        conn: ConnId,
+        versions: Arc<BrokerVersions>,
+    },
 }
 
 impl State {

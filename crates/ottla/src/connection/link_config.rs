@@ -43,31 +43,41 @@ fn ms(value: i64) -> Duration {
 impl LinkConfig {
     /// The part of a client's settings that connections obey.
     pub fn new(conf: &ClientConfig) -> Self {
-    let positive = |n: i64| usize::try_from(n).unwrap_or(0);
-    let idle = i64::from(conf.connections_max_idle_ms);
-    LinkConfig {
-        client_id: conf.client_id.clone(),
-        software_name: software_name(conf),
-        software_version: software_version(conf),
-        reconnect_backoff: ms(i64::from(conf.reconnect_backoff_ms)),
-        reconnect_backoff_max: ms(i64::from(conf.reconnect_backoff_max_ms)),
-        setup_timeout: ms(i64::from(conf.socket_connection_setup_timeout_ms)),
-        idle_after: (idle > 0).then(|| ms(idle)),
-        max_in_flight: positive(i64::from(conf.max_in_flight_requests_per_connection)).max(1),
-        max_timeouts: conf.socket_max_fails,
-        address_ttl: ms(i64::from(conf.broker_address_ttl)),
-        ask_versions: conf.api_version_request,
-        versions_timeout: ms(i64::from(conf.api_version_request_timeout_ms)),
-        fallback_for: ms(i64::from(conf.api_version_fallback_ms)),
-        fallback_release: conf.broker_version_fallback.clone(),
+        let positive = |n: i64| usize::try_from(n).unwrap_or(0);
+        let idle = i64::from(conf.connections_max_idle_ms);
+        LinkConfig {
+            client_id: conf.client_id.clone(),
+            software_name: software_name(conf),
+            software_version: software_version(conf),
+            reconnect_backoff: ms(i64::from(conf.reconnect_backoff_ms)),
+            reconnect_backoff_max: ms(i64::from(conf.reconnect_backoff_max_ms)),
+            setup_timeout: ms(i64::from(conf.socket_connection_setup_timeout_ms)),
+            idle_after: (idle > 0).then(|| ms(idle)),
+            max_in_flight: positive(i64::from(conf.max_in_flight_requests_per_connection)).max(1),
+            max_timeouts: conf.socket_max_fails,
+            address_ttl: ms(i64::from(conf.broker_address_ttl)),
+            ask_versions: conf.api_version_request,
+            versions_timeout: ms(i64::from(conf.api_version_request_timeout_ms)),
+            fallback_for: ms(i64::from(conf.api_version_fallback_ms)),
+            fallback_release: conf.broker_version_fallback.clone(),
+        }
     }
-}
 }
 
 /// What brokers accept in a software name or version (KIP-511); other characters become `-`.
 fn software_text(text: &str) -> String {
-    let fit = |c: char| if c.is_ascii_alphanumeric() || c == '.' || c == '-' { c } else { '-' };
-    text.chars().map(fit).collect::<String>().trim_matches(['.', '-']).to_owned()
+    let fit = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '.' || c == '-' {
+            c
+        } else {
+            '-'
+        }
+    };
+    text.chars()
+        .map(fit)
+        .collect::<String>()
+        .trim_matches(['.', '-'])
+        .to_owned()
 }
 
 fn software_name(conf: &ClientConfig) -> String {
@@ -77,6 +87,9 @@ fn software_name(conf: &ClientConfig) -> String {
 
 fn software_version(conf: &ClientConfig) -> String {
     let version = software_text(&conf.client_software_version);
-    if version.is_empty() { env!("CARGO_PKG_VERSION").to_owned() } else { version }
+    if version.is_empty() {
+        env!("CARGO_PKG_VERSION").to_owned()
+    } else {
+        version
+    }
 }
-

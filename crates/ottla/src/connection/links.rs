@@ -10,10 +10,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ottla_protocol::api::api_versions::{ApiVersionsRequest, ApiVersionsResponse};
-use ottla_protocol::{ErrorCode as BrokerError, Message, Request, decode_response, encode_request, peek_correlation_id};
+use ottla_protocol::{
+    ErrorCode as BrokerError, Message, Request, decode_response, encode_request, peek_correlation_id,
+};
 
-use super::link_config::LinkConfig;
 use super::link::{Failure, FailureKind, InFlight, Link, Outcome, Reply, State};
+use super::link_config::LinkConfig;
 use super::net::{CloseReason, ConnId, LookupId, NetAction, NetEvent};
 use super::versions::BrokerVersions;
 use crate::env::{Instant, Rng};
@@ -270,12 +272,16 @@ impl Links {
 
     /// Whether the link is up, without wanting it.
     pub fn is_up(&self, key: LinkKey) -> bool {
-        self.links.get(&key).is_some_and(|l| matches!(l.state, State::Up { .. }))
+        self.links
+            .get(&key)
+            .is_some_and(|l| matches!(l.state, State::Up { .. }))
     }
 
     /// Whether the link is up or on its way there.
     pub fn is_active(&self, key: LinkKey) -> bool {
-        self.links.get(&key).is_some_and(|l| !matches!(l.state, State::Idle | State::Backoff { .. }))
+        self.links
+            .get(&key)
+            .is_some_and(|l| !matches!(l.state, State::Idle | State::Backoff { .. }))
     }
 
     /// Whether the link's next attempt has to wait, and until when.
@@ -451,8 +457,6 @@ impl Links {
         }
     }
 }
-
-
 
 #[cfg(test)]
 #[path = "links_tests.rs"]

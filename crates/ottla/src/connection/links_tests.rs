@@ -66,7 +66,9 @@ impl World {
 
     /// Answers the look-up with `n` addresses and gives the connection that is opened next.
     fn resolve(&mut self, n: u8) -> ConnId {
-        let Some(NetAction::Resolve { lookup, .. }) = self.actions().pop() else { panic!("no look-up") };
+        let Some(NetAction::Resolve { lookup, .. }) = self.actions().pop() else {
+            panic!("no look-up")
+        };
         let addrs = (1..=n).map(|i| ([127, 0, 0, i], 9092).into()).collect();
         self.net(NetEvent::Resolved {
             lookup,
@@ -121,7 +123,8 @@ impl World {
             id,
         };
         let request = MetadataRequest::default();
-        self.links.send(self.key, self.now, tag, &request, 9, Duration::from_millis(timeout_ms))
+        self.links
+            .send(self.key, self.now, tag, &request, 9, Duration::from_millis(timeout_ms))
     }
 
     fn written(&mut self, conn: ConnId, begun: u64, done: u64) {
@@ -176,11 +179,13 @@ fn a_link_comes_up_when_wanted_and_carries_a_request() {
     assert_eq!((api, version), (ApiKey::METADATA, 9));
     w.respond(conn, correlation, &MetadataResponse::default(), 9);
     match &w.events()[..] {
-        [LinkEvent::Outcome {
-            tag,
-            outcome: Outcome::Reply(reply),
-            ..
-        }] => {
+        [
+            LinkEvent::Outcome {
+                tag,
+                outcome: Outcome::Reply(reply),
+                ..
+            },
+        ] => {
             assert_eq!(tag.id, 5);
             reply.decode::<MetadataRequest>().unwrap();
         }
@@ -214,7 +219,10 @@ fn every_address_is_tried_before_backing_off() {
         }
     }
     let text = down_text(&w.events());
-    assert!(text.contains("Connection refused") && text.contains("ipv4#127.0.0."), "{text}");
+    assert!(
+        text.contains("Connection refused") && text.contains("ipv4#127.0.0."),
+        "{text}"
+    );
     let until = w.links.backoff_until(w.key).unwrap();
     assert!((75..=150).contains(&(until.as_micros() / 1000)), "{until:?}");
 }
@@ -238,9 +246,15 @@ fn backoff_grows_and_is_capped() {
         waits.push(until.since(w.now).as_millis());
         w.now = until;
         w.links.poll(w.now);
-        assert!(w.actions().iter().all(|a| !matches!(a, NetAction::Resolve { .. })), "nobody wants the link");
+        assert!(
+            w.actions().iter().all(|a| !matches!(a, NetAction::Resolve { .. })),
+            "nobody wants the link"
+        );
     }
-    assert!(waits[0] <= 150 && waits[7] > 700 && waits.iter().all(|w| *w <= 1000), "{waits:?}");
+    assert!(
+        waits[0] <= 150 && waits[7] > 700 && waits.iter().all(|w| *w <= 1000),
+        "{waits:?}"
+    );
 }
 
 #[test]
@@ -256,7 +270,10 @@ fn a_wanted_link_reconnects_by_itself_after_backoff() {
     assert!(matches!(w.ready(), Ready::Connecting));
     w.actions();
     w.advance(200);
-    assert!(matches!(w.actions()[..], [NetAction::Connect { .. }]), "the address is still fresh");
+    assert!(
+        matches!(w.actions()[..], [NetAction::Connect { .. }]),
+        "the address is still fresh"
+    );
 }
 
 #[test]
@@ -368,7 +385,10 @@ fn a_broker_that_hangs_up_on_api_versions_is_taken_as_old() {
     let conn = w.connecting();
     w.net(NetEvent::Connected { conn });
     assert!(w.actions().is_empty(), "not asked again");
-    assert_eq!(w.links.versions(w.key).as_deref(), Some(&BrokerVersions::of_release("0.9.0")));
+    assert_eq!(
+        w.links.versions(w.key).as_deref(),
+        Some(&BrokerVersions::of_release("0.9.0"))
+    );
 }
 
 #[test]
@@ -380,7 +400,9 @@ fn requests_without_an_answer_end_when_written() {
         id: 9,
     };
     let timeout = Duration::from_secs(1);
-    w.links.send_unanswered(w.key, w.now, tag, &MetadataRequest::default(), 9, timeout).unwrap();
+    w.links
+        .send_unanswered(w.key, w.now, tag, &MetadataRequest::default(), 9, timeout)
+        .unwrap();
     w.written(conn, 2, 1);
     assert!(w.events().is_empty());
     w.written(conn, 2, 2);
@@ -425,7 +447,11 @@ fn a_moved_broker_is_left_at_once() {
     w.links.set_address(w.key, "elsewhere", 9092, w.now);
     assert_eq!(failures(&w.events()).len(), 1);
     let _ = w.ready();
-    assert!(w.actions().iter().any(|a| matches!(a, NetAction::Resolve { host, .. } if host == "elsewhere")));
+    assert!(
+        w.actions()
+            .iter()
+            .any(|a| matches!(a, NetAction::Resolve { host, .. } if host == "elsewhere"))
+    );
 }
 
 #[test]
@@ -450,7 +476,11 @@ fn a_connect_that_hangs_times_out() {
     let conn = w.resolve(1);
     w.advance(30_000);
     assert!(down_text(&w.events()).contains("timed out"));
-    assert!(w.actions().iter().any(|a| matches!(a, NetAction::Close { conn: c } if *c == conn)));
+    assert!(
+        w.actions()
+            .iter()
+            .any(|a| matches!(a, NetAction::Close { conn: c } if *c == conn))
+    );
     // What the network still says of it is ignored.
     w.net(NetEvent::Connected { conn });
     assert!(w.events().is_empty());
@@ -460,7 +490,9 @@ fn a_connect_that_hangs_times_out() {
 fn an_unresolvable_name_says_so() {
     let mut w = World::new(config());
     let _ = w.ready();
-    let Some(NetAction::Resolve { lookup, .. }) = w.actions().pop() else { panic!("no look-up") };
+    let Some(NetAction::Resolve { lookup, .. }) = w.actions().pop() else {
+        panic!("no look-up")
+    };
     w.net(NetEvent::Resolved {
         lookup,
         result: Err("Name or service not known".into()),

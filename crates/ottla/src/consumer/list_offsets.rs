@@ -165,7 +165,10 @@ impl ListOffsets {
                 deadline,
                 reply,
             } => self.for_times(ctx, cluster, partitions, deadline, reply),
-            other => other.refuse(Error::new(ErrorCode::L_INVALID_ARG, "the client is a producer, not a consumer")),
+            other => other.refuse(Error::new(
+                ErrorCode::L_INVALID_ARG,
+                "the client is a producer, not a consumer",
+            )),
         }
     }
 
@@ -383,14 +386,7 @@ impl ListOffsets {
     }
 
     /// What became of a request.
-    pub fn on_outcome(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        cluster: &mut Cluster,
-        key: LinkKey,
-        id: u64,
-        outcome: Outcome,
-    ) {
+    pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: LinkKey, id: u64, outcome: Outcome) {
         let Some((_, queries)) = self.requests.remove(&id) else {
             return;
         };

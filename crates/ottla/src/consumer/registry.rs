@@ -108,6 +108,11 @@ impl Registry {
         self.partitions.read().by_name.get(topic)?.get(&partition).cloned()
     }
 
+    /// Forgets every partition; the client was destroyed.
+    pub(crate) fn empty(&self) {
+        drop(std::mem::take(&mut *self.partitions.write()));
+    }
+
     /// Fills in the positions: the last record taken, plus one; `INVALID` where none was taken.
     pub fn positions(&self, rows: &mut [PartitionOffset]) {
         for row in rows {

@@ -63,11 +63,7 @@ fn every_code_of_the_protocol_is_known() {
     for protocol in ottla_protocol::ErrorCode::known() {
         let code = ErrorCode::from(protocol);
         assert!(!code.description().starts_with("Err-"), "{protocol}");
-        assert_eq!(
-            code.action().is_retriable(),
-            protocol.is_retriable(),
-            "{protocol}"
-        );
+        assert_eq!(code.action().is_retriable(), protocol.is_retriable(), "{protocol}");
         assert_eq!(
             code.action().refreshes_metadata(),
             protocol.refreshes_metadata(),

@@ -129,6 +129,8 @@ impl Logger {
 
 impl fmt::Debug for Logger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Logger").field("contexts", &self.contexts).finish_non_exhaustive()
+        f.debug_struct("Logger")
+            .field("contexts", &self.contexts)
+            .finish_non_exhaustive()
     }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-use super::records::Chunk;
 use super::Event;
+use super::records::Chunk;
 
 /// Called, from any thread and without a lock held, when an empty queue gets its first item.
 pub type Notify = Arc<dyn Fn() + Send + Sync>;
@@ -45,7 +45,9 @@ pub struct Queue {
 
 impl std::fmt::Debug for Queue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Queue").field("len", &self.inner.lock().items.len()).finish_non_exhaustive()
+        f.debug_struct("Queue")
+            .field("len", &self.inner.lock().items.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -143,7 +145,11 @@ impl Queue {
         let mut inner = target.wait_for_item(timeout, || false)?;
         if let Some(Event::Records(chunk)) = inner.items.front_mut() {
             let taken = take(chunk);
-            let used_up = if chunk.is_empty() { inner.items.pop_front() } else { None };
+            let used_up = if chunk.is_empty() {
+                inner.items.pop_front()
+            } else {
+                None
+            };
             drop(inner);
             drop(used_up);
             return taken.map(Ok);
@@ -202,7 +208,12 @@ impl Queue {
     pub fn len_where(self: &Arc<Self>, counts: impl Fn(&Event) -> bool) -> usize {
         let target = self.target();
         let inner = target.inner.lock();
-        inner.items.iter().filter(|e| counts(e) && !e.is_stale()).map(Event::len).sum()
+        inner
+            .items
+            .iter()
+            .filter(|e| counts(e) && !e.is_stale())
+            .map(Event::len)
+            .sum()
     }
 
     /// Whether nothing waits.
@@ -216,7 +227,11 @@ impl Queue {
             let mut inner = self.inner.lock();
             let other = other.filter(|o| !Arc::ptr_eq(o, self));
             inner.forward = other.clone();
-            let waiting = if other.is_some() { std::mem::take(&mut inner.items) } else { VecDeque::new() };
+            let waiting = if other.is_some() {
+                std::mem::take(&mut inner.items)
+            } else {
+                VecDeque::new()
+            };
             (waiting, other)
         };
         if let Some(other) = other {
@@ -279,7 +294,6 @@ impl Queue {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -335,7 +349,10 @@ mod tests {
             assert!(waiting.join().is_ok_and(|e| e.is_none()));
         });
         q.push(note("1"));
-        assert!(q.pop_unless(None, || true).is_some(), "what waits is given all the same");
+        assert!(
+            q.pop_unless(None, || true).is_some(),
+            "what waits is given all the same"
+        );
     }
 
     #[test]

@@ -116,7 +116,8 @@ impl Loop {
             }
             let timeout = wake_at.filter(|at| *at < Instant::NEVER).map(|at| {
                 // The poll's timer counts milliseconds and must not wake the loop before the time.
-                at.since(clock.now()).saturating_add(std::time::Duration::from_micros(999))
+                at.since(clock.now())
+                    .saturating_add(std::time::Duration::from_micros(999))
             });
             let waited = if self.waker.may_sleep() {
                 self.transport.wait(timeout)
@@ -125,7 +126,9 @@ impl Loop {
             };
             self.waker.woke();
             if let Err(e) = waited {
-                core.shared().log.log(level::ERROR, "POLL", || format!("waiting for sockets failed: {e}"));
+                core.shared()
+                    .log
+                    .log(level::ERROR, "POLL", || format!("waiting for sockets failed: {e}"));
             }
             self.feed(&mut core, clock);
         }

@@ -96,7 +96,9 @@ impl Resolver {
         if !desk.staffed {
             desk.staffed = true;
             let shared = self.shared.clone();
-            let spawned = std::thread::Builder::new().name("ottla-dns".into()).spawn(move || work(&shared));
+            let spawned = std::thread::Builder::new()
+                .name("ottla-dns".into())
+                .spawn(move || work(&shared));
             if let Err(e) = spawned {
                 desk.staffed = false;
                 let failed: Vec<NetEvent> = desk
@@ -153,7 +155,9 @@ fn pick(family: AddressFamily, addrs: impl Iterator<Item = SocketAddr>) -> Resul
     }
     match (out.is_empty(), other_family) {
         (false, _) => Ok(out),
-        (true, true) => Err("the name has addresses, but none of the family that broker.address.family asks for".into()),
+        (true, true) => {
+            Err("the name has addresses, but none of the family that broker.address.family asks for".into())
+        }
         (true, false) => Err("the name has no address".into()),
     }
 }
@@ -185,7 +189,11 @@ mod tests {
         let r = Resolver::new(Arc::new(Nobody), AddressFamily::Any);
         r.ask(LookupId(1), "::1".into(), 9);
         assert_eq!(r.take_answers().len(), 1);
-        assert!(ask(AddressFamily::V6, "127.0.0.1").unwrap_err().contains("broker.address.family"));
+        assert!(
+            ask(AddressFamily::V6, "127.0.0.1")
+                .unwrap_err()
+                .contains("broker.address.family")
+        );
     }
 
     #[test]

@@ -129,7 +129,9 @@ pub struct TcpTransport {
 
 impl std::fmt::Debug for TcpTransport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TcpTransport").field("connections", &self.conns.len()).finish_non_exhaustive()
+        f.debug_struct("TcpTransport")
+            .field("connections", &self.conns.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -193,7 +195,11 @@ impl TcpTransport {
     /// Waits for something to happen; `None` waits for ever.
     pub fn wait(&mut self, timeout: Option<Duration>) -> io::Result<()> {
         let unread = std::mem::take(&mut self.unread);
-        let timeout = if unread.is_empty() { timeout } else { Some(Duration::ZERO) };
+        let timeout = if unread.is_empty() {
+            timeout
+        } else {
+            Some(Duration::ZERO)
+        };
         match self.poll.poll(&mut self.ready, timeout) {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => return Ok(()),
             other => other?,
@@ -278,7 +284,9 @@ impl TcpTransport {
     }
 
     fn write(&mut self, token: Token) {
-        let Some(c) = self.conns.get_mut(&token).filter(|c| c.connected) else { return };
+        let Some(c) = self.conns.get_mut(&token).filter(|c| c.connected) else {
+            return;
+        };
         match c.out.write_to(&mut c.stream) {
             Ok(true) => self.events.push_back(NetEvent::Written {
                 conn: c.id,
@@ -291,7 +299,9 @@ impl TcpTransport {
     }
 
     fn read(&mut self, token: Token) {
-        let Some(c) = self.conns.get_mut(&token).filter(|c| c.connected) else { return };
+        let Some(c) = self.conns.get_mut(&token).filter(|c| c.connected) else {
+            return;
+        };
         let mut budget = READ_TURN;
         let ended = loop {
             if budget == 0 {

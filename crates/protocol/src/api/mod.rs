@@ -159,12 +159,9 @@ impl Codec {
             header_version: M::header_version,
             transcode: |r, version| {
                 let message = M::decode(r, version).map_err(TranscodeError::Decode)?;
-                r.finish()
-                    .map_err(|e| TranscodeError::Decode(e.in_message(M::NAME)))?;
+                r.finish().map_err(|e| TranscodeError::Decode(e.in_message(M::NAME)))?;
                 let mut w = Writer::new();
-                message
-                    .encode(&mut w, version)
-                    .map_err(TranscodeError::Encode)?;
+                message.encode(&mut w, version).map_err(TranscodeError::Encode)?;
                 Ok(w.finish())
             },
             encode_default: |version| {
@@ -236,12 +233,7 @@ impl Api {
     ///
     /// # Errors
     /// [`TranscodeError`] when the body is malformed, has bytes left over, or the version is not in the schema.
-    pub fn transcode(
-        &self,
-        direction: Direction,
-        version: i16,
-        body: Bytes,
-    ) -> Result<Frame, TranscodeError> {
+    pub fn transcode(&self, direction: Direction, version: i16, body: Bytes) -> Result<Frame, TranscodeError> {
         (self.codec(direction).transcode)(&mut Reader::new(body), version)
     }
 

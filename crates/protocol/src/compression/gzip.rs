@@ -44,9 +44,7 @@ pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Vec<u8>, CodecErr
     match decompress_single_member(input, limit) {
         Some(output) => Ok(output),
         None => {
-            let expected = claimed_size(input)
-                .unwrap_or(0)
-                .min(input.len().saturating_mul(8));
+            let expected = claimed_size(input).unwrap_or(0).min(input.len().saturating_mul(8));
             read_bounded(CODEC, MultiGzDecoder::new(input), expected, limit)
         }
     }

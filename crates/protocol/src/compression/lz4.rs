@@ -55,11 +55,7 @@ fn compression_mode(level: Option<i32>) -> CompressionMode {
     }
 }
 
-pub(crate) fn compress(
-    input: &[u8],
-    level: Option<i32>,
-    checksum: HeaderChecksum,
-) -> Result<Vec<u8>, CodecError> {
+pub(crate) fn compress(input: &[u8], level: Option<i32>, checksum: HeaderChecksum) -> Result<Vec<u8>, CodecError> {
     let failed = |error: std::io::Error| CodecError::Compress {
         codec: CODEC,
         reason: error.to_string(),
@@ -77,8 +73,7 @@ pub(crate) fn compress(
     output.extend_from_slice(&[VERSION_1 | INDEPENDENT_BLOCKS, size_code << 4]);
     output.push(checksum.of(&output));
     for block in input.chunks(block_bytes) {
-        let length = compress_to_buffer(block, Some(compression_mode(level)), false, &mut scratch)
-            .map_err(failed)?;
+        let length = compress_to_buffer(block, Some(compression_mode(level)), false, &mut scratch).map_err(failed)?;
         match scratch.get(..length) {
             Some(compressed) if length < block.len() => {
                 output.extend_from_slice(&(length as u32).to_le_bytes());
@@ -104,12 +99,8 @@ struct Header {
 
 impl Header {
     fn read(input: &[u8]) -> Result<Self, CodecError> {
-        let (magic, rest) = input
-            .split_first_chunk::<4>()
-            .ok_or_else(|| truncated("header"))?;
-        let (&[flags, block_descriptor], _) = rest
-            .split_first_chunk::<2>()
-            .ok_or_else(|| truncated("header"))?;
+        let (magic, rest) = input.split_first_chunk::<4>().ok_or_else(|| truncated("header"))?;
+        let (&[flags, block_descriptor], _) = rest.split_first_chunk::<2>().ok_or_else(|| truncated("header"))?;
         if *magic != MAGIC {
             return Err(CodecError::corrupt(CODEC, "wrong magic number"));
         }
@@ -125,8 +116,7 @@ impl Header {
         };
         let size_len = if flags & CONTENT_SIZE != 0 { 8 } else { 0 };
         let checksum_at = 6 + size_len;
-        let (Some(covered), Some(&checksum)) = (input.get(..checksum_at), input.get(checksum_at))
-        else {
+        let (Some(covered), Some(&checksum)) = (input.get(..checksum_at), input.get(checksum_at)) else {
             return Err(truncated("header"));
         };
         let known = [HeaderChecksum::Standard, HeaderChecksum::WithMagic];
@@ -164,9 +154,7 @@ pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Vec<u8>, CodecErr
         let start = output.len();
         rest = append_blocks(&mut output, rest, &header, limit)?;
         if header.has(CONTENT_CHECKSUM) {
-            let (stored, tail) = rest
-                .split_first_chunk::<4>()
-                .ok_or_else(|| truncated("checksum"))?;
+            let (stored, tail) = rest.split_first_chunk::<4>().ok_or_else(|| truncated("checksum"))?;
             if xxh32(output.get(start..).unwrap_or_default(), 0) != u32::from_le_bytes(*stored) {
                 return Err(CodecError::corrupt(CODEC, "wrong content checksum"));
             }
@@ -187,9 +175,7 @@ fn append_blocks<'a>(
 ) -> Result<&'a [u8], CodecError> {
     let mut rest = frame.get(header.len..).unwrap_or_default();
     loop {
-        let (prefix, tail) = rest
-            .split_first_chunk::<4>()
-            .ok_or_else(|| truncated("length"))?;
+        let (prefix, tail) = rest.split_first_chunk::<4>().ok_or_else(|| truncated("length"))?;
         let word = u32::from_le_bytes(*prefix);
         if word == 0 {
             return Ok(tail);
@@ -198,9 +184,7 @@ fn append_blocks<'a>(
         let block = tail.get(..length).ok_or_else(|| truncated("block"))?;
         rest = tail.get(length..).unwrap_or_default();
         if header.has(BLOCK_CHECKSUM) {
-            let (stored, tail) = rest
-                .split_first_chunk::<4>()
-                .ok_or_else(|| truncated("checksum"))?;
+            let (stored, tail) = rest.split_first_chunk::<4>().ok_or_else(|| truncated("checksum"))?;
             if xxh32(block, 0) != u32::from_le_bytes(*stored) {
                 return Err(CodecError::corrupt(CODEC, "wrong block checksum"));
             }
@@ -208,10 +192,7 @@ fn append_blocks<'a>(
         }
         if word & STORED != 0 {
             if block.len() > limit.saturating_sub(output.len()) {
-                return Err(CodecError::LimitExceeded {
-                    codec: CODEC,
-                    limit,
-                });
+                return Err(CodecError::LimitExceeded { codec: CODEC, limit });
             }
             output.extend_from_slice(block);
         } else {
@@ -220,17 +201,10 @@ fn append_blocks<'a>(
     }
 }
 
-fn append_block(
-    output: &mut Vec<u8>,
-    block: &[u8],
-    header: &Header,
-    limit: usize,
-) -> Result<(), CodecError> {
+fn append_block(output: &mut Vec<u8>, block: &[u8], header: &Header, limit: usize) -> Result<(), CodecError> {
     let start = output.len();
     let allowed = limit.saturating_sub(start);
-    let possible = header
-        .block_max_bytes
-        .min(block.len().saturating_mul(MAX_RATIO));
+    let possible = header.block_max_bytes.min(block.len().saturating_mul(MAX_RATIO));
     let room = possible.min(allowed);
     output.resize(start + room, 0);
     let target = output.get_mut(start..).unwrap_or_default();
@@ -240,36 +214,24 @@ fn append_block(
             Ok(())
         }
         // The library does not tell a full buffer from bad data.
-        Err(_) if allowed < possible => Err(CodecError::LimitExceeded {
-            codec: CODEC,
-            limit,
-        }),
+        Err(_) if allowed < possible => Err(CodecError::LimitExceeded { codec: CODEC, limit }),
         Err(_) => Err(CodecError::corrupt(CODEC, "invalid block")),
     }
 }
 
 /// Frames with linked blocks, which Java refuses and only foreign tools write, go through liblz4's frame reader, with
 /// the header's checksum set right.
-fn decompress_linked(
-    frame: &[u8],
-    header: &Header,
-    left: usize,
-    limit: usize,
-) -> Result<Vec<u8>, CodecError> {
+fn decompress_linked(frame: &[u8], header: &Header, left: usize, limit: usize) -> Result<Vec<u8>, CodecError> {
     let (start, body) = frame.split_at_checked(header.len).unwrap_or((frame, &[]));
     let mut start = start.to_vec();
     start.pop();
     start.push(HeaderChecksum::Standard.of(&start));
-    let mut decoder = ::lz4::Decoder::new(start.as_slice().chain(body))
-        .map_err(|error| CodecError::corrupt(CODEC, error))?;
+    let mut decoder =
+        ::lz4::Decoder::new(start.as_slice().chain(body)).map_err(|error| CodecError::corrupt(CODEC, error))?;
     let output =
-        read_bounded(CODEC, &mut decoder, body.len().saturating_mul(2), left).map_err(|error| {
-            match error {
-                CodecError::LimitExceeded { codec, .. } => {
-                    CodecError::LimitExceeded { codec, limit }
-                }
-                other => other,
-            }
+        read_bounded(CODEC, &mut decoder, body.len().saturating_mul(2), left).map_err(|error| match error {
+            CodecError::LimitExceeded { codec, .. } => CodecError::LimitExceeded { codec, limit },
+            other => other,
         })?;
     // The reader takes an end of input inside a frame for its end; finishing tells.
     match decoder.finish() {

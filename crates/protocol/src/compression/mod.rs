@@ -179,12 +179,7 @@ fn into_bytes(mut buffer: Vec<u8>) -> Bytes {
 }
 
 /// Reads all that a streaming decompressor yields, up to `limit` bytes; `expected` is a guess at how much.
-fn read_bounded(
-    codec: Codec,
-    reader: impl Read,
-    expected: usize,
-    limit: usize,
-) -> Result<Vec<u8>, CodecError> {
+fn read_bounded(codec: Codec, reader: impl Read, expected: usize, limit: usize) -> Result<Vec<u8>, CodecError> {
     let mut output = Vec::with_capacity(expected.min(limit));
     reader
         .take((limit as u64).saturating_add(1))

@@ -37,16 +37,11 @@ pub(super) fn compress(input: &[u8]) -> Result<Vec<u8>, CodecError> {
         let at = used;
         used += 4;
         let target = output.get_mut(used..).unwrap_or_default();
-        let length = encoder
-            .compress(block, target)
-            .map_err(|error| CodecError::Compress {
-                codec: CODEC,
-                reason: error.to_string(),
-            })?;
-        if let Some(prefix) = output
-            .get_mut(at..used)
-            .and_then(|p| p.first_chunk_mut::<4>())
-        {
+        let length = encoder.compress(block, target).map_err(|error| CodecError::Compress {
+            codec: CODEC,
+            reason: error.to_string(),
+        })?;
+        if let Some(prefix) = output.get_mut(at..used).and_then(|p| p.first_chunk_mut::<4>()) {
             *prefix = (length as u32).to_be_bytes();
         }
         used += length;
@@ -61,20 +56,14 @@ pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Vec<u8>, CodecErr
         append_block(&mut output, input, limit)?;
         return Ok(output);
     }
-    let mut rest = input
-        .get(HEADER.len()..)
-        .ok_or_else(|| truncated("header"))?;
+    let mut rest = input.get(HEADER.len()..).ok_or_else(|| truncated("header"))?;
     while !rest.is_empty() {
         // Streams may be joined: where a block's length is expected, a new header may stand instead.
         if rest.get(..MAGIC_LEN) == HEADER.get(..MAGIC_LEN) {
-            rest = rest
-                .get(HEADER.len()..)
-                .ok_or_else(|| truncated("header"))?;
+            rest = rest.get(HEADER.len()..).ok_or_else(|| truncated("header"))?;
             continue;
         }
-        let (prefix, tail) = rest
-            .split_first_chunk::<4>()
-            .ok_or_else(|| truncated("length"))?;
+        let (prefix, tail) = rest.split_first_chunk::<4>().ok_or_else(|| truncated("length"))?;
         let length = u32::from_be_bytes(*prefix) as usize;
         let block = tail.get(..length).ok_or_else(|| truncated("block"))?;
         append_block(&mut output, block, limit)?;
@@ -89,18 +78,14 @@ fn truncated(what: &str) -> CodecError {
 }
 
 fn append_block(output: &mut Vec<u8>, block: &[u8], limit: usize) -> Result<(), CodecError> {
-    let length =
-        snap::raw::decompress_len(block).map_err(|error| CodecError::corrupt(CODEC, error))?;
+    let length = snap::raw::decompress_len(block).map_err(|error| CodecError::corrupt(CODEC, error))?;
     if length > block.len().saturating_mul(MAX_RATIO) {
         let claim = format_args!("{length} bytes claimed for a block of {}", block.len());
         return Err(CodecError::corrupt(CODEC, claim));
     }
     let start = output.len();
     if length > limit.saturating_sub(start) {
-        return Err(CodecError::LimitExceeded {
-            codec: CODEC,
-            limit,
-        });
+        return Err(CodecError::LimitExceeded { codec: CODEC, limit });
     }
     output.resize(start + length, 0);
     let target = output.get_mut(start..).unwrap_or_default();

@@ -32,25 +32,10 @@ fn inputs() -> Vec<Vec<u8>> {
 #[test]
 fn every_codec_and_level_comes_back() {
     for codec in Codec::ALL {
-        for level in [
-            None,
-            Some(-1),
-            Some(1),
-            Some(3),
-            Some(9),
-            Some(12),
-            Some(99),
-        ] {
-            for input in inputs()
-                .iter()
-                .filter(|i| level.is_none() || i.len() < 100_000)
-            {
+        for level in [None, Some(-1), Some(1), Some(3), Some(9), Some(12), Some(99)] {
+            for input in inputs().iter().filter(|i| level.is_none() || i.len() < 100_000) {
                 let packed = compress(codec, level, input).unwrap();
-                assert_eq!(
-                    decompress(codec, &packed, input.len()).unwrap(),
-                    input,
-                    "{codec}"
-                );
+                assert_eq!(decompress(codec, &packed, input.len()).unwrap(), input, "{codec}");
             }
         }
     }
@@ -78,10 +63,7 @@ fn truncated_and_damaged_data_is_refused_or_different() {
             // Snappy's framed form may end after any block, so the bare header is a valid empty stream.
             let result = decompress(codec, &packed[..cut], 10_000);
             assert_ne!(result.as_deref(), Ok(input.as_slice()), "{codec} {cut}");
-            assert!(
-                result.is_err() || codec == Codec::Snappy && cut == 16,
-                "{codec} {cut}"
-            );
+            assert!(result.is_err() || codec == Codec::Snappy && cut == 16, "{codec} {cut}");
         }
         for at in 0..packed.len() {
             let mut damaged = packed.to_vec();
@@ -118,20 +100,13 @@ fn snappy_plain_and_joined_frames() {
     let framed = compress(Codec::Snappy, None, &input).unwrap();
     assert_eq!(&framed[..8], b"\x82SNAPPY\x00");
     let joined = [framed.clone(), framed].concat();
-    assert_eq!(
-        decompress(Codec::Snappy, &joined, 140_000).unwrap(),
-        input.repeat(2)
-    );
+    assert_eq!(decompress(Codec::Snappy, &joined, 140_000).unwrap(), input.repeat(2));
 }
 
 #[test]
 fn snappy_with_a_false_size_claim() {
     // A block of two bytes that says it holds 2^31 bytes.
-    let error = decompress(
-        Codec::Snappy,
-        &[0x80, 0x80, 0x80, 0x80, 0x08, 0],
-        usize::MAX,
-    );
+    let error = decompress(Codec::Snappy, &[0x80, 0x80, 0x80, 0x80, 0x08, 0], usize::MAX);
     assert!(matches!(error, Err(CodecError::Corrupt { .. })));
 }
 
@@ -188,10 +163,7 @@ fn zstd_of_unknown_size_and_in_several_frames() {
     let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 3).unwrap();
     encoder.write_all(&input).unwrap();
     let streamed = encoder.finish().unwrap();
-    assert!(matches!(
-        zstd::zstd_safe::get_frame_content_size(&streamed),
-        Ok(None)
-    ));
+    assert!(matches!(zstd::zstd_safe::get_frame_content_size(&streamed), Ok(None)));
     assert_eq!(decompress(Codec::Zstd, &streamed, 300_000).unwrap(), input);
     let error = decompress(Codec::Zstd, &streamed, 299_999).unwrap_err();
     assert_eq!(
@@ -204,10 +176,7 @@ fn zstd_of_unknown_size_and_in_several_frames() {
 
     let known = compress(Codec::Zstd, None, &input).unwrap();
     let joined = [known.as_ref(), &streamed, &known].concat();
-    assert_eq!(
-        decompress(Codec::Zstd, &joined, 900_000).unwrap(),
-        input.repeat(3)
-    );
+    assert_eq!(decompress(Codec::Zstd, &joined, 900_000).unwrap(), input.repeat(3));
 }
 
 #[test]

@@ -40,10 +40,7 @@ pub(super) fn compress(input: &[u8], level: Option<i32>) -> Result<Vec<u8>, Code
 
 pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Vec<u8>, CodecError> {
     match zstd::zstd_safe::get_frame_content_size(input) {
-        Ok(Some(size)) if size > limit as u64 => Err(CodecError::LimitExceeded {
-            codec: CODEC,
-            limit,
-        }),
+        Ok(Some(size)) if size > limit as u64 => Err(CodecError::LimitExceeded { codec: CODEC, limit }),
         Ok(Some(size)) if size / MAX_RATIO > input.len() as u64 => decompress_stream(input, limit),
         Ok(Some(size)) => match decompress_known(input, size as usize) {
             Some(output) => Ok(output),
@@ -67,7 +64,6 @@ fn decompress_known(input: &[u8], size: usize) -> Option<Vec<u8>> {
 }
 
 fn decompress_stream(input: &[u8], limit: usize) -> Result<Vec<u8>, CodecError> {
-    let decoder = zstd::stream::read::Decoder::with_buffer(input)
-        .map_err(|error| CodecError::corrupt(CODEC, error))?;
+    let decoder = zstd::stream::read::Decoder::with_buffer(input).map_err(|error| CodecError::corrupt(CODEC, error))?;
     read_bounded(CODEC, decoder, input.len().saturating_mul(4), limit)
 }

@@ -47,10 +47,7 @@ impl BatchIter {
         let (offset, rest) = self.rest.split_first_chunk::<8>()?;
         let base_offset = i64::from_be_bytes(*offset);
         let length = i32::from_be_bytes(*rest.first_chunk::<4>()?);
-        let invalid_length = || RecordError::InvalidLength {
-            base_offset,
-            length,
-        };
+        let invalid_length = || RecordError::InvalidLength { base_offset, length };
         // Whatever the format, there is room for the magic byte.
         if length <= (MAGIC_AT - LOG_OVERHEAD) as i32 {
             return Some(Err(invalid_length()));
@@ -175,12 +172,7 @@ impl Batch {
     /// A magic 2 batch with the base offset, leader epoch and, if given, log append time that the leader assigns.
     /// The records are shared, not copied. The checksum is computed anew only for a log append time, as it covers
     /// neither offset nor epoch. `None` for magic 0 and 1, whose checksum covers what would change.
-    pub fn assign(
-        &self,
-        base_offset: i64,
-        leader_epoch: i32,
-        log_append_time: Option<i64>,
-    ) -> Option<Records> {
+    pub fn assign(&self, base_offset: i64, leader_epoch: i32, log_append_time: Option<i64>) -> Option<Records> {
         if self.header.magic != 2 {
             return None;
         }
@@ -192,12 +184,8 @@ impl Batch {
         let records = self.bytes.slice(BATCH_HEADER_LEN.min(self.bytes.len())..);
         if let Some(time) = log_append_time {
             header.max_timestamp = time;
-            header.attributes |= BatchHeader::attributes(
-                Default::default(),
-                TimestampType::LogAppendTime,
-                false,
-                false,
-            );
+            header.attributes |=
+                BatchHeader::attributes(Default::default(), TimestampType::LogAppendTime, false, false);
             header.crc = batch_crc(&header, std::slice::from_ref(&records));
         }
         Some(Records::from_parts(vec![
@@ -211,7 +199,5 @@ impl Batch {
 pub(super) fn batch_crc(header: &BatchHeader, records: &[Bytes]) -> u32 {
     let head = header.to_bytes();
     let start = crc32c::crc32c(head.get(CRC_COVERS_FROM..).unwrap_or_default());
-    records
-        .iter()
-        .fold(start, |crc, part| crc32c::crc32c_append(crc, part))
+    records.iter().fold(start, |crc, part| crc32c::crc32c_append(crc, part))
 }

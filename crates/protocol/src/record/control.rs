@@ -68,14 +68,7 @@ pub fn end_transaction_batch(
         *slot = coordinator_epoch.to_be_bytes();
     }
     let mut records = Vec::new();
-    RecordEncoder::append(
-        &mut records,
-        0,
-        0,
-        Some(&key),
-        Some(&value),
-        std::iter::empty(),
-    );
+    RecordEncoder::append(&mut records, 0, 0, Some(&key), Some(&value), std::iter::empty());
     let params = BatchParams {
         is_transactional: true,
         is_control: true,

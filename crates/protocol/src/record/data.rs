@@ -26,10 +26,7 @@ pub(super) enum Format {
         log_append_time: Option<i64>,
     },
     /// Messages of magic 0 or 1, whose offsets count from the base offset.
-    Messages {
-        magic: i8,
-        log_append_time: Option<i64>,
-    },
+    Messages { magic: i8, log_append_time: Option<i64> },
 }
 
 /// A place in a [`RecordData`]; the default is its start. For callers that take records one by one over time and cannot
@@ -295,10 +292,7 @@ impl RecordData {
                 ..
             } => self.parse_record(cursor, base_timestamp, log_append_time),
             Format::Messages { .. } if cursor.position >= self.data.len() => return None,
-            Format::Messages {
-                magic,
-                log_append_time,
-            } => self.parse_message(cursor, magic, log_append_time),
+            Format::Messages { magic, log_append_time } => self.parse_message(cursor, magic, log_append_time),
         };
         let index = cursor.index;
         match parsed {
@@ -338,22 +332,13 @@ impl RecordData {
         let bytes = self.data.get(..end).ok_or("record cut short")?;
         // The record's own attributes, one byte, have no meaning yet.
         let mut at = start + 1;
-        let (timestamp_delta, used) = bytes
-            .get(at..)
-            .and_then(varint::get_signed_64)
-            .ok_or(MALFORMED)?;
+        let (timestamp_delta, used) = bytes.get(at..).and_then(varint::get_signed_64).ok_or(MALFORMED)?;
         at += used;
-        let (offset_delta, used) = bytes
-            .get(at..)
-            .and_then(varint::get_signed_32)
-            .ok_or(MALFORMED)?;
+        let (offset_delta, used) = bytes.get(at..).and_then(varint::get_signed_32).ok_or(MALFORMED)?;
         at += used;
         let key = take_nullable(bytes, &mut at).ok_or(MALFORMED)?;
         let value = take_nullable(bytes, &mut at).ok_or(MALFORMED)?;
-        let (header_count, used) = bytes
-            .get(at..)
-            .and_then(varint::get_signed_32)
-            .ok_or(MALFORMED)?;
+        let (header_count, used) = bytes.get(at..).and_then(varint::get_signed_32).ok_or(MALFORMED)?;
         at += used;
         let header_count = usize::try_from(header_count).map_err(|_| "negative header count")?;
         // A header takes two bytes at least.
@@ -363,8 +348,7 @@ impl RecordData {
         cursor.position = end;
         Ok(Parsed {
             offset: self.base_offset.wrapping_add(offset_delta.into()),
-            timestamp: log_append_time
-                .unwrap_or_else(|| base_timestamp.wrapping_add(timestamp_delta)),
+            timestamp: log_append_time.unwrap_or_else(|| base_timestamp.wrapping_add(timestamp_delta)),
             timestamp_type: match log_append_time {
                 Some(_) => TimestampType::LogAppendTime,
                 None => TimestampType::CreateTime,

@@ -6,8 +6,7 @@ use super::batch::batch_crc;
 use super::data::Header;
 use super::header::{BATCH_HEADER_LEN, BatchHeader, LOG_OVERHEAD};
 use super::{
-    NO_LEADER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, NO_TIMESTAMP, RecordError,
-    TimestampType,
+    NO_LEADER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, NO_TIMESTAMP, RecordError, TimestampType,
 };
 use crate::compression::{self, Codec};
 use crate::types::join;
@@ -43,8 +42,7 @@ fn headers_len<'h>(headers: impl Iterator<Item = Header<'h>>) -> (usize, usize) 
     let (mut count, mut length) = (0, 0);
     for header in headers {
         count += 1;
-        length +=
-            nullable_len(Some(header.key.len())) + nullable_len(header.value.map(<[u8]>::len));
+        length += nullable_len(Some(header.key.len())) + nullable_len(header.value.map(<[u8]>::len));
     }
     (varint::signed_len(count as i64) + length, count)
 }
@@ -109,14 +107,7 @@ impl RecordEncoder {
         headers: impl Iterator<Item = Header<'h>> + Clone,
     ) {
         let value_len = value.map(<[u8]>::len);
-        Self::append_before_value(
-            out,
-            offset_delta,
-            timestamp_delta,
-            key,
-            value_len,
-            headers.clone(),
-        );
+        Self::append_before_value(out, offset_delta, timestamp_delta, key, value_len, headers.clone());
         out.extend_from_slice(value.unwrap_or_default());
         Self::append_after_value(out, headers);
     }
@@ -134,13 +125,7 @@ impl RecordEncoder {
     ) {
         let (headers_len, _) = headers_len(headers);
         let key_len = key.map(<[u8]>::len);
-        let length = body_len(
-            offset_delta,
-            timestamp_delta,
-            key_len,
-            value_len,
-            headers_len,
-        );
+        let length = body_len(offset_delta, timestamp_delta, key_len, value_len, headers_len);
         out.reserve(length + varint::MAX_LEN_32);
         // Small fields are gathered first: one append instead of many.
         let mut fields = SmallFields::default();
@@ -160,10 +145,7 @@ impl RecordEncoder {
 
     /// Appends what stands after a record's value: its headers.
     #[inline]
-    pub fn append_after_value<'h>(
-        out: &mut Vec<u8>,
-        headers: impl Iterator<Item = Header<'h>> + Clone,
-    ) {
+    pub fn append_after_value<'h>(out: &mut Vec<u8>, headers: impl Iterator<Item = Header<'h>> + Clone) {
         let (_, count) = headers_len(headers.clone());
         varint::put_signed(out, count as i64);
         for header in headers {
@@ -181,13 +163,7 @@ impl RecordEncoder {
         headers: impl Iterator<Item = Header<'h>>,
     ) -> usize {
         let (headers_len, _) = headers_len(headers);
-        let length = body_len(
-            offset_delta,
-            timestamp_delta,
-            key_len,
-            value_len,
-            headers_len,
-        );
+        let length = body_len(offset_delta, timestamp_delta, key_len, value_len, headers_len);
         varint::signed_len(length as i64) + length
     }
 }
@@ -281,12 +257,7 @@ pub fn seal_batch(
         partition_leader_epoch: params.partition_leader_epoch,
         magic: 2,
         crc: 0,
-        attributes: BatchHeader::attributes(
-            codec,
-            params.timestamp_type,
-            params.is_transactional,
-            params.is_control,
-        ),
+        attributes: BatchHeader::attributes(codec, params.timestamp_type, params.is_transactional, params.is_control),
         last_offset_delta: params.last_offset_delta,
         base_timestamp: params.base_timestamp,
         max_timestamp: params.max_timestamp,

@@ -1,8 +1,6 @@
 //! The fixed head of a record batch.
 
-use super::{
-    NO_LEADER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, NO_TIMESTAMP, TimestampType,
-};
+use super::{NO_LEADER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, NO_TIMESTAMP, TimestampType};
 use crate::compression::{Codec, CodecError};
 
 /// Bytes of a magic 2 batch before its records.
@@ -124,12 +122,7 @@ impl BatchHeader {
     }
 
     /// Attributes from their parts.
-    pub fn attributes(
-        codec: Codec,
-        timestamp_type: TimestampType,
-        transactional: bool,
-        control: bool,
-    ) -> i16 {
+    pub fn attributes(codec: Codec, timestamp_type: TimestampType, transactional: bool, control: bool) -> i16 {
         let mut attributes = i16::from(codec.id());
         if timestamp_type == TimestampType::LogAppendTime {
             attributes |= LOG_APPEND_TIME;
@@ -183,8 +176,7 @@ impl BatchHeader {
 
     /// Offset of the last record; compaction may have removed the record itself.
     pub fn last_offset(&self) -> i64 {
-        self.base_offset
-            .wrapping_add(i64::from(self.last_offset_delta))
+        self.base_offset.wrapping_add(i64::from(self.last_offset_delta))
     }
 
     /// The offset to read at after this batch.

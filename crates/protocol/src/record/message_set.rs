@@ -93,11 +93,7 @@ pub(super) fn check_inner(message: &MessageParts, magic: i8) -> Result<(), &'sta
 }
 
 /// The records of one top-level message: itself, or the set that it wraps.
-pub(super) fn open(
-    bytes: &Bytes,
-    header: &BatchHeader,
-    limit_bytes: usize,
-) -> Result<RecordData, RecordError> {
+pub(super) fn open(bytes: &Bytes, header: &BatchHeader, limit_bytes: usize) -> Result<RecordData, RecordError> {
     let magic = header.magic;
     if !header.is_compressed() {
         // A plain message carries its real offset.
@@ -135,10 +131,7 @@ pub(super) fn open(
     };
     Ok(RecordData::new(
         data,
-        Format::Messages {
-            magic,
-            log_append_time,
-        },
+        Format::Messages { magic, log_append_time },
         inner_base,
     ))
 }
@@ -181,10 +174,7 @@ pub fn write_message_set<'a>(
     level: Option<i32>,
 ) -> Result<Bytes, RecordError> {
     if !matches!(magic, 0 | 1) {
-        return Err(RecordError::UnsupportedMagic {
-            base_offset: 0,
-            magic,
-        });
+        return Err(RecordError::UnsupportedMagic { base_offset: 0, magic });
     }
     if codec == Codec::Zstd {
         return Err(RecordError::CodecNotInFormat);
@@ -209,9 +199,7 @@ pub fn write_message_set<'a>(
     };
     let packed = match (codec, magic) {
         // Consumers of that time check the header for the wrong checksum.
-        (Codec::Lz4, 0) => {
-            compression::compress_lz4(&set, level, HeaderChecksum::WithMagic)?.into()
-        }
+        (Codec::Lz4, 0) => compression::compress_lz4(&set, level, HeaderChecksum::WithMagic)?.into(),
         _ => compression::compress(codec, level, &set)?,
     };
     let wrapper = MessageSetRecord {
@@ -252,10 +240,7 @@ fn append_message(
     }
     let crc = crc32fast::hash(out.get(start + MAGIC_AT..).unwrap_or_default());
     let crc_at = start + LOG_OVERHEAD;
-    if let Some(slot) = out
-        .get_mut(crc_at..)
-        .and_then(|rest| rest.first_chunk_mut::<4>())
-    {
+    if let Some(slot) = out.get_mut(crc_at..).and_then(|rest| rest.first_chunk_mut::<4>()) {
         *slot = crc.to_be_bytes();
     }
     Ok(())

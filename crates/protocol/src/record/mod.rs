@@ -24,8 +24,7 @@ use crate::compression::CodecError;
 pub use batch::{Batch, BatchIter};
 pub use control::{ControlRecord, ControlType, end_transaction_batch};
 pub use data::{
-    Header, Headers, HeadersIter, MalformedHeaders, Record, RecordCursor, RecordData, RecordIter,
-    RecordRef,
+    Header, Headers, HeadersIter, MalformedHeaders, Record, RecordCursor, RecordData, RecordIter, RecordRef,
 };
 pub use encode::{BatchParams, RecordEncoder, seal_batch};
 pub use header::{BATCH_HEADER_LEN, BatchHeader};
@@ -111,20 +110,11 @@ pub enum RecordError {
 impl fmt::Display for RecordError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::InvalidLength {
-                base_offset,
-                length,
-            } => {
-                write!(
-                    f,
-                    "record batch at offset {base_offset} has invalid length {length}"
-                )
+            Self::InvalidLength { base_offset, length } => {
+                write!(f, "record batch at offset {base_offset} has invalid length {length}")
             }
             Self::UnsupportedMagic { base_offset, magic } => {
-                write!(
-                    f,
-                    "record batch at offset {base_offset} has unsupported magic {magic}"
-                )
+                write!(f, "record batch at offset {base_offset} has unsupported magic {magic}")
             }
             Self::CorruptBatch {
                 base_offset,

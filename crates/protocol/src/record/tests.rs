@@ -15,28 +15,10 @@ fn header<'a>(key: &'a str, value: Option<&'a str>) -> Header<'a> {
 /// Three records: plain; null key and null value; repeated header keys with a null value.
 fn encoded_records() -> Vec<u8> {
     let mut out = Vec::new();
-    RecordEncoder::append(
-        &mut out,
-        0,
-        0,
-        Some(b"key"),
-        Some(b"value"),
-        std::iter::empty(),
-    );
+    RecordEncoder::append(&mut out, 0, 0, Some(b"key"), Some(b"value"), std::iter::empty());
     RecordEncoder::append(&mut out, 1, 5, None, None, std::iter::empty());
-    let headers = [
-        header("h", Some("1")),
-        header("h", None),
-        header("", Some("")),
-    ];
-    RecordEncoder::append(
-        &mut out,
-        2,
-        -7,
-        Some(b""),
-        Some(&[9; 300]),
-        headers.into_iter(),
-    );
+    let headers = [header("h", Some("1")), header("h", None), header("", Some(""))];
+    RecordEncoder::append(&mut out, 2, -7, Some(b""), Some(&[9; 300]), headers.into_iter());
     out
 }
 
@@ -70,14 +52,8 @@ fn only_batch(data: Bytes) -> Batch {
 
 fn check_records(records: &[Record]) {
     assert_eq!(records.len(), 3);
-    assert_eq!(
-        records.iter().map(|r| r.offset).collect::<Vec<_>>(),
-        [100, 101, 102]
-    );
-    let timestamps: Vec<_> = records
-        .iter()
-        .map(|r| r.timestamp - BASE_TIMESTAMP)
-        .collect();
+    assert_eq!(records.iter().map(|r| r.offset).collect::<Vec<_>>(), [100, 101, 102]);
+    let timestamps: Vec<_> = records.iter().map(|r| r.timestamp - BASE_TIMESTAMP).collect();
     assert_eq!(timestamps, [0, 5, -7]);
     assert_eq!(records[0].key.as_deref(), Some(&b"key"[..]));
     assert_eq!(records[0].value.as_deref(), Some(&b"value"[..]));
@@ -86,11 +62,7 @@ fn check_records(records: &[Record]) {
     let headers: Vec<_> = records[2].headers.iter().map(Result::unwrap).collect();
     assert_eq!(
         headers,
-        [
-            header("h", Some("1")),
-            header("h", None),
-            header("", Some(""))
-        ]
+        [header("h", Some("1")), header("h", None), header("", Some(""))]
     );
     assert!(records[0].headers.is_empty());
 }
@@ -104,10 +76,7 @@ fn batches_come_back_with_every_codec() {
         assert_eq!(header.compression(), Ok(codec));
         assert_eq!((header.base_offset, header.next_offset()), (100, 103));
         assert_eq!((header.producer_id, header.producer_epoch), (77, 3));
-        assert_eq!(
-            (header.base_sequence, header.last_sequence()),
-            (i32::MAX, 1)
-        );
+        assert_eq!((header.base_sequence, header.last_sequence()), (i32::MAX, 1));
         assert_eq!(header.batch_length as usize + 12, batch.bytes().len());
         assert!(!header.is_control() && !header.is_transactional());
         let records: Vec<_> = batch.records(10_000).unwrap().map(Result::unwrap).collect();
@@ -215,10 +184,7 @@ fn impossible_heads_are_errors() {
     for count in [-1i32, i32::MAX, 1000] {
         let batch = first(with(57, &count.to_be_bytes())).unwrap();
         assert!(
-            matches!(
-                batch.decompress(1000),
-                Err(RecordError::InvalidCount { .. })
-            ),
+            matches!(batch.decompress(1000), Err(RecordError::InvalidCount { .. })),
             "{count}"
         );
     }
@@ -289,10 +255,7 @@ fn control_records() {
     let batch = only_batch(bytes);
     batch.verify_crc().unwrap();
     assert!(batch.header().is_control() && batch.header().is_transactional());
-    assert_eq!(
-        (batch.header().base_sequence, batch.header().last_sequence()),
-        (-1, -1)
-    );
+    assert_eq!((batch.header().base_sequence, batch.header().last_sequence()), (-1, -1));
     let data = batch.decompress(0).unwrap();
     let record = data.iter().next().unwrap().unwrap();
     let control = ControlRecord::parse(&record).unwrap();
@@ -360,16 +323,9 @@ fn a_broker_moves_a_compressed_magic_1_set_by_its_wrapper() {
     let batch = only_batch(moved.into());
     batch.verify_crc().unwrap();
     let records: Vec<_> = batch.records(10_000).unwrap().map(Result::unwrap).collect();
-    assert_eq!(
-        records.iter().map(|r| r.offset).collect::<Vec<_>>(),
-        [1000, 1001, 1003]
-    );
+    assert_eq!(records.iter().map(|r| r.offset).collect::<Vec<_>>(), [1000, 1001, 1003]);
     assert!(records.iter().all(|r| r.timestamp == 99));
-    assert!(
-        records
-            .iter()
-            .all(|r| r.timestamp_type == TimestampType::LogAppendTime)
-    );
+    assert!(records.iter().all(|r| r.timestamp_type == TimestampType::LogAppendTime));
 }
 
 #[test]
@@ -384,11 +340,7 @@ fn message_sets_refuse_what_they_cannot_hold() {
             magic: 2
         }
     );
-    assert!(
-        write_message_set(0, [], Codec::Gzip, None)
-            .unwrap()
-            .is_empty()
-    );
+    assert!(write_message_set(0, [], Codec::Gzip, None).unwrap().is_empty());
 }
 
 #[test]
@@ -397,9 +349,7 @@ fn formats_may_alternate() {
     let v1 = write_message_set(1, messages(), Codec::Lz4, None).unwrap();
     let v2 = sealed(&params(), Codec::Zstd);
     let all = Bytes::from([v0.as_ref(), &v1, &v2].concat());
-    let magics: Vec<_> = BatchIter::new(all)
-        .map(|b| b.unwrap().header().magic)
-        .collect();
+    let magics: Vec<_> = BatchIter::new(all).map(|b| b.unwrap().header().magic).collect();
     assert_eq!(magics, [0, 0, 0, 1, 2]);
 }
 
@@ -414,9 +364,7 @@ fn bytes_of_a_message() {
     };
     let set = write_message_set(1, [record], Codec::None, None).unwrap();
     let mut expected = vec![0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 23];
-    let body = [
-        1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 255, 255, 255, 255, 0, 0, 0, 1, b'x',
-    ];
+    let body = [1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 255, 255, 255, 255, 0, 0, 0, 1, b'x'];
     expected.extend_from_slice(&crc32fast::hash(&body).to_be_bytes());
     expected.extend_from_slice(&body);
     assert_eq!(set, expected);

@@ -27,9 +27,7 @@ impl Vector {
             "response" => Direction::Response,
             other => return Err(format!("{other:?} is neither request nor response")),
         };
-        let version = field("version")?
-            .parse()
-            .map_err(|_| "version is not a number")?;
+        let version = field("version")?.parse().map_err(|_| "version is not a number")?;
         let body = parse_hex(field("body")?).ok_or("body is not hexadecimal")?;
         Ok(Self {
             key: ApiKey(key),
@@ -52,10 +50,7 @@ impl std::fmt::Display for Vector {
 }
 
 fn parse_hex(text: &str) -> Option<Bytes> {
-    let digits: Option<Vec<u8>> = text
-        .chars()
-        .map(|c| c.to_digit(16).map(|digit| digit as u8))
-        .collect();
+    let digits: Option<Vec<u8>> = text.chars().map(|c| c.to_digit(16).map(|digit| digit as u8)).collect();
     let digits = digits?;
     let (pairs, rest) = digits.as_chunks::<2>();
     rest.is_empty()

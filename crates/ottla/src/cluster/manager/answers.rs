@@ -30,7 +30,9 @@ impl Cluster {
         if id >= FIRST_CALL_ID {
             return self.on_call_outcome(ctx, key, id, result);
         }
-        let Some((_, names)) = self.refreshing.take_if(|r| r.0 == id) else { return };
+        let Some((_, names)) = self.refreshing.take_if(|r| r.0 == id) else {
+            return;
+        };
         let fast = duration_ms(ctx.conf.topic_metadata_refresh_fast_interval_ms);
         match result {
             Ok(response) => {
@@ -42,7 +44,9 @@ impl Cluster {
                 }
             }
             Err(error) => {
-                ctx.log.debug(DebugContexts::METADATA, "METADATA", || format!("metadata request failed: {error}"));
+                ctx.log.debug(DebugContexts::METADATA, "METADATA", || {
+                    format!("metadata request failed: {error}")
+                });
                 self.not_before = ctx.now + fast;
                 for name in &names {
                     self.reschedule(name, ctx.now + fast);
@@ -109,7 +113,11 @@ impl Cluster {
         }
         if every_topic {
             ctx.log.debug(DebugContexts::METADATA, "METADATA", || {
-                format!("{} broker(s), {} topic(s)", response.brokers.len(), response.topics.len())
+                format!(
+                    "{} broker(s), {} topic(s)",
+                    response.brokers.len(),
+                    response.topics.len()
+                )
             });
         }
     }
@@ -154,8 +162,15 @@ impl Cluster {
     /// Tells of topics that these brokers lead as far as is known: who waited for a leader's address can go on, although
     /// nothing about the topic itself has changed.
     fn announce_led_by(&mut self, nodes: &BTreeSet<NodeId>) {
-        let led = |meta: &TopicMeta| meta.partitions.iter().any(|p| p.leader.is_some_and(|l| nodes.contains(&l)));
-        let topics = self.topics.iter().filter(|(name, meta)| self.watches.contains_key(*name) && led(meta));
+        let led = |meta: &TopicMeta| {
+            meta.partitions
+                .iter()
+                .any(|p| p.leader.is_some_and(|l| nodes.contains(&l)))
+        };
+        let topics = self
+            .topics
+            .iter()
+            .filter(|(name, meta)| self.watches.contains_key(*name) && led(meta));
         let mut names: Vec<Arc<str>> = topics.map(|(name, _)| name.clone()).collect();
         names.sort_unstable();
         self.changes.extend(names.into_iter().map(Change::Topic));
@@ -168,8 +183,14 @@ impl Cluster {
             if !ctx.links.is_up(from) {
                 continue;
             }
-            let Some((host, port)) = ctx.links.address(from) else { continue };
-            let same = self.nodes.iter().find(|(_, n)| n.host == host && n.port == port).map(|(id, _)| *id);
+            let Some((host, port)) = ctx.links.address(from) else {
+                continue;
+            };
+            let same = self
+                .nodes
+                .iter()
+                .find(|(_, n)| n.host == host && n.port == port)
+                .map(|(id, _)| *id);
             if let Some(id) = same {
                 ctx.links.adopt(from, LinkKey::general(id), ctx.now);
             }

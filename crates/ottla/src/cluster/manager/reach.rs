@@ -15,7 +15,9 @@ impl Cluster {
     pub fn add_bootstrap(&mut self, ctx: &mut Ctx<'_>, endpoints: &[Endpoint]) {
         for e in endpoints {
             let known = self.bootstrap.iter().any(|id| {
-                ctx.links.address(LinkKey::general(*id)).is_some_and(|(h, p)| h == e.host && p == e.port)
+                ctx.links
+                    .address(LinkKey::general(*id))
+                    .is_some_and(|(h, p)| h == e.host && p == e.port)
             });
             if known {
                 continue;
@@ -76,7 +78,11 @@ impl Cluster {
     pub(super) fn candidates(&self, ctx: &Ctx<'_>) -> Vec<LinkKey> {
         let only_known = !self.nodes.is_empty() && ctx.conf.metadata_recovery_strategy == "none";
         let bootstrap: &[NodeId] = if only_known { &[] } else { &self.bootstrap };
-        self.nodes.keys().chain(bootstrap).map(|id| LinkKey::general(*id)).collect()
+        self.nodes
+            .keys()
+            .chain(bootstrap)
+            .map(|id| LinkKey::general(*id))
+            .collect()
     }
 
     /// Forgets every broker but the bootstrap addresses (KIP-899, KIP-1102): what was known leads nowhere any more.
@@ -84,7 +90,9 @@ impl Cluster {
         if self.nodes.is_empty() || ctx.conf.metadata_recovery_strategy == "none" {
             return;
         }
-        ctx.log.log(level::WARNING, "REBOOTSTRAP", || format!("beginning again with bootstrap.servers: {why}"));
+        ctx.log.log(level::WARNING, "REBOOTSTRAP", || {
+            format!("beginning again with bootstrap.servers: {why}")
+        });
         for id in std::mem::take(&mut self.nodes).into_keys() {
             ctx.links.remove(LinkKey::general(id), ctx.now);
         }
@@ -106,14 +114,19 @@ impl Cluster {
         if self.next_pick > ctx.now {
             return;
         }
-        let usable: Vec<LinkKey> =
-            self.candidates(ctx).into_iter().filter(|k| ctx.links.backoff_until(*k).is_none()).collect();
+        let usable: Vec<LinkKey> = self
+            .candidates(ctx)
+            .into_iter()
+            .filter(|k| ctx.links.backoff_until(*k).is_none())
+            .collect();
         let untried: Vec<LinkKey> = usable.iter().copied().filter(|k| !ctx.links.was_tried(*k)).collect();
         let pool = if untried.is_empty() { usable } else { untried };
         if let Some(&key) = pool.get(ctx.rng.below(pool.len())) {
             let interval = (u64::from(ctx.conf.reconnect_backoff_ms) / 2).clamp(10, 1000);
             self.next_pick = ctx.now.plus_ms(interval);
-            ctx.log.debug(DebugContexts::BROKER, "CONNECT", || format!("picked broker {} to connect to", key.node));
+            ctx.log.debug(DebugContexts::BROKER, "CONNECT", || {
+                format!("picked broker {} to connect to", key.node)
+            });
             let _ = ctx.links.ready(key, ctx.now);
         }
     }
@@ -139,7 +152,8 @@ impl Cluster {
                 candidates.len(),
                 error.message
             );
-            self.changes.push_back(Change::AllBrokersDown(Error::new(ErrorCode::L_ALL_BROKERS_DOWN, text)));
+            self.changes
+                .push_back(Change::AllBrokersDown(Error::new(ErrorCode::L_ALL_BROKERS_DOWN, text)));
             self.rebootstrap(ctx, "no known broker can be reached");
         }
     }

@@ -15,7 +15,12 @@ use crate::event::{DebugContexts, level};
 
 impl Cluster {
     pub(super) fn expire_calls(&mut self, now: Instant) {
-        let late: Vec<u64> = self.calls.iter().filter(|(_, c)| c.deadline <= now).map(|(id, _)| *id).collect();
+        let late: Vec<u64> = self
+            .calls
+            .iter()
+            .filter(|(_, c)| c.deadline <= now)
+            .map(|(id, _)| *id)
+            .collect();
         for id in late {
             if let Some(call) = self.calls.remove(&id) {
                 call.reply.fill(Err(self.why_late(&call)));
@@ -28,20 +33,32 @@ impl Cluster {
         match (&call.last_error, &self.last_failure) {
             (Some(error), _) => error.clone(),
             (None, Some(failure)) if !call.sent => {
-                let text = format!("no broker could be reached in time; the last failure: {}", failure.message);
+                let text = format!(
+                    "no broker could be reached in time; the last failure: {}",
+                    failure.message
+                );
                 Error::new(ErrorCode::L_TRANSPORT, text)
             }
             (None, None) if !call.sent => Error::new(ErrorCode::L_TRANSPORT, "no broker could be reached in time"),
-            _ => Error::new(ErrorCode::L_TIMED_OUT, "the broker did not answer a metadata request in time"),
+            _ => Error::new(
+                ErrorCode::L_TIMED_OUT,
+                "the broker did not answer a metadata request in time",
+            ),
         }
     }
 
     pub(super) fn send_calls(&mut self, ctx: &mut Ctx<'_>) {
         let now = ctx.now;
-        let waiting: Vec<u64> =
-            self.calls.iter().filter(|(_, c)| !c.sent && c.retry_at <= now).map(|(id, _)| *id).collect();
+        let waiting: Vec<u64> = self
+            .calls
+            .iter()
+            .filter(|(_, c)| !c.sent && c.retry_at <= now)
+            .map(|(id, _)| *id)
+            .collect();
         for id in waiting {
-            let Some((key, versions)) = self.any_link(ctx) else { return };
+            let Some((key, versions)) = self.any_link(ctx) else {
+                return;
+            };
             let Some(call) = self.calls.get(&id) else { continue };
             let topics = match &call.scope {
                 MetadataScope::AllTopics => None,
@@ -69,8 +86,15 @@ impl Cluster {
         if self.refreshing.is_some() || self.not_before > now || !(topic_due || brokers_due) {
             return;
         }
-        let Some((key, versions)) = self.any_link(ctx) else { return };
-        let names: Vec<Arc<str>> = self.due.iter().take_while(|d| d.0 <= now).map(|d| d.1.clone()).collect();
+        let Some((key, versions)) = self.any_link(ctx) else {
+            return;
+        };
+        let names: Vec<Arc<str>> = self
+            .due
+            .iter()
+            .take_while(|d| d.0 <= now)
+            .map(|d| d.1.clone())
+            .collect();
         let id = self.next_refresh_id;
         self.next_refresh_id = (self.next_refresh_id + 1) % FIRST_CALL_ID;
         let sparse = ctx.conf.topic_metadata_refresh_sparse;
@@ -103,7 +127,10 @@ impl Cluster {
         timeout: Duration,
     ) -> Result<(), Error> {
         let version = versions.pick::<MetadataRequest>().ok_or_else(|| {
-            Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, "the broker speaks no common version of Metadata")
+            Error::new(
+                ErrorCode::L_UNSUPPORTED_FEATURE,
+                "the broker speaks no common version of Metadata",
+            )
         })?;
         let request = MetadataRequest {
             // Version 0 has no null list: there the empty list means every topic.
@@ -129,7 +156,9 @@ impl Cluster {
     }
 
     pub(super) fn reschedule(&mut self, name: &str, at: Instant) {
-        let Some((name, watch)) = self.watches.get_key_value(name) else { return };
+        let Some((name, watch)) = self.watches.get_key_value(name) else {
+            return;
+        };
         let (name, old) = (name.clone(), watch.due);
         self.due.remove(&(old, name.clone()));
         if let Some(watch) = self.watches.get_mut(&name) {
@@ -142,7 +171,10 @@ impl Cluster {
 
     /// Brings a topic's next refresh forward to `at` unless it is sooner already or under way.
     pub(super) fn schedule(&mut self, name: &str, at: Instant) {
-        let under_way = self.refreshing.as_ref().is_some_and(|r| r.1.iter().any(|n| &**n == name));
+        let under_way = self
+            .refreshing
+            .as_ref()
+            .is_some_and(|r| r.1.iter().any(|n| &**n == name));
         let sooner = self.watches.get(name).is_some_and(|w| w.due <= at);
         if !under_way && !sooner {
             self.reschedule(name, at);
@@ -153,7 +185,9 @@ impl Cluster {
     /// slowly.
     pub(super) fn plan_next(&mut self, ctx: &Ctx<'_>, name: &Arc<str>) {
         let incomplete = self.topics.get(name).is_none_or(TopicMeta::is_incomplete);
-        let Some(watch) = self.watches.get_mut(name) else { return };
+        let Some(watch) = self.watches.get_mut(name) else {
+            return;
+        };
         let next = if incomplete {
             watch.misses = watch.misses.saturating_add(1);
             let fast = duration_ms(ctx.conf.topic_metadata_refresh_fast_interval_ms);

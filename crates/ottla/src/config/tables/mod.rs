@@ -22,8 +22,7 @@ use security::security_rows;
 use topic::topic_rows;
 
 use super::property::{
-    Named, Property, TextCheck, choice, exact_text_or, flags, float, int, patterns, pointer,
-    switch, text, text_or,
+    Named, Property, TextCheck, choice, exact_text_or, flags, float, int, patterns, pointer, switch, text, text_or,
 };
 use super::value::{Choice, Field, PatternList, Value};
 
@@ -71,13 +70,7 @@ const DEBUG_CONTEXTS: &[Named] = &[
     ("all", 0xf_ffff),
 ];
 
-const CODECS: &[Named] = &[
-    ("none", 0),
-    ("gzip", 1),
-    ("snappy", 2),
-    ("lz4", 3),
-    ("zstd", 4),
-];
+const CODECS: &[Named] = &[("none", 0), ("gzip", 1), ("snappy", 2), ("lz4", 3), ("zstd", 4)];
 
 const TOPIC_CODECS: &[Named] = &[
     ("none", 0),

@@ -75,9 +75,7 @@ fn rules_hold_as_in_the_interface() {
             }
             None if outcome == "refused topic" => {
                 let client = resolved.unwrap_or_else(|e| panic!("{line}: {e}"));
-                let error = topic_conf(topic_settings)
-                    .resolve(&client, kind)
-                    .unwrap_err();
+                let error = topic_conf(topic_settings).resolve(&client, kind).unwrap_err();
                 assert_tells(&error, topic_settings);
             }
             None => assert_tells(&resolved.unwrap_err(), settings),
@@ -95,10 +93,7 @@ fn values_just_within_the_rules_stand() {
             "producer",
             "enable.idempotence=true;max.in.flight=5;retries=1;acks=all;queuing.strategy=fifo",
         ),
-        (
-            "producer",
-            "enable.idempotence=true;enable.gapless.guarantee=true",
-        ),
+        ("producer", "enable.idempotence=true;enable.gapless.guarantee=true"),
         (
             "producer",
             "transactional.id=t;transaction.timeout.ms=10000;socket.timeout.ms=10100",
@@ -109,44 +104,20 @@ fn values_just_within_the_rules_stand() {
         ),
         ("producer", "linger.ms=1000;message.timeout.ms=1001"),
         ("producer", "linger.ms=1000;message.timeout.ms=0"),
-        (
-            "producer",
-            "reconnect.backoff.ms=100;reconnect.backoff.max.ms=100",
-        ),
-        (
-            "producer",
-            "security.protocol=sasl_plaintext;sasl.mechanisms=GSSAPI",
-        ),
+        ("producer", "reconnect.backoff.ms=100;reconnect.backoff.max.ms=100"),
+        ("producer", "security.protocol=sasl_plaintext;sasl.mechanisms=GSSAPI"),
         (
             "producer",
             "security.protocol=sasl_ssl;sasl.mechanisms=PLAIN;sasl.username=u;sasl.password=p",
         ),
-        (
-            "consumer",
-            "partition.assignment.strategy=cooperative-sticky",
-        ),
-        (
-            "consumer",
-            "max.poll.interval.ms=2000;session.timeout.ms=2000",
-        ),
-        (
-            "consumer",
-            "group.protocol=consumer;group.remote.assignor=uniform",
-        ),
-        (
-            "consumer",
-            "fetch.max.bytes=2000000;message.max.bytes=2000000",
-        ),
-        (
-            "consumer",
-            "fetch.max.bytes=2000000;receive.message.max.bytes=2000512",
-        ),
+        ("consumer", "partition.assignment.strategy=cooperative-sticky"),
+        ("consumer", "max.poll.interval.ms=2000;session.timeout.ms=2000"),
+        ("consumer", "group.protocol=consumer;group.remote.assignor=uniform"),
+        ("consumer", "fetch.max.bytes=2000000;message.max.bytes=2000000"),
+        ("consumer", "fetch.max.bytes=2000000;receive.message.max.bytes=2000512"),
         // Rules of producers are not for consumers, and the other way round.
         ("consumer", "enable.idempotence=true;acks=1;max.in.flight=6"),
-        (
-            "producer",
-            "fetch.min.bytes=0;receive.message.max.bytes=1000",
-        ),
+        ("producer", "fetch.min.bytes=0;receive.message.max.bytes=1000"),
     ] {
         if let Err(e) = conf(settings).resolve(kind(client)) {
             panic!("{client} {settings}: {e}");
@@ -156,25 +127,18 @@ fn values_just_within_the_rules_stand() {
 
 #[test]
 fn rules_of_tokens() {
-    const OIDC: &str =
-        "security.protocol=sasl_ssl;sasl.mechanisms=OAUTHBEARER;sasl.oauthbearer.method=oidc;";
+    const OIDC: &str = "security.protocol=sasl_ssl;sasl.mechanisms=OAUTHBEARER;sasl.oauthbearer.method=oidc;";
     const URL: &str = "sasl.oauthbearer.token.endpoint.url=https://x;";
     const JWT: &str = "sasl.oauthbearer.grant.type=urn:ietf:params:oauth:grant-type:jwt-bearer;";
     for (settings, word) in [
-        (
-            format!("{OIDC}enable.sasl.oauthbearer.unsecure.jwt=true"),
-            "unsecure",
-        ),
+        (format!("{OIDC}enable.sasl.oauthbearer.unsecure.jwt=true"), "unsecure"),
         (OIDC.to_owned(), "token.endpoint.url"),
         (
             format!("{OIDC}sasl.oauthbearer.metadata.authentication.type=azure_imds"),
             "query=",
         ),
         (format!("{OIDC}{URL}"), "client.id"),
-        (
-            format!("{OIDC}{URL}sasl.oauthbearer.client.id=c"),
-            "client.secret",
-        ),
+        (format!("{OIDC}{URL}sasl.oauthbearer.client.id=c"), "client.secret"),
         (format!("{OIDC}{URL}{JWT}"), "private key"),
         (
             format!(
@@ -184,29 +148,18 @@ fn rules_of_tokens() {
             "together",
         ),
         (
-            format!(
-                "{OIDC}{URL}{JWT}sasl.oauthbearer.assertion.file=f;sasl.oauthbearer.assertion.claim.sub=s"
-            ),
+            format!("{OIDC}{URL}{JWT}sasl.oauthbearer.assertion.file=f;sasl.oauthbearer.assertion.claim.sub=s"),
             "claim.sub",
         ),
-        (
-            "https.ca.location=f;https.ca.pem=p".to_owned(),
-            "https.ca.pem",
-        ),
+        ("https.ca.location=f;https.ca.pem=p".to_owned(), "https.ca.pem"),
     ] {
         let error = conf(&settings).resolve(ClientKind::Producer).unwrap_err();
-        assert!(
-            error.message.contains(word),
-            "{settings}: {}",
-            error.message
-        );
+        assert!(error.message.contains(word), "{settings}: {}", error.message);
     }
     for settings in [
         format!("{OIDC}{URL}sasl.oauthbearer.client.id=c;sasl.oauthbearer.client.secret=s"),
         format!("{OIDC}{URL}{JWT}sasl.oauthbearer.assertion.file=f"),
-        format!(
-            "{OIDC}{URL}{JWT}sasl.oauthbearer.assertion.private.key.pem=p;sasl.oauthbearer.assertion.claim.sub=s"
-        ),
+        format!("{OIDC}{URL}{JWT}sasl.oauthbearer.assertion.private.key.pem=p;sasl.oauthbearer.assertion.claim.sub=s"),
     ] {
         conf(&settings).resolve(ClientKind::Producer).unwrap();
     }
@@ -220,17 +173,9 @@ fn software_name_and_version_are_what_brokers_accept() {
     let resolved = conf("client.software.version=-1.0+a_b.")
         .resolve(ClientKind::Producer)
         .unwrap();
-    assert_eq!(
-        resolved.get("client.software.version").as_deref(),
-        Ok("1.0-a-b")
-    );
-    let resolved = conf("client.software.name=__")
-        .resolve(ClientKind::Producer)
-        .unwrap();
-    assert_eq!(
-        resolved.get("client.software.name").as_deref(),
-        Ok("librdkafka")
-    );
+    assert_eq!(resolved.get("client.software.version").as_deref(), Ok("1.0-a-b"));
+    let resolved = conf("client.software.name=__").resolve(ClientKind::Producer).unwrap();
+    assert_eq!(resolved.get("client.software.name").as_deref(), Ok("librdkafka"));
     assert!(resolved.get("client.software.version").is_ok());
 }
 
@@ -244,11 +189,7 @@ fn old_brokers_need_not_be_asked_for_versions() {
     ] {
         let settings = format!("api.version.request=false;broker.version.fallback={release}");
         let resolved = conf(&settings).resolve(ClientKind::Producer).unwrap();
-        assert_eq!(
-            resolved.get("api.version.request").as_deref(),
-            Ok(asked),
-            "{release}"
-        );
+        assert_eq!(resolved.get("api.version.request").as_deref(), Ok(asked), "{release}");
     }
 }
 
@@ -265,10 +206,7 @@ fn what_is_missing_is_refused_and_says_so() {
         ("producer", "enable.idempotence=true"),
         ("producer", "transactional.id=t"),
         ("consumer", "group.protocol=consumer"),
-        (
-            "consumer",
-            "partition.assignment.strategy=cooperative-sticky",
-        ),
+        ("consumer", "partition.assignment.strategy=cooperative-sticky"),
         ("consumer", "plugin.library.paths=x"),
         ("producer", "statistics.interval.ms=1000"),
         ("producer", "enable.metrics.push=true"),
@@ -282,21 +220,9 @@ fn what_is_missing_is_refused_and_says_so() {
         conf.resolve(kind).unwrap();
         let error = conf.finalize(kind).unwrap_err();
         assert_eq!(error.code, ErrorCode::L_UNSUPPORTED_FEATURE, "{settings}");
-        let pair = settings
-            .split(';')
-            .next()
-            .unwrap()
-            .trim_start_matches("topic.");
-        assert!(
-            error.message.starts_with(pair),
-            "{settings}: {}",
-            error.message
-        );
-        assert!(
-            error
-                .message
-                .contains("not supported by this version of Ottla")
-        );
+        let pair = settings.split(';').next().unwrap().trim_start_matches("topic.");
+        assert!(error.message.starts_with(pair), "{settings}: {}", error.message);
+        assert!(error.message.contains("not supported by this version of Ottla"));
     }
     let mut interceptors = Conf::new();
     interceptors.set_pointer("interceptors", 1).unwrap();
@@ -322,10 +248,7 @@ fn what_does_not_ask_for_something_missing_is_not_refused() {
             "partition.assignment.strategy=roundrobin, range;group.protocol=classic",
         ),
         ("consumer", "transactional.id=t;enable.idempotence=true"),
-        (
-            "producer",
-            "partition.assignment.strategy=cooperative-sticky",
-        ),
+        ("producer", "partition.assignment.strategy=cooperative-sticky"),
         ("producer", "test.mock.num.brokers=3;security.protocol=ssl"),
         ("producer", "transactional.id="),
     ] {
@@ -358,9 +281,8 @@ fn topics_of_their_own_are_refused_too() {
 
 #[test]
 fn settings_that_change_nothing_are_warned_of() {
-    let conf = conf(
-        "linger.ms=7;socket.blocking.max.ms=10;queuing.strategy=lifo;client.id=x;api.version.fallback.ms=1",
-    );
+    let conf =
+        conf("linger.ms=7;socket.blocking.max.ms=10;queuing.strategy=lifo;client.id=x;api.version.fallback.ms=1");
     let warnings = conf.warnings(ClientKind::Consumer);
     let all = warnings.join("\n");
     assert_eq!(warnings.len(), 4, "{all}");
@@ -368,10 +290,7 @@ fn settings_that_change_nothing_are_warned_of() {
     assert!(all.contains("socket.blocking.max.ms has no effect"));
     assert!(all.contains("queuing.strategy is a producer property"));
     assert!(all.contains("api.version.fallback.ms is deprecated"));
-    assert_eq!(
-        Conf::new().warnings(ClientKind::Producer),
-        Vec::<String>::new()
-    );
+    assert_eq!(Conf::new().warnings(ClientKind::Producer), Vec::<String>::new());
     assert_eq!(
         topic_conf("acks=1").warnings(ClientKind::Producer),
         Vec::<String>::new()

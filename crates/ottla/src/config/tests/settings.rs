@@ -9,25 +9,13 @@ const CASES: &[(&str, &str, Result<&str, ConfErrorKind>)] = &[
     ("nosuch", "1", Err(ConfErrorKind::Unknown)),
     ("CLIENT.ID", "x", Err(ConfErrorKind::Unknown)),
     ("socket.timeout.ms ", "100", Err(ConfErrorKind::Unknown)),
-    (
-        "topic.socket.timeout.ms",
-        "100",
-        Err(ConfErrorKind::Unknown),
-    ),
+    ("topic.socket.timeout.ms", "100", Err(ConfErrorKind::Unknown)),
     ("socket.timeout.ms", "9", Err(ConfErrorKind::Invalid)),
     ("socket.timeout.ms", "10", Ok("10")),
     ("socket.timeout.ms", "300000", Ok("300000")),
     ("socket.timeout.ms", "300001", Err(ConfErrorKind::Invalid)),
-    (
-        "socket.timeout.ms",
-        "4294967396",
-        Err(ConfErrorKind::Invalid),
-    ),
-    (
-        "socket.timeout.ms",
-        "99999999999999999999",
-        Err(ConfErrorKind::Invalid),
-    ),
+    ("socket.timeout.ms", "4294967396", Err(ConfErrorKind::Invalid)),
+    ("socket.timeout.ms", "99999999999999999999", Err(ConfErrorKind::Invalid)),
     ("socket.timeout.ms", "-5", Err(ConfErrorKind::Invalid)),
     ("socket.timeout.ms", "abc", Err(ConfErrorKind::Invalid)),
     ("socket.timeout.ms", "", Err(ConfErrorKind::Invalid)),
@@ -80,11 +68,7 @@ const CASES: &[(&str, &str, Result<&str, ConfErrorKind>)] = &[
     ("partitioner", "murmur2", Ok("murmur2")),
     ("sasl.mechanism", "A,B", Err(ConfErrorKind::Invalid)),
     ("sasl.mechanism", "PLAIN", Ok("PLAIN")),
-    (
-        "broker.version.fallback",
-        "0.7.2",
-        Err(ConfErrorKind::Invalid),
-    ),
+    ("broker.version.fallback", "0.7.2", Err(ConfErrorKind::Invalid)),
     ("broker.version.fallback", "0.9.0.1", Ok("0.9.0.1")),
     ("error_cb", "1", Err(ConfErrorKind::Invalid)),
     ("opaque", "0x10", Err(ConfErrorKind::Invalid)),
@@ -117,10 +101,7 @@ fn texts_are_read_and_printed() {
     }
     assert_eq!(conf.get("metadata.broker.list").as_deref(), Ok("a:1,b"));
     conf.set("bootstrap.servers", None).unwrap();
-    assert_eq!(
-        conf.get("bootstrap.servers").unwrap_err().kind,
-        ConfErrorKind::Unknown
-    );
+    assert_eq!(conf.get("bootstrap.servers").unwrap_err().kind, ConfErrorKind::Unknown);
     assert!(!conf.is_modified("bootstrap.servers"));
 }
 
@@ -133,16 +114,8 @@ fn messages_name_property_value_and_what_is_allowed() {
             "1",
             vec!["socket.timeout.ms", "\"1\"", "10..300000"],
         ),
-        (
-            "acks",
-            "most",
-            vec!["acks", "\"most\"", "-1 to 1000", "all"],
-        ),
-        (
-            "enable.idempotence",
-            "yes",
-            vec!["\"yes\"", "true or false"],
-        ),
+        ("acks", "most", vec!["acks", "\"most\"", "-1 to 1000", "all"]),
+        ("enable.idempotence", "yes", vec!["\"yes\"", "true or false"]),
         (
             "compression.codec",
             "rar",
@@ -164,9 +137,7 @@ fn messages_name_property_value_and_what_is_allowed() {
 /// A text for every property that can be set, other than its default.
 fn another(property: &Property) -> Option<String> {
     Some(match property.kind {
-        Kind::Int {
-            min, max, default, ..
-        } => if default == max { min } else { max }.to_string(),
+        Kind::Int { min, max, default, .. } => if default == max { min } else { max }.to_string(),
         Kind::Float { max, .. } => max.to_string(),
         Kind::Bool { default } => (!default).to_string(),
         Kind::Text {
@@ -175,9 +146,7 @@ fn another(property: &Property) -> Option<String> {
         } => values.first()?.to_string(),
         Kind::Text { .. } => "0.9.1".to_owned(),
         Kind::Patterns => "a.*".to_owned(),
-        Kind::Choice { values, default } => {
-            values.iter().find(|(_, n)| *n != default)?.0.to_owned()
-        }
+        Kind::Choice { values, default } => values.iter().find(|(_, n)| *n != default)?.0.to_owned(),
         Kind::Flags { values, .. } => values.first()?.0.to_owned(),
         Kind::Pointer { .. } => return None,
     })
@@ -196,10 +165,7 @@ fn what_is_set_reads_back_under_every_name() {
         };
         for name in names() {
             if property.windows_only && !cfg!(windows) {
-                assert_eq!(
-                    conf.set(name, &text).unwrap_err().kind,
-                    ConfErrorKind::Invalid
-                );
+                assert_eq!(conf.set(name, &text).unwrap_err().kind, ConfErrorKind::Invalid);
                 continue;
             }
             conf.set(name, &text).unwrap();
@@ -224,10 +190,7 @@ fn what_is_set_reads_back_under_every_name() {
     let mut copy = Conf::new();
     for (name, value) in conf.dump() {
         if let Err(e) = copy.set(&name, &value) {
-            assert!(
-                value.starts_with("0x") || name == "ssl.ca.certificate.stores",
-                "{e}"
-            );
+            assert!(value.starts_with("0x") || name == "ssl.ca.certificate.stores", "{e}");
             if value.starts_with("0x") {
                 copy.set_pointer(&name, 0x10).unwrap();
             }
@@ -300,8 +263,7 @@ fn filtered_copies_leave_prefixes_out() {
 #[test]
 fn patterns_match_anywhere_unless_anchored() {
     let mut conf = Conf::new();
-    conf.set("topic.blacklist", "^_,tmp$,a\\,b,,x{2\\,3}")
-        .unwrap();
+    conf.set("topic.blacklist", "^_,tmp$,a\\,b,,x{2\\,3}").unwrap();
     let list = conf.client_config().topic_blacklist;
     for (name, matches) in [
         ("_internal", true),
@@ -354,7 +316,9 @@ fn the_shown_table_has_every_name_that_is_not_hidden() {
             assert_eq!(lines > 0, !property.hidden, "{name}");
         }
     }
-    assert!(shown.contains("linger.ms                                |  P  | 0 .. 900000     |             5 | high       | Alias of"));
+    assert!(shown.contains(
+        "linger.ms                                |  P  | 0 .. 900000     |             5 | high       | Alias of"
+    ));
 }
 
 #[test]
@@ -369,16 +333,8 @@ fn the_manual_in_the_repository_is_this_table() {
 
 #[test]
 fn the_manual_has_whole_tables() {
-    for (number, line) in manual()
-        .lines()
-        .enumerate()
-        .filter(|(_, l)| l.starts_with('|'))
-    {
+    for (number, line) in manual().lines().enumerate().filter(|(_, l)| l.starts_with('|')) {
         let cells = line.replace("\\|", "").matches('|').count();
-        assert!(
-            cells == 7 || cells == 4 || cells == 3,
-            "{}: {line}",
-            number + 1
-        );
+        assert!(cells == 7 || cells == 4 || cells == 3, "{}: {line}", number + 1);
     }
 }

@@ -59,10 +59,7 @@ fn table(scope: &str) -> &'static [Property] {
 }
 
 fn named(values: &[Named]) -> String {
-    let pairs: Vec<String> = values
-        .iter()
-        .map(|(name, n)| format!("{name}={n}"))
-        .collect();
+    let pairs: Vec<String> = values.iter().map(|(name, n)| format!("{name}={n}")).collect();
     pairs.join(",")
 }
 
@@ -113,10 +110,7 @@ fn every_property_is_there_with_its_facts() {
         let canonical = fact.alias_of.unwrap_or(at);
         let property = table(fact.scope).iter().find(|p| p.name == canonical);
         let property = property.unwrap_or_else(|| panic!("no {canonical}"));
-        assert!(
-            fact.alias_of.is_none() || property.aliases.contains(&at),
-            "{at}"
-        );
+        assert!(fact.alias_of.is_none() || property.aliases.contains(&at), "{at}");
         assert!(seen.insert((fact.scope, at)), "{at}");
         compare_kind(fact, property);
         if fact.default != Some("*") {
@@ -143,9 +137,7 @@ fn every_property_is_there_with_its_facts() {
     }
     let ours = [("global", GLOBAL), ("topic", TOPIC)];
     let ours = ours.iter().flat_map(|(scope, table)| {
-        let names = table
-            .iter()
-            .flat_map(|p| std::iter::once(&p.name).chain(p.aliases));
+        let names = table.iter().flat_map(|p| std::iter::once(&p.name).chain(p.aliases));
         names.map(move |name| (*scope, *name))
     });
     assert_eq!(ours.collect::<BTreeSet<_>>(), seen);
@@ -171,8 +163,9 @@ fn fields_are_names_with_underscores() {
         for (property, field) in table.iter().zip(fields) {
             let mut names = std::iter::once(&property.name).chain(property.aliases);
             assert!(
-                names.any(|name| name.replace('.', "_").eq_ignore_ascii_case(field)
-                    || *name == "ut_handle_ProduceResponse"),
+                names
+                    .any(|name| name.replace('.', "_").eq_ignore_ascii_case(field)
+                        || *name == "ut_handle_ProduceResponse"),
                 "{} is {field}",
                 property.name
             );
@@ -211,11 +204,7 @@ fn typed_settings_take_every_value_in_range() {
 fn descriptions_are_sentences() {
     for property in GLOBAL.iter().chain(TOPIC) {
         let text = property.description;
-        assert!(
-            text.len() > 20 && text.ends_with('.'),
-            "{}: {text}",
-            property.name
-        );
+        assert!(text.len() > 20 && text.ends_with('.'), "{}: {text}", property.name);
         assert!(
             !text.contains("  ") && !text.contains('\n'),
             "{}: {text}",
@@ -234,9 +223,6 @@ fn rows_of_what_is_missing_speak_of_properties() {
         assert!(speaks(row, TOPIC), "{}", row.property);
     }
     for (name, _) in WITHOUT_EFFECT {
-        assert!(
-            GLOBAL.iter().chain(TOPIC).any(|p| p.name == *name),
-            "{name}"
-        );
+        assert!(GLOBAL.iter().chain(TOPIC).any(|p| p.name == *name), "{name}");
     }
 }

@@ -35,8 +35,15 @@ impl Links {
         self.rearm(key);
     }
 
-    pub(super) fn on_resolved(&mut self, lookup: LookupId, result: Result<Vec<std::net::SocketAddr>, String>, now: Instant) {
-        let Some(key) = self.by_lookup.remove(&lookup) else { return };
+    pub(super) fn on_resolved(
+        &mut self,
+        lookup: LookupId,
+        result: Result<Vec<std::net::SocketAddr>, String>,
+        now: Instant,
+    ) {
+        let Some(key) = self.by_lookup.remove(&lookup) else {
+            return;
+        };
         let start = self.rng.next_u64() as usize;
         let ttl = self.config.address_ttl;
         let Some(link) = self.links.get_mut(&key) else { return };
@@ -64,7 +71,11 @@ impl Links {
         let conn = ConnId(self.new_id());
         let deadline = now + self.config.setup_timeout;
         let Some(link) = self.links.get_mut(&key) else { return };
-        let index = if link.next_addr < link.addrs.len() { link.next_addr } else { 0 };
+        let index = if link.next_addr < link.addrs.len() {
+            link.next_addr
+        } else {
+            0
+        };
         let Some(&addr) = link.addrs.get(index) else { return };
         link.next_addr = index + 1;
         link.addrs_left = link.addrs_left.saturating_sub(1);
@@ -136,10 +147,16 @@ impl Links {
         }
         if response.error_code != 0 {
             let code = BrokerError(response.error_code);
-            let text = format!("ApiVersions request was refused: {}", code.name().unwrap_or("unknown error"));
+            let text = format!(
+                "ApiVersions request was refused: {}",
+                code.name().unwrap_or("unknown error")
+            );
             return self.take_down(key, Some(Error::new(code.into(), text)), now);
         }
-        let rows = response.api_keys.iter().map(|k| (k.api_key, k.min_version, k.max_version));
+        let rows = response
+            .api_keys
+            .iter()
+            .map(|k| (k.api_key, k.min_version, k.max_version));
         self.come_up(key, BrokerVersions::new(rows), now);
     }
 

@@ -82,7 +82,10 @@ impl Links {
             }
             State::Resolving { deadline, .. } if deadline <= now => {
                 let ms = now.since(link.since).as_millis();
-                let text = format!("Failed to resolve '{}:{}': timed out after {ms}ms", link.host, link.port);
+                let text = format!(
+                    "Failed to resolve '{}:{}': timed out after {ms}ms",
+                    link.host, link.port
+                );
                 self.take_down(key, Some(Error::new(ErrorCode::L_RESOLVE, text)), now);
             }
             State::Connecting { conn, deadline } if deadline <= now => {
@@ -111,17 +114,26 @@ impl Links {
             let ms = now.since(r.sent_at).as_millis();
             let text = format!("{peer}: {} request timed out after {ms}ms", r.api_name);
             let written = r.frame <= begun;
-            let code = if written { ErrorCode::L_TIMED_OUT } else { ErrorCode::L_TIMED_OUT_QUEUE };
+            let code = if written {
+                ErrorCode::L_TIMED_OUT
+            } else {
+                ErrorCode::L_TIMED_OUT_QUEUE
+            };
             timed_out.push((r.tag, written, Error::new(code, text)));
         }
         if timed_out.is_empty() {
-            let idle = self.config.idle_after.is_some_and(|i| link.in_flight.is_empty() && now.since(link.last_used) >= i);
+            let idle = self
+                .config
+                .idle_after
+                .is_some_and(|i| link.in_flight.is_empty() && now.since(link.last_used) >= i);
             if idle {
                 self.take_down(key, None, now);
             }
             return;
         }
-        link.timeouts = link.timeouts.saturating_add(u32::try_from(timed_out.len()).unwrap_or(u32::MAX));
+        link.timeouts = link
+            .timeouts
+            .saturating_add(u32::try_from(timed_out.len()).unwrap_or(u32::MAX));
         let negotiating = matches!(link.state, State::Negotiating { .. });
         let too_many = self.config.max_timeouts > 0 && link.timeouts >= self.config.max_timeouts;
         let first = timed_out.first().map(|t| t.2.clone());
@@ -172,9 +184,15 @@ impl Links {
                 link.wanted = false;
             }
         }
-        for r in requests.into_iter().filter(|r| !r.abandoned && r.tag.owner != Owner::Link) {
+        for r in requests
+            .into_iter()
+            .filter(|r| !r.abandoned && r.tag.owner != Owner::Link)
+        {
             let error = error.clone().unwrap_or_else(|| {
-                Error::new(ErrorCode::L_TRANSPORT, format!("{peer}: connection closed by the client"))
+                Error::new(
+                    ErrorCode::L_TRANSPORT,
+                    format!("{peer}: connection closed by the client"),
+                )
             });
             let kind = FailureKind::Disconnected;
             let written = r.frame <= begun;

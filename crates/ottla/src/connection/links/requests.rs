@@ -98,7 +98,9 @@ impl Links {
             );
             return self.take_down(key, Some(Error::new(ErrorCode::L_BAD_MSG, text)), now);
         }
-        let Some(request) = position.and_then(|i| link.in_flight.remove(i)) else { return };
+        let Some(request) = position.and_then(|i| link.in_flight.remove(i)) else {
+            return;
+        };
         let reply = Reply {
             version: request.version,
             body,

@@ -288,7 +288,10 @@ fn an_application_that_does_not_poll_loses_its_partitions_until_it_polls() {
         ]
     );
     w.run_ms(1_000);
-    assert!(w.next::<JoinGroupRequest>().is_none(), "the partitions are not given up yet");
+    assert!(
+        w.next::<JoinGroupRequest>().is_none(),
+        "the partitions are not given up yet"
+    );
     w.call(|reply| Command::Unassign { reply });
     join(&mut w, 3);
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0, 1])]);
