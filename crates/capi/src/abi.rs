@@ -254,109 +254,43 @@ mod tests {
 
     fn ours() -> BTreeMap<String, usize> {
         let mut m = BTreeMap::new();
-        layout!(
-            m,
-            "rd_kafka_err_desc",
-            ErrDesc,
-            "code" = code,
-            "name" = name,
-            "desc" = desc
-        );
-        layout!(
-            m,
-            "rd_kafka_topic_partition_s",
-            PartitionRow,
-            "topic" = topic,
-            "partition" = partition,
-            "offset" = offset,
-            "metadata" = metadata,
-            "metadata_size" = metadata_size,
-            "opaque" = opaque,
-            "err" = err,
+        layout! {
+            m, "rd_kafka_err_desc", ErrDesc, "code" = code, "name" = name, "desc" = desc
+        }
+        layout! {
+            m, "rd_kafka_topic_partition_s", PartitionRow, "topic" = topic, "partition" = partition, "offset" =
+            offset, "metadata" = metadata, "metadata_size" = metadata_size, "opaque" = opaque, "err" = err,
             "_private" = private
-        );
-        layout!(
-            m,
-            "rd_kafka_topic_partition_list_s",
-            PartitionList,
-            "cnt" = cnt,
-            "size" = size,
-            "elems" = elems
-        );
-        layout!(
-            m,
-            "rd_kafka_message_s",
-            MessageFields,
-            "err" = err,
-            "rkt" = rkt,
-            "partition" = partition,
-            "payload" = payload,
-            "len" = len,
-            "key" = key,
-            "key_len" = key_len,
-            "offset" = offset,
-            "_private" = private
-        );
-        layout!(
-            m,
-            "rd_kafka_vu_s",
-            Vu,
-            "vtype" = vtype,
-            "u" = u,
-            "u.cstr" = u.cstr,
-            "u.rkt" = u.rkt,
-            "u.i" = u.i,
-            "u.i32" = u.i32,
-            "u.i64" = u.i64,
-            "u.mem.ptr" = u.mem.ptr,
-            "u.mem.size" = u.mem.size,
-            "u.header.name" = u.header.name,
-            "u.header.val" = u.header.val,
-            "u.header.size" = u.header.size,
-            "u.headers" = u.headers,
-            "u.ptr" = u.ptr,
-            "u._pad" = u.pad
-        );
-        layout!(
-            m,
-            "rd_kafka_metadata_broker",
-            MetadataBroker,
-            "id" = id,
-            "host" = host,
-            "port" = port
-        );
-        layout!(
-            m,
-            "rd_kafka_metadata_partition",
-            MetadataPartition,
-            "id" = id,
-            "err" = err,
-            "leader" = leader,
-            "replica_cnt" = replica_cnt,
-            "replicas" = replicas,
-            "isr_cnt" = isr_cnt,
-            "isrs" = isrs
-        );
-        layout!(
-            m,
-            "rd_kafka_metadata_topic",
-            MetadataTopic,
-            "topic" = topic,
-            "partition_cnt" = partition_cnt,
-            "partitions" = partitions,
-            "err" = err
-        );
-        layout!(
-            m,
-            "rd_kafka_metadata",
-            Metadata,
-            "broker_cnt" = broker_cnt,
-            "brokers" = brokers,
-            "topic_cnt" = topic_cnt,
-            "topics" = topics,
-            "orig_broker_id" = orig_broker_id,
-            "orig_broker_name" = orig_broker_name
-        );
+        }
+        layout! {
+            m, "rd_kafka_topic_partition_list_s", PartitionList, "cnt" = cnt, "size" = size, "elems" = elems
+        }
+        layout! {
+            m, "rd_kafka_message_s", MessageFields, "err" = err, "rkt" = rkt, "partition" = partition, "payload"
+            = payload, "len" = len, "key" = key, "key_len" = key_len, "offset" = offset, "_private" = private
+        }
+        layout! {
+            m, "rd_kafka_vu_s", Vu, "vtype" = vtype, "u" = u, "u.cstr" = u.cstr, "u.rkt" = u.rkt, "u.i" = u.i,
+            "u.i32" = u.i32, "u.i64" = u.i64, "u.mem.ptr" = u.mem.ptr, "u.mem.size" = u.mem.size,
+            "u.header.name" = u.header.name, "u.header.val" = u.header.val, "u.header.size" = u.header.size,
+            "u.headers" = u.headers, "u.ptr" = u.ptr, "u._pad" = u.pad
+        }
+        layout! {
+            m, "rd_kafka_metadata_broker", MetadataBroker, "id" = id, "host" = host, "port" = port
+        }
+        layout! {
+            m, "rd_kafka_metadata_partition", MetadataPartition, "id" = id, "err" = err, "leader" = leader,
+            "replica_cnt" = replica_cnt, "replicas" = replicas, "isr_cnt" = isr_cnt, "isrs" = isrs
+        }
+        layout! {
+            m, "rd_kafka_metadata_topic", MetadataTopic, "topic" = topic, "partition_cnt" = partition_cnt,
+            "partitions" = partitions, "err" = err
+        }
+        layout! {
+            m, "rd_kafka_metadata", Metadata, "broker_cnt" = broker_cnt, "brokers" = brokers, "topic_cnt" =
+            topic_cnt, "topics" = topics, "orig_broker_id" = orig_broker_id, "orig_broker_name" =
+            orig_broker_name
+        }
         m
     }
 

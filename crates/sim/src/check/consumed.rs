@@ -19,8 +19,9 @@ pub(crate) enum Expect {
 #[derive(Debug)]
 struct Reader {
     expect: Expect,
-    /// The topic was made anew, and what was read since may be of the old one: offsets may jump once.
-    may_jump: bool,
+    /// How often the topic was made anew without that having shown: what is read may be of an old one, and offsets may
+    /// jump so often.
+    jumps: u32,
     /// What was read of the topic as it is now: offset and message.
     seen: Vec<(i64, MessageId)>,
 }
@@ -41,7 +42,7 @@ impl Consumed {
             .entry((client, topic.to_owned(), partition))
             .or_insert(Reader {
                 expect,
-                may_jump: false,
+                jumps: 0,
                 seen: Vec::new(),
             });
         reader.expect = expect;
@@ -83,10 +84,10 @@ impl Consumed {
         if !right && (self.skips && ahead) {
             // What was left out is gone.
         } else if !right {
-            if !reader.may_jump || reader.expect == Expect::Nothing {
+            if reader.jumps == 0 || reader.expect == Expect::Nothing {
                 return Err(format!("{}: where {:?} was expected", place(), reader.expect));
             }
-            reader.may_jump = false;
+            reader.jumps -= 1;
             reader.seen.clear();
         }
         reader.expect = match reader.expect {
@@ -94,7 +95,7 @@ impl Consumed {
             Expect::Either(old, new) if offset == old && old != new => Expect::Either(old + 1, new),
             _ => Expect::At(offset + 1),
         };
-        if !reader.may_jump {
+        if reader.jumps == 0 {
             reader.seen.push((offset, found.id));
         }
         Ok(())
@@ -103,7 +104,7 @@ impl Consumed {
     pub(super) fn on_topic_deleted(&mut self, topic: &str) {
         for ((_, name, _), reader) in &mut self.readers {
             if name == topic {
-                reader.may_jump = true;
+                reader.jumps += 1;
                 reader.seen.clear();
             }
         }
@@ -119,7 +120,7 @@ impl Consumed {
                 Expect::Either(_, to) => to,
                 Expect::Nothing => return None,
             };
-            let behind = if reader.may_jump {
+            let behind = if reader.jumps > 0 {
                 at != log.high_watermark && log.high_watermark > log.start
             } else {
                 at < log.high_watermark
