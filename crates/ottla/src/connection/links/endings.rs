@@ -18,12 +18,14 @@ impl Links {
             (State::Negotiating { .. }, CloseReason::PeerClosed | CloseReason::Io(_)) => {
                 // Brokers before 0.10.0 close the connection on a request that they do not know (KIP-35).
                 link.assume_old_until = Some(now + self.config.fallback_for);
-                let text = format!(
-                    "{peer}: disconnected during the ApiVersions request (after {ms}ms in state {state}): broker older \
-                     than 0.10 or not Kafka; assuming broker version {} for {} s",
-                    self.config.fallback_release,
-                    self.config.fallback_for.as_secs(),
+                let mut text = format!(
+                    "{peer}: Disconnected during the ApiVersions request (after {ms}ms in state {state}): the broker \
+                     is older than 0.10, or this is not Kafka"
                 );
+                if !self.config.fallback_for.is_zero() {
+                    let (release, s) = (&self.config.fallback_release, self.config.fallback_for.as_secs());
+                    text.push_str(&format!("; assuming broker version {release} for {s} s"));
+                }
                 self.take_down(key, Some(Error::new(ErrorCode::L_TRANSPORT, text)), now);
             }
             (_, CloseReason::NotKafka(what)) => {
@@ -125,7 +127,7 @@ impl Links {
             let idle = self
                 .config
                 .idle_after
-                .is_some_and(|i| link.in_flight.is_empty() && now.since(link.last_used) >= i);
+                .is_some_and(|i| link.is_idle() && now.since(link.last_used) >= i);
             if idle {
                 self.take_down(key, None, now);
             }
