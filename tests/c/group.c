@@ -176,6 +176,46 @@ static void stored_offsets_are_committed(void) {
         rd_kafka_destroy(c);
 }
 
+/* Polls until the error comes, for 30 seconds; is 1 if it came. */
+static int await_error(rd_kafka_t *c, rd_kafka_resp_err_t err) {
+        int64_t until = test_now_ms() + 30000;
+        while (test_now_ms() < until) {
+                rd_kafka_message_t *m = rd_kafka_consumer_poll(c, 200);
+                int found = m && m->err == err;
+                if (m)
+                        rd_kafka_message_destroy(m);
+                if (found)
+                        return 1;
+        }
+        return 0;
+}
+
+static void a_member_that_does_not_poll_is_out(void) {
+        rd_kafka_conf_t *conf = test_conf();
+        rd_kafka_t *c;
+
+        memset(&seen, 0, sizeof(seen));
+        test_set(conf, "session.timeout.ms", "6000");
+        test_set(conf, "max.poll.interval.ms", "6000");
+        test_set(conf, "heartbeat.interval.ms", "1000");
+        test_set(conf, "enable.auto.commit", "false");
+        rd_kafka_conf_set_rebalance_cb(conf, on_rebalance);
+        rd_kafka_conf_set_opaque(conf, &seen);
+        c = member("group6", conf);
+        CHECK_INT(test_produce(cluster, "slow", 0, 0, 2), 0);
+        subscribe(c, "slow");
+        CHECK_INT(consume(c, 2, NULL), 2);
+        test_sleep_ms(7500);
+        CHECK_INT(seen.revoked, 0);
+        CHECK_INT(await_error(c, RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED), 1);
+        /* Polling again, it comes back, and reads what it did not commit. */
+        CHECK_INT(consume(c, 2, NULL), 2);
+        CHECK_INT(seen.revoked, 4);
+        CHECK_INT(seen.assigned, 8);
+        CHECK_OK(rd_kafka_consumer_close(c));
+        rd_kafka_destroy(c);
+}
+
 static void empty_subscriptions_are_refused(void) {
         rd_kafka_t *c = member("group5", test_conf());
         rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
@@ -193,6 +233,7 @@ int main(void) {
         RUN(closing_commits_what_was_consumed);
         RUN(callbacks_run_while_polling);
         RUN(stored_offsets_are_committed);
+        RUN(a_member_that_does_not_poll_is_out);
         RUN(empty_subscriptions_are_refused);
         rd_kafka_destroy(cluster);
         return test_end();
