@@ -321,6 +321,24 @@ fn a_late_response_is_dropped_when_the_connection_stays() {
 }
 
 #[test]
+fn a_request_that_timed_out_holds_nothing_up() {
+    let mut config = config();
+    config.max_timeouts = 0;
+    config.idle_after = Some(Duration::from_millis(500));
+    let mut w = World::new(config);
+    w.up();
+    w.send(1, 100).unwrap();
+    w.send(2, 100).unwrap();
+    assert!(matches!(w.ready(), Ready::Busy));
+    w.advance(101);
+    assert_eq!(failures(&w.events()).len(), 2);
+    assert!(matches!(w.ready(), Ready::Yes(_)), "the connection stays and takes requests");
+    // Nobody waits for the late responses: the connection is idle, and its timer must not fire for ever.
+    w.advance(500);
+    assert!(!w.links.is_up(w.key));
+}
+
+#[test]
 fn a_wrong_correlation_id_ends_the_connection() {
     let mut w = World::new(config());
     let conn = w.up();
