@@ -77,7 +77,7 @@ def single(*command, timeout_s=900):
     """A suite that is one command and counts as one test."""
     def run():
         status, output = execute(list(command), timeout_s)
-        return Result(status == 0, status != 0, output)
+        return Result(int(status == 0), int(status != 0), output)
     return run
 
 
@@ -127,7 +127,11 @@ def c_program(source):
         output += f"\n{source.name}: " + (f"killed by signal {-status}" if status < 0 else f"exit status {status}")
     if status == 0 and passed + failed == 0:
         passed = 1
-    return Result(passed, failed, f"--- {source.name}\n{output}\n")
+    target.with_suffix(".log").write_text(output)
+    if failed:
+        # What went well is in the program's own log.
+        output = "\n".join(line for line in output.splitlines() if not line.startswith("ok "))
+    return Result(passed, failed, f"--- {source.name}\n{output}\n" if failed else "")
 
 
 def last_line(text):
