@@ -32,8 +32,8 @@ class Result:
     """What a suite came to. `skipped` is the reason why it, or a part, did not run."""
 
     def __init__(self, passed=0, failed=0, output="", skipped=""):
-        self.passed = passed
-        self.failed = failed
+        self.passed = int(passed)
+        self.failed = int(failed)
         self.output = output
         self.skipped = skipped
 

@@ -129,7 +129,6 @@ pub(super) const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("socket.blocking.max.ms", "nothing blocks on a socket"),
     ("reconnect.backoff.jitter.ms", "see reconnect.backoff.ms"),
     ("enable.random.seed", "the C library's rand() is not used"),
-    ("internal.termination.signal", "no thread needs a signal to end"),
     (
         "fetch.queue.backoff.ms",
         "fetching goes on as soon as the queue has room",
