@@ -20,7 +20,8 @@ static void on_log(const rd_kafka_t *rk, int level, const char *fac, const char 
         logged.debug_lines += level == 7;
         logged.no_text += !fac || !fac[0] || !buf || !buf[0];
         logged.nameless += !rk || !rd_kafka_name(rk)[0];
-        logged.conf_warnings += !strcmp(fac, "CONFWARN") && strstr(buf, "group.id") != NULL;
+        logged.conf_warnings += !strcmp(fac, "CONFWARN") && 
+                                (strstr(buf, "group.id") || strstr(buf, "auto.offset.reset"));
         if (rk)
                 snprintf(logged.name, sizeof(logged.name), "%s", rd_kafka_name(rk));
         pthread_mutex_unlock(&lock);
@@ -57,13 +58,22 @@ static void log_callback(void) {
 
 static void settings_of_the_other_kind_of_client_are_logged(void) {
         rd_kafka_conf_t *conf = rd_kafka_conf_new();
+        rd_kafka_topic_conf_t *topic_conf = rd_kafka_topic_conf_new();
+        char errstr[128];
+        rd_kafka_t *rk;
 
         memset(&logged, 0, sizeof(logged));
         test_set(conf, "bootstrap.servers", "127.0.0.1:1");
         test_set(conf, "group.id", "of no use to a producer");
         rd_kafka_conf_set_log_cb(conf, on_log);
-        rd_kafka_destroy(test_client(RD_KAFKA_PRODUCER, conf));
+        rk = test_client(RD_KAFKA_PRODUCER, conf);
         CHECK_INT(logged.conf_warnings, 1);
+        CHECK_INT(rd_kafka_topic_conf_set(topic_conf, "auto.offset.reset", "earliest", errstr,
+                                          sizeof(errstr)),
+                  RD_KAFKA_CONF_OK);
+        rd_kafka_topic_destroy(rd_kafka_topic_new(rk, "warned", topic_conf));
+        CHECK_INT(logged.conf_warnings, 2);
+        rd_kafka_destroy(rk);
         CHECK_INT(logged.nameless, 0);
 }
 

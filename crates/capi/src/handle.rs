@@ -243,10 +243,10 @@ impl Handle {
     }
 
     /// The handle of the topic of that name, which is created with these settings when it is new.
-    pub fn create_topic(&self, name: &str, conf: Option<&TopicConfHandle>) -> Result<Arc<TopicHandle>, Error> {
+    pub fn create_topic(&self, name: &str, given: Option<&TopicConfHandle>) -> Result<Arc<TopicHandle>, Error> {
         let client = self.need_client()?;
-        let settings = conf.map(|c| c.settings(self.conf.conf(), self.kind)).transpose()?;
-        let conf = conf.or(self.conf.default_topic());
+        let settings = given.map(|c| c.settings(self.conf.conf(), self.kind)).transpose()?;
+        let conf = given.or(self.conf.default_topic());
         let mut topics = self.topics.write();
         if let Some(handle) = topics.by_name.get(name) {
             return Ok(handle.clone());
@@ -257,6 +257,11 @@ impl Handle {
         let handle = Arc::new(TopicHandle::new(topic, Some(client.clone()), self.this.clone()));
         slot.fill(&handle);
         topics.insert(&handle);
+        drop(topics);
+        // Those of the default topic settings were logged with the client's.
+        for warning in given.into_iter().flat_map(|c| c.conf().warnings(self.kind)) {
+            client.shared().log.log(level::WARNING, "CONFWARN", || warning);
+        }
         Ok(handle)
     }
 

@@ -205,11 +205,12 @@ impl World {
             };
             self.set_now(entry.at_us);
             self.coverage.steps += 1;
+            let circling = (self.coverage.steps > MAX_STEPS).then(|| format!("{:?}", entry.what));
             self.happen(entry.what);
             self.afterwards();
-            if self.coverage.steps > MAX_STEPS {
-                self.check
-                    .violate(format!("not over after {MAX_STEPS} events, in phase {:?}", self.phase));
+            if let Some(what) = circling {
+                let phase = self.phase;
+                self.check.violate(format!("not over after {MAX_STEPS} events, in phase {phase:?}, the last: {what}"));
             }
         }
         self.coverage.worlds += 1;
@@ -326,7 +327,12 @@ impl World {
                 let reason = ottla::connection::CloseReason::Io("Connection refused".into());
                 self.tell(client, NetEvent::Closed { conn, reason });
             }
-            Happening::Cluster => self.cluster_due_us = u64::MAX,
+            Happening::Cluster => {
+                // One that was overtaken by an earlier one has nothing to say.
+                if self.cluster_due_us <= self.now_us {
+                    self.cluster_due_us = u64::MAX;
+                }
+            }
             Happening::Fault(event) => self.on_fault(event),
             Happening::Phase => self.next_phase(),
         }

@@ -133,6 +133,10 @@ pub(super) const WITHOUT_EFFECT: &[(&str, &str)] = &[
         "fetch.queue.backoff.ms",
         "fetching goes on as soon as the queue has room",
     ),
+    (
+        "coordinator.query.interval.ms",
+        "the coordinator is looked up when it is lost, not from time to time",
+    ),
     ("max.poll.records", "only share consumers look at it"),
     ("share.acknowledgement.mode", "only share consumers look at it"),
     ("produce.offset.report", "delivery reports always say the offset"),

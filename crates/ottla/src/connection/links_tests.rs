@@ -277,6 +277,30 @@ fn a_wanted_link_reconnects_by_itself_after_backoff() {
 }
 
 #[test]
+fn a_response_that_is_cut_short_is_told_as_such() {
+    for during_versions in [true, false] {
+        let mut w = World::new(config());
+        let conn = if during_versions {
+            assert!(matches!(w.ready(), Ready::Connecting));
+            let conn = w.resolve(1);
+            w.net(NetEvent::Connected { conn });
+            conn
+        } else {
+            let conn = w.up();
+            w.send(1, 1000).unwrap();
+            conn
+        };
+        w.events();
+        w.net(NetEvent::Closed {
+            conn,
+            reason: CloseReason::CutShort { got: 6, of: Some(104) },
+        });
+        let text = down_text(&w.events());
+        assert!(text.contains("in the middle of a response, after 6 of 104 bytes"), "{text}");
+    }
+}
+
+#[test]
 fn an_idle_disconnect_is_no_error() {
     let mut w = World::new(config());
     let conn = w.up();

@@ -257,6 +257,11 @@ impl Sender {
         error: &Error,
         at_once: bool,
     ) {
+        if batch.records.is_empty() {
+            // They expired while the request was under way. Put back, the empty batch would be sent, and would hide the
+            // ages of those behind it.
+            return;
+        }
         batch.maybe_persisted |= may_be_written;
         batch.left_in_flight = 0;
         let max_retries = ctx.conf.message_send_max_retries;
