@@ -75,7 +75,7 @@ fn draw_settings(c: &mut Chance) -> Vec<(String, String)> {
         set("fetch.min.bytes", c.spread(1, 10_000).to_string());
     }
     if c.hit(0.3) {
-        set("fetch.error.backoff.ms", c.spread(0, 1000).to_string());
+        set("fetch.error.backoff.ms", c.spread(50, 1000).to_string());
     }
     draw_client_settings(c, &mut out);
     out
