@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import threading
+import time
 import unittest
 
 import perf
@@ -37,9 +38,16 @@ class Performance(unittest.TestCase):
         self.assertIsNotNone(run.summary, run.output[-2000:])
         self.assertEqual((run.messages, run.failed), (perf.COUNT, 0), run.output[-2000:])
         self.assertEqual(run.summary["codec"], "no" if codec == "none" else codec)
-        self.assertEqual(self.kafka.message_count(topic), perf.COUNT)
+        self.assertEqual(self.count_soon(topic), perf.COUNT)
         self.assertEqual(self.kafka.codecs(topic), {codec})
         return topic
+
+    def count_soon(self, topic, wait_s=10):
+        """What the brokers have; with acks=0 the last requests may still be on their way when the program has ended."""
+        end = time.monotonic() + wait_s
+        while (count := self.kafka.message_count(topic)) != perf.COUNT and time.monotonic() < end:
+            time.sleep(0.1)
+        return count
 
     def consume(self, *options):
         run = perf.measure([str(self.program), "-b", self.kafka.bootstrap, *options], support.LIB_DIR)

@@ -4,7 +4,7 @@ mod connecting;
 mod endings;
 mod requests;
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -137,7 +137,8 @@ const API_VERSIONS_FIRST: i16 = 0;
 #[derive(Debug)]
 pub struct Links {
     config: LinkConfig,
-    links: HashMap<LinkKey, Link>,
+    /// In order, so that what is done for all of them is done in the same order every time.
+    links: BTreeMap<LinkKey, Link>,
     by_conn: HashMap<ConnId, LinkKey>,
     by_lookup: HashMap<LookupId, LinkKey>,
     timers: BTreeSet<(Instant, LinkKey)>,
@@ -153,7 +154,7 @@ impl Links {
     pub fn new(config: LinkConfig, rng: Rng) -> Self {
         Links {
             config,
-            links: HashMap::new(),
+            links: BTreeMap::new(),
             by_conn: HashMap::new(),
             by_lookup: HashMap::new(),
             timers: BTreeSet::new(),

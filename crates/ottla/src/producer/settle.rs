@@ -96,7 +96,12 @@ impl Sender {
             }
         }
         for at in partitions {
-            self.enqueue(ctx, cluster, at);
+            // The topic may have been made anew with fewer partitions while the request was under way.
+            if self.accumulator.topic(at.topic).is_some_and(|queue| at.partition >= queue.count()) {
+                self.give_up_homeless(ctx, at);
+            } else {
+                self.enqueue(ctx, cluster, at);
+            }
         }
     }
 
