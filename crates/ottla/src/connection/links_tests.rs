@@ -296,7 +296,10 @@ fn a_response_that_is_cut_short_is_told_as_such() {
             reason: CloseReason::CutShort { got: 6, of: Some(104) },
         });
         let text = down_text(&w.events());
-        assert!(text.contains("in the middle of a response, after 6 of 104 bytes"), "{text}");
+        assert!(
+            text.contains("in the middle of a response, after 6 of 104 bytes"),
+            "{text}"
+        );
     }
 }
 
@@ -356,7 +359,10 @@ fn a_request_that_timed_out_holds_nothing_up() {
     assert!(matches!(w.ready(), Ready::Busy));
     w.advance(101);
     assert_eq!(failures(&w.events()).len(), 2);
-    assert!(matches!(w.ready(), Ready::Yes(_)), "the connection stays and takes requests");
+    assert!(
+        matches!(w.ready(), Ready::Yes(_)),
+        "the connection stays and takes requests"
+    );
     // Nobody waits for the late responses: the connection is idle, and its timer must not fire for ever.
     w.advance(500);
     assert!(!w.links.is_up(w.key));

@@ -97,7 +97,11 @@ impl Sender {
         }
         for at in partitions {
             // The topic may have been made anew with fewer partitions while the request was under way.
-            if self.accumulator.topic(at.topic).is_some_and(|queue| at.partition >= queue.count()) {
+            if self
+                .accumulator
+                .topic(at.topic)
+                .is_some_and(|queue| at.partition >= queue.count())
+            {
                 self.give_up_homeless(ctx, at);
             } else {
                 self.enqueue(ctx, cluster, at);
