@@ -229,6 +229,9 @@ impl Core {
                 if let Some(c) = &mut self.consumer {
                     c.on_link_down(&mut ctx, &mut self.cluster, key, error);
                 }
+                if error.is_some() {
+                    self.offsets.on_link_down(&mut self.cluster, key, now);
+                }
                 self.cluster.on_link_down(&mut ctx, error);
                 self.tell_of_failure(key, error);
             }

@@ -153,6 +153,9 @@ impl Consumer {
     /// A link is gone, or an attempt failed.
     pub fn on_link_down(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: LinkKey, error: Option<&Error>) {
         self.fetcher.on_link_down(ctx, cluster, key, error);
+        if error.is_some() {
+            self.offsets.on_link_down(cluster, key, ctx.now);
+        }
         self.group.on_link_down(ctx, key, error);
     }
 

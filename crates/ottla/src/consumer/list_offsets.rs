@@ -292,6 +292,19 @@ impl ListOffsets {
         }
     }
 
+    /// A link is gone, or an attempt failed: the leaderships that are waited for may be somewhere else.
+    pub fn on_link_down(&mut self, cluster: &mut Cluster, key: LinkKey, now: Instant) {
+        if key != LinkKey::general(key.node) {
+            return;
+        }
+        let waiting = self.waiting.iter().filter_map(|id| self.queries.get(id));
+        for query in waiting {
+            if cluster.leader(&query.tp.topic, query.tp.partition) == Some(key.node) {
+                cluster.stale(&query.tp.topic, now);
+            }
+        }
+    }
+
     fn forget_queries_of(&mut self, cluster: &mut Cluster, call: u64) {
         let gone: Vec<u64> = self
             .queries

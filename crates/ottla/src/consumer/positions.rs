@@ -1,6 +1,6 @@
 //! Where each consumed partition stands.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ottla_protocol::Uuid;
@@ -141,8 +141,9 @@ impl Position {
 /// All consumed partitions, by their registry id and by name.
 #[derive(Debug, Default)]
 pub(super) struct Positions {
-    by_id: HashMap<u32, Position>,
-    by_topic: HashMap<Arc<str>, HashMap<i32, u32>>,
+    /// In order, as all that is done for several partitions is done in their order.
+    by_id: BTreeMap<u32, Position>,
+    by_topic: BTreeMap<Arc<str>, BTreeMap<i32, u32>>,
     timers: BTreeSet<(Instant, u32)>,
     /// Partitions in [`Place::Full`].
     full: BTreeSet<u32>,
