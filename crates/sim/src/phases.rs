@@ -7,7 +7,7 @@ use crate::world::{Happening, Phase, World};
 /// How often it is looked whether a phase is over.
 const LOOK_US: u64 = 50_000;
 /// How long clients are left alone.
-const QUIET_US: u64 = 20_000_000;
+const QUIET_US: u64 = 5_000_000;
 /// Turns that a client that has nothing to do may take meanwhile, for each broker.
 const QUIET_DRIVES: u64 = 600;
 /// Turns that a fetch takes: to send it, to hear that it was sent, to read the answer in pieces.

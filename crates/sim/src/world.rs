@@ -210,7 +210,9 @@ impl World {
             self.afterwards();
             if let Some(what) = circling {
                 let phase = self.phase;
-                self.check.violate(format!("not over after {MAX_STEPS} events, in phase {phase:?}, the last: {what}"));
+                self.check.violate(format!(
+                    "not over after {MAX_STEPS} events, in phase {phase:?}, the last: {what}"
+                ));
             }
         }
         self.coverage.worlds += 1;

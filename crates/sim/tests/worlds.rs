@@ -12,18 +12,39 @@ const WORLDS: u64 = if cfg!(debug_assertions) { 60 } else { 400 };
 fn nothing_is_lost_doubled_reordered_or_stuck() {
     for seed in 1..=WORLDS {
         let outcome = run_world(seed, Options::default(), None);
-        assert_eq!(outcome.violation, None, "seed {seed}: cargo run --release -p ottla-sim -- --seed {seed} --trace");
+        assert_eq!(
+            outcome.violation, None,
+            "seed {seed}: cargo run --release -p ottla-sim -- --seed {seed} --trace"
+        );
     }
 }
 
 /// Seeds that once failed, and why.
 const REGRESSIONS: &[(u64, &str)] = &[
-    (11, "an idle connection with a timed-out request in it fired its timer for ever"),
-    (33, "a leader that lost its office had appended, and the records were called not persisted"),
-    (36, "a timed-out request counted as in flight for ever where socket.max.fails keeps the connection"),
-    (37, "after beginning again with the bootstrap brokers, nobody told the managers of the leaders' addresses"),
-    (116, "metadata could not be asked for in versions before 4 without creating topics"),
-    (501, "a batch that expired in flight was put back empty and hid the ages of those behind it"),
+    (
+        11,
+        "an idle connection with a timed-out request in it fired its timer for ever",
+    ),
+    (
+        33,
+        "a leader that lost its office had appended, and the records were called not persisted",
+    ),
+    (
+        36,
+        "a timed-out request counted as in flight for ever where socket.max.fails keeps the connection",
+    ),
+    (
+        37,
+        "after beginning again with the bootstrap brokers, nobody told the managers of the leaders' addresses",
+    ),
+    (
+        116,
+        "metadata could not be asked for in versions before 4 without creating topics",
+    ),
+    (
+        501,
+        "a batch that expired in flight was put back empty and hid the ages of those behind it",
+    ),
 ];
 
 #[test]

@@ -101,10 +101,11 @@ impl Consumed {
         Ok(())
     }
 
-    pub(super) fn on_topic_deleted(&mut self, topic: &str) {
+    pub(super) fn on_topic_deleted(&mut self, topic: &str, lags: bool) {
         for ((_, name, _), reader) in &mut self.readers {
             if name == topic {
-                reader.jumps += 1;
+                // A broker that lags behind names the old topic again, and then the new one: ids have no order.
+                reader.jumps += if lags { 3 } else { 1 };
                 reader.seen.clear();
             }
         }

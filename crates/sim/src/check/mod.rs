@@ -59,13 +59,13 @@ impl Checker {
     }
 
     /// Notes what is about to be lost with a topic.
-    pub(crate) fn on_topic_deleted(&mut self, topic: &str, logs: &Logs, now_us: u64) {
+    pub(crate) fn on_topic_deleted(&mut self, topic: &str, logs: &Logs, now_us: u64, lags: bool) {
         let ids = logs.iter().filter(|((name, _), _)| name == topic);
         let ids: Vec<MessageId> = ids
             .flat_map(|(_, log)| log.records.iter().map(|r| r.found.id))
             .collect();
         self.produced.on_topic_deleted(topic, &ids, now_us);
-        self.consumed.on_topic_deleted(topic);
+        self.consumed.on_topic_deleted(topic, lags);
     }
 
     /// Compares everything with the logs as they are at the end.

@@ -43,7 +43,8 @@ impl World {
             return false;
         }
         let logs = self.read_logs();
-        self.check.on_topic_deleted(&name, &logs, self.now_us);
+        let lags = self.plan.faults.stale_metadata.is_some();
+        self.check.on_topic_deleted(&name, &logs, self.now_us, lags);
         trace!(self.trace, "FAULT topic {name} is deleted");
         if self.cluster.delete_topic(&name).is_err() {
             return false;

@@ -61,7 +61,7 @@ fn draw_settings(c: &mut Chance) -> Vec<(String, String)> {
         "isolation.level",
         c.pick(&["read_committed", "read_uncommitted"]).into(),
     );
-    set("fetch.wait.max.ms", c.spread(10, 1000).to_string());
+    set("fetch.wait.max.ms", c.spread(50, 1000).to_string());
     if c.hit(0.3) {
         set("queued.min.messages", c.spread(1, 1000).to_string());
     }
