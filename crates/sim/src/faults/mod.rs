@@ -101,10 +101,12 @@ pub(crate) struct FaultPlan {
 impl FaultPlan {
     pub(crate) fn draw(c: &mut Chance) -> Self {
         let share = c.pick(&[0.0, 0.1, 0.2, 0.4]);
-        let kinds = KINDS
-            .iter()
-            .filter_map(|(kind, _)| c.hit(share).then(|| (*kind, c.spread(100_000, 30_000_000))));
-        let kinds: Vec<_> = kinds.collect();
+        let mut kinds = Vec::new();
+        for (kind, _) in KINDS {
+            if c.hit(share) {
+                kinds.push((*kind, c.spread(100_000, 30_000_000)));
+            }
+        }
         FaultPlan {
             stale_metadata: kinds.iter().any(|(k, _)| *k == FaultKind::StaleMetadata).then_some(()),
             kinds,

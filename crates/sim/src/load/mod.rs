@@ -6,7 +6,7 @@ mod producer;
 pub(crate) use consumer::{ConsumerLoad, ConsumerPlan};
 pub(crate) use producer::{ProducerLoad, ProducerPlan};
 
-use crate::world::{Happening, Phase, World};
+use crate::world::{Phase, World};
 
 /// The application of a client.
 #[derive(Debug, Default)]

@@ -391,14 +391,13 @@ impl ProducerLoad {
                 done_us: delivery.done_at.as_micros(),
             };
             trace!(world.trace, "c{client} app hears of {number}: {report:?}");
-            let header = record.headers.and_then(|h| {
-                let found = h
-                    .iter()
-                    .flatten()
-                    .find(|h| h.key == message::HEADER)
-                    .and_then(|h| h.value.map(<[u8]>::to_vec));
-                found
-            });
+            let headers = record.headers;
+            let mut header = None;
+            for h in headers.iter().flat_map(|headers| headers.iter().flatten()) {
+                if h.key == message::HEADER {
+                    header = h.value.map(<[u8]>::to_vec);
+                }
+            }
             let found = message::read(record.key, record.value, header.as_deref());
             if found.is_none_or(|f| f.id != id || !f.intact) {
                 world
@@ -458,7 +457,7 @@ impl ProducerLoad {
         let silent = self.plan.promise().errors_only;
         let failing = (0..self.plan.topics.len()).find(|topic| {
             let outcome = self.probes.get(topic).map(|id| world.check.produced.outcome(*id));
-            !matches!(outcome, Some(Some(Outcome::Delivered))) && !(silent && outcome == Some(None))
+            !(matches!(outcome, Some(Some(Outcome::Delivered))) || silent && outcome == Some(None))
         });
         failing.map(|topic| format!("client {client} cannot produce to {}", self.plan.topics[topic]))
     }
