@@ -20,7 +20,7 @@ static void on_log(const rd_kafka_t *rk, int level, const char *fac, const char 
         logged.debug_lines += level == 7;
         logged.no_text += !fac || !fac[0] || !buf || !buf[0];
         logged.nameless += !rk || !rd_kafka_name(rk)[0];
-        logged.conf_warnings += !strcmp(fac, "CONFWARN") && 
+        logged.conf_warnings += !strcmp(fac, "CONFWARN") &&
                                 (strstr(buf, "group.id") || strstr(buf, "auto.offset.reset"));
         if (rk)
                 snprintf(logged.name, sizeof(logged.name), "%s", rd_kafka_name(rk));

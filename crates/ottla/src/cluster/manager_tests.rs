@@ -416,3 +416,22 @@ fn blacklisted_topics_stay_unknown() {
     w.answer(&metadata(vec![topic("secret-1", 1, &[(1, 5)])]));
     assert!(w.cluster.topic("secret-1").is_none());
 }
+
+#[test]
+fn a_leader_that_no_broker_list_names_is_asked_for_again_soon() {
+    let mut w = World::new("one");
+    w.cluster.watch(&name("t"), w.now);
+    w.settle();
+    w.answer(&metadata(vec![topic("t", 1, &[(2, 5)])]));
+    w.cluster.stale("t", w.now);
+    w.run_ms(500);
+    // A broker that lags behind names an older leader, and not the present one's address.
+    let mut lagging = metadata(vec![topic("t", 1, &[(1, 4)])]);
+    lagging.brokers.pop();
+    w.answer(&lagging);
+    assert_eq!(w.cluster.leader("t", 0), Some(NodeId(2)));
+    w.changes();
+    w.run_ms(1_000);
+    w.answer(&metadata(vec![topic("t", 1, &[(2, 5)])]));
+    assert_eq!(w.changes(), ["t"], "whoever waited for the address hears of it");
+}

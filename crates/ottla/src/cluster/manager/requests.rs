@@ -6,12 +6,12 @@ use std::time::Duration;
 use ottla_protocol::api::metadata::{MetadataRequest, MetadataRequestTopic};
 
 use super::super::Ctx;
-use super::super::cache::TopicMeta;
 use super::{Call, Cluster, FIRST_CALL_ID, MetadataScope, duration_ms, refresh_interval};
 use crate::connection::{BrokerVersions, LinkKey, Owner, Tag};
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
+use crate::types::NodeId;
 
 impl Cluster {
     pub(super) fn expire_calls(&mut self, now: Instant) {
@@ -184,7 +184,12 @@ impl Cluster {
     /// After an answer: complete topics are asked for at the ordinary interval, incomplete ones soon, more and more
     /// slowly.
     pub(super) fn plan_next(&mut self, ctx: &Ctx<'_>, name: &Arc<str>) {
-        let incomplete = self.topics.get(name).is_none_or(TopicMeta::is_incomplete);
+        // A leader that no broker list names is as good as none: the answer came from a broker that lags behind.
+        let is_known = |node: &NodeId| self.nodes.contains_key(node);
+        let incomplete = self.topics.get(name).is_none_or(|topic| {
+            let mut leaders = topic.partitions.iter().filter_map(|p| p.leader.as_ref());
+            topic.is_incomplete() || !leaders.all(is_known)
+        });
         let Some(watch) = self.watches.get_mut(name) else {
             return;
         };
