@@ -95,9 +95,9 @@ exports! {
         None
     }
 
-    /// Forwards a queue to another; NULL ends the forwarding.
+    /// Forwards a queue to another; NULL ends the forwarding. Later assignments leave a partition's queue so.
     fn rd_kafka_queue_forward(from: &QueueHandle, to: Option<&QueueHandle>) {
-        from.queue.forward_to(to.map(|q| q.queue.clone()));
+        from.queue.forward_by_choice(to.map(|q| q.queue.clone()));
     }
 
     /// How many events and messages wait.

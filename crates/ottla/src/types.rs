@@ -20,11 +20,6 @@ pub mod offset {
     /// `TAIL_BASE - n` is n records before the end.
     pub const TAIL_BASE: i64 = -2000;
 
-    /// Whether `offset` is one that a record can have.
-    pub fn is_absolute(offset: i64) -> bool {
-        offset >= 0
-    }
-
     /// The `n` of a `TAIL_BASE - n` offset.
     pub fn tail(offset: i64) -> Option<i64> {
         (offset <= TAIL_BASE).then(|| TAIL_BASE - offset)

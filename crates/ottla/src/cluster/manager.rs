@@ -217,11 +217,6 @@ impl Cluster {
         self.cluster_id.as_deref()
     }
 
-    /// Topics in the cache.
-    pub fn cached_topics(&self) -> usize {
-        self.topics.len()
-    }
-
     /// `host:port/id` of a broker.
     pub fn node_name(&self, ctx: &Ctx<'_>, key: LinkKey) -> String {
         match ctx.links.address(key) {

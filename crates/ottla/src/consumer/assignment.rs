@@ -106,7 +106,9 @@ impl Consumer {
             if self.fetcher.positions.get(state.id()).is_some() {
                 self.forget(cluster, state.id());
             }
-            state.forward_by_default(Some(self.registry.consumer_queue().clone()));
+            state
+                .queue()
+                .forward_by_default(Some(self.registry.consumer_queue().clone()));
             // Without a word the group's offset is meant.
             let start = if *start == offset::INVALID {
                 offset::STORED

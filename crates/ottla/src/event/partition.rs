@@ -103,8 +103,6 @@ pub struct PartitionState {
     queued: AtomicU64,
     /// When fewer records than this wait, the fetcher wants to know; 0 when it does not.
     hungry_below: AtomicU64,
-    /// The application decided itself where the queue forwards to.
-    own_forward: AtomicBool,
     /// The next offset that the application will see, or `offset::INVALID` before the first record.
     position: AtomicI64,
     position_leader_epoch: AtomicI64,
@@ -138,7 +136,6 @@ impl PartitionState {
             epoch: AtomicU32::new(0),
             queued: AtomicU64::new(0),
             hungry_below: AtomicU64::new(0),
-            own_forward: AtomicBool::new(false),
             position: AtomicI64::new(offset::INVALID),
             position_leader_epoch: AtomicI64::new(-1),
             auto_store,
@@ -177,19 +174,6 @@ impl PartitionState {
     /// The partition's own queue (it may be forwarded).
     pub fn queue(&self) -> &Arc<Queue> {
         &self.queue
-    }
-
-    /// Forwards the queue to where the application says; the consumer leaves it so from now on.
-    pub fn forward_by_application(&self, to: Option<Arc<Queue>>) {
-        self.own_forward.store(true, Ordering::Release);
-        self.queue.forward_to(to);
-    }
-
-    /// Forwards the queue to the consumer's, unless the application decided otherwise.
-    pub fn forward_by_default(&self, to: Option<Arc<Queue>>) {
-        if !self.own_forward.load(Ordering::Acquire) {
-            self.queue.forward_to(to);
-        }
     }
 
     /// The present epoch.
@@ -240,11 +224,6 @@ impl PartitionState {
         self.taken_leader_epoch.store(stored.leader_epoch, Ordering::Release);
         self.taken.store(stored.offset, Ordering::Release);
         *self.stored.lock() = stored;
-    }
-
-    /// Whether offsets are stored by handing records out (`enable.auto.offset.store`).
-    pub fn stores_by_itself(&self) -> bool {
-        self.auto_store
     }
 
     /// Forgets the offset to commit: the partition is assigned anew or taken away.

@@ -19,6 +19,8 @@ const MAX_FORWARDS: usize = 16;
 struct Inner {
     items: VecDeque<Event>,
     forward: Option<Arc<Queue>>,
+    /// The application decided where this queue forwards to.
+    forward_chosen: bool,
     notify: Option<Notify>,
     disabled: bool,
     /// How often somebody came to take an item.
@@ -221,6 +223,19 @@ impl Queue {
         self.len() == 0
     }
 
+    /// Forwards to where the application says; [`forward_by_default`](Self::forward_by_default) leaves it so from now on.
+    pub fn forward_by_choice(self: &Arc<Self>, other: Option<Arc<Queue>>) {
+        self.inner.lock().forward_chosen = true;
+        self.forward_to(other);
+    }
+
+    /// Forwards to another queue, unless the application decided otherwise.
+    pub fn forward_by_default(self: &Arc<Self>, other: Option<Arc<Queue>>) {
+        if !self.inner.lock().forward_chosen {
+            self.forward_to(other);
+        }
+    }
+
     /// Forwards to another queue, what waits included; `None` ends the forwarding.
     pub fn forward_to(self: &Arc<Self>, other: Option<Arc<Queue>>) {
         let (waiting, other) = {
@@ -249,11 +264,6 @@ impl Queue {
             visits: inner.visits,
             waited_on: inner.waiting > 0,
         }
-    }
-
-    /// Whether this queue is forwarded.
-    pub fn is_forwarded(&self) -> bool {
-        self.inner.lock().forward.is_some()
     }
 
     /// Sets what is called when the queue stops being empty.
@@ -319,6 +329,17 @@ mod tests {
         assert_eq!(b.len(), 2);
         assert!(text(a.pop(Some(Duration::ZERO))).contains('1'));
         assert!(text(b.pop(Some(Duration::ZERO))).contains('2'));
+    }
+
+    #[test]
+    fn what_the_application_chose_is_left_alone() {
+        let (own, default) = (Queue::new(), Queue::new());
+        own.forward_by_default(Some(default.clone()));
+        own.push(note("1"));
+        own.forward_by_choice(None);
+        own.forward_by_default(Some(default.clone()));
+        own.push(note("2"));
+        assert_eq!((default.len(), own.len()), (1, 1));
     }
 
     #[test]
