@@ -182,16 +182,11 @@ fn content(handle: &Handle, event: Event) -> Result<Content, Box<Event>> {
 /// Waits for an event. What has no such form (throttling) is served by its callback on the way.
 pub fn poll(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) -> Option<Owned<EventHandle>> {
     loop {
-        let mut used_up = false;
-        let taken = queue.pop_one(deadline.left(), |chunk| {
-            let message = message::take(handle, chunk);
-            used_up = message.is_none();
-            message
-        });
+        let taken = message::next(handle, queue, deadline)?;
         let mut opaque = handle.callbacks().opaque;
         let content = match taken {
-            Some(Ok(message)) => Content::Fetched { message, given: false },
-            Some(Err(event)) => {
+            Ok(message) => Content::Fetched { message, given: false },
+            Err(event) => {
                 if let Event::Commit(result) = &event
                     && let Some((_, own)) = handle.take_commit_callback(result.opaque)
                 {
@@ -205,8 +200,6 @@ pub fn poll(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) -> Option<
                     }
                 }
             }
-            None if used_up => continue,
-            None => return None,
         };
         return Some(boxed(EventHandle {
             tag: Tag::new(EventHandle::TAG),

@@ -10,12 +10,12 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use ottla::error::ErrorCode;
-use ottla::event::{Chunk, ChunkMemory, DeliveredRecord, Delivery, PartitionNotice};
+use ottla::event::{Chunk, ChunkMemory, DeliveredRecord, Delivery, Event, PartitionNotice, Queue};
 use ottla::types::{PersistStatus, TimestampType, offset};
 
 use crate::abi::MessageFields;
 use crate::errors;
-use crate::ffi::{self, FromC, IntoC, Owned, exports};
+use crate::ffi::{self, Deadline, FromC, IntoC, Owned, exports};
 use crate::handle::Handle;
 use crate::headers::{Headers, RawHeaders};
 use crate::topic::TopicHandle;
@@ -327,6 +327,22 @@ impl Blocks {
         let at = self.blocks.last_mut().and_then(|b| b.get_mut(self.used));
         self.used += 1;
         at.map_or(std::ptr::null_mut(), MaybeUninit::as_mut_ptr)
+    }
+}
+
+/// Waits for the next message or event of a queue; `None` when the time is up or the wait was ended.
+pub fn next(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) -> Option<Result<MessagePtr, Event>> {
+    loop {
+        let mut used_up = false;
+        let taken = queue.pop_one(deadline.left(), |chunk| {
+            let message = take(handle, chunk);
+            used_up = message.is_none();
+            message
+        });
+        // A chunk that turned out to have no record left may have another behind it.
+        if taken.is_some() || !used_up {
+            return taken;
+        }
     }
 }
 

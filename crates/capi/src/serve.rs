@@ -66,22 +66,13 @@ fn next_half_served(handle: &Handle) -> Option<(Delivery, usize)> {
 pub fn poll_message(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) -> Option<MessagePtr> {
     take_yield();
     loop {
-        let mut used_up = false;
-        let taken = queue.pop_one(deadline.left(), |chunk| {
-            let message = message::take(handle, chunk);
-            used_up = message.is_none();
-            message
-        });
-        match taken {
-            Some(Ok(message)) => return Some(message),
-            Some(Err(event)) => match message_or_call(handle, queue, event) {
+        match message::next(handle, queue, deadline)? {
+            Ok(message) => return Some(message),
+            Err(event) => match message_or_call(handle, queue, event) {
                 (Some(message), _) => return Some(message),
                 (None, Flow::Stop) => return None,
                 (None, Flow::Go) => {}
             },
-            // The chunk had no record left; there may be another.
-            None if used_up => {}
-            None => return None,
         }
     }
 }

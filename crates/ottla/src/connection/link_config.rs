@@ -36,29 +36,29 @@ pub struct LinkConfig {
     /// `broker.version.fallback`.
     pub fallback_release: String,
 }
-fn ms(value: i64) -> Duration {
-    Duration::from_millis(u64::try_from(value).unwrap_or(0))
+
+fn ms(value: u32) -> Duration {
+    Duration::from_millis(value.into())
 }
 
 impl LinkConfig {
     /// The part of a client's settings that connections obey.
     pub fn new(conf: &ClientConfig) -> Self {
-        let positive = |n: i64| usize::try_from(n).unwrap_or(0);
-        let idle = i64::from(conf.connections_max_idle_ms);
+        let idle = conf.connections_max_idle_ms;
         LinkConfig {
             client_id: conf.client_id.clone(),
             software_name: software_name(conf),
             software_version: software_version(conf),
-            reconnect_backoff: ms(i64::from(conf.reconnect_backoff_ms)),
-            reconnect_backoff_max: ms(i64::from(conf.reconnect_backoff_max_ms)),
-            setup_timeout: ms(i64::from(conf.socket_connection_setup_timeout_ms)),
+            reconnect_backoff: ms(conf.reconnect_backoff_ms),
+            reconnect_backoff_max: ms(conf.reconnect_backoff_max_ms),
+            setup_timeout: ms(conf.socket_connection_setup_timeout_ms),
             idle_after: (idle > 0).then(|| ms(idle)),
-            max_in_flight: positive(i64::from(conf.max_in_flight_requests_per_connection)).max(1),
+            max_in_flight: usize::try_from(conf.max_in_flight_requests_per_connection).unwrap_or(usize::MAX),
             max_timeouts: conf.socket_max_fails,
-            address_ttl: ms(i64::from(conf.broker_address_ttl)),
+            address_ttl: ms(conf.broker_address_ttl),
             ask_versions: conf.api_version_request,
-            versions_timeout: ms(i64::from(conf.api_version_request_timeout_ms)),
-            fallback_for: ms(i64::from(conf.api_version_fallback_ms)),
+            versions_timeout: ms(conf.api_version_request_timeout_ms),
+            fallback_for: ms(conf.api_version_fallback_ms),
             fallback_release: conf.broker_version_fallback.clone(),
         }
     }
