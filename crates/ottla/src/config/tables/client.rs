@@ -24,7 +24,7 @@ macro_rules! client_rows {
      `fetch.max.bytes` at least this large.";
 "message.copy.max.bytes" message_copy_max_bytes: u32 = int(0, 1_000_000_000, 65535).bytes() =>
     "Values up to this size are copied into the batch; larger ones are sent from where they lie, when the application \
-     gives them away (`RD_KAFKA_MSG_F_FREE`) or lends them (neither flag).";
+     gives them away (`RD_KAFKA_MSG_F_FREE`). Values that it only lends (neither flag) are always copied.";
 "receive.message.max.bytes" receive_message_max_bytes: u32
     = int(1000, i32::MAX, 100_000_000).bytes().medium() =>
     "Largest response that is read. A broker that announces a larger one is disconnected. At least \
