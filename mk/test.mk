@@ -1,6 +1,6 @@
 # Tests. scripts/run_tests.py runs them and prints one line for each suite.
 
-.PHONY: test test-fast check soak fuzz bench deny
+.PHONY: test test-fast check soak soak-kafka fuzz bench deny
 
 ## test: run every test, real Kafka brokers included; ends with "N passed, N failed"
 test:
@@ -14,8 +14,12 @@ test-fast:
 check:
 	@$(PYTHON) scripts/run_tests.py fmt clippy layers tidy licences config
 
-## soak: repeat the real-Kafka tests with broker restarts for MINUTES (default 30)
-soak: lib examples
+## soak: run simulated worlds from fresh seeds until told to stop (Ctrl-C tells what was covered)
+soak:
+	@$(CARGO) run -q --profile sim -p ottla-sim -- --forever --start clock --jobs $(or $(JOBS),$(shell nproc)) $(SOAK_ARGS)
+
+## soak-kafka: repeat the real-Kafka tests with broker restarts for MINUTES (default 30)
+soak-kafka: lib examples
 	@$(PYTHON) tests/real/soak.py --minutes $(or $(MINUTES),30)
 
 ## fuzz: feed mutated messages to the decoders for SECONDS (default 60)

@@ -172,6 +172,27 @@ def gen_config():
     return single(CARGO, "xtask", "gen-config", "--check")()
 
 
+# Worlds with the same seeds in every run, and how long worlds from the clock run.
+SIM_WORLDS = 600
+SIM_CLOCK_SECONDS = 15
+
+
+def sim():
+    """The simulator: worlds from fixed seeds, worlds from the clock, and every deliberate bug noticed."""
+    status, output = execute([CARGO, "build", "-q", "--profile", "sim", "-p", "ottla-sim"], 900)
+    if status != 0:
+        return Result(0, 1, output)
+    program = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target") / "sim" / "ottla-sim"
+    jobs = ["--jobs", str(os.cpu_count() or 1)]
+    total = Result()
+    for options in (["--seeds", str(SIM_WORLDS)],
+                    ["--start", "clock", "--seconds", str(SIM_CLOCK_SECONDS)],
+                    ["--canaries"]):
+        status, output = execute([str(program), *options, *jobs], 300)
+        total.add(Result(int(status == 0), int(status != 0), f"ottla-sim {' '.join(options)}\n{output}\n"))
+    return total
+
+
 # Name, what it needs besides a build ("kafka": brokers), function.
 SUITES = [
     ("fmt", "", single(CARGO, "fmt", "--all", "--check")),
@@ -181,6 +202,7 @@ SUITES = [
     ("licences", "", single(CARGO, "xtask", "licences")),
     ("config", "", gen_config),
     ("rust", "", rust),
+    ("sim", "", sim),
     ("lib", "", single("make", "--no-print-directory", "lib", "examples", timeout_s=1500)),
     ("header", "", single(CARGO, "xtask", "header")),
     ("c", "", c_programs),

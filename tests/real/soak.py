@@ -1,6 +1,6 @@
 """A long run under faults: produce steadily while brokers die, freeze and restart.
 
-    make soak MINUTES=30          or
+    make soak-kafka MINUTES=30    or
     python3 tests/real/soak.py --minutes 30 [--seed N]
 
 Prints the seed first; the same seed gives the same order of faults. At the end

@@ -46,8 +46,23 @@ pub struct Outcome {
 }
 
 /// Runs the world of a seed. With `trace`, everything that happens is told, line by line: the same lines for the same
-/// seed.
+/// seed. A panic within is a violation like any other.
 pub fn run_world(seed: u64, options: Options, trace: Option<TraceSink>) -> Outcome {
+    // Nothing of a world outlives it, so that nobody can see what a panic left half done.
+    let run = std::panic::AssertUnwindSafe(|| run(seed, options, trace));
+    std::panic::catch_unwind(run).unwrap_or_else(|payload| {
+        let text = payload.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        let mut coverage = Coverage::default();
+        coverage.worlds = 1;
+        Outcome {
+            coverage,
+            violation: Some(format!("a panic: {}", text.unwrap_or("of unknown kind"))),
+        }
+    })
+}
+
+fn run(seed: u64, options: Options, trace: Option<TraceSink>) -> Outcome {
     let mut world = World::new(seed, Plan::draw(seed), options, Trace::new(trace));
     world.run();
     Outcome {

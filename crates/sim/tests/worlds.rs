@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use ottla_sim::{Canary, Options, run_world};
 
-/// Worlds a test: enough to notice a slip at once. `cargo run --release -p ottla-sim` runs many more.
+/// Worlds a test: enough to notice a slip at once. `cargo run --profile sim -p ottla-sim` runs many more.
 const WORLDS: u64 = if cfg!(debug_assertions) { 60 } else { 400 };
 
 #[test]
@@ -14,7 +14,7 @@ fn nothing_is_lost_doubled_reordered_or_stuck() {
         let outcome = run_world(seed, Options::default(), None);
         assert_eq!(
             outcome.violation, None,
-            "seed {seed}: cargo run --release -p ottla-sim -- --seed {seed} --trace"
+            "seed {seed}: cargo run --profile sim -p ottla-sim -- --seed {seed} --trace"
         );
     }
 }

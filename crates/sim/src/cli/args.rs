@@ -1,0 +1,94 @@
+//! What the command line says.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ottla_sim::Canary;
+
+/// Shown when the command line cannot be understood.
+pub(crate) const USAGE: &str = "usage: ottla-sim [--seeds N] [--start S]      run N worlds (1000), from seed S (1) on
+       ottla-sim --forever [--start S]        run worlds until told to stop (Ctrl-C)
+       ottla-sim --seed S [--trace]           run one world; --trace tells all that happens
+       ottla-sim --canaries [--seeds N]       see that every deliberate bug is noticed within N worlds (200)
+options: --start clock                        begin with a seed taken from the clock, which is printed
+         --seconds N                          stop after N seconds
+         --jobs N                             run N worlds at a time (1)
+         --canary NAME                        switch a deliberate bug on: the run must fail
+         --keep-going                         go on after a failure";
+
+/// What is to be run.
+#[derive(Debug, Clone)]
+pub(crate) struct Args {
+    /// How many worlds; `None` for no limit.
+    pub(crate) seeds: Option<u64>,
+    pub(crate) start: u64,
+    pub(crate) trace: bool,
+    pub(crate) keep_going: bool,
+    pub(crate) canary: Option<Canary>,
+    pub(crate) canaries: bool,
+    pub(crate) limit: Option<Duration>,
+    pub(crate) jobs: usize,
+}
+
+impl Args {
+    /// Reads the command line without the program's name.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn parse(mut given: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut args = Args {
+            seeds: None,
+            start: 1,
+            trace: false,
+            keep_going: false,
+            canary: None,
+            canaries: false,
+            limit: None,
+            jobs: 1,
+        };
+        let mut forever = false;
+        while let Some(name) = given.next() {
+            let mut word = || given.next().ok_or_else(|| format!("{name} needs a value"));
+            match name.as_str() {
+                "--seeds" => args.seeds = Some(number(&name, &word()?)?),
+                "--start" => args.start = start(&name, &word()?)?,
+                "--seed" => (args.start, args.seeds) = (number(&name, &word()?)?, Some(1)),
+                "--seconds" => args.limit = Some(Duration::from_secs(number(&name, &word()?)?)),
+                "--jobs" => args.jobs = usize::try_from(number(&name, &word()?)?).unwrap_or(1).max(1),
+                "--canary" => args.canary = Some(canary(&word()?)?),
+                "--canaries" => args.canaries = true,
+                "--trace" => args.trace = true,
+                "--keep-going" => args.keep_going = true,
+                "--forever" => forever = true,
+                _ => return Err(USAGE.into()),
+            }
+        }
+        if !forever {
+            let most = if args.canaries { 200 } else { 1000 };
+            args.seeds = args.seeds.or((args.limit.is_none() || args.canaries).then_some(most));
+        }
+        if args.trace {
+            // The lines of several worlds would be mixed.
+            args.jobs = 1;
+        }
+        Ok(args)
+    }
+}
+
+fn number(name: &str, text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("{name} needs a number, not {text}"))
+}
+
+fn start(name: &str, text: &str) -> Result<u64, String> {
+    if text != "clock" {
+        return number(name, text);
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let seed = u64::try_from(now.as_millis()).unwrap_or(0);
+    println!("the seeds begin with {seed}");
+    Ok(seed)
+}
+
+fn canary(name: &str) -> Result<Canary, String> {
+    let names: Vec<&str> = Canary::ALL.iter().map(|(name, _)| *name).collect();
+    Canary::by_name(name).ok_or_else(|| format!("canaries are: {}", names.join(", ")))
+}

@@ -1,0 +1,190 @@
+//! Runs worlds, one after the other or several at a time, and tells how they went.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use ottla_sim::{Canary, Coverage, Options, Outcome, TraceSink, run_world};
+
+use super::{Args, Stop};
+
+/// How often progress is told.
+const PROGRESS: Duration = Duration::from_secs(5);
+/// How often it is looked whether to stop.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// The command that runs a world again.
+fn replay_command(seed: u64, canary: Option<Canary>) -> String {
+    let name = Canary::ALL.iter().find(|(_, c)| Some(*c) == canary);
+    let canary = name.map(|(name, _)| format!(" --canary {name}")).unwrap_or_default();
+    format!("cargo run --profile sim -p ottla-sim -- --seed {seed} --trace{canary}")
+}
+
+/// Writes a line of results. Nobody is left to be told when standard output is closed.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+fn stdout_sink() -> TraceSink {
+    let mut out = std::io::BufWriter::new(std::io::stdout());
+    Box::new(move |line| {
+        let _ = writeln!(out, "{line}");
+    })
+}
+
+/// Which worlds there are to run, for all that run them.
+struct Work {
+    args: Args,
+    began: Instant,
+    next: AtomicU64,
+    stop: Stop,
+}
+
+impl Work {
+    fn new(args: &Args, stop: &Stop) -> Self {
+        Work {
+            args: args.clone(),
+            began: Instant::now(),
+            next: AtomicU64::new(0),
+            stop: stop.clone(),
+        }
+    }
+
+    /// The next seed, unless it is time to end.
+    fn take(&self) -> Option<u64> {
+        let over = self.args.limit.is_some_and(|limit| self.began.elapsed() >= limit);
+        if over || self.stop.is_told() {
+            return None;
+        }
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let wanted = self.args.seeds.is_none_or(|seeds| number < seeds);
+        wanted.then(|| self.args.start.wrapping_add(number))
+    }
+
+    /// Runs worlds until there are no more, or one fails.
+    fn run(&self, results: &Sender<(u64, Outcome)>) {
+        let options = Options {
+            canary: self.args.canary,
+        };
+        while let Some(seed) = self.take() {
+            let outcome = run_world(seed, options, self.args.trace.then(stdout_sink));
+            if outcome.violation.is_some() && !self.args.keep_going {
+                self.stop.tell();
+            }
+            if results.send((seed, outcome)).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// What came of the worlds so far.
+#[derive(Default)]
+struct Results {
+    total: Coverage,
+    /// By seed: what is wrong.
+    failed: Vec<(u64, String)>,
+}
+
+impl Results {
+    /// Gathers until everybody who runs worlds is done.
+    fn gather(&mut self, incoming: &Receiver<(u64, Outcome)>, canary: bool) {
+        let mut told = Instant::now();
+        let mut latest = 0;
+        loop {
+            match incoming.recv_timeout(LOOK) {
+                Ok((seed, outcome)) => {
+                    latest = seed;
+                    self.total.add(&outcome.coverage);
+                    if let Some(violation) = outcome.violation {
+                        if !canary {
+                            eprintln!("seed {seed} failed: {violation}");
+                        }
+                        self.failed.push((seed, violation));
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if told.elapsed() >= PROGRESS {
+                told = Instant::now();
+                let (worlds, failed) = (self.total.worlds, self.failed.len());
+                eprintln!("{worlds} worlds, {failed} failed, at seed {latest}");
+            }
+        }
+    }
+}
+
+fn run_all(args: &Args, stop: &Stop) -> Results {
+    let mut results = Results::default();
+    let work = Work::new(args, stop);
+    let (sender, incoming) = channel();
+    std::thread::scope(|scope| {
+        for _ in 0..args.jobs {
+            let (work, sender) = (&work, sender.clone());
+            scope.spawn(move || work.run(&sender));
+        }
+        drop(sender);
+        results.gather(&incoming, args.canary.is_some());
+    });
+    results.failed.sort_unstable();
+    results
+}
+
+/// Runs worlds and tells which failed, and what all of them covered.
+pub(crate) fn run_worlds(args: &Args, stop: &Stop) -> ExitCode {
+    let began = Instant::now();
+    let results = run_all(args, stop);
+    for (seed, violation) in &results.failed {
+        say(&format!("seed {seed} FAILED: {violation}"));
+        say(&format!("replay: {}", replay_command(*seed, args.canary)));
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    let (total, failed) = (&results.total, results.failed.len());
+    let pace = total.worlds as f64 / seconds;
+    say(&format!("{total}; {seconds:.1} s, {pace:.0} worlds/s, {failed} failed"));
+    if failed > 0 {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+/// Sees that every deliberate bug is noticed, and tells after how many worlds.
+pub(crate) fn run_canaries(args: &Args, stop: &Stop) -> ExitCode {
+    let mut missed = 0;
+    for (name, canary) in Canary::ALL {
+        if stop.is_told() {
+            return ExitCode::FAILURE;
+        }
+        let args = Args {
+            canary: Some(*canary),
+            keep_going: false,
+            trace: false,
+            ..args.clone()
+        };
+        // A failure ends this canary's run, not the next one's.
+        let results = run_all(&args, &Stop::default());
+        match results.failed.first() {
+            Some((seed, violation)) => {
+                let worlds = seed.wrapping_sub(args.start).wrapping_add(1);
+                say(&format!("canary {name}: noticed in world {worlds}: {violation}"));
+            }
+            None => {
+                missed += 1;
+                say(&format!(
+                    "canary {name}: NOT NOTICED in {} worlds",
+                    results.total.worlds
+                ));
+            }
+        }
+    }
+    say(&format!("{} canaries, {missed} not noticed", Canary::ALL.len()));
+    if missed > 0 {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
+}
