@@ -11,6 +11,11 @@ impl Chance {
         Chance(fastrand::Rng::with_seed(mixed))
     }
 
+    /// A stream of its own that leaves this one's draws as they are.
+    pub(crate) fn fork(&self, subject: u64) -> Self {
+        Chance::of(self.0.clone().u64(..), subject)
+    }
+
     pub(crate) fn u64(&mut self) -> u64 {
         self.0.u64(..)
     }

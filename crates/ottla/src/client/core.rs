@@ -181,6 +181,9 @@ impl Core {
         let mut wake = None;
         if let Some(producer) = &mut self.producer {
             wake = earliest(wake, producer.poll(&mut ctx, &mut self.cluster));
+            if let Some(fatal) = producer.take_fatal() {
+                self.shared.set_fatal(fatal.code, &fatal.message);
+            }
         }
         if let Some(consumer) = &mut self.consumer {
             wake = earliest(wake, consumer.poll(&mut ctx, &mut self.cluster));

@@ -173,9 +173,6 @@ impl Client {
             .shared
             .set_fatal(code, &format!("test_fatal_error: {reason}"))
         {
-            if let Some(accumulator) = &self.inner.shared.producer {
-                accumulator.set_fatal();
-            }
             Ok(())
         } else {
             Err(Error::new(

@@ -12,7 +12,7 @@ use crate::config::{ClientConfig, TopicConfig};
 use crate::consumer::Registry;
 use crate::env::{SharedClock, Waker};
 use crate::error::{Error, ErrorCode};
-use crate::event::{Event, Logger, Queue, level};
+use crate::event::{Event, Logger, Queue, Reply, level};
 use crate::producer::Accumulator;
 use crate::types::{ClientKind, Topic, TopicHooks};
 
@@ -230,6 +230,15 @@ impl Shared {
             *fatal = Some(Error::new(code, message));
         }
         self.has_fatal.store(true, Ordering::Release);
+        if let Some(accumulator) = &self.producer {
+            // What is in flight still gets its answer; what was not sent never will be.
+            accumulator.set_fatal();
+            self.send(Command::Producer(crate::producer::Command::Purge {
+                queue: true,
+                in_flight: false,
+                done: Reply::new(),
+            }));
+        }
         let mut error = Error::new(
             ErrorCode::L_FATAL,
             format!("Fatal error: {}: {message}", code.description()),

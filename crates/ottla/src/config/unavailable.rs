@@ -51,8 +51,6 @@ pub(super) const MISSING: &[Missing] = &[
     missing("enable.sasl.*", Asks::Any, "authentication"),
     missing("enable_sasl_queue", Asks::Any, "authentication"),
     missing("oauthbearer_token_refresh_cb", Asks::Any, "authentication"),
-    missing("enable.idempotence", Asks::Any, "the idempotent producer"),
-    missing("enable.gapless.guarantee", Asks::Any, "the idempotent producer"),
     missing("transactional.id", Asks::Any, "transactions"),
     missing(
         "partition.assignment.strategy",

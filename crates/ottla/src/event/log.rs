@@ -47,6 +47,8 @@ impl DebugContexts {
     pub const FETCH: DebugContexts = DebugContexts(0x400);
     /// `consumer`
     pub const CONSUMER: DebugContexts = DebugContexts(0x2000);
+    /// `eos`: the idempotent producer
+    pub const EOS: DebugContexts = DebugContexts(0x8000);
 
     /// Whether any context of `other` is in this set.
     pub fn intersects(self, other: DebugContexts) -> bool {

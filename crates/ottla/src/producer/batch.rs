@@ -3,6 +3,7 @@
 use ottla_protocol::Records;
 use ottla_protocol::compression::Codec;
 
+use super::numbering::Stamp;
 use crate::env::Instant;
 use crate::event::ProducedRecords;
 use crate::types::PersistStatus;
@@ -16,7 +17,7 @@ pub(super) struct Sealed {
     pub(super) data: Records,
 }
 
-/// Records that travel together. Producer id, epoch and base sequence will have their place here.
+/// Records that travel together.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub(super) records: ProducedRecords,
@@ -30,6 +31,8 @@ pub(super) struct Batch {
     pub(super) broker_id: i32,
     /// Record data of the last attempt, while the records have not changed since.
     pub(super) sealed: Option<Sealed>,
+    /// The numbers under which an idempotent producer sends it, once it has any.
+    pub(super) stamp: Option<Stamp>,
     /// Records that left the batch at its front while it was in flight: an acknowledged base offset is theirs.
     pub(super) left_in_flight: usize,
 }
@@ -65,18 +68,29 @@ impl Batch {
             maybe_persisted: self.maybe_persisted,
             broker_id: self.broker_id,
             sealed: None,
+            stamp: self.stamp,
             left_in_flight: self.left_in_flight,
         };
         self.first_id += n as u64;
+        self.stamp = self.stamp.map(|stamp| stamp.skip(n));
         front
     }
 
     /// How many records at the front were produced before `limit`.
-    pub(super) fn count_before(&self, limit: Instant) -> usize {
+    fn count_before(&self, limit: Instant) -> usize {
         let all = self.records.len();
         (0..all)
             .find(|i| self.records.produced_at(*i).is_some_and(|at| at > limit))
             .unwrap_or(all)
+    }
+
+    /// How many records at the front are to be given up when those produced before `limit` are. A batch that has numbers
+    /// is one thing to the broker: all of it goes with its oldest record.
+    pub(super) fn count_expired(&self, limit: Instant) -> usize {
+        match self.count_before(limit) {
+            n if n > 0 && self.stamp.is_some() => self.records.len(),
+            n => n,
+        }
     }
 
     /// When the oldest record was produced.

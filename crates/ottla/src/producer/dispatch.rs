@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use ottla_protocol::Uuid;
 
 use super::PartitionId;
+use super::identity::Identity;
 use super::in_flight::{InFlight, Slot};
 use super::lane::Delivering;
 use super::sender::Sender;
@@ -43,9 +44,15 @@ impl Sender {
             destination.dirty = false;
         }
         loop {
+            let unknown = self.identity.as_ref().is_some_and(|i| i.id().is_none());
             let Some(destination) = self.destinations.get_mut(&node).filter(|d| !d.ready.is_empty()) else {
                 return;
             };
+            if unknown {
+                // The id's arrival brings the destination back.
+                destination.waiting = true;
+                return;
+            }
             let max_unsent = ctx.conf.queue_buffering_backpressure_threshold.into();
             match ctx.links.ready_for_bulk(key, ctx.now, max_unsent) {
                 Ready::Yes(versions) => {
@@ -134,7 +141,8 @@ impl Sender {
         class: Option<Class>,
         bytes: usize,
     ) -> Taken {
-        let (max_request, one_at_a_time) = (self.max_request, self.one_at_a_time);
+        let (max_request, rules) = (self.max_request, self.in_flight_rules());
+        let producer_id = self.identity.as_ref().and_then(Identity::id);
         let accumulator = self.accumulator.clone();
         let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
             return Taken::Nothing;
@@ -144,7 +152,7 @@ impl Sender {
             return Taken::Nothing;
         };
         let topic_id = cluster.topic(&name).map_or(Uuid::ZERO, |t| t.id);
-        let full = one_at_a_time && !lane.in_flight.is_empty();
+        let full = lane.is_full(rules, node, ctx.now);
         if cluster.leader(&name, id.partition) != Some(node) || full || !lane.has_work(ctx.now) {
             lane.queued_on = None;
             self.enqueue(ctx, cluster, id);
@@ -164,6 +172,14 @@ impl Sender {
             if let Some(queue) = accumulator.topic(id.topic).and_then(|t| t.partition(id.partition)) {
                 let _ = queue.collect(&mut lane.pending, true);
             }
+        }
+        if let Some(producer_id) = producer_id
+            && !lane.number_front(producer_id)
+        {
+            if let Some(identity) = &mut self.identity {
+                identity.renew();
+            }
+            return Taken::Full;
         }
         let Some(mut batch) = lane.pending.pop_front() else {
             lane.queued_on = None;
@@ -185,7 +201,7 @@ impl Sender {
             lane.pending.push_front(batch);
             return Taken::Full;
         }
-        let more = lane.has_work(ctx.now) && !one_at_a_time;
+        let more = lane.has_work(ctx.now) && !rules.one_at_a_time;
         lane.queued_on = more.then_some(node);
         if more && let Some(destination) = self.destinations.get_mut(&node) {
             destination.ready.push_back(id);
@@ -193,6 +209,7 @@ impl Sender {
         match sealed {
             Ok((class, data)) => {
                 batch.broker_id = node.0;
+                lane.sent_to = Some(node);
                 batch.left_in_flight = 0;
                 self.say_what_changed(ctx, class, delivering);
                 let slot = Slot {

@@ -4,13 +4,24 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ottla_protocol::Uuid;
 use ottla_protocol::compression::Codec;
 
 use super::batch::Batch;
+use super::numbering::Numbering;
 use super::timers::Armed;
 use crate::config::{ClientConfig, TopicConfig};
 use crate::env::Instant;
 use crate::types::{NodeId, Topic};
+
+/// How many batches of a partition may be in flight.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InFlightRules {
+    /// `max.in.flight.requests.per.connection=1`: order is kept without numbers.
+    pub(super) one_at_a_time: bool,
+    /// As the numbers allow.
+    pub(super) idempotent: bool,
+}
 
 /// A partition's batches between the accumulator and the network.
 #[derive(Debug, Default)]
@@ -21,6 +32,10 @@ pub(super) struct Lane {
     pub(super) open_due: bool,
     /// Requests under way that carry a batch of this partition, oldest first.
     pub(super) in_flight: Vec<u64>,
+    /// The broker to which the last batch went.
+    pub(super) sent_to: Option<NodeId>,
+    /// The numbers of an idempotent producer's batches.
+    pub(super) numbering: Numbering,
     /// The broker in whose ready list the partition stands.
     pub(super) queued_on: Option<NodeId>,
     /// Nothing is sent before this: a retry waits.
@@ -32,6 +47,11 @@ impl Lane {
     /// Whether there is something that could be sent now.
     pub(super) fn has_work(&self, now: Instant) -> bool {
         (self.open_due || !self.pending.is_empty()) && self.blocked_until.is_none_or(|until| until <= now)
+    }
+
+    /// Whether an outcome must come before more is sent to `node`.
+    pub(super) fn is_full(&self, rules: InFlightRules, node: NodeId, now: Instant) -> bool {
+        (rules.one_at_a_time && !self.in_flight.is_empty()) || (rules.idempotent && self.must_drain(node, now))
     }
 
     /// Puts a batch where its records belong.
@@ -78,6 +98,8 @@ pub(super) struct TopicLanes {
     pub(super) name: Arc<str>,
     pub(super) delivering: Delivering,
     pub(super) lanes: Vec<Lane>,
+    /// The topic's id when it was last looked at; a topic with another one is another topic.
+    pub(super) id: Uuid,
     /// The partition count that was last acted upon, 0 while unknown.
     pub(super) count: i32,
     pub(super) armed: Armed,
@@ -89,8 +111,18 @@ impl TopicLanes {
             name: topic.shared_name(),
             delivering: Delivering::new(conf, topic.conf()),
             lanes: Vec::new(),
+            id: Uuid::ZERO,
             count: 0,
             armed: Armed::default(),
+        }
+    }
+
+    /// Metadata names the topic's id. The brokers of a topic that was made anew know nothing of the producer.
+    pub(super) fn on_id(&mut self, id: Uuid) {
+        if std::mem::replace(&mut self.id, id) != id {
+            for lane in &mut self.lanes {
+                lane.numbering.distrust();
+            }
         }
     }
 

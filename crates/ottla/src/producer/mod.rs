@@ -17,14 +17,19 @@
 //! their first one, and whatever goes back for a retry is put where its number belongs. With several requests in
 //! flight a retried batch may still be written after later ones, unless `max.in.flight.requests.per.connection` is 1.
 //!
+//! Idempotence (`numbering.rs`): each batch keeps the sequence numbers that it got with its first request; the broker keeps
+//! the order and knows batches again. Epochs belong to partitions, so a partition that must begin anew disturbs no other.
+//!
 //! Lock order: a topic's unassigned records, then a partition, then the ready list. No lock is held while the
 //! application's code runs.
 
 mod accumulator;
 mod batch;
 mod dispatch;
+mod identity;
 mod in_flight;
 mod lane;
+mod numbering;
 mod once_table;
 mod partition_queue;
 mod partitioner;

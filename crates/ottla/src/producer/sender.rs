@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::accumulator::Accumulator;
+use super::identity::Identity;
 use super::in_flight::Requests;
-use super::lane::{Lane, TopicLanes};
+use super::lane::{InFlightRules, Lane, TopicLanes};
 use super::timers::{TimerKind, Timers, fired};
 use super::{Command, PartitionId};
 use crate::cluster::{Cluster, Ctx};
 use crate::config::ClientConfig;
 use crate::connection::{LinkKey, Purpose};
-use crate::env::Instant;
+use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::Queue;
 use crate::types::NodeId;
@@ -54,6 +55,14 @@ pub struct Sender {
     pub(super) request_timeout: Duration,
     /// With one request in flight a connection, order is kept across retries and leader changes, too.
     pub(super) one_at_a_time: bool,
+    /// An idempotent producer's id.
+    pub(super) identity: Option<Identity>,
+    /// `enable.gapless.guarantee`
+    pub(super) gapless: bool,
+    /// A fatal error came up: nothing is tried again.
+    pub(super) fatal: bool,
+    /// The fatal error, until the client was told.
+    pub(super) raised: Option<Error>,
     pub(super) throttle_events: bool,
     pub(super) said: Said,
 }
@@ -74,6 +83,10 @@ impl Sender {
             max_request: usize::try_from(conf.message_max_bytes).unwrap_or(usize::MAX),
             request_timeout: Duration::from_millis(conf.socket_timeout_ms.into()),
             one_at_a_time: conf.max_in_flight_requests_per_connection == 1,
+            identity: conf.enable_idempotence.then(Identity::default),
+            gapless: conf.enable_gapless_guarantee,
+            fatal: false,
+            raised: None,
             throttle_events: false,
             said: Said::default(),
         }
@@ -103,10 +116,12 @@ impl Sender {
                 self.on_timer(ctx, cluster, TimerKind::Linger, id);
             }
         }
+        self.seek_identity(ctx, cluster);
         while let Some(node) = self.dirty.pop() {
             self.serve(ctx, cluster, node);
         }
-        let wake = self.timers.next();
+        let seeking = self.identity.as_ref().and_then(|i| i.wake(ctx.now));
+        let wake = earliest(self.timers.next(), seeking);
         if self.accumulator.rest_until(wake) {
             wake
         } else {
@@ -230,6 +245,9 @@ impl Sender {
         };
         let topic = TopicLanes::new(queue.topic(), ctx.conf);
         cluster.watch(&topic.name, ctx.now);
+        if let Some(identity) = &mut self.identity {
+            identity.want();
+        }
         self.by_name.insert(topic.name.clone(), index);
         let at = index as usize;
         if at >= self.topics.len() {
@@ -240,10 +258,17 @@ impl Sender {
         }
     }
 
+    pub(super) fn in_flight_rules(&self) -> InFlightRules {
+        InFlightRules {
+            one_at_a_time: self.one_at_a_time,
+            idempotent: self.identity.is_some(),
+        }
+    }
+
     /// Puts a partition that can send into its leader's ready list. Without a leader it waits for metadata, which the
     /// cluster asks for again and again while a leader is missing.
     pub(super) fn enqueue(&mut self, ctx: &Ctx<'_>, cluster: &Cluster, id: PartitionId) {
-        let one_at_a_time = self.one_at_a_time;
+        let rules = self.in_flight_rules();
         let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
             return;
         };
@@ -251,13 +276,15 @@ impl Sender {
         let Some(lane) = topic.lane(id.partition) else {
             return;
         };
-        let full = one_at_a_time && !lane.in_flight.is_empty();
-        if lane.queued_on.is_some() || full || !lane.has_work(ctx.now) {
+        if lane.queued_on.is_some() || !lane.has_work(ctx.now) {
             return;
         }
         let Some(node) = cluster.leader(&name, id.partition) else {
             return;
         };
+        if lane.is_full(rules, node, ctx.now) {
+            return;
+        }
         lane.queued_on = Some(node);
         let destination = self.destinations.entry(node).or_default();
         destination.ready.push_back(id);

@@ -13,7 +13,7 @@ use crate::cluster::{Cluster, Ctx, NodeInfo};
 use crate::connection::{LinkKey, Outcome, Reply};
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, Delivery, DeliveryMode, Event, ProducedRecords, Throttle};
+use crate::event::{DebugContexts, Delivery, DeliveryMode, Event, ProducedRecords, Throttle, level};
 use crate::types::{NodeId, PersistStatus, offset};
 
 /// What to do with a batch that was not acknowledged.
@@ -53,6 +53,9 @@ pub(super) fn judge(code: ErrorCode) -> (Verdict, bool) {
 impl Sender {
     /// What became of a request of this manager.
     pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: LinkKey, id: u64, outcome: Outcome) {
+        if self.on_identity(ctx, key, id, &outcome) {
+            return;
+        }
         let Some(mut request) = self.requests.remove(id) else {
             return;
         };
@@ -80,7 +83,7 @@ impl Sender {
                 }
             }
             Outcome::Reply(reply) => match reply.decode::<ProduceRequest>() {
-                Ok(response) => self.settle(ctx, cluster, key, &reply, response, request),
+                Ok(response) => self.settle(ctx, cluster, (key, id), &reply, response, request),
                 Err(e) => {
                     let error = Error::new(ErrorCode::L_BAD_MSG, format!("Produce response cannot be read: {e}"));
                     ctx.links.fail(key, error.clone(), ctx.now);
@@ -146,7 +149,7 @@ impl Sender {
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
-        key: LinkKey,
+        (key, request_id): (LinkKey, u64),
         reply: &Reply,
         response: ProduceResponse,
         mut request: InFlight,
@@ -175,7 +178,7 @@ impl Sender {
                 };
                 let batch = request.slots.get_mut(at).and_then(|s| s.batch.take());
                 if let Some(batch) = batch {
-                    self.settle_one(ctx, cluster, id, batch, part, &response.node_endpoints);
+                    self.settle_one(ctx, cluster, (id, request_id), batch, part, &response.node_endpoints);
                 }
             }
         }
@@ -215,15 +218,25 @@ impl Sender {
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
-        id: PartitionId,
+        (id, request): (PartitionId, u64),
         batch: Batch,
         part: &PartitionProduceResponse,
         endpoints: &[NodeEndpoint],
     ) {
         let code = ErrorCode::from(part.error_code);
-        if code.is_ok() {
+        let known_again = batch.stamp.is_some() && code == ErrorCode::DUPLICATE_SEQUENCE_NUMBER;
+        if code.is_ok() || known_again {
+            if let (Some(stamp), Some(lane)) = (batch.stamp, self.lane(id)) {
+                lane.numbering.on_taken(stamp, ctx.now);
+            }
             let time = (part.log_append_time_ms >= 0).then_some(part.log_append_time_ms);
-            return self.acknowledge(id, batch, part.base_offset, time, PersistStatus::Persisted, ctx);
+            // A broker that knows the batch again without remembering where it lies gives no offset.
+            let base_offset = if known_again { offset::INVALID } else { part.base_offset };
+            return self.acknowledge(id, batch, base_offset, time, PersistStatus::Persisted, ctx);
+        }
+        if batch.stamp.is_some() && is_about_numbers(code) {
+            let error = Error::new(code, part.error_message.clone().unwrap_or_default());
+            return self.out_of_order(ctx, (id, request), batch, &error);
         }
         let (verdict, mut may_be_written) = judge(code);
         // A leader that lost its office while it waited for its followers says so after it has appended, and the next
@@ -254,6 +267,38 @@ impl Sender {
         self.refused(ctx, id, batch, verdict, may_be_written, &error, moved);
     }
 
+    /// The broker finds that a batch does not follow what it has of this producer.
+    ///
+    /// Mostly a batch before it failed, and it is sent again behind that one. When nothing before it is unsettled, the
+    /// broker has lost what went before, or that was given up: with new numbers the batch can be written all the same,
+    /// unless an earlier attempt may have written it already.
+    fn out_of_order(&mut self, ctx: &mut Ctx<'_>, (id, request): (PartitionId, u64), batch: Batch, error: &Error) {
+        if batch.records.is_empty() {
+            return;
+        }
+        let Some(lane) = self.lane(id) else { return };
+        if !lane.is_head(batch.first_id, request) {
+            return self.put_back(id, batch);
+        }
+        let lost = !std::mem::replace(&mut lane.numbering.gap, true);
+        if lost {
+            ctx.log.log(level::WARNING, "SEQUENCE", || {
+                format!(
+                    "partition {} of topic index {}: the broker does not have what it acknowledged before ({error})",
+                    id.partition, id.topic
+                )
+            });
+            if self.gapless {
+                self.raise_fatal(error.clone());
+            }
+        }
+        let verdict = match batch.maybe_persisted {
+            true => Verdict::Fail,
+            false => Verdict::Retry { counts: true },
+        };
+        self.refused(ctx, id, batch, verdict, false, error, false);
+    }
+
     /// A batch was not acknowledged: retries it, splits it, or gives it up. `at_once`: a retry need not wait.
     #[allow(clippy::too_many_arguments)] // one decision with all that it depends on
     fn refused(
@@ -274,6 +319,7 @@ impl Sender {
         batch.maybe_persisted |= may_be_written;
         batch.left_in_flight = 0;
         let max_retries = ctx.conf.message_send_max_retries;
+        let verdict = if self.fatal { Verdict::Fail } else { verdict };
         match verdict {
             Verdict::Split if batch.records.len() > 1 => {
                 let front = batch.split_front(batch.records.len() / 2);
@@ -363,6 +409,7 @@ impl Sender {
                 records,
                 maybe_persisted: batch.maybe_persisted,
                 broker_id: batch.broker_id,
+                stamp: batch.stamp,
                 ..Batch::default()
             };
             let status = part.status();
@@ -397,7 +444,36 @@ impl Sender {
         status: PersistStatus,
         now: Instant,
     ) {
+        if batch.stamp.is_some()
+            && let Some(error) = &error
+        {
+            self.on_numbered_given_up(id, error);
+        }
         self.report(id, batch, error, status, offset::INVALID, None, now);
+    }
+
+    /// Records that have numbers will not be written, or nobody will know: what follows needs new numbers.
+    fn on_numbered_given_up(&mut self, id: PartitionId, error: &Error) {
+        if let Some(lane) = self.lane(id) {
+            lane.numbering.gap = true;
+        }
+        let by_choice = matches!(
+            error.code,
+            ErrorCode::L_MSG_TIMED_OUT
+                | ErrorCode::L_PURGE_QUEUE
+                | ErrorCode::L_PURGE_INFLIGHT
+                | ErrorCode::L_DESTROY
+                | ErrorCode::L_FATAL
+        );
+        if self.gapless && !by_choice {
+            self.raise_fatal(Error::new(
+                ErrorCode::L_GAPLESS_GUARANTEE,
+                format!(
+                    "a record of partition {} was not delivered ({error}): writing those behind it would leave a gap",
+                    id.partition
+                ),
+            ));
+        }
     }
 
     /// Makes the delivery report; what nobody wants to hear of is forgotten, which frees its room at once.
@@ -439,6 +515,14 @@ impl Sender {
             self.main_queue.push(Event::Delivery(delivery));
         }
     }
+}
+
+/// Whether the broker misses, or no longer knows, what goes before a numbered batch.
+fn is_about_numbers(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER | ErrorCode::UNKNOWN_PRODUCER_ID | ErrorCode::INVALID_PRODUCER_EPOCH
+    )
 }
 
 /// Takes the leader that a response names (KIP-951); true when it is news.

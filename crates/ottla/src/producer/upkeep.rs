@@ -62,7 +62,7 @@ impl Sender {
             let Some(batch) = slot.and_then(|s| s.batch.as_mut()) else {
                 continue;
             };
-            let n = limit.map_or(0, |limit| batch.count_before(limit));
+            let n = limit.map_or(0, |limit| batch.count_expired(limit));
             if n > 0 {
                 let mut front = batch.split_front(n);
                 front.maybe_persisted = true;
@@ -82,7 +82,7 @@ impl Sender {
             }
         }
         while let Some(batch) = lane.pending.front_mut() {
-            let n = limit.map_or(0, |limit| batch.count_before(limit));
+            let n = limit.map_or(0, |limit| batch.count_expired(limit));
             let whole = n == batch.records.len();
             if n > 0 {
                 expired.push(batch.split_front(n));
@@ -170,6 +170,7 @@ impl Sender {
         match cluster.topic(&name) {
             Some(meta) if meta.is_usable() => {
                 set_availability(queue, meta);
+                topic.on_id(meta.id);
                 let count = meta.partition_count();
                 self.open_topic(ctx.now, index, queue, count);
                 let lanes = self.topic_mut(index).map_or(0, |t| t.lanes.len());

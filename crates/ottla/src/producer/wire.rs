@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ottla_protocol::Records;
 use ottla_protocol::api::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};
 use ottla_protocol::compression::Codec;
-use ottla_protocol::record::{BatchParams, MessageSetRecord, seal_batch, write_message_set};
+use ottla_protocol::record::{BatchParams, MessageSetRecord, NO_PRODUCER_ID, seal_batch, write_message_set};
 
 use super::batch::{Batch, Sealed};
 use super::in_flight::Slot;
@@ -64,6 +64,10 @@ pub(super) fn seal(batch: &mut Batch, version: i16, codec: Codec, level: Option<
     }
     let data = match magic {
         2 => seal_v2(batch, codec, level)?,
+        _ if batch.stamp.is_some() => {
+            let text = format!("Produce version {version} has no place for the idempotent producer's numbers");
+            return Err(Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, text));
+        }
         _ => seal_messages(batch, magic, codec, level)?,
     };
     batch.sealed = Some(Sealed {
@@ -89,6 +93,9 @@ fn seal_v2(batch: &Batch, codec: Codec, level: Option<i32>) -> Result<Records, E
         base_timestamp: records.base_timestamp(),
         max_timestamp: records.max_timestamp(),
         records_count: count,
+        producer_id: batch.stamp.map_or(NO_PRODUCER_ID, |s| s.producer_id),
+        producer_epoch: batch.stamp.map_or(-1, |s| s.epoch),
+        base_sequence: batch.stamp.map_or(-1, |s| s.base_sequence),
         ..Default::default()
     };
     let parts = records.parts();

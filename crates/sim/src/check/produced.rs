@@ -17,6 +17,8 @@ pub(crate) struct Promise {
     pub(crate) timeout_ms: u64,
     /// One request at a time on a connection: order is kept.
     pub(crate) in_order: bool,
+    /// Each message lies in the log once at most, in the order of production.
+    pub(crate) idempotent: bool,
     /// Successful messages are not reported.
     pub(crate) errors_only: bool,
 }
@@ -242,6 +244,9 @@ impl Produced {
                 entry.sent
             ));
         }
+        if promise.idempotent && copies > 1 {
+            return Err(format!("of an idempotent producer, and {copies} times in the log"));
+        }
         let Some(report) = entry.report else {
             return match promise.errors_only {
                 true => Ok(()),
@@ -262,8 +267,14 @@ impl Produced {
         let Some(log) = logs.get(&(topic, report.partition)) else {
             return Err("acknowledged, and its partition does not exist".into());
         };
-        if may_be_lost || report.offset < log.start {
+        if may_be_lost || report.offset < log.start && report.offset >= 0 {
             return Ok(());
+        }
+        if report.offset < 0 {
+            return match copies {
+                0 if log.start == 0 => Err("acknowledged, and not in the log".into()),
+                _ => Ok(()),
+            };
         }
         match log.at(report.offset) {
             Some(there) if there.found.id == id => Ok(()),
@@ -277,12 +288,19 @@ impl Produced {
             let mut last: BTreeMap<u32, (u32, i64)> = BTreeMap::new();
             for record in &log.records {
                 let id = record.found.id;
-                let Some(producer) = self.producers.get(&id.client).filter(|p| p.promise.in_order) else {
+                let Some(producer) = self.producers.get(&id.client) else {
                     continue;
                 };
+                let Promise {
+                    in_order, idempotent, ..
+                } = producer.promise;
+                if !in_order && !idempotent {
+                    continue;
+                }
                 let report = producer.messages.get(id.number as usize).and_then(|m| m.report);
-                // Other copies of the message may lie anywhere: a request that was given up arrives when it will.
-                if report.is_none_or(|r| r.outcome != Outcome::Delivered || r.offset != record.offset) {
+                // Without numbers, other copies of the message may lie anywhere: a request that was given up arrives
+                // when it will.
+                if !idempotent && report.is_none_or(|r| r.outcome != Outcome::Delivered || r.offset != record.offset) {
                     continue;
                 }
                 if let Some((earlier, at)) = last.insert(id.client, (id.number, record.offset))
@@ -317,7 +335,9 @@ fn judge_report(promise: &Promise, entry: &Entry, report: &Report, topic: usize)
         Outcome::Delivered if promise.acks != 0 && report.status != PersistStatus::Persisted => {
             Some("delivered, and not said to be persisted".into())
         }
-        Outcome::Delivered if promise.acks != 0 && report.offset < 0 => Some("delivered without an offset".into()),
+        Outcome::Delivered if promise.acks != 0 && report.offset < 0 && !promise.idempotent => {
+            Some("delivered without an offset".into())
+        }
         Outcome::Delivered => None,
         Outcome::Failed(_) if report.status == PersistStatus::Persisted => Some("failed, and persisted".into()),
         Outcome::Failed(_) if entry.sent == 0 && report.status != PersistStatus::NotPersisted => {

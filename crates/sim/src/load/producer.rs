@@ -58,7 +58,7 @@ impl ProducerPlan {
             c.spread(9, (BYTES_MAX / messages).clamp(10, 20_000))
         };
         ProducerPlan {
-            settings: draw_settings(c),
+            settings: make_idempotent(&mut c.fork(1), draw_settings(c)),
             topics: topics.iter().map(|t| t.name.clone()).collect(),
             partitions: topics.iter().map(|t| t.partitions).collect(),
             skew_ms: if c.hit(0.2) {
@@ -88,6 +88,7 @@ impl ProducerPlan {
             acks: number("acks").unwrap_or(-1) as i16,
             timeout_ms: number("message.timeout.ms").unwrap_or(300_000).unsigned_abs(),
             in_order: number("max.in.flight") == Some(1),
+            idempotent: lookup(&self.settings, "enable.idempotence") == Some("true"),
             errors_only: lookup(&self.settings, "delivery.report.only.error") == Some("true"),
         }
     }
@@ -134,6 +135,20 @@ fn draw_settings(c: &mut Chance) -> Vec<(String, String)> {
     }
     draw_client_settings(c, &mut out);
     out
+}
+
+/// Switches idempotence on in a share of producers, with what it needs.
+fn make_idempotent(c: &mut Chance, mut settings: Vec<(String, String)>) -> Vec<(String, String)> {
+    if !c.hit(0.4) {
+        return settings;
+    }
+    settings.retain(|(name, _)| !matches!(name.as_str(), "acks" | "max.in.flight" | "retries"));
+    let mut set = |name: &str, value: String| settings.push((name.into(), value));
+    set("enable.idempotence", "true".into());
+    set("enable.gapless.guarantee", c.hit(0.1).to_string());
+    set("max.in.flight", c.pick(&[1, 2, 5, 5, 5]).to_string());
+    set("retries", c.pick(&[i32::MAX, i32::MAX, i32::MAX, 1, 5]).to_string());
+    settings
 }
 
 /// Settings that producers and consumers have.
@@ -353,7 +368,12 @@ impl ProducerLoad {
             };
             match event {
                 Event::Delivery(delivery) => self.on_delivery(world, client, delivery),
-                Event::Error(error) => trace!(world.trace, "c{client} app hears {error}"),
+                Event::Error(error) => {
+                    trace!(world.trace, "c{client} app hears {error}");
+                    if error.fatal {
+                        world.coverage.count("fatal errors", 1);
+                    }
+                }
                 Event::Throttle(t) => trace!(world.trace, "c{client} app hears throttle {}", t.throttle_ms),
                 other => world
                     .check
@@ -428,7 +448,10 @@ impl ProducerLoad {
                 None | Some(Some(Outcome::Failed(_))) => true,
                 Some(None | Some(Outcome::Delivered)) => false,
             };
-            if again && let Ok(id) = self.produce(world, client, topic, PARTITION_UA, 1) {
+            if again
+                && world.shared(client).fatal_error().is_none()
+                && let Ok(id) = self.produce(world, client, topic, PARTITION_UA, 1)
+            {
                 self.probes.insert(topic, id);
             }
         }
@@ -453,6 +476,12 @@ impl ProducerLoad {
         }
         if world.phase != Phase::Probing {
             return None;
+        }
+        if let Some(error) = world.shared(client).fatal_error() {
+            // A producer that may leave no gap stops at the first; brokers may forbid idempotence.
+            let gapless = lookup(&self.plan.settings, "enable.gapless.guarantee") == Some("true");
+            let honest = gapless || error.code == ErrorCode::CLUSTER_AUTHORIZATION_FAILED;
+            return (!honest).then(|| format!("client {client} has come to a fatal error: {error}"));
         }
         let silent = self.plan.promise().errors_only;
         let failing = (0..self.plan.topics.len()).find(|topic| {

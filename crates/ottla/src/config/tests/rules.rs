@@ -203,7 +203,6 @@ fn what_is_missing_is_refused_and_says_so() {
         ),
         ("consumer", "ssl.ca.location=/x"),
         ("producer", "enable.ssl.certificate.verification=false"),
-        ("producer", "enable.idempotence=true"),
         ("producer", "transactional.id=t"),
         ("consumer", "group.protocol=consumer"),
         ("consumer", "partition.assignment.strategy=cooperative-sticky"),
@@ -239,6 +238,7 @@ fn what_does_not_ask_for_something_missing_is_not_refused() {
             "security.protocol=plaintext;enable.idempotence=false;statistics.interval.ms=0",
         ),
         ("producer", "enable.metrics.push=false"),
+        ("producer", "enable.idempotence=true;enable.gapless.guarantee=true"),
         (
             "producer",
             "ssl.endpoint.identification.algorithm=https;sasl.mechanisms=GSSAPI",

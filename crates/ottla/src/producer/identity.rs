@@ -1,0 +1,166 @@
+//! The id of the idempotent producer: asked of the cluster when the first record is produced, and again only when the
+//! epochs of one are used up (KIP-98, KIP-360).
+
+use std::time::Duration;
+
+use ottla_protocol::api::init_producer_id::InitProducerIdRequest;
+
+use super::sender::Sender;
+use crate::cluster::{Cluster, Ctx};
+use crate::connection::{LinkKey, Outcome, Owner, Tag};
+use crate::env::Instant;
+use crate::error::{Error, ErrorCode};
+use crate::event::{DebugContexts, level};
+
+/// How often to look for a broker when no event will tell of one.
+const SEARCH_INTERVAL_MS: u64 = 500;
+
+/// The producer id, or what is done to get it.
+#[derive(Debug, Default)]
+pub(super) struct Identity {
+    id: Option<i64>,
+    wanted: bool,
+    /// The request under way.
+    request: Option<u64>,
+    retry_at: Option<Instant>,
+    tries: u32,
+    /// Refusals are told once in a row.
+    told: Option<ErrorCode>,
+}
+
+impl Identity {
+    /// The id, once it is known.
+    pub(super) fn id(&self) -> Option<i64> {
+        self.id
+    }
+
+    /// Something is to be sent.
+    pub(super) fn want(&mut self) {
+        self.wanted |= self.id.is_none();
+    }
+
+    /// The id's epochs are used up.
+    pub(super) fn renew(&mut self) {
+        self.id = None;
+        self.wanted = true;
+    }
+
+    fn is_due(&self, now: Instant) -> bool {
+        self.wanted && self.request.is_none() && self.retry_at.is_none_or(|at| at <= now)
+    }
+
+    /// When to look again.
+    pub(super) fn wake(&self, now: Instant) -> Option<Instant> {
+        let searching = self.wanted && self.request.is_none();
+        let soon = now.plus_ms(SEARCH_INTERVAL_MS);
+        searching.then(|| self.retry_at.filter(|at| *at > now).unwrap_or(soon))
+    }
+
+    fn back_off(&mut self, ctx: &mut Ctx<'_>) {
+        let base = u64::from(ctx.conf.retry_backoff_ms);
+        let max = u64::from(ctx.conf.retry_backoff_max_ms).max(base);
+        let doubled = base.saturating_mul(1 << self.tries.min(20)).min(max);
+        self.tries = self.tries.saturating_add(1);
+        self.retry_at = Some(ctx.now + ctx.rng.jitter(Duration::from_millis(doubled), 0.2, 0.2));
+    }
+}
+
+impl Sender {
+    /// Asks for a producer id when one is needed.
+    pub(super) fn seek_identity(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
+        if self.fatal || !self.identity.as_ref().is_some_and(|i| i.is_due(ctx.now)) {
+            return;
+        }
+        let Some((key, versions)) = cluster.any_link(ctx) else {
+            return;
+        };
+        let Some(version) = versions.pick::<InitProducerIdRequest>() else {
+            return self.raise_fatal(Error::new(
+                ErrorCode::L_UNSUPPORTED_FEATURE,
+                "the brokers do not support the idempotent producer: it needs Kafka 0.11 or later",
+            ));
+        };
+        let request = InitProducerIdRequest {
+            transactional_id: None,
+            transaction_timeout_ms: i32::MAX,
+            ..Default::default()
+        };
+        let id = self.requests.next_id();
+        let tag = Tag {
+            owner: Owner::Producer,
+            id,
+        };
+        let sent = ctx
+            .links
+            .send(key, ctx.now, tag, &request, version, self.request_timeout);
+        if let Some(identity) = &mut self.identity {
+            match sent {
+                Ok(()) => identity.request = Some(id),
+                Err(_) => identity.back_off(ctx),
+            }
+        }
+    }
+
+    /// Whether `id` is the request for a producer id; then its outcome was taken in.
+    pub(super) fn on_identity(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, id: u64, outcome: &Outcome) -> bool {
+        let Some(identity) = self.identity.as_mut().filter(|i| i.request == Some(id)) else {
+            return false;
+        };
+        identity.request = None;
+        let Outcome::Reply(reply) = outcome else {
+            identity.back_off(ctx);
+            return true;
+        };
+        let response = match reply.decode::<InitProducerIdRequest>() {
+            Ok(response) => response,
+            Err(e) => {
+                let text = format!("InitProducerId response cannot be read: {e}");
+                ctx.links.fail(key, Error::new(ErrorCode::L_BAD_MSG, text), ctx.now);
+                identity.back_off(ctx);
+                return true;
+            }
+        };
+        let code = ErrorCode::from(response.error_code);
+        if code.is_ok() && response.producer_id >= 0 {
+            ctx.log.debug(DebugContexts::EOS, "PRODUCERID", || {
+                format!("producer id {}", response.producer_id)
+            });
+            *identity = Identity {
+                id: Some(response.producer_id),
+                ..Default::default()
+            };
+            let nodes: Vec<_> = self.destinations.keys().copied().collect();
+            for node in nodes {
+                self.revive(LinkKey::general(node));
+            }
+            return true;
+        }
+        self.on_identity_refused(ctx, code);
+        true
+    }
+
+    fn on_identity_refused(&mut self, ctx: &mut Ctx<'_>, code: ErrorCode) {
+        let text = format!("no producer id was given: {}", code.description());
+        if code == ErrorCode::CLUSTER_AUTHORIZATION_FAILED {
+            return self.raise_fatal(Error::new(code, text));
+        }
+        let Some(identity) = &mut self.identity else { return };
+        identity.back_off(ctx);
+        if identity.told.replace(code) != Some(code) && !code.action().is_retriable() {
+            ctx.log
+                .log(level::WARNING, "PRODUCERID", || format!("{text}: trying again"));
+        }
+    }
+
+    /// Nothing honest can be done any more. The first such error is the one that counts.
+    pub(super) fn raise_fatal(&mut self, error: Error) {
+        if !std::mem::replace(&mut self.fatal, true) {
+            self.raised = Some(error);
+        }
+    }
+
+    /// The fatal error that came up since the last call.
+    pub fn take_fatal(&mut self) -> Option<Error> {
+        self.raised.take()
+    }
+}

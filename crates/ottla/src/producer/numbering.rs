@@ -1,0 +1,222 @@
+//! How the idempotent producer numbers a partition's batches (KIP-98), and when it may number them anew (KIP-360).
+//!
+//! A broker remembers, for each partition and producer id, the epoch and the last sequence numbers. It takes a batch that
+//! follows the last one, knows the last five again, and refuses everything else. So the order is the broker's to keep,
+//! whatever is sent how often, as long as the client keeps three rules:
+//!
+//! - A batch keeps its numbers for as long as the broker may have it. Under other numbers it would be another batch, and
+//!   could be written twice.
+//! - When numbered records will never be written (they were given up, or the broker has lost what went before them), the
+//!   numbers that follow are of no use. The partition waits until nothing is in flight and every batch of unknown fate
+//!   was sent once more under its old numbers; then the epoch rises and numbers begin at zero. Epochs are each
+//!   partition's own: the others go on undisturbed.
+//! - A broker that knows nothing of the producer takes any sequence number as its first. Until it has taken one under
+//!   the present epoch, one batch is in flight at a time.
+
+use super::lane::Lane;
+use crate::env::Instant;
+use crate::types::NodeId;
+
+/// Batches of a partition in flight at most: brokers remember as many.
+const IN_FLIGHT_MAX: usize = 5;
+/// A partition that was idle for so long may have been forgotten by its broker (`producer.id.expiration.ms`, a day).
+const TRUST_MS: u64 = 10 * 60 * 1000;
+
+/// The numbers of a batch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Stamp {
+    pub(super) producer_id: i64,
+    pub(super) epoch: i16,
+    /// Of the first record.
+    pub(super) base_sequence: i32,
+}
+
+impl Stamp {
+    /// The numbers of a batch that begins `records` later.
+    pub(super) fn skip(self, records: usize) -> Self {
+        Stamp {
+            base_sequence: advance(self.base_sequence, records),
+            ..self
+        }
+    }
+}
+
+/// Sequence numbers go to `i32::MAX` and then on from zero.
+fn advance(sequence: i32, records: usize) -> i32 {
+    let sum = i64::from(sequence) + i64::try_from(records).unwrap_or(0);
+    i32::try_from(sum & i64::from(i32::MAX)).unwrap_or(0)
+}
+
+/// Where a partition's numbers stand.
+#[derive(Debug, Default)]
+pub(super) struct Numbering {
+    /// Producer id and epoch, `None` before the first batch.
+    current: Option<(i64, i16)>,
+    next: i32,
+    /// Numbered records will never be written: nothing more is numbered under this epoch.
+    pub(super) gap: bool,
+    /// When a broker last took a batch under this epoch.
+    proven_at: Option<Instant>,
+}
+
+impl Numbering {
+    /// The numbers of the next batch.
+    pub(super) fn assign(&mut self, producer_id: i64, records: usize) -> Stamp {
+        let (producer_id, epoch) = *self.current.get_or_insert((producer_id, 0));
+        let stamp = Stamp {
+            producer_id,
+            epoch,
+            base_sequence: self.next,
+        };
+        self.next = advance(self.next, records);
+        stamp
+    }
+
+    /// Begins a new epoch. False when the id has none left and `producer_id` is still the same: another id is needed.
+    fn renew(&mut self, producer_id: i64) -> bool {
+        self.current = match self.current {
+            Some((id, epoch)) if epoch < i16::MAX => Some((id, epoch + 1)),
+            Some((id, _)) if id == producer_id => return false,
+            _ => None,
+        };
+        self.next = 0;
+        self.gap = false;
+        self.proven_at = None;
+        true
+    }
+
+    /// A broker has the batch with these numbers.
+    pub(super) fn on_taken(&mut self, stamp: Stamp, now: Instant) {
+        if self.current == Some((stamp.producer_id, stamp.epoch)) {
+            self.proven_at = Some(now);
+        }
+    }
+
+    /// The partition is another one now, or its broker may have forgotten the producer.
+    pub(super) fn distrust(&mut self) {
+        self.proven_at = None;
+    }
+
+    fn in_flight_max(&self, now: Instant) -> usize {
+        match self.proven_at {
+            Some(at) if at.plus_ms(TRUST_MS) > now => IN_FLIGHT_MAX,
+            _ => 1,
+        }
+    }
+}
+
+impl Lane {
+    /// Whether an idempotent partition must wait for what it has in flight before it sends to `node`.
+    pub(super) fn must_drain(&self, node: NodeId, now: Instant) -> bool {
+        if self.in_flight.is_empty() {
+            return false;
+        }
+        // A new leader gets nothing before the old one has answered: its answers say what the new one must get first.
+        self.sent_to != Some(node)
+            || self.in_flight.len() >= self.numbering.in_flight_max(now)
+            || (self.numbering.gap && !self.has_unresolved())
+    }
+
+    /// Whether batches that are to be sent first have numbers under which a broker may have them.
+    fn has_unresolved(&self) -> bool {
+        let numbered = self.pending.iter().take_while(|b| b.stamp.is_some());
+        numbered.into_iter().any(|b| b.maybe_persisted)
+    }
+
+    /// Gives the batch at the front its numbers. Only to be called when [`must_drain`](Self::must_drain) is false; false
+    /// when another producer id is needed first.
+    pub(super) fn number_front(&mut self, producer_id: i64) -> bool {
+        if self.numbering.gap && !self.has_unresolved() {
+            if !self.numbering.renew(producer_id) {
+                return false;
+            }
+            for batch in &mut self.pending {
+                batch.stamp = None;
+                batch.sealed = None;
+            }
+        }
+        if let Some(batch) = self.pending.front_mut()
+            && batch.stamp.is_none()
+        {
+            batch.stamp = Some(self.numbering.assign(producer_id, batch.records.len()));
+            batch.sealed = None;
+        }
+        true
+    }
+
+    /// Whether everything before a batch that came back from request `request` is settled.
+    pub(super) fn is_head(&self, first_id: u64, request: u64) -> bool {
+        let earlier_in_flight = self.in_flight.iter().any(|r| *r < request);
+        let earlier_pending = self.pending.front().is_some_and(|b| b.first_id < first_id);
+        !earlier_in_flight && !earlier_pending
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::batch::Batch;
+    use super::*;
+
+    #[test]
+    fn sequences_wrap_to_zero() {
+        assert_eq!(advance(i32::MAX, 1), 0);
+        assert_eq!(advance(i32::MAX - 1, 4), 2);
+        assert_eq!(advance(0, 10), 10);
+    }
+
+    #[test]
+    fn an_epoch_begins_at_zero_and_the_last_one_needs_another_id() {
+        let mut numbering = Numbering::default();
+        assert_eq!(numbering.assign(7, 10).base_sequence, 0);
+        assert_eq!(numbering.assign(7, 5).base_sequence, 10);
+        assert!(numbering.renew(7));
+        let stamp = numbering.assign(7, 1);
+        assert_eq!((stamp.epoch, stamp.base_sequence), (1, 0));
+        numbering.current = Some((7, i16::MAX));
+        assert!(!numbering.renew(7));
+        assert!(numbering.renew(8));
+        let stamp = numbering.assign(8, 1);
+        assert_eq!((stamp.producer_id, stamp.epoch, stamp.base_sequence), (8, 0, 0));
+    }
+
+    #[test]
+    fn one_batch_at_a_time_until_a_broker_knows_the_producer() {
+        let now = Instant::from_micros(1_000_000);
+        let mut numbering = Numbering::default();
+        let stamp = numbering.assign(1, 1);
+        assert_eq!(numbering.in_flight_max(now), 1);
+        numbering.on_taken(stamp, now);
+        assert_eq!(numbering.in_flight_max(now), IN_FLIGHT_MAX);
+        assert_eq!(numbering.in_flight_max(now.plus_ms(TRUST_MS)), 1);
+        assert!(numbering.renew(1));
+        numbering.on_taken(stamp, now);
+        assert_eq!(numbering.in_flight_max(now), 1, "that was the epoch before");
+    }
+
+    fn lane_with(fates: &[(u64, bool)]) -> Lane {
+        let mut lane = Lane::default();
+        for (first_id, maybe_persisted) in fates {
+            let stamp = lane.numbering.assign(1, 1);
+            lane.put_back(Batch {
+                first_id: *first_id,
+                maybe_persisted: *maybe_persisted,
+                stamp: Some(stamp),
+                ..Default::default()
+            });
+        }
+        lane.numbering.gap = true;
+        lane
+    }
+
+    #[test]
+    fn batches_of_unknown_fate_keep_their_numbers() {
+        let mut lane = lane_with(&[(5, false), (6, true)]);
+        assert!(lane.number_front(1));
+        let kept: Vec<_> = lane.pending.iter().filter_map(|b| b.stamp).collect();
+        assert_eq!(kept.iter().map(|s| s.epoch).collect::<Vec<_>>(), [0, 0]);
+        let mut lane = lane_with(&[(5, false), (6, false)]);
+        assert!(lane.number_front(1));
+        let stamps: Vec<_> = lane.pending.iter().map(|b| b.stamp).collect();
+        assert_eq!((stamps[0].map(|s| s.epoch), stamps[1]), (Some(1), None));
+    }
+}
