@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ottla_protocol::api::api_versions::{ApiVersion, ApiVersionsResponse};
+use ottla_protocol::api::init_producer_id::InitProducerIdResponse;
 use ottla_protocol::api::metadata::{
     MetadataRequest, MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
 };
@@ -55,6 +56,9 @@ pub(in crate::producer) struct World {
     /// Brokers that refuse connections.
     pub(in crate::producer) down: Vec<i32>,
     pub(in crate::producer) metadata_requests: usize,
+    pub(in crate::producer) identity_requests: usize,
+    /// What brokers answer who are asked for a producer id.
+    pub(in crate::producer) identity_error: i16,
 }
 
 const BROKERS: [i32; 3] = [1, 2, 3];
@@ -117,6 +121,8 @@ impl World {
             kernel_takes: true,
             down: Vec::new(),
             metadata_requests: 0,
+            identity_requests: 0,
+            identity_error: 0,
         };
         let (endpoints, _) = parse_endpoints("broker1:9001");
         let mut ctx = ctx!(w);
@@ -294,6 +300,7 @@ impl World {
                     row(ApiKey::METADATA, (0, 12)),
                     row(ApiKey::API_VERSIONS, (0, 3)),
                     row(ApiKey::PRODUCE, self.produce_versions),
+                    row(ApiKey::INIT_PRODUCER_ID, (0, 5)),
                 ];
                 let response = ApiVersionsResponse {
                     api_keys: keys.into(),
@@ -306,6 +313,16 @@ impl World {
                 self.metadata_requests += 1;
                 let request = MetadataRequest::decode(&mut reader, version).unwrap();
                 let response = self.metadata(&request);
+                self.respond(conn, correlation, &response, version);
+            }
+            ApiKey::INIT_PRODUCER_ID => {
+                self.write(conn);
+                self.identity_requests += 1;
+                let response = InitProducerIdResponse {
+                    error_code: self.identity_error,
+                    producer_id: 77,
+                    ..Default::default()
+                };
                 self.respond(conn, correlation, &response, version);
             }
             _ => {

@@ -3,6 +3,7 @@
 mod chaos;
 mod giving_up;
 pub(in crate::producer) mod harness;
+mod idempotent;
 pub(in crate::producer) mod played;
 mod refusals;
 mod sending;

@@ -1,0 +1,314 @@
+//! The idempotent producer: what is sent under which numbers, and what happens when numbers do not fit.
+
+use super::harness::World;
+use super::played::Sent;
+use super::*;
+
+const OUT_OF_ORDER: ErrorCode = ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER;
+
+fn idempotent(settings: &[(&str, &str)], leaders: &[i32]) -> World {
+    let fixed = [
+        ("enable.idempotence", "true"),
+        ("linger.ms", "0"),
+        ("retry.backoff.ms", "100"),
+    ];
+    let settings: Vec<_> = fixed.iter().chain(settings).copied().collect();
+    let mut w = World::new(&settings);
+    w.add_topic("t", leaders);
+    let t = w.topic("t");
+    w.accumulator.announce(&t);
+    w.drive();
+    w
+}
+
+/// As [`idempotent`], with one partition whose broker has taken a first batch.
+fn begun(settings: &[(&str, &str)]) -> World {
+    let mut w = idempotent(settings, &[1]);
+    send(&mut w, "first");
+    w.run_ms(10);
+    w.acknowledge(0);
+    w.reports();
+    w
+}
+
+fn send(w: &mut World, value: &str) {
+    w.produce("t", 0, value).unwrap();
+    w.drive();
+}
+
+/// Partition, producer id, epoch, base sequence and number of records of the batches of a request.
+fn numbers(sent: &Sent) -> Vec<(i32, i64, i16, i32, i32)> {
+    let parts = sent.request.topic_data.iter().flat_map(|t| &t.partition_data);
+    let rows = parts.map(|p| {
+        let batch = BatchIter::new(p.records.clone().unwrap().into_bytes());
+        let batch = batch.map(Result::unwrap).next().unwrap();
+        let h = batch.header();
+        (
+            p.index,
+            h.producer_id,
+            h.producer_epoch,
+            h.base_sequence,
+            h.records_count,
+        )
+    });
+    rows.collect()
+}
+
+/// Epoch and base sequence with the value, of the requests that wait, one partition each.
+fn waiting(w: &World) -> Vec<(i16, i32, String)> {
+    let names = w.names();
+    let rows = w.sent.iter().map(|s| {
+        let (_, _, epoch, sequence, _) = numbers(s)[0];
+        (epoch, sequence, s.values(&names)[0].1.join(" "))
+    });
+    rows.collect()
+}
+
+fn row(epoch: i16, sequence: i32, values: &str) -> (i16, i32, String) {
+    (epoch, sequence, values.into())
+}
+
+#[test]
+fn batches_are_numbered_and_five_are_in_flight_once_the_broker_knows_the_producer() {
+    let mut w = idempotent(&[], &[1]);
+    assert_eq!(w.identity_requests, 1);
+    w.produce("t", 0, "a").unwrap();
+    w.produce("t", 0, "b").unwrap();
+    w.drive();
+    send(&mut w, "c");
+    assert_eq!(
+        waiting(&w),
+        [row(0, 0, "a b")],
+        "a broker that knows nothing takes any first number"
+    );
+    assert_eq!(numbers(&w.sent[0]), [(0, 77, 0, 0, 2)]);
+    w.acknowledge(10);
+    assert_eq!(waiting(&w), [row(0, 2, "c")]);
+    for v in ["d", "e", "f", "g", "h"] {
+        send(&mut w, v);
+    }
+    let sequences: Vec<i32> = waiting(&w).iter().map(|r| r.1).collect();
+    assert_eq!(sequences, [2, 3, 4, 5, 6]);
+    for offset in 12..18 {
+        w.acknowledge(offset);
+    }
+    let offsets: Vec<i64> = w.reports().iter().map(|r| r.offset).collect();
+    assert_eq!(offsets, [10, 11, 12, 13, 14, 15, 16, 17]);
+    assert_eq!(w.identity_requests, 1);
+}
+
+#[test]
+fn what_was_refused_and_what_came_behind_it_goes_again_under_the_same_numbers() {
+    let mut w = begun(&[]);
+    for v in ["a", "b", "c"] {
+        send(&mut w, v);
+    }
+    w.refuse(ErrorCode::NOT_ENOUGH_REPLICAS);
+    w.refuse(OUT_OF_ORDER);
+    w.refuse(OUT_OF_ORDER);
+    assert!(w.sent.is_empty(), "the first one backs off");
+    w.run_ms(150);
+    let again = [row(0, 1, "a"), row(0, 2, "b"), row(0, 3, "c")];
+    assert_eq!(waiting(&w), again);
+    for offset in [5, 6, 7] {
+        w.acknowledge(offset);
+    }
+    assert_eq!(
+        w.reports(),
+        [("a", 5), ("b", 6), ("c", 7)].map(|(v, o)| report(v, ErrorCode::NO_ERROR, Persisted, o))
+    );
+}
+
+#[test]
+fn a_record_refused_for_good_begins_a_new_epoch_for_its_partition_only() {
+    let mut w = idempotent(&[], &[1, 2]);
+    for partition in [0, 1] {
+        w.produce("t", partition, "first").unwrap();
+    }
+    w.drive();
+    w.acknowledge(0);
+    w.acknowledge(0);
+    w.reports();
+    for v in ["a", "b"] {
+        send(&mut w, v);
+    }
+    w.produce("t", 1, "x").unwrap();
+    w.drive();
+    w.refuse(ErrorCode::INVALID_TIMESTAMP);
+    send(&mut w, "c");
+    assert_eq!(
+        waiting(&w),
+        [row(0, 2, "b"), row(0, 1, "x")],
+        "nothing new while \"b\" is in flight"
+    );
+    w.refuse(OUT_OF_ORDER);
+    w.run_ms(150);
+    assert_eq!(waiting(&w), [row(0, 1, "x"), row(1, 0, "b")]);
+    w.acknowledge(9);
+    w.acknowledge(5);
+    assert_eq!(waiting(&w), [row(1, 1, "c")]);
+    w.acknowledge(6);
+    assert_eq!(
+        w.reports()[0],
+        report("a", ErrorCode::INVALID_TIMESTAMP, NotPersisted, INVALID)
+    );
+}
+
+#[test]
+fn a_batch_of_unknown_fate_is_never_sent_under_other_numbers() {
+    let mut w = begun(&[]);
+    send(&mut w, "a");
+    send(&mut w, "b");
+    w.disconnect(1);
+    w.run_ms(1000);
+    assert_eq!(waiting(&w), [row(0, 1, "a"), row(0, 2, "b")]);
+    // The broker is behind "a": it has lost what it acknowledged, or has "a" and does not know it again.
+    w.refuse(OUT_OF_ORDER);
+    w.refuse(OUT_OF_ORDER);
+    send(&mut w, "c");
+    w.run_ms(1000);
+    assert_eq!(waiting(&w), [row(1, 0, "c")]);
+    w.acknowledge(3);
+    assert_eq!(
+        w.reports(),
+        [
+            report("a", OUT_OF_ORDER, PossiblyPersisted, INVALID),
+            report("b", OUT_OF_ORDER, PossiblyPersisted, INVALID),
+            report("c", ErrorCode::NO_ERROR, Persisted, 3),
+        ]
+    );
+    assert!(w.sender.take_fatal().is_none());
+}
+
+#[test]
+fn a_batch_that_was_never_written_gets_new_numbers_when_the_broker_has_forgotten_the_producer() {
+    for code in [
+        OUT_OF_ORDER,
+        ErrorCode::UNKNOWN_PRODUCER_ID,
+        ErrorCode::INVALID_PRODUCER_EPOCH,
+    ] {
+        let mut w = begun(&[]);
+        send(&mut w, "a");
+        w.refuse(code);
+        w.run_ms(150);
+        assert_eq!(waiting(&w), [row(1, 0, "a")], "{code:?}");
+        w.acknowledge(1);
+        assert_eq!(w.reports(), [report("a", ErrorCode::NO_ERROR, Persisted, 1)]);
+        assert!(w.sender.take_fatal().is_none());
+    }
+}
+
+#[test]
+fn a_new_leader_gets_nothing_before_the_old_one_has_answered() {
+    let mut w = idempotent(&[], &[1, 2]);
+    for partition in [0, 1] {
+        w.produce("t", partition, "first").unwrap();
+    }
+    w.drive();
+    w.acknowledge(0);
+    w.acknowledge(0);
+    send(&mut w, "a");
+    w.move_leader("t", 0, 2);
+    let now = w.now;
+    w.cluster.stale("t", now);
+    w.run_ms(2000);
+    send(&mut w, "b");
+    assert_eq!(waiting(&w), [row(0, 1, "a")]);
+    w.refuse(ErrorCode::NOT_LEADER_FOR_PARTITION);
+    w.run_ms(500);
+    assert_eq!(waiting(&w), [row(0, 1, "a"), row(0, 2, "b")]);
+    assert!(w.sent.iter().all(|s| s.node == 2));
+}
+
+#[test]
+fn a_batch_known_again_is_delivered_without_an_offset() {
+    let mut w = begun(&[]);
+    send(&mut w, "a");
+    w.refuse(ErrorCode::DUPLICATE_SEQUENCE_NUMBER);
+    assert_eq!(w.reports(), [report("a", ErrorCode::NO_ERROR, Persisted, INVALID)]);
+    send(&mut w, "b");
+    assert_eq!(waiting(&w), [row(0, 2, "b")]);
+}
+
+#[test]
+fn halves_of_a_batch_that_is_too_large_keep_their_places() {
+    let mut w = begun(&[("linger.ms", "10")]);
+    for v in ["a", "b", "c", "d"] {
+        w.produce("t", 0, v).unwrap();
+    }
+    w.run_ms(10);
+    w.refuse(ErrorCode::MSG_SIZE_TOO_LARGE);
+    assert_eq!(waiting(&w), [row(0, 1, "a b"), row(0, 3, "c d")]);
+}
+
+#[test]
+fn records_that_time_out_take_their_batch_along_and_those_behind_begin_anew() {
+    let mut w = World::with_topic(
+        &[("enable.idempotence", "true"), ("linger.ms", "0")],
+        &[("message.timeout.ms", "2000")],
+    );
+    w.add_topic("t", &[1]);
+    send(&mut w, "first");
+    w.acknowledge(0);
+    w.reports();
+    send(&mut w, "a");
+    w.run_ms(1000);
+    send(&mut w, "b");
+    w.run_ms(1100);
+    assert_eq!(
+        w.reports(),
+        [report("a", ErrorCode::L_MSG_TIMED_OUT, PossiblyPersisted, INVALID)]
+    );
+    send(&mut w, "c");
+    assert_eq!(waiting(&w).len(), 2, "\"c\" waits until both are answered");
+    w.acknowledge(1);
+    w.acknowledge(2);
+    assert_eq!(w.reports(), [report("b", ErrorCode::NO_ERROR, Persisted, 2)]);
+    assert_eq!(waiting(&w), [row(1, 0, "c")]);
+}
+
+#[test]
+fn a_gap_is_fatal_where_none_may_be() {
+    let gapless = [("enable.gapless.guarantee", "true")];
+    let mut w = begun(&gapless);
+    send(&mut w, "a");
+    send(&mut w, "b");
+    w.refuse(ErrorCode::INVALID_TIMESTAMP);
+    assert_eq!(
+        w.sender.take_fatal().map(|e| e.code),
+        Some(ErrorCode::L_GAPLESS_GUARANTEE)
+    );
+    w.refuse(OUT_OF_ORDER);
+    w.run_ms(1000);
+    assert!(w.sent.is_empty(), "nothing is tried again");
+    let mut w = begun(&gapless);
+    send(&mut w, "a");
+    w.refuse(OUT_OF_ORDER);
+    assert_eq!(w.sender.take_fatal().map(|e| e.code), Some(OUT_OF_ORDER));
+    assert!(w.sender.take_fatal().is_none(), "told once");
+}
+
+#[test]
+fn without_an_id_nothing_is_sent_and_refusals_are_told_apart() {
+    let mut w = World::new(&[("enable.idempotence", "true"), ("linger.ms", "0")]);
+    w.add_topic("t", &[1]);
+    w.identity_error = 15; // COORDINATOR_NOT_AVAILABLE
+    send(&mut w, "a");
+    w.run_ms(3000);
+    assert!(w.sent.is_empty());
+    assert!((3..40).contains(&w.identity_requests), "{}", w.identity_requests);
+    w.identity_error = 0;
+    w.run_ms(1500);
+    assert_eq!(waiting(&w), [row(0, 0, "a")]);
+
+    let mut w = World::new(&[("enable.idempotence", "true")]);
+    w.add_topic("t", &[1]);
+    w.identity_error = 31; // CLUSTER_AUTHORIZATION_FAILED
+    send(&mut w, "a");
+    assert_eq!(
+        w.sender.take_fatal().map(|e| e.code),
+        Some(ErrorCode::CLUSTER_AUTHORIZATION_FAILED)
+    );
+    w.run_ms(5000);
+    assert_eq!(w.identity_requests, 1);
+}
