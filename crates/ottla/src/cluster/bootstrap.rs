@@ -1,6 +1,7 @@
 //! Broker addresses as users write them.
 
 use std::fmt;
+use std::net::Ipv6Addr;
 
 /// The port of a broker address that names none.
 const DEFAULT_PORT: u16 = 9092;
@@ -72,12 +73,25 @@ fn parse_endpoint(entry: &str) -> Result<Endpoint, String> {
             .ok_or("the port must be a number from 1 to 65535")?,
         None => DEFAULT_PORT,
     };
+    let host = host.trim();
+    if host.contains(':') && !is_ipv6(host) {
+        return Err(format!(
+            "\"{host}\" is not an IPv6 address; one with a port stands in brackets, as in [::1]:9092"
+        ));
+    }
     // An empty host means this machine, as it does in a broker's listeners.
     let host = if host.is_empty() { "localhost" } else { host };
     Ok(Endpoint {
         host: host.to_owned(),
         port,
     })
+}
+
+/// Whether this is an IPv6 address, which may name the interface that leads to it, as in `fe80::1%eth0`.
+fn is_ipv6(host: &str) -> bool {
+    let (address, interface) = host.split_once('%').unwrap_or((host, "lo"));
+    let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    address.parse::<Ipv6Addr>().is_ok() && !interface.is_empty() && interface.chars().all(in_name)
 }
 
 #[cfg(test)]
@@ -97,7 +111,11 @@ mod tests {
         assert_eq!(one("[::1]:5"), Some(("::1".into(), 5)));
         assert_eq!(one("[::1]"), Some(("::1".into(), 9092)));
         assert_eq!(one("fe80::1"), Some(("fe80::1".into(), 9092)));
-        for bad in ["a:0", "a:70000", "a:x", "SSL://a", "[::1", "[::1]x"] {
+        assert_eq!(one("[fe80::1%eth0]:5"), Some(("fe80::1%eth0".into(), 5)));
+        assert_eq!(one("PLAINTEXT:// a :1"), Some(("a".into(), 1)));
+        for bad in [
+            "a:0", "a:70000", "a:x", "SSL://a", "[::1", "[::1]x", "a:1:2", "x::1]:1", "[a:1]", "::%a]:1",
+        ] {
             assert_eq!(one(bad), None, "{bad}");
             assert_eq!(parse_endpoints(bad).1.len(), 1);
         }
