@@ -37,9 +37,9 @@ impl FrameReader {
             Some(body) => (4 + body).saturating_sub(self.filled).clamp(1, MAX_AHEAD),
             None => READ_CHUNK,
         };
-        let end = self.filled + want;
-        if self.buf.len() < end {
-            self.buf.resize(end, 0);
+        // A buffer that grew by every few bytes that arrive would double its memory for nothing.
+        if self.buf.len() - self.filled < want.min(READ_CHUNK) {
+            self.buf.resize(self.filled + want, 0);
         }
         self.buf.get_mut(self.filled..).unwrap_or_default()
     }
@@ -164,5 +164,7 @@ mod tests {
         let mut r = FrameReader::new(100_000_000);
         feed(&mut r, &90_000_000u32.to_be_bytes(), 4).unwrap();
         assert!(r.spare().len() <= MAX_AHEAD);
+        feed(&mut r, &[0; 1000], 1).unwrap();
+        assert!(r.buf.capacity() < 2 * MAX_AHEAD);
     }
 }
