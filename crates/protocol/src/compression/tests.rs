@@ -179,6 +179,14 @@ fn zstd_of_unknown_size_and_in_several_frames() {
     assert_eq!(decompress(Codec::Zstd, &joined, 900_000).unwrap(), input.repeat(3));
 }
 
+/// One empty block after a header that promises 162 bytes.
+#[test]
+fn zstd_with_a_false_size_claim() {
+    let frame = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 162, 1, 0, 0];
+    let error = decompress(Codec::Zstd, &frame, 1000).unwrap_err();
+    assert!(matches!(error, CodecError::Corrupt { .. }), "{error:?}");
+}
+
 #[test]
 fn names_and_ids_agree() {
     for codec in Codec::ALL {

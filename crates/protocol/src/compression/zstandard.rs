@@ -39,14 +39,21 @@ pub(super) fn compress(input: &[u8], level: Option<i32>) -> Result<Vec<u8>, Code
 }
 
 pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Vec<u8>, CodecError> {
-    match zstd::zstd_safe::get_frame_content_size(input) {
-        Ok(Some(size)) if size > limit as u64 => Err(CodecError::LimitExceeded { codec: CODEC, limit }),
-        Ok(Some(size)) if size / MAX_RATIO > input.len() as u64 => decompress_stream(input, limit),
-        Ok(Some(size)) => match decompress_known(input, size as usize) {
-            Some(output) => Ok(output),
-            None => decompress_stream(input, limit),
-        },
-        _ => decompress_stream(input, limit),
+    let Ok(Some(size)) = zstd::zstd_safe::get_frame_content_size(input) else {
+        return decompress_stream(input, limit);
+    };
+    if size > limit as u64 {
+        return Err(CodecError::LimitExceeded { codec: CODEC, limit });
+    }
+    let believed = size / MAX_RATIO <= input.len() as u64;
+    if let Some(output) = believed.then(|| decompress_known(input, size as usize)).flatten() {
+        return Ok(output);
+    }
+    let output = decompress_stream(input, limit)?;
+    // The library does not look at the size when the last block is empty.
+    match (output.len() as u64) < size {
+        true => Err(CodecError::corrupt(CODEC, "the frame is shorter than it says")),
+        false => Ok(output),
     }
 }
 
