@@ -22,9 +22,9 @@ soak:
 soak-kafka: lib examples
 	@$(PYTHON) tests/real/soak.py --minutes $(or $(MINUTES),30)
 
-## fuzz: feed mutated messages to the decoders for SECONDS (default 60)
+## fuzz: look for new inputs to all fuzz targets, guided by coverage, for SECONDS in all (default 60)
 fuzz:
-	@$(CARGO) run -q --release -p xtask -- fuzz --seconds $(or $(SECONDS),60)
+	@$(CARGO) run -q -p ottla-fuzz -- run --seconds $(or $(SECONDS),60)
 
 ## bench: this library beside librdkafka from PyPI on the same real brokers
 bench: lib examples

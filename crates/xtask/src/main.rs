@@ -5,7 +5,6 @@
 
 use std::process::ExitCode;
 
-mod fuzz;
 mod gen_config;
 mod header;
 mod layers;
@@ -41,11 +40,6 @@ const COMMANDS: &[Command] = &[
         "header",
         "compare the C headers with what the shared library exports",
         header::run,
-    ),
-    (
-        "fuzz",
-        "feed mutated messages to the decoders: [--seconds N] [--seed N]",
-        fuzz::run,
     ),
 ];
 

@@ -1,0 +1,85 @@
+//! Where inputs are: those that are kept with the source, and those that runs find, which are not.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ottla_fuzz::{Target, corpus_folder};
+
+/// The project's folder.
+pub(crate) fn root() -> PathBuf {
+    corpus_folder().join("../../..")
+}
+
+fn untracked(kind: &str) -> PathBuf {
+    root().join(".cache/fuzz").join(kind)
+}
+
+/// Kept with the source.
+pub(crate) fn tracked(target: &Target) -> PathBuf {
+    corpus_folder().join(target.name)
+}
+
+/// What runs of the target have found so far: each reaches something new.
+pub(crate) fn work(target: &Target) -> Result<PathBuf, String> {
+    made(untracked("corpus").join(target.name))
+}
+
+/// Where inputs go that show something wrong.
+pub(crate) fn findings() -> Result<PathBuf, String> {
+    made(untracked("findings"))
+}
+
+/// Where the engine's output goes.
+pub(crate) fn logs() -> Result<PathBuf, String> {
+    made(untracked("log"))
+}
+
+/// The target's seeds as files, made anew.
+pub(crate) fn seeds(target: &Target) -> Result<PathBuf, String> {
+    let folder = fresh(untracked("seeds").join(target.name))?;
+    for (number, seed) in (target.seeds)().iter().enumerate() {
+        write(&folder.join(format!("{number:04}")), seed)?;
+    }
+    Ok(folder)
+}
+
+/// The target's words in the engine's form of a dictionary.
+pub(crate) fn words(target: &Target) -> Result<Option<PathBuf>, String> {
+    let words = (target.words)();
+    if words.is_empty() {
+        return Ok(None);
+    }
+    let quoted = |word: &String| word.replace('\\', "\\\\").replace('"', "\\\"");
+    let lines: Vec<String> = words.iter().map(|word| format!("\"{}\"\n", quoted(word))).collect();
+    let path = made(untracked("words"))?.join(target.name);
+    write(&path, lines.concat().as_bytes())?;
+    Ok(Some(path))
+}
+
+/// An empty folder.
+pub(crate) fn fresh(path: PathBuf) -> Result<PathBuf, String> {
+    if path.exists() {
+        fs::remove_dir_all(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    }
+    made(path)
+}
+
+pub(crate) fn made(path: PathBuf) -> Result<PathBuf, String> {
+    fs::create_dir_all(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    Ok(path)
+}
+
+pub(crate) fn write(path: &Path, data: &[u8]) -> Result<(), String> {
+    fs::write(path, data).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// The files in a folder, by name; none when there is no folder.
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.is_file())
+        .collect();
+    files.sort();
+    files
+}

@@ -1,0 +1,160 @@
+//! The targets, one file for each subject.
+
+mod canary;
+mod codecs;
+mod config;
+mod consumer_protocol;
+mod frame_reader;
+mod framing;
+mod messages;
+mod records;
+
+use crate::Verdict;
+
+/// Something that takes any bytes.
+pub struct Target {
+    /// Names its corpus folder.
+    pub name: &'static str,
+    /// What it checks.
+    pub what: &'static str,
+    /// Checks it with one input.
+    pub run: fn(&[u8]) -> Verdict,
+    /// Inputs to start from; each of them is accepted.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+    /// Words that its inputs are made of, besides arbitrary bytes.
+    pub words: fn() -> Vec<String>,
+    /// Mutations in an ordinary test: fewer where one costs more.
+    pub mutations: usize,
+    /// Inputs need not be longer than this.
+    pub len_max: usize,
+}
+
+fn no_words() -> Vec<String> {
+    Vec::new()
+}
+
+/// A row of the table, for targets without words.
+const fn target(
+    name: &'static str,
+    what: &'static str,
+    run: fn(&[u8]) -> Verdict,
+    seeds: fn() -> Vec<Vec<u8>>,
+) -> Target {
+    Target {
+        name,
+        what,
+        run,
+        seeds,
+        words: no_words,
+        mutations: 4000,
+        len_max: 4096,
+    }
+}
+
+/// Every target.
+pub const TARGETS: &[Target] = &[
+    target(
+        "requests",
+        "every API's request in every version: what is decoded can be encoded and stays the same",
+        messages::requests,
+        messages::request_seeds,
+    ),
+    target(
+        "responses",
+        "every API's response in every version: what is decoded can be encoded and stays the same",
+        messages::responses,
+        messages::response_seeds,
+    ),
+    target(
+        "request_frames",
+        "request headers before bodies, as a broker meets them",
+        framing::requests,
+        framing::request_seeds,
+    ),
+    target(
+        "response_frames",
+        "response headers before bodies, as a client meets them",
+        framing::responses,
+        framing::response_seeds,
+    ),
+    target(
+        "records",
+        "record batches and message sets: bounds, iterators that end, records that can be written again",
+        records::read,
+        records::read_seeds,
+    ),
+    Target {
+        mutations: 1000,
+        ..target(
+            "record_writers",
+            "records written in every format and codec are read back",
+            records::write,
+            records::write_seeds,
+        )
+    },
+    target(
+        "decompress",
+        "compressed data in every codec: limits and memory",
+        codecs::decompress,
+        codecs::decompress_seeds,
+    ),
+    Target {
+        mutations: 1000,
+        ..target(
+            "compress",
+            "what is compressed in any codec and level comes back",
+            codecs::compress,
+            codecs::compress_seeds,
+        )
+    },
+    target(
+        "frame_reader",
+        "a byte stream gives the same frames however it is split",
+        frame_reader::run,
+        frame_reader::seeds,
+    ),
+    Target {
+        words: config::words,
+        mutations: 1000,
+        ..target(
+            "config",
+            "settings: what is accepted can be read and set again",
+            config::settings,
+            config::seeds,
+        )
+    },
+    target(
+        "endpoints",
+        "lists of broker addresses: what is understood is understood again",
+        config::endpoints,
+        config::endpoint_seeds,
+    ),
+    target(
+        "consumer_protocol",
+        "subscriptions and assignments of classic groups",
+        consumer_protocol::run,
+        consumer_protocol::seeds,
+    ),
+];
+
+/// Targets with a bug, one for each way in which a run can notice one.
+pub const CANARIES: &[Target] = &[
+    target(
+        "canary_panic",
+        "a decoder that believes a length: found by mutations",
+        canary::panic,
+        canary::seeds,
+    ),
+    target(
+        "canary_memory",
+        "a decoder that reserves what a length claims: found by mutations",
+        canary::memory,
+        canary::seeds,
+    ),
+    target(
+        "canary_coverage",
+        "a bug behind four bytes in a row: found with coverage only",
+        canary::coverage,
+        canary::seeds,
+    ),
+];

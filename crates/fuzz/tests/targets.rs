@@ -1,0 +1,93 @@
+//! Every target with its corpus, its seeds, and mutations of them from a fixed seed.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::fs;
+
+use ottla_fuzz::{CANARIES, Seen, TARGETS, Target, check, corpus_folder, find, mutate};
+
+/// The files of a target's corpus with their names.
+fn corpus(target: &Target) -> Vec<(String, Vec<u8>)> {
+    let Ok(folder) = fs::read_dir(corpus_folder().join(target.name)) else {
+        return Vec::new();
+    };
+    let mut files: Vec<_> = folder
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            (path.display().to_string(), fs::read(&path).unwrap())
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+/// Runs mutations; gives the first finding, or how many inputs were accepted.
+fn mutations(target: &Target, count: usize) -> Result<usize, String> {
+    let mut inputs = (target.seeds)();
+    inputs.extend(corpus(target).into_iter().map(|(_, data)| data));
+    let mut rng = fastrand::Rng::with_seed(0x0771a);
+    let mut accepted = 0;
+    for _ in 0..count {
+        let data = mutate::mutate(&inputs, &mut rng);
+        match check(target, &data) {
+            Ok(Seen::Accepted) => accepted += 1,
+            Ok(Seen::Refused) => {}
+            Err(what) => return Err(format!("{}: {what}\n{}", target.name, data.escape_ascii())),
+        }
+    }
+    Ok(accepted)
+}
+
+#[test]
+fn seeds_are_accepted() {
+    for target in TARGETS.iter().chain(CANARIES) {
+        let seeds = (target.seeds)();
+        assert!(!seeds.is_empty(), "{} has no seed", target.name);
+        for seed in seeds {
+            let verdict = check(target, &seed);
+            assert_eq!(verdict, Ok(Seen::Accepted), "{}: {}", target.name, seed.escape_ascii());
+        }
+    }
+}
+
+#[test]
+fn corpora_show_nothing() {
+    for target in TARGETS {
+        for (path, data) in corpus(target) {
+            if let Err(what) = check(target, &data) {
+                panic!("{path}: {what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_corpus_belongs_to_a_target() {
+    for entry in fs::read_dir(corpus_folder()).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(find(&name).is_some(), "corpus/{name} belongs to no target");
+    }
+}
+
+#[test]
+fn mutations_show_nothing() {
+    for target in TARGETS {
+        let accepted = mutations(target, target.mutations).unwrap();
+        assert!(accepted > 0, "{}: nothing was accepted", target.name);
+    }
+}
+
+#[test]
+fn canaries_are_found() {
+    for (name, alarm) in [("canary_panic", "panic"), ("canary_memory", "bytes held at once")] {
+        let found = mutations(find(name).unwrap(), 4000).unwrap_err();
+        assert!(found.contains(alarm), "{found}");
+    }
+}
+
+#[test]
+fn a_bug_that_needs_coverage_is_there() {
+    let target = find("canary_coverage").unwrap();
+    assert!(mutations(target, 4000).is_ok());
+    assert!(check(target, b"..OTTLA").is_err());
+}
