@@ -1,11 +1,13 @@
 //! The cluster manager: keeps metadata of watched topics fresh and finds a broker to ask.
 //!
-//! At most one metadata refresh is under way; refreshes asked for meanwhile are merged into the next. Calls of the
-//! application have requests of their own.
+//! Refreshes asked for while one is under way are merged into the next, unless it is late or asks for everything: then
+//! another broker is asked ([`under_way`]). Calls of the application have requests of their own.
 
 mod answers;
+mod calls;
 mod reach;
-mod requests;
+mod refreshes;
+mod under_way;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -22,6 +24,8 @@ use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::Reply;
 use crate::types::NodeId;
+use calls::Call;
+use under_way::Asked;
 
 /// A broker as metadata names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,30 +97,19 @@ pub enum Change {
     AllBrokersDown(Error),
 }
 
-/// A metadata call of the application.
-#[derive(Debug)]
-struct Call {
-    scope: MetadataScope,
-    deadline: Instant,
-    reply: Arc<Reply<Result<MetadataReply, Error>>>,
-    /// The request under way.
-    sent: bool,
-    last_error: Option<Error>,
-    retry_at: Instant,
-}
-
 /// How soon and how often a topic's metadata is asked for.
 #[derive(Debug)]
 struct Watch {
     users: usize,
     /// Refreshes in a row that did not bring what is needed.
     misses: u32,
-    /// When to ask next, present in `Cluster::due`.
+    /// When to ask next, present in `Cluster::due` unless it is never.
     due: Instant,
+    /// The refresh of this topic by name that is under way and not late.
+    asked: Option<u64>,
+    /// Since somebody called the topic stale: answers that brought nothing new, plus one. 0 when nobody did.
+    suspicion: u32,
 }
-
-/// Tag ids below this name refreshes; the others name application calls.
-const FIRST_CALL_ID: u64 = 1 << 32;
 
 /// Brokers, topics and the requests that keep them known.
 #[derive(Debug)]
@@ -127,15 +120,21 @@ pub struct Cluster {
     controller: Option<NodeId>,
     topics: HashMap<Arc<str>, TopicMeta>,
     by_id: HashMap<Uuid, Arc<str>>,
-    watches: HashMap<Arc<str>, Watch>,
+    watches: BTreeMap<Arc<str>, Watch>,
     due: BTreeSet<(Instant, Arc<str>)>,
-    /// The topics of the refresh under way.
-    refreshing: Option<(u64, Vec<Arc<str>>)>,
-    next_refresh_id: u64,
+    /// Metadata requests under way, by the id of their tags.
+    asked: BTreeMap<u64, Asked>,
+    next_id: u64,
+    /// How long an answer usually takes.
+    usual: Duration,
     /// No refresh before this: one lost answer must not become a flood.
     not_before: Instant,
     /// When the broker list is next refreshed although no topic is due.
     brokers_due: Option<Instant>,
+    /// When the request was sent that brought the broker list.
+    brokers_asked_at: Instant,
+    /// Brokers that no broker list names any more, whose last requests are under way.
+    leaving: BTreeSet<NodeId>,
     calls: BTreeMap<u64, Call>,
     next_call_id: u64,
     changes: VecDeque<Change>,
@@ -143,11 +142,13 @@ pub struct Cluster {
     next_pick: Instant,
     /// "All brokers down" was said and no broker came up since.
     outage_reported: bool,
-    /// A manager asked for any broker and got none.
-    any_wanted: bool,
+    /// Since when somebody waits for a broker, whichever.
+    wanted_since: Option<Instant>,
+    /// While a connection is on its way, no other is begun before this.
+    patient_until: Instant,
     auto_create: bool,
-    /// Since when requests for metadata have failed, with none answered.
-    failing_since: Option<Instant>,
+    /// Since when a refresh has been due, with none answered.
+    unanswered_since: Option<Instant>,
     /// Why the last connection failed, until one comes up.
     last_failure: Option<Error>,
 }
@@ -162,20 +163,24 @@ impl Cluster {
             controller: None,
             topics: HashMap::new(),
             by_id: HashMap::new(),
-            watches: HashMap::new(),
+            watches: BTreeMap::new(),
             due: BTreeSet::new(),
-            refreshing: None,
-            next_refresh_id: 0,
+            asked: BTreeMap::new(),
+            next_id: 0,
+            usual: Duration::ZERO,
             not_before: Instant::ORIGIN,
             brokers_due: None,
+            brokers_asked_at: Instant::ORIGIN,
+            leaving: BTreeSet::new(),
             calls: BTreeMap::new(),
-            next_call_id: FIRST_CALL_ID,
+            next_call_id: 0,
             changes: VecDeque::new(),
             next_pick: Instant::ORIGIN,
             outage_reported: false,
-            any_wanted: false,
+            wanted_since: None,
+            patient_until: Instant::ORIGIN,
             auto_create,
-            failing_since: None,
+            unanswered_since: None,
             last_failure: None,
         }
     }
@@ -239,6 +244,8 @@ impl Cluster {
                         users: 1,
                         misses: 0,
                         due: now,
+                        asked: None,
+                        suspicion: 0,
                     },
                 );
                 if known {
@@ -258,13 +265,20 @@ impl Cluster {
         if watch.users == 0
             && let Some((name, watch)) = self.watches.remove_entry(name)
         {
+            if self.topics.get(&name).is_some_and(|t| !t.is_usable()) {
+                self.forget_topic(&name);
+            }
             self.due.remove(&(watch.due, name));
         }
     }
 
-    /// Asks for fresh metadata of a watched topic soon: its leader refused or vanished.
+    /// Asks for fresh metadata of a watched topic soon: its leader refused or vanished. As long as answers bring nothing
+    /// new, more are asked for at growing intervals: brokers learn of a new leader later than clients of the old one's end.
     pub fn stale(&mut self, name: &str, now: Instant) {
-        self.schedule(name, now);
+        if let Some(watch) = self.watches.get_mut(name) {
+            watch.suspicion = watch.suspicion.max(1);
+            self.schedule(name, now);
+        }
     }
 
     /// Takes a leader that a broker named in passing (KIP-951); true when it is news.
@@ -277,25 +291,31 @@ impl Cluster {
         leader_epoch: i32,
         address: Option<NodeInfo>,
     ) -> bool {
+        if address.is_none() && !self.nodes.contains_key(&leader) {
+            return false;
+        }
+        let taken = self
+            .topics
+            .get_mut(topic)
+            .is_some_and(|t| t.take_leader(partition, leader, leader_epoch));
+        if !taken {
+            return false; // its address is of the past as well
+        }
         if let Some(info) = address {
             self.add_node(ctx, leader, info);
         }
-        if !self.nodes.contains_key(&leader) {
-            return false;
-        }
-        let Some(meta) = self.topics.get_mut(topic).and_then(|t| t.partition_mut(partition)) else {
-            return false;
-        };
-        if meta.leader_epoch >= leader_epoch {
-            return false;
-        }
-        meta.leader = Some(leader);
-        meta.leader_epoch = leader_epoch;
-        meta.error = ErrorCode::NO_ERROR;
-        if let Some((name, _)) = self.topics.get_key_value(topic) {
-            self.changes.push_back(Change::Topic(name.clone()));
+        if let Some(name) = self.topics.get_key_value(topic).map(|(name, _)| name.clone()) {
+            self.note_news(&name);
         }
         true
+    }
+
+    /// Something about a topic is new: whoever watches it hears of it.
+    fn note_news(&mut self, name: &Arc<str>) {
+        if let Some(watch) = self.watches.get_mut(name) {
+            watch.suspicion = 0;
+            self.changes.push_back(Change::Topic(name.clone()));
+        }
     }
 
     /// Makes a broker known.
@@ -305,6 +325,7 @@ impl Cluster {
         }
         ctx.links
             .set_address(LinkKey::general(id), &info.host, info.port, ctx.now);
+        self.leaving.remove(&id);
         self.nodes.insert(id, info);
     }
 
@@ -327,17 +348,7 @@ impl Cluster {
             Command::Metadata { scope, deadline, reply } => {
                 let id = self.next_call_id;
                 self.next_call_id += 1;
-                self.calls.insert(
-                    id,
-                    Call {
-                        scope,
-                        deadline,
-                        reply,
-                        sent: false,
-                        last_error: None,
-                        retry_at: ctx.now,
-                    },
-                );
+                self.calls.insert(id, Call::new(scope, deadline, reply, ctx.now));
             }
         }
     }
@@ -345,43 +356,43 @@ impl Cluster {
     /// Sends what is due; gives the time to be called again.
     pub fn poll(&mut self, ctx: &mut Ctx<'_>) -> Option<Instant> {
         self.expire_calls(ctx.now);
+        self.notice_late(ctx);
+        self.rebootstrap_if_unanswered(ctx);
         self.send_calls(ctx);
         self.send_refresh(ctx);
+        self.let_go(ctx);
         self.next_wake(ctx)
     }
 
-    fn next_wake(&self, ctx: &Ctx<'_>) -> Option<Instant> {
+    fn next_wake(&mut self, ctx: &Ctx<'_>) -> Option<Instant> {
         let deadline = self.calls.values().map(|c| c.deadline).min();
-        let retry = self.calls.values().filter(|c| !c.sent).map(|c| c.retry_at).min();
-        let refresh = match self.refreshing {
-            Some(_) => None,
-            None => earliest(self.due.first().map(|d| d.0), self.brokers_due).map(|at| at.max(self.not_before)),
-        };
-        let work = earliest(retry, refresh);
-        if !self.any_wanted {
-            return earliest(deadline, work);
+        let call = self.calls.values().map(|c| c.ask_at).min();
+        let refresh = earliest(self.due.first().map(|d| d.0), self.brokers_due).map(|at| at.max(self.not_before));
+        let late = self.asked.values().filter_map(Asked::late_at).min();
+        // What is due and was not sent just now waits for an event of a link.
+        let work = [deadline, call, refresh, late, self.rebootstrap_at(ctx)];
+        let work = work
+            .into_iter()
+            .flatten()
+            .filter(|at| *at > ctx.now && *at < Instant::NEVER)
+            .min();
+        if self.wanted_since.is_none() {
+            return work;
         }
-        // Nothing is connected: what is due already waits for a link, and a new attempt for its time.
-        let candidates = self.candidates(ctx);
-        let attempt = match candidates.iter().any(|k| ctx.links.is_active(*k)) {
-            true => None,
-            false => {
-                let soonest = candidates.iter().filter_map(|k| ctx.links.backoff_until(*k)).min();
-                Some(
-                    self.next_pick
-                        .max(soonest.unwrap_or(self.next_pick))
-                        .max(ctx.now.plus_ms(1)),
-                )
+        match self.next_attempt(ctx) {
+            // Nobody took the chance to connect: nobody waits any more.
+            Some(at) if at <= ctx.now => {
+                self.wanted_since = None;
+                work
             }
-        };
-        earliest(earliest(deadline, work.filter(|at| *at > ctx.now)), attempt)
+            attempt => earliest(work, attempt),
+        }
     }
 
     /// Fails what the application still waits for.
     pub fn close(&mut self) {
         for (_, call) in std::mem::take(&mut self.calls) {
-            call.reply
-                .fill(Err(Error::new(ErrorCode::L_DESTROY, "the client is being destroyed")));
+            call.refuse(Error::new(ErrorCode::L_DESTROY, "the client is being destroyed"));
         }
     }
 }
@@ -390,14 +401,12 @@ fn duration_ms(ms: impl TryInto<u64>) -> Duration {
     Duration::from_millis(ms.try_into().unwrap_or(0))
 }
 
-/// `topic.metadata.refresh.interval.ms`; `None` when switched off.
-fn refresh_interval(ctx: &Ctx<'_>) -> Option<Duration> {
-    u64::try_from(ctx.conf.topic_metadata_refresh_interval_ms)
-        .ok()
-        .filter(|ms| *ms > 0)
-        .map(Duration::from_millis)
+/// How old metadata may become: `topic.metadata.refresh.interval.ms`, which may be switched off, but no more than
+/// `metadata.max.age.ms`.
+fn refresh_interval(ctx: &Ctx<'_>) -> Duration {
+    let max_age = duration_ms(ctx.conf.metadata_max_age_ms);
+    match ctx.conf.topic_metadata_refresh_interval_ms {
+        ..=0 => max_age,
+        ms => duration_ms(ms).min(max_age),
+    }
 }
-
-#[cfg(test)]
-#[path = "manager_tests.rs"]
-mod tests;

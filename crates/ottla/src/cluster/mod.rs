@@ -3,6 +3,8 @@
 mod bootstrap;
 mod cache;
 mod manager;
+#[cfg(test)]
+mod tests;
 
 pub use bootstrap::{Endpoint, parse_endpoints};
 pub use cache::{PartitionMeta, TopicMeta};

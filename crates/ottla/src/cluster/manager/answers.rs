@@ -1,117 +1,93 @@
 //! Metadata responses: what they say of brokers and topics.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_protocol::Uuid;
-use ottla_protocol::api::metadata::{MetadataRequest, MetadataResponse};
+use ottla_protocol::api::metadata::{MetadataRequest, MetadataResponse, MetadataResponseTopic};
 
 use super::super::Ctx;
-use super::super::cache::TopicMeta;
-use super::{Change, Cluster, FIRST_CALL_ID, MetadataReply, MetadataScope, NodeInfo, duration_ms, refresh_interval};
+use super::super::cache::{Source, TopicMeta};
+use super::under_way::{About, Asked};
+use super::{Change, Cluster, NodeInfo, duration_ms, refresh_interval};
 use crate::connection::{LinkKey, Outcome};
+use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
 use crate::types::NodeId;
 
+/// So many brokers are believed when they contradict what is known, however large the cluster is; in a small one, more
+/// than half of it.
+const QUORUM_MAX: usize = 3;
+
 impl Cluster {
     /// Takes in what became of a request of this manager.
     pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, id: u64, outcome: Outcome) {
-        let result = match outcome {
-            Outcome::Reply(reply) => reply.decode::<MetadataRequest>().map_err(|e| {
-                let error = Error::new(ErrorCode::L_BAD_MSG, format!("Metadata response cannot be read: {e}"));
-                ctx.links.fail(key, error.clone(), ctx.now);
-                error
-            }),
-            Outcome::Sent => Err(Error::new(ErrorCode::L_FAIL, "no response")),
-            Outcome::Failed(failure) => Err(failure.error),
-        };
-        if id >= FIRST_CALL_ID {
-            return self.on_call_outcome(ctx, key, id, result);
-        }
-        let Some((_, names)) = self.refreshing.take_if(|r| r.0 == id) else {
-            return;
-        };
-        let fast = duration_ms(ctx.conf.topic_metadata_refresh_fast_interval_ms);
-        match result {
-            Ok(response) => {
-                self.absorb(ctx, &response, false);
-                self.not_before = ctx.now + Duration::from_millis(10);
-                self.brokers_due = refresh_interval(ctx).map(|i| ctx.now + i);
-                for name in &names {
-                    self.plan_next(ctx, name);
+        let Some(asked) = self.asked.remove(&id) else { return };
+        match read_outcome(ctx, key, outcome) {
+            Ok((response, version, rtt)) => {
+                self.note_rtt(rtt);
+                self.absorb(ctx, key, &asked, version, &response);
+                match &asked.about {
+                    About::Call(call) => self.on_call_answered(ctx, key, *call, response),
+                    About::Refresh(names) => {
+                        for name in names {
+                            let is_latest = |t: &TopicMeta| t.asked_at() <= asked.sent_at;
+                            if self.topics.get(name).is_none_or(is_latest) {
+                                self.plan_next(ctx, name);
+                            }
+                        }
+                    }
                 }
             }
             Err(error) => {
                 ctx.log.debug(DebugContexts::METADATA, "METADATA", || {
                     format!("metadata request failed: {error}")
                 });
-                self.not_before = ctx.now + fast;
-                for name in &names {
-                    self.reschedule(name, ctx.now + fast);
-                }
-                self.on_refresh_failed(ctx);
-            }
-        }
-    }
-
-    fn on_call_outcome(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, id: u64, result: Result<MetadataResponse, Error>) {
-        match result {
-            Ok(response) => {
-                let name = self.node_name(ctx, key);
-                let all = self.calls.get(&id).is_some_and(|c| c.scope == MetadataScope::AllTopics);
-                self.absorb(ctx, &response, all);
-                if let Some(call) = self.calls.remove(&id) {
-                    call.reply.fill(Ok(MetadataReply {
-                        response,
-                        orig_node: key.node.0,
-                        orig_name: name,
-                    }));
-                }
-            }
-            Err(error) => {
-                if let Some(call) = self.calls.get_mut(&id) {
-                    call.sent = false;
-                    call.retry_at = ctx.now.plus_ms(ctx.conf.retry_backoff_ms.into());
-                    call.last_error = Some(error);
+                match &asked.about {
+                    About::Call(call) => self.on_call_failed(ctx, *call, error),
+                    About::Refresh(names) => {
+                        let again = ctx.now + duration_ms(ctx.conf.topic_metadata_refresh_fast_interval_ms);
+                        self.not_before = self.not_before.max(again);
+                        self.ask_again(id, names, asked.all, again);
+                        if !asked.is_late {
+                            self.brokers_due = Some(self.brokers_due.map_or(again, |at| at.min(again)));
+                        }
+                        self.on_refresh_failed(ctx);
+                    }
                 }
             }
         }
     }
 
-    fn absorb(&mut self, ctx: &mut Ctx<'_>, response: &MetadataResponse, every_topic: bool) {
+    fn absorb(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, asked: &Asked, version: i16, response: &MetadataResponse) {
         if response.error_code == ottla_protocol::ErrorCode::REBOOTSTRAP_REQUIRED.0 {
             return self.rebootstrap(ctx, "a broker asked for it");
         }
-        self.failing_since = None;
-        if !response.brokers.is_empty() {
+        self.unanswered_since = None;
+        let is_latest = asked.sent_at >= self.brokers_asked_at;
+        if !response.brokers.is_empty() && is_latest {
+            self.brokers_asked_at = asked.sent_at;
+            self.brokers_due = Some(ctx.now + refresh_interval(ctx));
             self.absorb_brokers(ctx, response);
         }
+        let source = Source {
+            node: key.node,
+            version,
+            asked_at: asked.sent_at,
+            now: ctx.now,
+            quorum: (self.nodes.len() / 2 + 1).min(QUORUM_MAX),
+            doubt_for: duration_ms(ctx.conf.topic_metadata_propagation_max_ms),
+        };
         for topic in &response.topics {
             let Some(name) = topic.name.as_deref() else { continue };
-            if ctx.conf.topic_blacklist.is_match(name) {
-                continue;
-            }
-            let before = self.topics.get(name);
-            let meta = TopicMeta::from_wire(topic, before, ctx.now);
-            let changed = before.is_none_or(|b| b.differs_from(&meta)) || meta.missing_since.is_some();
-            let name: Arc<str> = match self.topics.get_key_value(name) {
-                Some((name, _)) => name.clone(),
-                None => name.into(),
-            };
-            if let Some(old) = before.filter(|b| b.id != meta.id) {
-                self.by_id.remove(&old.id);
-            }
-            if meta.id != Uuid::ZERO {
-                self.by_id.insert(meta.id, name.clone());
-            }
-            self.topics.insert(name.clone(), meta);
-            if changed && self.watches.contains_key(&name) {
-                self.changes.push_back(Change::Topic(name));
+            if !ctx.conf.topic_blacklist.is_match(name) {
+                self.absorb_topic(name, topic, &source);
             }
         }
-        if every_topic {
+        if asked.all && is_latest {
+            self.drop_unlisted(ctx.now, response);
             ctx.log.debug(DebugContexts::METADATA, "METADATA", || {
                 format!(
                     "{} broker(s), {} topic(s)",
@@ -119,6 +95,57 @@ impl Cluster {
                     response.topics.len()
                 )
             });
+        }
+    }
+
+    fn absorb_topic(&mut self, name: &str, topic: &MetadataResponseTopic, source: &Source) {
+        let before = self.topics.get(name);
+        let meta = TopicMeta::from_wire(topic, before, source);
+        let changed = before.is_none_or(|b| b.differs_from(&meta)) || meta.missing_since.is_some();
+        let name: Arc<str> = match self.topics.get_key_value(name) {
+            Some((name, _)) => name.clone(),
+            None => name.into(),
+        };
+        if let Some(old) = before.filter(|b| b.id != meta.id) {
+            self.by_id.remove(&old.id);
+        }
+        if !self.watches.contains_key(&name) && !meta.is_usable() {
+            // Names that are asked for once and do not exist must not fill the memory.
+            return self.forget_topic(&name);
+        }
+        if meta.id != Uuid::ZERO {
+            self.by_id.insert(meta.id, name.clone());
+        }
+        self.topics.insert(name.clone(), meta);
+        if changed {
+            self.note_news(&name);
+        }
+    }
+
+    /// Forgets what is known of a topic.
+    pub(super) fn forget_topic(&mut self, name: &str) {
+        if let Some(meta) = self.topics.remove(name) {
+            self.by_id.remove(&meta.id);
+        }
+    }
+
+    /// An answer about every topic does not name those that are gone or may not be seen: nobody needs them, or they are
+    /// asked for by name, which tells why.
+    fn drop_unlisted(&mut self, now: Instant, response: &MetadataResponse) {
+        let listed: HashSet<&str> = response.topics.iter().filter_map(|t| t.name.as_deref()).collect();
+        let mut unlisted: Vec<Arc<str>> = self
+            .topics
+            .keys()
+            .filter(|n| !listed.contains(&***n))
+            .cloned()
+            .collect();
+        unlisted.sort_unstable();
+        for name in unlisted {
+            if self.watches.contains_key(&name) {
+                self.stale(&name, now);
+            } else {
+                self.forget_topic(&name);
+            }
         }
     }
 
@@ -145,9 +172,10 @@ impl Cluster {
             self.changes.push_back(Change::Brokers);
         }
         self.announce_led_by(&new);
+        // What a broker that leaves has been sent may still be answered.
         for id in gone {
             self.nodes.remove(&id);
-            ctx.links.remove(LinkKey::general(id), ctx.now);
+            self.leaving.insert(id);
         }
         self.cluster_id = response.cluster_id.clone().or(self.cluster_id.take());
         self.controller = (response.controller_id >= 0).then_some(NodeId(response.controller_id));
@@ -192,8 +220,30 @@ impl Cluster {
                 .find(|(_, n)| n.host == host && n.port == port)
                 .map(|(id, _)| *id);
             if let Some(id) = same {
-                ctx.links.adopt(from, LinkKey::general(id), ctx.now);
+                let to = LinkKey::general(id);
+                ctx.links.adopt(from, to, ctx.now);
+                if ctx.links.is_up(to) && !ctx.links.is_up(from) {
+                    for asked in self.asked.values_mut().filter(|a| a.key == from) {
+                        asked.key = to;
+                    }
+                }
             }
         }
+    }
+}
+
+/// What a broker answered, in which version and how soon.
+fn read_outcome(ctx: &mut Ctx<'_>, key: LinkKey, outcome: Outcome) -> Result<(MetadataResponse, i16, Duration), Error> {
+    match outcome {
+        Outcome::Reply(reply) => match reply.decode::<MetadataRequest>() {
+            Ok(response) => Ok((response, reply.version, reply.rtt)),
+            Err(e) => {
+                let error = Error::new(ErrorCode::L_BAD_MSG, format!("Metadata response cannot be read: {e}"));
+                ctx.links.fail(key, error.clone(), ctx.now);
+                Err(error)
+            }
+        },
+        Outcome::Sent => Err(Error::new(ErrorCode::L_FAIL, "no response")),
+        Outcome::Failed(failure) => Err(failure.error),
     }
 }

@@ -1,14 +1,26 @@
 //! Finding a broker to ask: bootstrap addresses, random choice, outages, beginning again.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::super::Ctx;
 use super::super::bootstrap::{Endpoint, parse_endpoints};
 use super::{Change, Cluster, duration_ms};
 use crate::connection::{BrokerVersions, LinkKey, Ready};
+use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
 use crate::types::NodeId;
+
+/// How long a connection may be on its way before another one is begun: the address may lead nowhere, or to a broker
+/// that is frozen.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
+/// Connections to whichever broker that are on their way at once.
+const CONNECTING_MAX: usize = 3;
+
+/// A link that takes requests.
+type Link = (LinkKey, Arc<BrokerVersions>);
 
 impl Cluster {
     /// Makes bootstrap addresses known.
@@ -41,36 +53,98 @@ impl Cluster {
     }
 
     /// A connected broker that takes requests, whichever. When none is connected, one is picked at random and connected
-    /// to, and the caller hears of it by a link event or at its next poll.
-    pub fn any_link(&mut self, ctx: &mut Ctx<'_>) -> Option<(LinkKey, Arc<BrokerVersions>)> {
-        let mut connecting = false;
-        let mut busy = false;
-        let mut up: Vec<(LinkKey, Arc<BrokerVersions>)> = Vec::new();
+    /// to, and the caller hears of it by a link event or at its next poll. A broker that is late to answer a metadata
+    /// request is the last choice.
+    pub fn any_link(&mut self, ctx: &mut Ctx<'_>) -> Option<Link> {
+        self.find_link(ctx, true, &BTreeSet::new())
+    }
+
+    /// Like [`any_link`](Self::any_link), but none that is late to answer, and rather none of `others`.
+    pub(super) fn prompt_link(&mut self, ctx: &mut Ctx<'_>, others: &BTreeSet<NodeId>) -> Option<Link> {
+        self.find_link(ctx, false, others)
+    }
+
+    fn find_link(&mut self, ctx: &mut Ctx<'_>, or_late: bool, rather_not: &BTreeSet<NodeId>) -> Option<Link> {
+        let mut hope = false;
+        let mut up: Vec<Link> = Vec::new();
+        let mut late: Vec<Link> = Vec::new();
         for key in self.candidates(ctx) {
-            if ctx.links.is_up(key) {
-                match ctx.links.ready(key, ctx.now) {
-                    Ready::Yes(versions) => up.push((key, versions)),
-                    _ => busy = true,
-                }
-            } else {
-                connecting |= ctx.links.is_active(key);
+            let is_late = self.is_late(ctx, key);
+            if !ctx.links.is_up(key) {
+                hope |= !is_late && ctx.links.is_active(key);
+                continue;
+            }
+            match ctx.links.ready(key, ctx.now) {
+                Ready::Yes(versions) if is_late => late.push((key, versions)),
+                Ready::Yes(versions) => up.push((key, versions)),
+                _ => hope |= !is_late,
             }
         }
+        if up.iter().any(|(key, _)| !rather_not.contains(&key.node)) {
+            up.retain(|(key, _)| !rather_not.contains(&key.node));
+        }
+        if !up.is_empty() {
+            self.wanted_since = None;
+            return self.least_loaded(ctx, up);
+        }
+        if or_late && !hope && !late.is_empty() {
+            return self.least_loaded(ctx, late);
+        }
+        if self.wanted_since.is_none() {
+            self.wanted_since = Some(ctx.now);
+            self.patient_until = ctx.now + CONNECT_PATIENCE;
+        }
+        if self.next_attempt(ctx).is_some_and(|at| at <= ctx.now) {
+            self.connect_at_random(ctx);
+        }
+        None
+    }
+
+    /// A connected broker that takes requests and has no refresh under way.
+    pub(super) fn idle_link(&mut self, ctx: &mut Ctx<'_>) -> Option<Link> {
+        let mut idle = Vec::new();
+        for key in self.candidates(ctx) {
+            if ctx.links.is_up(key)
+                && !self.is_refreshing(key)
+                && !self.is_late(ctx, key)
+                && let Ready::Yes(versions) = ctx.links.ready(key, ctx.now)
+            {
+                idle.push((key, versions));
+            }
+        }
+        self.least_loaded(ctx, idle)
+    }
+
+    fn least_loaded(&self, ctx: &mut Ctx<'_>, mut up: Vec<Link>) -> Option<Link> {
         // Brokers that metadata named are preferred to bootstrap addresses, which may be load balancers.
         if up.iter().any(|(key, _)| !key.node.is_bootstrap()) {
             up.retain(|(key, _)| !key.node.is_bootstrap());
         }
         // One that waits for nothing is not held up by a long poll.
-        if let Some(least) = up.iter().map(|(key, _)| ctx.links.in_flight(*key)).min() {
-            up.retain(|(key, _)| ctx.links.in_flight(*key) == least);
-            self.any_wanted = false;
-            return Some(up.swap_remove(ctx.rng.below(up.len())));
+        let least = up.iter().map(|(key, _)| ctx.links.in_flight(*key)).min()?;
+        up.retain(|(key, _)| ctx.links.in_flight(*key) == least);
+        Some(up.swap_remove(ctx.rng.below(up.len())))
+    }
+
+    /// When another connection may be begun for those who wait for any broker, if at all; a time of the past means now.
+    pub(super) fn next_attempt(&self, ctx: &Ctx<'_>) -> Option<Instant> {
+        let mut candidates = self.candidates(ctx);
+        candidates.retain(|key| !self.is_late(ctx, *key));
+        let active = candidates.iter().filter(|k| ctx.links.is_active(**k)).count();
+        let connecting = |k: &&LinkKey| ctx.links.is_active(**k) && !ctx.links.is_up(**k);
+        if candidates.iter().filter(connecting).count() >= CONNECTING_MAX {
+            return None;
         }
-        self.any_wanted = true;
-        if !busy && !connecting {
-            self.connect_at_random(ctx);
-        }
-        None
+        let resting = candidates.iter().filter(|k| !ctx.links.is_active(**k));
+        let free_at = resting
+            .map(|k| ctx.links.backoff_until(*k).unwrap_or(Instant::ORIGIN))
+            .min()?;
+        let begun = if active > 0 {
+            self.patient_until
+        } else {
+            Instant::ORIGIN
+        };
+        Some(free_at.max(begun).max(self.next_pick))
     }
 
     /// The brokers that may be asked for metadata. With `metadata.recovery.strategy=none` the bootstrap addresses count
@@ -93,37 +167,66 @@ impl Cluster {
         ctx.log.log(level::WARNING, "REBOOTSTRAP", || {
             format!("beginning again with bootstrap.servers: {why}")
         });
-        for id in std::mem::take(&mut self.nodes).into_keys() {
+        let leaving = std::mem::take(&mut self.leaving).into_iter();
+        for id in std::mem::take(&mut self.nodes).into_keys().chain(leaving) {
             ctx.links.remove(LinkKey::general(id), ctx.now);
         }
-        self.failing_since = None;
+        self.unanswered_since = None;
+        self.brokers_asked_at = Instant::ORIGIN;
         self.brokers_due = Some(ctx.now);
+        let names: Vec<Arc<str>> = self.watches.keys().cloned().collect();
+        for name in names {
+            self.reschedule(&name, ctx.now);
+        }
     }
 
-    /// Notes a metadata request that failed; too long without any answer means that the known brokers are no use.
-    pub(super) fn on_refresh_failed(&mut self, ctx: &mut Ctx<'_>) {
-        let since = *self.failing_since.get_or_insert(ctx.now);
+    /// When the known brokers have been no use for `metadata.recovery.rebootstrap.trigger.ms`; 0 is up to the first
+    /// request that fails.
+    pub(super) fn rebootstrap_at(&self, ctx: &Ctx<'_>) -> Option<Instant> {
         let trigger = duration_ms(ctx.conf.metadata_recovery_rebootstrap_trigger_ms);
-        if ctx.now.since(since) >= trigger {
+        let useless = !self.nodes.is_empty() && ctx.conf.metadata_recovery_strategy != "none";
+        let since = self.unanswered_since.filter(|_| useless && !trigger.is_zero())?;
+        Some(since + trigger)
+    }
+
+    pub(super) fn rebootstrap_if_unanswered(&mut self, ctx: &mut Ctx<'_>) {
+        if self.rebootstrap_at(ctx).is_some_and(|at| at <= ctx.now) {
             self.rebootstrap(ctx, "no metadata for metadata.recovery.rebootstrap.trigger.ms");
         }
     }
 
+    /// A refresh failed.
+    pub(super) fn on_refresh_failed(&mut self, ctx: &mut Ctx<'_>) {
+        if ctx.conf.metadata_recovery_rebootstrap_trigger_ms == 0 {
+            self.rebootstrap(ctx, "a metadata request failed");
+        }
+    }
+
+    /// Drops the links of brokers that left the cluster once nobody waits for their answers.
+    pub(super) fn let_go(&mut self, ctx: &mut Ctx<'_>) {
+        self.leaving.retain(|id| {
+            let key = LinkKey::general(*id);
+            let busy = ctx.links.is_up(key) && ctx.links.in_flight(key) > 0;
+            if !busy {
+                ctx.links.remove(key, ctx.now);
+            }
+            busy
+        });
+    }
+
     /// Starts one attempt to a broker drawn at random, those never tried first.
     fn connect_at_random(&mut self, ctx: &mut Ctx<'_>) {
-        if self.next_pick > ctx.now {
-            return;
-        }
         let usable: Vec<LinkKey> = self
             .candidates(ctx)
             .into_iter()
-            .filter(|k| ctx.links.backoff_until(*k).is_none())
+            .filter(|k| !ctx.links.is_active(*k) && ctx.links.backoff_until(*k).is_none() && !self.is_late(ctx, *k))
             .collect();
         let untried: Vec<LinkKey> = usable.iter().copied().filter(|k| !ctx.links.was_tried(*k)).collect();
         let pool = if untried.is_empty() { usable } else { untried };
         if let Some(&key) = pool.get(ctx.rng.below(pool.len())) {
             let interval = (u64::from(ctx.conf.reconnect_backoff_ms) / 2).clamp(10, 1000);
             self.next_pick = ctx.now.plus_ms(interval);
+            self.patient_until = ctx.now + CONNECT_PATIENCE;
             ctx.log.debug(DebugContexts::BROKER, "CONNECT", || {
                 format!("picked broker {} to connect to", key.node)
             });
@@ -134,7 +237,7 @@ impl Cluster {
     /// A link came up.
     pub fn on_link_up(&mut self, _ctx: &mut Ctx<'_>, _key: LinkKey) {
         self.outage_reported = false;
-        self.any_wanted = false;
+        self.wanted_since = None;
         self.last_failure = None;
     }
 

@@ -1,0 +1,163 @@
+//! Refreshes: which topics are asked for, and when they are next.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::super::Ctx;
+use super::under_way::{About, MAX_PROMPT, MAX_UNDER_WAY};
+use super::{Cluster, duration_ms, refresh_interval};
+use crate::connection::{BrokerVersions, LinkKey};
+use crate::env::Instant;
+use crate::event::{DebugContexts, level};
+use crate::types::NodeId;
+
+/// Refreshes are this far apart at least, so that what comes up at the same time is asked for together.
+const PAUSE: Duration = Duration::from_millis(10);
+
+impl Cluster {
+    pub(super) fn send_refresh(&mut self, ctx: &mut Ctx<'_>) {
+        let now = ctx.now;
+        let due: Vec<Arc<str>> = self
+            .due
+            .iter()
+            .take_while(|d| d.0 <= now)
+            .map(|d| d.1.clone())
+            .collect();
+        let brokers_due = self.brokers_due.is_some_and(|at| at <= now);
+        if due.is_empty() && !brokers_due {
+            return;
+        }
+        self.unanswered_since.get_or_insert(now);
+        if self.not_before > now {
+            return;
+        }
+        let Some((key, versions)) = self.refresh_link(ctx, &due) else {
+            return;
+        };
+        let (names, all) = self.refresh_scope(ctx, due);
+        let topics = (!all).then(|| names.iter().map(|n| n.to_string()).collect());
+        let timeout = duration_ms(ctx.conf.socket_timeout_ms);
+        let about = About::Refresh(names.clone());
+        match self.send_request(ctx, key, &versions, topics, timeout, about) {
+            Ok(id) => {
+                ctx.log.debug(DebugContexts::METADATA, "METADATA", || {
+                    format!("asking broker {} for metadata of {} topic(s)", key.node, names.len())
+                });
+                for name in &names {
+                    self.reschedule(name, Instant::NEVER);
+                    // What becomes urgent does not wait for an answer about every topic.
+                    if let Some(watch) = self.watches.get_mut(name).filter(|_| !all) {
+                        watch.asked = Some(id);
+                    }
+                }
+                self.brokers_due = None;
+                self.not_before = now + PAUSE;
+            }
+            Err(error) => {
+                ctx.log.log(level::WARNING, "METADATA", || error.to_string());
+                self.not_before = now.plus_ms(1000);
+            }
+        }
+    }
+
+    /// A broker to ask that has no refresh under way. While one is under way that is not late, none is connected to for
+    /// this.
+    fn refresh_link(&mut self, ctx: &mut Ctx<'_>, due: &[Arc<str>]) -> Option<(LinkKey, Arc<BrokerVersions>)> {
+        let under_way = self.asked.values().filter(|a| a.is_refresh());
+        let (late, prompt): (Vec<bool>, Vec<bool>) = under_way.map(|a| a.is_late).partition(|late| *late);
+        if late.len() + prompt.len() >= MAX_UNDER_WAY || prompt.len() >= MAX_PROMPT {
+            return None;
+        }
+        if !prompt.is_empty() {
+            return self.idle_link(ctx);
+        }
+        let topics = due.iter().filter_map(|name| self.topics.get(name));
+        let doubters: BTreeSet<NodeId> = topics.flat_map(|t| t.doubters()).collect();
+        self.prompt_link(ctx, &doubters)
+    }
+
+    /// What to ask for when these topics are due, and whether for every topic of the cluster. Without
+    /// `topic.metadata.refresh.sparse` that is so at the ordinary interval; what cannot wait is asked for by name, which
+    /// is quicker and may create a topic.
+    fn refresh_scope(&self, ctx: &Ctx<'_>, due: Vec<Arc<str>>) -> (Vec<Arc<str>>, bool) {
+        if ctx.conf.topic_metadata_refresh_sparse {
+            return (due, false);
+        }
+        let urgent: Vec<Arc<str>> = due.iter().filter(|name| self.is_urgent(name)).cloned().collect();
+        let all_under_way = self.asked.values().any(|a| a.is_refresh() && a.all && !a.is_late);
+        if !urgent.is_empty() {
+            (urgent, false)
+        } else if all_under_way {
+            (due, false)
+        } else {
+            let names = self.watches.keys().filter(|name| !self.is_urgent(name));
+            (names.cloned().collect(), true)
+        }
+    }
+
+    fn is_urgent(&self, name: &Arc<str>) -> bool {
+        self.is_incomplete(name) || self.watches.get(name).is_some_and(|w| w.suspicion > 0)
+    }
+
+    /// Whether something about a topic is missing. A leader that no broker list names is as good as none: the answer
+    /// came from a broker that lags behind.
+    fn is_incomplete(&self, name: &Arc<str>) -> bool {
+        let is_known = |node: &NodeId| self.nodes.contains_key(node);
+        self.topics.get(name).is_none_or(|topic| {
+            let mut leaders = topic.partitions.iter().filter_map(|p| p.leader.as_ref());
+            topic.is_incomplete() || !leaders.all(is_known)
+        })
+    }
+
+    pub(super) fn reschedule(&mut self, name: &str, at: Instant) {
+        let Some((name, watch)) = self.watches.get_key_value(name) else {
+            return;
+        };
+        let (name, old) = (name.clone(), watch.due);
+        self.due.remove(&(old, name.clone()));
+        if let Some(watch) = self.watches.get_mut(&name) {
+            watch.due = at;
+        }
+        if at < Instant::NEVER {
+            self.due.insert((at, name));
+        }
+    }
+
+    /// Brings a topic's next refresh forward to `at` unless it is sooner already, or under way and not late.
+    pub(super) fn schedule(&mut self, name: &str, at: Instant) {
+        if self.watches.get(name).is_some_and(|w| w.asked.is_none() && w.due > at) {
+            self.reschedule(name, at);
+        }
+    }
+
+    /// After an answer: incomplete topics are asked for again soon, more and more slowly; so are topics that were called
+    /// stale and about which the answer has brought nothing new; others at the ordinary interval.
+    pub(super) fn plan_next(&mut self, ctx: &Ctx<'_>, name: &Arc<str>) {
+        let incomplete = self.is_incomplete(name);
+        let Some(watch) = self.watches.get_mut(name) else {
+            return;
+        };
+        watch.asked = None;
+        let fast = duration_ms(ctx.conf.topic_metadata_refresh_fast_interval_ms);
+        let interval = refresh_interval(ctx);
+        let pause = if incomplete {
+            watch.misses = watch.misses.saturating_add(1);
+            let slowest = duration_ms(ctx.conf.retry_backoff_max_ms).max(fast);
+            let factor = 1u32 << (watch.misses / 4).min(10);
+            fast.saturating_mul(factor).min(slowest)
+        } else {
+            watch.misses = 0;
+            let again = 1u32.checked_shl(watch.suspicion.saturating_sub(1)).unwrap_or(u32::MAX);
+            let pause = fast.saturating_mul(again);
+            if watch.suspicion > 0 && pause < interval {
+                watch.suspicion += 1;
+                pause
+            } else {
+                watch.suspicion = 0;
+                interval
+            }
+        };
+        self.reschedule(name, ctx.now + pause);
+    }
+}

@@ -1,0 +1,5 @@
+//! The cluster manager driven by hand.
+
+mod harness;
+mod patience;
+mod refresh;

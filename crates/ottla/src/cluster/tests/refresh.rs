@@ -1,0 +1,213 @@
+//! What is asked for when, and what answers do.
+
+use std::collections::HashSet;
+
+use ottla_protocol::Uuid;
+
+use super::harness::*;
+use crate::cluster::{MetadataScope, NodeInfo};
+use crate::connection::LinkKey;
+use crate::env::Rng;
+use crate::error::ErrorCode;
+use crate::types::NodeId;
+
+#[test]
+fn only_one_broker_is_connected_to_and_asked() {
+    let mut w = World::new("one,two,three");
+    w.cluster.watch(&name("t"), w.now);
+    w.settle();
+    assert_eq!((w.conns.len(), w.asked.len()), (1, 1));
+    let topics = w.answer(&metadata(vec![topic("t", 1, &[(2, 5)])]));
+    assert_eq!(topics, Some(vec!["t".to_string()]));
+    assert_eq!(w.changes(), ["t"]);
+    assert_eq!(w.cluster.leader("t", 0), Some(NodeId(2)));
+    assert_eq!(
+        w.conns.len(),
+        1,
+        "the brokers that metadata named are connected to when they are needed"
+    );
+}
+
+#[test]
+fn the_bootstrap_brokers_are_picked_at_random() {
+    let mut first = HashSet::new();
+    for seed in 0..40 {
+        let mut w = World::new("one,two,three");
+        w.rng = Rng::from_seed(seed);
+        w.settle();
+        first.insert(w.looked_up[0].clone());
+    }
+    assert_eq!(first.len(), 3);
+}
+
+#[test]
+fn brokers_never_tried_come_first_and_an_outage_is_said_once() {
+    let mut w = World::new("one,two,three");
+    w.refused = true;
+    w.run_ms(5_000);
+    let mut tried = w.looked_up[..3].to_vec();
+    tried.sort();
+    assert_eq!(tried, ["one", "three", "two"]);
+    let down: Vec<String> = w.changes();
+    assert_eq!(down.len(), 1, "{down:?}");
+    assert!(down[0].contains("3/3 brokers are down"), "{down:?}");
+    // Seconds of outage cost few attempts.
+    assert!(w.looked_up.len() < 60, "{}", w.looked_up.len());
+    w.refused = false;
+    w.run_ms(12_000);
+    assert!(w.links.keys().any(|k| w.links.is_up(k)));
+}
+
+#[test]
+fn an_older_leader_epoch_does_not_win() {
+    let mut w = World::new("one");
+    w.cluster.watch(&name("t"), w.now);
+    w.settle();
+    w.answer(&metadata(vec![topic("t", 1, &[(2, 5)])]));
+    w.cluster.stale("t", w.now);
+    w.run_ms(500);
+    w.answer(&metadata(vec![topic("t", 1, &[(1, 4)])]));
+    assert_eq!(w.cluster.leader("t", 0), Some(NodeId(2)));
+    // A topic made again starts its epochs anew.
+    w.cluster.stale("t", w.now);
+    w.run_ms(500);
+    w.answer(&metadata(vec![topic("t", 9, &[(1, 0)])]));
+    assert_eq!(w.cluster.leader("t", 0), Some(NodeId(1)));
+    assert_eq!(w.cluster.topic_by_id(Uuid([9; 16])).map(|n| &**n), Some("t"));
+    assert_eq!(w.cluster.topic_by_id(Uuid([1; 16])), None);
+}
+
+#[test]
+fn a_topic_without_leader_is_asked_for_again_more_and_more_slowly() {
+    let mut w = World::new("one");
+    w.cluster.watch(&name("t"), w.now);
+    let mut asked = 0;
+    for _ in 0..200 {
+        w.run_ms(50);
+        if !w.asked.is_empty() {
+            asked += 1;
+            w.answer(&metadata(vec![topic("t", 1, &[(-1, 1)])]));
+        }
+    }
+    assert!((10..60).contains(&asked), "{asked} requests in 10 s");
+    w.run_ms(2_000);
+    w.answer(&metadata(vec![topic("t", 1, &[(1, 2)])]));
+    w.changes();
+    w.run_ms(60_000);
+    assert!(w.asked.is_empty(), "complete metadata is left alone");
+}
+
+#[test]
+fn a_leader_hint_is_news_only_with_a_newer_epoch() {
+    let mut w = World::new("one");
+    w.cluster.watch(&name("t"), w.now);
+    w.settle();
+    w.answer(&metadata(vec![topic("t", 1, &[(2, 5)])]));
+    w.changes();
+    let three = NodeInfo {
+        host: "three".into(),
+        port: 1,
+        rack: None,
+    };
+    let mut ctx = ctx!(w);
+    assert!(!w.cluster.update_leader(&mut ctx, "t", 0, NodeId(1), 5, None));
+    assert!(
+        !w.cluster.update_leader(&mut ctx, "t", 0, NodeId(7), 6, None),
+        "nobody knows broker 7"
+    );
+    assert!(w.cluster.update_leader(&mut ctx, "t", 0, NodeId(3), 6, Some(three)));
+    assert_eq!(w.cluster.leader("t", 0), Some(NodeId(3)));
+    assert_eq!(w.changes(), ["t"]);
+}
+
+#[test]
+fn calls_fail_at_their_deadline_with_the_last_reason() {
+    let mut w = World::new("one");
+    w.refused = true;
+    let reply = w.call(MetadataScope::AllTopics, 700);
+    w.run_ms(699);
+    assert!(reply.try_take().is_none());
+    w.run_ms(2);
+    let error = reply.try_take().unwrap().unwrap_err();
+    assert_eq!(error.code, ErrorCode::L_TRANSPORT);
+    assert!(error.message.contains("Connection refused"), "{error}");
+}
+
+#[test]
+fn a_call_keeps_its_deadline_while_a_connection_hangs() {
+    let mut w = World::new("one");
+    w.hangs = true;
+    let reply = w.call(MetadataScope::AllTopics, 200);
+    let end = w.now.plus_ms(200);
+    while w.now < end {
+        let wake = w.settle().expect("there is a deadline");
+        assert!(wake <= end, "sleeps past the deadline");
+        w.now = wake;
+    }
+    w.settle();
+    assert!(reply.try_take().is_some_and(|r| r.is_err()));
+}
+
+#[test]
+fn a_broker_that_left_is_forgotten() {
+    let mut w = World::new("one");
+    w.cluster.watch(&name("t"), w.now);
+    w.settle();
+    w.answer(&metadata(vec![topic("t", 1, &[(2, 5)])]));
+    w.cluster.stale("t", w.now);
+    w.run_ms(500);
+    let mut response = metadata(vec![topic("t", 1, &[(1, 6)])]);
+    response.brokers.pop();
+    w.answer(&response);
+    assert!(w.cluster.node(NodeId(2)).is_none());
+    assert!(w.links.address(LinkKey::general(NodeId(2))).is_none());
+}
+
+#[test]
+fn an_outage_of_known_brokers_begins_again_with_the_bootstrap_addresses() {
+    for (strategy, forgets) in [("rebootstrap", true), ("none", false)] {
+        let mut w = World::with("boot", &[("metadata.recovery.strategy", strategy)]);
+        w.cluster.watch(&name("t"), w.now);
+        w.settle();
+        w.answer(&metadata(vec![topic("t", 1, &[(-1, 5)])]));
+        w.looked_up.clear();
+        w.refused = true;
+        w.reset_all();
+        w.run_ms(20_000);
+        assert_eq!(w.cluster.node(NodeId(1)).is_none(), forgets, "{strategy}");
+        assert_eq!(
+            w.looked_up.iter().any(|h| h == "boot"),
+            forgets,
+            "{strategy}: {:?}",
+            w.looked_up
+        );
+    }
+}
+
+#[test]
+fn blacklisted_topics_stay_unknown() {
+    let mut w = World::with("one", &[("topic.blacklist", "^secret")]);
+    w.cluster.watch(&name("secret-1"), w.now);
+    w.settle();
+    w.answer(&metadata(vec![topic("secret-1", 1, &[(1, 5)])]));
+    assert!(w.cluster.topic("secret-1").is_none());
+}
+
+#[test]
+fn a_leader_that_no_broker_list_names_is_asked_for_again_soon() {
+    let mut w = World::new("one");
+    w.cluster.watch(&name("t"), w.now);
+    w.settle();
+    w.answer(&metadata(vec![topic("t", 1, &[(2, 5)])]));
+    w.cluster.stale("t", w.now);
+    w.run_ms(500);
+    // A broker that lags behind names an older leader, and not the present one's address.
+    let mut lagging = metadata(vec![topic("t", 1, &[(1, 4)])]);
+    lagging.brokers.pop();
+    w.answer(&lagging);
+    assert_eq!(w.cluster.leader("t", 0), Some(NodeId(2)));
+    w.changes();
+    w.run_ms(1_000);
+    w.answer(&metadata(vec![topic("t", 1, &[(2, 5)])]));
+    assert_eq!(w.changes(), ["t"], "whoever waited for the address hears of it");
+}
