@@ -14,7 +14,7 @@ use crate::env::{Instant, Rng, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
 use crate::producer::{self, Sender};
-use crate::types::{ClientKind, TopicHooks};
+use crate::types::TopicHooks;
 
 /// What the application's threads ask of the core.
 #[derive(Debug)]
@@ -93,7 +93,6 @@ impl Core {
     /// A core that has not done anything yet.
     pub fn new(shared: Arc<Shared>, mut rng: Rng) -> Self {
         let links = Links::new(LinkConfig::new(&shared.conf), Rng::from_seed(rng.next_u64()));
-        let auto_create = shared.kind == ClientKind::Producer || shared.conf.allow_auto_create_topics;
         let producer = shared.producer.clone().map(|a| {
             let mut sender = Sender::new(a, &shared.conf, shared.main_queue.clone());
             sender.report_throttling(shared.hooks.throttle_event);
@@ -107,7 +106,7 @@ impl Core {
         Core {
             shared,
             links,
-            cluster: Cluster::new(auto_create),
+            cluster: Cluster::default(),
             producer,
             consumer,
             offsets,

@@ -111,8 +111,8 @@ struct Watch {
     suspicion: u32,
 }
 
-/// Brokers, topics and the requests that keep them known.
-#[derive(Debug)]
+/// Brokers, topics and the requests that keep them known. By default nothing is known.
+#[derive(Debug, Default)]
 pub struct Cluster {
     nodes: BTreeMap<NodeId, NodeInfo>,
     bootstrap: Vec<NodeId>,
@@ -146,7 +146,6 @@ pub struct Cluster {
     wanted_since: Option<Instant>,
     /// While a connection is on its way, no other is begun before this.
     patient_until: Instant,
-    auto_create: bool,
     /// Since when a refresh has been due, with none answered.
     unanswered_since: Option<Instant>,
     /// Why the last connection failed, until one comes up.
@@ -154,37 +153,6 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// A cluster known by its bootstrap addresses only. `auto_create`: asking for a topic may create it.
-    pub fn new(auto_create: bool) -> Self {
-        Cluster {
-            nodes: BTreeMap::new(),
-            bootstrap: Vec::new(),
-            cluster_id: None,
-            controller: None,
-            topics: HashMap::new(),
-            by_id: HashMap::new(),
-            watches: BTreeMap::new(),
-            due: BTreeSet::new(),
-            asked: BTreeMap::new(),
-            next_id: 0,
-            usual: Duration::ZERO,
-            not_before: Instant::ORIGIN,
-            brokers_due: None,
-            brokers_asked_at: Instant::ORIGIN,
-            leaving: BTreeSet::new(),
-            calls: BTreeMap::new(),
-            next_call_id: 0,
-            changes: VecDeque::new(),
-            next_pick: Instant::ORIGIN,
-            outage_reported: false,
-            wanted_since: None,
-            patient_until: Instant::ORIGIN,
-            auto_create,
-            unanswered_since: None,
-            last_failure: None,
-        }
-    }
-
     // ---------------------------------------------------------------- what is known
 
     /// What is known of a topic.

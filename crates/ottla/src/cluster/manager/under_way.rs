@@ -109,7 +109,7 @@ impl Cluster {
                 }),
             },
             // Before version 4 brokers create what is asked for, and there is no way to say otherwise.
-            allow_auto_topic_creation: self.auto_create || version < 4,
+            allow_auto_topic_creation: ctx.conf.allow_auto_create_topics || version < 4,
             ..Default::default()
         };
         let id = self.next_id;

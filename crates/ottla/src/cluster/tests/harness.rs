@@ -82,15 +82,19 @@ impl World {
     }
 
     pub(super) fn with(bootstrap: &str, settings: &[(&str, &str)]) -> Self {
+        World::of(ClientKind::Producer, bootstrap, settings)
+    }
+
+    pub(super) fn of(kind: ClientKind, bootstrap: &str, settings: &[(&str, &str)]) -> Self {
         let mut conf = Conf::new();
         conf.set("bootstrap.servers", bootstrap).unwrap();
         for (name, value) in settings {
             conf.set(name, *value).unwrap();
         }
-        let (conf, _) = conf.finalize(ClientKind::Producer).unwrap();
+        let (conf, _) = conf.finalize(kind).unwrap();
         let link_config = LinkConfig::new(&conf);
         let mut w = World {
-            cluster: Cluster::new(true),
+            cluster: Cluster::default(),
             links: Links::new(link_config, Rng::from_seed(3)),
             rng: Rng::from_seed(4),
             log: Logger::new(Arc::new(|_| {}), 7, DebugContexts::default()),

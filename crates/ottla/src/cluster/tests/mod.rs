@@ -1,5 +1,6 @@
 //! The cluster manager driven by hand.
 
+mod belief;
 mod harness;
 mod patience;
 mod refresh;

@@ -9,7 +9,7 @@ use crate::cluster::{MetadataScope, NodeInfo};
 use crate::connection::LinkKey;
 use crate::env::Rng;
 use crate::error::ErrorCode;
-use crate::types::NodeId;
+use crate::types::{ClientKind, NodeId};
 
 #[test]
 fn only_one_broker_is_connected_to_and_asked() {
@@ -210,4 +210,24 @@ fn a_leader_that_no_broker_list_names_is_asked_for_again_soon() {
     w.run_ms(1_000);
     w.answer(&metadata(vec![topic("t", 1, &[(2, 5)])]));
     assert_eq!(w.changes(), ["t"], "whoever waited for the address hears of it");
+}
+
+#[test]
+fn topics_are_created_where_the_settings_allow_it() {
+    use ClientKind::{Consumer, Producer};
+    for (kind, setting, version, creates) in [
+        (Producer, None, 12, true),
+        (Producer, Some("false"), 12, false),
+        (Consumer, None, 12, false),
+        (Consumer, Some("true"), 12, true),
+        // There is no way to say it.
+        (Consumer, None, 3, true),
+    ] {
+        let settings: Vec<(&str, &str)> = setting.map(|s| ("allow.auto.create.topics", s)).into_iter().collect();
+        let mut w = World::of(kind, "one", &settings);
+        w.version = version;
+        w.cluster.watch(&name("t"), w.now);
+        w.settle();
+        assert_eq!(w.asked[0].creates, creates, "{kind:?} {setting:?} version {version}");
+    }
 }

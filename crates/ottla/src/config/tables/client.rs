@@ -39,25 +39,32 @@ macro_rules! client_rows {
      with `bootstrap.servers`, `none` keeps trying the known ones.";
 "metadata.recovery.rebootstrap.trigger.ms" metadata_recovery_rebootstrap_trigger_ms: u32
     = int(0, i32::MAX, 300_000).ms() =>
-    "Time without any metadata answer after which the client begins again with `bootstrap.servers` (KIP-1102), where \
-     `metadata.recovery.strategy` is `rebootstrap`.";
+    "Time for which metadata is needed and no broker answers, after which the client begins again with \
+     `bootstrap.servers` (KIP-1102), where `metadata.recovery.strategy` is `rebootstrap`. 0 does so as soon as a request \
+     for metadata fails.";
 "metadata.request.timeout.ms" metadata_request_timeout_ms: u32 = int(10, 900_000, 10).ms().deprecated().hidden() =>
     "Of old configurations; metadata requests obey `socket.timeout.ms`.";
 "topic.metadata.refresh.interval.ms" topic_metadata_refresh_interval_ms: i32 = int(-1, 3_600_000, 300_000).ms() =>
     "How often the metadata of the topics in use (and of all topics, for pattern subscriptions) is fetched again, \
-     besides every time that an error shows it to be stale. 0 and -1 switch the periodic refresh off.";
+     besides every time that an error shows it to be stale. 0 and -1 leave it to `metadata.max.age.ms`.";
 "metadata.max.age.ms" metadata_max_age_ms: u32 = int(1, 86_400_000, 900_000).ms() =>
-    "Age at which cached metadata counts as unknown. Three times `topic.metadata.refresh.interval.ms` unless set.";
+    "Age at which metadata is fetched again whatever `topic.metadata.refresh.interval.ms` says, and how long a consumer \
+     fetches from a follower before it asks the leader for the nearest replica again. Three times \
+     `topic.metadata.refresh.interval.ms` unless set.";
 "topic.metadata.refresh.fast.interval.ms" topic_metadata_refresh_fast_interval_ms: u32 = int(1, 60_000, 100).ms() =>
-    "First pause between metadata requests while a topic or a leader is missing; it doubles up to \
-     `retry.backoff.max.ms`. `retry.backoff.ms` unless set.";
+    "First pause between metadata requests while a topic or a leader is missing; it doubles with every fourth, up to \
+     `retry.backoff.max.ms`. Also the first pause after a leader has failed until its successor is known; there each is \
+     twice as long. `retry.backoff.ms` unless set.";
 "topic.metadata.refresh.fast.cnt" topic_metadata_refresh_fast_cnt: u32 = int(0, 1000, 10).count().deprecated() =>
     "Of old configurations; fast refreshes go on, with backoff, for as long as something is missing.";
 "topic.metadata.refresh.sparse" topic_metadata_refresh_sparse: bool = switch(true) =>
-    "Ask only for the topics in use; when off, every refresh asks for all topics of the cluster.";
+    "Ask only for the topics in use; when off, the periodic refresh asks for all topics of the cluster. What cannot wait, \
+     as the leader of a partition, is always asked for by name.";
 "topic.metadata.propagation.max.ms" topic_metadata_propagation_max_ms: u32 = int(0, 3_600_000, 30_000).ms() =>
     "How long a topic that no broker knows yet may be on its way, after its creation for instance, before it counts as \
-     unknown and its messages fail. Applies to topics made known with `rd_kafka_topic_new()` or by producing.";
+     unknown and its messages fail. Applies to topics made known with `rd_kafka_topic_new()` or by producing. Also \
+     how long an answer that seems older than what is known is doubted when others neither contradict nor confirm it: an \
+     older leader epoch from brokers before 2.8, the id of a topic that has been replaced.";
 "topic.blacklist" topic_blacklist: PatternList = patterns() =>
     "Topics that are treated as if they did not exist: a comma-separated list of regular expressions, each of which \
      matches anywhere in the name unless anchored; a comma inside one is written `\\,`.";

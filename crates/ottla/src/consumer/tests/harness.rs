@@ -147,7 +147,7 @@ impl World {
         let mut w = World {
             consumer: Consumer::new(registry.clone(), &conf, setup),
             registry,
-            cluster: Cluster::new(false),
+            cluster: Cluster::default(),
             links: Links::new(LinkConfig::new(&conf), Rng::from_seed(1)),
             queue,
             wakes,

@@ -104,7 +104,7 @@ impl World {
         let mut w = World {
             accumulator,
             sender,
-            cluster: Cluster::new(true),
+            cluster: Cluster::default(),
             links: Links::new(crate::connection::LinkConfig::new(&conf), Rng::from_seed(1)),
             queue,
             hand,
