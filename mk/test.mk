@@ -1,6 +1,6 @@
 # Tests. scripts/run_tests.py runs them and prints one line for each suite.
 
-.PHONY: test test-fast check soak soak-kafka fuzz bench deny
+.PHONY: test test-fast check soak soak-kafka models fuzz bench deny
 
 ## test: run every test, real Kafka brokers included; ends with "N passed, N failed"
 test:
@@ -21,6 +21,10 @@ soak:
 ## soak-kafka: repeat the real-Kafka tests with broker restarts for MINUTES (default 30)
 soak-kafka: lib examples
 	@$(PYTHON) tests/real/soak.py --minutes $(or $(MINUTES),30)
+
+## models: run the thread models with PREEMPTIONS (default 1) more preemptions than make test does
+models:
+	@OTTLA_MODEL_PREEMPTIONS=$(or $(PREEMPTIONS),1) $(PYTHON) scripts/run_tests.py models
 
 ## fuzz: look for new inputs to all fuzz targets, guided by coverage, for SECONDS in all (default 60)
 fuzz:

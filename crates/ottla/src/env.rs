@@ -3,6 +3,8 @@
 //! Managers receive `now` and a [`Rng`]; nothing else in the crate asks the operating system for the time or
 //! for random numbers. A simulation replaces [`Clock`] and seeds the [`Rng`].
 
+pub mod sync;
+
 use std::ops::{Add, AddAssign, Sub};
 use std::sync::Arc;
 use std::time::Duration;

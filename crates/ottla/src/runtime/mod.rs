@@ -1,21 +1,23 @@
 //! The one thread of a client: waits for sockets, timers and wake-ups, and drives the core.
 
+mod doze;
+#[cfg(all(test, ottla_loom))]
+mod model_tests;
+
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use self::doze::Doze;
 use crate::client::Core;
 use crate::env::{Clock, Instant, SharedClock, Waker};
 use crate::event::level;
 use crate::transport::{AddressFamily, Resolver, SocketOptions, TcpTransport};
 
-/// Wakes the loop. A wake-up while the loop is awake costs an atomic store; only a sleeping loop is written to.
+/// Wakes the loop. A wake-up while the loop is awake costs an atomic exchange; only a sleeping loop is written to.
 pub struct LoopWaker {
     inner: mio::Waker,
-    /// Somebody wants the loop to look.
-    called: AtomicBool,
-    /// The loop waits, or is about to, and needs to be written to.
-    asleep: AtomicBool,
+    doze: Doze,
 }
 
 impl std::fmt::Debug for LoopWaker {
@@ -25,29 +27,11 @@ impl std::fmt::Debug for LoopWaker {
 }
 
 impl Waker for LoopWaker {
-    /// The loop sets `asleep` and then looks at `called`; this sets `called` and then looks at `asleep`. With both in
-    /// one total order (SeqCst) at least one side sees the other, so no call is lost.
     fn wake(&self) {
-        if self.called.swap(true, Ordering::SeqCst) {
-            return;
-        }
-        if self.asleep.load(Ordering::SeqCst) {
+        if self.doze.call() {
             // The only possible error is a full counter, which wakes the loop as well.
             let _ = self.inner.wake();
         }
-    }
-}
-
-impl LoopWaker {
-    /// Whether the loop may sleep; it must call [`LoopWaker::woke`] afterwards.
-    fn may_sleep(&self) -> bool {
-        self.asleep.store(true, Ordering::SeqCst);
-        !self.called.load(Ordering::SeqCst)
-    }
-
-    fn woke(&self) {
-        self.asleep.store(false, Ordering::SeqCst);
-        self.called.store(false, Ordering::SeqCst);
     }
 }
 
@@ -72,8 +56,7 @@ impl Loop {
         let poll = mio::Poll::new()?;
         let waker = Arc::new(LoopWaker {
             inner: mio::Waker::new(poll.registry(), crate::transport::WAKE)?,
-            called: AtomicBool::new(false),
-            asleep: AtomicBool::new(false),
+            doze: Doze::new(),
         });
         let resolver = Resolver::new(waker.clone(), family);
         Ok(Loop {
@@ -119,12 +102,12 @@ impl Loop {
                 at.since(clock.now())
                     .saturating_add(std::time::Duration::from_micros(999))
             });
-            let waited = if self.waker.may_sleep() {
+            let waited = if self.waker.doze.may_sleep() {
                 self.transport.wait(timeout)
             } else {
                 self.transport.wait(Some(std::time::Duration::ZERO))
             };
-            self.waker.woke();
+            self.waker.doze.woke();
             if let Err(e) = waited {
                 core.shared()
                     .log

@@ -1,0 +1,74 @@
+//! What every model needs: running it, and a bell in place of the client's thread.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Condvar, Deadline, Flaw, JoinHandle, Mutex, set_flaw, wait_while};
+use crate::env::Waker;
+
+const STACK_WORDS: usize = 32 * 1024;
+
+/// Wakes the thread that plays the client's. A wake-up that comes while it is busy ends its next wait.
+#[derive(Default, Debug)]
+pub(crate) struct Bell {
+    rung: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Bell {
+    pub(crate) fn wait(&self) {
+        let mut rung = self.rung.lock();
+        wait_while(&self.changed, &mut rung, |r| !*r, Deadline::after(None));
+        *rung = false;
+    }
+}
+
+impl Waker for Bell {
+    fn wake(&self) {
+        *self.rung.lock() = true;
+        self.changed.notify_all();
+    }
+}
+
+/// Runs `model` through every schedule with at most `preemptions` preemptions (a thread that is stopped where it need
+/// not be), and with every value that a relaxed load may give. `OTTLA_MODEL_PREEMPTIONS` adds to the bound, for a longer
+/// search.
+pub(crate) fn explore(name: &str, preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
+    let more: usize = std::env::var("OTTLA_MODEL_PREEMPTIONS").map_or(0, |v| v.parse().unwrap());
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions + more);
+    builder.max_branches = 20_000;
+    let schedules = Arc::new(AtomicU64::new(0));
+    let counted = schedules.clone();
+    let begin = std::time::Instant::now();
+    builder.check(move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+        model();
+    });
+    let seconds = begin.elapsed().as_secs_f64();
+    println!(
+        "model {name}: {} schedules in {seconds:.2} s",
+        schedules.load(Ordering::Relaxed)
+    );
+}
+
+/// Starts a thread of a model.
+pub(crate) fn spawn<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    // loom gives 32 KiB by default.
+    let builder = loom::thread::Builder::new().stack_size(STACK_WORDS);
+    builder.spawn(f).unwrap()
+}
+
+/// Waits for the threads to end; gives their results in order.
+pub(crate) fn join<T, const N: usize>(threads: [JoinHandle<T>; N]) -> [T; N] {
+    threads.map(|t| t.join().unwrap())
+}
+
+/// Shows that `model` is sharp: with this flaw in the locks and atomics that it runs on, some schedule must fail.
+pub(crate) fn must_catch(flaw: Flaw, name: &'static str, preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
+    let run = std::thread::spawn(move || {
+        set_flaw(flaw);
+        explore(name, preemptions, model);
+    });
+    assert!(run.join().is_err(), "the model {name} did not notice {flaw:?}");
+}

@@ -1,0 +1,47 @@
+//! Whether the loop sleeps: what a wake-up costs nothing for while it does not.
+
+use std::sync::atomic::Ordering;
+
+use crate::env::sync::AtomicU8;
+
+const AWAKE: u8 = 0;
+/// Somebody wants the loop to look, which it has not done yet.
+const CALLED: u8 = 1;
+/// The loop waits, or is about to, and has to be written to.
+const ASLEEP: u8 = 2;
+
+/// The state in which the loop and its callers meet. One atomic that both sides change by reading and writing in one
+/// step, so that one of them comes first: a call that comes before the loop's decision to sleep is found by it, and one
+/// that comes after it finds the loop asleep. Two flags, each written by one side and read by the other, would need one
+/// total order over both; a plain read in place of [`may_sleep`](Self::may_sleep)'s exchange loses calls.
+#[derive(Debug)]
+pub(super) struct Doze {
+    state: AtomicU8,
+}
+
+impl Doze {
+    /// Awake.
+    pub(super) fn new() -> Self {
+        Doze {
+            state: AtomicU8::new(AWAKE),
+        }
+    }
+
+    /// Has the loop look; true when it sleeps and must be written to. Of many callers only the first one is told so.
+    pub(super) fn call(&self) -> bool {
+        self.state.swap(CALLED, Ordering::AcqRel) == ASLEEP
+    }
+
+    /// Whether the loop may sleep; it must call [`woke`](Self::woke) afterwards, whatever the answer.
+    pub(super) fn may_sleep(&self) -> bool {
+        self.state
+            .compare_exchange(AWAKE, ASLEEP, Ordering::AcqRel, Ordering::Acquire)
+            .is_ok()
+    }
+
+    /// The loop looks now at everything that callers may have done. A swap rather than a store, so that it sees what they
+    /// wrote before they called, those included whose call was one of many.
+    pub(super) fn woke(&self) {
+        self.state.swap(AWAKE, Ordering::AcqRel);
+    }
+}
