@@ -198,8 +198,9 @@ impl Fetcher {
             return self.set_place(id, Place::Out);
         }
         if p.backlog.is_some() {
+            // Whoever put the backlog there has said that room is awaited. Saying so again would undo a release that
+            // came since and was not acted upon yet.
             self.waiting_for_room.insert(id);
-            self.budget.set_starved();
             return self.set_place(id, Place::Room);
         }
         if let Next::Logical(wanted) = p.next {

@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use parking_lot::{Mutex, RwLock};
+use std::sync::atomic::Ordering;
 
 use crate::config::ClientConfig;
 use crate::env::Waker;
+use crate::env::sync::{AtomicBool, Mutex, RwLock};
 use crate::error::{Error, ErrorCode};
 use crate::event::{FetchBudget, PartitionState, Queue, StoredOffset};
 use crate::types::{PartitionOffset, Topic, TopicPartition};

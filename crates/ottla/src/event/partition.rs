@@ -1,12 +1,11 @@
 //! What the application's threads and the consumer share about one consumed partition.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
-
-use parking_lot::Mutex;
+use std::sync::atomic::Ordering;
 
 use super::queue::Queue;
 use crate::env::Waker;
+use crate::env::sync::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Mutex};
 use crate::types::{Topic, TopicPartition, offset};
 
 /// Counts fetched bytes and records that the application has not taken yet, over all partitions of a consumer
@@ -45,14 +44,15 @@ impl FetchBudget {
     }
 
     /// Says that the fetcher stopped for lack of room. After setting this it must look at the counts once more: a
-    /// release may have come in between.
+    /// release may have come in between. An exchange, as in a release: whichever of the two comes second knows what was
+    /// counted before the first.
     pub fn set_starved(&self) {
-        self.starved.store(true, Ordering::SeqCst);
+        self.starved.swap(true, Ordering::AcqRel);
     }
 
     /// Whether room was freed, or nobody had said that it was lacking, since [`set_starved`](Self::set_starved).
     pub fn is_relieved(&self) -> bool {
-        !self.starved.load(Ordering::SeqCst)
+        !self.starved.load(Ordering::Acquire)
     }
 
     /// The ids of the partitions that ran low since the last call.
@@ -70,8 +70,8 @@ impl FetchBudget {
     }
 
     fn release(&self, bytes: u64) {
-        self.bytes.fetch_sub(bytes, Ordering::SeqCst);
-        if self.starved.swap(false, Ordering::SeqCst) {
+        self.bytes.fetch_sub(bytes, Ordering::AcqRel);
+        if self.starved.swap(false, Ordering::AcqRel) {
             self.waker.wake();
         }
     }
@@ -237,14 +237,14 @@ impl PartitionState {
 
     /// Asks to be told when fewer than `records` records wait. False when that is so already: then nothing is told.
     pub fn arm(&self, records: u64) -> bool {
-        self.hungry_below.store(records, Ordering::SeqCst);
-        // A record may have been taken between the caller's look at the count and the store above.
-        self.queued.load(Ordering::SeqCst) >= records || self.hungry_below.swap(0, Ordering::SeqCst) == 0
+        self.hungry_below.swap(records, Ordering::AcqRel);
+        // A record may have been taken between the caller's look at the count and the line above.
+        self.queued.load(Ordering::Acquire) >= records || self.hungry_below.swap(0, Ordering::AcqRel) == 0
     }
 
     /// Takes back [`arm`](Self::arm).
     pub fn disarm(&self) {
-        self.hungry_below.store(0, Ordering::SeqCst);
+        self.hungry_below.store(0, Ordering::Release);
     }
 
     /// Low and high watermark as last seen; [`offset::INVALID`] when never seen.
@@ -278,10 +278,12 @@ impl PartitionState {
     }
 
     pub(super) fn on_unqueued(&self, records: u64, bytes: u64) {
-        let left = self.queued.fetch_sub(records, Ordering::SeqCst).saturating_sub(records);
+        let left = self.queued.fetch_sub(records, Ordering::AcqRel).saturating_sub(records);
         self.budget.release(bytes);
-        let limit = self.hungry_below.load(Ordering::SeqCst);
-        if left < limit && self.hungry_below.swap(0, Ordering::SeqCst) != 0 {
+        // Read by a step that also writes, so that it and `arm` have an order: a plain load may miss an `arm` that has
+        // itself missed what was counted above.
+        let limit = self.hungry_below.fetch_add(0, Ordering::AcqRel);
+        if left < limit && self.hungry_below.swap(0, Ordering::AcqRel) != 0 {
             self.budget.on_drained(self.id);
         }
     }
