@@ -1,12 +1,11 @@
 //! The hard limit on what a producer holds: `queue.buffering.max.messages` and `queue.buffering.max.kbytes`.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
-
 use super::Queue;
+use crate::env::sync::{AtomicU64, Condvar, Deadline, Mutex, wait_while};
 
 /// Counts records from `produce()` until their delivery reports were handled. Thread-safe.
 #[derive(Debug)]
@@ -19,6 +18,14 @@ pub struct ProduceQuota {
     freed: Condvar,
     /// Stirred when the last record is gone.
     flushing: Mutex<Vec<Arc<Queue>>>,
+}
+
+/// What came of an attempt to take room.
+enum Taken {
+    Yes,
+    No,
+    /// No, but for a moment the bytes were taken.
+    PutBack,
 }
 
 impl ProduceQuota {
@@ -37,36 +44,72 @@ impl ProduceQuota {
 
     /// Takes room for one record of `bytes`; false when there is none.
     pub fn try_take(&self, bytes: u64) -> bool {
-        if self.messages.fetch_add(1, Ordering::Relaxed) >= self.max_messages {
-            self.messages.fetch_sub(1, Ordering::Relaxed);
-            return false;
+        match self.take(bytes) {
+            Taken::Yes => true,
+            Taken::No => false,
+            Taken::PutBack => {
+                // Another thread may have found these bytes taken and wait for a release.
+                self.tell_waiting();
+                false
+            }
         }
-        // A record larger than what is left is refused, except that an empty queue takes any record: its size has
-        // its own limit, message.max.bytes.
-        let before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        if before > 0 && before.saturating_add(bytes) > self.max_bytes {
-            self.bytes.fetch_sub(bytes, Ordering::Relaxed);
-            self.messages.fetch_sub(1, Ordering::Relaxed);
-            return false;
-        }
-        true
     }
 
-    /// Waits until room was freed or `timeout` passed. May return early.
-    pub fn wait_for_room(&self, timeout: Duration) {
+    /// Takes room for one record of `bytes`, and waits for a release while there is none; false once `stop` says yes.
+    /// `stop` must take no lock; whoever changes what it says calls [`stir`](Self::stir) afterwards.
+    pub fn take_waiting(&self, bytes: u64, stop: impl Fn() -> bool) -> bool {
+        // The look stands under the lock that a release takes after it has counted: it either is seen by this look, or
+        // finds that somebody waits.
         let mut waiting = self.waiting.lock();
         *waiting += 1;
-        let _ = self.freed.wait_for(&mut waiting, timeout);
+        let mut taken = false;
+        let full = |_: &mut usize| {
+            taken = matches!(self.take(bytes), Taken::Yes);
+            !taken && !stop()
+        };
+        wait_while(&self.freed, &mut waiting, full, Deadline::after(None));
         *waiting -= 1;
+        taken
     }
 
-    /// Waits until no record is held or `timeout` passed. May return early.
+    /// The count of records never includes one that is refused: release and flush tell from it that none is left.
+    fn take(&self, bytes: u64) -> Taken {
+        // A record larger than what is left is refused, except that an empty queue takes any record: its size has
+        // its own limit, message.max.bytes.
+        let fits = |held: u64| {
+            let sum = held.saturating_add(bytes);
+            (held == 0 || sum <= self.max_bytes).then_some(sum)
+        };
+        let one_more = |held: u64| (held < self.max_messages).then(|| held + 1);
+        let relaxed = Ordering::Relaxed;
+        if self.messages() >= self.max_messages || self.bytes.fetch_update(relaxed, relaxed, fits).is_err() {
+            return Taken::No;
+        }
+        if self.messages.fetch_update(relaxed, relaxed, one_more).is_err() {
+            self.bytes.fetch_sub(bytes, relaxed);
+            return Taken::PutBack;
+        }
+        Taken::Yes
+    }
+
+    fn tell_waiting(&self) {
+        if *self.waiting.lock() > 0 {
+            self.freed.notify_all();
+        }
+    }
+
+    /// Lets every thread that waits for room look again whether it is to wait; see [`take_waiting`](Self::take_waiting).
+    pub fn stir(&self) {
+        drop(self.waiting.lock());
+        self.freed.notify_all();
+    }
+
+    /// Waits until no record is held or `timeout` passed.
     pub fn wait_until_empty(&self, timeout: Duration) {
         let mut waiting = self.waiting.lock();
         *waiting += 1;
-        if self.messages() > 0 {
-            let _ = self.freed.wait_for(&mut waiting, timeout);
-        }
+        let held = |_: &mut usize| self.messages() > 0;
+        wait_while(&self.freed, &mut waiting, held, Deadline::after(Some(timeout)));
         *waiting -= 1;
     }
 
@@ -90,11 +133,9 @@ impl ProduceQuota {
         if before == messages {
             // The lock makes the count known to whoever starts to flush from here on.
             let flushing = self.flushing.lock().clone();
-            flushing.iter().for_each(Queue::stir);
+            flushing.iter().for_each(|queue| queue.stir());
         }
-        if *self.waiting.lock() > 0 {
-            self.freed.notify_all();
-        }
+        self.tell_waiting();
     }
 
     /// Records held now.

@@ -1,16 +1,15 @@
 //! The application's side of the producer.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
-
-use parking_lot::Mutex;
 
 use super::once_table::OnceTable;
 use super::partition_queue::{Limits, Signal};
 use super::topic_queue::{Offered, TopicQueue};
 use super::{PartitionId, Record};
 use crate::config::ClientConfig;
+use crate::env::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex};
 use crate::env::{Instant, Rng, SharedClock, Waker};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DeliveryMode, NewRecord, ProduceQuota, payload_len};
@@ -86,9 +85,6 @@ impl WallClock {
     }
 }
 
-/// A blocked producer looks this often whether the client still lives.
-const BLOCKED_CHECK: Duration = Duration::from_millis(20);
-
 impl Accumulator {
     /// An accumulator for a client with these settings. `mode` says whose delivery reports are wanted.
     pub fn new(conf: &ClientConfig, mode: DeliveryMode, clock: SharedClock, waker: Arc<dyn Waker>) -> Self {
@@ -148,9 +144,9 @@ impl Accumulator {
     /// Those of [`produce`](Self::produce) except [`L_QUEUE_FULL`](ErrorCode::L_QUEUE_FULL).
     pub fn produce_blocking(&self, topic: &Arc<Topic>, partition: i32, record: Record<'_>) -> Result<(), Error> {
         let size = self.check(&record)?;
-        while !self.quota.try_take(size) {
+        let ended = || self.check_open().is_err();
+        while !self.quota.try_take(size) && !self.quota.take_waiting(size, ended) {
             self.check_open()?;
-            self.quota.wait_for_room(BLOCKED_CHECK);
         }
         self.place(topic, partition, record, size)
             .inspect_err(|_| self.quota.release(1, size))
@@ -192,6 +188,7 @@ impl Accumulator {
     /// Refuses every later record with [`L_FATAL`](ErrorCode::L_FATAL).
     pub fn set_fatal(&self) {
         self.fatal.store(true, Ordering::Release);
+        self.quota.stir();
     }
 
     /// Fixes the sequence of random partitions, for simulations.
@@ -352,6 +349,7 @@ impl Accumulator {
     /// Refuses every later record.
     pub(super) fn close(&self) {
         self.closed.store(true, Ordering::Release);
+        self.quota.stir();
     }
 }
 
