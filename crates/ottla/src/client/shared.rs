@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use parking_lot::{Mutex, RwLock};
+use std::sync::atomic::Ordering;
 
 use super::core::Command;
 use super::options::ClientHooks;
 use crate::config::{ClientConfig, TopicConfig};
 use crate::consumer::Registry;
+use crate::env::sync::{AtomicBool, Mutex, RwLock};
 use crate::env::{SharedClock, Waker};
 use crate::error::{Error, ErrorCode};
 use crate::event::{Event, Logger, Queue, Reply, level};

@@ -2,6 +2,8 @@
 
 mod delivery;
 mod log;
+#[cfg(all(test, ottla_loom))]
+mod model_tests;
 mod partition;
 mod produced;
 mod queue;

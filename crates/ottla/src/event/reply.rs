@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
+use crate::env::sync::{Condvar, Deadline, Mutex, wait_while};
 
 /// A slot for one answer, shared by who waits and who answers.
 #[derive(Debug)]
@@ -38,12 +38,7 @@ impl<T> Reply<T> {
     /// Waits for the answer; `None` timeout waits for ever.
     pub fn wait(&self, timeout: Option<Duration>) -> Option<T> {
         let mut slot = self.slot.lock();
-        match timeout {
-            Some(timeout) => {
-                let _ = self.filled.wait_while_for(&mut slot, |s| s.is_none(), timeout);
-            }
-            None => self.filled.wait_while(&mut slot, |s| s.is_none()),
-        }
+        wait_while(&self.filled, &mut slot, |s| s.is_none(), Deadline::after(timeout));
         slot.take()
     }
 }

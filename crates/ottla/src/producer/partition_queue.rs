@@ -1,14 +1,14 @@
 //! A partition's open batch, filled by application threads.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ottla_protocol::record::BATCH_HEADER_LEN;
-use parking_lot::Mutex;
 
 use super::batch::Batch;
 use crate::env::Instant;
+use crate::env::sync::{AtomicBool, Mutex};
 use crate::event::{NewRecord, RecordsBuilder};
 
 /// When batches are closed.

@@ -1,14 +1,13 @@
 //! A topic as application threads see it: its partitions, or the records that wait until their number is known.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
-
-use parking_lot::Mutex;
+use std::sync::atomic::Ordering;
 
 use super::once_table::OnceTable;
 use super::partition_queue::PartitionQueue;
 use super::partitioner::Partitioner;
 use crate::env::Instant;
+use crate::env::sync::{AtomicBool, AtomicI32, AtomicU64, Mutex};
 use crate::error::{Error, ErrorCode};
 use crate::event::{NewRecord, ProducedRecords, RecordsBuilder};
 use crate::types::{PARTITION_UA, Topic};

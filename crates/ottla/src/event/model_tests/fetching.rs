@@ -1,0 +1,115 @@
+//! The fetcher, its budget, and the application that takes records.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::{Event, FetchBudget, NOW, PartitionState, chunk, explore, note, partition, text};
+use crate::env::sync::model_tests::{Bell, must_catch, spawn};
+use crate::env::sync::{AtomicBool, Flaw};
+
+fn with_bell() -> (Arc<PartitionState>, Arc<FetchBudget>, Arc<Bell>) {
+    let bell = Arc::new(Bell::default());
+    let (state, budget) = partition(bell.clone());
+    (state, budget, bell)
+}
+
+/// The fetcher finds the budget used up, says that it waits for room and looks again; the application uses up the last
+/// chunk meanwhile. Either the second look finds room or the release wakes the fetcher. Without the second look, or with
+/// a flag that is only stored and not exchanged, both may miss each other, and nothing is ever fetched again.
+fn starve() {
+    let (p, budget, bell) = with_bell();
+    let waiting = chunk(&p);
+    let app = spawn(move || drop(waiting));
+    while budget.bytes() > 0 {
+        budget.set_starved();
+        if budget.bytes() > 0 {
+            bell.wait();
+            assert!(budget.is_relieved());
+        }
+    }
+    app.join().unwrap();
+}
+
+#[test]
+fn a_starved_fetcher_is_woken() {
+    explore("starved fetcher", 3, starve);
+    must_catch(Flaw::Relaxed, "starved fetcher", 3, starve);
+    must_catch(Flaw::TwoSteps, "starved fetcher", 3, starve);
+}
+
+/// The fetcher has enough of a partition and asks to be told when it runs low, while the application takes the last
+/// chunks. Either it is not armed because few are left already, or it is told.
+fn run_low() {
+    let (p, budget, bell) = with_bell();
+    let chunks = [chunk(&p), chunk(&p)];
+    let app = spawn(move || drop(chunks));
+    if p.queued() >= 2 && p.arm(2) {
+        while budget.take_drained().is_empty() {
+            bell.wait();
+        }
+    }
+    app.join().unwrap();
+    assert_eq!((p.queued(), budget.bytes()), (0, 0));
+}
+
+#[test]
+fn a_partition_that_runs_low_is_told_of() {
+    explore("partition runs low", 3, run_low);
+    must_catch(Flaw::Relaxed, "partition runs low", 3, run_low);
+    must_catch(Flaw::TwoSteps, "partition runs low", 3, run_low);
+}
+
+/// A seek raises the epoch while the application takes records. Once the seek is known to be done, no record of before
+/// comes out, whether the chunk waits in the queue or is half used.
+#[test]
+fn nothing_old_comes_after_the_epoch_was_raised() {
+    explore("seek and take", 3, || {
+        let (p, budget, _) = with_bell();
+        p.queue().push(Event::Records(chunk(&p)));
+        let sought = Arc::new(AtomicBool::new(false));
+        let seeking = spawn({
+            let (p, sought) = (p.clone(), sought.clone());
+            move || {
+                p.raise_epoch();
+                sought.store(true, Ordering::Release);
+            }
+        });
+        for _ in 0..2 {
+            let before = sought.load(Ordering::Acquire);
+            let taken = p.queue().pop_one(NOW, |c| c.next().map(|r| r.offset));
+            assert!(!before || taken.is_none(), "a record from before the seek");
+        }
+        seeking.join().unwrap();
+        assert!(p.queue().pop(NOW).is_none());
+        assert_eq!(
+            (p.queued(), budget.bytes()),
+            (0, 0),
+            "what is stale gives its room back"
+        );
+    });
+}
+
+/// The budget is used up by chunks that a seek makes stale while the application waits for a record without a timeout.
+/// Its wait must give their room back before it goes on: the fetcher brings nothing while there is none.
+#[test]
+fn a_waiting_application_frees_what_is_stale() {
+    explore("stale chunks and a wait", 3, || {
+        let (p, budget, bell) = with_bell();
+        p.queue().push(Event::Records(chunk(&p)));
+        p.raise_epoch();
+        let fetching = spawn({
+            let (p, budget) = (p.clone(), budget.clone());
+            move || {
+                while budget.bytes() > 0 {
+                    budget.set_starved();
+                    if budget.bytes() > 0 {
+                        bell.wait();
+                    }
+                }
+                p.queue().push(note("new"));
+            }
+        });
+        assert_eq!(text(p.queue().pop(None)), "new");
+        fetching.join().unwrap();
+    });
+}

@@ -1,0 +1,199 @@
+//! Pushing, waiting, forwarding and closing; and replies.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize as Count, Ordering};
+
+use super::{Queue, chunk, drain, explore, note, partition, text};
+use crate::env::sync::Flaw;
+use crate::env::sync::model_tests::{Bell, join, must_catch, spawn};
+use crate::event::Reply;
+
+/// Two threads wait, two events come, one after the other. The second push may come before the thread that the first one
+/// woke has taken anything: the other thread must be woken all the same.
+fn two_wait_for_two() {
+    let queue = Queue::new();
+    let waiting = [0, 1].map(|_| {
+        let queue = queue.clone();
+        spawn(move || text(queue.pop(None)))
+    });
+    queue.push(note("1"));
+    queue.push(note("2"));
+    let mut got = join(waiting);
+    got.sort();
+    assert_eq!(got, ["1", "2"]);
+}
+
+#[test]
+fn every_event_wakes_a_thread() {
+    explore("two wait for two", 3, two_wait_for_two);
+    must_catch(Flaw::DeafWaits, "two wait for two", 1, two_wait_for_two);
+}
+
+/// Two threads wait for a record each, one chunk with both comes. Its push wakes one thread, which leaves a record: it
+/// must wake the other one, which otherwise waits beside a filled queue.
+#[test]
+fn a_record_left_in_a_chunk_wakes_the_next_thread() {
+    explore("two wait for one chunk", 3, || {
+        let (p, _) = partition(Arc::new(Bell::default()));
+        let waiting = [0, 1].map(|_| {
+            let queue = p.queue().clone();
+            spawn(move || {
+                let taken = queue.pop_one(None, |c| c.next().map(|r| r.offset));
+                taken.unwrap().unwrap()
+            })
+        });
+        p.queue().push(super::Event::Records(chunk(&p)));
+        let mut got = join(waiting);
+        got.sort_unstable();
+        assert_eq!(got, [0, 1]);
+    });
+}
+
+/// A queue is forwarded while a thread waits on it, and then filled through its new target. The thread waits in the old
+/// target; unless it is told, nothing will ever come there.
+#[test]
+fn a_waiting_thread_follows_a_forward() {
+    explore("wait and forward", 3, || {
+        let (queue, target) = (Queue::new(), Queue::new());
+        let waiting = spawn({
+            let queue = queue.clone();
+            move || text(queue.pop(None))
+        });
+        queue.forward_to(Some(target.clone()));
+        target.push(note("1"));
+        assert_eq!(waiting.join().unwrap(), "1");
+    });
+}
+
+/// The same from one target to another, and back to the queue itself: the thread waits in a queue whose own forward is
+/// not what changes.
+#[test]
+fn a_waiting_thread_follows_from_target_to_target() {
+    explore("wait and forward elsewhere", 3, || {
+        let (queue, old, new) = (Queue::new(), Queue::new(), Queue::new());
+        queue.forward_to(Some(old));
+        let waiting = [0, 1].map(|_| {
+            let queue = queue.clone();
+            spawn(move || text(queue.pop(None)))
+        });
+        queue.forward_to(Some(new.clone()));
+        new.push(note("1"));
+        queue.forward_to(None);
+        queue.push(note("2"));
+        // The one that did not follow at once finds "1" in `new` only if it is still sent there.
+        queue.forward_to(Some(new));
+        let mut got = join(waiting);
+        got.sort();
+        assert_eq!(got, ["1", "2"]);
+    });
+}
+
+/// Two events are pushed while the queue is being forwarded. A push that has found the queue's end before the change and
+/// inserts after it would leave its event where nobody looks; one that comes between the change and the moving of what
+/// waits would overtake it.
+#[test]
+fn forwarding_neither_loses_nor_reorders() {
+    explore("push and forward", 4, || {
+        let (queue, target) = (Queue::new(), Queue::new());
+        queue.push(note("0"));
+        let pushing = spawn({
+            let queue = queue.clone();
+            move || {
+                queue.push(note("1"));
+                queue.push(note("2"));
+            }
+        });
+        queue.forward_to(Some(target.clone()));
+        pushing.join().unwrap();
+        assert_eq!(drain(&target), ["0", "1", "2"]);
+        queue.forward_to(None);
+        assert!(queue.is_empty(), "left behind where nobody looks");
+    });
+}
+
+/// Two threads forward two queues to each other while a third one pushes. Without one order of locks they deadlock, and
+/// a circle would leave every event in some queue that is not the end of the other's chain.
+#[test]
+fn a_circle_cannot_be_closed() {
+    explore("circle of forwards", 2, || {
+        let (a, b) = (Queue::new(), Queue::new());
+        let forward = |from: &Arc<Queue>, to: &Arc<Queue>| {
+            let (from, to) = (from.clone(), to.clone());
+            spawn(move || from.forward_to(Some(to)))
+        };
+        let threads = [forward(&a, &b), forward(&b, &a)];
+        a.push(note("1"));
+        join(threads);
+        assert_eq!((a.len(), b.len()), (1, 1));
+    });
+}
+
+/// The application chooses a forward while an assignment makes the usual one. Whichever comes first, the application's
+/// stands: an assignment that looks first and forwards later would undo it.
+#[test]
+fn a_chosen_forward_stands() {
+    explore("choice and default", 3, || {
+        let (queue, chosen, usual) = (Queue::new(), Queue::new(), Queue::new());
+        let assigning = spawn({
+            let (queue, usual) = (queue.clone(), usual.clone());
+            move || queue.forward_by_default(Some(usual))
+        });
+        queue.forward_by_choice(Some(chosen.clone()));
+        assigning.join().unwrap();
+        queue.push(note("1"));
+        assert_eq!((chosen.len(), usual.len()), (1, 0));
+    });
+}
+
+/// The client is destroyed while threads wait, one on the queue, one on another that forwards to it. Both must return.
+fn closing_ends_waits() {
+    let (queue, apart) = (Queue::new(), Queue::new());
+    apart.forward_to(Some(queue.clone()));
+    let waiting = [queue.clone(), apart].map(|q| spawn(move || q.pop(None).is_none()));
+    queue.purge(true);
+    queue.push(note("late"));
+    assert!(join(waiting).iter().all(|ended| *ended));
+}
+
+#[test]
+fn nobody_waits_on_a_closed_queue() {
+    explore("wait and close", 3, closing_ends_waits);
+    must_catch(Flaw::DeafWaits, "wait and close", 1, closing_ends_waits);
+}
+
+/// An application that waits with `poll()` on a descriptor sets it up while an event comes in. It must be told at least
+/// once, by whichever of the two comes second.
+#[test]
+fn a_notification_is_not_missed() {
+    explore("push and notify", 3, || {
+        let queue = Queue::new();
+        let told = Arc::new(Count::new(0));
+        let pushing = spawn({
+            let queue = queue.clone();
+            move || queue.push(note("1"))
+        });
+        let count = told.clone();
+        queue.set_notify(Some(Arc::new(move || {
+            count.fetch_add(1, Ordering::Relaxed);
+        })));
+        pushing.join().unwrap();
+        assert!(told.load(Ordering::Relaxed) > 0);
+    });
+}
+
+/// An answer and a refusal of the same call race: the caller gets the first, and gets it once.
+fn answer_once() {
+    let reply = Reply::new();
+    let answering = [1, 2].map(|n| {
+        let reply = reply.clone();
+        spawn(move || reply.fill(n))
+    });
+    assert!(matches!(reply.wait(None), Some(1 | 2)));
+    join(answering);
+}
+
+#[test]
+fn a_call_is_answered() {
+    explore("reply", 4, answer_once);
+    must_catch(Flaw::DeafWaits, "reply", 1, answer_once);
+}

@@ -1,0 +1,129 @@
+//! The producer's quota: blocked producers, flushing.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::Queue;
+use crate::env::sync::model_tests::{explore, join, must_catch, spawn};
+use crate::env::sync::{AtomicBool, Flaw};
+use crate::event::ProduceQuota;
+
+/// Room for one record, taken; two producers wait for it, one record after the other is settled. A producer that looks
+/// for room, finds none and only then says that it waits misses a release in between.
+fn blocked_producers() {
+    let quota = Arc::new(ProduceQuota::new(1, 100));
+    assert!(quota.try_take(60));
+    let blocked = [0, 1].map(|_| {
+        let quota = quota.clone();
+        spawn(move || {
+            assert!(quota.try_take(60) || quota.take_waiting(60, || false));
+            assert!(quota.messages() <= 1 && quota.bytes() <= 60);
+            quota.release(1, 60);
+        })
+    });
+    quota.release(1, 60);
+    join(blocked);
+    assert_eq!((quota.messages(), quota.bytes()), (0, 0));
+}
+
+#[test]
+fn a_blocked_producer_is_woken() {
+    explore("blocked producers", 2, blocked_producers);
+    must_catch(Flaw::DeafWaits, "blocked producers", 1, blocked_producers);
+    must_catch(Flaw::TwoSteps, "blocked producers", 2, blocked_producers);
+}
+
+/// A producer waits for room for its bytes; another one does not wait and is refused, having held bytes for a moment. The
+/// moment must not be what the first one goes to sleep for.
+#[test]
+fn a_refused_record_leaves_nobody_waiting() {
+    explore("refused and blocked", 3, || {
+        let quota = Arc::new(ProduceQuota::new(1, 100));
+        assert!(quota.try_take(60));
+        let refused = spawn({
+            let quota = quota.clone();
+            move || {
+                quota.try_take(60) && {
+                    quota.release(1, 60);
+                    true
+                }
+            }
+        });
+        let blocked = spawn({
+            let quota = quota.clone();
+            move || {
+                assert!(quota.take_waiting(60, || false));
+                quota.release(1, 60);
+            }
+        });
+        quota.release(1, 60);
+        refused.join().unwrap();
+        blocked.join().unwrap();
+        assert_eq!((quota.messages(), quota.bytes()), (0, 0));
+    });
+}
+
+/// The client is closed while a producer waits for room: it must hear of it.
+#[test]
+fn closing_ends_a_blocked_producer() {
+    explore("blocked and closed", 4, || {
+        let quota = Arc::new(ProduceQuota::new(1, 100));
+        let closed = Arc::new(AtomicBool::new(false));
+        assert!(quota.try_take(1));
+        let blocked = spawn({
+            let (quota, closed) = (quota.clone(), closed.clone());
+            move || quota.take_waiting(1, || closed.load(Ordering::Acquire))
+        });
+        closed.store(true, Ordering::Release);
+        quota.stir();
+        assert!(!blocked.join().unwrap());
+    });
+}
+
+/// The queue is full and being flushed; its last record is settled while another one is refused. Whoever settles the last
+/// record must see that it was the last: a refused record that counted for a moment would hide it, and nobody would
+/// stir those who flush.
+fn flush_and_refuse() {
+    let (quota, queue) = (Arc::new(ProduceQuota::new(1, 100)), Queue::new());
+    assert!(quota.try_take(60));
+    let refused = spawn({
+        let quota = quota.clone();
+        move || {
+            if quota.try_take(60) {
+                quota.release(1, 60);
+            }
+        }
+    });
+    let settling = spawn({
+        let quota = quota.clone();
+        move || quota.release(1, 60)
+    });
+    quota.begin_flush(queue.clone());
+    assert!(queue.pop_unless(None, || quota.messages() == 0).is_none());
+    quota.end_flush(&queue);
+    refused.join().unwrap();
+    settling.join().unwrap();
+}
+
+#[test]
+fn a_flush_ends_with_the_last_record() {
+    explore("flush while a record is refused", 3, flush_and_refuse);
+    must_catch(Flaw::DeafWaits, "flush while a record is refused", 1, flush_and_refuse);
+}
+
+/// A thread waits until the queue is empty while others serve the reports, which settles two records.
+#[test]
+fn waiting_for_the_last_record_ends() {
+    explore("wait until empty", 4, || {
+        let quota = Arc::new(ProduceQuota::new(0, 100));
+        assert!(quota.try_take(10) && quota.try_take(10));
+        let serving = [0, 1].map(|_| {
+            let quota = quota.clone();
+            spawn(move || quota.release(1, 10))
+        });
+        quota.wait_until_empty(Duration::from_secs(1));
+        join(serving);
+        assert_eq!(quota.messages(), 0);
+    });
+}
