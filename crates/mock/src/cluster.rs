@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
+use ottla_protocol::api::metadata::MetadataResponse;
+
 use crate::config::ClusterConfig;
 use crate::connection::{Connection, ConnectionKey};
 use crate::coordinators::CoordinatorOverrides;
@@ -42,6 +44,10 @@ pub(crate) struct Broker {
     /// Clients can connect. A broker may be alive and out of reach.
     pub(crate) reachable: bool,
     pub(crate) sessions: FetchSessions,
+    /// By how much its clock is wrong.
+    pub(crate) clock_skew_ms: i64,
+    /// What it tells of the cluster while it lags behind.
+    pub(crate) old_metadata: Option<MetadataResponse>,
 }
 
 /// A whole Kafka cluster as a state machine without I/O, clock, threads or chance of its own: the same configuration
@@ -90,6 +96,8 @@ impl Cluster {
                 alive: true,
                 reachable: true,
                 sessions: FetchSessions::new(config.fetch_session_slots),
+                clock_skew_ms: 0,
+                old_metadata: None,
             };
             (id, broker)
         });
@@ -133,6 +141,12 @@ impl Cluster {
     pub fn wall_clock_ms(&self) -> i64 {
         let elapsed = i64::try_from(self.now.as_millis()).unwrap_or(i64::MAX);
         self.config.wall_clock_ms.saturating_add(elapsed)
+    }
+
+    /// Milliseconds since 1970 by one broker's clock.
+    pub(crate) fn broker_clock_ms(&self, broker: BrokerId) -> i64 {
+        let skew_ms = self.brokers.get(&broker).map_or(0, |b| b.clock_skew_ms);
+        self.wall_clock_ms().saturating_add(skew_ms)
     }
 
     /// The ids of all brokers, whether up or not.

@@ -26,6 +26,8 @@ pub(crate) struct Connection {
     pub(crate) outbox: VecDeque<(Time, Delivery)>,
     /// Answers that were released and that the caller has not yet taken with `poll`.
     pub(crate) untaken: usize,
+    /// A fault keeps it from serving anything and from answering.
+    pub(crate) hung: bool,
     /// Nothing more is served: the connection was told to close.
     pub(crate) closing: bool,
 }
@@ -33,6 +35,6 @@ pub(crate) struct Connection {
 impl Connection {
     /// True when a request that arrives now must wait for earlier ones.
     pub(crate) fn is_muted(&self, now: Time) -> bool {
-        self.parked.is_some() || self.muted_until > now || !self.waiting.is_empty()
+        self.hung || self.parked.is_some() || self.muted_until > now || !self.waiting.is_empty()
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ottla_protocol::{ErrorCode, Records, Uuid};
 
 use crate::cluster::{BrokerId, Cluster};
+use crate::handlers::k03_metadata;
 use crate::topic_config::TopicConfig;
 use crate::topics::{Partition, Topic, is_valid_name};
 use crate::{CloseReason, Delivery};
@@ -372,6 +373,7 @@ impl Cluster {
             return;
         }
         state.sessions.clear();
+        state.old_metadata = None;
         self.close_connections(broker);
         let alive = self.alive_brokers();
         if self.controller == broker
@@ -444,6 +446,22 @@ impl Cluster {
         if let Some(state) = self.brokers.get_mut(&broker) {
             state.host = host.to_owned();
             state.port = port;
+        }
+    }
+
+    /// Sets one broker's clock fast, or slow where negative.
+    pub fn set_clock_skew_ms(&mut self, broker: BrokerId, skew_ms: i64) {
+        if let Some(state) = self.brokers.get_mut(&broker) {
+            state.clock_skew_ms = skew_ms;
+        }
+    }
+
+    /// Has a broker tell of the cluster as it is now, whatever happens, or lets it see again: brokers learn of changes
+    /// from the controller, each in its own time.
+    pub fn hold_metadata(&mut self, broker: BrokerId, hold: bool) {
+        let old = hold.then(|| k03_metadata::whole(self));
+        if let Some(state) = self.brokers.get_mut(&broker) {
+            state.old_metadata = old;
         }
     }
 

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use bytes::Bytes;
-use ottla_protocol::{ApiKey, DecodeError, EncodeError, Frame, Message, Reader, RequestHeader, encode_response};
+use ottla_protocol::{
+    ApiKey, DecodeError, EncodeError, ErrorCode, Frame, Message, Reader, RequestHeader, encode_response,
+};
 
 use crate::Time;
 use crate::cluster::{BrokerId, Cluster, ConnectionId};
@@ -96,6 +98,12 @@ pub(crate) struct Context {
     pub(crate) delay_us: u64,
     /// A fault loses the answer.
     pub(crate) lose_response: bool,
+    /// A fault keeps the answer for ever, and all that comes after it on the connection.
+    pub(crate) hang: bool,
+    /// A fault answers what was done with this error.
+    pub(crate) error_after: Option<ErrorCode>,
+    /// A refusal concerns the request as a whole where its response can say so.
+    pub(crate) refuse_whole: bool,
 }
 
 impl Context {
@@ -210,7 +218,7 @@ impl Cluster {
     /// Serves what arrived while the connection was muted, until it is muted again.
     fn resume(&mut self, key: ConnectionKey) {
         while let Some(state) = self.connections.get_mut(&key) {
-            if state.parked.is_some() || state.muted_until > self.now || state.closing {
+            if state.hung || state.parked.is_some() || state.muted_until > self.now || state.closing {
                 return;
             }
             let Some(frame) = state.waiting.pop_front() else {
@@ -223,6 +231,13 @@ impl Cluster {
     /// Serves one request. `direct` says that the caller can take the answer with this call.
     fn serve_one(&mut self, key: ConnectionKey, frame: Bytes, direct: bool) -> Reply {
         let (served, context) = self.serve(key, frame);
+        if let Some(context) = context.as_ref().filter(|c| c.hang) {
+            self.hang(context.key());
+            return match served {
+                Served::Nothing => Reply::None,
+                _ => Reply::Later,
+            };
+        }
         let delay_us = context.as_ref().map_or(0, |c| c.delay_us);
         if let Some(context) = &context
             && matches!(served, Served::Frame(_))
@@ -279,6 +294,9 @@ impl Cluster {
             throttle_time_ms: self.faults.throttle_ms(api),
             delay_us: 0,
             lose_response: false,
+            hang: false,
+            error_after: None,
+            refuse_whole: false,
         };
         let Some(handler) = self.served_api(api, version) else {
             let served = match api {
@@ -297,6 +315,12 @@ impl Cluster {
                     return (Served::Close(CloseReason::Fault), Some(context));
                 }
                 FaultAction::DisconnectAfter => context.lose_response = true,
+                FaultAction::Hang => context.hang = true,
+                FaultAction::WholeError(error) => {
+                    context.refuse_whole = true;
+                    refusal = Some(error);
+                }
+                FaultAction::ErrorAfter(error) => context.error_after = Some(error),
             }
         }
         ((handler.serve)(self, &context, &mut reader, refusal), Some(context))
@@ -352,6 +376,13 @@ impl Cluster {
         }
     }
 
+    /// Nothing leaves on a connection any more, and nothing that it brings is served.
+    pub(crate) fn hang(&mut self, key: ConnectionKey) {
+        if let Some(state) = self.connections.get_mut(&key) {
+            state.hung = true;
+        }
+    }
+
     /// Moves what has been held back long enough to the caller's side.
     fn release(&mut self, key: ConnectionKey) {
         let Some(state) = self.connections.get_mut(&key) else {
@@ -390,9 +421,10 @@ impl Cluster {
             Timer::Replicated {
                 topic,
                 partition,
+                leader_epoch,
                 offset,
             } => {
-                self.replicated(topic, partition, offset);
+                self.replicated(topic, partition, leader_epoch, offset);
             }
             Timer::MemberSession { group, member } => self.member_session_due(&group, &member),
             Timer::JoinPhase { group } => self.join_phase_due(&group),

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use ottla_protocol::{ApiKey, ErrorCode};
 
-use crate::BrokerId;
 use crate::cluster::Cluster;
+use crate::{BrokerId, CloseReason, Delivery};
 
 /// What happens to one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,10 +14,17 @@ pub enum FaultAction {
     Serve,
     /// The request is not served; every part of it is answered with this error.
     Error(ErrorCode),
+    /// The request is not served; the response says so as a whole where its version can, else as with
+    /// [`Error`](Self::Error).
+    WholeError(ErrorCode),
+    /// The request is served, and every part of it that went well is answered with this error nevertheless.
+    ErrorAfter(ErrorCode),
     /// The connection is closed and the request is not served.
     DisconnectBefore,
     /// The request is served, its response is lost and the connection closed.
     DisconnectAfter,
+    /// The request is served, and then nothing leaves on its connection any more, which stays open.
+    Hang,
 }
 
 /// What happens to one request, and how much later its answer leaves.
@@ -38,6 +45,8 @@ pub(crate) struct Faults {
     throttle_ms: BTreeMap<ApiKey, i32>,
     /// Version ranges that replace the brokers' own; `None` hides the API.
     versions: BTreeMap<ApiKey, Option<(i16, i16)>>,
+    /// By API and topic: what requests for a partition are answered with.
+    partitions: BTreeMap<(ApiKey, String), BTreeMap<i32, ErrorCode>>,
 }
 
 impl Faults {
@@ -65,6 +74,15 @@ impl Faults {
 
     pub(crate) fn throttle_ms(&self, api: ApiKey) -> i32 {
         self.throttle_ms.get(&api).copied().unwrap_or(0)
+    }
+
+    /// What requests of this API for a partition are answered with at present.
+    pub(crate) fn check_partition(&self, api: ApiKey, topic: &str, partition: i32) -> Result<(), ErrorCode> {
+        if self.partitions.is_empty() {
+            return Ok(());
+        }
+        let errors = self.partitions.get(&(api, topic.to_owned()));
+        errors.and_then(|e| e.get(&partition)).map_or(Ok(()), |e| Err(*e))
     }
 
     pub(crate) fn versions(&self, api: ApiKey) -> Option<Option<(i16, i16)>> {
@@ -99,6 +117,29 @@ impl Cluster {
     /// Forgets all faults that wait for a request of this API, whichever the broker.
     pub fn clear_request_errors(&mut self, api: ApiKey) {
         self.faults.queued.retain(|(_, key), _| *key != api);
+    }
+
+    /// Closes the connections that [`FaultAction::Hang`] has hit.
+    pub fn end_hangs(&mut self) {
+        let hung = self.connections.iter().filter(|(_, c)| c.hung && !c.closing);
+        let keys: Vec<_> = hung.map(|(key, _)| *key).collect();
+        for key in keys {
+            self.deliver_now(key, Delivery::Close(CloseReason::Fault));
+        }
+    }
+
+    /// Makes requests of this API for one partition fail with an error before anything is done for it, or ends that.
+    /// Obeyed by Produce, Fetch, ListOffsets and Metadata.
+    pub fn set_partition_error(&mut self, api: ApiKey, topic: &str, partition: i32, error: Option<ErrorCode>) {
+        let key = (api, topic.to_owned());
+        let errors = self.faults.partitions.entry(key.clone()).or_default();
+        match error {
+            Some(error) => _ = errors.insert(partition, error),
+            None => _ = errors.remove(&partition),
+        }
+        if errors.is_empty() {
+            self.faults.partitions.remove(&key);
+        }
     }
 
     /// Every answer of the broker leaves this many microseconds after it was made; 0 means at once. Answers of one

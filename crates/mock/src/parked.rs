@@ -88,6 +88,9 @@ impl Cluster {
             return;
         };
         connection.parked = None;
+        if context.hang {
+            return;
+        }
         let delivery = match context.encode(response) {
             Ok(frame) => Delivery::Frame(frame),
             Err(reason) => Delivery::Close(reason),

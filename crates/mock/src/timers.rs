@@ -17,8 +17,13 @@ pub(crate) enum Timer {
     Release(ConnectionKey),
     /// A throttled connection is listened to again.
     Unmute(ConnectionKey),
-    /// The followers have caught up to an offset of a partition.
-    Replicated { topic: Uuid, partition: i32, offset: i64 },
+    /// The followers have caught up to an offset of a partition, unless it has got another leader since.
+    Replicated {
+        topic: Uuid,
+        partition: i32,
+        leader_epoch: i32,
+        offset: i64,
+    },
     /// A member of a classic group may have missed its session timeout.
     MemberSession { group: String, member: String },
     /// The time for members to join again is over.

@@ -20,6 +20,11 @@ impl Chance {
         self.0.u64(..)
     }
 
+    /// A number from 0 to below 1.
+    pub(crate) fn f64(&mut self) -> f64 {
+        self.0.f64()
+    }
+
     /// True with probability `p`.
     pub(crate) fn hit(&mut self, p: f64) -> bool {
         p > 0.0 && self.0.f64() < p

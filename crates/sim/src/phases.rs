@@ -58,6 +58,7 @@ impl World {
         trace!(self.trace, "PHASE {phase:?}");
         self.phase = phase;
         self.phase_began_us = self.now_us;
+        self.phase_limit_us = self.plan.settle_us + self.work_left() * self.plan.step_us();
         for client in &mut self.clients {
             client.drives = 0;
         }
@@ -73,7 +74,7 @@ impl World {
         let waits = (0..self.clients.len()).find_map(|client| self.app_waits_for(client));
         match waits {
             None => self.enter(next),
-            Some(what) if waited > self.plan.settle_us => {
+            Some(what) if waited > self.phase_limit_us => {
                 self.check.violate(format!(
                     "{:?} takes longer than {} s: {what}",
                     self.phase,
@@ -82,6 +83,20 @@ impl World {
             }
             Some(_) => {}
         }
+    }
+
+    /// What is still to be done one after the other, at the worst: messages to be sent and records to be read.
+    fn work_left(&mut self) -> u64 {
+        let logs = self.read_watermarks();
+        let records: i64 = logs.values().map(|log| log.high_watermark - log.start).sum();
+        let mut work = 0;
+        for client in &self.clients {
+            work += client.shared.producer.as_ref().map_or(0, |a| a.outstanding() as u64);
+            if client.shared.consumer.is_some() {
+                work += records.unsigned_abs();
+            }
+        }
+        work
     }
 
     fn check_quiet(&mut self) {

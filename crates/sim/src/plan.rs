@@ -40,8 +40,17 @@ pub(crate) struct Plan {
 pub(crate) const SOCKET_TIMEOUT_MAX_MS: u64 = 60_000;
 /// As above, for `reconnect.backoff.max.ms`.
 pub(crate) const RECONNECT_MAX_MS: u64 = 10_000;
+/// The largest request is through within this time, or timeouts would keep it from ever arriving.
+const REQUEST_TRANSFER_US: u64 = 500_000;
 
 impl Plan {
+    /// The time that it takes at most to send one message, or to fetch one record, when nothing goes wrong: where batches
+    /// hold one message and a broker answers one request after the other, that counts for each.
+    pub(crate) fn step_us(&self) -> u64 {
+        let round_trip_us = 2 * (self.net.latency_us + self.net.jitter_us);
+        self.cluster.replication_delay_us + round_trip_us + 20_000
+    }
+
     /// The world of a seed.
     pub(crate) fn draw(seed: u64) -> Self {
         let mut c = Chance::of(seed, 1);
@@ -53,8 +62,11 @@ impl Plan {
         let producers: Vec<_> = producers.collect();
         let consumers = if with_consumers { c.pick(&[1, 1, 2]) } else { 0 };
         let consumers = (0..consumers).map(|_| ConsumerPlan::draw(&mut c, &topics)).collect();
-        let net = NetPlan::draw(&mut c);
-        let faults = FaultPlan::draw(&mut c);
+        let mut late = Chance::of(seed, 11);
+        let mut net = NetPlan::draw(&mut c, &mut late);
+        let largest = producers.iter().map(ProducerPlan::bytes_max).max().unwrap_or(0);
+        net.make_room_for(largest, REQUEST_TRANSFER_US);
+        let faults = FaultPlan::draw(&mut c, &mut late);
         // Half-open connections are noticed after the socket timeout, and the next attempt waits for its backoff.
         let settle_us = (2 * SOCKET_TIMEOUT_MAX_MS + 3 * RECONNECT_MAX_MS + 60_000) * 1000;
         Plan {

@@ -1,14 +1,12 @@
-//! What is seen of requests and responses as they pass: for the checkers, the trace, lagging metadata and canaries.
+//! What is seen of requests and responses as they pass: for the checkers, the trace and canaries.
 
 use bytes::Bytes;
 use ottla::connection::ConnId;
-use ottla_mock::BrokerId;
 use ottla_protocol::api::produce::ProduceRequest;
 use ottla_protocol::{ApiKey, Message, Reader, RequestHeader};
 
 use crate::canary::Canary;
 use crate::message;
-use crate::net::Down;
 use crate::trace::trace;
 use crate::world::World;
 
@@ -46,6 +44,7 @@ impl World {
                 .violate(format!("client {client} sent a request without a header"));
         };
         self.coverage.count("requests", 1);
+        self.faults.asked.insert(api);
         trace!(
             self.trace,
             "c{client} conn {} sends {api} v{version} correlation {correlation}, {} bytes",
@@ -101,48 +100,6 @@ impl World {
         );
     }
 
-    // ---------------------------------------------------------------- metadata that lags behind
-
-    /// Notes an answer that a lagging broker may give again.
-    pub(crate) fn remember_metadata(&mut self, broker: BrokerId, request: &Bytes, response: &Bytes) {
-        if self.plan.faults.stale_metadata.is_some()
-            && self.net.hostile
-            && let Some((ApiKey::METADATA, _, _)) = api_of(request)
-        {
-            let key = (broker, question(request));
-            self.faults
-                .metadata
-                .entry(key)
-                .or_insert_with(|| response.slice(8.min(response.len())..));
-        }
-    }
-
-    /// Answers a Metadata request as the broker did earlier, while it lags behind.
-    pub(crate) fn serve_stale_metadata(&mut self, number: u64, broker: BrokerId, request: &Bytes) -> bool {
-        if self
-            .faults
-            .lagging
-            .get(&broker)
-            .is_none_or(|until| *until <= self.now_us)
-            || self.unanswered(number) > 0
-        {
-            return false;
-        }
-        let Some((ApiKey::METADATA, _, correlation)) = api_of(request) else {
-            return false;
-        };
-        let Some(rest) = self.faults.metadata.get(&(broker, question(request))) else {
-            return false;
-        };
-        let length = u32::try_from(rest.len() + 4).unwrap_or(u32::MAX);
-        let mut response = length.to_be_bytes().to_vec();
-        response.extend_from_slice(&correlation.to_be_bytes());
-        response.extend_from_slice(rest);
-        self.coverage.fault("stale metadata answers");
-        self.send_down(number, Down::Bytes(response.into()), false);
-        true
-    }
-
     // ---------------------------------------------------------------- canaries
 
     fn is_canary(&mut self, canary: Canary) -> bool {
@@ -164,13 +121,6 @@ impl World {
     pub(crate) fn canary_loses_wakeup(&mut self, client: usize) -> bool {
         self.options.canary == Some(Canary::LostWakeup) && client == 0 && self.now_us > 1_500_000
     }
-}
-
-/// A request without its correlation id.
-fn question(request: &Bytes) -> Bytes {
-    let mut out = request.get(..4).unwrap_or_default().to_vec();
-    out.extend_from_slice(request.get(8..).unwrap_or_default());
-    out.into()
 }
 
 fn list(messages: &[message::Logged]) -> String {

@@ -132,6 +132,8 @@ pub(crate) struct World {
     pub(crate) coverage: Coverage,
     pub(crate) phase: Phase,
     pub(crate) phase_began_us: u64,
+    /// How long the phase may take.
+    pub(crate) phase_limit_us: u64,
     pub(crate) app_chance: Chance,
     /// Requests that a canary sends again.
     pub(crate) doubled: Vec<(u64, Bytes)>,
@@ -171,6 +173,7 @@ impl World {
             coverage: Coverage::default(),
             phase: Phase::Hostile,
             phase_began_us: START_US,
+            phase_limit_us: 0,
             app_chance: Chance::of(seed, 4),
             doubled: Vec::new(),
             leaked: Vec::new(),

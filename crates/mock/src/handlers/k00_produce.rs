@@ -20,7 +20,7 @@ use ottla_protocol::api::produce::{
 };
 use ottla_protocol::compression::Codec;
 use ottla_protocol::record::{Batch, BatchIter, NO_PRODUCER_ID, RecordError};
-use ottla_protocol::{ErrorCode, Uuid};
+use ottla_protocol::{ApiKey, ErrorCode, Uuid};
 
 use super::{Answer, AnswerOf, Handler};
 use crate::CloseReason;
@@ -190,7 +190,7 @@ fn accept(
     data: PartitionProduceData,
     acks: i16,
 ) -> Result<Accepted, Rejection> {
-    let (now, now_ms) = (cluster.now, cluster.wall_clock_ms());
+    let (now, now_ms) = (cluster.now, cluster.broker_clock_ms(context.broker));
     let expiration_ms = cluster.config.producer_id_expiration_ms;
     let id = match cluster.topics.find(name) {
         Some(topic) if topic.visible_at <= now => topic.id,
@@ -199,6 +199,9 @@ fn accept(
     let Some(topic) = cluster.topics.by_id_mut(id) else {
         return Err(name.unknown_error().into());
     };
+    cluster
+        .faults
+        .check_partition(ApiKey::PRODUCE, &topic.name, data.index)?;
     let (config, min_insync) = (topic.config.clone_limits(), topic.config.min_insync_replicas);
     let retention = topic.config.retention_bytes;
     let partition = topic
@@ -370,6 +373,7 @@ fn after_append(
             Timer::Replicated {
                 topic,
                 partition,
+                leader_epoch: accepted.leader_epoch,
                 offset,
             },
         );
@@ -486,6 +490,9 @@ impl Cluster {
         if let Some(parked) = self.unpark(token)
             && let Waiting::Produce(mut produce) = parked.waiting
         {
+            if let Some(error) = parked.context.error_after {
+                fail_all(&mut produce.response, error);
+            }
             name_leaders(self, &parked.context, &mut produce.response);
             self.respond(&parked.context, &produce.response);
         }
@@ -496,10 +503,11 @@ impl Cluster {
         self.stop_waiting(token, waits);
     }
 
-    /// Followers have copied a partition up to `offset`.
-    pub(crate) fn replicated(&mut self, topic: Uuid, partition: i32, offset: i64) {
+    /// Followers have copied a partition up to `offset`, if its leader is still of this epoch: another one began with
+    /// what the followers had, and what lies at the offset now may be something else.
+    pub(crate) fn replicated(&mut self, topic: Uuid, partition: i32, leader_epoch: i32, offset: i64) {
         let state = self.topics.by_id_mut(topic).and_then(|t| t.partition_mut(partition));
-        let Some(state) = state else {
+        let Some(state) = state.filter(|p| p.leader_epoch == leader_epoch) else {
             return;
         };
         let before = state.log.high_watermark();
@@ -510,6 +518,14 @@ impl Cluster {
             let waiters = state.waiters.clone();
             self.records_readable(&waiters, readable);
         }
+    }
+}
+
+/// Has every partition that went well answer an error.
+fn fail_all(response: &mut ProduceResponse, error: ErrorCode) {
+    let partitions = response.responses.iter_mut().flat_map(|t| &mut t.partition_responses);
+    for partition in partitions.filter(|p| p.error_code == 0) {
+        *partition = failure(partition.index, error.into());
     }
 }
 

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ottla_protocol::api::fetch::{
     EpochEndOffset, FetchRequest, FetchResponse, FetchableTopicResponse, LeaderIdAndEpoch, NodeEndpoint, PartitionData,
 };
-use ottla_protocol::{ErrorCode, Records, Uuid};
+use ottla_protocol::{ApiKey, ErrorCode, Records, Uuid};
 
 use super::{Answer, AnswerOf, Handler};
 use crate::cluster::{BrokerId, Cluster};
@@ -105,14 +105,16 @@ impl Handler for Fetch {
             (slot, data)
         });
         // A session's partitions are not repeated in the request; the whole of it is refused then.
-        let top = if request.topics.is_empty() && context.version >= 7 {
-            error
-        } else {
-            ErrorCode::NONE
-        };
+        let whole = context.version >= 7 && (request.topics.is_empty() || context.refuse_whole);
+        if whole {
+            return Answer::Respond(FetchResponse {
+                throttle_time_ms: context.throttle_time_ms,
+                error_code: error.0,
+                ..Default::default()
+            });
+        }
         Answer::Respond(FetchResponse {
             throttle_time_ms: context.throttle_time_ms,
-            error_code: top.0,
             responses: by_topic(answered.collect()),
             ..Default::default()
         })
@@ -162,6 +164,9 @@ fn read_slot(
     let partition = topic
         .partition(slot.partition)
         .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
+    cluster
+        .faults
+        .check_partition(ApiKey::FETCH, &topic.name, slot.partition)?;
     let leader_only = context.version < 11;
     partition.check_access(context.broker, slot.current_leader_epoch, leader_only)?;
     let log = &partition.log;

@@ -9,11 +9,11 @@
 //!
 //! Left out: `timeout_ms` (version 10), as nothing here waits.
 
-use ottla_protocol::ErrorCode;
 use ottla_protocol::api::list_offsets::{
     ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsRequest, ListOffsetsResponse,
     ListOffsetsTopicResponse,
 };
+use ottla_protocol::{ApiKey, ErrorCode};
 
 use super::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
@@ -86,6 +86,9 @@ fn find(
     asked: &ListOffsetsPartition,
     isolation_level: i8,
 ) -> Result<FoundOffset, ErrorCode> {
+    cluster
+        .faults
+        .check_partition(ApiKey::LIST_OFFSETS, topic, asked.partition_index)?;
     let topic = cluster.topics.by_name(topic).filter(|t| cluster.is_visible(t));
     let partition = topic
         .and_then(|t| t.partition(asked.partition_index))

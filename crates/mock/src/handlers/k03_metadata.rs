@@ -6,7 +6,8 @@
 //! LEADER_NOT_AVAILABLE for partitions that nobody leads, INVALID_REQUEST for an id before version 12.
 //!
 //! A topic that this request creates is in its response at once, unless the cluster is set up with a creation delay;
-//! then it is UNKNOWN_TOPIC_OR_PARTITION until the delay is over, as on a Kafka broker. Every broker tells the same.
+//! then it is UNKNOWN_TOPIC_OR_PARTITION until the delay is over, as on a Kafka broker. Every broker tells the same, but
+//! for those that were told to lag behind.
 //!
 //! Left out: authorized operations, which are never known (the number for that is given), and internal topics.
 
@@ -16,7 +17,7 @@ use ottla_protocol::api::metadata::{
     MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseBroker, MetadataResponsePartition,
     MetadataResponseTopic,
 };
-use ottla_protocol::{ErrorCode, Uuid};
+use ottla_protocol::{ApiKey, ErrorCode, Uuid};
 
 use super::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
@@ -35,6 +36,13 @@ impl Handler for Metadata {
             return Self::refuse(cluster, context, request, ErrorCode::INVALID_REQUEST);
         }
         let may_create = cluster.config.auto_create_topics && request.allow_auto_topic_creation;
+        if let Some(old) = cluster
+            .brokers
+            .get(&context.broker)
+            .and_then(|b| b.old_metadata.clone())
+        {
+            return Answer::Respond(from_memory(cluster, context, old, request.topics, may_create));
+        }
         let topics = match request.topics {
             None => all_topics(cluster),
             Some(topics) if topics.is_empty() && context.version == 0 => all_topics(cluster),
@@ -52,8 +60,8 @@ impl Handler for Metadata {
     }
 
     fn refuse(cluster: &Cluster, context: &Context, request: MetadataRequest, error: ErrorCode) -> AnswerOf<Self> {
-        let topics = request
-            .topics
+        let asked = request.topics.filter(|_| !context.refuse_whole || context.version < 13);
+        let topics = asked
             .unwrap_or_default()
             .into_iter()
             .map(|topic| MetadataResponseTopic {
@@ -70,11 +78,64 @@ impl Handler for Metadata {
     }
 }
 
-/// Everything but the topics.
-fn frame_of(cluster: &Cluster, context: &Context) -> MetadataResponse {
-    let brokers = cluster.brokers.iter().filter(|(_, b)| b.alive);
+/// All there is to tell at present.
+pub(crate) fn whole(cluster: &Cluster) -> MetadataResponse {
+    MetadataResponse {
+        topics: all_topics(cluster),
+        ..without_topics(cluster)
+    }
+}
+
+/// What a broker answers that knows the cluster as it was. Topics that are to be made are made nevertheless: it asks the
+/// controller for that.
+fn from_memory(
+    cluster: &mut Cluster,
+    context: &Context,
+    old: MetadataResponse,
+    asked: Option<Vec<MetadataRequestTopic>>,
+    may_create: bool,
+) -> MetadataResponse {
+    let asked = asked.filter(|topics| context.version > 0 || !topics.is_empty());
+    let topics = match asked {
+        None => old.topics,
+        Some(asked) => {
+            let topics = asked.into_iter().map(|topic| {
+                let same = |known: &&MetadataResponseTopic| match &topic.name {
+                    Some(name) => known.name.as_ref() == Some(name),
+                    None => known.topic_id == topic.topic_id,
+                };
+                if let Some(known) = old.topics.iter().find(same) {
+                    return known.clone();
+                }
+                let (name, id) = (topic.name.clone(), topic.topic_id);
+                let now = one_topic(cluster, topic, may_create);
+                match (now.error_code, name) {
+                    (0, Some(name)) => failed(Some(name), Uuid::ZERO, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION),
+                    (0, None) => failed(None, id, ErrorCode::UNKNOWN_TOPIC_ID),
+                    _ => now,
+                }
+            });
+            topics.collect()
+        }
+    };
     MetadataResponse {
         throttle_time_ms: context.throttle_time_ms,
+        topics,
+        ..old
+    }
+}
+
+/// Everything but the topics.
+fn frame_of(cluster: &Cluster, context: &Context) -> MetadataResponse {
+    MetadataResponse {
+        throttle_time_ms: context.throttle_time_ms,
+        ..without_topics(cluster)
+    }
+}
+
+fn without_topics(cluster: &Cluster) -> MetadataResponse {
+    let brokers = cluster.brokers.iter().filter(|(_, b)| b.alive);
+    MetadataResponse {
         brokers: brokers
             .map(|(id, broker)| MetadataResponseBroker {
                 node_id: id.0,
@@ -135,7 +196,9 @@ fn describe(cluster: &Cluster, topic: &Topic) -> MetadataResponseTopic {
     if let Some(error) = topic.error {
         return failed(Some(topic.name.clone()), topic.id, error);
     }
-    let partitions = topic.indexed().map(|(index, p)| describe_partition(cluster, index, p));
+    let partitions = topic
+        .indexed()
+        .map(|(index, p)| describe_partition(cluster, &topic.name, index, p));
     MetadataResponseTopic {
         name: Some(topic.name.clone()),
         topic_id: topic.id,
@@ -144,11 +207,15 @@ fn describe(cluster: &Cluster, topic: &Topic) -> MetadataResponseTopic {
     }
 }
 
-fn describe_partition(cluster: &Cluster, index: i32, partition: &Partition) -> MetadataResponsePartition {
+fn describe_partition(cluster: &Cluster, topic: &str, index: i32, partition: &Partition) -> MetadataResponsePartition {
     let ids = |brokers: &[crate::BrokerId]| brokers.iter().map(|b| b.0).collect();
     let offline = partition.replicas.iter().filter(|b| !cluster.is_alive(**b));
     let error = match partition.leader {
-        Some(_) => ErrorCode::NONE,
+        Some(_) => cluster
+            .faults
+            .check_partition(ApiKey::METADATA, topic, index)
+            .err()
+            .unwrap_or(ErrorCode::NONE),
         None => ErrorCode::LEADER_NOT_AVAILABLE,
     };
     MetadataResponsePartition {

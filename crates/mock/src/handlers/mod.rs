@@ -9,7 +9,7 @@ use crate::dispatch::{Context, Served};
 pub(crate) mod k00_produce;
 pub(crate) mod k01_fetch;
 mod k02_list_offsets;
-mod k03_metadata;
+pub(crate) mod k03_metadata;
 mod k08_offset_commit;
 mod k09_offset_fetch;
 mod k10_find_coordinator;
@@ -123,9 +123,14 @@ fn serve<H: Handler>(
         Ok(request) => request,
         Err(error) => return Served::Close(CloseReason::Malformed(error)),
     };
-    let answer = match refusal {
-        None => H::handle(cluster, context, request),
-        Some(error) => H::refuse(cluster, context, request, error),
+    let answer = match (refusal, context.error_after) {
+        (None, None) => H::handle(cluster, context, request),
+        (Some(error), _) => H::refuse(cluster, context, request, error),
+        (None, Some(error)) => match H::handle(cluster, context, request.clone()) {
+            Answer::Respond(_) => H::refuse(cluster, context, request, error),
+            // What is parked is given its error when it is done.
+            other => other,
+        },
     };
     match answer {
         Answer::Respond(response) => match context.encode(&response) {

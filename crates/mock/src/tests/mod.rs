@@ -2,6 +2,7 @@
 
 mod admin;
 mod basics;
+mod faults;
 mod fetch;
 mod front;
 mod groups;

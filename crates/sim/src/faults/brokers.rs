@@ -189,9 +189,19 @@ impl World {
 
     pub(super) fn freeze_metadata(&mut self) -> bool {
         let broker = self.any_broker();
-        let until = self.now_us + self.outage_us();
         trace!(self.trace, "FAULT metadata of broker {broker} lags");
-        self.faults.lagging.insert(broker, until);
+        self.cluster.hold_metadata(broker, true);
+        let outage = self.outage_us();
+        self.after_us(outage, Happening::Fault(FaultEvent::EndLag(broker)));
+        true
+    }
+
+    pub(super) fn set_a_brokers_clock(&mut self) -> bool {
+        let broker = self.any_broker();
+        let most = self.faults.chance.spread(100, 100_000_000);
+        let skew_ms = self.faults.chance.between(0, 2 * most) as i64 - most as i64;
+        trace!(self.trace, "FAULT the clock of broker {broker} is {skew_ms} ms fast");
+        self.cluster.set_clock_skew_ms(broker, skew_ms);
         true
     }
 
@@ -211,6 +221,8 @@ impl World {
         for broker in ids {
             self.cluster.set_reachable(broker, true);
             self.cluster.start_broker(broker);
+            self.cluster.hold_metadata(broker, false);
+            self.cluster.set_clock_skew_ms(broker, 0);
             self.thaw(broker);
         }
         for (topic, partition) in self.partitions() {

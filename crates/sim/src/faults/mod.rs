@@ -1,12 +1,12 @@
 //! What goes wrong in a world, besides the network: how often is drawn per world, what exactly when it happens.
 
 mod brokers;
+mod codes;
 mod requests;
 mod topics;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
-use bytes::Bytes;
 use ottla_mock::BrokerId;
 use ottla_protocol::ApiKey;
 
@@ -42,7 +42,7 @@ pub(crate) enum FaultKind {
     StaleMetadata,
     /// Requests are answered with an error.
     RequestError,
-    /// Requests meet a broken connection, before or after they are served.
+    /// Requests meet a broken connection, before or after they are served, or one that hangs.
     RequestDisconnect,
     /// Requests are answered late.
     RequestDelay,
@@ -58,9 +58,13 @@ pub(crate) enum FaultKind {
     TopicError,
     /// A client's wall clock is set.
     ClockJump,
+    /// Requests for one partition are answered with an error for a while.
+    PartitionError,
+    /// A broker's clock is set.
+    BrokerClock,
 }
 
-/// All kinds with their names.
+/// All kinds with their names. New ones go to the end, where they leave the draws of the others alone.
 const KINDS: &[(FaultKind, &str)] = &[
     (FaultKind::Crash, "crashes"),
     (FaultKind::PowerLoss, "power losses"),
@@ -83,7 +87,12 @@ const KINDS: &[(FaultKind, &str)] = &[
     (FaultKind::Grow, "topics grown"),
     (FaultKind::TopicError, "topic errors"),
     (FaultKind::ClockJump, "clock jumps"),
+    (FaultKind::PartitionError, "partition errors"),
+    (FaultKind::BrokerClock, "skewed broker clocks"),
 ];
+
+/// How many kinds are drawn with everything else.
+const FIRST_LATE: usize = 21;
 
 /// Which faults a world has, and how often.
 #[derive(Debug, Clone)]
@@ -92,23 +101,25 @@ pub(crate) struct FaultPlan {
     kinds: Vec<(FaultKind, u64)>,
     /// The longest that something stays broken.
     outage_us: u64,
-    /// Whether brokers' metadata may lag behind; answers are remembered then.
-    pub(crate) stale_metadata: Option<()>,
+    /// Whether brokers' metadata may lag behind.
+    pub(crate) stale_metadata: bool,
     /// Errors that no retry helps against are among the request errors.
     pub(crate) fatal_errors: bool,
 }
 
 impl FaultPlan {
-    pub(crate) fn draw(c: &mut Chance) -> Self {
+    /// `late` is for what came to be drawn after worlds were first kept as tests: their draws stay as they were.
+    pub(crate) fn draw(c: &mut Chance, late: &mut Chance) -> Self {
         let share = c.pick(&[0.0, 0.1, 0.2, 0.4]);
         let mut kinds = Vec::new();
-        for (kind, _) in KINDS {
+        for (at, (kind, _)) in KINDS.iter().enumerate() {
+            let c = if at < FIRST_LATE { &mut *c } else { &mut *late };
             if c.hit(share) {
                 kinds.push((*kind, c.spread(100_000, 30_000_000)));
             }
         }
         FaultPlan {
-            stale_metadata: kinds.iter().any(|(k, _)| *k == FaultKind::StaleMetadata).then_some(()),
+            stale_metadata: kinds.iter().any(|(k, _)| *k == FaultKind::StaleMetadata),
             kinds,
             outage_us: c.spread(10_000, 30_000_000),
             fatal_errors: c.hit(0.5),
@@ -128,26 +139,28 @@ pub(crate) enum FaultEvent {
     Elect(String, i32),
     EndThrottle(ApiKey),
     EndTopicError(String),
+    EndPartitionError(ApiKey, String, i32),
+    /// A broker's metadata stays as it is no longer.
+    EndLag(BrokerId),
 }
 
 /// What is under way.
 #[derive(Debug)]
 pub(crate) struct FaultState {
     chance: Chance,
-    /// Brokers whose metadata lags, and until when.
-    pub(crate) lagging: BTreeMap<BrokerId, u64>,
-    /// What lagging brokers answer, without length and correlation id.
-    pub(crate) metadata: BTreeMap<(BrokerId, Bytes), Bytes>,
+    /// The requests that clients of this world make.
+    pub(crate) asked: BTreeSet<ApiKey>,
     throttled: Vec<ApiKey>,
+    partition_errors: Vec<(ApiKey, String, i32)>,
 }
 
 impl FaultState {
     pub(crate) fn new(chance: Chance) -> Self {
         FaultState {
             chance,
-            lagging: BTreeMap::new(),
-            metadata: BTreeMap::new(),
+            asked: BTreeSet::from([ApiKey::API_VERSIONS, ApiKey::METADATA]),
             throttled: Vec::new(),
+            partition_errors: Vec::new(),
         }
     }
 }
@@ -191,6 +204,10 @@ impl World {
             FaultEvent::Reach(broker) => self.cluster.set_reachable(broker, true),
             FaultEvent::Elect(topic, partition) => self.elect(&topic, partition),
             FaultEvent::EndThrottle(api) => self.cluster.set_throttle_ms(api, 0),
+            FaultEvent::EndPartitionError(api, topic, partition) => {
+                self.cluster.set_partition_error(api, &topic, partition, None);
+            }
+            FaultEvent::EndLag(broker) => self.cluster.hold_metadata(broker, false),
             FaultEvent::EndTopicError(topic) => {
                 // The topic may be gone by now.
                 let _ = self.cluster.set_topic_error(&topic, None);
@@ -214,6 +231,7 @@ impl World {
             FaultKind::MoveController => self.move_controller(),
             FaultKind::StaleMetadata => self.freeze_metadata(),
             FaultKind::RequestError => self.push_request_error(),
+            FaultKind::PartitionError => self.break_partition(),
             FaultKind::RequestDisconnect => self.push_disconnect(),
             FaultKind::RequestDelay => self.push_delay(),
             FaultKind::Throttle => self.throttle(),
@@ -222,6 +240,7 @@ impl World {
             FaultKind::Grow => self.grow_topic(),
             FaultKind::TopicError => self.break_topic(),
             FaultKind::ClockJump => self.set_a_clock(),
+            FaultKind::BrokerClock => self.set_a_brokers_clock(),
         }
     }
 
@@ -232,8 +251,6 @@ impl World {
         self.heal_brokers();
         self.heal_requests();
         self.heal_topics();
-        self.faults.lagging.clear();
-        self.faults.metadata.clear();
     }
 
     fn set_a_clock(&mut self) -> bool {

@@ -4,148 +4,93 @@ use ottla_mock::{Fault, FaultAction};
 use ottla_protocol::{ApiKey, ErrorCode};
 
 use super::FaultEvent;
+use super::codes::{self, BY_PARTITION, CODES, Codes};
 use crate::trace::trace;
 use crate::world::{Happening, World};
 
-type E = ErrorCode;
-
-/// Errors that pass: a broker may send these for the request, and the same request may succeed later.
-const PASSING: &[(ApiKey, &[ErrorCode])] = &[
-    (
-        ApiKey::PRODUCE,
-        &[
-            E::NOT_LEADER_OR_FOLLOWER,
-            E::LEADER_NOT_AVAILABLE,
-            E::UNKNOWN_TOPIC_OR_PARTITION,
-            E::NOT_ENOUGH_REPLICAS,
-            E::REQUEST_TIMED_OUT,
-            E::NETWORK_EXCEPTION,
-            E::KAFKA_STORAGE_ERROR,
-            E::FENCED_LEADER_EPOCH,
-            E::UNKNOWN_TOPIC_ID,
-            E::THROTTLING_QUOTA_EXCEEDED,
-        ],
-    ),
-    (
-        ApiKey::METADATA,
-        &[
-            E::LEADER_NOT_AVAILABLE,
-            E::UNKNOWN_TOPIC_OR_PARTITION,
-            E::REQUEST_TIMED_OUT,
-        ],
-    ),
-    (
-        ApiKey::FETCH,
-        &[
-            E::NOT_LEADER_OR_FOLLOWER,
-            E::LEADER_NOT_AVAILABLE,
-            E::REPLICA_NOT_AVAILABLE,
-            E::UNKNOWN_TOPIC_OR_PARTITION,
-            E::KAFKA_STORAGE_ERROR,
-            E::FENCED_LEADER_EPOCH,
-            E::UNKNOWN_LEADER_EPOCH,
-            E::OFFSET_NOT_AVAILABLE,
-            E::UNKNOWN_TOPIC_ID,
-            E::UNKNOWN_SERVER_ERROR,
-            E::CORRUPT_MESSAGE,
-            E::FETCH_SESSION_ID_NOT_FOUND,
-            E::INVALID_FETCH_SESSION_EPOCH,
-        ],
-    ),
-    (
-        ApiKey::LIST_OFFSETS,
-        &[
-            E::NOT_LEADER_OR_FOLLOWER,
-            E::LEADER_NOT_AVAILABLE,
-            E::UNKNOWN_TOPIC_OR_PARTITION,
-            E::OFFSET_NOT_AVAILABLE,
-            E::FENCED_LEADER_EPOCH,
-            E::UNKNOWN_LEADER_EPOCH,
-            E::REQUEST_TIMED_OUT,
-        ],
-    ),
-    (
-        ApiKey::API_VERSIONS,
-        &[E::UNSUPPORTED_VERSION, E::REQUEST_TIMED_OUT, E::UNKNOWN_SERVER_ERROR],
-    ),
-];
-
-/// Errors that no retry helps against.
-const FATAL: &[(ApiKey, &[ErrorCode])] = &[
-    (
-        ApiKey::PRODUCE,
-        &[
-            E::TOPIC_AUTHORIZATION_FAILED,
-            E::CLUSTER_AUTHORIZATION_FAILED,
-            E::INVALID_RECORD,
-            E::INVALID_TIMESTAMP,
-            E::MESSAGE_TOO_LARGE,
-            E::RECORD_LIST_TOO_LARGE,
-            E::INVALID_REQUIRED_ACKS,
-            E::CORRUPT_MESSAGE,
-            E::UNSUPPORTED_FOR_MESSAGE_FORMAT,
-            E::POLICY_VIOLATION,
-            E::UNKNOWN_SERVER_ERROR,
-            E::NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-            ErrorCode(999),
-        ],
-    ),
-    (
-        ApiKey::METADATA,
-        &[
-            E::TOPIC_AUTHORIZATION_FAILED,
-            E::INVALID_TOPIC_EXCEPTION,
-            E::UNKNOWN_SERVER_ERROR,
-        ],
-    ),
-    (ApiKey::FETCH, &[E::TOPIC_AUTHORIZATION_FAILED, E::UNSUPPORTED_VERSION]),
-    (
-        ApiKey::LIST_OFFSETS,
-        &[E::TOPIC_AUTHORIZATION_FAILED, E::UNSUPPORTED_FOR_MESSAGE_FORMAT],
-    ),
-    (
-        ApiKey::API_VERSIONS,
-        &[E::CLUSTER_AUTHORIZATION_FAILED, E::INVALID_REQUEST],
-    ),
-];
-
-/// The requests that clients of a world make.
-const APIS: &[ApiKey] = &[
-    ApiKey::PRODUCE,
-    ApiKey::METADATA,
-    ApiKey::FETCH,
-    ApiKey::LIST_OFFSETS,
-    ApiKey::API_VERSIONS,
-];
-
 impl World {
+    /// Errors that no retry helps against are drawn only in worlds that have them.
+    fn draws_fatal(&mut self) -> bool {
+        self.plan.faults.fatal_errors && self.faults.chance.hit(0.3)
+    }
+
+    /// The codes of a request that clients have made.
+    fn any_codes(&mut self) -> Codes {
+        let asked = &self.faults.asked;
+        let rows: Vec<Codes> = CODES.iter().filter(|c| asked.contains(&c.api)).copied().collect();
+        self.faults.chance.pick(&rows)
+    }
+
+    fn any_api(&mut self) -> ApiKey {
+        self.any_codes().api
+    }
+
     pub(super) fn push_request_error(&mut self) -> bool {
-        let fatal = self.plan.faults.fatal_errors && self.faults.chance.hit(0.3);
-        let table = if fatal { FATAL } else { PASSING };
-        let (api, codes) = self.faults.chance.pick(table);
-        let count = self.faults.chance.pick(&[1, 1, 1, 2, 5]);
-        let errors: Vec<ErrorCode> = (0..count).map(|_| self.faults.chance.pick(codes)).collect();
-        trace!(self.trace, "FAULT the next {api} requests get {errors:?}");
-        for error in &errors {
+        let row = self.any_codes();
+        let fatal = self.draws_fatal();
+        let way = self.faults.chance.f64();
+        let (codes, action): (_, fn(ErrorCode) -> FaultAction) = match fatal {
+            true => (row.fatal, FaultAction::Error),
+            false if way < 0.2 && !row.whole.is_empty() => (row.whole, FaultAction::WholeError),
+            false if way < 0.5 && !row.after.is_empty() => (row.after, FaultAction::ErrorAfter),
+            false => (row.passing, FaultAction::Error),
+        };
+        for _ in 0..self.faults.chance.pick(&[1, 1, 1, 2, 5]) {
+            let error = self.faults.chance.pick(codes);
+            let (api, action) = (row.api, action(error));
+            trace!(self.trace, "FAULT the next {api} request meets {action:?}");
             self.coverage.fault(error.name().unwrap_or("unknown error codes"));
+            self.cluster.push_fault(None, api, Fault { action, delay_us: 0 });
         }
-        self.cluster.push_request_errors(api, &errors);
+        true
+    }
+
+    /// One partition answers requests of one API with an error for a while.
+    pub(super) fn break_partition(&mut self) -> bool {
+        let api = self.faults.chance.pick(BY_PARTITION);
+        let topic = self.any_topic();
+        let count = self.cluster.partition_count(&topic).unwrap_or(0);
+        let Some(row) = codes::of(api).filter(|_| count > 0) else {
+            return false;
+        };
+        let partition = self.faults.chance.below(count) as i32;
+        let error = match self.draws_fatal() {
+            _ if api == ApiKey::METADATA => self.faults.chance.pick(codes::OF_PARTITIONS_IN_METADATA),
+            true => self.faults.chance.pick(row.fatal),
+            false => self.faults.chance.pick(row.passing),
+        };
+        trace!(
+            self.trace,
+            "FAULT {api} of {topic} [{partition}] meets {error:?} for a while"
+        );
+        self.coverage.fault(error.name().unwrap_or("unknown error codes"));
+        self.cluster.set_partition_error(api, &topic, partition, Some(error));
+        self.faults.partition_errors.push((api, topic.clone(), partition));
+        let outage = self.outage_us();
+        self.after_us(
+            outage,
+            Happening::Fault(FaultEvent::EndPartitionError(api, topic, partition)),
+        );
         true
     }
 
     pub(super) fn push_disconnect(&mut self) -> bool {
-        let api = self.faults.chance.pick(APIS);
-        let action = match self.faults.chance.hit(0.5) {
-            true => FaultAction::DisconnectBefore,
-            false => FaultAction::DisconnectAfter,
-        };
+        let api = self.any_api();
+        let action = self.faults.chance.pick(&[
+            FaultAction::DisconnectBefore,
+            FaultAction::DisconnectAfter,
+            FaultAction::Hang,
+        ]);
         trace!(self.trace, "FAULT the next {api} request meets {action:?}");
+        if action == FaultAction::Hang {
+            self.coverage.fault("hanging connections");
+        }
         self.cluster.push_fault(None, api, Fault { action, delay_us: 0 });
         true
     }
 
     pub(super) fn push_delay(&mut self) -> bool {
-        let api = self.faults.chance.pick(APIS);
+        let api = self.any_api();
         let delay_us = self.faults.chance.spread(1000, 90_000_000);
         trace!(
             self.trace,
@@ -163,7 +108,7 @@ impl World {
     }
 
     pub(super) fn throttle(&mut self) -> bool {
-        let api = self.faults.chance.pick(APIS);
+        let api = self.any_api();
         let millis = self.faults.chance.spread(1, 5000) as i32;
         trace!(self.trace, "FAULT {api} is throttled by {millis} ms");
         self.cluster.set_throttle_ms(api, millis);
@@ -174,8 +119,12 @@ impl World {
     }
 
     pub(super) fn heal_requests(&mut self) {
-        for api in APIS {
-            self.cluster.clear_request_errors(*api);
+        for row in CODES {
+            self.cluster.clear_request_errors(row.api);
+        }
+        self.cluster.end_hangs();
+        for (api, topic, partition) in std::mem::take(&mut self.faults.partition_errors) {
+            self.cluster.set_partition_error(api, &topic, partition, None);
         }
         for api in std::mem::take(&mut self.faults.throttled) {
             self.cluster.set_throttle_ms(api, 0);

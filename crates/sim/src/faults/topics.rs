@@ -10,7 +10,7 @@ use crate::trace::trace;
 use crate::world::{Happening, World};
 
 impl World {
-    fn any_topic(&mut self) -> String {
+    pub(super) fn any_topic(&mut self) -> String {
         let at = self.faults.chance.below(self.plan.topics.len());
         self.plan.topics[at].name.clone()
     }
@@ -43,7 +43,7 @@ impl World {
             return false;
         }
         let logs = self.read_logs();
-        let lags = self.plan.faults.stale_metadata.is_some();
+        let lags = self.plan.faults.stale_metadata;
         self.check.on_topic_deleted(&name, &logs, self.now_us, lags);
         trace!(self.trace, "FAULT topic {name} is deleted");
         if self.cluster.delete_topic(&name).is_err() {

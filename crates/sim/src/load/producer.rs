@@ -81,6 +81,11 @@ impl ProducerPlan {
         }
     }
 
+    /// Bytes that may come together in one request.
+    pub(crate) fn bytes_max(&self) -> u64 {
+        self.messages * self.size_max
+    }
+
     /// What the settings promise.
     pub(crate) fn promise(&self) -> Promise {
         let number = |name: &str| lookup(&self.settings, name).and_then(|v| v.parse::<i64>().ok());

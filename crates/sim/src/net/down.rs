@@ -36,7 +36,6 @@ impl World {
         }
         match down {
             Down::Bytes(bytes) => {
-                state.unanswered = state.unanswered.saturating_sub(1);
                 self.trace_response(number, &bytes);
                 self.transmit_down(number, bytes);
             }
@@ -52,6 +51,17 @@ impl World {
             trace!(self.trace, "#{number} goes dead");
             self.coverage.fault("half-open connections");
             return self.kill_silently(number);
+        }
+        if self.net.strikes(self.net.plan.lost) {
+            trace!(self.trace, "#{number} loses a response");
+            self.coverage.fault("lost responses");
+            return;
+        }
+        if self.net.strikes(self.net.plan.repeated) {
+            trace!(self.trace, "#{number} brings a response twice");
+            self.coverage.fault("repeated responses");
+            let delay = self.net.delay_us();
+            self.schedule_down(number, Down::Bytes(bytes.clone()), delay, 0);
         }
         let cut = self.net.strikes(self.net.plan.cut_down);
         let keep = if cut {
@@ -103,7 +113,7 @@ impl World {
                 }
                 Err(what) => CloseReason::NotKafka(what),
             },
-            Down::Close => CloseReason::PeerClosed,
+            Down::Close => state.reader_down.at_end(),
             Down::Reset(why) => CloseReason::Io(why.into()),
         };
         trace!(self.trace, "#{number} c{client} sees {reason:?}");

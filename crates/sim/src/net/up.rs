@@ -103,8 +103,10 @@ impl World {
         if !state.client_open {
             return;
         }
+        // As kernels do, room is not filled byte by byte as it comes.
+        let worthwhile = (self.net.plan.socket_buffer / 2).max(1);
         while let Some((frame, at)) = state.queue.front_mut() {
-            if state.room == 0 {
+            if state.room < worthwhile.min(frame.len() - *at) {
                 break;
             }
             let n = state.room.min(frame.len() - *at);
@@ -290,27 +292,14 @@ impl World {
 
     fn serve(&mut self, number: u64, broker: ottla_mock::BrokerId, frame: Bytes) {
         self.trace_request(number, &frame);
-        if self.serve_stale_metadata(number, broker, &frame) {
-            return;
-        }
-        if let Some(state) = self.net.conns.get_mut(&number) {
-            state.unanswered += 1;
-        }
         let reply = self
             .cluster
             .handle(broker, ConnectionId(number), frame.clone(), Time(self.now_us));
         match reply {
             Reply::Now(response) => {
-                let response = response.into_bytes();
-                self.remember_metadata(broker, &frame, &response);
-                self.send_down(number, Down::Bytes(response), false);
+                self.send_down(number, Down::Bytes(response.into_bytes()), false);
             }
-            Reply::Later => {}
-            Reply::None => {
-                if let Some(state) = self.net.conns.get_mut(&number) {
-                    state.unanswered -= 1;
-                }
-            }
+            Reply::Later | Reply::None => {}
             Reply::Close(reason) => {
                 trace!(self.trace, "#{number} closed by the broker: {reason}");
                 self.send_down(number, Down::Close, false);
@@ -323,11 +312,6 @@ impl World {
             let _ = self.cluster.handle(broker, side, frame, Time(self.now_us));
             self.cluster.disconnected(broker, side);
         }
-    }
-
-    /// How many of a connection's requests the broker has not answered.
-    pub(crate) fn unanswered(&self, number: u64) -> usize {
-        self.net.conns.get(&number).map_or(0, |c| c.unanswered)
     }
 
     /// The broker's side of a connection ends.

@@ -1,0 +1,289 @@
+//! The error codes that brokers send, for each request that clients make.
+
+use ottla_protocol::{ApiKey, ErrorCode};
+
+type E = ErrorCode;
+
+/// What a broker may answer to requests of one API instead of serving them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Codes {
+    pub(super) api: ApiKey,
+    /// Errors that pass, for parts of the request or all of it: the same request may succeed later.
+    pub(super) passing: &'static [ErrorCode],
+    /// Errors that no retry helps against.
+    pub(super) fatal: &'static [ErrorCode],
+    /// Errors at the head of the response.
+    pub(super) whole: &'static [ErrorCode],
+    /// Errors that are told after the deed was done.
+    pub(super) after: &'static [ErrorCode],
+}
+
+/// A code that no release of Kafka has given a meaning yet.
+const UNHEARD_OF: ErrorCode = ErrorCode(999);
+
+/// All of them. What would be a lie is not there: a broker that calls a batch a duplicate has it.
+pub(super) const CODES: &[Codes] = &[
+    Codes {
+        api: ApiKey::PRODUCE,
+        passing: &[
+            E::NOT_LEADER_OR_FOLLOWER,
+            E::LEADER_NOT_AVAILABLE,
+            E::UNKNOWN_TOPIC_OR_PARTITION,
+            E::UNKNOWN_TOPIC_ID,
+            E::NOT_ENOUGH_REPLICAS,
+            E::REQUEST_TIMED_OUT,
+            E::NETWORK_EXCEPTION,
+            E::KAFKA_STORAGE_ERROR,
+            E::FENCED_LEADER_EPOCH,
+            E::THROTTLING_QUOTA_EXCEEDED,
+        ],
+        fatal: &[
+            E::TOPIC_AUTHORIZATION_FAILED,
+            E::CLUSTER_AUTHORIZATION_FAILED,
+            E::INVALID_RECORD,
+            E::INVALID_TIMESTAMP,
+            E::MESSAGE_TOO_LARGE,
+            E::RECORD_LIST_TOO_LARGE,
+            E::INVALID_REQUIRED_ACKS,
+            E::CORRUPT_MESSAGE,
+            E::INVALID_TOPIC_EXCEPTION,
+            E::UNSUPPORTED_COMPRESSION_TYPE,
+            E::UNSUPPORTED_FOR_MESSAGE_FORMAT,
+            E::POLICY_VIOLATION,
+            E::UNKNOWN_SERVER_ERROR,
+            E::NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+            UNHEARD_OF,
+        ],
+        whole: &[],
+        after: &[
+            E::REQUEST_TIMED_OUT,
+            E::NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+            E::NETWORK_EXCEPTION,
+            E::KAFKA_STORAGE_ERROR,
+            E::UNKNOWN_SERVER_ERROR,
+            UNHEARD_OF,
+        ],
+    },
+    Codes {
+        api: ApiKey::METADATA,
+        passing: &[
+            E::LEADER_NOT_AVAILABLE,
+            E::UNKNOWN_TOPIC_OR_PARTITION,
+            E::UNKNOWN_TOPIC_ID,
+            E::REQUEST_TIMED_OUT,
+            E::INVALID_REPLICATION_FACTOR,
+            E::KAFKA_STORAGE_ERROR,
+        ],
+        fatal: &[
+            E::TOPIC_AUTHORIZATION_FAILED,
+            E::CLUSTER_AUTHORIZATION_FAILED,
+            E::INVALID_TOPIC_EXCEPTION,
+            E::INVALID_REQUEST,
+            E::UNKNOWN_SERVER_ERROR,
+            UNHEARD_OF,
+        ],
+        whole: &[E::REBOOTSTRAP_REQUIRED, E::UNKNOWN_SERVER_ERROR],
+        after: &[],
+    },
+    Codes {
+        api: ApiKey::FETCH,
+        passing: &[
+            E::NOT_LEADER_OR_FOLLOWER,
+            E::LEADER_NOT_AVAILABLE,
+            E::REPLICA_NOT_AVAILABLE,
+            E::UNKNOWN_TOPIC_OR_PARTITION,
+            E::UNKNOWN_TOPIC_ID,
+            E::INCONSISTENT_TOPIC_ID,
+            E::KAFKA_STORAGE_ERROR,
+            E::FENCED_LEADER_EPOCH,
+            E::UNKNOWN_LEADER_EPOCH,
+            E::OFFSET_NOT_AVAILABLE,
+            E::UNKNOWN_SERVER_ERROR,
+            E::CORRUPT_MESSAGE,
+        ],
+        fatal: &[
+            E::TOPIC_AUTHORIZATION_FAILED,
+            E::UNSUPPORTED_COMPRESSION_TYPE,
+            E::UNSUPPORTED_VERSION,
+            UNHEARD_OF,
+        ],
+        whole: &[
+            E::FETCH_SESSION_ID_NOT_FOUND,
+            E::INVALID_FETCH_SESSION_EPOCH,
+            E::FETCH_SESSION_TOPIC_ID_ERROR,
+            E::INCONSISTENT_TOPIC_ID,
+            E::UNKNOWN_TOPIC_ID,
+            E::UNKNOWN_SERVER_ERROR,
+        ],
+        after: &[],
+    },
+    Codes {
+        api: ApiKey::LIST_OFFSETS,
+        passing: &[
+            E::NOT_LEADER_OR_FOLLOWER,
+            E::LEADER_NOT_AVAILABLE,
+            E::REPLICA_NOT_AVAILABLE,
+            E::UNKNOWN_TOPIC_OR_PARTITION,
+            E::OFFSET_NOT_AVAILABLE,
+            E::FENCED_LEADER_EPOCH,
+            E::UNKNOWN_LEADER_EPOCH,
+            E::KAFKA_STORAGE_ERROR,
+            E::REQUEST_TIMED_OUT,
+        ],
+        fatal: &[
+            E::TOPIC_AUTHORIZATION_FAILED,
+            E::UNSUPPORTED_FOR_MESSAGE_FORMAT,
+            E::UNSUPPORTED_VERSION,
+            E::INVALID_REQUEST,
+            E::UNKNOWN_SERVER_ERROR,
+            UNHEARD_OF,
+        ],
+        whole: &[],
+        after: &[],
+    },
+    Codes {
+        api: ApiKey::API_VERSIONS,
+        passing: &[E::UNSUPPORTED_VERSION, E::REQUEST_TIMED_OUT, E::UNKNOWN_SERVER_ERROR],
+        fatal: &[E::CLUSTER_AUTHORIZATION_FAILED, E::INVALID_REQUEST, UNHEARD_OF],
+        whole: &[],
+        after: &[],
+    },
+    Codes {
+        api: ApiKey::FIND_COORDINATOR,
+        passing: &[
+            E::COORDINATOR_NOT_AVAILABLE,
+            E::COORDINATOR_LOAD_IN_PROGRESS,
+            E::UNKNOWN_SERVER_ERROR,
+        ],
+        fatal: &[E::GROUP_AUTHORIZATION_FAILED, E::INVALID_GROUP_ID, E::INVALID_REQUEST],
+        whole: &[],
+        after: &[],
+    },
+    Codes {
+        api: ApiKey::OFFSET_COMMIT,
+        passing: &[
+            E::COORDINATOR_NOT_AVAILABLE,
+            E::COORDINATOR_LOAD_IN_PROGRESS,
+            E::NOT_COORDINATOR,
+            E::REQUEST_TIMED_OUT,
+            E::UNKNOWN_TOPIC_OR_PARTITION,
+        ],
+        fatal: &[
+            E::GROUP_AUTHORIZATION_FAILED,
+            E::TOPIC_AUTHORIZATION_FAILED,
+            E::OFFSET_METADATA_TOO_LARGE,
+            E::INVALID_COMMIT_OFFSET_SIZE,
+            E::UNKNOWN_SERVER_ERROR,
+        ],
+        whole: &[],
+        after: &[E::REQUEST_TIMED_OUT, E::COORDINATOR_NOT_AVAILABLE, E::NOT_COORDINATOR],
+    },
+    Codes {
+        api: ApiKey::OFFSET_FETCH,
+        passing: &[
+            E::COORDINATOR_NOT_AVAILABLE,
+            E::COORDINATOR_LOAD_IN_PROGRESS,
+            E::NOT_COORDINATOR,
+            E::UNSTABLE_OFFSET_COMMIT,
+        ],
+        fatal: &[
+            E::GROUP_AUTHORIZATION_FAILED,
+            E::TOPIC_AUTHORIZATION_FAILED,
+            E::UNKNOWN_SERVER_ERROR,
+        ],
+        whole: &[],
+        after: &[],
+    },
+    Codes {
+        api: ApiKey::JOIN_GROUP,
+        passing: &[
+            E::COORDINATOR_NOT_AVAILABLE,
+            E::COORDINATOR_LOAD_IN_PROGRESS,
+            E::NOT_COORDINATOR,
+            E::REBALANCE_IN_PROGRESS,
+            E::UNKNOWN_MEMBER_ID,
+        ],
+        fatal: &[
+            E::GROUP_AUTHORIZATION_FAILED,
+            E::GROUP_MAX_SIZE_REACHED,
+            E::INCONSISTENT_GROUP_PROTOCOL,
+            E::INVALID_SESSION_TIMEOUT,
+            E::UNKNOWN_SERVER_ERROR,
+        ],
+        whole: &[],
+        after: &[E::COORDINATOR_NOT_AVAILABLE, E::NOT_COORDINATOR],
+    },
+    Codes {
+        api: ApiKey::SYNC_GROUP,
+        passing: &[
+            E::COORDINATOR_NOT_AVAILABLE,
+            E::COORDINATOR_LOAD_IN_PROGRESS,
+            E::NOT_COORDINATOR,
+            E::REBALANCE_IN_PROGRESS,
+            E::ILLEGAL_GENERATION,
+            E::UNKNOWN_MEMBER_ID,
+        ],
+        fatal: &[
+            E::GROUP_AUTHORIZATION_FAILED,
+            E::INCONSISTENT_GROUP_PROTOCOL,
+            E::UNKNOWN_SERVER_ERROR,
+        ],
+        whole: &[],
+        after: &[E::COORDINATOR_NOT_AVAILABLE, E::NOT_COORDINATOR],
+    },
+    Codes {
+        api: ApiKey::HEARTBEAT,
+        passing: &[
+            E::COORDINATOR_NOT_AVAILABLE,
+            E::COORDINATOR_LOAD_IN_PROGRESS,
+            E::NOT_COORDINATOR,
+            E::REBALANCE_IN_PROGRESS,
+            E::ILLEGAL_GENERATION,
+            E::UNKNOWN_MEMBER_ID,
+        ],
+        fatal: &[E::GROUP_AUTHORIZATION_FAILED, E::UNKNOWN_SERVER_ERROR],
+        whole: &[],
+        after: &[],
+    },
+    Codes {
+        api: ApiKey::LEAVE_GROUP,
+        passing: &[
+            E::COORDINATOR_NOT_AVAILABLE,
+            E::COORDINATOR_LOAD_IN_PROGRESS,
+            E::NOT_COORDINATOR,
+            E::UNKNOWN_MEMBER_ID,
+        ],
+        fatal: &[E::GROUP_AUTHORIZATION_FAILED, E::UNKNOWN_SERVER_ERROR],
+        whole: &[],
+        after: &[],
+    },
+    Codes {
+        api: ApiKey::INIT_PRODUCER_ID,
+        passing: &[
+            E::COORDINATOR_NOT_AVAILABLE,
+            E::COORDINATOR_LOAD_IN_PROGRESS,
+            E::NOT_COORDINATOR,
+            E::CONCURRENT_TRANSACTIONS,
+            E::REQUEST_TIMED_OUT,
+        ],
+        fatal: &[E::CLUSTER_AUTHORIZATION_FAILED, E::UNKNOWN_SERVER_ERROR],
+        whole: &[],
+        after: &[E::REQUEST_TIMED_OUT],
+    },
+];
+
+/// The requests whose answers speak of partitions one by one, so that one of them can fail alone.
+pub(super) const BY_PARTITION: &[ApiKey] = &[ApiKey::PRODUCE, ApiKey::FETCH, ApiKey::LIST_OFFSETS, ApiKey::METADATA];
+
+/// What Metadata says of single partitions.
+pub(super) const OF_PARTITIONS_IN_METADATA: &[ErrorCode] = &[
+    E::LEADER_NOT_AVAILABLE,
+    E::REPLICA_NOT_AVAILABLE,
+    E::LISTENER_NOT_FOUND,
+    E::KAFKA_STORAGE_ERROR,
+];
+
+/// The row of an API that clients use.
+pub(super) fn of(api: ApiKey) -> Option<&'static Codes> {
+    CODES.iter().find(|c| c.api == api)
+}
