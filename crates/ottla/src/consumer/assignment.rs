@@ -257,7 +257,7 @@ fn check_offset(at: i64) -> Result<i64, Error> {
 }
 
 /// Drops what became stale, so that it holds no room while nobody looks at the queue.
-fn sweep(states: &[Arc<PartitionState>]) {
+pub(super) fn sweep(states: &[Arc<PartitionState>]) {
     let mut queues: Vec<Arc<Queue>> = Vec::new();
     for state in states {
         let target = state.queue().target();

@@ -432,8 +432,7 @@ impl Fetcher {
                 return self.settle(ctx, cluster, id);
             }
             let text = format!("{}: fetch failed: {}", p.state.tp(), code.description());
-            self.positions.set_place(id, Place::Out);
-            return self.reset(ctx, cluster, id, &Error::new(code, text));
+            return self.on_out_of_range(ctx, cluster, id, &Error::new(code, text));
         }
         if code.action().refreshes_metadata() || code == ErrorCode::UNKNOWN_LEADER_EPOCH {
             cluster.stale(&name, ctx.now);

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use ottla_protocol::Uuid;
 
+use super::assignment::sweep;
 use super::fetch_response::Fed;
 use super::fetch_settings::Settings;
 use super::positions::{Next, Origin, Place, Position, Positions};
@@ -225,7 +226,9 @@ impl Fetcher {
             }
         }
         if let Some(p) = self.positions.get_mut(id).filter(|p| p.topic_id.is_zero()) {
-            p.topic_id = cluster.topic(&p.name).map_or(Uuid::ZERO, |t| t.id);
+            let known = cluster.topic(&p.name);
+            let known = known.filter(|t| p.id_after.is_none_or(|since| t.fetched_at > since));
+            p.topic_id = known.map_or(Uuid::ZERO, |t| t.id);
         }
         self.set_place(id, Place::Ready(node));
         let leader = self.leaders.entry(node).or_default();
@@ -290,6 +293,37 @@ impl Fetcher {
                 p.state.set_position(p.state.position().0, leader_epoch);
                 self.settle(ctx, cluster, id);
             }
+        }
+    }
+
+    /// There is nothing at the offset. What was fetched before is handed out first: only when the application has taken
+    /// it does its position tell nothing about what comes next.
+    pub(super) fn on_out_of_range(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32, why: &Error) {
+        let Some(p) = self.positions.get_mut(id) else { return };
+        let state = p.state.clone();
+        // The topic may have been made anew.
+        cluster.stale(&p.name.clone(), ctx.now);
+        if state.queued() > 0 {
+            self.set_place(id, Place::Full);
+            if state.arm(1) {
+                return;
+            }
+        }
+        self.set_place(id, Place::Out);
+        if let Some(p) = self.positions.get_mut(id) {
+            p.id_after = Some(ctx.now);
+        }
+        self.begin_anew(id);
+        self.reset(ctx, cluster, id, why);
+    }
+
+    /// Offsets as the application knows them mean nothing any more, and what was fetched is of another topic.
+    fn begin_anew(&mut self, id: u32) {
+        if let Some(p) = self.positions.get_mut(id) {
+            p.state.raise_epoch();
+            sweep(std::slice::from_ref(&p.state));
+            p.state.set_position(offset::INVALID, -1);
+            p.state.forget_stored();
         }
     }
 
@@ -472,6 +506,7 @@ impl Fetcher {
             if recreated && matches!(p.next, Next::At(_)) {
                 let why = Error::new(ErrorCode::UNKNOWN_TOPIC_ID, "the topic was deleted and created again");
                 self.set_place(id, Place::Out);
+                self.begin_anew(id);
                 self.reset(ctx, cluster, id, &why);
                 continue;
             }

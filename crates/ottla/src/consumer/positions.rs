@@ -77,6 +77,8 @@ pub(super) struct Position {
     pub(super) from_tail: bool,
     /// The topic's id when fetching began: offsets mean nothing under another.
     pub(super) topic_id: Uuid,
+    /// What metadata said before says nothing of the topic that is read now: its id has to be learned anew.
+    pub(super) id_after: Option<Instant>,
     /// `max_bytes` of this partition in requests; grows where a broker cannot exceed it by itself.
     pub(super) max_bytes: i32,
     /// The error last told to the application: one outage is told of once.
@@ -103,6 +105,7 @@ impl Position {
             paused: false,
             from_tail: false,
             topic_id: Uuid::ZERO,
+            id_after: None,
             max_bytes,
             told: ErrorCode::NO_ERROR,
             eof_at: offset::INVALID,

@@ -1,5 +1,6 @@
 //! Where reading begins, and the application's look-ups.
 
+use ottla_protocol::Uuid;
 use ottla_protocol::api::list_offsets::{
     ListOffsetsPartitionResponse, ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTopicResponse,
 };
@@ -7,6 +8,7 @@ use ottla_protocol::api::offset_fetch::{
     OffsetFetchRequest, OffsetFetchResponse, OffsetFetchResponseGroup, OffsetFetchResponsePartitions,
     OffsetFetchResponseTopics,
 };
+use ottla_protocol::compression::Codec;
 
 use super::builders::*;
 use super::harness::*;
@@ -109,6 +111,78 @@ fn out_of_range_goes_by_the_policy() {
         assert_eq!(list(&mut w, 7), asks, "{policy}");
         fetches_at(&mut w, 7);
     }
+}
+
+#[test]
+fn out_of_range_waits_for_what_was_fetched_before() {
+    let mut w = world("earliest");
+    w.assign(&[("t", 0, 5)]).unwrap();
+    let (asked, ..) = w.next_fetch().unwrap();
+    w.answer_fetch(&asked, vec![data(0, 7, &[batch(5, &["a", "b"], Codec::None)])]);
+    let (asked, ..) = w.next_fetch().unwrap();
+    w.answer_fetch(&asked, vec![failed(0, 1)]);
+    w.run_ms(10_000);
+    assert!(w.next::<ListOffsetsRequest>().is_none() && w.next_fetch().is_none());
+    assert_eq!(w.take(), [record(0, 5, "a"), record(0, 6, "b")]);
+    w.drive();
+    let (asked, _, parts) = w.next_fetch().unwrap();
+    assert_eq!(parts, [(0, 7)]);
+    w.answer_fetch(&asked, vec![failed(0, 1)]);
+    let state = w.registry.find("t", 0).unwrap();
+    assert_eq!(
+        (state.position().0, state.stored().offset),
+        (offset::INVALID, offset::INVALID)
+    );
+    // A pause now must not take the position from before for one of the log as it is.
+    w.pause("t", 0, true);
+    w.pause("t", 0, false);
+    // What was looked up before the pause is asked again after it.
+    assert_eq!(list(&mut w, 0), offset::BEGINNING);
+    assert_eq!(list(&mut w, 0), offset::BEGINNING);
+    fetches_at(&mut w, 0);
+}
+
+#[test]
+fn what_was_fetched_of_a_deleted_topic_is_dropped_and_its_positions_forgotten() {
+    let mut w = world("earliest");
+    w.assign(&[("t", 0, 5)]).unwrap();
+    let (asked, ..) = w.next_fetch().unwrap();
+    w.answer_fetch(&asked, vec![data(0, 7, &[batch(5, &["a", "b"], Codec::None)])]);
+    assert_eq!(w.take_one(), Some(record(0, 5, "a")));
+    let (asked, ..) = w.next_fetch().unwrap();
+    w.model.get_mut("t").unwrap().id = Uuid([9; 16]);
+    w.answer_fetch(&asked, vec![failed(0, 100)]);
+    w.run_ms(50);
+    assert!(w.take().is_empty());
+    assert_eq!(w.registry.budget().bytes(), 0);
+    w.pause("t", 0, true);
+    w.pause("t", 0, false);
+    // What was looked up before the pause is asked again after it.
+    assert_eq!(list(&mut w, 0), offset::BEGINNING);
+    assert_eq!(list(&mut w, 0), offset::BEGINNING);
+    fetches_at(&mut w, 0);
+}
+
+/// A topic's id as metadata knew it before its log turned out to be another one is that of the old topic: taken for the
+/// new one's, the right id would look like another deletion.
+#[test]
+fn the_id_is_learned_anew_after_out_of_range() {
+    let mut w = world("earliest");
+    w.assign(&[("t", 0, 5)]).unwrap();
+    let (asked, ..) = w.next_fetch().unwrap();
+    w.model.get_mut("t").unwrap().id = Uuid([9; 16]);
+    w.answer_fetch(&asked, vec![failed(0, 1)]);
+    assert_eq!(list(&mut w, 0), offset::BEGINNING);
+    w.run_ms(1000);
+    let (asked, _, parts) = w.next_fetch().unwrap();
+    assert_eq!(parts, [(0, 0)]);
+    w.answer_fetch(&asked, vec![data(0, 1, &[batch(0, &["z"], Codec::None)])]);
+    assert_eq!(w.take(), [record(0, 0, "z")]);
+    w.run_ms(1000);
+    let (asked, request, parts) = w.next_fetch().unwrap();
+    assert_eq!((parts, asked.version), (vec![(0, 1)], 17));
+    assert_eq!(request.topics[0].topic_id, Uuid([9; 16]));
+    assert!(w.next::<ListOffsetsRequest>().is_none());
 }
 
 #[test]
