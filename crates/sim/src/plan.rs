@@ -129,7 +129,7 @@ fn draw_versions(c: &mut Chance) -> Vec<(ApiKey, i16)> {
     for (api, low, high) in [
         (ApiKey::PRODUCE, 3, 12),
         (ApiKey::FETCH, 4, 17),
-        (ApiKey::METADATA, 10, 12),
+        (ApiKey::METADATA, 7, 12),
         (ApiKey::LIST_OFFSETS, 1, 9),
         (ApiKey::API_VERSIONS, 0, 3),
     ] {
@@ -137,8 +137,6 @@ fn draw_versions(c: &mut Chance) -> Vec<(ApiKey, i16)> {
             out.push((api, c.between(low, high) as i16));
         }
     }
-    // Versions 7 to 9 tell leader epochs without topic ids: there a client cannot tell a topic that was made anew from
-    // a broker that lags behind, and may keep to what it knew.
     if c.hit(0.2) {
         out.retain(|(api, _)| *api != ApiKey::METADATA);
         out.push((ApiKey::METADATA, c.between(0, 6) as i16));
