@@ -12,7 +12,8 @@ const QUIET_US: u64 = 5_000_000;
 const QUIET_DRIVES: u64 = 600;
 /// Turns that a fetch takes: to send it, to hear that it was sent, to read the answer in pieces.
 const DRIVES_A_FETCH: u64 = 10;
-/// How long closing may take: a connection that went dead is noticed after half of this.
+/// How long closing may take, besides the longest delay in the network: a connection that went dead is noticed after half
+/// of this.
 const CLOSE_US: u64 = 70_000_000;
 
 impl World {
@@ -42,7 +43,7 @@ impl World {
                 if open.is_none() && self.net.conns.is_empty() {
                     return self.finish();
                 }
-                if waited > CLOSE_US {
+                if waited > CLOSE_US + self.plan.net.late_us {
                     let conns = self.net.conns.len();
                     self.check.violate(format!(
                         "not closed: client {open:?} is not finished, {conns} connections are left"

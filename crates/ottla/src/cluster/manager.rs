@@ -347,7 +347,7 @@ impl Cluster {
         if self.wanted_since.is_none() {
             return work;
         }
-        match self.next_attempt(ctx) {
+        match self.next_attempt(ctx, &[]) {
             // Nobody took the chance to connect: nobody waits any more.
             Some(at) if at <= ctx.now => {
                 self.wanted_since = None;

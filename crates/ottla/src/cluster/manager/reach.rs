@@ -56,20 +56,32 @@ impl Cluster {
     /// to, and the caller hears of it by a link event or at its next poll. A broker that is late to answer a metadata
     /// request is the last choice.
     pub fn any_link(&mut self, ctx: &mut Ctx<'_>) -> Option<Link> {
-        self.find_link(ctx, true, &BTreeSet::new())
+        self.find_link(ctx, true, &BTreeSet::new(), &[])
+    }
+
+    /// Like [`any_link`](Self::any_link), but none of these, which have been asked and are late to answer, and none that
+    /// is late to answer a metadata request.
+    pub fn another_link(&mut self, ctx: &mut Ctx<'_>, asked: &[LinkKey]) -> Option<Link> {
+        self.find_link(ctx, false, &BTreeSet::new(), asked)
     }
 
     /// Like [`any_link`](Self::any_link), but none that is late to answer, and rather none of `others`.
     pub(super) fn prompt_link(&mut self, ctx: &mut Ctx<'_>, others: &BTreeSet<NodeId>) -> Option<Link> {
-        self.find_link(ctx, false, others)
+        self.find_link(ctx, false, others, &[])
     }
 
-    fn find_link(&mut self, ctx: &mut Ctx<'_>, or_late: bool, rather_not: &BTreeSet<NodeId>) -> Option<Link> {
+    fn find_link(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        or_late: bool,
+        rather_not: &BTreeSet<NodeId>,
+        asked: &[LinkKey],
+    ) -> Option<Link> {
         let mut hope = false;
         let mut up: Vec<Link> = Vec::new();
         let mut late: Vec<Link> = Vec::new();
         for key in self.candidates(ctx) {
-            let is_late = self.is_late(ctx, key);
+            let is_late = self.is_late(ctx, key) || asked.contains(&key);
             if !ctx.links.is_up(key) {
                 hope |= !is_late && ctx.links.is_active(key);
                 continue;
@@ -94,7 +106,7 @@ impl Cluster {
             self.wanted_since = Some(ctx.now);
             self.patient_until = ctx.now + CONNECT_PATIENCE;
         }
-        if self.next_attempt(ctx).is_some_and(|at| at <= ctx.now) {
+        if self.next_attempt(ctx, asked).is_some_and(|at| at <= ctx.now) {
             self.connect_at_random(ctx);
         }
         None
@@ -127,9 +139,10 @@ impl Cluster {
     }
 
     /// When another connection may be begun for those who wait for any broker, if at all; a time of the past means now.
-    pub(super) fn next_attempt(&self, ctx: &Ctx<'_>) -> Option<Instant> {
+    /// `asked` are of no use to them.
+    pub(super) fn next_attempt(&self, ctx: &Ctx<'_>, asked: &[LinkKey]) -> Option<Instant> {
         let mut candidates = self.candidates(ctx);
-        candidates.retain(|key| !self.is_late(ctx, *key));
+        candidates.retain(|key| !self.is_late(ctx, *key) && !asked.contains(key));
         let active = candidates.iter().filter(|k| ctx.links.is_active(**k)).count();
         let connecting = |k: &&LinkKey| ctx.links.is_active(**k) && !ctx.links.is_up(**k);
         if candidates.iter().filter(connecting).count() >= CONNECTING_MAX {

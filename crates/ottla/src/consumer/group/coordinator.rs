@@ -17,6 +17,11 @@ const GROUP: i8 = 0;
 /// The first version that asks for several coordinators at once.
 const FIRST_BATCHED: i16 = 4;
 
+/// A broker that has not said for so long where the coordinator is may be frozen: another one is asked as well.
+const LATE_AFTER_MS: u64 = 2000;
+/// Brokers that are asked at once, late ones included.
+const ASKED_MAX: usize = 3;
+
 /// How often to look for a broker to ask while none is connected.
 const SEARCH_INTERVAL_MS: u64 = 100;
 
@@ -24,7 +29,10 @@ const SEARCH_INTERVAL_MS: u64 = 100;
 #[derive(Debug)]
 pub(super) struct Coordinator {
     node: Option<NodeId>,
-    request: Option<u64>,
+    /// The requests under way that look for it, and who was asked.
+    asked: Vec<(u64, LinkKey)>,
+    /// When the last of them is late.
+    late_at: Instant,
     retry_at: Instant,
     tries: u32,
     wanted: bool,
@@ -36,7 +44,8 @@ impl Coordinator {
     pub(super) fn new() -> Self {
         Coordinator {
             node: None,
-            request: None,
+            asked: Vec::new(),
+            late_at: Instant::ORIGIN,
             retry_at: Instant::ORIGIN,
             tries: 0,
             wanted: false,
@@ -69,10 +78,17 @@ impl Coordinator {
     }
 
     fn find(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, group_id: &str, next_id: &mut u64) {
-        if self.request.is_some() || self.retry_at > ctx.now {
+        if self.retry_at > ctx.now || !self.may_ask(ctx.now) {
             return;
         }
-        let Some((key, versions)) = cluster.any_link(ctx) else {
+        let link = match self.asked.is_empty() {
+            true => cluster.any_link(ctx),
+            false => {
+                let asked: Vec<LinkKey> = self.asked.iter().map(|a| a.1).collect();
+                cluster.another_link(ctx, &asked)
+            }
+        };
+        let Some((key, versions)) = link else {
             return;
         };
         let Some(version) = versions.pick::<FindCoordinatorRequest>() else {
@@ -101,9 +117,17 @@ impl Coordinator {
         };
         let timeout = Duration::from_millis(super::millis(ctx.conf.socket_timeout_ms));
         match ctx.links.send(key, ctx.now, tag, &request, version, timeout) {
-            Ok(()) => self.request = Some(*next_id),
+            Ok(()) => {
+                self.late_at = ctx.now.plus_ms(LATE_AFTER_MS << self.asked.len().min(ASKED_MAX));
+                self.asked.push((*next_id, key));
+            }
             Err(_) => self.back_off(ctx),
         }
+    }
+
+    /// Whether nobody is asked, or all who were are late.
+    fn may_ask(&self, now: Instant) -> bool {
+        self.asked.is_empty() || self.late_at <= now && self.asked.len() < ASKED_MAX
     }
 
     fn back_off(&mut self, ctx: &mut Ctx<'_>) {
@@ -116,12 +140,14 @@ impl Coordinator {
 
     /// Whether `id` is this part's request; then its outcome was taken in.
     pub(super) fn on_outcome(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, id: u64, outcome: &Outcome) -> bool {
-        if self.request != Some(id) {
+        let Some(at) = self.asked.iter().position(|a| a.0 == id) else {
             return false;
-        }
-        self.request = None;
+        };
+        self.asked.remove(at);
         let Outcome::Reply(reply) = outcome else {
-            self.back_off(ctx);
+            if self.asked.is_empty() {
+                self.back_off(ctx);
+            }
             return true;
         };
         let response = match reply.decode::<FindCoordinatorRequest>() {
@@ -148,6 +174,8 @@ impl Coordinator {
                 ctx.links.set_address(LinkKey::coordinator(node), &host, port, ctx.now);
                 self.node = Some(node);
                 self.tries = 0;
+                // The first answer counts.
+                self.asked.clear();
             }
             _ => {
                 if !code.is_ok() && !code.action().is_retriable() {
@@ -180,8 +208,13 @@ impl Coordinator {
 
     /// When a search that is wanted may go on. Without any broker there is no event to wait for, so look again soon.
     pub(super) fn wake(&self, now: Instant) -> Option<Instant> {
-        let searching = self.wanted && self.node.is_none() && self.request.is_none();
-        searching.then(|| self.retry_at.max(now.plus_ms(SEARCH_INTERVAL_MS)))
+        if !self.wanted || self.node.is_some() {
+            return None;
+        }
+        if self.may_ask(now) {
+            return Some(self.retry_at.max(now.plus_ms(SEARCH_INTERVAL_MS)));
+        }
+        (self.asked.len() < ASKED_MAX).then_some(self.late_at)
     }
 }
 

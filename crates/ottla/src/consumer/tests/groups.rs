@@ -360,3 +360,20 @@ fn closing_keeps_its_limit_without_a_coordinator() {
     w.run_ms(1_001);
     assert!(closed.try_take().is_some());
 }
+
+#[test]
+fn a_frozen_broker_does_not_hold_up_the_search_for_the_coordinator() {
+    let mut w = world(&[]);
+    w.coordinator = 2;
+    w.run_ms(100); // broker 1 is connected to and has told of the others
+    w.frozen.push(1);
+    let begin = w.now;
+    subscribe(&mut w);
+    while w.asked.is_empty() {
+        assert!(w.now.since(begin).as_secs() < 10, "the coordinator is not found");
+        w.run_ms(10);
+    }
+    let (asked, _) = w.expect::<JoinGroupRequest>();
+    assert_eq!(asked.node, 2);
+    assert!(w.now.since(begin).as_millis() < 5000, "{:?}", w.now.since(begin));
+}

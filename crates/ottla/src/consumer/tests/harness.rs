@@ -92,6 +92,8 @@ pub(super) struct World {
     pub(super) fetch_versions: (i16, i16),
     pub(super) coordinator: i32,
     pub(super) down: Vec<i32>,
+    /// Brokers that keep their connections and do nothing.
+    pub(super) frozen: Vec<i32>,
 }
 
 macro_rules! ctx {
@@ -165,6 +167,7 @@ impl World {
             fetch_versions: (0, 17),
             coordinator: 1,
             down: Vec::new(),
+            frozen: Vec::new(),
         };
         let (endpoints, _) = parse_endpoints("broker1:9001");
         let mut ctx = ctx!(w);
@@ -331,7 +334,9 @@ impl World {
     }
 
     fn receive(&mut self, conn: ConnId, frame: Frame) {
-        let Some(&node) = self.conns.get(&conn) else { return };
+        let Some(&node) = self.conns.get(&conn).filter(|n| !self.frozen.contains(n)) else {
+            return;
+        };
         let mut body = Reader::new(frame.into_bytes().slice(4..));
         let header = RequestHeader::decode(&mut body).unwrap();
         let asked = Asked {
