@@ -185,7 +185,8 @@ impl Fetcher {
         }
         let request = FetchRequest {
             max_wait_ms: int32(if urgent { 0 } else { self.wait_ms(cluster, node) }),
-            min_bytes: self.settings.min_bytes,
+            // The broker would wait in vain for more than it may answer.
+            min_bytes: self.settings.min_bytes.min(int32(room)),
             max_bytes: int32(room),
             isolation_level: i8::from(self.settings.read_committed),
             topics,

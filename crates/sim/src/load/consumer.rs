@@ -68,11 +68,14 @@ fn draw_settings(c: &mut Chance) -> Vec<(String, String)> {
     if c.hit(0.3) {
         set("queued.max.messages.kbytes", c.spread(1, 1000).to_string());
     }
+    let mut partition_max = 100_000;
     if c.hit(0.3) {
-        set("fetch.message.max.bytes", c.spread(1, 100_000).to_string());
+        partition_max = c.spread(1, 100_000);
+        set("fetch.message.max.bytes", partition_max.to_string());
     }
     if c.hit(0.2) {
-        set("fetch.min.bytes", c.spread(1, 10_000).to_string());
+        // An answer that may not have as much as it is to wait for comes after fetch.wait.max.ms, with one batch.
+        set("fetch.min.bytes", c.spread(1, 10_000).min(partition_max).to_string());
     }
     if c.hit(0.3) {
         set("fetch.error.backoff.ms", c.spread(50, 1000).to_string());

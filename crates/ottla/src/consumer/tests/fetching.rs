@@ -366,6 +366,14 @@ fn the_simple_api_has_its_own_queue_and_stops() {
 }
 
 #[test]
+fn an_answer_does_not_wait_for_more_than_it_may_have() {
+    let mut w = world_with(&[("fetch.min.bytes", "5000"), ("fetch.message.max.bytes", "1000")]);
+    w.assign(&[("t", 0, 0)]).unwrap();
+    let (_, request, _) = w.next_fetch().unwrap();
+    assert_eq!((request.min_bytes, request.max_bytes), (1000, 1000));
+}
+
+#[test]
 fn errors_are_told_once() {
     let mut w = world();
     w.assign(&[("t", 0, 0), ("t", 5, 0), ("none", 0, 0)]).unwrap();
