@@ -79,6 +79,9 @@ fn parse_endpoint(entry: &str) -> Result<Endpoint, String> {
             "\"{host}\" is not an IPv6 address; one with a port stands in brackets, as in [::1]:9092"
         ));
     }
+    if host.contains(['[', ']', '/', '?', '#', '@']) || host.contains(char::is_whitespace) {
+        return Err(format!("\"{host}\" is not the name of a host"));
+    }
     // An empty host means this machine, as it does in a broker's listeners.
     let host = if host.is_empty() { "localhost" } else { host };
     Ok(Endpoint {
