@@ -15,8 +15,10 @@ pub struct FrameReader {
     max_body: usize,
 }
 
-/// Room offered to a read when no large frame is expected.
+/// Memory for small frames, which share it as long as there is room.
 const READ_CHUNK: usize = 64 * 1024;
+/// Room offered to a read at the least, unless the rest of a frame needs less.
+const LEAST_ROOM: usize = 16 * 1024;
 /// Memory set aside for a frame before its bytes have begun to arrive: a length prefix alone must not make the
 /// client allocate what a peer merely claims.
 const MAX_AHEAD: usize = 1024 * 1024;
@@ -37,8 +39,9 @@ impl FrameReader {
             Some(body) => (4 + body).saturating_sub(self.filled).clamp(1, MAX_AHEAD),
             None => READ_CHUNK,
         };
-        // A buffer that grew by every few bytes that arrive would double its memory for nothing.
-        if self.buf.len() - self.filled < want.min(READ_CHUNK) {
+        // Frames keep the memory that they came in. With new memory for every read, each small response that waits for
+        // the application would hold a whole chunk; and a buffer that grew by every few bytes would double for nothing.
+        if self.buf.len() - self.filled < want.min(LEAST_ROOM) {
             self.buf.resize(self.filled + want, 0);
         }
         self.buf.get_mut(self.filled..).unwrap_or_default()
@@ -157,6 +160,20 @@ mod tests {
             let err = feed(&mut FrameReader::new(100_000_000), bytes, 100).unwrap_err();
             assert!(err.contains(word), "{err}");
         }
+    }
+
+    #[test]
+    fn small_frames_share_memory() {
+        let mut reader = FrameReader::new(1000);
+        let frame = [&100u32.to_be_bytes()[..], &[7; 100]].concat();
+        let mut held: Vec<Bytes> = Vec::new();
+        for _ in 0..1000 {
+            held.extend(feed(&mut reader, &frame, usize::MAX).unwrap());
+        }
+        let end = |frame: &Bytes| frame.as_ptr_range().end as usize;
+        let follows = |pair: &&[Bytes]| end(&pair[0]) + 4 == pair[1].as_ptr() as usize;
+        let pieces = 1000 - held.windows(2).filter(follows).count();
+        assert!(pieces < 5, "{pieces} pieces of memory for 100 KiB");
     }
 
     #[test]
