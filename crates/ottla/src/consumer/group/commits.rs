@@ -227,20 +227,26 @@ impl Commits {
                 self.jobs.push_back(job);
             }
         }
+        // A request may be under way longer than those who wait for its answer.
+        let sent = self.readings_sent.values_mut();
+        let mut overdue: Vec<Reading> = sent.flat_map(|r| r.extract_if(.., |r| late(r.deadline))).collect();
         for reading in std::mem::take(&mut self.readings) {
             if late(reading.deadline) {
-                let error = reading.last_error.clone();
-                let late = Error::new(
-                    ErrorCode::L_TIMED_OUT,
-                    "no committed offsets from the coordinator in time",
-                );
-                self.answer(
-                    reading,
-                    Err(error.filter(|e| !e.code.action().is_retriable()).unwrap_or(late)),
-                );
+                overdue.push(reading);
             } else {
                 self.readings.push_back(reading);
             }
+        }
+        for reading in overdue {
+            let error = reading.last_error.clone();
+            let late = Error::new(
+                ErrorCode::L_TIMED_OUT,
+                "no committed offsets from the coordinator in time",
+            );
+            self.answer(
+                reading,
+                Err(error.filter(|e| !e.code.action().is_retriable()).unwrap_or(late)),
+            );
         }
     }
 
@@ -260,9 +266,10 @@ impl Commits {
                 r.deadline
             }
         });
+        let sent = self.readings_sent.values().flatten().map(|r| r.deadline);
         earliest(
             self.due.first().map(|d| d.0),
-            jobs.chain(readings).filter(|at| *at < Instant::NEVER).min(),
+            jobs.chain(readings).chain(sent).filter(|at| *at < Instant::NEVER).min(),
         )
     }
 

@@ -297,6 +297,24 @@ fn calls_keep_their_deadline() {
 }
 
 #[test]
+fn an_unanswered_request_does_not_hold_its_callers_up() {
+    let mut w = world("latest");
+    let deadline = w.now.plus_ms(1500);
+    let reply = w.call(|reply| Command::Committed {
+        partitions: vec![TopicPartition::new("t", 0)],
+        deadline,
+        reply,
+    });
+    let (asked, _) = w.expect::<OffsetFetchRequest>();
+    w.run_ms(1499);
+    assert!(reply.try_take().is_none());
+    w.run_ms(1);
+    assert_eq!(reply.try_take().unwrap().unwrap_err().code, ErrorCode::L_TIMED_OUT);
+    w.answer(&asked, &OffsetFetchResponse::default());
+    assert!(reply.try_take().is_none());
+}
+
+#[test]
 fn a_partition_that_does_not_exist_fails_at_once() {
     let mut w = world("latest");
     let deadline = w.now.plus_ms(60_000);
