@@ -14,6 +14,7 @@
 
 #[macro_use]
 mod verdict;
+mod bench;
 mod input;
 mod memory;
 pub mod mutate;

@@ -3,10 +3,12 @@
 mod canary;
 mod codecs;
 mod config;
+mod consumer;
 mod consumer_protocol;
 mod frame_reader;
 mod framing;
 mod messages;
+mod producer;
 mod records;
 
 use crate::Verdict;
@@ -135,6 +137,26 @@ pub const TARGETS: &[Target] = &[
         consumer_protocol::run,
         consumer_protocol::seeds,
     ),
+    Target {
+        mutations: 400,
+        len_max: 600,
+        ..target(
+            "producer",
+            "operations of a producer among brokers that fail and lie: one report for each message, in time",
+            producer::run,
+            producer::seeds,
+        )
+    },
+    Target {
+        mutations: 400,
+        len_max: 600,
+        ..target(
+            "consumer",
+            "operations of a consumer among brokers that fail and lie: every call is answered, close ends",
+            consumer::run,
+            consumer::seeds,
+        )
+    },
 ];
 
 /// Targets with a bug, one for each way in which a run can notice one.

@@ -1,0 +1,463 @@
+//! A consumer's life. An input is its settings and what happens to it, one operation after the other.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ottla::client::{ClientHooks, Command as CoreCommand};
+use ottla::consumer::{Command, CommitTarget, OffsetsResult};
+use ottla::error::{Error, ErrorCode};
+use ottla::event::{Event, Reply};
+use ottla::types::{ClientKind, PartitionOffset, Topic, TopicPartition, offset};
+
+use crate::bench::{Bench, TOPICS, one_of, pause_ms};
+use crate::input::Input;
+use crate::{Seen, Verdict};
+
+/// How much later than its time a call may be answered: a timer's grain, and the client's turn.
+const SLACK_MS: u64 = 500;
+/// How long a commit may take, and leaving a group, when all goes right: one connection that went dead is noticed
+/// first, after `socket.timeout.ms`, and a new one is made.
+const CALM_MS: u64 = 60_000;
+
+fn settings(input: &mut Input) -> Vec<(&'static str, String)> {
+    let group = [
+        ("group.id", one_of(input, &["group", "group", ""])),
+        ("auto.offset.reset", one_of(input, &["earliest", "latest", "error"])),
+        ("enable.auto.commit", one_of(input, &["true", "false"])),
+        ("enable.auto.offset.store", one_of(input, &["true", "false"])),
+        ("auto.commit.interval.ms", one_of(input, &["1000", "100"])),
+        ("session.timeout.ms", one_of(input, &["6000", "10000"])),
+        ("heartbeat.interval.ms", one_of(input, &["1000", "100"])),
+        ("max.poll.interval.ms", one_of(input, &["10000", "300000"])),
+        (
+            "partition.assignment.strategy",
+            one_of(input, &["range,roundrobin", "roundrobin"]),
+        ),
+        ("group.instance.id", one_of(input, &["", "", "static"])),
+        ("enable.partition.eof", one_of(input, &["true", "false"])),
+        ("check.crcs", one_of(input, &["false", "true"])),
+        (
+            "isolation.level",
+            one_of(input, &["read_committed", "read_uncommitted"]),
+        ),
+        ("fetch.wait.max.ms", one_of(input, &["500", "50"])),
+        ("fetch.message.max.bytes", one_of(input, &["1048576", "1"])),
+        ("fetch.min.bytes", one_of(input, &["1", "10000"])),
+        ("queued.min.messages", one_of(input, &["100000", "1"])),
+        ("queued.max.messages.kbytes", one_of(input, &["65536", "1"])),
+        ("socket.timeout.ms", one_of(input, &["3000", "10000"])),
+        ("reconnect.backoff.ms", one_of(input, &["10", "100"])),
+        ("reconnect.backoff.max.ms", one_of(input, &["200", "2000"])),
+    ];
+    group.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+}
+
+/// A call whose answer is awaited.
+#[derive(Debug)]
+enum Answer {
+    Done(Arc<Reply<Result<(), Error>>>),
+    Rows(Arc<Reply<OffsetsResult>>),
+    Names(Arc<Reply<Result<Vec<String>, Error>>>),
+    Two(Arc<Reply<Result<(i64, i64), Error>>>),
+}
+
+impl Answer {
+    fn is_there(&self) -> bool {
+        match self {
+            Answer::Done(reply) => reply.try_take().is_some(),
+            Answer::Rows(reply) => reply.try_take().is_some(),
+            Answer::Names(reply) => reply.try_take().is_some(),
+            Answer::Two(reply) => reply.try_take().is_some(),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Call {
+    what: String,
+    answer: Answer,
+    /// When it must be answered; `u64::MAX` for one that waits for brokers.
+    until_us: u64,
+}
+
+struct Life {
+    bench: Bench,
+    topics: Vec<Arc<Topic>>,
+    calls: Vec<Call>,
+    consumed: usize,
+    closing: bool,
+    /// The application carries out rebalances.
+    rebalances: bool,
+}
+
+pub(super) fn run(data: &[u8]) -> Verdict {
+    let mut input = Input::new(data);
+    let seed = input.byte();
+    let settings = settings(&mut input);
+    let hooks = input.byte();
+    let rebalances = hooks & 1 != 0;
+    let hooks = ClientHooks {
+        rebalance_event: rebalances,
+        commit_event: hooks & 2 != 0,
+        error_event: true,
+        throttle_event: true,
+        ..ClientHooks::default()
+    };
+    let Some(mut bench) = Bench::new(ClientKind::Consumer, &settings, hooks, seed) else {
+        return Ok(Seen::Refused);
+    };
+    if input.flag() {
+        bench.limit_versions(&mut input);
+    }
+    bench.fill_logs();
+    let mut life = Life {
+        topics: (0..TOPICS.len()).filter_map(|index| bench.topic(index)).collect(),
+        bench,
+        calls: Vec::new(),
+        consumed: 0,
+        closing: false,
+        rebalances,
+    };
+    while !input.is_empty() && !life.bench.is_finished() {
+        life.operation(&mut input);
+        life.look_at_calls();
+        life.bench.verdict()?;
+    }
+    life.end()
+}
+
+fn partition(input: &mut Input) -> TopicPartition {
+    let byte = input.byte();
+    let topic = TOPICS.get(usize::from(byte & 3)).copied().unwrap_or(TOPICS[0]);
+    TopicPartition::new(topic, i32::from(byte >> 2 & 3))
+}
+
+fn some_offset(input: &mut Input) -> i64 {
+    match input.byte() {
+        byte @ 0..100 => byte.into(),
+        100..150 => offset::BEGINNING,
+        150..180 => offset::END,
+        180..210 => offset::STORED,
+        210..230 => offset::INVALID,
+        230..250 => offset::TAIL_BASE - 3,
+        _ => input.long(),
+    }
+}
+
+fn rows(input: &mut Input) -> Vec<PartitionOffset> {
+    let mut rows = Vec::new();
+    for _ in 0..input.below(5) {
+        let tp = partition(input);
+        if rows.iter().all(|row: &PartitionOffset| row.tp != tp) {
+            rows.push(PartitionOffset::new(tp, some_offset(input)));
+        }
+    }
+    rows
+}
+
+fn partitions(input: &mut Input) -> Vec<TopicPartition> {
+    (0..input.below(5)).map(|_| partition(input)).collect()
+}
+
+impl Life {
+    fn operation(&mut self, input: &mut Input) {
+        match input.below(32) {
+            0..=7 => self.bench.all_right(input.byte().into()),
+            8..=13 => self.bench.meddle(input),
+            14..=17 => self.bench.wait_ms(pause_ms(input)),
+            18 => self.bench.accident(input),
+            19..=22 => self.poll(input.byte().into(), input.flag()),
+            23..=25 => self.change_assignment(input),
+            26 | 27 => self.change_positions(input),
+            28 => self.commit(input),
+            29 => self.ask(input),
+            30 => self.store(input),
+            _ => match input.below(8) {
+                7 => self.bench.send(CoreCommand::Terminate),
+                6 => self.close(),
+                _ => {}
+            },
+        }
+        self.bench.settle();
+    }
+
+    /// Sends a command; one that waits for no broker is answered in the client's next turn.
+    fn call(&mut self, command: Command, answer: Answer, within_ms: Option<u64>) {
+        let what = format!("{command:?}");
+        let until_us = within_ms.map_or(u64::MAX, |ms| self.bench.now_us + (ms + SLACK_MS) * 1000);
+        self.bench.send(CoreCommand::Consumer(command));
+        self.bench.settle();
+        self.calls.push(Call { what, answer, until_us });
+    }
+
+    fn done(&mut self, make: impl FnOnce(Arc<Reply<Result<(), Error>>>) -> Command, within_ms: Option<u64>) {
+        let reply = Reply::new();
+        self.call(make(reply.clone()), Answer::Done(reply), within_ms);
+    }
+
+    fn rows(&mut self, make: impl FnOnce(Arc<Reply<OffsetsResult>>) -> Command, within_ms: Option<u64>) {
+        let reply = Reply::new();
+        self.call(make(reply.clone()), Answer::Rows(reply), within_ms);
+    }
+
+    fn change_assignment(&mut self, input: &mut Input) {
+        match input.below(8) {
+            0..=2 => {
+                let partitions = rows(input);
+                self.done(|reply| Command::Assign { partitions, reply }, Some(0));
+            }
+            3 => {
+                let partitions = rows(input);
+                self.done(|reply| Command::IncrementalAssign { partitions, reply }, Some(0));
+            }
+            4 => {
+                let partitions = partitions(input);
+                self.done(|reply| Command::IncrementalUnassign { partitions, reply }, Some(0));
+            }
+            5 => self.done(|reply| Command::Unassign { reply }, Some(0)),
+            6 => {
+                let topics = input.byte();
+                let named = TOPICS.iter().enumerate().filter(|(index, _)| topics >> index & 1 == 1);
+                let topics = named.map(|(_, name)| (*name).to_owned()).collect();
+                self.done(|reply| Command::Subscribe { topics, reply }, Some(0));
+            }
+            _ => self.done(|reply| Command::Unsubscribe { reply }, Some(0)),
+        }
+    }
+
+    fn change_positions(&mut self, input: &mut Input) {
+        match input.below(6) {
+            0 | 1 => {
+                let partitions = rows(input);
+                self.rows(|reply| Command::Seek { partitions, reply }, Some(0));
+            }
+            2 => {
+                let partitions = partitions(input);
+                self.rows(|reply| Command::Pause { partitions, reply }, Some(0));
+            }
+            3 => {
+                let partitions = partitions(input);
+                self.rows(|reply| Command::Resume { partitions, reply }, Some(0));
+            }
+            4 => {
+                let (partition, offset) = (input.below(3) as i32, some_offset(input));
+                let Some(topic) = self.topics.get(input.below(TOPICS.len())).cloned() else {
+                    return;
+                };
+                let start = |reply| Command::Start {
+                    topic,
+                    partition,
+                    offset,
+                    queue: None,
+                    reply,
+                };
+                self.done(start, Some(0));
+            }
+            _ => {
+                let partition = input.below(3) as i32;
+                let Some(topic) = self.topics.get(input.below(TOPICS.len())).cloned() else {
+                    return;
+                };
+                let stop = |reply| Command::Stop {
+                    topic,
+                    partition,
+                    reply,
+                };
+                self.done(stop, Some(0));
+            }
+        }
+    }
+
+    fn commit(&mut self, input: &mut Input) {
+        let offsets = input.flag().then(|| rows(input));
+        match input.below(3) {
+            0 => {
+                let target = CommitTarget::Event;
+                self.bench
+                    .send(CoreCommand::Consumer(Command::Commit { offsets, target }));
+            }
+            1 => {
+                let target = CommitTarget::Queue(self.bench.shared.main_queue.clone(), 7);
+                self.bench
+                    .send(CoreCommand::Consumer(Command::Commit { offsets, target }));
+            }
+            _ => self.rows(
+                |reply| Command::Commit {
+                    offsets,
+                    target: CommitTarget::Reply(reply),
+                },
+                None,
+            ),
+        }
+    }
+
+    /// Calls that ask brokers, or only look.
+    fn ask(&mut self, input: &mut Input) {
+        let timeout_ms = u64::from(input.byte()) * 20;
+        let deadline = self.bench.now() + Duration::from_millis(timeout_ms);
+        match input.below(5) {
+            0 => {
+                let partitions = partitions(input);
+                let committed = |reply| Command::Committed {
+                    partitions,
+                    deadline,
+                    reply,
+                };
+                self.rows(committed, Some(timeout_ms));
+            }
+            1 => {
+                let (tp, reply) = (partition(input), Reply::new());
+                let command = Command::QueryWatermarks {
+                    tp,
+                    deadline,
+                    reply: reply.clone(),
+                };
+                self.call(command, Answer::Two(reply), Some(timeout_ms));
+            }
+            2 => {
+                let partitions = rows(input);
+                let times = |reply| Command::OffsetsForTimes {
+                    partitions,
+                    deadline,
+                    reply,
+                };
+                self.rows(times, Some(timeout_ms));
+            }
+            3 => self.rows(|reply| Command::Assignment { reply }, Some(0)),
+            _ => {
+                let reply = Reply::new();
+                let command = Command::Subscription { reply: reply.clone() };
+                self.call(command, Answer::Names(reply), Some(0));
+            }
+        }
+    }
+
+    fn store(&mut self, input: &mut Input) {
+        let Some(registry) = self.bench.shared.consumer.clone() else {
+            return;
+        };
+        let mut rows = rows(input);
+        let _ = registry.store_offsets(&mut rows);
+        registry.positions(&mut rows);
+    }
+
+    fn close(&mut self) {
+        self.closing = true;
+        self.done(|reply| Command::Close { reply }, None);
+    }
+
+    /// Takes records and events; `obeys` when the application does what a rebalance asks for.
+    fn poll(&mut self, most: usize, obeys: bool) {
+        let shared = self.bench.shared.clone();
+        while let Some(event) = shared.main_queue.pop(Some(Duration::ZERO)) {
+            drop(event);
+        }
+        for _ in 0..most {
+            let item = shared.consumer_queue.pop_one(Some(Duration::ZERO), |chunk| {
+                let state = chunk.partition().clone();
+                let record = chunk.next()?;
+                let headers = record.headers.iter().count();
+                Some((record.offset, state.position().0, headers))
+            });
+            match item {
+                None => return,
+                Some(Ok((offset, position, _))) => {
+                    self.consumed += 1;
+                    if position != offset.saturating_add(1) {
+                        return self.bench.violate(format!("position {position} after offset {offset}"));
+                    }
+                }
+                Some(Err(Event::Rebalance(rebalance))) if self.rebalances && obeys => {
+                    if rebalance.code == ErrorCode::L_ASSIGN_PARTITIONS {
+                        let partitions = rebalance.partitions;
+                        self.done(|reply| Command::Assign { partitions, reply }, Some(0));
+                    } else {
+                        self.done(|reply| Command::Unassign { reply }, Some(0));
+                    }
+                }
+                Some(Err(_)) => {}
+            }
+        }
+    }
+
+    /// Every call is answered in its time.
+    fn look_at_calls(&mut self) {
+        self.calls.retain(|call| !call.answer.is_there());
+        let now_us = self.bench.now_us;
+        if let Some(late) = self.calls.iter().find(|call| call.until_us < now_us) {
+            let what = format!("no answer to {}", late.what);
+            self.bench.violate(what);
+        }
+    }
+
+    /// Everything goes right again: all calls are answered, closing ends, and nothing is left.
+    fn end(mut self) -> Verdict {
+        if !self.bench.is_finished() {
+            self.bench.heal();
+            self.poll(1000, true);
+            self.close();
+            let until_us = self.bench.now_us + CALM_MS * 1000;
+            while !self.calls.is_empty() && self.bench.now_us < until_us {
+                // The application serves its queue until the consumer is closed.
+                self.bench.peace(20, |_| false);
+                self.poll(1000, true);
+                self.look_at_calls();
+                self.bench.verdict()?;
+            }
+            if let Some(call) = self.calls.first() {
+                return Err(format!("no answer to {} when all goes right again", call.what));
+            }
+        }
+        self.bench.send(CoreCommand::Terminate);
+        self.bench.settle();
+        self.look_at_calls();
+        self.bench.verdict()?;
+        if let Some(call) = self.calls.first() {
+            return Err(format!("no answer to {} when the client has ended", call.what));
+        }
+        self.bench.end(self.topics)?;
+        match self.consumed {
+            0 => Ok(Seen::Refused),
+            _ => Ok(Seen::Accepted),
+        }
+    }
+}
+
+pub(super) fn seeds() -> Vec<Vec<u8>> {
+    // Twenty-one settings at their first choice, no events, the newest versions.
+    let head = [0; 24];
+    let lives: [&[u8]; 6] = [
+        // Assign two partitions from their beginning, let all go right, poll.
+        &[23, 0, 2, 0, 100, 5, 100, 0, 200, 0, 200, 19, 100, 0],
+        // Subscribe, poll, commit, close.
+        &[
+            23, 6, 3, 0, 200, 14, 50, 0, 200, 19, 200, 1, 28, 0, 2, 0, 200, 31, 6, 0, 200,
+        ],
+        // Seek and pause between polls.
+        &[
+            23, 0, 1, 0, 0, 0, 200, 19, 1, 0, 26, 0, 1, 0, 3, 26, 2, 1, 0, 0, 200, 26, 3, 1, 0, 0, 200, 19, 9, 0,
+        ],
+        // The simple API, watermarks, offsets for times.
+        &[
+            26, 4, 0, 0, 0, 29, 50, 1, 0, 29, 50, 2, 1, 0, 5, 0, 200, 0, 200, 19, 50, 0, 23, 0, 1, 0, 0, 0, 99, 19, 9,
+            0,
+        ],
+        // A response is lost; time passes.
+        &[23, 0, 1, 0, 0, 0, 6, 8, 0, 2, 14, 200, 0, 200, 19, 50, 0],
+        // A response is changed.
+        &[
+            23, 0, 1, 0, 0, 0, 6, 8, 0, 4, 1, 0, 9, 1, 0, 12, 7, 0, 0, 200, 14, 90, 0, 200, 19, 50, 0,
+        ],
+    ];
+    let mut seeds: Vec<Vec<u8>> = lives.iter().map(|life| [&head, *life].concat()).collect();
+    for setting in 1..head.len() - 1 {
+        for choice in [1, 2] {
+            let mut seed = seeds[1].clone();
+            seed[setting] = choice;
+            seeds.push(seed);
+        }
+    }
+    // Settings that do not go together make no client, and some clients get nothing.
+    seeds.retain(|seed| run(seed) != Ok(Seen::Refused));
+    seeds
+}

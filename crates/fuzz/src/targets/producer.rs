@@ -1,0 +1,294 @@
+//! A producer's life. An input is its settings and what happens to it, one operation after the other.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ottla::client::{ClientHooks, Command};
+use ottla::event::{DeliveryMode, Event, HeadersIn, Payload, Reply};
+use ottla::producer::{self, Record};
+use ottla::types::{ClientKind, PARTITION_UA, Topic};
+
+use crate::bench::{Bench, TOPICS, one_of, pause_ms};
+use crate::input::Input;
+use crate::{Seen, Verdict};
+
+/// Messages of one life: more show nothing new.
+const MESSAGES_MAX: usize = 300;
+/// How much later than its time a message may be reported: a timer's grain, and the client's turn.
+const SLACK_MS: u64 = 500;
+
+fn settings(input: &mut Input) -> Vec<(&'static str, String)> {
+    vec![
+        ("acks", one_of(input, &["-1", "-1", "1", "0"])),
+        ("enable.idempotence", one_of(input, &["false", "false", "true"])),
+        ("linger.ms", one_of(input, &["0", "5", "500"])),
+        ("max.in.flight", one_of(input, &["5", "1", "2"])),
+        ("retries", one_of(input, &["2147483647", "2", "0"])),
+        (
+            "compression.type",
+            one_of(input, &["none", "lz4", "zstd", "gzip", "snappy"]),
+        ),
+        ("message.timeout.ms", one_of(input, &["5000", "1000", "30000"])),
+        ("request.timeout.ms", one_of(input, &["1000", "3000"])),
+        ("batch.num.messages", one_of(input, &["10000", "1", "3"])),
+        ("batch.size", one_of(input, &["1000000", "1", "100"])),
+        ("queue.buffering.max.messages", one_of(input, &["100000", "4"])),
+        ("queue.buffering.max.kbytes", one_of(input, &["1048576", "1"])),
+        ("message.copy.max.bytes", one_of(input, &["65535", "10"])),
+        ("socket.timeout.ms", one_of(input, &["3000", "10000"])),
+        ("reconnect.backoff.ms", one_of(input, &["10", "100"])),
+        ("reconnect.backoff.max.ms", one_of(input, &["200", "2000"])),
+        ("topic.metadata.propagation.max.ms", one_of(input, &["1000", "30000"])),
+        (
+            "partitioner",
+            one_of(input, &["consistent_random", "random", "murmur2"]),
+        ),
+        ("sticky.partitioning.linger.ms", one_of(input, &["10", "0", "1000"])),
+    ]
+}
+
+/// A message that the producer took.
+#[derive(Debug)]
+struct Message {
+    at_us: u64,
+    value: Vec<u8>,
+    reports: u32,
+}
+
+struct Life {
+    bench: Bench,
+    topics: Vec<Arc<Topic>>,
+    messages: BTreeMap<usize, Message>,
+    unreported: usize,
+    delivered: usize,
+    flushes: usize,
+    purges: Vec<Arc<Reply<()>>>,
+    timeout_us: u64,
+}
+
+pub(super) fn run(data: &[u8]) -> Verdict {
+    let mut input = Input::new(data);
+    let seed = input.byte();
+    let settings = settings(&mut input);
+    let hooks = ClientHooks {
+        delivery: DeliveryMode::All,
+        error_event: true,
+        throttle_event: true,
+        ..ClientHooks::default()
+    };
+    let Some(mut bench) = Bench::new(ClientKind::Producer, &settings, hooks, seed) else {
+        return Ok(Seen::Refused);
+    };
+    if input.flag() {
+        bench.limit_versions(&mut input);
+    }
+    let timeout_ms = settings.iter().find(|(name, _)| *name == "message.timeout.ms");
+    let timeout_ms: u64 = timeout_ms.and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
+    let mut life = Life {
+        topics: (0..TOPICS.len()).filter_map(|index| bench.topic(index)).collect(),
+        bench,
+        messages: BTreeMap::new(),
+        unreported: 0,
+        delivered: 0,
+        flushes: 0,
+        purges: Vec::new(),
+        timeout_us: timeout_ms * 1000,
+    };
+    while !input.is_empty() && !life.bench.is_finished() {
+        life.operation(&mut input);
+        life.bench.verdict()?;
+    }
+    life.end(timeout_ms)
+}
+
+impl Life {
+    fn operation(&mut self, input: &mut Input) {
+        match input.below(16) {
+            0..=2 => self.produce(input),
+            3..=5 => self.bench.all_right(input.byte().into()),
+            6..=8 => self.bench.meddle(input),
+            9 | 10 => self.bench.wait_ms(pause_ms(input)),
+            11 => self.bench.accident(input),
+            12 => self.purge(input),
+            13 => self.flush(input),
+            14 => self.listen(),
+            _ => {
+                if input.below(4) == 3 {
+                    self.bench.send(Command::Terminate);
+                }
+            }
+        }
+        self.bench.settle();
+    }
+
+    fn produce(&mut self, input: &mut Input) {
+        let what = input.byte();
+        let topic = usize::from(what & 3).min(TOPICS.len() - 1);
+        let Some(topic) = self.topics.get(topic).cloned() else {
+            return;
+        };
+        let partition = match what >> 2 & 3 {
+            3 => PARTITION_UA,
+            n => i32::from(n),
+        };
+        for _ in 0..1 + usize::from(what >> 6) * 3 {
+            if self.messages.len() >= MESSAGES_MAX {
+                return;
+            }
+            let number = self.messages.len() + 1;
+            let mut value = number.to_be_bytes().to_vec();
+            value.resize(8 + usize::from(what & 16) * 20, b'v');
+            let lent = what & 32 != 0;
+            let header = [(b"header".as_slice(), None)];
+            let record = Record {
+                key: lent.then_some(b"key"),
+                value: match lent {
+                    true => Payload::Shared(value.clone().into()),
+                    false => Payload::Copy(&value),
+                },
+                headers: match lent {
+                    true => HeadersIn::List(&header),
+                    false => HeadersIn::default(),
+                },
+                timestamp_ms: 0,
+                opaque: number,
+            };
+            let Some(accumulator) = &self.bench.shared.producer else {
+                return;
+            };
+            if accumulator.produce(&topic, partition, record).is_ok() {
+                let at_us = self.bench.now_us;
+                self.unreported += 1;
+                self.messages.insert(
+                    number,
+                    Message {
+                        at_us,
+                        value,
+                        reports: 0,
+                    },
+                );
+            }
+        }
+    }
+
+    fn purge(&mut self, input: &mut Input) {
+        let what = input.byte();
+        let done = Reply::new();
+        self.purges.push(done.clone());
+        self.bench.send(Command::Producer(producer::Command::Purge {
+            queue: what & 1 != 0,
+            in_flight: what & 2 != 0,
+            done,
+        }));
+    }
+
+    fn flush(&mut self, input: &mut Input) {
+        let Some(accumulator) = &self.bench.shared.producer else {
+            return;
+        };
+        if input.flag() {
+            accumulator.flush_begin();
+            self.flushes += 1;
+        } else if self.flushes > 0 {
+            accumulator.flush_end();
+            self.flushes -= 1;
+        }
+    }
+
+    /// Takes the reports and counts them.
+    fn listen(&mut self) {
+        while let Some(event) = self.bench.shared.main_queue.pop(Some(Duration::ZERO)) {
+            let Event::Delivery(delivery) = event else {
+                continue;
+            };
+            for record in delivery.records() {
+                let Some(message) = self.messages.get_mut(&record.opaque) else {
+                    return self.bench.violate(format!("{} was never produced", record.opaque));
+                };
+                message.reports += 1;
+                self.unreported = self.unreported.saturating_sub(1);
+                if message.reports > 1 {
+                    return self.bench.violate(format!("{} was reported twice", record.opaque));
+                }
+                if record.value != Some(message.value.as_slice()) {
+                    return self
+                        .bench
+                        .violate(format!("{} was reported with another value", record.opaque));
+                }
+                let took_us = delivery.done_at.as_micros().saturating_sub(message.at_us);
+                if took_us > self.timeout_us + SLACK_MS * 1000 {
+                    return self
+                        .bench
+                        .violate(format!("{} was reported after {took_us} us", record.opaque));
+                }
+                self.delivered += usize::from(delivery.error.is_none());
+            }
+        }
+    }
+
+    /// Everything goes right again: all messages are reported in time, and nothing is left.
+    fn end(mut self, timeout_ms: u64) -> Verdict {
+        if !self.bench.is_finished() {
+            self.bench.heal();
+            let bench = &mut self.bench;
+            let outstanding = |bench: &mut Bench| {
+                let queue = bench.shared.main_queue.clone();
+                let reported = queue.len_where(|event| matches!(event, Event::Delivery(_)));
+                let held = bench.shared.producer.as_ref().map_or(0, |a| a.outstanding());
+                held <= reported
+            };
+            if !bench.peace(timeout_ms + SLACK_MS, outstanding) {
+                let held = bench.shared.producer.as_ref().map_or(0, |a| a.outstanding());
+                bench.violate(format!(
+                    "{held} messages are held {timeout_ms} ms after all went right again"
+                ));
+            }
+            self.bench.verdict()?;
+        }
+        self.bench.send(Command::Terminate);
+        self.bench.settle();
+        self.listen();
+        self.bench.verdict()?;
+        ensure!(self.unreported == 0, "{} messages were never reported", self.unreported);
+        ensure!(
+            self.purges.iter().all(|done| done.try_take().is_some()),
+            "a purge was never done"
+        );
+        self.bench.end(self.topics)?;
+        match self.delivered {
+            0 => Ok(Seen::Refused),
+            _ => Ok(Seen::Accepted),
+        }
+    }
+}
+
+pub(super) fn seeds() -> Vec<Vec<u8>> {
+    // Nineteen settings at their first choice, with the newest versions.
+    let head = [0; 21];
+    let lives: [&[u8]; 6] = [
+        // Produce, let all go right.
+        &[0, 0, 3, 200],
+        // To every topic, with pauses and a flush.
+        &[0, 12, 0, 0x41, 0, 0x72, 13, 1, 3, 200, 9, 5, 3, 200, 14, 13, 0],
+        // A response is lost; time passes.
+        &[0, 0, 3, 9, 0, 0xc4, 6, 0, 0, 6, 0, 2, 9, 200, 3, 200],
+        // An error for a request, and a break.
+        &[0, 0, 3, 200, 0, 1, 6, 0, 1, 6, 3, 200, 0, 5, 6, 0, 3, 1, 1, 3, 200],
+        // The leader moves, a purge.
+        &[0, 0, 3, 200, 11, 0, 0, 1, 0, 0, 0xc0, 3, 200, 0, 1, 12, 3],
+        // A response is changed.
+        &[0, 0, 3, 200, 0, 0, 6, 0, 0, 6, 0, 4, 1, 0, 9, 1, 0, 12, 7, 0, 3, 200],
+    ];
+    let mut seeds: Vec<Vec<u8>> = lives.iter().map(|life| [&head, *life].concat()).collect();
+    for setting in 1..head.len() - 1 {
+        for choice in [1, 2] {
+            let mut seed = seeds[1].clone();
+            seed[setting] = choice;
+            seeds.push(seed);
+        }
+    }
+    // Settings that do not go together make no client.
+    seeds.retain(|seed| run(seed) != Ok(Seen::Refused));
+    seeds
+}
