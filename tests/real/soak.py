@@ -3,8 +3,9 @@
     make soak-kafka MINUTES=30    or
     python3 tests/real/soak.py --minutes 30 [--seed N]
 
-Prints the seed first; the same seed gives the same order of faults. At the end
-every acknowledged message must be stored where its report said. Exit status 1
+Prints the seed first; the same seed gives the same order of faults. The
+producer is idempotent: at the end every acknowledged message must be stored
+where its report said, once, and in order. Exit status 1
 when one is not.
 """
 
@@ -17,7 +18,7 @@ import unittest
 import support
 from steady import FOREVER, Run, complaints
 
-PER_SECOND = 500
+PER_SECOND = 2000
 PARTITIONS = 6
 
 
@@ -47,7 +48,7 @@ def soak(minutes, seed):
     cluster = support.cluster(3)
     topic = support.topic_name("soak")
     cluster.create_topic(topic, PARTITIONS, replication=3, config={"min.insync.replicas": 2})
-    run = Run(cluster, topic, FOREVER, PER_SECOND, "acks=all")
+    run = Run(cluster, topic, FOREVER, PER_SECOND, "enable.idempotence=true")
     begin = time.monotonic()
     while time.monotonic() - begin < minutes * 60:
         fault = rng.choice(FAULTS)
@@ -60,7 +61,7 @@ def soak(minutes, seed):
         run.wait_for(before + PER_SECOND, timeout_s=120)
         time.sleep(rng.uniform(0, 3))
     run.stop()
-    return run, complaints(cluster, topic, run)
+    return run, complaints(cluster, topic, run, idempotent=True)
 
 
 def main():

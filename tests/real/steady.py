@@ -75,8 +75,26 @@ def stored(cluster, topic):
     return [(int(partition), int(offset), payload) for partition, offset, payload in rows]
 
 
-def complaints(cluster, topic, run):
-    """Waits for the producer's end; returns what is wrong, as texts: nothing may fail or be lost."""
+def disorder(rows):
+    """What is doubled or out of order in what is stored, as texts."""
+    found = []
+    doubled = len(rows) - len({payload for _, _, payload in rows})
+    if doubled:
+        found.append(f"{doubled} stored more than once")
+    last = {}
+    for partition, offset, payload in sorted(rows):
+        if int(payload) < last.get(partition, -1):
+            found.append(f"partition {partition}: {payload} at offset {offset} lies behind {last[partition]}")
+            break
+        last[partition] = int(payload)
+    return found
+
+
+def complaints(cluster, topic, run, idempotent=False):
+    """Waits for the producer's end; returns what is wrong, as texts: nothing may fail or be lost.
+
+    What an idempotent producer wrote is there once, in the order of production in each partition.
+    """
     status = run.finish()
     found = []
     if status != 0:
@@ -87,7 +105,10 @@ def complaints(cluster, topic, run):
         found.append(f"{len(run.twice)} delivery reports too many: {run.twice[:5]}")
     if run.produced is None or len(run.acked) != run.produced:
         found.append(f"{run.produced} produced, {len(run.acked)} acknowledged")
-    at = {(partition, offset): payload for partition, offset, payload in stored(cluster, topic)}
+    rows = stored(cluster, topic)
+    if idempotent:
+        found += disorder(rows)
+    at = {(partition, offset): payload for partition, offset, payload in rows}
     there = set(at.values())
     lost = [number for number in run.acked if number not in there]
     if lost:

@@ -89,6 +89,23 @@ class Faults(unittest.TestCase):
         run.stop()
         self.check_nothing_lost(run, topic)
 
+    def test_an_idempotent_producer_writes_once_and_in_order(self):
+        topic = self.topic("once")
+        run = Run(self.kafka, topic, FOREVER, 5000, "enable.idempotence=true", "linger.ms=2",
+                  "socket.timeout.ms=3000", "request.timeout.ms=2000")
+        run.wait_for(2000)
+        for fault in (self.kafka.kill, self.kafka.freeze, self.kafka.kill):
+            victim = self.kafka.leader(topic)
+            fault(victim)
+            time.sleep(5)
+            if fault == self.kafka.freeze:
+                self.kafka.thaw(victim)
+            else:
+                self.kafka.start_node(victim)
+            run.wait_for(len(run.acked) + 5000)
+        run.stop()
+        self.assertEqual(complaints(self.kafka, topic, run, idempotent=True), [])
+
     def test_messages_expire_when_every_leader_is_gone(self):
         name = support.topic_name("faults-expire")
         self.kafka.create_topic(name, 1, replication=1)
