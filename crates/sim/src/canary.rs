@@ -8,6 +8,8 @@ pub enum Canary {
     LostRetry,
     /// A produce request is sent twice.
     DoubledBatch,
+    /// An idempotent producer forgets the numbers of a batch that it sends again.
+    LostNumbers,
     /// An error of a broker is taken for an acknowledgement.
     FalseAck,
     /// A wake-up of the client's thread is lost.
@@ -27,6 +29,7 @@ impl Canary {
     pub const ALL: &'static [(&'static str, Canary)] = &[
         ("lost-retry", Canary::LostRetry),
         ("doubled-batch", Canary::DoubledBatch),
+        ("lost-numbers", Canary::LostNumbers),
         ("false-ack", Canary::FalseAck),
         ("lost-wakeup", Canary::LostWakeup),
         ("leaked-buffer", Canary::LeakedBuffer),

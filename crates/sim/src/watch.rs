@@ -3,7 +3,9 @@
 use bytes::Bytes;
 use ottla::connection::ConnId;
 use ottla_protocol::api::produce::ProduceRequest;
-use ottla_protocol::{ApiKey, Message, Reader, RequestHeader};
+use ottla_protocol::compression::Codec;
+use ottla_protocol::record::{BatchIter, BatchParams, seal_batch};
+use ottla_protocol::{ApiKey, Message, Reader, RequestHeader, encode_request};
 
 use crate::canary::Canary;
 use crate::message;
@@ -118,9 +120,52 @@ impl World {
         produce && self.is_canary(Canary::DoubledBatch)
     }
 
+    pub(crate) fn canary_forgets_numbers(&mut self, frame: Bytes) -> Bytes {
+        if self.options.canary != Some(Canary::LostNumbers) {
+            return frame;
+        }
+        let body = frame.slice(4.min(frame.len())..);
+        if !matches!(api_of(&body), Some((ApiKey::PRODUCE, _, _))) {
+            return frame;
+        }
+        let retried = messages_of(&body).is_ok_and(|all| {
+            all.iter()
+                .any(|logged| self.check.produced.was_retried(logged.found.id))
+        });
+        match retried {
+            true => without_numbers(body).unwrap_or(frame),
+            false => frame,
+        }
+    }
+
     pub(crate) fn canary_loses_wakeup(&mut self, client: usize) -> bool {
         self.options.canary == Some(Canary::LostWakeup) && client == 0 && self.now_us > 1_500_000
     }
+}
+
+/// A Produce request whose batches belong to no producer id any more.
+fn without_numbers(body: Bytes) -> Option<Bytes> {
+    let mut reader = Reader::new(body);
+    let header = RequestHeader::decode(&mut reader).ok()?;
+    let mut produce = ProduceRequest::decode(&mut reader, header.api_version).ok()?;
+    let parts = produce.topic_data.iter_mut().flat_map(|t| &mut t.partition_data);
+    for part in parts {
+        let data = part.records.take()?.into_bytes();
+        let batch = BatchIter::new(data).next()?.ok()?;
+        let h = batch.header();
+        let params = BatchParams {
+            last_offset_delta: h.last_offset_delta,
+            base_timestamp: h.base_timestamp,
+            max_timestamp: h.max_timestamp,
+            records_count: h.records_count,
+            ..Default::default()
+        };
+        let records = batch.decompress(64 << 20).ok()?;
+        part.records = seal_batch(&params, &[records.bytes().clone()], Codec::None, None).ok();
+    }
+    let client_id = header.client_id.as_deref();
+    let frame = encode_request(header.correlation_id, client_id, &produce, header.api_version).ok()?;
+    Some(frame.into_bytes())
 }
 
 fn list(messages: &[message::Logged]) -> String {

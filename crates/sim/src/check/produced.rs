@@ -137,6 +137,14 @@ impl Produced {
         }
     }
 
+    /// Whether the message was handed to the network more than once.
+    pub(crate) fn was_retried(&self, id: MessageId) -> bool {
+        let producer = self.producers.get(&id.client);
+        producer
+            .and_then(|p| p.messages.get(id.number as usize))
+            .is_some_and(|entry| entry.sent > 1)
+    }
+
     /// A delivery report reached the application.
     pub(crate) fn on_report(&mut self, id: MessageId, report: Report, topic: &str) -> Result<(), String> {
         let topic = self.topic_index(topic);

@@ -82,6 +82,7 @@ impl World {
         let Some(&number) = self.net.by_id.get(&(client, conn)) else {
             return;
         };
+        let frame = self.canary_forgets_numbers(frame);
         let twice = self.canary_doubles(&frame);
         let Some(state) = self.net.conns.get_mut(&number) else {
             return;
