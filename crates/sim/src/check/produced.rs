@@ -305,7 +305,13 @@ impl Produced {
                 if !in_order && !idempotent {
                     continue;
                 }
-                let report = producer.messages.get(id.number as usize).and_then(|m| m.report);
+                let entry = producer.messages.get(id.number as usize);
+                // A request under way while its topic is made anew may end in either; brokers of the new one know
+                // nothing of what failed in the old.
+                if entry.is_some_and(|e| self.deleted.get(&e.topic).is_some_and(|at| e.at_us <= *at)) {
+                    continue;
+                }
+                let report = entry.and_then(|m| m.report);
                 // Without numbers, other copies of the message may lie anywhere: a request that was given up arrives
                 // when it will.
                 if !idempotent && report.is_none_or(|r| r.outcome != Outcome::Delivered || r.offset != record.offset) {
