@@ -59,6 +59,20 @@ struct Value {
     len: usize,
 }
 
+/// A large value that stays the application's and is not read after its delivery report.
+struct LentValue(Value);
+
+// SAFETY: plain memory that nobody changes.
+unsafe impl Send for LentValue {}
+
+impl AsRef<[u8]> for LentValue {
+    fn as_ref(&self) -> &[u8] {
+        // SAFETY: `len` readable bytes that live until the delivery report, by the API's contract; the core lets go of
+        // everything that it would still have to write before it makes the report.
+        unsafe { std::slice::from_raw_parts(self.0.ptr.cast(), self.0.len) }
+    }
+}
+
 /// What is to be produced, still in the application's memory.
 struct Input<'a> {
     partition: i32,
@@ -104,7 +118,13 @@ unsafe fn produce(rkt: &TopicHandle, client: &Client, input: Input<'_>) -> Resul
             "RD_KAFKA_MSG_F_FREE and RD_KAFKA_MSG_F_COPY exclude each other",
         )),
         (false, true) => send(Payload::Copy(slice)),
-        (false, false) => send(Payload::Lent(slice)),
+        (false, false) => {
+            let copy_max = usize::try_from(client.conf().message_copy_max_bytes).unwrap_or(0);
+            match slice.len() <= copy_max {
+                true => send(Payload::Lent(slice)),
+                false => send(Payload::Shared(Bytes::from_owner(LentValue(value)))),
+            }
+        }
         (true, false) => {
             let copy_max = usize::try_from(client.conf().message_copy_max_bytes).unwrap_or(0);
             if slice.len() <= copy_max {

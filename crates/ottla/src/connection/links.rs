@@ -370,13 +370,28 @@ impl Links {
         }
     }
 
-    /// Closes a connection whose peer broke the protocol; requests in flight fail with `error`.
+    /// Whether the kernel has not taken the whole of a request yet: the network may still read what it refers to.
+    pub fn is_unwritten(&self, key: LinkKey, tag: Tag) -> bool {
+        self.links.get(&key).is_some_and(|link| {
+            let mut requests = link.in_flight.iter();
+            requests.any(|r| r.tag == tag && r.frame > link.frames_done)
+        })
+    }
+
+    /// Has the network close a connection. Nothing that was to be sent on it is looked at any more.
+    fn close_connection(actions: &mut VecDeque<NetAction>, conn: ConnId) {
+        actions.retain(|a| !matches!(a, NetAction::Send { conn: of, .. } if *of == conn));
+        actions.push_back(NetAction::Close { conn });
+    }
+
+    /// Closes a connection whose peer broke the protocol, or that is of no use any more; requests in flight fail with `error`.
     pub fn fail(&mut self, key: LinkKey, error: Error, now: Instant) {
         self.take_down(key, Some(error), now);
     }
 
     /// Closes every connection without an event.
     pub fn close_all(&mut self) {
+        self.actions.retain(|a| !matches!(a, NetAction::Send { .. }));
         for link in self.links.values_mut() {
             if let Some(conn) = link.state.conn() {
                 self.actions.push_back(NetAction::Close { conn });

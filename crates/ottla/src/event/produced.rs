@@ -20,7 +20,8 @@ pub enum Payload<'a> {
     /// Copied, but the application wants its own address back in the delivery report
     /// ([`DeliveredRecord::lent_address`]): it lent the value and frees it then.
     Lent(&'a [u8]),
-    /// Referenced when longer than `message.copy.max.bytes`, otherwise copied and let go at once.
+    /// Referenced when longer than `message.copy.max.bytes`, otherwise copied and let go at once. What is referenced is
+    /// not read any more once the delivery report was made.
     Shared(Bytes),
 }
 
@@ -257,6 +258,11 @@ impl ProducedRecords {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.meta.is_empty()
+    }
+
+    /// Whether values are referenced rather than copied.
+    pub(crate) fn has_shared(&self) -> bool {
+        !self.shared.is_empty()
     }
 
     /// Bytes of all keys, values and headers, as the quota counts them.

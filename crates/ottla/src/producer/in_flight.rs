@@ -6,6 +6,9 @@ use ottla_protocol::Uuid;
 
 use super::PartitionId;
 use super::batch::Batch;
+use crate::cluster::Ctx;
+use crate::connection::{LinkKey, Owner, Tag};
+use crate::error::{Error, ErrorCode};
 use crate::types::NodeId;
 
 /// A partition's part of a request.
@@ -23,6 +26,18 @@ pub(super) struct Slot {
 pub(super) struct InFlight {
     pub(super) node: NodeId,
     pub(super) slots: Vec<Slot>,
+}
+
+impl InFlight {
+    pub(super) fn withdraw(&self, ctx: &mut Ctx<'_>, id: u64, batch: &Batch) {
+        let key = LinkKey::general(self.node);
+        let owner = Owner::Producer;
+        if batch.records.has_shared() && ctx.links.is_unwritten(key, Tag { owner, id }) {
+            let text = "records were given up before they were wholly written";
+            ctx.links
+                .fail(key, Error::new(ErrorCode::L_TIMED_OUT_QUEUE, text), ctx.now);
+        }
+    }
 }
 
 /// Requests under way, by the number in their tag.
@@ -49,6 +64,14 @@ impl Requests {
     /// A partition's part of a request, with the broker it went to.
     pub(super) fn slot(&mut self, id: u64, partition: PartitionId) -> Option<&mut Slot> {
         self.by_id.get_mut(&id)?.slots.iter_mut().find(|s| s.id == partition)
+    }
+
+    /// Records of a request are about to be given up. The application may free values that it lent as soon as it hears of
+    /// that: when they are not all written, the connection goes, and with it what is left to write.
+    pub(super) fn withdraw(&self, ctx: &mut Ctx<'_>, id: u64, batch: &Batch) {
+        if let Some(request) = self.by_id.get(&id) {
+            request.withdraw(ctx, id, batch);
+        }
     }
 
     pub(super) fn ids(&self) -> Vec<u64> {

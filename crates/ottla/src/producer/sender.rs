@@ -137,7 +137,7 @@ impl Sender {
                     self.give_up_queued(ctx.now, &Error::from(ErrorCode::L_PURGE_QUEUE));
                 }
                 if in_flight {
-                    self.give_up_in_flight(ctx.now, &Error::from(ErrorCode::L_PURGE_INFLIGHT));
+                    self.give_up_in_flight(ctx, &Error::from(ErrorCode::L_PURGE_INFLIGHT));
                 }
                 done.fill(());
             }

@@ -95,6 +95,9 @@ impl Sender {
                 if error.message.is_empty() {
                     error.message = error.code.description().into_owned();
                 }
+                for batch in request.slots.iter().filter_map(|s| s.batch.as_ref()) {
+                    request.withdraw(ctx, id, batch);
+                }
                 self.fail_all(ctx, cluster, &mut request, &error, failure.written);
             }
         }

@@ -19,7 +19,7 @@ impl Sender {
         match (kind, id.is_topic()) {
             (TimerKind::Linger | TimerKind::Backoff, _) => self.on_send_timer(ctx, cluster, kind, id),
             (TimerKind::Expiry, false) => {
-                self.expire(ctx.now, id);
+                self.expire(ctx, id);
                 self.enqueue(ctx, cluster, id);
             }
             (TimerKind::Expiry, true) => {
@@ -40,7 +40,8 @@ impl Sender {
     // ---------------------------------------------------------------- timeouts
 
     /// Gives up the records of a partition that are older than `message.timeout.ms`, wherever they stand.
-    fn expire(&mut self, now: Instant, id: PartitionId) {
+    fn expire(&mut self, ctx: &mut Ctx<'_>, id: PartitionId) {
+        let now = ctx.now;
         let accumulator = self.accumulator.clone();
         let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
             return;
@@ -63,14 +64,17 @@ impl Sender {
                 continue;
             };
             let n = limit.map_or(0, |limit| batch.count_expired(limit));
+            let mut remaining = batch.oldest();
             if n > 0 {
                 let mut front = batch.split_front(n);
                 front.maybe_persisted = true;
                 // The records that stay were numbered from the old front in the request that is under way.
                 batch.left_in_flight += n;
+                remaining = batch.oldest();
+                self.requests.withdraw(ctx, request, &front);
                 expired.push(front);
             }
-            oldest = earliest(oldest, batch.oldest());
+            oldest = earliest(oldest, remaining);
         }
         if let Some(queue) = accumulator.topic(id.topic).and_then(|t| t.partition(id.partition)) {
             let opened = queue.collect(&mut lane.pending, false);
@@ -334,7 +338,7 @@ impl Sender {
     }
 
     /// Gives up everything that is under way; late responses find nothing.
-    pub(super) fn give_up_in_flight(&mut self, now: Instant, error: &Error) {
+    pub(super) fn give_up_in_flight(&mut self, ctx: &mut Ctx<'_>, error: &Error) {
         for request in self.requests.ids() {
             let batches: Vec<(PartitionId, Batch)> = self
                 .requests
@@ -342,7 +346,14 @@ impl Sender {
                 .filter_map(|s| Some((s.id, s.batch.take()?)))
                 .collect();
             for (id, batch) in batches {
-                self.deliver(id, batch, Some(error.clone()), PersistStatus::PossiblyPersisted, now);
+                self.requests.withdraw(ctx, request, &batch);
+                self.deliver(
+                    id,
+                    batch,
+                    Some(error.clone()),
+                    PersistStatus::PossiblyPersisted,
+                    ctx.now,
+                );
             }
         }
     }
@@ -356,7 +367,7 @@ impl Sender {
             "the client was closed before the record was delivered",
         );
         self.give_up_queued(ctx.now, &error);
-        self.give_up_in_flight(ctx.now, &error);
+        self.give_up_in_flight(ctx, &error);
     }
 }
 

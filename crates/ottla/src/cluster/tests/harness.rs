@@ -45,6 +45,8 @@ pub(super) struct World {
     pub(super) conns: Vec<ConnId>,
     hosts: Vec<String>,
     host_of: HashMap<ConnId, String>,
+    /// Frames written, by connection.
+    written: HashMap<ConnId, u64>,
     /// Metadata requests that wait for an answer.
     pub(super) asked: Vec<Asked>,
     /// Metadata requests answered or not.
@@ -103,6 +105,7 @@ impl World {
             conns: Vec::new(),
             hosts: Vec::new(),
             host_of: HashMap::new(),
+            written: HashMap::new(),
             asked: Vec::new(),
             asked_ever: Vec::new(),
             looked_up: Vec::new(),
@@ -169,6 +172,11 @@ impl World {
                 self.links.on_net(NetEvent::Connected { conn }, self.now);
             }
             NetAction::Send { conn, frame } => {
+                // The kernel takes it at once.
+                let written = self.written.entry(conn).or_default();
+                *written += 1;
+                let (begun, done) = (*written, *written);
+                self.links.on_net(NetEvent::Written { conn, begun, done }, self.now);
                 let bytes: Vec<u8> = frame.parts.iter().flat_map(|p| p.to_vec()).collect();
                 self.receive(conn, Bytes::from(bytes).slice(4..));
             }

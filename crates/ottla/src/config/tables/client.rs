@@ -23,8 +23,9 @@ macro_rules! client_rows {
      record overhead fit. Brokers and topics have their own limits (`max.message.bytes`). A consumer makes its \
      `fetch.max.bytes` at least this large.";
 "message.copy.max.bytes" message_copy_max_bytes: u32 = int(0, 1_000_000_000, 65535).bytes() =>
-    "Values up to this size are copied into the batch; larger ones are sent from where they lie, when the application \
-     gives them away (`RD_KAFKA_MSG_F_FREE`). Values that it only lends (neither flag) are always copied.";
+    "Values up to this size are copied into the batch; larger ones that the application gives away \
+     (`RD_KAFKA_MSG_F_FREE`) or lends until the delivery report (neither flag) are sent from where they lie, unless they \
+     are compressed.";
 "receive.message.max.bytes" receive_message_max_bytes: u32
     = int(1000, i32::MAX, 100_000_000).bytes().medium() =>
     "Largest response that is read. A broker that announces a larger one is disconnected. At least \

@@ -97,7 +97,7 @@ impl Links {
                     link.peer(),
                     link.state.name()
                 );
-                self.actions.push_back(NetAction::Close { conn });
+                Self::close_connection(&mut self.actions, conn);
                 self.by_conn.remove(&conn);
                 self.next_address_or_down(key, text, now);
             }
@@ -163,7 +163,7 @@ impl Links {
         let Some(link) = self.links.get_mut(&key) else { return };
         if let Some(conn) = link.state.conn() {
             self.by_conn.remove(&conn);
-            self.actions.push_back(NetAction::Close { conn });
+            Self::close_connection(&mut self.actions, conn);
         }
         if let State::Resolving { lookup, .. } = link.state {
             self.by_lookup.remove(&lookup);

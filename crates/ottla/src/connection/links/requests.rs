@@ -101,6 +101,12 @@ impl Links {
         let Some(request) = position.and_then(|i| link.in_flight.remove(i)) else {
             return;
         };
+        if request.frame > link.frames_done {
+            // Whoever gets this answer may free what the network still has to write.
+            let text = format!("{}: a request was answered before it was written", link.peer());
+            link.in_flight.push_front(request);
+            return self.take_down(key, Some(Error::new(ErrorCode::L_BAD_MSG, text)), now);
+        }
         let reply = Reply {
             version: request.version,
             body,

@@ -84,6 +84,8 @@ pub(super) struct World {
     topic_conf: TopicConfig,
     pub(super) model: HashMap<String, Model>,
     conns: HashMap<ConnId, i32>,
+    /// Frames written, by connection.
+    written: HashMap<ConnId, u64>,
     pub(super) asked: Vec<Asked>,
     /// Metadata requests behind an unanswered request: a broker answers a connection's requests in their order.
     behind: Vec<Asked>,
@@ -161,6 +163,7 @@ impl World {
             topic_conf,
             model: HashMap::new(),
             conns: HashMap::new(),
+            written: HashMap::new(),
             asked: Vec::new(),
             behind: Vec::new(),
             open: HashMap::new(),
@@ -325,7 +328,14 @@ impl World {
                 };
                 self.links.on_net(event, self.now);
             }
-            NetAction::Send { conn, frame } => self.receive(conn, frame),
+            NetAction::Send { conn, frame } => {
+                // The kernel takes it at once.
+                let written = self.written.entry(conn).or_default();
+                *written += 1;
+                let (begun, done) = (*written, *written);
+                self.links.on_net(NetEvent::Written { conn, begun, done }, self.now);
+                self.receive(conn, frame);
+            }
             NetAction::Close { conn } => {
                 self.conns.remove(&conn);
                 self.asked.retain(|a| a.conn != conn);

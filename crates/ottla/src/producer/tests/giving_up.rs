@@ -2,6 +2,8 @@
 
 use super::harness::World;
 use super::*;
+use crate::event::Payload;
+use crate::producer::Record;
 
 #[test]
 fn records_wait_for_an_unknown_topic_in_order() {
@@ -297,4 +299,34 @@ fn reports_tell_latency_and_append_time() {
     assert_eq!(records, [(40_000, 77), (30_000, 77)]);
     assert_eq!(deliveries[0].broker_id, 1);
     assert!(w.now > Instant::ORIGIN);
+}
+
+#[test]
+fn values_that_are_referenced_are_let_go_before_their_report() {
+    for purges in [false, true] {
+        let mut w = one_partition(
+            &[("message.copy.max.bytes", "10"), ("linger.ms", "0")],
+            &[("message.timeout.ms", "2000")],
+        );
+        w.kernel_takes = false;
+        let value = bytes::Bytes::from(vec![b'x'; 1000]);
+        let topic = w.topic("t");
+        let record = Record {
+            value: Payload::Shared(value.clone()),
+            ..Default::default()
+        };
+        w.accumulator.produce(&topic, 0, record).unwrap();
+        w.drive();
+        assert_eq!(w.sent.len(), 1);
+        let conn = w.sent[0].conn;
+        match purges {
+            true => purge(&mut w, false, true),
+            false => w.run_ms(2100),
+        }
+        w.drive();
+        assert!(!w.is_open(conn), "the connection that still had to write it is closed");
+        let given_up = w.deliveries();
+        assert_eq!(given_up.len(), 1);
+        assert_eq!(given_up[0].status, PossiblyPersisted);
+    }
 }

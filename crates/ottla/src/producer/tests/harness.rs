@@ -346,6 +346,10 @@ impl World {
         }
     }
 
+    pub(in crate::producer) fn is_open(&self, conn: ConnId) -> bool {
+        self.conns.contains_key(&conn)
+    }
+
     /// The kernel takes everything that was given to a connection.
     pub(in crate::producer) fn write(&mut self, conn: ConnId) {
         let Some(c) = self.conns.get_mut(&conn) else { return };
