@@ -113,26 +113,21 @@ unsafe fn produce(rkt: &TopicHandle, client: &Client, input: Input<'_>) -> Resul
     let Some(slice) = (unsafe { ffi::bytes(value.ptr, value.len) }) else {
         return send(Payload::Null);
     };
+    let copy_max = usize::try_from(client.conf().message_copy_max_bytes).unwrap_or(0);
     match (flags & msg_flag::FREE != 0, flags & msg_flag::COPY != 0) {
         (true, true) => Err(Error::invalid_arg(
             "RD_KAFKA_MSG_F_FREE and RD_KAFKA_MSG_F_COPY exclude each other",
         )),
         (false, true) => send(Payload::Copy(slice)),
-        (false, false) => {
-            let copy_max = usize::try_from(client.conf().message_copy_max_bytes).unwrap_or(0);
-            match slice.len() <= copy_max {
-                true => send(Payload::Lent(slice)),
-                false => send(Payload::Shared(Bytes::from_owner(LentValue(value)))),
-            }
+        (false, false) if slice.len() <= copy_max => send(Payload::Lent(slice)),
+        (false, false) => send(Payload::Shared(Bytes::from_owner(LentValue(value)))),
+        (true, false) if slice.len() <= copy_max => {
+            send(Payload::Copy(slice))?;
+            // SAFETY: malloc'ed, and ours since the record was taken.
+            unsafe { libc::free(value.ptr) };
+            Ok(())
         }
         (true, false) => {
-            let copy_max = usize::try_from(client.conf().message_copy_max_bytes).unwrap_or(0);
-            if slice.len() <= copy_max {
-                send(Payload::Copy(slice))?;
-                // SAFETY: malloc'ed, and ours since the record was taken.
-                unsafe { libc::free(value.ptr) };
-                return Ok(());
-            }
             let state = Arc::new(AtomicU8::new(UNDECIDED));
             let given = Given {
                 ptr: value.ptr,
