@@ -7,7 +7,7 @@ use ottla_protocol::api::metadata::MetadataResponse;
 
 use super::super::Ctx;
 use super::under_way::{About, MAX_UNDER_WAY};
-use super::{Cluster, MetadataReply, MetadataScope};
+use super::{Cluster, MetadataReply, MetadataScope, duration_ms};
 use crate::connection::LinkKey;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
@@ -108,7 +108,8 @@ impl Cluster {
                 MetadataScope::Topics(names) => Some(names.clone()),
                 MetadataScope::KnownTopics => Some(self.watches.keys().map(|n| n.to_string()).collect()),
             };
-            let timeout = call.deadline.since(now);
+            // A lost answer must be noticed, however long the application would wait.
+            let timeout = call.deadline.since(now).min(duration_ms(ctx.conf.socket_timeout_ms));
             let sent = self.send_request(ctx, key, &versions, topics, timeout, About::Call(id));
             if let Some(call) = self.calls.get_mut(&id) {
                 match sent {

@@ -185,3 +185,20 @@ fn a_call_is_not_held_up_by_a_frozen_broker() {
     let took = w.ms_until(10_000, |_| reply.try_take().is_some_and(|r| r.is_ok()));
     assert!(took.is_some_and(|ms| ms < 3000), "{took:?}");
 }
+
+#[test]
+fn a_lost_answer_to_a_patient_call_is_noticed() {
+    let mut w = World::new("one");
+    let mut alone = metadata(vec![topic("t", 1, &[(1, 5)])]);
+    alone.brokers.truncate(1);
+    w.cluster.watch(&name("t"), w.now);
+    w.settle();
+    w.answer(&alone);
+    let reply = w.call(MetadataScope::AllTopics, 100_000_000);
+    w.settle();
+    assert_eq!(w.asked.len(), 1);
+    w.answers = Some(alone);
+    let took = w.ms_until(100_000, |_| reply.try_take().is_some_and(|r| r.is_ok()));
+    assert!(took.is_some_and(|ms| ms < 61_000), "{took:?}");
+    assert_eq!(w.conns.len(), 2);
+}
