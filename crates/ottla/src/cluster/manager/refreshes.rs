@@ -18,23 +18,19 @@ const PAUSE: Duration = Duration::from_millis(10);
 impl Cluster {
     pub(super) fn send_refresh(&mut self, ctx: &mut Ctx<'_>) {
         let now = ctx.now;
-        let due: Vec<Arc<str>> = self
-            .due
-            .iter()
-            .take_while(|d| d.0 <= now)
-            .map(|d| d.1.clone())
-            .collect();
+        let topic_due = self.due.first().is_some_and(|d| d.0 <= now);
         let brokers_due = self.brokers_due.is_some_and(|at| at <= now);
-        if due.is_empty() && !brokers_due {
+        if !topic_due && !brokers_due {
             return;
         }
         self.unanswered_since.get_or_insert(now);
         if self.not_before > now {
             return;
         }
-        let Some((key, versions)) = self.refresh_link(ctx, &due) else {
+        let Some((key, versions)) = self.refresh_link(ctx) else {
             return;
         };
+        let due = self.due_topics(now).cloned().collect();
         let (names, all) = self.refresh_scope(ctx, due);
         let topics = (!all).then(|| names.iter().map(|n| n.to_string()).collect());
         let timeout = duration_ms(ctx.conf.socket_timeout_ms);
@@ -61,9 +57,13 @@ impl Cluster {
         }
     }
 
+    fn due_topics(&self, now: Instant) -> impl Iterator<Item = &Arc<str>> {
+        self.due.iter().take_while(move |d| d.0 <= now).map(|d| &d.1)
+    }
+
     /// A broker to ask that has no refresh under way. While one is under way that is not late, none is connected to for
     /// this.
-    fn refresh_link(&mut self, ctx: &mut Ctx<'_>, due: &[Arc<str>]) -> Option<(LinkKey, Arc<BrokerVersions>)> {
+    fn refresh_link(&mut self, ctx: &mut Ctx<'_>) -> Option<(LinkKey, Arc<BrokerVersions>)> {
         let under_way = self.asked.values().filter(|a| a.is_refresh());
         let (late, prompt): (Vec<bool>, Vec<bool>) = under_way.map(|a| a.is_late).partition(|late| *late);
         if late.len() + prompt.len() >= MAX_UNDER_WAY || prompt.len() >= MAX_PROMPT {
@@ -72,7 +72,7 @@ impl Cluster {
         if !prompt.is_empty() {
             return self.idle_link(ctx);
         }
-        let topics = due.iter().filter_map(|name| self.topics.get(name));
+        let topics = self.due_topics(ctx.now).filter_map(|name| self.topics.get(name));
         let doubters: BTreeSet<NodeId> = topics.flat_map(|t| t.doubters()).collect();
         self.prompt_link(ctx, &doubters)
     }
