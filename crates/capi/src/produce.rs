@@ -318,7 +318,7 @@ unsafe extern "C" fn ottla_producev(rk: *const Handle, vus: *const Vu, count: us
 
 /// Serves callbacks until nothing is outstanding.
 fn flush(handle: &Handle, client: &Client, deadline: &Deadline) -> ErrorCode {
-    /// The longest wait at once: a queue may be forwarded to another one while it is waited on.
+    /// The longest wait at once where none but the deadline ends it.
     const LOOK: Duration = Duration::from_secs(1);
     let polled_elsewhere = handle.callbacks().wants(event_type::DR);
     let outstanding = || client.shared().producer.as_ref().map_or(0, |p| p.outstanding());
@@ -334,14 +334,12 @@ fn flush(handle: &Handle, client: &Client, deadline: &Deadline) -> ErrorCode {
         if deadline.is_over() {
             return ErrorCode::L_TIMED_OUT;
         }
-        let wait = deadline.left_within(LOOK);
         if polled_elsewhere {
-            if let Err(error) = client.flush_wait(wait) {
+            if let Err(error) = client.flush_wait(deadline.left_within(LOOK)) {
                 return ffi::public_code(&error);
             }
         } else {
-            let wait = Deadline::new(Timeout(Some(wait)));
-            serve::poll_unless(handle, client.main_queue(), &wait, || outstanding() == 0);
+            serve::poll_unless(handle, client.main_queue(), deadline, || outstanding() == 0);
         }
     }
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_mock::{ClusterConfig, Embedded};
-use parking_lot::Mutex;
 
 use super::core::Command;
 use super::options::{ClientHooks, address_family, socket_options};
@@ -12,6 +11,8 @@ use super::parts::Parts;
 use super::shared::Shared;
 use crate::cluster::{self, MetadataReply, MetadataScope, parse_endpoints};
 use crate::config::{ClientConfig, TopicConfig};
+use crate::env::sync::Mutex;
+use crate::env::sync::thread::{self, JoinHandle, ThreadId};
 use crate::env::{Instant, Rng, SystemClock};
 use crate::error::{Error, ErrorCode};
 use crate::event::{Event, Queue, Reply};
@@ -19,9 +20,11 @@ use crate::producer::{self, Accumulator, Record};
 use crate::runtime::{Loop, live_threads};
 use crate::types::{ClientKind, Topic, TopicHooks};
 
-struct Inner {
+pub(super) struct Inner {
     shared: Arc<Shared>,
-    thread: Mutex<Option<std::thread::JoinHandle<()>>>,
+    /// The client's thread, until somebody has seen it end.
+    thread: Mutex<Option<JoinHandle<()>>>,
+    thread_id: ThreadId,
     /// The cluster of `test.mock.num.brokers`, which lives as long as the client.
     embedded: Mutex<Option<Embedded>>,
 }
@@ -33,14 +36,26 @@ impl Drop for Inner {
 }
 
 impl Inner {
-    fn stop(&self) {
+    pub(super) fn new(shared: Arc<Shared>, thread: JoinHandle<()>, embedded: Option<Embedded>) -> Self {
+        Inner {
+            shared,
+            thread_id: thread.thread().id(),
+            thread: Mutex::new(Some(thread)),
+            embedded: Mutex::new(embedded),
+        }
+    }
+
+    /// Ends the client. When this returns its thread has ended, whoever of several callers came first, unless it is that
+    /// thread that calls.
+    pub(super) fn stop(&self) {
         self.shared.send(Command::Terminate);
-        let thread = self.thread.lock().take();
-        if let Some(thread) = thread
-            && thread.thread().id() != std::thread::current().id()
-        {
-            // The thread's own panic was reported on stderr when it happened; there is nothing left to free.
-            let _ = thread.join();
+        if self.thread_id != thread::current().id() {
+            // Held while waiting, so that others wait as well.
+            let mut thread = self.thread.lock();
+            if let Some(thread) = thread.take() {
+                // The thread's own panic was reported on stderr when it happened; there is nothing left to free.
+                let _ = thread.join();
+            }
         }
         drop(self.embedded.lock().take());
         self.shared.empty();
@@ -92,11 +107,7 @@ impl Client {
             .spawn(core, clock)
             .map_err(|e| system_error("no thread for the client", &e))?;
         Ok(Client {
-            inner: Arc::new(Inner {
-                shared,
-                thread: Mutex::new(Some(thread)),
-                embedded: Mutex::new(embedded),
-            }),
+            inner: Arc::new(Inner::new(shared, thread, embedded)),
         })
     }
 

@@ -3,6 +3,8 @@
 mod consuming;
 mod core;
 mod handle;
+#[cfg(all(test, ottla_loom))]
+mod model_tests;
 mod options;
 mod parts;
 mod shared;

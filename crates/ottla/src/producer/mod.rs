@@ -29,6 +29,8 @@ mod dispatch;
 mod identity;
 mod in_flight;
 mod lane;
+#[cfg(all(test, ottla_loom))]
+mod model_tests;
 mod numbering;
 mod once_table;
 mod partition_queue;

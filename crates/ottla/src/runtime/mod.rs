@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use self::doze::Doze;
 use crate::client::Core;
+use crate::env::sync::thread;
 use crate::env::{Clock, Instant, SharedClock, Waker};
 use crate::event::level;
 use crate::transport::{AddressFamily, Resolver, SocketOptions, TcpTransport};
@@ -71,10 +72,10 @@ impl Loop {
     }
 
     /// Starts the thread, which ends when the core is finished.
-    pub fn spawn(self, core: Core, clock: SharedClock) -> io::Result<std::thread::JoinHandle<()>> {
+    pub fn spawn(self, core: Core, clock: SharedClock) -> io::Result<thread::JoinHandle<()>> {
         // Counted before it runs, so that the count is right when the client's creation returns.
         THREADS.fetch_add(1, Ordering::Relaxed);
-        let spawned = std::thread::Builder::new().name("ottla-io".into()).spawn(move || {
+        let spawned = thread::Builder::new().name("ottla-io".into()).spawn(move || {
             self.run(core, &*clock);
             THREADS.fetch_sub(1, Ordering::Relaxed);
         });

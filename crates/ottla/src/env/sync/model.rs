@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{LockResult, PoisonError};
 use std::time::Duration;
 
-pub use loom::thread::{JoinHandle, ThreadId, current as current_thread};
+pub use loom::thread;
 
 /// What is deliberately wrong with the types of this module.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Condvar, Deadline, Flaw, JoinHandle, Mutex, set_flaw, wait_while};
+use super::thread::{Builder, JoinHandle};
+use super::{Condvar, Deadline, Flaw, Mutex, set_flaw, wait_while};
 use crate::env::Waker;
 
 const STACK_WORDS: usize = 32 * 1024;
@@ -55,7 +56,7 @@ pub(crate) fn explore(name: &str, preemptions: usize, model: impl Fn() + Sync + 
 /// Starts a thread of a model.
 pub(crate) fn spawn<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
     // loom gives 32 KiB by default.
-    let builder = loom::thread::Builder::new().stack_size(STACK_WORDS);
+    let builder = Builder::new().stack_size(STACK_WORDS);
     builder.spawn(f).unwrap()
 }
 

@@ -2,7 +2,7 @@
 
 pub use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 pub use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU8, AtomicU32, AtomicU64, AtomicUsize};
-pub use std::thread::{JoinHandle, ThreadId, current as current_thread};
+pub use std::thread;
 
 use std::time::{Duration, Instant};
 

@@ -1,0 +1,203 @@
+//! The end of a client: calls that come while its thread ends, and several threads that end it.
+//!
+//! The core, the mailbox and the managers are those of production; the thread drives the core as `runtime::Loop` does,
+//! without a network.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use super::core::{Command, Core};
+use super::handle::Inner;
+use super::options::ClientHooks;
+use super::parts::Parts;
+use super::shared::Shared;
+use crate::cluster::{self, MetadataScope};
+use crate::config::{ClientConfig, Conf, TopicConfig};
+use crate::consumer;
+use crate::env::sync::model_tests::{self, Bell, join, must_catch, spawn};
+use crate::env::sync::{Flaw, thread::JoinHandle};
+use crate::env::{Clock, Instant, Rng};
+use crate::error::ErrorCode;
+use crate::event::Reply;
+use crate::producer;
+use crate::types::ClientKind;
+
+struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> Instant {
+        Instant::from_micros(1_000_000)
+    }
+
+    fn wall_ms(&self) -> i64 {
+        1
+    }
+}
+
+fn settings(kind: ClientKind) -> &'static (ClientConfig, TopicConfig) {
+    static PRODUCER: OnceLock<(ClientConfig, TopicConfig)> = OnceLock::new();
+    static CONSUMER: OnceLock<(ClientConfig, TopicConfig)> = OnceLock::new();
+    let of_kind = match kind {
+        ClientKind::Producer => &PRODUCER,
+        ClientKind::Consumer => &CONSUMER,
+    };
+    of_kind.get_or_init(|| Conf::new().finalize(kind).unwrap())
+}
+
+fn explore(name: &str, preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
+    settings(ClientKind::Producer);
+    settings(ClientKind::Consumer);
+    // The main thread of a model has too little stack for a core.
+    let model = Arc::new(model);
+    model_tests::explore(name, preemptions, move || {
+        let model = model.clone();
+        spawn(move || model()).join().unwrap();
+    });
+}
+
+struct Running {
+    shared: Arc<Shared>,
+    thread: JoinHandle<()>,
+    ended: Arc<AtomicBool>,
+}
+
+fn start(kind: ClientKind) -> Running {
+    let bell = Arc::new(Bell::default());
+    let (conf, topic_defaults) = settings(kind).clone();
+    let parts = Parts {
+        kind,
+        conf,
+        topic_defaults,
+        hooks: ClientHooks::default(),
+        clock: Arc::new(Still),
+        waker: bell.clone(),
+    };
+    let core = parts.assemble(Rng::from_seed(1));
+    let shared = core.shared().clone();
+    let ended = Arc::new(AtomicBool::new(false));
+    let end = ended.clone();
+    let thread = spawn(move || {
+        run(core, &bell);
+        end.store(true, Ordering::Relaxed);
+    });
+    Running { shared, thread, ended }
+}
+
+fn run(mut core: Core, bell: &Bell) {
+    loop {
+        core.drive(Still.now(), Still.wall_ms());
+        while core.next_action().is_some() {}
+        if core.is_finished() {
+            return;
+        }
+        bell.wait();
+    }
+}
+
+/// A call without a timeout of its own: the cluster manager keeps it until it has an answer.
+fn ask_for_metadata(shared: &Arc<Shared>) -> JoinHandle<ErrorCode> {
+    let shared = shared.clone();
+    spawn(move || {
+        let reply = Reply::new();
+        shared.send(Command::Cluster(cluster::Command::Metadata {
+            scope: MetadataScope::Topics(Vec::new()),
+            deadline: Instant::NEVER,
+            reply: reply.clone(),
+        }));
+        reply.wait(None).unwrap().unwrap_err().code
+    })
+}
+
+/// A call comes while the client ends: before the mailbox is emptied for the last time, in the same batch of commands
+/// behind the end, between the last look and the closing of the mailbox, or after it. Whoever finds the command must answer
+/// it: a mailbox that is closed without being emptied, or emptied without being closed, leaves the caller waiting.
+fn metadata_while_ending() {
+    let client = start(ClientKind::Producer);
+    let asking = ask_for_metadata(&client.shared);
+    client.shared.send(Command::Terminate);
+    assert_eq!(asking.join().unwrap(), ErrorCode::L_DESTROY);
+    client.thread.join().unwrap();
+}
+
+#[test]
+fn a_call_while_the_client_ends_is_answered() {
+    explore("metadata while ending", 2, metadata_while_ending);
+    must_catch(Flaw::DeafWaits, "metadata while ending", 1, || {
+        spawn(metadata_while_ending).join().unwrap();
+    });
+}
+
+/// The same for commands of the managers of a producer and of a consumer.
+#[test]
+fn commands_of_managers_are_answered() {
+    explore("purge while ending", 2, || {
+        let client = start(ClientKind::Producer);
+        let purging = spawn({
+            let shared = client.shared.clone();
+            move || {
+                let done = Reply::new();
+                shared.send(Command::Producer(producer::Command::Purge {
+                    queue: true,
+                    in_flight: true,
+                    done: done.clone(),
+                }));
+                done.wait(None).is_some()
+            }
+        });
+        client.shared.send(Command::Terminate);
+        assert!(purging.join().unwrap());
+        client.thread.join().unwrap();
+    });
+    explore("assignment while ending", 2, || {
+        let client = start(ClientKind::Consumer);
+        let asking = spawn({
+            let shared = client.shared.clone();
+            move || {
+                let reply = Reply::new();
+                shared.send(Command::Consumer(consumer::Command::Assignment {
+                    reply: reply.clone(),
+                }));
+                match reply.wait(None).unwrap() {
+                    Ok(rows) => assert!(rows.is_empty()),
+                    Err(error) => assert_eq!(error.code, ErrorCode::L_DESTROY),
+                }
+            }
+        });
+        client.shared.send(Command::Terminate);
+        asking.join().unwrap();
+        client.thread.join().unwrap();
+    });
+}
+
+/// Two threads end the client, as when `destroy` and the drop of the last handle meet. When either returns, the client's
+/// thread has ended: the one that comes second must not go on because the first has taken the thread's handle away.
+#[test]
+fn whoever_ends_the_client_sees_its_thread_end() {
+    explore("two threads end the client", 2, || {
+        let client = start(ClientKind::Consumer);
+        let inner = Arc::new(Inner::new(client.shared, client.thread, None));
+        let ending = [0, 1].map(|_| {
+            let (inner, ended) = (inner.clone(), client.ended.clone());
+            spawn(move || {
+                inner.stop();
+                assert!(ended.load(Ordering::Relaxed), "the client's thread still runs");
+            })
+        });
+        let _ = join(ending);
+    });
+}
+
+/// A thread waits on the consumer's queue without a timeout, another one on a queue forwarded to it, while the client is
+/// destroyed. Both must return.
+#[test]
+fn waits_on_queues_end_with_the_client() {
+    explore("poll while ending", 2, || {
+        let client = start(ClientKind::Consumer);
+        let main = client.shared.main_queue.clone();
+        main.forward_to(Some(client.shared.consumer_queue.clone()));
+        let inner = Inner::new(client.shared, client.thread, None);
+        let polling = spawn(move || main.pop(None).is_none());
+        inner.stop();
+        assert!(polling.join().unwrap());
+    });
+}

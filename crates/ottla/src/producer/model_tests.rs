@@ -1,0 +1,333 @@
+//! Producing threads and the client's, which gathers what they have put into batches.
+//!
+//! The client's thread does here what `Sender::poll` does with the accumulator: takes the ready list, looks at each
+//! partition, and rests until it is woken. No time passes, so that a batch that waits for the end of its linger time goes
+//! only when it is full or when somebody flushes.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, OnceLock};
+
+use super::accumulator::Accumulator;
+use super::topic_queue::TopicQueue;
+use super::{PartitionId, Record};
+use crate::config::{ClientConfig, Conf, TopicConfig};
+use crate::env::sync::Flaw;
+use crate::env::sync::model_tests::{self, Bell, join, must_catch, spawn};
+use crate::env::sync::thread::JoinHandle;
+use crate::env::{Clock, Instant};
+use crate::error::{Error, ErrorCode};
+use crate::event::{DeliveryMode, HeadersIn, Payload, payload_len};
+use crate::types::{ClientKind, Topic, TopicHooks};
+
+struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> Instant {
+        Instant::from_micros(1_000_000)
+    }
+
+    fn wall_ms(&self) -> i64 {
+        1
+    }
+}
+
+/// A batch is full with two records, and waits for a second.
+fn settings() -> &'static (ClientConfig, TopicConfig) {
+    static SETTINGS: OnceLock<(ClientConfig, TopicConfig)> = OnceLock::new();
+    SETTINGS.get_or_init(|| {
+        let mut conf = Conf::new();
+        for (name, value) in [("batch.num.messages", "2"), ("linger.ms", "1000")] {
+            conf.set(name, value).unwrap();
+        }
+        conf.finalize(ClientKind::Producer).unwrap()
+    })
+}
+
+fn explore(name: &str, preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
+    settings();
+    model_tests::explore(name, preemptions, model);
+}
+
+struct Shop {
+    accumulator: Arc<Accumulator>,
+    topic: Arc<Topic>,
+    bell: Arc<Bell>,
+    ids: Vec<PartitionId>,
+    /// What was gathered, in order: the records' opaques.
+    got: Vec<usize>,
+}
+
+impl Shop {
+    /// With room for `max` records; the topic has `count` partitions, 0 for not known yet.
+    fn new(max: u32, count: i32) -> Self {
+        let (conf, topic_conf) = settings();
+        let mut conf = conf.clone();
+        conf.queue_buffering_max_messages = max;
+        let bell = Arc::new(Bell::default());
+        let accumulator = Accumulator::new(&conf, DeliveryMode::All, Arc::new(Still), bell.clone());
+        let topic = Arc::new(Topic::new("t", topic_conf.clone(), TopicHooks::default(), 0));
+        if count > 0 {
+            accumulator.announce(&topic);
+            let mut ids = Vec::new();
+            accumulator.take_ready(&mut ids);
+            accumulator.topic(0).unwrap().set_count(count);
+            assert!(accumulator.rest_until(None));
+        }
+        Shop {
+            accumulator: Arc::new(accumulator),
+            topic,
+            bell,
+            ids: Vec::new(),
+            got: Vec::new(),
+        }
+    }
+
+    /// A thread that produces these records one after the other, each a partition and a number.
+    fn produce(&self, block: bool, records: &'static [(i32, usize)]) -> JoinHandle<Result<(), Error>> {
+        let (accumulator, topic) = (self.accumulator.clone(), self.topic.clone());
+        spawn(move || {
+            for (partition, opaque) in records {
+                let record = Record {
+                    value: Payload::Copy(b"0123456789"),
+                    timestamp_ms: 1,
+                    opaque: *opaque,
+                    ..Default::default()
+                };
+                if block {
+                    accumulator.produce_blocking(&topic, *partition, record)?;
+                } else {
+                    accumulator.produce(&topic, *partition, record)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn queue(&self) -> &TopicQueue {
+        self.accumulator.topic(0).unwrap()
+    }
+
+    /// Gathers what a partition has; gives whether a batch stays open, whose linger timer has to run then.
+    fn collect(&mut self, partition: i32, open_too: bool) -> bool {
+        let mut batches = VecDeque::new();
+        let queue = self.queue().partition(partition).unwrap();
+        let opened = queue.collect(&mut batches, open_too);
+        for batch in batches {
+            assert!(batch.records.len() <= 2);
+            self.got.extend(batch.records.iter().map(|r| r.opaque));
+            let quota = self.accumulator.quota();
+            quota.release(batch.records.len() as u64, batch.records.payload_bytes());
+        }
+        opened.is_some()
+    }
+
+    /// The client's thread until it has `n` records. It sleeps whenever it finds nothing to do: a batch that became
+    /// sendable without waking it is never gathered, and the model deadlocks.
+    fn gather(&mut self, n: usize) {
+        let mut lingers = false;
+        while self.got.len() < n {
+            let mut ids = std::mem::take(&mut self.ids);
+            self.accumulator.take_ready(&mut ids);
+            let flushing = self.accumulator.is_flushing();
+            for id in ids.drain(..).filter(|id| !id.is_topic()) {
+                lingers |= self.collect(id.partition, flushing);
+            }
+            self.ids = ids;
+            if flushing && std::mem::take(&mut lingers) {
+                self.collect(0, true);
+            }
+            assert!(self.accumulator.quota().messages() <= 4);
+            let wake = lingers.then(|| Still.now().plus_ms(1000));
+            if self.got.len() < n && self.accumulator.rest_until(wake) {
+                self.bell.wait();
+            }
+        }
+    }
+
+    fn check(&self, threads: &[&[usize]]) {
+        let mut all = self.got.clone();
+        all.sort_unstable();
+        let mut expected: Vec<usize> = threads.concat();
+        expected.sort_unstable();
+        assert_eq!(all, expected, "each record once");
+        for thread in threads {
+            let order: Vec<usize> = self.got.iter().copied().filter(|r| thread.contains(r)).collect();
+            assert_eq!(order, *thread, "in the order in which its thread produced it");
+        }
+        let quota = self.accumulator.quota();
+        assert_eq!((quota.messages(), quota.bytes()), (0, 0));
+    }
+}
+
+/// Two threads fill two batches of one partition while the client's thread gathers. Each first record of a batch asks for
+/// a linger timer, each second one makes a batch sendable: the client's thread, which rests until the linger time is over
+/// or has not heard of the partition yet, must be woken for it.
+fn two_threads_fill_batches() {
+    let mut shop = Shop::new(4, 1);
+    let threads = [
+        shop.produce(false, &[(0, 1), (0, 2)]),
+        shop.produce(false, &[(0, 3), (0, 4)]),
+    ];
+    shop.gather(4);
+    assert!(join(threads).iter().all(Result::is_ok));
+    shop.check(&[&[1, 2], &[3, 4]]);
+}
+
+/// The same with one batch and more preemptions.
+fn two_threads_fill_a_batch() {
+    let mut shop = Shop::new(4, 1);
+    let threads = [shop.produce(false, &[(0, 1)]), shop.produce(false, &[(0, 2)])];
+    shop.gather(2);
+    assert!(join(threads).iter().all(Result::is_ok));
+    shop.check(&[&[1], &[2]]);
+}
+
+#[test]
+fn a_full_batch_wakes_the_clients_thread() {
+    explore("two threads fill a batch", 3, two_threads_fill_a_batch);
+    explore("two threads fill batches", 1, two_threads_fill_batches);
+    must_catch(Flaw::DeafWaits, "two threads fill batches", 1, two_threads_fill_batches);
+}
+
+/// Two threads open a batch each, in two partitions. The client's thread must hear of both, to start their linger timers,
+/// though only the first one that finds it at rest wakes it.
+#[test]
+fn an_opened_batch_starts_its_timer() {
+    explore("two batches opened", 3, || {
+        let mut shop = Shop::new(4, 2);
+        let threads = [shop.produce(false, &[(0, 1)]), shop.produce(false, &[(1, 2)])];
+        let mut timers = 0;
+        while timers < 2 {
+            let mut ids = Vec::new();
+            shop.accumulator.take_ready(&mut ids);
+            timers += ids.iter().filter(|id| shop.collect(id.partition, false)).count();
+            if timers < 2 && shop.accumulator.rest_until(None) {
+                shop.bell.wait();
+            }
+        }
+        assert!(join(threads).iter().all(Result::is_ok));
+    });
+}
+
+/// A flush begins while the client's thread goes to rest for the linger time of an open batch. It must look again and send
+/// the batch now.
+#[test]
+fn a_flush_cuts_linger_short() {
+    explore("flush an open batch", 3, || {
+        let mut shop = Shop::new(4, 1);
+        let producing = spawn({
+            let (produce, accumulator) = (shop.produce(false, &[(0, 1)]), shop.accumulator.clone());
+            move || {
+                produce.join().unwrap().unwrap();
+                accumulator.flush_begin();
+            }
+        });
+        shop.gather(1);
+        producing.join().unwrap();
+        shop.check(&[&[1]]);
+    });
+}
+
+/// There is room for two records, and two threads have two each and block. Whoever finds no room is woken when a batch
+/// was settled.
+#[test]
+fn blocked_threads_go_on_when_a_batch_is_settled() {
+    explore("blocked threads", 1, || {
+        let mut shop = Shop::new(2, 1);
+        let threads = [
+            shop.produce(true, &[(0, 1), (0, 2)]),
+            shop.produce(true, &[(0, 3), (0, 4)]),
+        ];
+        shop.gather(4);
+        assert!(join(threads).iter().all(Result::is_ok));
+        shop.check(&[&[1, 2], &[3, 4]]);
+    });
+}
+
+/// The partition count becomes known while a thread produces. Its later records go straight into the partition and must
+/// not overtake those that waited in the topic.
+#[test]
+fn records_that_waited_for_the_partition_count_stay_in_front() {
+    explore("partition count becomes known", 4, || {
+        let mut shop = Shop::new(4, 0);
+        let producing = shop.produce(false, &[(0, 1), (0, 2)]);
+        // The topic announces itself with its first record.
+        loop {
+            let mut ids = Vec::new();
+            shop.accumulator.take_ready(&mut ids);
+            if !ids.is_empty() {
+                shop.ids = ids;
+                break;
+            }
+            if shop.accumulator.rest_until(None) {
+                shop.bell.wait();
+            }
+        }
+        loop {
+            let late = shop.queue().set_count(1);
+            if late.is_empty() {
+                break;
+            }
+            for waiting in &late {
+                for record in waiting.records.iter() {
+                    let new = record.to_new();
+                    let size = payload_len(new.key, &new.value, &HeadersIn::default());
+                    shop.accumulator.append(shop.queue(), 0, new, size).unwrap();
+                }
+            }
+        }
+        shop.ids.clear();
+        shop.gather(2);
+        producing.join().unwrap().unwrap();
+        shop.check(&[&[1, 2]]);
+    });
+}
+
+/// The client ends while a thread produces. Each record is refused or taken, and what was taken before the last look at
+/// its partition is given up: none disappears, and none is counted twice.
+#[test]
+fn the_end_finds_what_was_taken() {
+    explore("produce and close", 4, || {
+        let mut shop = Shop::new(4, 1);
+        let producing = shop.produce(false, &[(0, 1), (0, 2)]);
+        shop.accumulator.close();
+        shop.give_up();
+        let produced = producing.join().unwrap();
+        assert!(produced.is_ok() || produced.is_err_and(|e| e.code == ErrorCode::L_DESTROY));
+        // What came after the last look, which nobody hears of any more.
+        shop.give_up();
+        assert!(shop.got.is_sorted());
+        let quota = shop.accumulator.quota();
+        assert_eq!((quota.messages(), quota.bytes()), (0, 0));
+    });
+}
+
+/// The client ends while a thread waits for room that nobody will make.
+#[test]
+fn the_end_lets_blocked_threads_go() {
+    explore("blocked and closed", 3, || {
+        let mut shop = Shop::new(1, 1);
+        let threads = [shop.produce(true, &[(0, 1), (0, 2)]), shop.produce(true, &[(0, 3)])];
+        shop.accumulator.close();
+        assert!(join(threads).iter().any(Result::is_err), "there is room for one record");
+        shop.give_up();
+        assert_eq!(shop.accumulator.quota().messages(), 0);
+    });
+}
+
+impl Shop {
+    /// As `Sender::give_up_queued`.
+    fn give_up(&mut self) {
+        let accumulator = self.accumulator.clone();
+        for (_, topic) in accumulator.topics() {
+            for waiting in topic.take_unassigned() {
+                let quota = accumulator.quota();
+                quota.release(waiting.records.len() as u64, waiting.records.payload_bytes());
+            }
+            let used: Vec<i32> = topic.used_partitions().map(|(p, _)| p).collect();
+            for partition in used {
+                self.collect(partition, true);
+            }
+        }
+    }
+}
