@@ -33,7 +33,7 @@ fn text(event: Option<Event>) -> String {
 }
 
 /// Every event that waits.
-fn drain(queue: &Queue) -> Vec<String> {
+fn drain(queue: &Arc<Queue>) -> Vec<String> {
     std::iter::from_fn(|| queue.pop(NOW)).map(|e| text(Some(e))).collect()
 }
 
