@@ -121,7 +121,7 @@ fn metadata_while_ending() {
 
 #[test]
 fn a_call_while_the_client_ends_is_answered() {
-    explore("metadata while ending", 2, metadata_while_ending);
+    explore("metadata while ending", 4, metadata_while_ending);
     must_catch(Flaw::DeafWaits, "metadata while ending", 1, || {
         spawn(metadata_while_ending).join().unwrap();
     });
@@ -130,7 +130,7 @@ fn a_call_while_the_client_ends_is_answered() {
 /// The same for commands of the managers of a producer and of a consumer.
 #[test]
 fn commands_of_managers_are_answered() {
-    explore("purge while ending", 2, || {
+    explore("purge while ending", 4, || {
         let client = start(ClientKind::Producer);
         let purging = spawn({
             let shared = client.shared.clone();
@@ -148,7 +148,7 @@ fn commands_of_managers_are_answered() {
         assert!(purging.join().unwrap());
         client.thread.join().unwrap();
     });
-    explore("assignment while ending", 2, || {
+    explore("assignment while ending", 4, || {
         let client = start(ClientKind::Consumer);
         let asking = spawn({
             let shared = client.shared.clone();
@@ -173,7 +173,7 @@ fn commands_of_managers_are_answered() {
 /// thread has ended: the one that comes second must not go on because the first has taken the thread's handle away.
 #[test]
 fn whoever_ends_the_client_sees_its_thread_end() {
-    explore("two threads end the client", 2, || {
+    explore("two threads end the client", 3, || {
         let client = start(ClientKind::Consumer);
         let inner = Arc::new(Inner::new(client.shared, client.thread, None));
         let ending = [0, 1].map(|_| {
@@ -191,7 +191,7 @@ fn whoever_ends_the_client_sees_its_thread_end() {
 /// destroyed. Both must return.
 #[test]
 fn waits_on_queues_end_with_the_client() {
-    explore("poll while ending", 2, || {
+    explore("poll while ending", 4, || {
         let client = start(ClientKind::Consumer);
         let main = client.shared.main_queue.clone();
         main.forward_to(Some(client.shared.consumer_queue.clone()));

@@ -116,10 +116,8 @@ impl Fetcher {
         origin: Origin,
         start: (i64, i32),
     ) {
-        state.raise_epoch();
         let (start, leader_epoch) = start;
-        state.set_position(offset::INVALID, leader_epoch);
-        state.forget_stored();
+        state.begin_anew(leader_epoch);
         let mut position = Position::new(state.clone(), origin, start, self.settings.partition_max_bytes);
         position.restart(Next::from_offset(start));
         cluster.watch(&position.name, ctx.now);
@@ -142,10 +140,7 @@ impl Fetcher {
         let Some(position) = self.positions.get_mut(id) else {
             return;
         };
-        position.state.raise_epoch();
-        position
-            .state
-            .set_position(if to >= 0 { to } else { offset::INVALID }, -1);
+        position.state.jump(if to >= 0 { to } else { offset::INVALID });
         position.restart(Next::from_offset(to));
         self.set_place(id, Place::Out);
         self.settle(ctx, cluster, id);
@@ -290,7 +285,7 @@ impl Fetcher {
                 p.restart(Next::At(wanted));
                 p.from_tail = from_tail && wanted != found;
                 p.told = ErrorCode::NO_ERROR;
-                p.state.set_position(p.state.position().0, leader_epoch);
+                p.state.set_position_leader_epoch(leader_epoch);
                 self.settle(ctx, cluster, id);
             }
         }
@@ -320,10 +315,8 @@ impl Fetcher {
     /// Offsets as the application knows them mean nothing any more, and what was fetched is of another topic.
     fn begin_anew(&mut self, id: u32) {
         if let Some(p) = self.positions.get_mut(id) {
-            p.state.raise_epoch();
+            p.state.begin_anew(-1);
             sweep(std::slice::from_ref(&p.state));
-            p.state.set_position(offset::INVALID, -1);
-            p.state.forget_stored();
         }
     }
 

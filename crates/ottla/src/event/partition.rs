@@ -88,6 +88,69 @@ pub struct StoredOffset {
     pub metadata: Option<Vec<u8>>,
 }
 
+impl StoredOffset {
+    fn nothing() -> Self {
+        StoredOffset {
+            offset: offset::INVALID,
+            leader_epoch: -1,
+            metadata: None,
+        }
+    }
+}
+
+/// Where the application stands in a partition between two seeks. Atomics, since they are written for every record.
+///
+/// A chunk writes to the place that was the partition's when it was fetched. A record that a thread is taking while
+/// another one seeks has been handed out, but no longer moves the position, nor what will be committed.
+#[derive(Debug)]
+pub(super) struct Place {
+    /// The next offset that the application will see, or `offset::INVALID` before the first record.
+    position: AtomicI64,
+    position_leader_epoch: AtomicI32,
+    /// With `auto_store`: behind the last record handed out, and its leader epoch.
+    taken: AtomicI64,
+    taken_leader_epoch: AtomicI32,
+}
+
+impl Place {
+    fn new(position: (i64, i32), taken: (i64, i32)) -> Arc<Self> {
+        Arc::new(Place {
+            position: AtomicI64::new(position.0),
+            position_leader_epoch: AtomicI32::new(position.1),
+            taken: AtomicI64::new(taken.0),
+            taken_leader_epoch: AtomicI32::new(taken.1),
+        })
+    }
+
+    /// The epoch is written first and read last, so that it is never older than the offset's.
+    fn taken(&self) -> (i64, i32) {
+        let offset = self.taken.load(Ordering::Acquire);
+        (offset, self.taken_leader_epoch.load(Ordering::Acquire))
+    }
+
+    fn set_taken(&self, offset: i64, leader_epoch: i32) {
+        self.taken_leader_epoch.store(leader_epoch, Ordering::Release);
+        self.taken.store(offset, Ordering::Release);
+    }
+
+    fn set_position(&self, offset: i64, leader_epoch: i32) {
+        self.position_leader_epoch.store(leader_epoch, Ordering::Release);
+        self.position.store(offset, Ordering::Release);
+    }
+
+    /// A record is handed to the application.
+    pub(super) fn on_taken(&self, record_offset: i64, leader_epoch: i32, auto_store: bool) {
+        let next = record_offset.saturating_add(1);
+        self.set_position(next, leader_epoch);
+        if auto_store {
+            self.set_taken(next, leader_epoch);
+        }
+    }
+}
+
+/// Nothing was handed out, nothing is to be committed.
+const NOWHERE: (i64, i32) = (offset::INVALID, -1);
+
 /// One consumed partition. The fetcher raises `epoch` at every seek, pause, stop and revocation, so that what was
 /// fetched before is recognised as stale wherever it waits.
 #[derive(Debug)]
@@ -103,15 +166,11 @@ pub struct PartitionState {
     queued: AtomicU64,
     /// When fewer records than this wait, the fetcher wants to know; 0 when it does not.
     hungry_below: AtomicU64,
-    /// The next offset that the application will see, or `offset::INVALID` before the first record.
-    position: AtomicI64,
-    position_leader_epoch: AtomicI64,
+    /// Where the application stands. A seek or a new beginning puts another place here.
+    place: Mutex<Arc<Place>>,
     /// Handing a record to the application stores its offset (`enable.auto.offset.store`).
     auto_store: bool,
-    /// With `auto_store`: behind the last record handed out, and its leader epoch. Atomics, since this is written for
-    /// every record; `stored` is for offsets that the application stores itself.
-    taken: AtomicI64,
-    taken_leader_epoch: AtomicI32,
+    /// Offsets that the application stores itself.
     stored: Mutex<StoredOffset>,
     low: AtomicI64,
     high: AtomicI64,
@@ -136,16 +195,9 @@ impl PartitionState {
             epoch: AtomicU32::new(0),
             queued: AtomicU64::new(0),
             hungry_below: AtomicU64::new(0),
-            position: AtomicI64::new(offset::INVALID),
-            position_leader_epoch: AtomicI64::new(-1),
+            place: Mutex::new(Place::new(NOWHERE, NOWHERE)),
             auto_store,
-            taken: AtomicI64::new(offset::INVALID),
-            taken_leader_epoch: AtomicI32::new(-1),
-            stored: Mutex::new(StoredOffset {
-                offset: offset::INVALID,
-                leader_epoch: -1,
-                metadata: None,
-            }),
+            stored: Mutex::new(StoredOffset::nothing()),
             low: AtomicI64::new(offset::INVALID),
             high: AtomicI64::new(offset::INVALID),
         }
@@ -181,9 +233,32 @@ impl PartitionState {
         self.epoch.load(Ordering::Acquire)
     }
 
-    /// Makes everything fetched so far stale.
+    /// Makes everything fetched so far stale. A record that another thread is taking just now still moves the position.
     pub fn raise_epoch(&self) -> u32 {
         self.epoch.fetch_add(1, Ordering::AcqRel).wrapping_add(1)
+    }
+
+    /// Makes everything fetched so far stale and moves the position; what is to be committed stays as it is.
+    pub fn jump(&self, offset: i64) {
+        self.raise_epoch();
+        let mut place = self.place.lock();
+        *place = Place::new((offset, -1), place.taken());
+    }
+
+    /// Makes everything fetched so far stale: consuming begins anew, nothing was handed out and nothing is to be committed.
+    /// `leader_epoch` is that of the record before the one to begin with, or -1.
+    pub fn begin_anew(&self, leader_epoch: i32) {
+        self.raise_epoch();
+        *self.place.lock() = Place::new((offset::INVALID, leader_epoch), NOWHERE);
+        *self.stored.lock() = StoredOffset::nothing();
+    }
+
+    pub(super) fn place(&self) -> Arc<Place> {
+        self.place.lock().clone()
+    }
+
+    pub(super) fn auto_store(&self) -> bool {
+        self.auto_store
     }
 
     /// Records of this partition that wait for the application.
@@ -193,23 +268,22 @@ impl PartitionState {
 
     /// The next offset that the application will see, with the leader epoch of the record before it.
     pub fn position(&self) -> (i64, i32) {
-        let epoch = self.position_leader_epoch.load(Ordering::Acquire);
-        (self.position.load(Ordering::Acquire), epoch as i32)
+        let place = self.place();
+        let epoch = place.position_leader_epoch.load(Ordering::Acquire);
+        (place.position.load(Ordering::Acquire), epoch)
     }
 
-    /// Sets the position without a record having been handed out.
-    pub fn set_position(&self, offset: i64, leader_epoch: i32) {
-        self.position_leader_epoch
-            .store(i64::from(leader_epoch), Ordering::Release);
-        self.position.store(offset, Ordering::Release);
+    /// Sets the leader epoch of the record before the position.
+    pub fn set_position_leader_epoch(&self, leader_epoch: i32) {
+        self.place()
+            .position_leader_epoch
+            .store(leader_epoch, Ordering::Release);
     }
 
     /// The offset to commit.
     pub fn stored(&self) -> StoredOffset {
         if self.auto_store {
-            // The epoch is written first, so that it is never older than the offset's.
-            let offset = self.taken.load(Ordering::Acquire);
-            let leader_epoch = self.taken_leader_epoch.load(Ordering::Acquire);
+            let (offset, leader_epoch) = self.place().taken();
             return StoredOffset {
                 offset,
                 leader_epoch,
@@ -221,18 +295,8 @@ impl PartitionState {
 
     /// Replaces the offset to commit.
     pub fn store(&self, stored: StoredOffset) {
-        self.taken_leader_epoch.store(stored.leader_epoch, Ordering::Release);
-        self.taken.store(stored.offset, Ordering::Release);
+        self.place().set_taken(stored.offset, stored.leader_epoch);
         *self.stored.lock() = stored;
-    }
-
-    /// Forgets the offset to commit: the partition is assigned anew or taken away.
-    pub fn forget_stored(&self) {
-        self.store(StoredOffset {
-            offset: offset::INVALID,
-            leader_epoch: -1,
-            metadata: None,
-        });
     }
 
     /// Asks to be told when fewer than `records` records wait. False when that is so already: then nothing is told.
@@ -259,16 +323,6 @@ impl PartitionState {
         }
         if let Some(high) = high {
             self.high.store(high, Ordering::Relaxed);
-        }
-    }
-
-    /// A record is handed to the application.
-    pub(super) fn on_taken(&self, record_offset: i64, leader_epoch: i32) {
-        let next = record_offset.saturating_add(1);
-        self.set_position(next, leader_epoch);
-        if self.auto_store {
-            self.taken_leader_epoch.store(leader_epoch, Ordering::Release);
-            self.taken.store(next, Ordering::Release);
         }
     }
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use ottla_protocol::record::{Headers, RecordCursor, RecordData, RecordError};
 
+use super::partition::Place;
 use super::{Event, PartitionNotice, PartitionState};
 use crate::error::{Error, ErrorCode};
 use crate::types::TimestampType;
@@ -65,6 +66,8 @@ pub struct RecordRef<'a> {
 /// Records of one partition, in order. While it exists its bytes count in the consumer's budget.
 pub struct Chunk {
     partition: Arc<PartitionState>,
+    /// Where the application stands, as long as nothing was sought since this was fetched.
+    place: Arc<Place>,
     epoch: u32,
     broker_id: i32,
     memory: Arc<ChunkMemory>,
@@ -141,7 +144,8 @@ impl Chunk {
             match segment.data.next(&mut self.cursor) {
                 Some(Ok(record)) => {
                     self.remaining -= 1;
-                    self.partition.on_taken(record.offset, segment.leader_epoch);
+                    self.place
+                        .on_taken(record.offset, segment.leader_epoch, self.partition.auto_store());
                     return Some(RecordRef {
                         offset: record.offset,
                         timestamp_ms: record.timestamp,
@@ -281,6 +285,7 @@ impl ChunkBuilder {
         partition.on_queued(self.records as u64, self.bytes);
         Some(Chunk {
             partition: partition.clone(),
+            place: partition.place(),
             epoch,
             broker_id,
             segment: 0,

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use super::{Event, FetchBudget, NOW, PartitionState, chunk, explore, note, partition, text};
 use crate::env::sync::model_tests::{Bell, must_catch, spawn};
 use crate::env::sync::{AtomicBool, Flaw};
+use crate::types::offset::INVALID;
 
 fn with_bell() -> (Arc<PartitionState>, Arc<FetchBudget>, Arc<Bell>) {
     let bell = Arc::new(Bell::default());
@@ -86,6 +87,35 @@ fn nothing_old_comes_after_the_epoch_was_raised() {
             (0, 0),
             "what is stale gives its room back"
         );
+    });
+}
+
+/// A thread takes a record while another one seeks: the record may have passed its look at the epoch before the seek raises
+/// it, and is counted after. It must not undo the seek: the position stays where the seek put it, and a partition that is
+/// taken away and given back has nothing to commit.
+#[test]
+fn a_record_taken_during_a_seek_does_not_undo_it() {
+    explore("position after a seek", 4, || {
+        for anew in [false, true] {
+            let (p, _, _) = with_bell();
+            p.queue().push(Event::Records(chunk(&p)));
+            let taking = spawn({
+                let p = p.clone();
+                move || p.queue().pop_one(NOW, |c| c.next().map(|r| r.offset))
+            });
+            if anew {
+                p.begin_anew(-1);
+            } else {
+                p.jump(100);
+            }
+            let _ = taking.join().unwrap();
+            if anew {
+                assert_eq!((p.position(), p.stored().offset), ((INVALID, -1), INVALID));
+            } else {
+                assert_eq!(p.position(), (100, -1));
+                assert!(p.stored().offset <= 1);
+            }
+        }
     });
 }
 

@@ -25,7 +25,7 @@ fn two_wait_for_two() {
 
 #[test]
 fn every_event_wakes_a_thread() {
-    explore("two wait for two", 3, two_wait_for_two);
+    explore("two wait for two", 5, two_wait_for_two);
     must_catch(Flaw::DeafWaits, "two wait for two", 1, two_wait_for_two);
 }
 
@@ -33,7 +33,7 @@ fn every_event_wakes_a_thread() {
 /// must wake the other one, which otherwise waits beside a filled queue.
 #[test]
 fn a_record_left_in_a_chunk_wakes_the_next_thread() {
-    explore("two wait for one chunk", 3, || {
+    explore("two wait for one chunk", 5, || {
         let (p, _) = partition(Arc::new(Bell::default()));
         let waiting = [0, 1].map(|_| {
             let queue = p.queue().clone();
@@ -53,7 +53,7 @@ fn a_record_left_in_a_chunk_wakes_the_next_thread() {
 /// target; unless it is told, nothing will ever come there.
 #[test]
 fn a_waiting_thread_follows_a_forward() {
-    explore("wait and forward", 3, || {
+    explore("wait and forward", 5, || {
         let (queue, target) = (Queue::new(), Queue::new());
         let waiting = spawn({
             let queue = queue.clone();
@@ -115,7 +115,7 @@ fn forwarding_neither_loses_nor_reorders() {
 /// a circle would leave every event in some queue that is not the end of the other's chain.
 #[test]
 fn a_circle_cannot_be_closed() {
-    explore("circle of forwards", 2, || {
+    explore("circle of forwards", 5, || {
         let (a, b) = (Queue::new(), Queue::new());
         let forward = |from: &Arc<Queue>, to: &Arc<Queue>| {
             let (from, to) = (from.clone(), to.clone());
@@ -132,7 +132,7 @@ fn a_circle_cannot_be_closed() {
 /// stands: an assignment that looks first and forwards later would undo it.
 #[test]
 fn a_chosen_forward_stands() {
-    explore("choice and default", 3, || {
+    explore("choice and default", 5, || {
         let (queue, chosen, usual) = (Queue::new(), Queue::new(), Queue::new());
         let assigning = spawn({
             let (queue, usual) = (queue.clone(), usual.clone());
@@ -157,7 +157,7 @@ fn closing_ends_waits() {
 
 #[test]
 fn nobody_waits_on_a_closed_queue() {
-    explore("wait and close", 3, closing_ends_waits);
+    explore("wait and close", 5, closing_ends_waits);
     must_catch(Flaw::DeafWaits, "wait and close", 1, closing_ends_waits);
 }
 
@@ -165,7 +165,7 @@ fn nobody_waits_on_a_closed_queue() {
 /// once, by whichever of the two comes second.
 #[test]
 fn a_notification_is_not_missed() {
-    explore("push and notify", 3, || {
+    explore("push and notify", 5, || {
         let queue = Queue::new();
         let told = Arc::new(Count::new(0));
         let pushing = spawn({
