@@ -381,6 +381,26 @@ fn a_request_that_timed_out_holds_nothing_up() {
 }
 
 #[test]
+fn who_was_turned_away_hears_of_a_request_that_timed_out() {
+    let mut w = World::new(LinkConfig {
+        max_timeouts: 0,
+        max_in_flight: 1,
+        ..config()
+    });
+    w.up();
+    w.send(1, 100).unwrap();
+    w.events();
+    assert!(matches!(w.ready(), Ready::Busy));
+    w.advance(100);
+    let events = w.events();
+    assert!(
+        events.iter().any(|e| matches!(e, LinkEvent::Unthrottled { .. })),
+        "{events:?}"
+    );
+    assert!(matches!(w.ready(), Ready::Yes(_)));
+}
+
+#[test]
 fn a_wrong_correlation_id_ends_the_connection() {
     let mut w = World::new(config());
     let conn = w.up();

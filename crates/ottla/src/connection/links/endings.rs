@@ -147,6 +147,9 @@ impl Links {
         }
         if negotiating || too_many {
             self.take_down(key, first, now);
+        } else {
+            // Requests that timed out hold nobody up any more.
+            self.tell_room(key);
         }
     }
 

@@ -75,7 +75,7 @@ impl Links {
     pub(super) fn tell_room(&mut self, key: LinkKey) {
         let max_in_flight = self.config.max_in_flight;
         let Some(link) = self.links.get_mut(&key) else { return };
-        if link.turned_away && link.in_flight.len() < max_in_flight {
+        if link.turned_away && !link.is_full(max_in_flight) {
             link.turned_away = false;
             self.events.push_back(LinkEvent::Unthrottled { key });
         }
