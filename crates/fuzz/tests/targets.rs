@@ -79,7 +79,12 @@ fn mutations_show_nothing() {
 
 #[test]
 fn canaries_are_found() {
-    for (name, alarm) in [("canary_panic", "panic"), ("canary_memory", "bytes held at once")] {
+    for (name, alarm) in [
+        ("canary_panic", "panic"),
+        ("canary_memory", "bytes held at once"),
+        ("canary_producer", "never reported"),
+        ("canary_consumer", "no answer"),
+    ] {
         let found = mutations(find(name).unwrap(), 4000).unwrap_err();
         assert!(found.contains(alarm), "{found}");
     }

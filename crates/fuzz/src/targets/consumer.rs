@@ -62,12 +62,12 @@ enum Answer {
 }
 
 impl Answer {
-    fn is_there(&self) -> bool {
+    fn take(&self) -> Option<Result<(), Error>> {
         match self {
-            Answer::Done(reply) => reply.try_take().is_some(),
-            Answer::Rows(reply) => reply.try_take().is_some(),
-            Answer::Names(reply) => reply.try_take().is_some(),
-            Answer::Two(reply) => reply.try_take().is_some(),
+            Answer::Done(reply) => reply.try_take(),
+            Answer::Rows(reply) => reply.try_take().map(|rows| rows.map(drop)),
+            Answer::Names(reply) => reply.try_take().map(|names| names.map(drop)),
+            Answer::Two(reply) => reply.try_take().map(|two| two.map(drop)),
         }
     }
 }
@@ -85,12 +85,22 @@ struct Life {
     topics: Vec<Arc<Topic>>,
     calls: Vec<Call>,
     consumed: usize,
-    closing: bool,
     /// The application carries out rebalances.
     rebalances: bool,
+    /// A deliberate bug: answers that are errors are lost.
+    is_canary: bool,
 }
 
 pub(super) fn run(data: &[u8]) -> Verdict {
+    live(data, false)
+}
+
+/// With an application that does not hear of calls that failed.
+pub(super) fn canary(data: &[u8]) -> Verdict {
+    live(data, true)
+}
+
+fn live(data: &[u8], is_canary: bool) -> Verdict {
     let mut input = Input::new(data);
     let seed = input.byte();
     let settings = settings(&mut input);
@@ -115,8 +125,8 @@ pub(super) fn run(data: &[u8]) -> Verdict {
         bench,
         calls: Vec::new(),
         consumed: 0,
-        closing: false,
         rebalances,
+        is_canary,
     };
     while !input.is_empty() && !life.bench.is_finished() {
         life.operation(&mut input);
@@ -342,7 +352,6 @@ impl Life {
     }
 
     fn close(&mut self) {
-        self.closing = true;
         self.done(|reply| Command::Close { reply }, None);
     }
 
@@ -382,7 +391,11 @@ impl Life {
 
     /// Every call is answered in its time.
     fn look_at_calls(&mut self) {
-        self.calls.retain(|call| !call.answer.is_there());
+        let canary = self.is_canary;
+        self.calls.retain(|call| match call.answer.take() {
+            Some(answer) => canary && answer.is_err(),
+            None => true,
+        });
         let now_us = self.bench.now_us;
         if let Some(late) = self.calls.iter().find(|call| call.until_us < now_us) {
             let what = format!("no answer to {}", late.what);
@@ -421,6 +434,13 @@ impl Life {
             _ => Ok(Seen::Accepted),
         }
     }
+}
+
+/// Lives without a failure.
+pub(super) fn canary_seeds() -> Vec<Vec<u8>> {
+    let mut seeds = seeds();
+    seeds.retain(|seed| canary(seed) == Ok(Seen::Accepted));
+    seeds
 }
 
 pub(super) fn seeds() -> Vec<Vec<u8>> {

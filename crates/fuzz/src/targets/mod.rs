@@ -1,5 +1,6 @@
 //! The targets, one file for each subject.
 
+mod brokers;
 mod canary;
 mod codecs;
 mod config;
@@ -137,6 +138,12 @@ pub const TARGETS: &[Target] = &[
         consumer_protocol::run,
         consumer_protocol::seeds,
     ),
+    target(
+        "brokers",
+        "any requests to the mock cluster: answers that can be read, and nothing left of a connection",
+        brokers::run,
+        brokers::seeds,
+    ),
     Target {
         mutations: 400,
         len_max: 600,
@@ -179,4 +186,22 @@ pub const CANARIES: &[Target] = &[
         canary::coverage,
         canary::seeds,
     ),
+    Target {
+        len_max: 600,
+        ..target(
+            "canary_producer",
+            "an application that loses reports of failure: found by mutations",
+            producer::canary,
+            producer::canary_seeds,
+        )
+    },
+    Target {
+        len_max: 600,
+        ..target(
+            "canary_consumer",
+            "an application that loses answers that are errors: found by mutations",
+            consumer::canary,
+            consumer::canary_seeds,
+        )
+    },
 ];

@@ -65,9 +65,20 @@ struct Life {
     flushes: usize,
     purges: Vec<Arc<Reply<()>>>,
     timeout_us: u64,
+    /// A deliberate bug: reports of failure are lost.
+    is_canary: bool,
 }
 
 pub(super) fn run(data: &[u8]) -> Verdict {
+    live(data, false)
+}
+
+/// With an application that does not hear of messages that failed.
+pub(super) fn canary(data: &[u8]) -> Verdict {
+    live(data, true)
+}
+
+fn live(data: &[u8], is_canary: bool) -> Verdict {
     let mut input = Input::new(data);
     let seed = input.byte();
     let settings = settings(&mut input);
@@ -94,6 +105,7 @@ pub(super) fn run(data: &[u8]) -> Verdict {
         flushes: 0,
         purges: Vec::new(),
         timeout_us: timeout_ms * 1000,
+        is_canary,
     };
     while !input.is_empty() && !life.bench.is_finished() {
         life.operation(&mut input);
@@ -202,6 +214,9 @@ impl Life {
             let Event::Delivery(delivery) = event else {
                 continue;
             };
+            if self.is_canary && delivery.error.is_some() {
+                continue;
+            }
             for record in delivery.records() {
                 let Some(message) = self.messages.get_mut(&record.opaque) else {
                     return self.bench.violate(format!("{} was never produced", record.opaque));
@@ -261,6 +276,13 @@ impl Life {
             _ => Ok(Seen::Accepted),
         }
     }
+}
+
+/// Lives without a failure.
+pub(super) fn canary_seeds() -> Vec<Vec<u8>> {
+    let mut seeds = seeds();
+    seeds.retain(|seed| canary(seed) == Ok(Seen::Accepted));
+    seeds
 }
 
 pub(super) fn seeds() -> Vec<Vec<u8>> {
