@@ -7,7 +7,7 @@ use ottla_protocol::api::metadata::MetadataResponse;
 
 use crate::config::ClusterConfig;
 use crate::connection::{Connection, ConnectionKey};
-use crate::coordinators::CoordinatorOverrides;
+use crate::coordinators::{CoordinatorErrors, CoordinatorOverrides};
 use crate::faults::Faults;
 use crate::fetch_session::FetchSessions;
 use crate::groups::Groups;
@@ -72,6 +72,7 @@ pub struct Cluster {
     pub(crate) producer_ids: ProducerIds,
     pub(crate) faults: Faults,
     pub(crate) coordinator_overrides: CoordinatorOverrides,
+    pub(crate) coordinator_errors: CoordinatorErrors,
     pub(crate) connections: BTreeMap<ConnectionKey, Connection>,
     pub(crate) parked: BTreeMap<Token, Parked>,
     pub(crate) next_token: u64,
@@ -112,6 +113,7 @@ impl Cluster {
             producer_ids: ProducerIds::default(),
             faults: Faults::default(),
             coordinator_overrides: CoordinatorOverrides::new(),
+            coordinator_errors: CoordinatorErrors::new(),
             connections: BTreeMap::new(),
             parked: BTreeMap::new(),
             next_token: 1,

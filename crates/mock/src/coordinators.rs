@@ -20,6 +20,8 @@ const STATE_PARTITIONS: u32 = 50;
 
 /// Coordinators that were set from outside.
 pub(crate) type CoordinatorOverrides = BTreeMap<(CoordinatorKind, String), BrokerId>;
+/// Coordinators that cannot serve.
+pub(crate) type CoordinatorErrors = BTreeMap<(CoordinatorKind, String), ErrorCode>;
 
 /// Java's `String.hashCode`, by which Kafka spreads groups.
 fn java_hash(text: &str) -> i32 {
@@ -50,11 +52,37 @@ impl Cluster {
         self.coordinators_moved();
     }
 
+    /// Makes the coordinator of `key` answer every request for it with an error, or ends that. A coordinator that has
+    /// just taken over answers COORDINATOR_LOAD_IN_PROGRESS while it reads its log; with COORDINATOR_NOT_AVAILABLE it
+    /// cannot be found either. Members' sessions begin anew when it ends, as after loading.
+    pub fn set_coordinator_error(&mut self, kind: CoordinatorKind, key: &str, error: Option<ErrorCode>) {
+        match error {
+            Some(error) => _ = self.coordinator_errors.insert((kind, key.to_owned()), error),
+            None => {
+                let ended = self.coordinator_errors.remove(&(kind, key.to_owned())).is_some();
+                if ended && kind == CoordinatorKind::Group {
+                    self.with_group(key, |cluster, group| group.classic.restart_sessions(cluster));
+                }
+            }
+        }
+    }
+
+    /// The error that the coordinator of `key` answers at present.
+    pub(crate) fn coordinator_error(&self, kind: CoordinatorKind, key: &str) -> Option<ErrorCode> {
+        if self.coordinator_errors.is_empty() {
+            return None;
+        }
+        self.coordinator_errors.get(&(kind, key.to_owned())).copied()
+    }
+
     /// Whether `broker` may serve requests of a group.
     pub(crate) fn check_group_coordinator(&self, broker: BrokerId, group: &str) -> Result<(), ErrorCode> {
-        match self.coordinator(CoordinatorKind::Group, group) == Some(broker) {
-            true => Ok(()),
-            false => Err(ErrorCode::NOT_COORDINATOR),
+        if self.coordinator(CoordinatorKind::Group, group) != Some(broker) {
+            return Err(ErrorCode::NOT_COORDINATOR);
+        }
+        match self.coordinator_error(CoordinatorKind::Group, group) {
+            Some(error) => Err(error),
+            None => Ok(()),
         }
     }
 }
@@ -87,5 +115,20 @@ mod tests {
         assert_eq!(cluster.coordinator(kind, "g"), Some(first));
         cluster.set_coordinator(kind, "g", second);
         assert_eq!(cluster.coordinator(kind, "g"), Some(second));
+    }
+
+    #[test]
+    fn a_coordinator_that_loads_serves_nobody() {
+        let mut cluster = Cluster::new(ClusterConfig::default());
+        let kind = CoordinatorKind::Group;
+        let broker = cluster.coordinator(kind, "g").unwrap();
+        let loading = ErrorCode::COORDINATOR_LOAD_IN_PROGRESS;
+        cluster.set_coordinator_error(kind, "g", Some(loading));
+        assert_eq!(cluster.check_group_coordinator(broker, "g"), Err(loading));
+        assert_eq!(cluster.check_group_coordinator(broker, "h").err(), {
+            (cluster.coordinator(kind, "h") != Some(broker)).then_some(ErrorCode::NOT_COORDINATOR)
+        });
+        cluster.set_coordinator_error(kind, "g", None);
+        assert_eq!(cluster.check_group_coordinator(broker, "g"), Ok(()));
     }
 }

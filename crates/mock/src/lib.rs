@@ -39,4 +39,5 @@ pub use coordinators::CoordinatorKind;
 pub use dispatch::{CloseReason, Delivery, Outgoing, Reply};
 pub use faults::{Fault, FaultAction};
 pub use front::Embedded;
+pub use groups::{CommitRecord, GroupMemberView, GroupView};
 pub use time::Time;

@@ -6,6 +6,7 @@
 mod classic;
 mod member;
 mod offsets;
+mod view;
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,7 @@ use crate::coordinators::CoordinatorKind;
 
 pub(crate) use classic::{ClassicGroup, GroupState, JoinOutcome, SyncOutcome};
 pub(crate) use offsets::{CommittedOffset, CommittedOffsets};
+pub use view::{CommitRecord, GroupMemberView, GroupView};
 
 /// One group.
 #[derive(Debug)]
@@ -30,6 +32,8 @@ pub(crate) struct Group {
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
     groups: BTreeMap<String, Group>,
+    /// Every commit since the last look, when somebody looks.
+    pub(crate) commit_log: Option<Vec<CommitRecord>>,
 }
 
 impl Groups {

@@ -17,7 +17,7 @@ use ottla_protocol::api::offset_commit::{
 use super::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
 use crate::dispatch::Context;
-use crate::groups::CommittedOffset;
+use crate::groups::{CommitRecord, CommittedOffset};
 use crate::topics::TopicRef;
 
 pub(crate) struct OffsetCommit;
@@ -31,9 +31,14 @@ impl Handler for OffsetCommit {
         if let Err(error) = check(cluster, context, &request) {
             return Self::refuse(cluster, context, request, error);
         }
-        let group = request.group_id.clone();
+        let committer = Committer {
+            context,
+            group: request.group_id.clone(),
+            member: request.member_id.clone(),
+            generation: request.generation_id_or_member_epoch,
+        };
         respond(context, request, |topic, partition| {
-            match commit(cluster, &group, topic, partition) {
+            match commit(cluster, &committer, topic, partition) {
                 Ok(()) => ErrorCode::NONE,
                 Err(error) => error,
             }
@@ -92,9 +97,17 @@ fn check(cluster: &mut Cluster, context: &Context, request: &OffsetCommitRequest
     })
 }
 
+/// Who commits.
+struct Committer<'a> {
+    context: &'a Context,
+    group: String,
+    member: String,
+    generation: i32,
+}
+
 fn commit(
     cluster: &mut Cluster,
-    group: &str,
+    who: &Committer<'_>,
     topic: &TopicRef,
     partition: &OffsetCommitRequestPartition,
 ) -> Result<(), ErrorCode> {
@@ -112,8 +125,21 @@ fn commit(
         leader_epoch: partition.committed_leader_epoch,
         metadata,
     };
-    cluster.with_group(group, |_, group| {
-        group.offsets.commit(&name, partition.partition_index, committed);
-    });
+    let index = partition.partition_index;
+    let before = cluster.committed_offset(&who.group, &name, index);
+    if let Some(log) = &mut cluster.groups.commit_log {
+        log.push(CommitRecord {
+            group: who.group.clone(),
+            member: who.member.clone(),
+            generation: who.generation,
+            topic: name.clone(),
+            partition: index,
+            offset: committed.offset,
+            before,
+            broker: who.context.broker,
+            connection: who.context.connection,
+        });
+    }
+    cluster.with_group(&who.group, |_, group| group.offsets.commit(&name, index, committed));
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! FindCoordinator (key 10), versions 0 to 6.
 //!
 //! Version 0: groups only; from 1 on also transactional ids (key type 1); from 4 on several keys at once.
-//! Errors: COORDINATOR_NOT_AVAILABLE when no broker is up, INVALID_REQUEST for other key types.
+//! Errors: COORDINATOR_NOT_AVAILABLE when no broker is up or the coordinator was made unavailable, INVALID_REQUEST for other key types.
 //!
 //! Left out: share groups (key type 2, version 6).
 
@@ -75,8 +75,10 @@ fn locate(cluster: &Cluster, key_type: i8, key: &str) -> Coordinator {
         1 => CoordinatorKind::Transaction,
         _ => return fail(ErrorCode::INVALID_REQUEST, "The coordinator type is not supported."),
     };
+    let unavailable = cluster.coordinator_error(kind, key) == Some(ErrorCode::COORDINATOR_NOT_AVAILABLE);
     let broker = cluster
         .coordinator(kind, key)
+        .filter(|_| !unavailable)
         .and_then(|id| Some((id, cluster.brokers.get(&id)?)));
     match broker {
         Some((id, broker)) => Coordinator {

@@ -152,6 +152,11 @@ impl ClassicGroup {
             self.send_away(cluster, member, ErrorCode::NOT_COORDINATOR);
         }
         self.members = members;
+        self.restart_sessions(cluster);
+    }
+
+    /// Every member's session begins now.
+    pub(crate) fn restart_sessions(&mut self, cluster: &mut Cluster) {
         let ids: Vec<_> = self.members.keys().cloned().collect();
         for id in ids {
             self.schedule_session(cluster, &id);

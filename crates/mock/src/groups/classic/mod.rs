@@ -102,6 +102,10 @@ impl ClassicGroup {
         self.state
     }
 
+    pub(crate) fn generation(&self) -> i32 {
+        self.generation
+    }
+
     pub(crate) fn protocol_type(&self) -> &str {
         self.protocol_type.as_deref().unwrap_or_default()
     }
