@@ -59,6 +59,10 @@ pub struct Consumer {
     pub(super) group: Group,
     /// The partitions that the group last gave.
     given: Vec<PartitionOffset>,
+    /// The application was asked to take partitions up and has not done so.
+    unanswered: bool,
+    /// It is to be asked to give them up once it has.
+    revoke_next: bool,
     closing: Option<Closing>,
     closed: bool,
 }
@@ -74,6 +78,8 @@ impl Consumer {
             registry,
             setup,
             given: Vec::new(),
+            unanswered: false,
+            revoke_next: false,
             closing: None,
             closed: false,
         }
@@ -188,6 +194,7 @@ impl Consumer {
                 let result = self
                     .need_group()
                     .and_then(|()| self.incremental_assign(ctx, cluster, &partitions));
+                self.after_assignment(ctx, false);
                 reply.fill(result);
             }
             Command::IncrementalUnassign { partitions, reply } => {
@@ -271,8 +278,14 @@ impl Consumer {
         Ok(())
     }
 
+    /// The application has changed the assignment, perhaps as the group wanted it to.
     fn after_assignment(&mut self, ctx: &mut Ctx<'_>, empty: bool) {
-        if empty {
+        if std::mem::take(&mut self.unanswered) {
+            // This answers what the group gave, be it nothing; it gives nothing up.
+            if std::mem::take(&mut self.revoke_next) {
+                self.ask_application(ErrorCode::L_REVOKE_PARTITIONS);
+            }
+        } else if empty {
             self.group.on_revoked(ctx);
         }
     }
@@ -288,7 +301,10 @@ impl Consumer {
                 .group
                 .refuse_commit(target, ErrorCode::L_NO_OFFSET, "there is no offset to commit");
         }
-        self.group.commit(ctx, rows, target);
+        let (positions, given) = (&self.fetcher.positions, &self.given);
+        self.group.commit(ctx, rows, target, |tp| {
+            positions.find(&tp.topic, tp.partition).is_some() || given.iter().any(|row| row.tp == *tp)
+        });
     }
 
     // ---------------------------------------------------------------- the group's orders
@@ -300,6 +316,7 @@ impl Consumer {
                 self.registry.set_assignment_lost(false);
                 self.given = group::rows(&tps);
                 if self.setup.rebalance_event {
+                    self.unanswered = true;
                     return self.ask_application(ErrorCode::L_ASSIGN_PARTITIONS);
                 }
                 let rows = std::mem::take(&mut self.given);
@@ -309,18 +326,30 @@ impl Consumer {
                 self.given = rows;
             }
             Order::Revoke { lost } => {
-                self.registry.set_assignment_lost(lost);
+                self.registry.set_assignment_lost(false);
                 if lost {
-                    // Others may own the partitions: their offsets must not be overwritten.
-                    self.group.forget_stored_of(self.fetcher.positions.iter());
+                    self.lose();
                 }
                 if self.setup.rebalance_event {
-                    return self.ask_application(ErrorCode::L_REVOKE_PARTITIONS);
+                    // One thing after the other: what the application does next must not be taken for the answer to
+                    // what it has not heard of yet.
+                    self.revoke_next = self.unanswered;
+                    if !self.unanswered {
+                        self.ask_application(ErrorCode::L_REVOKE_PARTITIONS);
+                    }
+                    return;
                 }
                 self.unassign(ctx, cluster);
                 self.group.on_revoked(ctx);
             }
+            Order::Lose => self.lose(),
         }
+    }
+
+    /// Others may own the partitions: their offsets must not be overwritten.
+    fn lose(&mut self) {
+        self.registry.set_assignment_lost(true);
+        self.group.forget_stored_of(self.fetcher.positions.iter());
     }
 
     fn ask_application(&self, code: ErrorCode) {

@@ -31,6 +31,8 @@ pub(in crate::consumer) enum Order {
         /// The member was thrown out.
         lost: bool,
     },
+    /// The partitions that are being given up may be another member's already.
+    Lose,
     /// Consume these.
     Assign(Vec<TopicPartition>),
     /// Tell the application.
@@ -71,6 +73,9 @@ pub(super) struct Membership {
     /// As leader: everybody, and the partition counts that were divided.
     pub(super) members: Vec<Member>,
     pub(super) divided: BTreeMap<String, i32>,
+    /// As leader that came back to an assignment which an earlier one made (KIP-814): its share, until it is known
+    /// whether the partitions are still those that were divided.
+    pub(super) inherited: Option<Assignment>,
     pub(super) watched: BTreeSet<Arc<str>>,
     /// Partitions were handed out and not given up since.
     assigned: bool,
@@ -105,6 +110,7 @@ impl Membership {
             strategy: None,
             members: Vec::new(),
             divided: BTreeMap::new(),
+            inherited: None,
             watched: BTreeSet::new(),
             assigned: false,
             leaving: false,
@@ -171,6 +177,8 @@ impl Membership {
         if self.assigned {
             if self.state != State::Revoking {
                 self.orders.push(Order::Revoke { lost });
+            } else if lost {
+                self.orders.push(Order::Lose);
             }
             self.state = State::Revoking;
             return;
@@ -260,6 +268,11 @@ impl Membership {
             State::Stable | State::Revoking => self.heartbeat_is_due(now),
             State::Out | State::Joining(_) | State::Syncing(Some(_)) | State::Leaving(Some(_)) => false,
         }
+    }
+
+    /// Whether the member is in a generation and knows what that gave it.
+    pub(super) fn knows_its_share(&self) -> bool {
+        self.generation >= 0 && !matches!(self.state, State::Dividing { .. } | State::Syncing(_))
     }
 
     pub(super) fn wants_to_join(&self, now: Instant) -> bool {
@@ -376,7 +389,8 @@ impl Membership {
         });
         self.members.clear();
         self.divided.clear();
-        if !leads || response.skip_assignment {
+        self.inherited = None;
+        if !leads {
             self.state = State::Syncing(None);
             return false;
         }
@@ -396,14 +410,51 @@ impl Membership {
             });
         }
         self.watch_only(ctx.now, cluster, watched);
-        self.state = State::Dividing {
-            until: ctx.now.plus_ms(METADATA_WAIT_MS),
+        self.state = match response.skip_assignment {
+            true => State::Syncing(None),
+            false => State::Dividing {
+                until: ctx.now.plus_ms(METADATA_WAIT_MS),
+            },
         };
+        self.inherited = response.skip_assignment.then(Assignment::new);
         false
     }
 
+    /// A leader that took an assignment over looks whether it would give itself the same: topics may have grown while
+    /// nobody led. What it cannot see in its own share stays unnoticed until the next change.
+    fn check_inheritance(&mut self, ctx: &Ctx<'_>, cluster: &Cluster) {
+        let usable = |t: &Arc<str>| cluster.topic(t).is_some_and(|m| m.is_usable());
+        if self.state != State::Stable || !self.watched.iter().all(usable) {
+            return;
+        }
+        let Some(share) = self.inherited.take() else { return };
+        self.divided = self.counts(cluster);
+        let Some(strategy) = self.strategy else { return };
+        let due = assignor::divide(strategy, &self.members, &self.divided);
+        if due.get(&self.member_id) != Some(&share) {
+            ctx.log.debug(DebugContexts::CGRP, "REJOIN", || {
+                "the assignment that was taken over is out of date".into()
+            });
+            self.rebalance(ctx, false);
+        }
+    }
+
+    /// The partition counts of the topics that are watched and known.
+    pub(super) fn counts(&self, cluster: &Cluster) -> BTreeMap<String, i32> {
+        let counts = self.watched.iter().filter_map(|t| {
+            let meta = cluster.topic(t).filter(|m| m.is_usable())?;
+            Some((t.to_string(), meta.partition_count()))
+        });
+        counts.collect()
+    }
+
     /// SyncGroup was answered; true when the coordinator has to be looked for again.
-    pub(super) fn on_synced(&mut self, ctx: &mut Ctx<'_>, result: Result<SyncGroupResponse, Error>) -> bool {
+    pub(super) fn on_synced(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &Cluster,
+        result: Result<SyncGroupResponse, Error>,
+    ) -> bool {
         let response = match result {
             Ok(response) => response,
             Err(_) => {
@@ -426,12 +477,16 @@ impl Membership {
         self.last_heard = ctx.now;
         self.state = State::Stable;
         self.assigned = true;
+        if self.inherited.is_some() {
+            self.inherited = Some(share.clone());
+        }
         let mut tps = Vec::new();
         for (topic, partitions) in share {
             let topic: Arc<str> = topic.into();
             tps.extend(partitions.into_iter().map(|p| TopicPartition::new(topic.clone(), p)));
         }
         self.orders.push(Order::Assign(tps));
+        self.check_inheritance(ctx, cluster);
         false
     }
 
@@ -534,6 +589,9 @@ impl Membership {
         }
         if self.state == State::Wanting {
             self.retry_at = self.retry_at.min(ctx.now);
+        }
+        if self.inherited.is_some() {
+            return self.check_inheritance(ctx, cluster);
         }
         // Only the leader's joining anew makes the coordinator divide anew.
         let leads = !self.members.is_empty();

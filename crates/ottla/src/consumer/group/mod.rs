@@ -8,6 +8,7 @@ mod coordinator;
 mod membership;
 mod offset_messages;
 mod poll_watch;
+mod readings;
 mod requests;
 
 use std::sync::Arc;
@@ -30,14 +31,15 @@ use crate::error::{Error, ErrorCode};
 use crate::event::{PartitionState, Queue, Reply};
 use crate::types::{PartitionOffset, TopicPartition};
 
-use commits::{Commits, Purpose, Reader};
+use commits::{Commits, Committer, Purpose};
 use coordinator::Coordinator;
 use membership::Membership;
 use poll_watch::PollWatch;
+use readings::{Reader, Readings};
 use requests::Way;
 
-pub(super) use commits::Found;
 pub(super) use membership::{Order, rows};
+pub(super) use readings::Found;
 
 /// Who speaks to the coordinator.
 #[derive(Debug, Clone, Copy)]
@@ -58,6 +60,7 @@ pub(super) struct Group {
     registry: Arc<Registry>,
     coordinator: Coordinator,
     commits: Commits,
+    readings: Readings,
     membership: Membership,
     poll_watch: PollWatch,
     next_id: u64,
@@ -76,6 +79,7 @@ impl Group {
             registry,
             coordinator: Coordinator::new(),
             commits: Commits::new(events),
+            readings: Readings::default(),
             membership: Membership::new(conf),
             poll_watch: PollWatch::new(conf),
             next_id: 0,
@@ -105,19 +109,55 @@ impl Group {
 
     /// Partitions are about to be given up: commits what they have stored.
     pub(super) fn commit_before_loss<'a>(&mut self, ctx: &Ctx<'_>, positions: impl Iterator<Item = &'a Position>) {
-        let ids: Vec<u32> = positions.map(|p| p.state.id()).collect();
-        self.commits.commit_tracked(ctx, ids.into_iter());
+        if let Some(who) = self.committer() {
+            self.commits.commit_tracked(ctx, &who, positions.map(|p| p.state.id()));
+        }
+    }
+
+    /// As whom offsets are committed now; `None` while the client has or wants a place in the group and is in no
+    /// generation: the partitions may be others', and without a generation the coordinator could not tell.
+    fn committer(&self) -> Option<Committer> {
+        let membership = &self.membership;
+        (membership.is_out() || membership.knows_its_share()).then(|| Committer {
+            member_id: membership.member_id.clone(),
+            generation: membership.generation,
+        })
     }
 
     /// A partition is not consumed any more.
     pub(super) fn forget_partition(&mut self, state: &Arc<PartitionState>) {
         self.commits.untrack(state.id());
-        self.commits.cancel_reading(state.id());
+        self.readings.cancel(state.id());
     }
 
-    /// Commits `rows`.
-    pub(super) fn commit(&mut self, ctx: &Ctx<'_>, rows: Vec<PartitionOffset>, target: CommitTarget) {
-        self.commits.push(ctx, rows, Purpose::Call(target));
+    /// Commits `rows`. A member commits only what is its own: an application that does not hear of rebalances may not
+    /// know yet what it has lost, and would take back what the new owners committed.
+    pub(super) fn commit(
+        &mut self,
+        ctx: &Ctx<'_>,
+        mut rows: Vec<PartitionOffset>,
+        target: CommitTarget,
+        is_own: impl Fn(&TopicPartition) -> bool,
+    ) {
+        match self.committer() {
+            Some(who) => {
+                let outside = self.membership.is_out();
+                for row in &mut rows {
+                    row.error = match outside || is_own(&row.tp) {
+                        true => ErrorCode::NO_ERROR,
+                        false => ErrorCode::L_ASSIGNMENT_LOST,
+                    };
+                }
+                self.commits.push(ctx, who, rows, Purpose::Call(target));
+            }
+            None => {
+                let error = match self.registry.is_assignment_lost() {
+                    true => Error::new(ErrorCode::L_ASSIGNMENT_LOST, "the partitions may be others' by now"),
+                    false => Error::new(ErrorCode::REBALANCE_IN_PROGRESS, "the member is in no generation yet"),
+                };
+                self.commits.refuse(rows, Purpose::Call(target), error);
+            }
+        }
     }
 
     /// Refuses a commit in the way that its target wants.
@@ -149,18 +189,18 @@ impl Group {
         deadline: Instant,
         reply: Arc<Reply<OffsetsResult>>,
     ) {
-        self.commits.read(now, tps, Reader::Call(reply), deadline);
+        self.readings.read(now, tps, Reader::Call(reply), deadline);
     }
 
     /// Reads the committed offset of a consumed partition.
     pub(super) fn ask_committed(&mut self, now: Instant, (id, ask): (u32, u64), tp: TopicPartition) {
-        self.commits
+        self.readings
             .read(now, vec![tp], Reader::Position { id, ask }, Instant::NEVER);
     }
 
     /// Committed offsets that were found for consumed partitions since the last call.
     pub(super) fn take_found(&mut self) -> Vec<Found> {
-        self.commits.take_found()
+        self.readings.take_found()
     }
 
     /// The partitions may be others' by now: nothing of them is committed any more.
@@ -211,6 +251,7 @@ impl Group {
     pub(super) fn close(&mut self, error: &Error) {
         self.membership.abandon();
         self.commits.close(error);
+        self.readings.close(error);
     }
 
     // ---------------------------------------------------------------- driver
@@ -232,13 +273,15 @@ impl Group {
     }
 
     pub(super) fn poll(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> Option<Instant> {
-        self.commits.prepare(ctx);
         if !self.is_configured() {
-            return self.commits.wake(ctx.now);
+            return None;
         }
+        let who = self.committer();
+        self.commits.prepare(ctx, who.as_ref());
+        self.readings.prepare(ctx.now);
         self.membership.check_session(ctx);
         // Commits go first: those of a revocation must reach the coordinator before the member joins anew or leaves.
-        if self.commits.has_work(ctx.now) || self.membership.has_work(ctx.now) {
+        if self.has_work(ctx.now) {
             let link = self.coordinator.link(ctx, cluster, &self.group_id, &mut self.next_id);
             if let Some((key, versions)) = link {
                 let who = Identity {
@@ -248,10 +291,12 @@ impl Group {
                     instance_id: self.instance_id.as_deref(),
                 };
                 self.commits.send(ctx, (key, &versions), &who, &mut self.next_id);
+                self.readings.send(ctx, (key, &versions), &who, &mut self.next_id);
                 let way = Way {
                     key,
                     versions: &versions,
                     group_id: &self.group_id,
+                    commits_first: self.commits.has_untried(),
                 };
                 self.membership.send(ctx, cluster, &way, &mut self.next_id);
             }
@@ -260,8 +305,7 @@ impl Group {
             self.told = error.code;
             self.failures.push(error);
         }
-        let searching = self.commits.has_work(ctx.now) || self.membership.has_work(ctx.now);
-        let search = if searching {
+        let search = if self.has_work(ctx.now) {
             self.coordinator.wake(ctx.now)
         } else {
             None
@@ -269,8 +313,13 @@ impl Group {
         let later = |at: &Instant| *at > ctx.now;
         let member = self.membership.wake(ctx.conf).filter(later);
         let watch = (!self.membership.is_out()).then(|| self.poll_watch.next_look());
-        let commits = self.commits.wake(ctx.now).filter(later);
-        earliest(earliest(search, member), earliest(watch, commits))
+        let offsets = earliest(self.commits.wake(ctx.now), self.readings.wake(ctx.now)).filter(later);
+        earliest(earliest(search, member), earliest(watch, offsets))
+    }
+
+    /// Whether something is due to be sent.
+    fn has_work(&self, now: Instant) -> bool {
+        self.commits.has_work(now) || self.readings.has_work(now) || self.membership.has_work(now)
     }
 
     pub(super) fn on_outcome(
@@ -287,20 +336,20 @@ impl Group {
         let mut lost = false;
         if self.commits.is_commit(id) {
             let result = decode::<OffsetCommitRequest>(ctx, key, outcome);
-            let consequences = self.commits.on_committed(ctx, id, result);
+            let consequences = self.commits.on_committed(ctx, result);
             lost = consequences.coordinator_lost;
             if consequences.member_unknown {
                 self.membership.on_unknown(ctx);
             }
-        } else if self.commits.is_reading(id) {
+        } else if self.readings.is_sent(id) {
             let result = decode::<OffsetFetchRequest>(ctx, key, outcome);
-            lost = self.commits.on_read(ctx, id, result).coordinator_lost;
+            lost = self.readings.on_read(ctx, id, result).coordinator_lost;
         } else if self.membership.is_join(id) {
             let result = decode::<JoinGroupRequest>(ctx, key, outcome);
             lost = self.membership.on_joined(ctx, cluster, result);
         } else if self.membership.is_sync(id) {
             let result = decode::<SyncGroupRequest>(ctx, key, outcome);
-            lost = self.membership.on_synced(ctx, result);
+            lost = self.membership.on_synced(ctx, cluster, result);
         } else if self.membership.is_heartbeat(id) {
             let result = decode::<HeartbeatRequest>(ctx, key, outcome);
             lost = self.membership.on_heartbeat(ctx, result);

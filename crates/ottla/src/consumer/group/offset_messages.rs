@@ -16,7 +16,11 @@ use crate::types::{PartitionOffset, TopicPartition};
 const FIRST_WITH_GROUPS: i16 = 8;
 
 /// The request that commits `rows`.
-pub(super) fn commit_request(rows: &[PartitionOffset], who: &Identity<'_>, version: i16) -> OffsetCommitRequest {
+pub(super) fn commit_request<'a>(
+    rows: impl Iterator<Item = &'a PartitionOffset>,
+    who: &Identity<'_>,
+    version: i16,
+) -> OffsetCommitRequest {
     let mut topics: BTreeMap<&str, Vec<OffsetCommitRequestPartition>> = BTreeMap::new();
     for row in rows {
         topics

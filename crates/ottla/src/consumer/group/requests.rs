@@ -28,6 +28,8 @@ pub(super) struct Way<'a> {
     pub(super) key: LinkKey,
     pub(super) versions: &'a BrokerVersions,
     pub(super) group_id: &'a str,
+    /// Commits wait that the coordinator must have before the member joins anew or leaves.
+    pub(super) commits_first: bool,
 }
 
 impl Membership {
@@ -38,6 +40,7 @@ impl Membership {
             let _ = send_leave(ctx, way, member_id, next_id);
         }
         match self.state {
+            State::Wanting | State::Leaving(None) if way.commits_first => {}
             State::Wanting if self.wants_to_join(ctx.now) => self.send_join(ctx, cluster, way, next_id),
             State::Dividing { .. } => self.divide(ctx, cluster, way, next_id),
             State::Syncing(None) => self.send_sync(ctx, way, next_id),
@@ -109,11 +112,7 @@ impl Membership {
         if ctx.now < until && self.watched.iter().any(|t| cluster.topic(t).is_none()) {
             return;
         }
-        let counts = self.watched.iter().filter_map(|t| {
-            let meta = cluster.topic(t).filter(|m| m.is_usable())?;
-            Some((t.to_string(), meta.partition_count()))
-        });
-        self.divided = counts.collect();
+        self.divided = self.counts(cluster);
         self.state = State::Syncing(None);
         self.send_sync(ctx, way, next_id);
     }
@@ -123,7 +122,7 @@ impl Membership {
             return self.unsupported(ctx, "SyncGroup");
         };
         let strategy = self.strategy.unwrap_or(Strategy::Range);
-        let shares = match self.members.is_empty() {
+        let shares = match self.members.is_empty() || self.inherited.is_some() {
             true => BTreeMap::new(),
             false => assignor::divide(strategy, &self.members, &self.divided),
         };

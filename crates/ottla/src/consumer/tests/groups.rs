@@ -15,8 +15,9 @@ use ottla_protocol::compression::Codec;
 
 use super::builders::*;
 use super::harness::*;
-use crate::consumer::{Command, CommitTarget};
+use crate::consumer::{Command, CommitTarget, OffsetsResult};
 use crate::error::ErrorCode;
+use crate::types::{PartitionOffset, TopicPartition};
 
 fn world(settings: &[(&str, &str)]) -> World {
     let mut w = World::new(settings, &[("auto.offset.reset", "earliest")]);
@@ -245,6 +246,7 @@ fn a_silent_coordinator_ends_the_session() {
     subscribe(&mut w);
     join(&mut w, 1);
     w.take();
+    w.assign(&[("t", 0, 3), ("t", 1, 3)]).unwrap();
     w.run_ms(44_000);
     assert!(w.take().is_empty());
     w.run_ms(2_000);
@@ -261,6 +263,7 @@ fn an_application_that_does_not_poll_loses_its_partitions_until_it_polls() {
     subscribe(&mut w);
     join(&mut w, 1);
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0, 1])]);
+    w.assign(&[("t", 0, 3), ("t", 1, 3)]).unwrap();
     for _ in 0..4 {
         // Coming to look is enough, whether there is something or not.
         w.run_ms(3_100);
@@ -328,14 +331,7 @@ fn new_partitions_make_the_leader_join_again() {
 #[test]
 fn a_commit_is_retried_and_answered_row_by_row() {
     let mut w = world(&[("enable.auto.commit", "false")]);
-    let offsets = Some(vec![crate::types::PartitionOffset::new(
-        crate::types::TopicPartition::new("t", 1),
-        7,
-    )]);
-    let reply = w.call(|reply| Command::Commit {
-        offsets,
-        target: CommitTarget::Reply(reply),
-    });
+    let reply = ask_commit(&mut w, &[(1, 7)]);
     w.run_ms(200);
     assert_eq!(commit(&mut w, 14), (-1, vec![(1, 7)]));
     assert!(reply.try_take().is_none());
@@ -376,4 +372,156 @@ fn a_frozen_broker_does_not_hold_up_the_search_for_the_coordinator() {
     let (asked, _) = w.expect::<JoinGroupRequest>();
     assert_eq!(asked.node, 2);
     assert!(w.now.since(begin).as_millis() < 5000, "{:?}", w.now.since(begin));
+}
+
+fn ask_commit(w: &mut World, rows: &[(i32, i64)]) -> std::sync::Arc<crate::event::Reply<OffsetsResult>> {
+    let rows = rows.iter();
+    let rows = rows.map(|(p, at)| PartitionOffset::new(TopicPartition::new("t", *p), *at));
+    let offsets = Some(rows.collect());
+    w.call(|reply| Command::Commit {
+        offsets,
+        target: CommitTarget::Reply(reply),
+    })
+}
+
+#[test]
+fn a_retried_commit_does_not_undo_a_later_one() {
+    let mut w = world(&[("enable.auto.commit", "false")]);
+    let first = ask_commit(&mut w, &[(0, 3), (1, 7)]);
+    w.run_ms(200);
+    let second = ask_commit(&mut w, &[(1, 9)]);
+    assert_eq!(commit(&mut w, 14), (-1, vec![(0, 3), (1, 7)]));
+    assert!(w.next::<OffsetCommitRequest>().is_none(), "the first one waits");
+    w.run_ms(1000);
+    assert_eq!(commit(&mut w, 0), (-1, vec![(0, 3), (1, 9)]));
+    for reply in [first, second] {
+        let rows = reply.try_take().unwrap().unwrap();
+        assert!(rows.iter().all(|r| r.error.is_ok()));
+    }
+    w.run_ms(1000);
+    assert!(w.next::<OffsetCommitRequest>().is_none());
+}
+
+#[test]
+fn a_member_commits_only_what_is_its_own() {
+    let mut w = world(&[("enable.auto.commit", "false")]);
+    subscribe(&mut w);
+    let reply = ask_commit(&mut w, &[(0, 1)]);
+    let error = reply.try_take().unwrap().unwrap_err();
+    assert_eq!(error.code, ErrorCode::REBALANCE_IN_PROGRESS, "in no generation yet");
+    join(&mut w, 2);
+    committed(&mut w, 0);
+    let reply = ask_commit(&mut w, &[(0, 1), (5, 1)]);
+    assert_eq!(commit(&mut w, 0), (2, vec![(0, 1)]));
+    let rows = reply.try_take().unwrap().unwrap();
+    let errors: Vec<_> = rows.iter().map(|r| r.error).collect();
+    assert_eq!(errors, [ErrorCode::NO_ERROR, ErrorCode::L_ASSIGNMENT_LOST]);
+}
+
+#[test]
+fn a_commit_stays_in_its_generation() {
+    let mut w = world(&[("enable.auto.commit", "false")]);
+    subscribe(&mut w);
+    join(&mut w, 1);
+    committed(&mut w, 0);
+    w.run_ms(3500);
+    let reply = ask_commit(&mut w, &[(0, 1)]);
+    heartbeat(&mut w, 27);
+    assert_eq!(commit(&mut w, 14), (1, vec![(0, 1)]));
+    join(&mut w, 2);
+    committed(&mut w, 0);
+    w.run_ms(1000);
+    assert_eq!(commit(&mut w, 22), (1, vec![(0, 1)]));
+    assert_eq!(
+        reply.try_take().unwrap().unwrap()[0].error,
+        ErrorCode::ILLEGAL_GENERATION
+    );
+}
+
+#[test]
+fn asking_for_committed_offsets_keeps_its_deadline_while_the_coordinator_is_silent() {
+    let mut w = world(&[]);
+    let deadline = w.now.plus_ms(1500);
+    let partitions = vec![TopicPartition::new("t", 0)];
+    let reply = w.call(|reply| Command::Committed {
+        partitions,
+        deadline,
+        reply,
+    });
+    w.run_ms(1400);
+    w.expect::<OffsetFetchRequest>();
+    assert!(reply.try_take().is_none());
+    w.run_ms(101);
+    assert_eq!(reply.try_take().unwrap().unwrap_err().code, ErrorCode::L_TIMED_OUT);
+}
+
+#[test]
+fn what_answers_an_assignment_is_not_taken_for_giving_up_the_next() {
+    let mut w = world(&[("test.rebalance", ""), ("enable.auto.commit", "false")]);
+    subscribe(&mut w);
+    join(&mut w, 1);
+    w.run_ms(3500);
+    // The group rebalances before the application has served the assignment.
+    heartbeat(&mut w, 27);
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0, 1])]);
+    w.assign(&[]).unwrap();
+    assert!(w.next::<JoinGroupRequest>().is_none(), "nothing was given up yet");
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![0, 1])]);
+    w.call(|reply| Command::Unassign { reply });
+    join(&mut w, 2);
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0, 1])]);
+}
+
+/// Plays a coordinator that has kept the assignment of a static leader (KIP-814): it gave the member partition 0 of two.
+fn come_back(w: &mut World, share: &[u8]) {
+    let (asked, request) = w.expect::<JoinGroupRequest>();
+    let member = |id: &str, instance: &str| JoinGroupResponseMember {
+        member_id: id.into(),
+        group_instance_id: Some(instance.into()),
+        metadata: request.protocols[0].metadata.clone(),
+        ..Default::default()
+    };
+    let response = JoinGroupResponse {
+        generation_id: 1,
+        protocol_name: Some("range".into()),
+        leader: "me".into(),
+        member_id: "me".into(),
+        skip_assignment: true,
+        members: vec![member("me", "a"), member("other", "b")],
+        ..Default::default()
+    };
+    w.answer(&asked, &response);
+    let (asked, request) = w.expect::<SyncGroupRequest>();
+    assert!(request.assignments.is_empty());
+    let mut assignment = vec![0, 0, 0, 0, 0, 1, 0, 1, b't'];
+    assignment.extend(i32::try_from(share.len()).unwrap().to_be_bytes());
+    share.iter().for_each(|p| assignment.extend([0, 0, 0, *p]));
+    let response = SyncGroupResponse {
+        assignment: assignment.into(),
+        ..Default::default()
+    };
+    w.answer(&asked, &response);
+}
+
+#[test]
+fn a_static_leader_that_comes_back_still_looks_after_the_topics() {
+    let mut w = world(&[("group.instance.id", "a"), ("enable.auto.commit", "false")]);
+    subscribe(&mut w);
+    come_back(&mut w, &[0]);
+    w.run_ms(100);
+    assert!(w.next::<JoinGroupRequest>().is_none(), "all is as it was");
+    w.model.get_mut("t").unwrap().leaders.push((1, 1));
+    w.cluster.stale("t", w.now);
+    w.run_ms(2000);
+    w.expect::<JoinGroupRequest>();
+}
+
+#[test]
+fn a_static_leader_that_comes_back_sees_what_changed_while_it_was_away() {
+    let mut w = world(&[("group.instance.id", "a"), ("enable.auto.commit", "false")]);
+    w.model.get_mut("t").unwrap().leaders.extend([(1, 1), (1, 1)]);
+    subscribe(&mut w);
+    come_back(&mut w, &[0]);
+    w.run_ms(100);
+    w.expect::<JoinGroupRequest>();
 }

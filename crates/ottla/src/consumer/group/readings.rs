@@ -1,0 +1,262 @@
+//! Reading committed offsets.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ottla_protocol::api::offset_fetch::{OffsetFetchRequest, OffsetFetchResponse};
+
+use super::Identity;
+use super::commits::{Consequences, NEWEST_WITH_NAMES, backoff};
+use super::coordinator::is_coordinator_error;
+use super::offset_messages::{fetch_request, rows_of};
+use crate::cluster::Ctx;
+use crate::connection::{BrokerVersions, LinkKey, Owner, Tag};
+use crate::consumer::OffsetsResult;
+use crate::env::Instant;
+use crate::error::{Error, ErrorCode};
+use crate::event::Reply;
+use crate::types::{PartitionOffset, TopicPartition, offset};
+
+/// The first OffsetFetch version that can wait for open transactions (KIP-447).
+const FIRST_WITH_STABLE: i16 = 7;
+
+/// Who wants committed offsets.
+#[derive(Debug)]
+pub(super) enum Reader {
+    /// The fetcher, under its own number.
+    Position { id: u32, ask: u64 },
+    /// The application.
+    Call(Arc<Reply<OffsetsResult>>),
+}
+
+/// A reading on its way.
+#[derive(Debug)]
+pub(super) struct Reading {
+    tps: Vec<TopicPartition>,
+    reader: Reader,
+    deadline: Instant,
+    retry_at: Instant,
+    tries: u32,
+    last_error: Option<Error>,
+}
+
+/// A committed offset that was found for a consumed partition.
+#[derive(Debug)]
+pub(in crate::consumer) struct Found {
+    pub(in crate::consumer) id: u32,
+    pub(in crate::consumer) ask: u64,
+    pub(in crate::consumer) result: Result<(i64, i32), Error>,
+}
+
+/// Readings, waiting and under way.
+#[derive(Debug, Default)]
+pub(super) struct Readings {
+    waiting: VecDeque<Reading>,
+    sent: BTreeMap<u64, Vec<Reading>>,
+    found: Vec<Found>,
+}
+
+impl Readings {
+    pub(super) fn has_work(&self, now: Instant) -> bool {
+        self.waiting.iter().any(|r| r.retry_at <= now)
+    }
+
+    pub(super) fn take_found(&mut self) -> Vec<Found> {
+        std::mem::take(&mut self.found)
+    }
+
+    /// Queues a reading of committed offsets.
+    pub(super) fn read(&mut self, now: Instant, tps: Vec<TopicPartition>, reader: Reader, deadline: Instant) {
+        self.waiting.push_back(Reading {
+            tps,
+            reader,
+            deadline,
+            retry_at: now,
+            tries: 0,
+            last_error: None,
+        });
+    }
+
+    /// Fails what is late, whether it waits or is under way.
+    pub(super) fn prepare(&mut self, now: Instant) {
+        let mut late = Vec::new();
+        self.waiting = std::mem::take(&mut self.waiting)
+            .into_iter()
+            .filter_map(|r| keep(r, now, &mut late))
+            .collect();
+        for readings in self.sent.values_mut() {
+            let all = std::mem::take(readings).into_iter();
+            *readings = all.filter_map(|r| keep(r, now, &mut late)).collect();
+        }
+        for reading in late {
+            let error = reading.last_error.clone();
+            let late = Error::new(
+                ErrorCode::L_TIMED_OUT,
+                "no committed offsets from the coordinator in time",
+            );
+            self.answer(
+                reading,
+                Err(error.filter(|e| !e.code.action().is_retriable()).unwrap_or(late)),
+            );
+        }
+    }
+
+    /// When to be called again.
+    pub(super) fn wake(&self, now: Instant) -> Option<Instant> {
+        let waiting = self.waiting.iter().map(|r| match r.retry_at > now {
+            true => r.retry_at.min(r.deadline),
+            false => r.deadline,
+        });
+        let sent = self.sent.values().flatten().map(|r| r.deadline);
+        waiting.chain(sent).filter(|at| *at < Instant::NEVER).min()
+    }
+
+    /// Sends what is due on the coordinator's link.
+    pub(super) fn send(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        (key, versions): (LinkKey, &BrokerVersions),
+        who: &Identity<'_>,
+        next_id: &mut u64,
+    ) {
+        // All readings that are due go out in one request.
+        let (due, later): (Vec<_>, Vec<_>) = self.waiting.drain(..).partition(|r| r.retry_at <= ctx.now);
+        self.waiting = later.into();
+        if due.is_empty() {
+            return;
+        }
+        let Some(version) = versions.pick_up_to::<OffsetFetchRequest>(NEWEST_WITH_NAMES) else {
+            let error = Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, "no common version of OffsetFetch");
+            return due.into_iter().for_each(|r| self.answer(r, Err(error.clone())));
+        };
+        let stable = version >= FIRST_WITH_STABLE && ctx.conf.isolation_level == "read_committed";
+        let request = fetch_request(due.iter().flat_map(|r| &r.tps), who, version, stable);
+        *next_id += 1;
+        let tag = Tag {
+            owner: Owner::Group,
+            id: *next_id,
+        };
+        let timeout = Duration::from_millis(super::millis(ctx.conf.socket_timeout_ms));
+        match ctx.links.send(key, ctx.now, tag, &request, version, timeout) {
+            Ok(()) => {
+                self.sent.insert(*next_id, due);
+            }
+            Err(error) => due.into_iter().for_each(|r| self.answer(r, Err(error.clone()))),
+        }
+    }
+
+    // ---------------------------------------------------------------- answers
+
+    /// Whether `id` is a reading under way.
+    pub(super) fn is_sent(&self, id: u64) -> bool {
+        self.sent.contains_key(&id)
+    }
+
+    /// A reading was answered, or not.
+    pub(super) fn on_read(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        id: u64,
+        result: Result<OffsetFetchResponse, Error>,
+    ) -> Consequences {
+        let mut consequences = Consequences::default();
+        let Some(readings) = self.sent.remove(&id) else {
+            return consequences;
+        };
+        let answers = match result {
+            Ok(response) => rows_of(response),
+            Err(error) => {
+                consequences.coordinator_lost = error.code != ErrorCode::L_BAD_MSG;
+                Err(error.into_retriable())
+            }
+        };
+        let answers = match answers {
+            Ok(answers) => answers,
+            Err(error) => {
+                consequences.coordinator_lost |= is_coordinator_error(error.code);
+                for reading in readings {
+                    self.read_again(ctx, reading, error.clone());
+                }
+                return consequences;
+            }
+        };
+        for reading in readings {
+            let mut rows = Vec::with_capacity(reading.tps.len());
+            let mut retry = None;
+            for tp in &reading.tps {
+                let mut row = PartitionOffset::new(tp.clone(), offset::INVALID);
+                match answers.get(&(tp.topic.to_string(), tp.partition)) {
+                    Some(found) => {
+                        row.error = found.error;
+                        if found.error.is_ok() && found.offset >= 0 {
+                            row.offset = found.offset;
+                            row.leader_epoch = found.leader_epoch;
+                            row.metadata = found.metadata.clone();
+                        }
+                    }
+                    None => row.error = ErrorCode::L_BAD_MSG,
+                }
+                // An open transaction has offsets in the balance; a new topic may not be known everywhere.
+                if row.error.action().is_retriable() && row.error != ErrorCode::UNKNOWN_TOPIC_OR_PART {
+                    retry = Some(row.error);
+                }
+                rows.push(row);
+            }
+            match retry {
+                Some(code) => self.read_again(ctx, reading, Error::from(code).into_retriable()),
+                None => self.answer(reading, Ok(rows)),
+            }
+        }
+        consequences
+    }
+
+    fn read_again(&mut self, ctx: &mut Ctx<'_>, mut reading: Reading, error: Error) {
+        if !(error.retriable || error.code.action().is_retriable()) {
+            return self.answer(reading, Err(error));
+        }
+        let delay = backoff(ctx, reading.tries);
+        reading.tries = reading.tries.saturating_add(1);
+        reading.retry_at = ctx.now + delay;
+        reading.last_error = Some(error);
+        self.waiting.push_back(reading);
+    }
+
+    fn answer(&mut self, reading: Reading, result: OffsetsResult) {
+        match reading.reader {
+            Reader::Call(reply) => reply.fill(result),
+            Reader::Position { id, ask } => {
+                let result = result.and_then(|rows| match rows.first() {
+                    Some(row) if row.error.is_ok() => Ok((row.offset, row.leader_epoch)),
+                    Some(row) => Err(Error::from(row.error)),
+                    None => Err(Error::from(ErrorCode::L_BAD_MSG)),
+                });
+                self.found.push(Found { id, ask, result });
+            }
+        }
+    }
+
+    /// Forgets the reading for a partition that is not consumed any more.
+    pub(super) fn cancel(&mut self, id: u32) {
+        self.waiting
+            .retain(|r| !matches!(r.reader, Reader::Position { id: i, .. } if i == id));
+    }
+
+    /// Fails everything that waits.
+    pub(super) fn close(&mut self, error: &Error) {
+        let sent = std::mem::take(&mut self.sent).into_values().flatten();
+        let readings: Vec<Reading> = self.waiting.drain(..).chain(sent).collect();
+        for reading in readings {
+            self.answer(reading, Err(error.clone()));
+        }
+    }
+}
+
+/// Puts a reading whose time is up to the `late` ones.
+fn keep(reading: Reading, now: Instant, late: &mut Vec<Reading>) -> Option<Reading> {
+    if reading.deadline > now {
+        return Some(reading);
+    }
+    late.push(reading);
+    None
+}
