@@ -22,6 +22,18 @@ pub enum Canary {
     SkippedOffset,
     /// A consumer hands a record out twice.
     RepeatedOffset,
+    /// An offset is committed that nobody has processed.
+    CommitAhead,
+    /// A commit takes an offset back.
+    CommitBack,
+    /// A partition is given to nobody.
+    Orphan,
+    /// A partition is given to two members.
+    TwoOwners,
+    /// A member begins behind the committed offset.
+    LateStart,
+    /// A member that is closed does not leave its group.
+    LostLeave,
 }
 
 impl Canary {
@@ -36,6 +48,12 @@ impl Canary {
         ("leaked-connection", Canary::LeakedConnection),
         ("skipped-offset", Canary::SkippedOffset),
         ("repeated-offset", Canary::RepeatedOffset),
+        ("commit-ahead", Canary::CommitAhead),
+        ("commit-back", Canary::CommitBack),
+        ("orphaned-partition", Canary::Orphan),
+        ("two-owners", Canary::TwoOwners),
+        ("late-start", Canary::LateStart),
+        ("lost-leave", Canary::LostLeave),
     ];
 
     /// By its name.

@@ -12,7 +12,7 @@ use ottla::types::{ClientKind, Topic, TopicHooks};
 use crate::chance::Chance;
 use crate::check::{Checker, Promise};
 use crate::clock::{ClientClock, Time, WakeFlag};
-use crate::load::{ConsumerLoad, ConsumerPlan, Load, ProducerLoad, ProducerPlan};
+use crate::load::{ConsumerLoad, ConsumerPlan, Load, MemberLoad, MemberPlan, ProducerLoad, ProducerPlan};
 
 /// A client and its application.
 pub(crate) struct SimClient {
@@ -30,6 +30,8 @@ pub(crate) struct SimClient {
     /// Turns since time last passed.
     pub(crate) spins: u32,
     pub(crate) load: Load,
+    /// Its process was killed: what it held went with it.
+    pub(crate) crashed: bool,
     pub(crate) topics: Vec<Arc<Topic>>,
     settings: Vec<(String, String)>,
     log: Arc<Mutex<Vec<LogLine>>>,
@@ -41,6 +43,7 @@ struct Making<'a> {
     settings: Vec<(String, String)>,
     skew_ms: i64,
     delivery: DeliveryMode,
+    rebalance_event: bool,
     topics: &'a [String],
     load: Load,
 }
@@ -63,6 +66,7 @@ impl SimClient {
             settings: plan.settings.clone(),
             skew_ms: plan.skew_ms,
             delivery: delivery_mode(promise),
+            rebalance_event: false,
             topics: &plan.topics.clone(),
             load: Load::Producer(ProducerLoad::new(client, plan)),
         };
@@ -87,8 +91,30 @@ impl SimClient {
             settings: plan.settings.clone(),
             skew_ms: 0,
             delivery: DeliveryMode::None,
+            rebalance_event: false,
             topics: &plan.topics.clone(),
             load: Load::Consumer(ConsumerLoad::new(client, plan)),
+        };
+        Self::make(making, bootstrap, time, seeds, tracing)
+    }
+
+    pub(crate) fn member(
+        number: usize,
+        (slot, plan): (usize, MemberPlan),
+        bootstrap: &str,
+        (time, now_us): (&Time, u64),
+        seeds: &mut Chance,
+        tracing: bool,
+    ) -> Result<Self, String> {
+        let client = u32::try_from(number).unwrap_or(u32::MAX);
+        let making = Making {
+            kind: ClientKind::Consumer,
+            settings: plan.settings.clone(),
+            skew_ms: 0,
+            delivery: DeliveryMode::None,
+            rebalance_event: plan.by_event,
+            topics: &plan.topics.clone(),
+            load: Load::Member(MemberLoad::new(client, slot, plan, now_us)),
         };
         Self::make(making, bootstrap, time, seeds, tracing)
     }
@@ -104,7 +130,7 @@ impl SimClient {
         let mut settings = making.settings;
         settings.push(("bootstrap.servers".into(), bootstrap.to_owned()));
         if tracing {
-            settings.push(("debug".into(), "broker,topic,metadata,msg,fetch,consumer".into()));
+            settings.push(("debug".into(), "broker,topic,metadata,msg,fetch,consumer,cgrp".into()));
         }
         for (name, value) in &settings {
             conf.set(name, value.as_str()).map_err(|e| e.to_string())?;
@@ -128,6 +154,8 @@ impl SimClient {
             hooks: ClientHooks {
                 log: sink,
                 delivery: making.delivery,
+                rebalance_event: making.rebalance_event,
+                commit_event: true,
                 error_event: true,
                 throttle_event: true,
                 ..ClientHooks::default()
@@ -155,6 +183,7 @@ impl SimClient {
             drives: 0,
             spins: 0,
             load: making.load,
+            crashed: false,
             topics,
             settings,
             log,

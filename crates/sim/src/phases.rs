@@ -1,6 +1,7 @@
 //! How a world goes on: faults, then peace in which everything must settle, work and end.
 
 use crate::clock::WALL_START_MS;
+use crate::load::Load;
 use crate::trace::trace;
 use crate::world::{Happening, Phase, World};
 
@@ -23,11 +24,13 @@ impl World {
         match self.phase {
             Phase::Hostile => {
                 self.heal();
-                let skew = self.plan.cluster.wall_clock_ms - WALL_START_MS;
+                let skew = self.healed_skew_ms();
                 for client in &self.clients {
                     client.clock.set_skew_ms(skew);
                 }
+                self.healed_at_us = self.now_us;
                 self.enter(Phase::Settling);
+                self.gather_members();
             }
             Phase::Settling => self.wait_for_apps(waited, Phase::Probing),
             Phase::Probing => self.wait_for_apps(waited, Phase::Quiet),
@@ -73,8 +76,14 @@ impl World {
 
     fn wait_for_apps(&mut self, waited: u64, next: Phase) {
         let waits = (0..self.clients.len()).find_map(|client| self.app_waits_for(client));
+        let waits = waits.or_else(|| self.groups_wait_for());
         match waits {
-            None => self.enter(next),
+            None => {
+                self.enter(next);
+                if next == Phase::Probing {
+                    self.choose_leaver();
+                }
+            }
             Some(what) if waited > self.phase_limit_us => {
                 self.check.violate(format!(
                     "{:?} takes longer than {} s: {what}",
@@ -118,8 +127,18 @@ impl World {
         }
     }
 
+    /// Where the clients' wall clocks are right.
+    pub(crate) fn healed_skew_ms(&self) -> i64 {
+        self.plan.cluster.wall_clock_ms - WALL_START_MS
+    }
+
+    /// Members of groups end by themselves: they leave before.
     fn end_clients(&mut self) {
         for client in 0..self.clients.len() {
+            if matches!(self.clients[client].load, Load::Member(_)) {
+                self.app_at(client, self.now_us);
+                continue;
+            }
             self.shared(client).send(ottla::client::Command::Terminate);
         }
     }
@@ -146,9 +165,13 @@ impl World {
                 shared,
                 topics,
                 load,
+                crashed,
                 ..
             } = client;
             drop((core, load));
+            if crashed {
+                continue;
+            }
             let holders = std::sync::Arc::strong_count(&shared);
             if holders != 1 {
                 self.check

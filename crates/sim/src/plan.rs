@@ -6,7 +6,7 @@ use ottla_protocol::ApiKey;
 use crate::chance::Chance;
 use crate::clock::WALL_START_MS;
 use crate::faults::FaultPlan;
-use crate::load::{ConsumerPlan, ProducerPlan};
+use crate::load::{ConsumerPlan, GroupsPlan, ProducerPlan};
 use crate::net::NetPlan;
 
 /// A topic of a world.
@@ -30,6 +30,7 @@ pub(crate) struct Plan {
     pub(crate) faults: FaultPlan,
     pub(crate) producers: Vec<ProducerPlan>,
     pub(crate) consumers: Vec<ConsumerPlan>,
+    pub(crate) groups: Option<GroupsPlan>,
     /// How long faults go on.
     pub(crate) fault_phase_us: u64,
     /// How long everything may take to settle after that.
@@ -42,6 +43,21 @@ pub(crate) const SOCKET_TIMEOUT_MAX_MS: u64 = 60_000;
 pub(crate) const RECONNECT_MAX_MS: u64 = 10_000;
 /// The largest request is through within this time, or timeouts would keep it from ever arriving.
 const REQUEST_TRANSFER_US: u64 = 500_000;
+
+/// One world in so many has groups: they cost more than others.
+const WORLDS_PER_GROUP_WORLD: u64 = 4;
+/// A session has to end, and a generation to begin without those who do not answer, before the last one can begin.
+const GROUP_SETTLE_US: u64 = 90_000_000;
+/// What older brokers speak of the groups' requests.
+const GROUP_VERSIONS: &[(ApiKey, u64, u64)] = &[
+    (ApiKey::OFFSET_COMMIT, 2, 9),
+    (ApiKey::OFFSET_FETCH, 1, 9),
+    (ApiKey::FIND_COORDINATOR, 0, 5),
+    (ApiKey::JOIN_GROUP, 5, 9),
+    (ApiKey::HEARTBEAT, 3, 4),
+    (ApiKey::LEAVE_GROUP, 0, 5),
+    (ApiKey::SYNC_GROUP, 3, 5),
+];
 
 impl Plan {
     /// The time that it takes at most to send one message, or to fetch one record, when nothing goes wrong: where batches
@@ -69,7 +85,7 @@ impl Plan {
         let faults = FaultPlan::draw(&mut c, &mut late);
         // Half-open connections are noticed after the socket timeout, and the next attempt waits for its backoff.
         let settle_us = (2 * SOCKET_TIMEOUT_MAX_MS + 3 * RECONNECT_MAX_MS + 60_000) * 1000;
-        Plan {
+        let mut plan = Plan {
             versions: draw_versions(&mut c),
             cluster,
             topics,
@@ -77,9 +93,31 @@ impl Plan {
             faults,
             producers,
             consumers,
+            groups: None,
             fault_phase_us,
             settle_us,
+        };
+        if seed % WORLDS_PER_GROUP_WORLD == 2 {
+            plan.add_groups(&mut Chance::of(seed, 20));
         }
+        plan
+    }
+
+    /// Members of groups take the place of those who choose their partitions themselves.
+    fn add_groups(&mut self, c: &mut Chance) {
+        self.consumers.clear();
+        // Sessions have to have the time to end.
+        self.fault_phase_us = self.fault_phase_us.max(c.spread(5_000_000, 60_000_000));
+        self.settle_us += GROUP_SETTLE_US;
+        let groups = GroupsPlan::draw(c, &self.topics, self.fault_phase_us);
+        self.cluster.group_min_session_timeout_ms = 100;
+        self.cluster.group_initial_rebalance_delay_ms = groups.initial_delay_ms;
+        for (api, low, high) in GROUP_VERSIONS {
+            if !self.versions.is_empty() && c.hit(0.5) {
+                self.versions.push((*api, c.between(*low, *high) as i16));
+            }
+        }
+        self.groups = Some(groups);
     }
 }
 

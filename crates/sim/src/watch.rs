@@ -13,7 +13,7 @@ use crate::trace::trace;
 use crate::world::World;
 
 /// API and version of a request without its length prefix.
-fn api_of(request: &[u8]) -> Option<(ApiKey, i16, i32)> {
+pub(crate) fn api_of(request: &[u8]) -> Option<(ApiKey, i16, i32)> {
     let key = i16::from_be_bytes(*request.first_chunk()?);
     let version = i16::from_be_bytes(*request.get(2..)?.first_chunk()?);
     let correlation = i32::from_be_bytes(*request.get(4..)?.first_chunk()?);
@@ -53,6 +53,9 @@ impl World {
             conn.0,
             frame.len()
         );
+        if self.crowd.exists() {
+            self.await_response(client, conn, frame);
+        }
         if api != ApiKey::PRODUCE {
             return;
         }
@@ -226,6 +229,13 @@ fn describe_response(api: ApiKey, version: i16, body: Bytes) -> Option<String> {
                 rows.collect::<Vec<_>>().join("; ")
             ))
         }
+        ApiKey::JOIN_GROUP
+        | ApiKey::SYNC_GROUP
+        | ApiKey::HEARTBEAT
+        | ApiKey::LEAVE_GROUP
+        | ApiKey::OFFSET_COMMIT
+        | ApiKey::OFFSET_FETCH
+        | ApiKey::FIND_COORDINATOR => describe_group_response(api, version, body),
         ApiKey::LIST_OFFSETS => {
             let (_, r) = decode_response::<list_offsets::ListOffsetsRequest>(body, version).ok()?;
             Some(format!("{:?}", r.topics))
@@ -236,4 +246,27 @@ fn describe_response(api: ApiKey, version: i16, body: Bytes) -> Option<String> {
 
 fn error_mark(code: i16) -> String {
     if code == 0 { String::new() } else { format!("!{code}") }
+}
+
+fn describe_group_response(api: ApiKey, version: i16, body: Bytes) -> Option<String> {
+    use ottla_protocol::api::{
+        find_coordinator, heartbeat, join_group, leave_group, offset_commit, offset_fetch, sync_group,
+    };
+    use ottla_protocol::{Request, decode_response};
+    fn text<R: Request>(version: i16, body: Bytes) -> Option<String>
+    where
+        R::Response: std::fmt::Debug,
+    {
+        decode_response::<R>(body, version).ok().map(|(_, r)| format!("{r:?}"))
+    }
+    match api {
+        ApiKey::JOIN_GROUP => text::<join_group::JoinGroupRequest>(version, body),
+        ApiKey::SYNC_GROUP => text::<sync_group::SyncGroupRequest>(version, body),
+        ApiKey::HEARTBEAT => text::<heartbeat::HeartbeatRequest>(version, body),
+        ApiKey::LEAVE_GROUP => text::<leave_group::LeaveGroupRequest>(version, body),
+        ApiKey::OFFSET_COMMIT => text::<offset_commit::OffsetCommitRequest>(version, body),
+        ApiKey::OFFSET_FETCH => text::<offset_fetch::OffsetFetchRequest>(version, body),
+        ApiKey::FIND_COORDINATOR => text::<find_coordinator::FindCoordinatorRequest>(version, body),
+        _ => None,
+    }
 }

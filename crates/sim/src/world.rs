@@ -17,6 +17,7 @@ use crate::check::Checker;
 use crate::client::SimClient;
 use crate::clock::Time;
 use crate::coverage::Coverage;
+use crate::crowd::Crowd;
 use crate::faults::{FaultEvent, FaultState};
 use crate::net::{Down, Net};
 use crate::plan::Plan;
@@ -68,6 +69,8 @@ pub(crate) enum Happening {
     },
     /// The cluster has something to do.
     Cluster,
+    /// A member of a group is to be started.
+    Member(usize),
     Fault(FaultEvent),
     /// Looks how far the world is.
     Phase,
@@ -118,7 +121,7 @@ pub(crate) struct World {
     pub(crate) options: Options,
     pub(crate) plan: Plan,
     pub(crate) now_us: u64,
-    time: Time,
+    pub(crate) time: Time,
     queue: BinaryHeap<Reverse<Entry>>,
     order: u64,
     pub(crate) cluster: Cluster,
@@ -127,6 +130,7 @@ pub(crate) struct World {
     pub(crate) net: Net,
     pub(crate) frozen: BTreeSet<BrokerId>,
     pub(crate) faults: FaultState,
+    pub(crate) crowd: Crowd,
     pub(crate) check: Checker,
     pub(crate) trace: Trace,
     pub(crate) coverage: Coverage,
@@ -134,6 +138,8 @@ pub(crate) struct World {
     pub(crate) phase_began_us: u64,
     /// How long the phase may take.
     pub(crate) phase_limit_us: u64,
+    /// When faults ended.
+    pub(crate) healed_at_us: u64,
     pub(crate) app_chance: Chance,
     /// Requests that a canary sends again.
     pub(crate) doubled: Vec<(u64, Bytes)>,
@@ -168,12 +174,14 @@ impl World {
             net: Net::new(plan.net.clone(), Chance::of(seed, 2)),
             frozen: BTreeSet::new(),
             faults: FaultState::new(Chance::of(seed, 3)),
+            crowd: Crowd::new(seed, plan.groups.clone()),
             check: Checker::default(),
             trace,
             coverage: Coverage::default(),
             phase: Phase::Hostile,
             phase_began_us: START_US,
             phase_limit_us: 0,
+            healed_at_us: u64::MAX,
             app_chance: Chance::of(seed, 4),
             doubled: Vec::new(),
             leaked: Vec::new(),
@@ -250,6 +258,7 @@ impl World {
             );
         }
         self.make_clients();
+        self.set_up_groups();
         self.net.hostile = true;
         self.start_faults();
         self.after_us(self.plan.fault_phase_us, Happening::Phase);
@@ -279,7 +288,7 @@ impl World {
         }
     }
 
-    fn add_client(&mut self, made: Result<SimClient, String>) {
+    pub(crate) fn add_client(&mut self, made: Result<SimClient, String>) {
         match made {
             Ok(client) => {
                 let number = self.clients.len();
@@ -338,6 +347,7 @@ impl World {
                     self.cluster_due_us = u64::MAX;
                 }
             }
+            Happening::Member(slot) => self.start_member(slot),
             Happening::Fault(event) => self.on_fault(event),
             Happening::Phase => self.next_phase(),
         }
@@ -369,6 +379,7 @@ impl World {
                 break;
             }
         }
+        self.look_at_commits();
         for client in 0..self.clients.len() {
             if self.clients[client].waker.take() && !self.canary_loses_wakeup(client) {
                 self.wake(client);

@@ -2,9 +2,12 @@
 //! they know nothing of how the client works.
 
 mod consumed;
+mod groups;
 mod produced;
+mod spans;
 
 pub(crate) use consumed::{Consumed, Expect};
+pub(crate) use groups::{Commit, Groups, Marks, Reset, Tp};
 pub(crate) use produced::{Outcome, Produced, Promise, Report};
 
 use std::collections::BTreeMap;
@@ -16,6 +19,7 @@ use crate::message::{Logged, MessageId};
 pub(crate) struct Checker {
     pub(crate) produced: Produced,
     pub(crate) consumed: Consumed,
+    pub(crate) groups: Groups,
     violation: Option<String>,
 }
 
@@ -66,6 +70,7 @@ impl Checker {
             .collect();
         self.produced.on_topic_deleted(topic, &ids, now_us);
         self.consumed.on_topic_deleted(topic, lags);
+        self.groups.on_topic_deleted(topic);
     }
 
     /// Compares everything with the logs as they are at the end.
@@ -73,6 +78,8 @@ impl Checker {
         let result = self.produced.compare_with_logs(logs);
         self.expect(result);
         let result = self.consumed.compare_with_logs(logs);
+        self.expect(result);
+        let result = self.groups.compare_with_logs(logs);
         self.expect(result);
     }
 }

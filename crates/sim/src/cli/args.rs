@@ -11,6 +11,7 @@ pub(crate) const USAGE: &str = "usage: ottla-sim [--seeds N] [--start S]      ru
        ottla-sim --canaries [--seeds N]       see that every deliberate bug is noticed within N worlds (200)
 options: --start clock                        begin with a seed taken from the clock, which is printed
          --seconds N                          stop after N seconds
+         --step N                             take every Nth seed: with --start 2 --step 4 those that have groups
          --jobs N                             run N worlds at a time (1)
          --canary NAME                        switch a deliberate bug on: the run must fail
          --keep-going                         go on after a failure";
@@ -27,6 +28,7 @@ pub(crate) struct Args {
     pub(crate) canaries: bool,
     pub(crate) limit: Option<Duration>,
     pub(crate) jobs: usize,
+    pub(crate) step: u64,
 }
 
 impl Args {
@@ -44,6 +46,7 @@ impl Args {
             canaries: false,
             limit: None,
             jobs: 1,
+            step: 1,
         };
         let mut forever = false;
         while let Some(name) = given.next() {
@@ -53,6 +56,7 @@ impl Args {
                 "--start" => args.start = start(&name, &word()?)?,
                 "--seed" => (args.start, args.seeds) = (number(&name, &word()?)?, Some(1)),
                 "--seconds" => args.limit = Some(Duration::from_secs(number(&name, &word()?)?)),
+                "--step" => args.step = number(&name, &word()?)?.max(1),
                 "--jobs" => args.jobs = usize::try_from(number(&name, &word()?)?).unwrap_or(1).max(1),
                 "--canary" => args.canary = Some(canary(&word()?)?),
                 "--canaries" => args.canaries = true,

@@ -60,7 +60,7 @@ impl Work {
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let wanted = self.args.seeds.is_none_or(|seeds| number < seeds);
-        wanted.then(|| self.args.start.wrapping_add(number))
+        wanted.then(|| self.args.start.wrapping_add(number.wrapping_mul(self.args.step)))
     }
 
     /// Runs worlds until there are no more, or one fails.

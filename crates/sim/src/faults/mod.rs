@@ -2,6 +2,7 @@
 
 mod brokers;
 mod codes;
+mod groups;
 mod requests;
 mod topics;
 
@@ -9,6 +10,8 @@ use std::collections::BTreeSet;
 
 use ottla_mock::BrokerId;
 use ottla_protocol::ApiKey;
+
+pub(crate) use groups::{GroupFault, GroupFaultPlan};
 
 use crate::chance::Chance;
 use crate::world::{Happening, World};
@@ -142,6 +145,8 @@ pub(crate) enum FaultEvent {
     EndPartitionError(ApiKey, String, i32),
     /// A broker's metadata stays as it is no longer.
     EndLag(BrokerId),
+    StrikeGroup(GroupFault, u64),
+    EndCoordinatorError(String),
 }
 
 /// What is under way.
@@ -171,6 +176,7 @@ impl World {
         for (kind, mean_us) in self.plan.faults.kinds.clone() {
             self.next_strike(kind, mean_us);
         }
+        self.start_group_faults();
     }
 
     fn next_strike(&mut self, kind: FaultKind, mean_us: u64) {
@@ -208,6 +214,8 @@ impl World {
                 self.cluster.set_partition_error(api, &topic, partition, None);
             }
             FaultEvent::EndLag(broker) => self.cluster.hold_metadata(broker, false),
+            FaultEvent::StrikeGroup(kind, mean_us) => self.strike_group(kind, mean_us),
+            FaultEvent::EndCoordinatorError(group) => self.end_coordinator_error(&group),
             FaultEvent::EndTopicError(topic) => {
                 // The topic may be gone by now.
                 let _ = self.cluster.set_topic_error(&topic, None);
@@ -251,6 +259,7 @@ impl World {
         self.heal_brokers();
         self.heal_requests();
         self.heal_topics();
+        self.heal_groups();
     }
 
     fn set_a_clock(&mut self) -> bool {

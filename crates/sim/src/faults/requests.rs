@@ -28,6 +28,11 @@ impl World {
     pub(super) fn push_request_error(&mut self) -> bool {
         let row = self.any_codes();
         let fatal = self.draws_fatal();
+        self.push_errors(row, fatal);
+        true
+    }
+
+    pub(super) fn push_errors(&mut self, row: Codes, fatal: bool) {
         let way = self.faults.chance.f64();
         let (codes, action): (_, fn(ErrorCode) -> FaultAction) = match fatal {
             true => (row.fatal, FaultAction::Error),
@@ -42,7 +47,6 @@ impl World {
             self.coverage.fault(error.name().unwrap_or("unknown error codes"));
             self.cluster.push_fault(None, api, Fault { action, delay_us: 0 });
         }
-        true
     }
 
     /// One partition answers requests of one API with an error for a while.
@@ -76,6 +80,11 @@ impl World {
 
     pub(super) fn push_disconnect(&mut self) -> bool {
         let api = self.any_api();
+        self.push_disconnect_on(api);
+        true
+    }
+
+    pub(super) fn push_disconnect_on(&mut self, api: ApiKey) {
         let action = self.faults.chance.pick(&[
             FaultAction::DisconnectBefore,
             FaultAction::DisconnectAfter,
@@ -86,11 +95,15 @@ impl World {
             self.coverage.fault("hanging connections");
         }
         self.cluster.push_fault(None, api, Fault { action, delay_us: 0 });
-        true
     }
 
     pub(super) fn push_delay(&mut self) -> bool {
         let api = self.any_api();
+        self.push_delay_on(api);
+        true
+    }
+
+    pub(super) fn push_delay_on(&mut self, api: ApiKey) {
         let delay_us = self.faults.chance.spread(1000, 90_000_000);
         trace!(
             self.trace,
@@ -104,7 +117,6 @@ impl World {
                 delay_us,
             },
         );
-        true
     }
 
     pub(super) fn throttle(&mut self) -> bool {

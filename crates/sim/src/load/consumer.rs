@@ -7,7 +7,7 @@ use std::time::Duration;
 use ottla::client::Command;
 use ottla::consumer;
 use ottla::error::{Error, ErrorCode};
-use ottla::event::{Event, Reply};
+use ottla::event::{Chunk, Event, Reply};
 use ottla::types::{PartitionOffset, TopicPartition, offset};
 
 use super::producer::draw_client_settings;
@@ -110,12 +110,35 @@ pub(crate) struct ConsumerLoad {
 const CALL_US: u64 = 1_000_000;
 
 /// A record as the application takes it.
-struct Taken {
-    topic: String,
-    partition: i32,
-    offset: i64,
-    position: i64,
-    found: Option<Found>,
+pub(super) struct Taken {
+    pub(super) topic: String,
+    pub(super) partition: i32,
+    pub(super) offset: i64,
+    pub(super) position: i64,
+    pub(super) found: Option<Found>,
+}
+
+/// Takes a chunk's next record.
+pub(super) fn take(chunk: &mut Chunk) -> Option<Taken> {
+    let state = chunk.partition().clone();
+    let (offset, found) = {
+        let record = chunk.next()?;
+        let headers = record.headers.iter().flatten();
+        let header = headers
+            .filter(|h| h.key == message::HEADER)
+            .find_map(|h| h.value.map(<[u8]>::to_vec));
+        (
+            record.offset,
+            message::read(record.key, record.value, header.as_deref()),
+        )
+    };
+    Some(Taken {
+        topic: state.topic().name().to_owned(),
+        partition: state.partition(),
+        offset,
+        position: state.position().0,
+        found,
+    })
 }
 
 impl ConsumerLoad {
@@ -269,27 +292,7 @@ impl ConsumerLoad {
         }
         let most = world.app_chance.between(1, self.plan.most * 2);
         for _ in 0..most {
-            let item = shared.consumer_queue.pop_one(Some(Duration::ZERO), |chunk| {
-                let state = chunk.partition().clone();
-                let (offset, found) = {
-                    let record = chunk.next()?;
-                    let headers = record.headers.iter().flatten();
-                    let header = headers
-                        .filter(|h| h.key == message::HEADER)
-                        .find_map(|h| h.value.map(<[u8]>::to_vec));
-                    (
-                        record.offset,
-                        message::read(record.key, record.value, header.as_deref()),
-                    )
-                };
-                Some(Taken {
-                    topic: state.topic().name().to_owned(),
-                    partition: state.partition(),
-                    offset,
-                    position: state.position().0,
-                    found,
-                })
-            });
+            let item = shared.consumer_queue.pop_one(Some(Duration::ZERO), take);
             match item {
                 None => return,
                 Some(Ok(taken)) => self.on_record(world, client, taken),

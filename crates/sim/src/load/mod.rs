@@ -1,9 +1,11 @@
 //! Applications: what they ask of their clients, and when they listen.
 
 mod consumer;
+mod group;
 mod producer;
 
 pub(crate) use consumer::{ConsumerLoad, ConsumerPlan};
+pub(crate) use group::{GroupsPlan, MemberLoad, MemberPlan};
 pub(crate) use producer::{ProducerLoad, ProducerPlan};
 
 use crate::world::{Phase, World};
@@ -16,6 +18,7 @@ pub(crate) enum Load {
     None,
     Producer(ProducerLoad),
     Consumer(ConsumerLoad),
+    Member(MemberLoad),
 }
 
 impl World {
@@ -26,6 +29,7 @@ impl World {
             Load::None => None,
             Load::Producer(producer) => producer.turn(self, client),
             Load::Consumer(consumer) => consumer.turn(self, client),
+            Load::Member(member) => member.turn(self, client),
         };
         self.clients[client].load = load;
         if let Some(pause) = pause {
@@ -46,6 +50,7 @@ impl World {
             Load::None => None,
             Load::Producer(producer) => producer.waits_for(self, client),
             Load::Consumer(consumer) => consumer.waits_for(self, client),
+            Load::Member(member) => member.waits_for(self, client),
         };
         self.clients[client].load = load;
         waits

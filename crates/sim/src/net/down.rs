@@ -107,6 +107,7 @@ impl World {
             Down::Bytes(bytes) => match read_frames(&mut state.reader_down, &bytes) {
                 Ok(frames) => {
                     for body in frames {
+                        let body = self.witness_response(client, conn, body);
                         self.tell(client, NetEvent::Received { conn, body });
                     }
                     return;

@@ -77,7 +77,9 @@ impl World {
     }
 
     fn client_sends(&mut self, client: usize, conn: ConnId, frame: Frame) {
-        let frame = frame.into_bytes();
+        let Some(frame) = self.tamper_with_request(frame.into_bytes()) else {
+            return;
+        };
         self.witness_request(client, conn, &frame);
         let Some(&number) = self.net.by_id.get(&(client, conn)) else {
             return;
@@ -187,6 +189,15 @@ impl World {
         }
     }
 
+    /// The client's machine is gone.
+    pub(crate) fn vanish(&mut self, number: u64) {
+        self.kill_silently(number);
+        if let Some(state) = self.net.conns.get_mut(&number) {
+            state.client_open = false;
+        }
+        self.net.forget_if_over(number);
+    }
+
     /// The client's kernel gives a dead connection up.
     pub(crate) fn given_up(&mut self, number: u64) {
         if let Some(state) = self.net.conns.get_mut(&number)
@@ -216,7 +227,7 @@ impl World {
         }
     }
 
-    fn client_closes(&mut self, client: usize, conn: ConnId) {
+    pub(crate) fn client_closes(&mut self, client: usize, conn: ConnId) {
         self.net.attempts.remove(&(client, conn));
         let Some(&number) = self.net.by_id.get(&(client, conn)) else {
             return;

@@ -1,0 +1,446 @@
+//! Groups: who owns which partition, what was handed to whom, and what was committed.
+//!
+//! Known here: what the coordinator gave to whom (as the responses say), what applications were told and took, every
+//! commit in the coordinator's log, and the partitions' watermarks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Logs;
+use super::spans::Spans;
+use crate::message::{Found, MessageId};
+
+/// A topic's name and a partition.
+pub(crate) type Tp = (String, i32);
+
+/// `auto.offset.reset`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reset {
+    Earliest,
+    Latest,
+    /// An error; the application then seeks to the beginning.
+    Error,
+}
+
+/// Where a log begins and ends, for readers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Marks {
+    pub(crate) start: i64,
+    pub(crate) end: i64,
+}
+
+/// A commit as it reached the coordinator.
+#[derive(Debug)]
+pub(crate) struct Commit<'a> {
+    pub(crate) group: &'a str,
+    pub(crate) tp: Tp,
+    pub(crate) offset: i64,
+    pub(crate) before: Option<i64>,
+    /// The client had given up the connection on which it came: nobody can call such a request back.
+    pub(crate) abandoned: bool,
+    /// The member that committed is in the group and the partition is not among those that it was given.
+    pub(crate) foreign: bool,
+}
+
+/// What is known of a partition, for one group.
+#[derive(Debug, Default)]
+struct Book {
+    /// Offsets that some application has processed, or that were rightly left out.
+    done: Spans,
+    /// When the committed offset changed, and to what.
+    committed: Vec<(u64, Option<i64>)>,
+    seen: BTreeMap<i64, MessageId>,
+}
+
+impl Book {
+    /// Every offset that was the committed one at some time since.
+    fn committed_since(&self, since_us: u64) -> BTreeSet<Option<i64>> {
+        let mut out = BTreeSet::new();
+        let mut at_first = None;
+        for (at, value) in &self.committed {
+            match *at <= since_us {
+                true => at_first = *value,
+                false => _ = out.insert(*value),
+            }
+        }
+        out.insert(at_first);
+        out
+    }
+}
+
+/// A partition that a member owns.
+#[derive(Debug)]
+struct Own {
+    since_us: u64,
+    /// The watermarks when it was assigned, or met its end before the start.
+    marks: Option<Marks>,
+    /// The next offset, once a record or the partition's end was told.
+    next: Option<i64>,
+    /// Behind the last record that was handed out.
+    taken_to: Option<i64>,
+    /// The application was told that there is no offset and has gone to the beginning.
+    sought: bool,
+}
+
+#[derive(Debug)]
+struct Member {
+    group: String,
+    reset: Reset,
+    owned: BTreeMap<Tp, Own>,
+}
+
+/// The books of all groups.
+#[derive(Debug, Default)]
+pub(crate) struct Groups {
+    members: BTreeMap<u32, Member>,
+    books: BTreeMap<(String, Tp), Book>,
+    /// By group and generation: whose each partition is, by member id.
+    owners: BTreeMap<(String, i32), BTreeMap<Tp, String>>,
+    /// Topics that were deleted and made anew: their offsets have no history.
+    torn: BTreeSet<String>,
+    /// Logs lose their starts: offsets may be left out.
+    retention: bool,
+}
+
+impl Groups {
+    pub(crate) fn add_member(&mut self, client: u32, group: &str, reset: Reset) {
+        let group = group.to_owned();
+        let owned = BTreeMap::new();
+        self.members.insert(client, Member { group, reset, owned });
+    }
+
+    pub(crate) fn allow_retention(&mut self) {
+        self.retention = true;
+    }
+
+    pub(super) fn on_topic_deleted(&mut self, topic: &str) {
+        self.torn.insert(topic.to_owned());
+        for ((_, (name, _)), book) in &mut self.books {
+            if name == topic {
+                *book = Book::default();
+            }
+        }
+    }
+
+    fn book(&mut self, group: &str, tp: &Tp) -> &mut Book {
+        self.books.entry((group.to_owned(), tp.clone())).or_default()
+    }
+
+    // ---------------------------------------------------------------- ownership
+
+    /// The coordinator gave partitions to a member in a generation.
+    pub(crate) fn on_synced(&mut self, group: &str, generation: i32, member: &str, share: &[Tp]) -> Result<(), String> {
+        let owners = self.owners.entry((group.to_owned(), generation)).or_default();
+        for tp in share {
+            let before = owners.insert(tp.clone(), member.to_owned());
+            if let Some(before) = before.filter(|b| b != member) {
+                return Err(format!(
+                    "{group}: in generation {generation} both {before} and {member} own {} [{}]",
+                    tp.0, tp.1
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// From now on the client consumes these partitions and no others.
+    pub(crate) fn on_assigned(&mut self, client: u32, share: &[Tp], now_us: u64, marks: impl Fn(&Tp) -> Option<Marks>) {
+        if let Some(member) = self.members.get_mut(&client) {
+            let owned = share.iter().map(|tp| {
+                let own = Own {
+                    since_us: now_us,
+                    marks: marks(tp),
+                    next: None,
+                    taken_to: None,
+                    sought: false,
+                };
+                (tp.clone(), own)
+            });
+            member.owned = owned.collect();
+        }
+    }
+
+    /// The client consumes nothing any more.
+    pub(crate) fn on_unassigned(&mut self, client: u32) {
+        if let Some(member) = self.members.get_mut(&client) {
+            member.owned.clear();
+        }
+    }
+
+    pub(crate) fn owned(&self, client: u32) -> BTreeSet<Tp> {
+        let member = self.members.get(&client);
+        member.map(|m| m.owned.keys().cloned().collect()).unwrap_or_default()
+    }
+
+    /// The partitions that a client has taken something of, with their next offsets. Of topics that were made anew
+    /// nothing is said: what was committed went with them.
+    pub(crate) fn positions(&self, client: u32) -> Vec<(Tp, i64)> {
+        let owned = self.members.get(&client).into_iter().flat_map(|m| &m.owned);
+        let owned = owned.filter(|(tp, _)| !self.torn.contains(&tp.0));
+        owned
+            .filter_map(|(tp, own)| Some((tp.clone(), own.taken_to?)))
+            .collect()
+    }
+
+    // ---------------------------------------------------------------- records
+
+    /// An application was handed a record.
+    pub(crate) fn on_record(
+        &mut self,
+        client: u32,
+        tp: &Tp,
+        offset: i64,
+        found: Found,
+        now: Option<Marks>,
+    ) -> Result<(), String> {
+        let place = || format!("client {client} {} [{}] @ {offset}", tp.0, tp.1);
+        if !found.intact {
+            return Err(format!("{}: {found:?} is damaged", place()));
+        }
+        self.at(client, tp, offset, now)
+            .map_err(|what| format!("{}: {what}", place()))?;
+        let Some(member) = self.members.get_mut(&client) else {
+            return Ok(());
+        };
+        if let Some(own) = member.owned.get_mut(tp) {
+            own.next = Some(offset + 1);
+            own.taken_to = own.next;
+        }
+        if self.torn.contains(&tp.0) {
+            return Ok(());
+        }
+        let group = member.group.clone();
+        let before = self.book(&group, tp).seen.insert(offset, found.id);
+        match before {
+            Some(id) if id != found.id => Err(format!("{}: {:?} now, {id:?} before", place(), found.id)),
+            _ => Ok(()),
+        }
+    }
+
+    /// An application was told that a partition ends at an offset.
+    pub(crate) fn on_end(&mut self, client: u32, tp: &Tp, offset: i64, now: Option<Marks>) -> Result<(), String> {
+        self.at(client, tp, offset, now).map_err(|what| {
+            format!(
+                "client {client} hears that {} [{}] ends at {offset}: {what}",
+                tp.0, tp.1
+            )
+        })?;
+        let own = self.members.get_mut(&client).and_then(|m| m.owned.get_mut(tp));
+        if let Some(own) = own {
+            own.next = Some(offset);
+        }
+        Ok(())
+    }
+
+    /// Whether the client may stand at an offset of a partition.
+    fn at(&mut self, client: u32, tp: &Tp, offset: i64, now: Option<Marks>) -> Result<(), String> {
+        let Some(member) = self.members.get(&client) else {
+            return Err("no member of a group".into());
+        };
+        let Some(own) = member.owned.get(tp) else {
+            return Err("the partition is not the member's".into());
+        };
+        if own.next == Some(offset) || self.torn.contains(&tp.0) {
+            return Ok(());
+        }
+        let group = member.group.clone();
+        let since = self
+            .books
+            .get(&(group.clone(), tp.clone()))
+            .map_or_else(|| BTreeSet::from([None]), |b| b.committed_since(own.since_us));
+        let (Some(first), Some(now)) = (own.marks, now) else {
+            // The topic was not there when the partition was assigned, or is not now.
+            return Ok(());
+        };
+        let out_of_range = |at: i64| self.retention && at < now.start;
+        let reset = match (member.reset, own.sought) {
+            (Reset::Error, true) => Reset::Earliest,
+            (reset, _) => reset,
+        };
+        let by_policy = match reset {
+            Reset::Earliest => (first.start..=now.start).contains(&offset),
+            Reset::Latest => (first.end..=now.end).contains(&offset),
+            Reset::Error => false,
+        };
+        let right = match own.next {
+            Some(next) => out_of_range(next) && by_policy && offset > next,
+            None => {
+                let committed = !own.sought && since.contains(&Some(offset));
+                let none = since.contains(&None) || since.iter().flatten().any(|at| out_of_range(*at));
+                committed || (none || own.sought) && by_policy
+            }
+        };
+        if !right {
+            return Err(format!(
+                "{own:?} of {:?}, committed since then {since:?}, the log is now {now:?}",
+                member.reset
+            ));
+        }
+        let skipped = match (own.next, by_policy) {
+            (None, true) => Some(0),
+            (next, true) => next,
+            (_, false) => None,
+        };
+        if let Some(from) = skipped {
+            // What lies before is left out by the policy or gone.
+            self.book(&group, tp).done.add(from, offset);
+        }
+        Ok(())
+    }
+
+    /// There is no offset to begin at, as the application was told.
+    pub(crate) fn on_no_offset(&mut self, client: u32, tp: &Tp) -> Result<(), String> {
+        let Some(member) = self.members.get_mut(&client) else {
+            return Ok(());
+        };
+        let Some(own) = member.owned.get_mut(tp) else {
+            return Err(format!("client {client} hears of {tp:?}, which it does not own"));
+        };
+        if member.reset != Reset::Error {
+            return Err(format!("client {client} hears of a reset of {tp:?} to an error"));
+        }
+        let since_us = own.since_us;
+        own.sought = true;
+        own.next = None;
+        let group = member.group.clone();
+        if self.torn.contains(&tp.0) || self.retention {
+            return Ok(());
+        }
+        let committed = self.book(&group, tp).committed_since(since_us);
+        match committed.contains(&None) {
+            true => Ok(()),
+            false => Err(format!(
+                "client {client} hears that there is no offset of {tp:?}, and there is: {committed:?}"
+            )),
+        }
+    }
+
+    /// The application went to the beginning of a partition. Without being told of rebalances it may do so after it was
+    /// given the partition anew.
+    pub(crate) fn on_sought(&mut self, client: u32, tp: &Tp) {
+        if let Some(own) = self.members.get_mut(&client).and_then(|m| m.owned.get_mut(tp)) {
+            own.sought = true;
+            own.next = None;
+        }
+    }
+
+    /// An application has done with a record.
+    pub(crate) fn on_processed(&mut self, client: u32, tp: &Tp, offset: i64) {
+        if let Some(group) = self.members.get(&client).map(|m| m.group.clone()) {
+            self.book(&group, tp).done.add(offset, offset + 1);
+        }
+    }
+
+    // ---------------------------------------------------------------- commits
+
+    /// The coordinator took a commit.
+    pub(crate) fn on_commit(&mut self, commit: &Commit<'_>, now_us: u64, log: Option<Marks>) -> Result<(), String> {
+        let torn = self.torn.contains(&commit.tp.0);
+        let retention = self.retention;
+        let (offset, tp) = (commit.offset, &commit.tp);
+        let book = self.book(commit.group, tp);
+        book.committed.push((now_us, Some(offset)));
+        if torn {
+            return Ok(());
+        }
+        let place = || format!("{}: {} [{}] is committed at {offset}", commit.group, tp.0, tp.1);
+        if commit.foreign {
+            return Err(format!("{} by a member to which it was not given", place()));
+        }
+        if commit.before.is_some_and(|before| offset < before) && !commit.abandoned {
+            return Err(format!("{}, which was committed at {:?}", place(), commit.before));
+        }
+        let from = match (retention, log) {
+            (true, Some(log)) => log.start,
+            _ => 0,
+        };
+        match book.done.first_gap(from, offset) {
+            Some(gap) => Err(format!("{}, and nobody has processed offset {gap}", place())),
+            None => Ok(()),
+        }
+    }
+
+    /// An application was told that an offset is committed: then it was, or a later one by which it was overtaken.
+    pub(crate) fn on_commit_told(&mut self, client: u32, tp: &Tp, offset: i64) -> Result<(), String> {
+        let Some(group) = self.members.get(&client).map(|m| m.group.clone()) else {
+            return Ok(());
+        };
+        if self.torn.contains(&tp.0) {
+            return Ok(());
+        }
+        let book = self.book(&group, tp);
+        match book
+            .committed
+            .iter()
+            .any(|(_, value)| value.is_some_and(|v| v >= offset))
+        {
+            true => Ok(()),
+            false => Err(format!(
+                "client {client} hears that {} [{}] is committed at {offset}, and so far it never was",
+                tp.0, tp.1
+            )),
+        }
+    }
+
+    /// What an application was told when it asked for a committed offset.
+    pub(crate) fn on_committed_told(
+        &mut self,
+        client: u32,
+        tp: &Tp,
+        offset: Option<i64>,
+        since_us: u64,
+    ) -> Result<(), String> {
+        let Some(group) = self.members.get(&client).map(|m| m.group.clone()) else {
+            return Ok(());
+        };
+        if self.torn.contains(&tp.0) {
+            return Ok(());
+        }
+        let since = self.book(&group, tp).committed_since(since_us);
+        match since.contains(&offset) {
+            true => Ok(()),
+            false => Err(format!(
+                "client {client} hears that {tp:?} is committed at {offset:?}, and it was {since:?}"
+            )),
+        }
+    }
+
+    // ---------------------------------------------------------------- calm
+
+    /// Why a partition is not read to its end; `None` when it is.
+    pub(crate) fn behind(&self, client: u32, tp: &Tp, now: Marks) -> Option<String> {
+        let member = self.members.get(&client)?;
+        let own = member.owned.get(tp)?;
+        let text = || {
+            let told = own.next.map_or("nowhere yet".into(), |at| at.to_string());
+            format!("client {client} stands at {told} of {} [{}], {now:?}", tp.0, tp.1)
+        };
+        match own.next {
+            Some(at) => (at < now.end).then(text),
+            None if now.end == now.start || member.reset == Reset::Latest => None,
+            // Without a record or an end of partition nothing is known of where it stands.
+            None => {
+                let book = self.books.get(&(member.group.clone(), tp.clone()));
+                let done = book.is_some_and(|b| b.done.first_gap(now.end - 1, now.end).is_none());
+                (!done).then(text)
+            }
+        }
+    }
+
+    /// Compares what was read with what is there, and looks whether everything that must have been read was.
+    pub(super) fn compare_with_logs(&self, logs: &Logs) -> Result<(), String> {
+        for ((group, tp), book) in &self.books {
+            let Some(log) = logs.get(tp).filter(|_| !self.torn.contains(&tp.0)) else {
+                continue;
+            };
+            for (offset, id) in book.seen.iter().filter(|(offset, _)| **offset >= log.start) {
+                let there = log.at(*offset).map(|there| there.found.id);
+                if there != Some(*id) {
+                    return Err(format!(
+                        "{group} read {id:?} at {tp:?} @ {offset}, where {there:?} lies"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}

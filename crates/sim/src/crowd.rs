@@ -1,0 +1,395 @@
+//! The members of groups: who lives, who follows whom, and whether their group is as it should be.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use ottla::connection::ConnId;
+use ottla_protocol::Reader;
+
+use crate::chance::Chance;
+use crate::check::{Commit, Marks, Tp};
+use crate::client::SimClient;
+use crate::load::{GroupsPlan, Load, MemberLoad};
+use crate::tamper::Awaited;
+use crate::trace::trace;
+use crate::world::{Happening, Phase, World};
+
+/// Where a member's client lives, and later the one that follows it.
+#[derive(Debug, Default)]
+struct Slot {
+    client: Option<usize>,
+    starts: u32,
+}
+
+/// All members of a world.
+#[derive(Debug)]
+pub(crate) struct Crowd {
+    plan: Option<GroupsPlan>,
+    slots: Vec<Slot>,
+    seeds: Chance,
+    chance: Chance,
+    /// Who leaves in peace.
+    pub(crate) leaver: Option<usize>,
+    /// When it had left, as it was told.
+    left_at_us: Option<u64>,
+    /// Requests whose responses are looked at, by client, connection and correlation id.
+    pub(crate) awaited: BTreeMap<(usize, ConnId, i32), Awaited>,
+    /// The highest generation of each group.
+    generations: BTreeMap<String, i32>,
+}
+
+/// How long groups have to settle by themselves before leaders that may have forgotten that they lead are helped.
+const FORGETFUL_US: u64 = 30_000_000;
+/// The others have to notice by their heartbeats that somebody left; this much more is for the new generation.
+const TAKEOVER_US: u64 = 10_000_000;
+
+impl Crowd {
+    pub(crate) fn new(seed: u64, plan: Option<GroupsPlan>) -> Self {
+        let slots = plan.iter().flat_map(|p| &p.members).map(|_| Slot::default());
+        Crowd {
+            slots: slots.collect(),
+            plan,
+            seeds: Chance::of(seed, 21),
+            chance: Chance::of(seed, 22),
+            leaver: None,
+            left_at_us: None,
+            awaited: BTreeMap::new(),
+            generations: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn exists(&self) -> bool {
+        self.plan.is_some()
+    }
+
+    /// The groups' names.
+    pub(crate) fn groups(&self) -> Vec<String> {
+        let members = self.plan.iter().flat_map(|p| &p.members);
+        let names: BTreeSet<String> = members.map(|m| m.group.clone()).collect();
+        names.into_iter().collect()
+    }
+}
+
+impl World {
+    pub(crate) fn set_up_groups(&mut self) {
+        let Some(plan) = self.crowd.plan.clone() else { return };
+        self.cluster.log_commits();
+        if self.plan.cluster.max_log_bytes.is_some() {
+            self.check.groups.allow_retention();
+        }
+        for (slot, member) in plan.members.iter().enumerate() {
+            self.after_us(member.starts_at_us, Happening::Member(slot));
+        }
+    }
+
+    /// Starts a client in a slot, unless there is one.
+    pub(crate) fn start_member(&mut self, slot: usize) {
+        let Some(plan) = self.crowd.plan.as_ref().and_then(|p| p.members.get(slot)).cloned() else {
+            return;
+        };
+        if self.crowd.slots[slot].client.is_some() || self.phase >= Phase::Probing {
+            return;
+        }
+        let number = self.clients.len();
+        let bootstrap = self.net.names.bootstrap();
+        let tracing = self.trace.is_on();
+        let (group, reset) = (plan.group.clone(), plan.reset);
+        let time = (self.time.clone(), self.now_us);
+        let made = SimClient::member(
+            number,
+            (slot, plan),
+            &bootstrap,
+            (&time.0, time.1),
+            &mut self.crowd.seeds,
+            tracing,
+        );
+        let client = u32::try_from(number).unwrap_or(u32::MAX);
+        self.check.groups.add_member(client, &group, reset);
+        let state = &mut self.crowd.slots[slot];
+        state.client = Some(number);
+        state.starts += 1;
+        if state.starts > 1 {
+            self.coverage.count("members restarted", 1);
+        }
+        self.add_client(made);
+        if self.phase != Phase::Hostile
+            && let Some(client) = self.clients.get(number)
+        {
+            // Clocks were set right already.
+            client.clock.set_skew_ms(self.healed_skew_ms());
+        }
+    }
+
+    /// A slot's client is over, or another takes its place (`at_once`).
+    pub(crate) fn member_gone(&mut self, slot: usize, at_once: bool) {
+        let old = self.crowd.slots[slot].client.take();
+        if old.is_some() && old == self.crowd.leaver {
+            self.crowd.left_at_us = Some(self.now_us);
+            return;
+        }
+        let longest = self.crowd.plan.as_ref().map_or(0, |p| p.members[slot].returns_us);
+        let pause = match at_once || self.phase != Phase::Hostile {
+            true => 0,
+            false => self.crowd.chance.between(longest / 10, longest),
+        };
+        self.after_us(pause, Happening::Member(slot));
+    }
+
+    /// A client's process is killed. Its machine resets its connections, unless that is gone as well.
+    pub(crate) fn crash_client(&mut self, client: usize, silently: bool) {
+        trace!(self.trace, "c{client} crashes, silently {silently}");
+        let of_client = self
+            .net
+            .conns
+            .iter()
+            .filter(|(_, c)| c.client == client && c.client_open);
+        let conns: Vec<(u64, ConnId)> = of_client.map(|(number, c)| (*number, c.id)).collect();
+        for (number, conn) in conns {
+            match silently {
+                true => self.vanish(number),
+                false => self.client_closes(client, conn),
+            }
+        }
+        self.net.attempts.retain(|(c, _)| *c != client);
+        let state = &mut self.clients[client];
+        state.core = None;
+        state.crashed = true;
+        self.check
+            .groups
+            .on_unassigned(u32::try_from(client).unwrap_or(u32::MAX));
+    }
+
+    /// Faults are over: every slot has a client from now on.
+    pub(crate) fn gather_members(&mut self) {
+        for slot in 0..self.crowd.slots.len() {
+            self.start_member(slot);
+        }
+    }
+
+    /// Somebody may leave now, where others stay.
+    pub(crate) fn choose_leaver(&mut self) {
+        let Some(plan) = self.crowd.plan.as_ref().filter(|p| p.one_leaves) else {
+            return;
+        };
+        let group = plan.members[0].group.clone();
+        let live = self.live_members(&group);
+        // The partitions of a static member wait for it until its session ends.
+        let may = |c: &&usize| self.member_load(**c).is_some_and(|load| !load.plan().is_static);
+        let leavers: Vec<usize> = live.iter().filter(may).copied().collect();
+        if live.len() > 1 && !leavers.is_empty() {
+            self.crowd.leaver = Some(self.crowd.chance.pick(&leavers));
+            self.coverage.count("members that left in peace", 1);
+        }
+    }
+
+    fn member_load(&self, client: usize) -> Option<&MemberLoad> {
+        match &self.clients.get(client)?.load {
+            Load::Member(load) => Some(load),
+            _ => None,
+        }
+    }
+
+    fn live_members(&self, group: &str) -> Vec<usize> {
+        let clients = self.crowd.slots.iter().filter_map(|s| s.client);
+        let live = clients.filter(|c| {
+            self.member_load(*c)
+                .is_some_and(|load| load.is_member() && load.plan().group == group)
+        });
+        live.collect()
+    }
+
+    /// The watermarks of a partition.
+    pub(crate) fn marks(&self, tp: &Tp) -> Option<Marks> {
+        self.cluster.watermarks(&tp.0, tp.1).map(|m| Marks {
+            start: m.log_start_offset,
+            end: m.high_watermark,
+        })
+    }
+
+    /// A client consumes these partitions from now on.
+    pub(crate) fn begin_ownership(&mut self, client: usize, reader: u32, tps: &[Tp]) {
+        trace!(self.trace, "c{client} owns {tps:?}");
+        let cluster = &self.cluster;
+        self.check.groups.on_assigned(reader, tps, self.now_us, |tp| {
+            cluster.watermarks(&tp.0, tp.1).map(|m| Marks {
+                start: m.log_start_offset,
+                end: m.high_watermark,
+            })
+        });
+    }
+
+    /// A SyncGroup response reached a client.
+    pub(crate) fn on_synced(&mut self, client: usize, generation: i32, member: &str, assignment: Bytes) {
+        let Some(load) = self.member_load(client) else { return };
+        let (group, by_event) = (load.plan().group.clone(), load.plan().by_event);
+        // A static member that comes back has another id and the same partitions in the same generation.
+        let owner = match load.plan().is_static {
+            true => format!("the static member of slot {}", load.slot),
+            false => member.to_owned(),
+        };
+        let share = match read_assignment(assignment) {
+            Some(share) => share,
+            None => {
+                return self
+                    .check
+                    .violate(format!("client {client}: an assignment that cannot be read"));
+            }
+        };
+        trace!(self.trace, "c{client} gets {share:?} in generation {generation}");
+        self.coverage.count("assignments", 1);
+        let result = self.check.groups.on_synced(&group, generation, &owner, &share);
+        self.check.expect(result);
+        let highest = self.crowd.generations.entry(group).or_default();
+        if generation > *highest {
+            let more = u64::try_from(generation - *highest).unwrap_or(0);
+            *highest = generation;
+            self.coverage.count("rebalances", more);
+        }
+        if !by_event {
+            let reader = u32::try_from(client).unwrap_or(u32::MAX);
+            self.begin_ownership(client, reader, &share);
+        }
+    }
+
+    /// Hands commits that reached the coordinators to the checker.
+    pub(crate) fn look_at_commits(&mut self) {
+        for record in self.cluster.take_commits() {
+            trace!(self.trace, "COMMIT {record:?}");
+            self.coverage.count("commits", 1);
+            let conn = self.net.conns.get(&record.connection.0);
+            let abandoned = conn.is_none_or(|c| !c.client_open);
+            let tp = (record.topic.clone(), record.partition);
+            let view = self.cluster.group_view(&record.group);
+            let member = view.iter().flat_map(|v| &v.members).find(|m| m.id == record.member);
+            let given = member.and_then(|m| read_assignment(m.assignment.clone()));
+            let commit = Commit {
+                group: &record.group,
+                offset: record.offset,
+                before: record.before,
+                abandoned,
+                foreign: given.is_some_and(|given| !given.contains(&tp)),
+                tp: tp.clone(),
+            };
+            let marks = self.marks(&tp);
+            let result = self.check.groups.on_commit(&commit, self.now_us, marks);
+            self.check.expect(result);
+        }
+    }
+
+    // ---------------------------------------------------------------- calm
+
+    /// Why a group is not as it should be in peace; `None` when all are.
+    pub(crate) fn groups_wait_for(&mut self) -> Option<String> {
+        for group in self.crowd.groups() {
+            let live = self.live_members(&group);
+            if let Some(what) = self.unsettled(&group, &live) {
+                let limit = self.takeover_limit_us();
+                if let Some(at) = self.crowd.left_at_us
+                    && self.now_us > at + limit
+                {
+                    self.check.violate(format!(
+                        "{} us after a member left, its partitions are not taken over: {what}",
+                        self.now_us - at
+                    ));
+                }
+                return Some(what);
+            }
+            if let Some(what) = self.behind(&live) {
+                return Some(what);
+            }
+        }
+        self.crowd.left_at_us = None;
+        None
+    }
+
+    /// Whether groups had their time to settle. A static leader that comes back is not told what an earlier one divided
+    /// (KIP-814), or even that it leads: whether topics have grown since then may go unnoticed until somebody joins.
+    pub(crate) fn leaders_may_forget(&self) -> bool {
+        self.now_us > self.healed_at_us.saturating_add(FORGETFUL_US)
+    }
+
+    fn takeover_limit_us(&self) -> u64 {
+        let members = self.crowd.plan.iter().flat_map(|p| &p.members);
+        members.map(|m| m.heartbeat_ms).max().unwrap_or(0) * 1000 + TAKEOVER_US
+    }
+
+    /// Whether every partition has one owner, who knows it.
+    fn unsettled(&self, group: &str, live: &[usize]) -> Option<String> {
+        if live.is_empty() {
+            return None;
+        }
+        let Some(view) = self.cluster.group_view(group) else {
+            return Some(format!("{group} does not exist"));
+        };
+        if view.state != "Stable" || view.members.len() != live.len() {
+            return Some(format!("{group} has live members {live:?} and is {view:?}"));
+        }
+        let mut owners: BTreeMap<Tp, usize> = BTreeMap::new();
+        let mut wanted: BTreeSet<&String> = BTreeSet::new();
+        for client in live {
+            let load = self.member_load(*client)?;
+            wanted.extend(&load.subscription);
+            let shared = self.shared(*client);
+            let own = shared.consumer.as_ref()?.group();
+            let member = view.members.iter().find(|m| m.id == own.member_id);
+            let Some(member) = member.filter(|_| own.generation == view.generation) else {
+                return Some(format!("client {client} is {own:?}, and {group} is {view:?}"));
+            };
+            let given = read_assignment(member.assignment.clone()).unwrap_or_default();
+            let told = self.check.groups.owned(u32::try_from(*client).unwrap_or(u32::MAX));
+            if given.iter().cloned().collect::<BTreeSet<_>>() != told {
+                return Some(format!("client {client} was given {given:?} and has {told:?}"));
+            }
+            for tp in given {
+                if !load.subscription.contains(&tp.0) {
+                    return Some(format!(
+                        "client {client} was given {tp:?}, which it has not subscribed to"
+                    ));
+                }
+                if let Some(other) = owners.insert(tp.clone(), *client) {
+                    return Some(format!("clients {other} and {client} both own {tp:?}"));
+                }
+            }
+        }
+        for topic in wanted {
+            let count = self.cluster.partition_count(topic).unwrap_or(0);
+            for partition in 0..i32::try_from(count).unwrap_or(0) {
+                if !owners.contains_key(&(topic.clone(), partition)) {
+                    return Some(format!("nobody owns {topic} [{partition}]"));
+                }
+            }
+        }
+        None
+    }
+
+    /// Whether every partition is read to its end.
+    fn behind(&self, live: &[usize]) -> Option<String> {
+        for client in live {
+            let reader = u32::try_from(*client).unwrap_or(u32::MAX);
+            for tp in self.check.groups.owned(reader) {
+                let marks = self.marks(&tp);
+                if let Some(what) = marks.and_then(|now| self.check.groups.behind(reader, &tp, now)) {
+                    return Some(what);
+                }
+            }
+        }
+        None
+    }
+}
+
+/// A member's share as its leader wrote it (ConsumerProtocolAssignment, any version); `None` when it is damaged.
+pub(crate) fn read_assignment(data: Bytes) -> Option<Vec<Tp>> {
+    let mut out = Vec::new();
+    if data.is_empty() {
+        return Some(out);
+    }
+    let mut reader = Reader::new(data);
+    reader.read_i16().ok()?;
+    for _ in 0..reader.read_i32().ok()? {
+        let topic = reader.read_nullable_string().ok()??;
+        for _ in 0..reader.read_i32().ok()? {
+            out.push((topic.clone(), reader.read_i32().ok()?));
+        }
+    }
+    Some(out)
+}

@@ -1,0 +1,315 @@
+//! A member's calls and their answers.
+
+use std::sync::Arc;
+
+use ottla::client::Command as CoreCommand;
+use ottla::consumer::{Command, CommitTarget, OffsetsResult};
+use ottla::env::Instant;
+use ottla::error::{Error, ErrorCode};
+use ottla::event::Reply;
+use ottla::types::{PartitionOffset, TopicPartition, offset};
+
+use super::plan::CommitHow;
+use super::{Done, Life, MemberLoad};
+use crate::check::Tp;
+use crate::trace::trace;
+use crate::world::{Phase, World};
+
+/// A call that is not answered yet.
+#[derive(Debug)]
+pub(super) enum Asked {
+    Subscribe(Done),
+    Unsubscribe(Done),
+    Assign(Done),
+    Unassign(Done),
+    Seek(Arc<Reply<OffsetsResult>>),
+    Commit(Arc<Reply<OffsetsResult>>),
+    Committed(Arc<Reply<OffsetsResult>>, u64),
+}
+
+/// Calls that wait for no broker are answered within this time.
+const CALL_US: u64 = 1_000_000;
+/// Closing gives up after 10 s; timers have no finer promise.
+const CLOSE_US: u64 = 10_500_000;
+
+fn pairs(rows: Vec<PartitionOffset>) -> Vec<(Tp, i64, ErrorCode)> {
+    let rows = rows.into_iter();
+    rows.map(|r| ((r.tp.topic.to_string(), r.tp.partition), r.offset, r.error))
+        .collect()
+}
+
+fn is_answered_with<T>(reply: &Arc<Reply<Result<T, Error>>>) -> Option<Result<T, Error>> {
+    reply.try_take()
+}
+
+impl MemberLoad {
+    // ---------------------------------------------------------------- questions
+
+    pub(super) fn subscribe(&mut self, world: &mut World, client: usize) {
+        let mut chosen: Vec<String> = Vec::new();
+        let share = world.app_chance.pick(&[1.0, 1.0, 0.5]);
+        for topic in &self.plan.topics {
+            if world.app_chance.hit(share) {
+                chosen.push(topic.clone());
+            }
+        }
+        if chosen.is_empty() {
+            let at = world.app_chance.below(self.plan.topics.len());
+            chosen.push(self.plan.topics[at].clone());
+        }
+        world.coverage.count("subscriptions", 1);
+        self.subscription = chosen.iter().cloned().collect();
+        self.life = Life::Subscribed;
+        let reply = Reply::new();
+        let topics = chosen;
+        let asked = Asked::Subscribe(reply.clone());
+        self.send(world, client, asked, Command::Subscribe { topics, reply });
+    }
+
+    pub(super) fn unsubscribe(&mut self, world: &mut World, client: usize) {
+        world.coverage.count("unsubscriptions", 1);
+        self.life = Life::Idle;
+        let reply = Reply::new();
+        let asked = Asked::Unsubscribe(reply.clone());
+        self.send(world, client, asked, Command::Unsubscribe { reply });
+    }
+
+    pub(super) fn close(&mut self, world: &mut World, client: usize) {
+        trace!(world.trace, "c{client} app closes the consumer");
+        world.coverage.count("members closed", 1);
+        self.life = Life::Closing;
+        self.stood = world.check.groups.positions(self.client);
+        let reply = Reply::new();
+        self.closing = Some((reply.clone(), world.now_us));
+        world
+            .shared(client)
+            .send(CoreCommand::Consumer(Command::Close { reply }));
+    }
+
+    pub(super) fn assign(&mut self, world: &mut World, client: usize, partitions: Vec<PartitionOffset>) {
+        let tps: Vec<Tp> = partitions
+            .iter()
+            .map(|r| (r.tp.topic.to_string(), r.tp.partition))
+            .collect();
+        world.begin_ownership(client, self.client, &tps);
+        let reply = Reply::new();
+        let asked = Asked::Assign(reply.clone());
+        self.send(world, client, asked, Command::Assign { partitions, reply });
+    }
+
+    pub(super) fn unassign(&mut self, world: &mut World, client: usize) {
+        self.taken.clear();
+        self.to_commit.clear();
+        let reply = Reply::new();
+        let asked = Asked::Unassign(reply.clone());
+        self.send(world, client, asked, Command::Unassign { reply });
+    }
+
+    pub(super) fn seek(&mut self, world: &mut World, client: usize, tp: Tp) {
+        let reply = Reply::new();
+        let tp = TopicPartition::new(tp.0.as_str(), tp.1);
+        let partitions = vec![PartitionOffset::new(tp, offset::BEGINNING)];
+        let asked = Asked::Seek(reply.clone());
+        self.send(world, client, asked, Command::Seek { partitions, reply });
+    }
+
+    pub(super) fn ask_committed(&mut self, world: &mut World, client: usize) {
+        let owned: Vec<Tp> = world.check.groups.owned(self.client).into_iter().collect();
+        if owned.is_empty() {
+            return;
+        }
+        let tp = &owned[world.app_chance.below(owned.len())];
+        let partitions = vec![TopicPartition::new(tp.0.as_str(), tp.1)];
+        let wait_us = world.app_chance.spread(1000, 20_000_000);
+        let deadline = Instant::from_micros(world.now_us + wait_us);
+        let reply = Reply::new();
+        let asked = Asked::Committed(reply.clone(), wait_us);
+        self.send(
+            world,
+            client,
+            asked,
+            Command::Committed {
+                partitions,
+                deadline,
+                reply,
+            },
+        );
+    }
+
+    /// Commits what was processed, in the member's manner. `waits`: the result is waited for in any case.
+    pub(super) fn commit(&mut self, world: &mut World, client: usize, waits: bool) {
+        self.uncommitted = 0;
+        let waits = match self.plan.commit {
+            CommitHow::Auto | CommitHow::AutoStored | CommitHow::Never => return,
+            CommitHow::Sync => true,
+            CommitHow::Async => waits,
+        };
+        let rows = std::mem::take(&mut self.to_commit).into_iter();
+        let rows: Vec<_> = rows
+            .map(|(tp, at)| PartitionOffset::new(TopicPartition::new(tp.0.as_str(), tp.1), at))
+            .collect();
+        if rows.is_empty() {
+            return;
+        }
+        world.coverage.count("commits asked for", 1);
+        let offsets = Some(rows);
+        if waits {
+            let reply = Reply::new();
+            let asked = Asked::Commit(reply.clone());
+            let target = CommitTarget::Reply(reply);
+            return self.send(world, client, asked, Command::Commit { offsets, target });
+        }
+        let target = CommitTarget::Event;
+        let command = Command::Commit { offsets, target };
+        trace!(world.trace, "c{client} app asks {command:?}");
+        world.shared(client).send(CoreCommand::Consumer(command));
+    }
+
+    // ---------------------------------------------------------------- answers
+
+    /// Takes the answer to the call under way; false while there is none.
+    pub(super) fn take_answer(&mut self, world: &mut World, client: usize) -> bool {
+        let Some((asked, since)) = self.asked.take() else {
+            return true;
+        };
+        let answer = match &asked {
+            Asked::Subscribe(reply) | Asked::Unsubscribe(reply) | Asked::Assign(reply) | Asked::Unassign(reply) => {
+                is_answered_with(reply).map(|r| r.map(|()| Vec::new()))
+            }
+            Asked::Seek(reply) | Asked::Commit(reply) | Asked::Committed(reply, _) => is_answered_with(reply),
+        };
+        let Some(answer) = answer else {
+            let shared = world.shared(client);
+            let limit = match &asked {
+                Asked::Commit(_) => u64::from(shared.conf.socket_timeout_ms) * 1000,
+                Asked::Committed(_, wait_us) => *wait_us,
+                _ => 0,
+            };
+            if world.now_us - since > limit + CALL_US + world.plan.net.thread_delay_us {
+                world.check.violate(format!("client {client}: no answer to {asked:?}"));
+            }
+            self.asked = Some((asked, since));
+            return false;
+        };
+        trace!(world.trace, "c{client} app hears {answer:?} of {asked:?}");
+        self.on_answer(world, client, (asked, since), answer);
+        true
+    }
+
+    fn on_answer(&mut self, world: &mut World, client: usize, (asked, since): (Asked, u64), answer: OffsetsResult) {
+        match asked {
+            Asked::Commit(_) => {
+                let rows = answer.map(pairs).unwrap_or_default();
+                self.on_commit_rows(world, &rows);
+            }
+            Asked::Committed(..) => {
+                for (tp, at, error) in answer.map(pairs).unwrap_or_default() {
+                    if error == ErrorCode::NO_ERROR {
+                        let at = (at >= 0).then_some(at);
+                        let result = world.check.groups.on_committed_told(self.client, &tp, at, since);
+                        world.check.expect(result);
+                    }
+                }
+            }
+            Asked::Unassign(_) => {
+                world.check.groups.on_unassigned(self.client);
+                self.expect_success(world, client, "unassign", answer.map(|_| ()));
+            }
+            Asked::Assign(_) => self.expect_success(world, client, "assign", answer.map(|_| ())),
+            Asked::Subscribe(_) => self.expect_success(world, client, "subscribe", answer.map(|_| ())),
+            Asked::Unsubscribe(_) => self.expect_success(world, client, "unsubscribe", answer.map(|_| ())),
+            Asked::Seek(_) => {
+                for (tp, _, error) in answer.map(pairs).unwrap_or_default() {
+                    // The partition may have been taken away.
+                    if error == ErrorCode::NO_ERROR {
+                        world.check.groups.on_sought(self.client, &tp);
+                    }
+                }
+            }
+        }
+    }
+
+    fn expect_success(&self, world: &mut World, client: usize, what: &str, answer: Result<(), Error>) {
+        if let Err(error) = answer {
+            world.check.violate(format!("client {client}: {what} failed: {error}"));
+        }
+    }
+
+    /// Offsets that are said to be committed were.
+    pub(super) fn on_commit_rows(&mut self, world: &mut World, rows: &[(Tp, i64, ErrorCode)]) {
+        for (tp, at, error) in rows {
+            if *error == ErrorCode::NO_ERROR {
+                world.coverage.count("offsets committed", 1);
+                let result = world.check.groups.on_commit_told(self.client, tp, *at);
+                world.check.expect(result);
+            } else {
+                world.coverage.count("offsets not committed", 1);
+            }
+        }
+    }
+
+    /// Ends the client once it is closed.
+    pub(super) fn look_at_close(&mut self, world: &mut World, client: usize) {
+        let Some((reply, since)) = self.closing.take() else {
+            return;
+        };
+        let took = world.now_us - since;
+        if took > CLOSE_US + world.plan.net.thread_delay_us + 100_000 {
+            return world
+                .check
+                .violate(format!("client {client}: closing takes more than {took} us"));
+        }
+        let Some(answer) = reply.try_take() else {
+            self.closing = Some((reply, since));
+            return;
+        };
+        trace!(world.trace, "c{client} app hears {answer:?} of closing");
+        if world.phase != Phase::Hostile && !self.deaf {
+            self.check_closed(world, client, since, answer);
+        }
+        self.end(world, client, "ends the client");
+    }
+
+    /// In peace a member that was closed is out of its group, and what it has read is committed.
+    fn check_closed(&mut self, world: &mut World, client: usize, since: u64, answer: Result<(), Error>) {
+        // Closing may have begun, and requests may have been lost, while faults happened.
+        if since < world.healed_at_us.saturating_add(CLOSE_US) {
+            return;
+        }
+        if let Err(error) = answer {
+            return world
+                .check
+                .violate(format!("client {client} could not be closed in peace: {error}"));
+        }
+        let view = world.cluster.group_view(&self.plan.group);
+        let stays = view
+            .iter()
+            .flat_map(|v| &v.members)
+            .find(|m| m.client_id == self.client_id());
+        if let Some(member) = stays.filter(|_| !self.plan.is_static) {
+            return world.check.violate(format!(
+                "client {client} was closed, and {} is still in the group",
+                member.id
+            ));
+        }
+        let last_word = self.plan.by_event && self.plan.commit_on_revoke;
+        let commits = match self.plan.commit {
+            CommitHow::Auto => true,
+            CommitHow::AutoStored => last_word || !self.plan.dawdles,
+            CommitHow::Sync | CommitHow::Async => last_word,
+            CommitHow::Never => false,
+        };
+        for (tp, at) in std::mem::take(&mut self.stood) {
+            let committed = world.cluster.committed_offset(&self.plan.group, &tp.0, tp.1);
+            if commits && committed.is_none_or(|c| c < at) {
+                world.check.violate(format!(
+                    "client {client} was closed at {at} of {tp:?}, and {committed:?} is committed"
+                ));
+            }
+        }
+    }
+
+    fn client_id(&self) -> String {
+        format!("member-{}", self.slot)
+    }
+}

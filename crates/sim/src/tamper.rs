@@ -1,0 +1,180 @@
+//! Requests and responses of groups as they pass: what the coordinator gave to whom, for the checkers, and deliberate
+//! bugs, done on the wire.
+
+use bytes::Bytes;
+use ottla::connection::ConnId;
+use ottla_protocol::api::offset_commit::OffsetCommitRequest;
+use ottla_protocol::api::offset_fetch::{OffsetFetchRequest, OffsetFetchResponse};
+use ottla_protocol::api::sync_group::SyncGroupRequest;
+use ottla_protocol::{
+    ApiKey, Reader, Request, RequestHeader, decode_response, encode_request, encode_response, peek_correlation_id,
+};
+
+use crate::canary::Canary;
+use crate::check::Tp;
+use crate::crowd::read_assignment;
+use crate::watch::api_of;
+use crate::world::World;
+
+/// A request that waits for its response to be looked at.
+#[derive(Debug)]
+pub(crate) enum Awaited {
+    Sync {
+        version: i16,
+        generation: i32,
+        member: String,
+    },
+    OffsetFetch {
+        version: i16,
+    },
+}
+
+/// Reads a request with its length prefix.
+fn decode<R: Request>(frame: &Bytes) -> Option<(RequestHeader, R)> {
+    let mut reader = Reader::new(frame.slice(4.min(frame.len())..));
+    let header = RequestHeader::decode(&mut reader).ok()?;
+    let request = R::decode(&mut reader, header.api_version).ok()?;
+    Some((header, request))
+}
+
+/// Writes a request anew.
+fn encode<R: Request>(header: &RequestHeader, request: &R) -> Option<Bytes> {
+    let name = header.client_id.as_deref();
+    let frame = encode_request(header.correlation_id, name, request, header.api_version);
+    frame.ok().map(ottla_protocol::Frame::into_bytes)
+}
+
+fn write_assignment(share: &[Tp]) -> Bytes {
+    let mut out = 0i16.to_be_bytes().to_vec();
+    let count = |n: usize| i32::try_from(n).unwrap_or(0).to_be_bytes();
+    out.extend(count(share.len()));
+    for (topic, partition) in share {
+        out.extend(i16::try_from(topic.len()).unwrap_or(0).to_be_bytes());
+        out.extend(topic.as_bytes());
+        out.extend(count(1));
+        out.extend(partition.to_be_bytes());
+    }
+    out.extend((-1i32).to_be_bytes());
+    out.into()
+}
+
+impl World {
+    /// Notes a request whose response is to be looked at.
+    pub(crate) fn await_response(&mut self, client: usize, conn: ConnId, frame: &Bytes) {
+        let Some((api, version, correlation)) = api_of(frame.get(4..).unwrap_or_default()) else {
+            return;
+        };
+        let awaited = match api {
+            ApiKey::SYNC_GROUP => decode::<SyncGroupRequest>(frame).map(|(_, sync)| Awaited::Sync {
+                version,
+                generation: sync.generation_id,
+                member: sync.member_id,
+            }),
+            ApiKey::OFFSET_FETCH if self.options.canary == Some(Canary::LateStart) => {
+                Some(Awaited::OffsetFetch { version })
+            }
+            _ => None,
+        };
+        if let Some(awaited) = awaited {
+            self.crowd.awaited.insert((client, conn, correlation), awaited);
+        }
+    }
+
+    /// Looks at a response, without its length prefix, as it reaches the client.
+    pub(crate) fn witness_response(&mut self, client: usize, conn: ConnId, body: Bytes) -> Bytes {
+        if self.crowd.awaited.is_empty() {
+            return body;
+        }
+        let Ok(correlation) = peek_correlation_id(&body) else {
+            return body;
+        };
+        match self.crowd.awaited.remove(&(client, conn, correlation)) {
+            None => body,
+            Some(Awaited::Sync {
+                version,
+                generation,
+                member,
+            }) => {
+                if let Ok((_, sync)) = decode_response::<SyncGroupRequest>(body.clone(), version)
+                    && sync.error_code == 0
+                {
+                    self.on_synced(client, generation, &member, sync.assignment);
+                }
+                body
+            }
+            Some(Awaited::OffsetFetch { version }) => start_late(&body, version).unwrap_or(body),
+        }
+    }
+
+    /// A canary's doings with a request; `None` when it does not leave the client.
+    pub(crate) fn tamper_with_request(&mut self, frame: Bytes) -> Option<Bytes> {
+        let canary = match self.options.canary {
+            Some(canary) if self.crowd.exists() => canary,
+            _ => return Some(frame),
+        };
+        let api = api_of(frame.get(4..).unwrap_or_default()).map(|(api, ..)| api);
+        let changed = match (canary, api) {
+            (Canary::LostLeave, Some(ApiKey::LEAVE_GROUP)) => return None,
+            (Canary::CommitAhead, Some(ApiKey::OFFSET_COMMIT)) => move_commit(&frame, |at, _| at + 1),
+            (Canary::CommitBack, Some(ApiKey::OFFSET_COMMIT)) => {
+                move_commit(&frame, |at, number| if number % 2 == 0 { at / 2 } else { at })
+            }
+            (Canary::Orphan, Some(ApiKey::SYNC_GROUP)) => reassign(&frame, |shares| {
+                shares.iter_mut().find(|s| !s.is_empty()).and_then(Vec::pop);
+            }),
+            (Canary::TwoOwners, Some(ApiKey::SYNC_GROUP)) => reassign(&frame, |shares| {
+                let first = shares.iter().flatten().next().cloned();
+                shares.iter_mut().for_each(|s| {
+                    if let Some(tp) = first.clone().filter(|tp| !s.contains(tp)) {
+                        s.push(tp);
+                    }
+                });
+            }),
+            _ => None,
+        };
+        Some(changed.unwrap_or(frame))
+    }
+}
+
+/// Changes every offset of a commit, given with the request's number.
+fn move_commit(frame: &Bytes, to: impl Fn(i64, i32) -> i64) -> Option<Bytes> {
+    let (header, mut request) = decode::<OffsetCommitRequest>(frame)?;
+    for partition in request.topics.iter_mut().flat_map(|t| &mut t.partitions) {
+        partition.committed_offset = to(partition.committed_offset, header.correlation_id);
+    }
+    encode(&header, &request)
+}
+
+/// Changes what a leader gives to whom.
+fn reassign(frame: &Bytes, change: impl Fn(&mut [Vec<Tp>])) -> Option<Bytes> {
+    let (header, mut request) = decode::<SyncGroupRequest>(frame)?;
+    let shares = request.assignments.iter();
+    let mut shares: Vec<Vec<Tp>> = shares
+        .map(|a| read_assignment(a.assignment.clone()).unwrap_or_default())
+        .collect();
+    change(&mut shares);
+    for (assignment, share) in request.assignments.iter_mut().zip(&shares) {
+        assignment.assignment = write_assignment(share);
+    }
+    encode(&header, &request)
+}
+
+/// Moves every committed offset of an answer one too far.
+fn start_late(body: &Bytes, version: i16) -> Option<Bytes> {
+    let (correlation, mut response) = decode_response::<OffsetFetchRequest>(body.clone(), version).ok()?;
+    let offsets = response
+        .topics
+        .iter_mut()
+        .flat_map(|t| &mut t.partitions)
+        .map(|p| &mut p.committed_offset);
+    let grouped = response
+        .groups
+        .iter_mut()
+        .flat_map(|g| &mut g.topics)
+        .flat_map(|t| &mut t.partitions)
+        .map(|p| &mut p.committed_offset);
+    offsets.chain(grouped).filter(|at| **at >= 0).for_each(|at| *at += 1);
+    let frame = encode_response::<OffsetFetchResponse>(correlation, &response, version).ok()?;
+    let bytes = frame.into_bytes();
+    Some(bytes.slice(4.min(bytes.len())..))
+}
