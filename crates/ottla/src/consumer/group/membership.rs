@@ -91,7 +91,7 @@ pub(super) struct Membership {
     /// LeaveGroup is to be sent for this member id, whatever the state.
     pub(super) goodbye: Option<String>,
     pub(super) orders: Vec<Order>,
-    told: HashMap<Arc<str>, ErrorCode>,
+    pub(super) told: HashMap<Arc<str>, ErrorCode>,
 }
 
 impl Membership {
@@ -173,7 +173,7 @@ impl Membership {
     }
 
     /// Starts over: give up what there is, then join or leave.
-    fn rebalance(&mut self, ctx: &Ctx<'_>, lost: bool) {
+    pub(super) fn rebalance(&mut self, ctx: &Ctx<'_>, lost: bool) {
         if self.assigned {
             if self.state != State::Revoking {
                 self.orders.push(Order::Revoke { lost });
@@ -420,34 +420,6 @@ impl Membership {
         false
     }
 
-    /// A leader that took an assignment over looks whether it would give itself the same: topics may have grown while
-    /// nobody led. What it cannot see in its own share stays unnoticed until the next change.
-    fn check_inheritance(&mut self, ctx: &Ctx<'_>, cluster: &Cluster) {
-        let usable = |t: &Arc<str>| cluster.topic(t).is_some_and(|m| m.is_usable());
-        if self.state != State::Stable || !self.watched.iter().all(usable) {
-            return;
-        }
-        let Some(share) = self.inherited.take() else { return };
-        self.divided = self.counts(cluster);
-        let Some(strategy) = self.strategy else { return };
-        let due = assignor::divide(strategy, &self.members, &self.divided);
-        if due.get(&self.member_id) != Some(&share) {
-            ctx.log.debug(DebugContexts::CGRP, "REJOIN", || {
-                "the assignment that was taken over is out of date".into()
-            });
-            self.rebalance(ctx, false);
-        }
-    }
-
-    /// The partition counts of the topics that are watched and known.
-    pub(super) fn counts(&self, cluster: &Cluster) -> BTreeMap<String, i32> {
-        let counts = self.watched.iter().filter_map(|t| {
-            let meta = cluster.topic(t).filter(|m| m.is_usable())?;
-            Some((t.to_string(), meta.partition_count()))
-        });
-        counts.collect()
-    }
-
     /// SyncGroup was answered; true when the coordinator has to be looked for again.
     pub(super) fn on_synced(
         &mut self,
@@ -570,43 +542,6 @@ impl Membership {
             }
         }
         false
-    }
-
-    /// Metadata of a topic changed.
-    pub(super) fn on_topic_changed(&mut self, ctx: &Ctx<'_>, cluster: &Cluster, name: &Arc<str>) {
-        if !self.watched.contains(name) {
-            return;
-        }
-        let Some(meta) = cluster.topic(name) else { return };
-        let subscribed = self.topics.contains(name);
-        if subscribed && !meta.error.is_ok() && meta.error != ErrorCode::LEADER_NOT_AVAILABLE {
-            if self.told.insert(name.clone(), meta.error) != Some(meta.error) {
-                let text = format!("Subscribed topic not available: {name}: {}", meta.error.description());
-                self.orders.push(Order::Tell(Error::new(meta.error, text)));
-            }
-        } else {
-            self.told.remove(name);
-        }
-        if self.state == State::Wanting {
-            self.retry_at = self.retry_at.min(ctx.now);
-        }
-        if self.inherited.is_some() {
-            return self.check_inheritance(ctx, cluster);
-        }
-        // Only the leader's joining anew makes the coordinator divide anew.
-        let leads = !self.members.is_empty();
-        let count = if meta.is_usable() {
-            Some(meta.partition_count())
-        } else {
-            None
-        };
-        let known = self.divided.get(&**name).copied();
-        if leads && self.state == State::Stable && count.is_some() && count != known {
-            ctx.log.debug(DebugContexts::CGRP, "REJOIN", || {
-                format!("{name} has another number of partitions")
-            });
-            self.rebalance(ctx, false);
-        }
     }
 }
 

@@ -5,6 +5,7 @@
 mod assignor;
 mod commits;
 mod coordinator;
+mod leading;
 mod membership;
 mod offset_messages;
 mod poll_watch;
