@@ -67,8 +67,8 @@ pub(crate) struct Produced {
     topics: Vec<String>,
     /// When each topic was last deleted.
     deleted: BTreeMap<usize, u64>,
-    /// When a broker last died with what it had not replicated.
-    last_crash_us: Option<u64>,
+    /// By topic and partition: when a leader died with what it had not replicated, and from which offset on.
+    lost: BTreeMap<(usize, i32), Vec<(u64, i64)>>,
     /// Messages in topics that were deleted.
     buried: BTreeMap<MessageId, u32>,
 }
@@ -184,8 +184,17 @@ impl Produced {
         Some(entry.report?.outcome)
     }
 
-    pub(crate) fn on_crash(&mut self, now_us: u64) {
-        self.last_crash_us = Some(now_us);
+    /// A partition lost what lay from `offset` on.
+    pub(crate) fn on_lost(&mut self, topic: &str, partition: i32, offset: i64, now_us: u64) {
+        let topic = self.topic_index(topic);
+        self.lost.entry((topic, partition)).or_default().push((now_us, offset));
+    }
+
+    /// Whether a message that came to lie at `offset` was lost with its leader.
+    fn was_lost(&self, entry: &Entry, partition: i32, offset: i64) -> bool {
+        let losses = self.lost.get(&(entry.topic, partition));
+        let mut losses = losses.into_iter().flatten();
+        losses.any(|(at, from)| entry.at_us <= *at && *from <= offset)
     }
 
     pub(super) fn on_topic_deleted(&mut self, topic: &str, ids: &[MessageId], now_us: u64) {
@@ -270,7 +279,7 @@ impl Produced {
         if self.deleted.get(&entry.topic).is_some_and(|at| entry.at_us <= *at) {
             return Ok(());
         }
-        let may_be_lost = promise.acks == 1 && self.last_crash_us.is_some_and(|at| entry.at_us <= at);
+        let may_be_lost = promise.acks == 1 && self.was_lost(entry, report.partition, report.offset);
         let topic = self.topics.get(entry.topic).cloned().unwrap_or_default();
         let Some(log) = logs.get(&(topic, report.partition)) else {
             return Err("acknowledged, and its partition does not exist".into());

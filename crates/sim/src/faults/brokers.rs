@@ -1,5 +1,7 @@
 //! Brokers that die, freeze, move and change their roles.
 
+use std::collections::BTreeMap;
+
 use ottla_mock::BrokerId;
 
 use super::FaultEvent;
@@ -30,22 +32,40 @@ impl World {
             self.trace,
             "FAULT broker {broker} goes down, crash {crash}, silently {silently}"
         );
-        if crash {
-            self.check.produced.on_crash(self.now_us);
-        }
         if silently {
             for number in self.net.of_broker(broker) {
                 self.kill_silently(number);
             }
         }
+        let before = self.read_ends();
         match crash {
             true => self.cluster.crash_broker(broker),
             false => self.cluster.stop_broker(broker),
+        }
+        let after = self.read_ends();
+        for ((topic, partition), end) in before {
+            let kept = after.get(&(topic.clone(), partition)).copied().unwrap_or(0);
+            if kept < end {
+                trace!(self.trace, "FAULT {topic} [{partition}] loses {kept} to {}", end - 1);
+                self.coverage.count("tails lost", 1);
+                self.check.produced.on_lost(&topic, partition, kept, self.now_us);
+            }
         }
         self.drop_connections(broker);
         let outage = self.outage_us();
         self.after_us(outage, Happening::Fault(FaultEvent::StartBroker(broker)));
         true
+    }
+
+    /// Where each log ends.
+    fn read_ends(&self) -> BTreeMap<(String, i32), i64> {
+        let partitions = self.partitions().into_iter();
+        let ends = partitions.map(|(topic, partition)| {
+            let marks = self.cluster.watermarks(&topic, partition);
+            let end = marks.map_or(0, |m| m.log_end_offset);
+            ((topic, partition), end)
+        });
+        ends.collect()
     }
 
     /// A broker's process is gone: what it had not read is lost with it.
