@@ -12,6 +12,9 @@ use crate::message;
 use crate::trace::trace;
 use crate::world::World;
 
+/// What a record takes besides its value, at the most: lengths, key and headers.
+const RECORD_OVERHEAD: usize = 80;
+
 /// API and version of a request without its length prefix.
 pub(crate) fn api_of(request: &[u8]) -> Option<(ApiKey, i16, i32)> {
     let key = i16::from_be_bytes(*request.first_chunk()?);
@@ -20,8 +23,8 @@ pub(crate) fn api_of(request: &[u8]) -> Option<(ApiKey, i16, i32)> {
     Some((ApiKey(key), version, correlation))
 }
 
-/// The ids of the messages of a Produce request without its length prefix, by partition.
-fn messages_of(request: &Bytes) -> Result<Vec<message::Logged>, String> {
+/// The messages of a Produce request without its length prefix, by partition.
+fn messages_of(request: &Bytes) -> Result<Vec<Vec<message::Logged>>, String> {
     let mut reader = Reader::new(request.clone());
     let header = RequestHeader::decode(&mut reader).map_err(|e| e.to_string())?;
     let produce = ProduceRequest::decode(&mut reader, header.api_version).map_err(|e| e.to_string())?;
@@ -29,7 +32,7 @@ fn messages_of(request: &Bytes) -> Result<Vec<message::Logged>, String> {
     for topic in produce.topic_data {
         for data in topic.partition_data {
             if let Some(records) = data.records {
-                out.extend(message::read_records(records.into_bytes())?);
+                out.push(message::read_records(records.into_bytes())?);
             }
         }
     }
@@ -60,11 +63,15 @@ impl World {
             return;
         }
         match messages_of(&body) {
-            Ok(messages) => {
-                trace!(self.trace, "c{client}   {}", list(&messages));
-                for logged in messages {
-                    let result = self.check.produced.on_sent(logged.found.id);
-                    self.check.expect(result);
+            Ok(partitions) => {
+                for messages in partitions {
+                    trace!(self.trace, "c{client}   {}", list(&messages));
+                    let bytes = messages.iter().map(|m| (m.found.value_len + RECORD_OVERHEAD) as u64);
+                    self.check.consumed.on_batch(bytes.sum());
+                    for logged in messages {
+                        let result = self.check.produced.on_sent(logged.found.id);
+                        self.check.expect(result);
+                    }
                 }
             }
             Err(what) => self.check.violate(format!(

@@ -1,6 +1,6 @@
 //! Consumed records: each once per position, in order, without gaps, and as they lie in the log.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Logs;
 use crate::message::{Found, MessageId};
@@ -12,6 +12,8 @@ pub(crate) enum Expect {
     At(i64),
     /// A seek is under way: either of these.
     Either(i64, i64),
+    /// Any: where reading begins is for brokers to say.
+    Anywhere,
     /// Nothing: the partition is paused or not consumed.
     Nothing,
 }
@@ -22,6 +24,8 @@ struct Reader {
     /// How often the topic was made anew without that having shown: what is read may be of an old one, and offsets may
     /// jump so often.
     jumps: u32,
+    /// The topic was made anew at some time.
+    anew: bool,
     /// What was read of the topic as it is now: offset and message.
     seen: Vec<(i64, MessageId)>,
 }
@@ -32,6 +36,10 @@ pub(crate) struct Consumed {
     readers: BTreeMap<(u32, String, i32), Reader>,
     /// Logs lose their starts: offsets may be left out.
     skips: bool,
+    /// Consumers that go on at a log's end where there is nothing at their offset.
+    to_the_end: BTreeSet<u32>,
+    /// The largest batch that was ever sent, in uncompressed bytes.
+    largest_batch: u64,
 }
 
 impl Consumed {
@@ -43,6 +51,7 @@ impl Consumed {
             .or_insert(Reader {
                 expect,
                 jumps: 0,
+                anew: false,
                 seen: Vec::new(),
             });
         reader.expect = expect;
@@ -57,6 +66,43 @@ impl Consumed {
     /// Logs lose their starts to retention: from now on offsets may be left out.
     pub(crate) fn allow_skips(&mut self) {
         self.skips = true;
+    }
+
+    /// The consumer goes on at a log's end where there is nothing at its offset: what came before is passed over.
+    pub(crate) fn resets_to_the_end(&mut self, client: u32) {
+        self.to_the_end.insert(client);
+    }
+
+    /// A batch of so many uncompressed bytes was sent.
+    pub(crate) fn on_batch(&mut self, bytes: u64) {
+        self.largest_batch = self.largest_batch.max(bytes);
+    }
+
+    /// What a consumer may hold whose budget is `budget` bytes: a batch is taken whole.
+    pub(crate) fn held_max(&self, budget: u64) -> u64 {
+        budget + self.largest_batch
+    }
+
+    /// A consumer was told a partition's watermarks; `now` are those that it has. Unless the topic was made anew, they only
+    /// go forward.
+    pub(crate) fn on_watermarks(
+        &self,
+        client: u32,
+        topic: &str,
+        partition: i32,
+        told: (i64, i64),
+        now: Option<(i64, i64)>,
+    ) -> Result<(), String> {
+        let reader = self.readers.get(&(client, topic.to_owned(), partition));
+        let same_topic = reader.is_some_and(|r| r.jumps == 0 && !r.anew);
+        let (low, high) = told;
+        let ahead = now.is_some_and(|(start, end)| low > start || high > end);
+        if low > high || (same_topic && ahead) {
+            return Err(format!(
+                "client {client}: watermarks of {topic} [{partition}] are told as {told:?}, they are {now:?}"
+            ));
+        }
+        Ok(())
     }
 
     /// The application was handed a record.
@@ -78,10 +124,11 @@ impl Consumed {
         let right = match reader.expect {
             Expect::At(at) => at == offset,
             Expect::Either(a, b) => a == offset || b == offset,
+            Expect::Anywhere => true,
             Expect::Nothing => false,
         };
         let ahead = matches!(reader.expect, Expect::At(at) | Expect::Either(at, _) if offset > at);
-        if !right && (self.skips && ahead) {
+        if !right && self.skips && ahead {
             // What was left out is gone.
         } else if !right {
             if reader.jumps == 0 || reader.expect == Expect::Nothing {
@@ -106,6 +153,7 @@ impl Consumed {
             if name == topic {
                 // A broker that lags behind names the old topic again, and then the new one: ids have no order.
                 reader.jumps += if lags { 3 } else { 1 };
+                reader.anew = true;
                 reader.seen.clear();
             }
         }
@@ -119,8 +167,12 @@ impl Consumed {
             let at = match reader.expect {
                 Expect::At(at) => at,
                 Expect::Either(_, to) => to,
-                Expect::Nothing => return None,
+                // What began at the end of the log may have seen nothing since.
+                Expect::Nothing | Expect::Anywhere => return None,
             };
+            if (reader.jumps > 0 || self.skips) && self.to_the_end.contains(&client) {
+                return None;
+            }
             let behind = if reader.jumps > 0 {
                 at != log.high_watermark && log.high_watermark > log.start
             } else {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ottla::client::Command;
 use ottla::consumer;
+use ottla::env::Instant;
 use ottla::error::{Error, ErrorCode};
 use ottla::event::{Chunk, Event, Reply};
 use ottla::types::{PartitionOffset, TopicPartition, offset};
@@ -15,6 +16,7 @@ use crate::canary::Canary;
 use crate::chance::Chance;
 use crate::check::Expect;
 use crate::client::lookup;
+use crate::clock::WALL_START_MS;
 use crate::message::{self, Found};
 use crate::plan::TopicPlan;
 use crate::trace::trace;
@@ -33,18 +35,39 @@ pub(crate) struct ConsumerPlan {
     /// How likely a turn seeks, pauses or resumes.
     seek: f64,
     pause: f64,
+    /// How likely a turn asks brokers for offsets.
+    query: f64,
+    /// How likely a turn while faults happen takes records.
+    poll: f64,
+    /// It never takes any, not even in the end.
+    deaf: bool,
+    /// Where reading begins.
+    start: i64,
 }
 
 impl ConsumerPlan {
     pub(crate) fn draw(c: &mut Chance, topics: &[TopicPlan]) -> Self {
+        let mut late = c.fork(1);
+        let mut settings = draw_settings(c);
+        let policy = late.pick(&["earliest", "earliest", "earliest", "latest", "error"]);
+        settings.push(("auto.offset.reset".into(), policy.into()));
         ConsumerPlan {
-            settings: draw_settings(c),
+            settings,
             topics: topics.iter().map(|t| t.name.clone()).collect(),
             partitions: topics.iter().map(|t| t.partitions).collect(),
             pace_us: c.spread(1000, 3_000_000),
             most: c.spread(1, 1000),
             seek: c.pick(&[0.0, 0.0, 0.02, 0.2]),
             pause: c.pick(&[0.0, 0.0, 0.02, 0.2]),
+            query: late.pick(&[0.0, 0.0, 0.02, 0.2]),
+            poll: late.pick(&[1.0, 1.0, 1.0, 0.3, 0.01, 0.0]),
+            deaf: late.hit(0.03),
+            start: match late.f64() {
+                ..0.8 => offset::BEGINNING,
+                ..0.9 => offset::END,
+                ..0.95 => offset::TAIL_BASE - late.between(0, 20) as i64,
+                _ => late.between(0, 20) as i64,
+            },
         }
     }
 }
@@ -52,7 +75,6 @@ impl ConsumerPlan {
 fn draw_settings(c: &mut Chance) -> Vec<(String, String)> {
     let mut out: Vec<(String, String)> = Vec::new();
     let mut set = |name: &str, value: String| out.push((name.into(), value));
-    set("auto.offset.reset", "earliest".into());
     set("group.id", "readers".into());
     set("enable.auto.commit", c.hit(0.5).to_string());
     set("enable.partition.eof", c.hit(0.5).to_string());
@@ -93,6 +115,16 @@ enum Asked {
     Seek(Key, i64, Arc<Reply<consumer::OffsetsResult>>),
     Pause(Key, Arc<Reply<consumer::OffsetsResult>>),
     Resume(Arc<Reply<consumer::OffsetsResult>>),
+    /// Something that brokers answer, and by when.
+    Query(Query, u64),
+}
+
+/// What brokers are asked.
+#[derive(Debug)]
+enum Query {
+    Watermarks(Key, Arc<Reply<Result<(i64, i64), Error>>>),
+    /// Committed offsets, or those of times.
+    Offsets(Arc<Reply<consumer::OffsetsResult>>),
 }
 
 /// A consumer at work.
@@ -104,6 +136,9 @@ pub(crate) struct ConsumerLoad {
     asked: Option<(Asked, u64)>,
     /// Where paused partitions go on.
     paused: BTreeMap<Key, Expect>,
+    /// Partitions that the client gave up: there was nothing at their offset, and it is for the application to choose
+    /// another.
+    lost: Vec<Key>,
 }
 
 /// Every call is answered within this time: none of them waits for a broker.
@@ -149,6 +184,7 @@ impl ConsumerLoad {
             assigned: false,
             asked: None,
             paused: BTreeMap::new(),
+            lost: Vec::new(),
         }
     }
 
@@ -158,11 +194,21 @@ impl ConsumerLoad {
             return None;
         }
         self.take_answer(world, client);
-        self.listen(world, client);
+        let polls = world.phase != Phase::Hostile || world.app_chance.hit(self.plan.poll);
+        if polls && !self.plan.deaf {
+            self.listen(world, client);
+        }
         self.check_budget(world, client);
         if self.asked.is_none() {
             match world.phase {
                 _ if !self.assigned => self.assign(world, client),
+                _ if !self.lost.is_empty() => {
+                    if let Some(key) = self.lost.pop() {
+                        world.coverage.count("seeks after a lost position", 1);
+                        self.seek(world, client, key, offset::BEGINNING);
+                    }
+                }
+                Phase::Hostile if world.app_chance.hit(self.plan.query) => self.query(world, client),
                 Phase::Hostile => self.meddle(world, client),
                 _ => {
                     let paused = self.paused.keys().next().cloned();
@@ -186,15 +232,22 @@ impl ConsumerLoad {
         for (topic, count) in self.plan.topics.iter().zip(&self.plan.partitions) {
             for partition in 0..*count {
                 let tp = TopicPartition::new(topic.as_str(), partition);
-                partitions.push(PartitionOffset::new(tp, offset::BEGINNING));
+                partitions.push(PartitionOffset::new(tp, self.plan.start));
+                let expect = match self.plan.start {
+                    offset::BEGINNING => Expect::At(0),
+                    _ => Expect::Anywhere,
+                };
                 world
                     .check
                     .consumed
-                    .set_expectation(self.client, topic, partition, Expect::At(0));
+                    .set_expectation(self.client, topic, partition, expect);
             }
         }
         if world.plan.cluster.max_log_bytes.is_some() {
             world.check.consumed.allow_skips();
+        }
+        if lookup(&self.plan.settings, "auto.offset.reset") == Some("latest") {
+            world.check.consumed.resets_to_the_end(self.client);
         }
         let reply = Reply::new();
         let asked = Asked::Assign(reply.clone());
@@ -223,15 +276,56 @@ impl ConsumerLoad {
         {
             world.coverage.count("seeks", 1);
             let to = world.app_chance.between(0, at.unsigned_abs()) as i64;
-            world
-                .check
-                .consumed
-                .set_expectation(self.client, &key.0, partition, Expect::Either(at, to));
-            let reply = Reply::new();
-            let asked = Asked::Seek(key, to, reply.clone());
-            let partitions = vec![PartitionOffset::new(tp, to)];
-            self.send(world, client, asked, consumer::Command::Seek { partitions, reply });
+            self.seek(world, client, key, to);
         }
+    }
+
+    /// Goes on at another offset, or at the beginning of the log.
+    fn seek(&mut self, world: &mut World, client: usize, key: Key, to: i64) {
+        let consumed = &mut world.check.consumed;
+        if let Some(Expect::At(at)) = consumed.expectation(self.client, &key.0, key.1) {
+            consumed.set_expectation(self.client, &key.0, key.1, Expect::Either(at, to.max(0)));
+        }
+        let reply = Reply::new();
+        let tp = TopicPartition::new(key.0.as_str(), key.1);
+        let partitions = vec![PartitionOffset::new(tp, to)];
+        let asked = Asked::Seek(key, to.max(0), reply.clone());
+        self.send(world, client, asked, consumer::Command::Seek { partitions, reply });
+    }
+
+    /// Asks brokers for offsets, with a timeout.
+    fn query(&mut self, world: &mut World, client: usize) {
+        let topic = world.app_chance.below(self.plan.topics.len());
+        let partition = world.app_chance.below(self.plan.partitions[topic].max(1) as usize) as i32;
+        let tp = TopicPartition::new(self.plan.topics[topic].as_str(), partition);
+        let until_us = world.now_us + world.app_chance.spread(1000, 10_000_000);
+        let deadline = Instant::from_micros(until_us);
+        world.coverage.count("offset queries", 1);
+        let which = world.app_chance.below(3);
+        if which == 0 {
+            let reply = Reply::new();
+            let query = Query::Watermarks((self.plan.topics[topic].clone(), partition), reply.clone());
+            let command = consumer::Command::QueryWatermarks { tp, deadline, reply };
+            return self.send(world, client, Asked::Query(query, until_us), command);
+        }
+        let reply = Reply::new();
+        let query = Query::Offsets(reply.clone());
+        let command = match which {
+            1 => {
+                let time_ms = WALL_START_MS + world.app_chance.between(0, 100_000) as i64;
+                consumer::Command::OffsetsForTimes {
+                    partitions: vec![PartitionOffset::new(tp, time_ms)],
+                    deadline,
+                    reply,
+                }
+            }
+            _ => consumer::Command::Committed {
+                partitions: vec![tp],
+                deadline,
+                reply,
+            },
+        };
+        self.send(world, client, Asked::Query(query, until_us), command);
     }
 
     fn resume(&mut self, world: &mut World, client: usize, key: &Key) {
@@ -252,13 +346,24 @@ impl ConsumerLoad {
             let bad = rows?.into_iter().find(|r| r.error != ErrorCode::NO_ERROR);
             bad.map_or(Ok(()), |r| Err(Error::from(r.error)))
         };
-        let answer = match &asked {
-            Asked::Assign(reply) => reply.try_take(),
-            Asked::Seek(_, _, reply) | Asked::Pause(_, reply) | Asked::Resume(reply) => reply.try_take().map(rows),
+        let (answer, due_us) = match &asked {
+            Asked::Assign(reply) => (reply.try_take(), since),
+            Asked::Seek(_, _, reply) | Asked::Pause(_, reply) | Asked::Resume(reply) => {
+                (reply.try_take().map(rows), since)
+            }
+            Asked::Query(Query::Watermarks(key, reply), due_us) => {
+                let told = reply.try_take();
+                if let Some(Ok(told)) = told {
+                    self.check_watermarks(world, key, told);
+                }
+                (told.map(|_| Ok(())), *due_us)
+            }
+            // What goes wrong with them is for brokers to say.
+            Asked::Query(Query::Offsets(reply), due_us) => (reply.try_take().map(|_| Ok(())), *due_us),
         };
         let Some(answer) = answer else {
             // The client's thread may be slow; the application looks again.
-            if world.now_us - since > CALL_US + world.plan.net.thread_delay_us {
+            if world.now_us > due_us + CALL_US + world.plan.net.thread_delay_us {
                 return world.check.violate(format!("client {client}: no answer to {asked:?}"));
             }
             self.asked = Some((asked, since));
@@ -272,8 +377,12 @@ impl ConsumerLoad {
         let consumed = &mut world.check.consumed;
         match asked {
             Asked::Assign(_) => self.assigned = true,
-            Asked::Seek((topic, partition), to, _) => {
-                consumed.set_expectation(self.client, &topic, partition, Expect::At(to));
+            Asked::Seek(key, to, _) => {
+                if let Some(paused) = self.paused.get_mut(&key) {
+                    *paused = Expect::At(to);
+                } else {
+                    consumed.set_expectation(self.client, &key.0, key.1, Expect::At(to));
+                }
             }
             Asked::Pause(key, _) => {
                 if let Some(expect) = consumed.expectation(self.client, &key.0, key.1) {
@@ -281,8 +390,16 @@ impl ConsumerLoad {
                     self.paused.insert(key, expect);
                 }
             }
-            Asked::Resume(_) => {}
+            Asked::Resume(_) | Asked::Query(..) => {}
         }
+    }
+
+    fn check_watermarks(&self, world: &mut World, key: &Key, told: (i64, i64)) {
+        let now = world.cluster.watermarks(&key.0, key.1);
+        let now = now.map(|m| (m.log_start_offset, m.high_watermark));
+        let consumed = &world.check.consumed;
+        let result = consumed.on_watermarks(self.client, &key.0, key.1, told, now);
+        world.check.expect(result);
     }
 
     fn listen(&mut self, world: &mut World, client: usize) {
@@ -352,6 +469,11 @@ impl ConsumerLoad {
                     "c{client} app hears of {:?}: {} at {}", notice.tp, notice.error, notice.offset
                 );
                 match code {
+                    ErrorCode::L_AUTO_OFFSET_RESET => {
+                        if let Some(state) = &notice.partition {
+                            self.lost.push((state.topic().name().to_owned(), state.partition()));
+                        }
+                    }
                     ErrorCode::L_PARTITION_EOF => world.coverage.count("ends of partitions", 1),
                     _ => world.coverage.count("consumer errors", 1),
                 }
@@ -364,9 +486,8 @@ impl ConsumerLoad {
         let shared = world.shared(client);
         let Some(registry) = &shared.consumer else { return };
         let bytes = registry.budget().bytes();
-        let conf = &shared.conf;
-        // Each fetch under way may bring this much beyond what is kept; compressed data may grow a lot.
-        let limit = u64::from(conf.queued_max_messages_kbytes) * 1024 + u64::from(conf.fetch_max_bytes) * 3;
+        let budget = u64::from(shared.conf.queued_max_messages_kbytes) * 1024;
+        let limit = world.check.consumed.held_max(budget);
         if bytes > limit {
             let told = lookup(&self.plan.settings, "queued.max.messages.kbytes").unwrap_or("default");
             world.check.violate(format!(
@@ -383,10 +504,13 @@ impl ConsumerLoad {
         if let Some((asked, _)) = &self.asked {
             return Some(format!("client {client} waits for {asked:?}"));
         }
-        if !self.assigned || !self.paused.is_empty() {
+        if !self.assigned || !self.paused.is_empty() || !self.lost.is_empty() {
             return Some(format!(
                 "client {client} has no assignment yet or has paused partitions"
             ));
+        }
+        if self.plan.deaf {
+            return None;
         }
         let logs = world.read_watermarks();
         let behind = world.check.consumed.behind(self.client, &logs);
