@@ -85,6 +85,9 @@ impl World {
                 }
             }
             Some(what) if waited > self.phase_limit_us => {
+                for (number, client) in self.clients.iter().enumerate() {
+                    trace!(self.trace, "c{number} stands so: {:?}", client.core);
+                }
                 self.check.violate(format!(
                     "{:?} takes longer than {} s: {what}",
                     self.phase,

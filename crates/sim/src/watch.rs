@@ -140,6 +140,7 @@ impl World {
         }
         let retried = messages_of(&body).is_ok_and(|all| {
             all.iter()
+                .flatten()
                 .any(|logged| self.check.produced.was_retried(logged.found.id))
         });
         match retried {

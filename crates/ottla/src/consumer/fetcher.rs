@@ -317,6 +317,7 @@ impl Fetcher {
         if let Some(p) = self.positions.get_mut(id) {
             p.state.begin_anew(-1);
             sweep(std::slice::from_ref(&p.state));
+            p.told = ErrorCode::NO_ERROR;
         }
     }
 

@@ -131,6 +131,8 @@ impl Position {
     pub(super) fn restart(&mut self, next: Next) {
         self.next = next;
         self.backlog = None;
+        // What was told before may have been dropped with the rest.
+        self.told = ErrorCode::NO_ERROR;
         self.eof_at = offset::INVALID;
         self.fresh = true;
         self.from_tail = false;

@@ -199,6 +199,35 @@ fn out_of_range_can_be_an_error_and_a_seek_goes_on() {
 }
 
 #[test]
+fn an_error_that_was_dropped_unheard_is_told_again() {
+    let mut w = world("error");
+    w.assign(&[("t", 0, 500)]).unwrap();
+    let out_of_range = |w: &mut World| {
+        let (asked, ..) = w.next_fetch().unwrap();
+        w.answer_fetch(&asked, vec![failed(0, 1)]);
+    };
+    out_of_range(&mut w);
+    // The pause drops what waits for the application, the error as well.
+    w.pause("t", 0, true);
+    w.pause("t", 0, false);
+    out_of_range(&mut w);
+    assert_eq!(w.take(), [Got::Error(ErrorCode::L_AUTO_OFFSET_RESET, 500)]);
+    w.seek("t", 0, 600);
+    out_of_range(&mut w);
+    assert_eq!(w.take(), [Got::Error(ErrorCode::L_AUTO_OFFSET_RESET, 600)]);
+    // The topic is made anew twice before anybody listens.
+    w.seek("t", 0, 5);
+    for id in [9, 10] {
+        w.model.get_mut("t").unwrap().id = Uuid([id; 16]);
+        if let Some((asked, ..)) = w.next_fetch() {
+            w.answer_fetch(&asked, vec![failed(0, 100)]);
+        }
+        w.run_ms(1000);
+    }
+    assert_eq!(w.take(), [Got::Error(ErrorCode::L_AUTO_OFFSET_RESET, 5)]);
+}
+
+#[test]
 fn committed_offsets_are_continued() {
     let mut w = world("earliest");
     w.assign(&[("t", 0, offset::INVALID)]).unwrap();
