@@ -1,13 +1,15 @@
-"""The library beside librdkafka: the classic benchmark, in turns, on the same brokers.
+"""The library beside librdkafka: the same programs, in turns, on the same brokers.
 
     make bench                          or, after make lib examples:
     python3 tests/real/compare.py [--rounds 5] [--count 500000] [--only NAME]...
 
-One program, rdkafka_performance, runs on either library through LD_LIBRARY_PATH;
-the two take turns (A B, B A, ...), so that a slow moment of the machine hits both.
-Reported for each run, and as medians: messages per second from the program's own
-summary line, user and system CPU time per message, the most threads and the most
-memory seen. A ratio is ours to the reference's.
+One program, rdkafka_performance (the runs of librdkafka's introduction) or
+bench_producer (the rows of workloads.py), runs on either library through
+LD_LIBRARY_PATH; the two take turns (A B, B A, ...), so that a slow moment of the
+machine hits both. Reported for each run, and as medians: messages per second from
+the program's own summary line, user and system CPU time per message, the most
+threads and the most memory seen. A ratio is ours to the reference's; bench.svg
+draws them.
 """
 
 import argparse
@@ -17,9 +19,12 @@ import sys
 import uuid
 from pathlib import Path
 
+import chart
 import kafka
 import perf
 import reference
+import support
+from workloads import PRODUCERS
 
 PORT = 9092
 
@@ -47,9 +52,9 @@ class Comparison:
         self.rounds = rounds
         self.results = {}
 
-    def topic(self):
+    def topic(self, partitions=2):
         name = f"test2-{uuid.uuid4().hex[:8]}"
-        self.cluster.create_topic(name, partitions=2, replication=1)
+        self.cluster.create_topic(name, partitions=partitions, replication=1)
         return name
 
     def run(self, name, make_command, after=None):
@@ -71,6 +76,7 @@ class Comparison:
                 print(f"  {run.summary.group(0).strip()}", flush=True)
                 runs[library].append(run)
                 if after:
+                    run.stored = self.cluster.stored_bytes(topic)
                     after(topic)
         self.results[name] = runs
 
@@ -80,6 +86,15 @@ class Comparison:
             return perf.produce_command(self.program, topic, options, self.count), topic
         # The brokers' disks stay small, and no run reads another's files.
         self.run(name, command, after=self.cluster.delete_topic)
+
+    def produce_workload(self, workload):
+        program = support.compiled("tests/real/bench_producer.c")
+        count = max(100, round(self.count * workload.share))
+
+        def command():
+            topic = self.topic(workload.partitions)
+            return [str(program), "-b", self.cluster.bootstrap, "-t", topic, "-c", str(count), *workload.options], topic
+        self.run(workload.name, command, after=self.cluster.delete_topic)
 
     def consume(self, name, options, topic):
         def command():
@@ -109,6 +124,9 @@ class Comparison:
                     "threads_max": max(r.threads_max for r in some),
                     "rss_mib_max": statistics.median(r.rss_kib_max for r in some) / 1024,
                     "failed": sum(r.failed for r in some),
+                    "p50_us": statistics.median(r.p50_us for r in some),
+                    "p99_us": statistics.median(r.p99_us for r in some),
+                    "stored_bytes": statistics.median(r.stored for r in some),
                 } for library, some in runs.items()
             }
         return table
@@ -122,9 +140,36 @@ def report(table):
                   f"{m['threads_max']:>7} {m['rss_mib_max']:>7.0f}")
         if len(libraries) == 2:
             a, b = libraries.values()
-            ratio = {key: a[key] / b[key] if b[key] else float("nan") for key in a}
+            ratio = ratios(a, b)
             print(f"{name:<30} {'ratio':<10} {ratio['msgs_per_s']:>9.2f} {ratio['cpu_us_per_msg']:>10.2f} "
                   f"{ratio['threads_max']:>7.2f} {ratio['rss_mib_max']:>7.2f}")
+            if a["p50_us"]:
+                print(f"  latency us: p50 {a['p50_us']:.0f} / {b['p50_us']:.0f} = {ratio['p50_us']:.2f}, "
+                      f"p99 {a['p99_us']:.0f} / {b['p99_us']:.0f} = {ratio['p99_us']:.2f}")
+    judge(table)
+
+
+# The names of workloads.py's goals among the figures.
+GOALS = {"rate": "msgs_per_s", "cpu": "cpu_us_per_msg", "p50": "p50_us", "p99": "p99_us", "stored": "stored_bytes"}
+
+
+def judge(table):
+    """Says which goals are met and which are not."""
+    print("\ngoals (ours / librdkafka's)")
+    for workload in PRODUCERS:
+        libraries = list(table.get(workload.name, {}).values())
+        if len(libraries) != 2:
+            continue
+        ratio = ratios(*libraries)
+        for goal, limit in workload.goals.items():
+            found = ratio[GOALS[goal]]
+            met = found >= limit if goal == "rate" else found <= limit
+            sign = ">=" if goal == "rate" else "<="
+            print(f"{workload.name:<30} {goal:<7} {found:>6.2f}  wanted {sign} {limit:<5} {'met' if met else 'MISSED'}")
+
+
+def ratios(ours, theirs):
+    return {key: ours[key] / theirs[key] if theirs[key] else float("nan") for key in ours}
 
 
 def main():
@@ -154,6 +199,9 @@ def main():
         comparison = Comparison(cluster, args.program.resolve(), libraries, args.count, args.rounds)
         for name, options in filter(lambda item: wanted(item[0]), perf.CLASSIC.items()):
             comparison.produce(name, options)
+        for workload in PRODUCERS:
+            if wanted(workload.name):
+                comparison.produce_workload(workload)
         readers = {name: options for name, options in CONSUME.items() if wanted(name)}
         if readers:
             topic = comparison.filled_topic()
@@ -163,6 +211,7 @@ def main():
     report(table)
     kafka.WORK.mkdir(parents=True, exist_ok=True)
     (kafka.WORK / "compare.json").write_text(json.dumps(table, indent=2) + "\n")
+    (kafka.WORK / "bench.svg").write_text(chart.draw(table))
 
 
 if __name__ == "__main__":

@@ -425,6 +425,10 @@ class Cluster:
     def message_count(self, topic):
         return sum(self.end_offsets(topic).values())
 
+    def stored_bytes(self, topic):
+        """Bytes of the topic's record batches in the brokers' log files, all replicas together."""
+        return sum(segment.stat().st_size for segment in self.folder.glob(f"node-*/{topic}-*/*.log"))
+
     def codecs(self, topic):
         """The codecs of the record batches that the brokers stored, read from their log files."""
         found = set()

@@ -26,6 +26,12 @@ SUMMARY = re.compile(
     r"(?:, (?P<failed>\d+) (?:messages )?failed)?(?:, (?P<codec>\w+) compression)?", re.M)
 
 
+# % cpu us 350211
+CPU = re.compile(r"^% cpu us (?P<us>\d+)", re.M)
+# % latency us p50 310 p99 805 max 4022
+LATENCY = re.compile(r"^% latency us p50 (?P<p50>\d+) p99 (?P<p99>\d+)", re.M)
+
+
 def produce_command(program, topic, options, count=COUNT):
     return [str(program), "-P", "-t", topic, "-s", "100", "-c", str(count), *options]
 
@@ -41,6 +47,11 @@ class Measured:
     cpu_s: float
     threads_max: int
     rss_kib_max: int
+    # Microseconds, of runs that say them.
+    p50_us: float = 0
+    p99_us: float = 0
+    # Bytes that the brokers stored, where that was looked at.
+    stored: int = 0
 
     @property
     def messages(self):
@@ -79,8 +90,12 @@ def measure(command, lib_dir, timeout_s=120):
     sampler.join()
     # The last line counts: the program prints interim lines of the same form.
     summaries = list(SUMMARY.finditer(output))
+    cpu = CPU.search(output)
+    cpu_s = float(cpu["us"]) / 1e6 if cpu else usage.ru_utime + usage.ru_stime
+    latency = LATENCY.search(output)
+    p50, p99 = (float(latency["p50"]), float(latency["p99"])) if latency else (0, 0)
     return Measured(output, process.returncode, summaries[-1] if summaries else None, time.monotonic() - begin,
-                    usage.ru_utime + usage.ru_stime, threads[0], usage.ru_maxrss)
+                    cpu_s, threads[0], usage.ru_maxrss, p50, p99)
 
 
 def _sample_threads(pid, most, interval_s=0.01):

@@ -1,0 +1,209 @@
+/*
+ * Produces messages in one of the ways that applications do, and says how fast.
+ *
+ *     bench_producer -b BROKERS -t TOPIC [-c COUNT] [-s SIZE] [-f copy|lend|give]
+ *                    [-n THREADS] [-k] [-1] [-X name=value]...
+ *
+ *   -f   who keeps the payload's memory: copied by the library (F_COPY), lent until
+ *        the delivery report, or given away (F_FREE)
+ *   -k   messages have keys, which choose their partitions
+ *   -1   one message at a time: the next is produced when this one was delivered;
+ *        prints how long that took
+ *
+ * Says the CPU time of the process from the first message to the last report.
+ * Payloads are words of a fixed text and differ from message to message. The last
+ * line is that of rdkafka_performance. Runs on any librdkafka.so.1.
+ */
+
+#include "rdkafka.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TEXT_BYTES = 16 << 20, THREADS_MAX = 64 };
+
+static rd_kafka_t *rk;
+static rd_kafka_topic_t *rkt;
+static char *text;
+static size_t size = 100;
+static long count = 1000000;
+static int threads = 1, keyed, flags = RD_KAFKA_MSG_F_COPY, one_at_a_time;
+static atomic_long delivered, failed;
+
+static double now_us(void) {
+        struct timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+/* User and system time of the whole process. */
+static double cpu_us(void) {
+        struct rusage u;
+        getrusage(RUSAGE_SELF, &u);
+        return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+}
+
+static void die(const char *what, const char *why) {
+        fprintf(stderr, "bench_producer: %s: %s\n", what, why);
+        exit(1);
+}
+
+/* Words in an order that does not repeat soon, so that codecs have work and success. */
+static void write_text(void) {
+        static const char *words[] = {"offset", "partition", "leader", "epoch", "broker", "record", "batch", "segment",
+                                      "follower", "quota", "header", "replica", "commit", "window", "stream", "table"};
+        unsigned long long state = 88172645463325252ULL;
+        size_t at = 0;
+
+        text = malloc(TEXT_BYTES + 64);
+        if (!text)
+                die("memory", "none left");
+        while (at < TEXT_BYTES) {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                at += (size_t)sprintf(text + at, "%s=%llu ", words[state & 15], (state >> 8) % 10000);
+        }
+}
+
+static void on_delivery(rd_kafka_t *handle, const rd_kafka_message_t *message, void *opaque) {
+        (void)handle;
+        (void)opaque;
+        if (message->err)
+                atomic_fetch_add_explicit(&failed, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&delivered, 1, memory_order_relaxed);
+}
+
+static void produce(unsigned long number) {
+        /* Steps of a prime leave neighbours unlike each other. */
+        char *payload = text + number * 7919 % (TEXT_BYTES - size);
+        char key[32];
+        size_t key_len = 0;
+
+        if (keyed)
+                key_len = (size_t)snprintf(key, sizeof(key), "key-%lu", number * 2654435761UL % 100003);
+        if (flags == RD_KAFKA_MSG_F_FREE) {
+                char *own = malloc(size);
+                if (!own)
+                        die("memory", "none left");
+                memcpy(own, payload, size);
+                payload = own;
+        }
+        while (rd_kafka_produce(rkt, RD_KAFKA_PARTITION_UA, flags, payload, size, keyed ? key : NULL, key_len, NULL)) {
+                rd_kafka_resp_err_t err = rd_kafka_last_error();
+                if (err != RD_KAFKA_RESP_ERR__QUEUE_FULL)
+                        die("produce", rd_kafka_err2str(err));
+                rd_kafka_poll(rk, 1);
+        }
+}
+
+static void *produce_share(void *share) {
+        long first = (long)share, n = 0;
+
+        for (long i = first; i < count; i += threads) {
+                produce((unsigned long)i);
+                if (++n % 1000 == 0)
+                        rd_kafka_poll(rk, 0);
+        }
+        return NULL;
+}
+
+static int by_size(const void *a, const void *b) {
+        double x = *(const double *)a, y = *(const double *)b;
+        return (x > y) - (x < y);
+}
+
+static void produce_one_at_a_time(void) {
+        double *took = calloc((size_t)count, sizeof(*took));
+
+        if (!took)
+                die("memory", "none left");
+        for (long i = 0; i < count; i++) {
+                double begin = now_us();
+                produce((unsigned long)i);
+                while (atomic_load(&delivered) <= i)
+                        rd_kafka_poll(rk, 1000);
+                took[i] = now_us() - begin;
+        }
+        qsort(took, (size_t)count, sizeof(*took), by_size);
+        printf("%% latency us p50 %.0f p99 %.0f max %.0f\n", took[count / 2], took[count * 99 / 100], took[count - 1]);
+        free(took);
+}
+
+static void set(rd_kafka_conf_t *conf, const char *name, const char *value) {
+        char why[512];
+
+        if (rd_kafka_conf_set(conf, name, value, why, sizeof(why)) != RD_KAFKA_CONF_OK)
+                die(name, why);
+}
+
+int main(int argc, char **argv) {
+        rd_kafka_conf_t *conf = rd_kafka_conf_new();
+        const char *topic = NULL;
+        char why[512];
+        int option;
+
+        while ((option = getopt(argc, argv, "b:t:c:s:f:n:k1X:")) != -1) {
+                switch (option) {
+                case 'b': set(conf, "bootstrap.servers", optarg); break;
+                case 't': topic = optarg; break;
+                case 'c': count = atol(optarg); break;
+                case 's': size = (size_t)atol(optarg); break;
+                case 'n': threads = atoi(optarg); break;
+                case 'k': keyed = 1; break;
+                case '1': one_at_a_time = 1; break;
+                case 'f':
+                        flags = *optarg == 'l' ? 0 : *optarg == 'g' ? RD_KAFKA_MSG_F_FREE : RD_KAFKA_MSG_F_COPY;
+                        break;
+                case 'X': {
+                        char *value = strchr(optarg, '=');
+                        if (!value)
+                                die(optarg, "name=value is wanted");
+                        *value = '\0';
+                        set(conf, optarg, value + 1);
+                        break;
+                }
+                default: return 2;
+                }
+        }
+        if (!topic || count < 1 || size < 1 || size > TEXT_BYTES / 2 || threads < 1 || threads > THREADS_MAX)
+                die("usage", "-b BROKERS -t TOPIC [-c COUNT] [-s SIZE] [-f copy|lend|give] [-n THREADS] [-k] [-1]");
+        write_text();
+        rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
+        rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, why, sizeof(why));
+        if (!rk)
+                die("rd_kafka_new", why);
+        rkt = rd_kafka_topic_new(rk, topic, NULL);
+        if (!rkt)
+                die("rd_kafka_topic_new", rd_kafka_err2str(rd_kafka_last_error()));
+
+        /* What comes before has a price, too, but not one for each message. */
+        double begin = now_us(), cpu_begin = cpu_us();
+        if (one_at_a_time) {
+                produce_one_at_a_time();
+        } else if (threads == 1) {
+                produce_share((void *)0);
+        } else {
+                pthread_t all[THREADS_MAX];
+                for (long i = 0; i < threads; i++)
+                        pthread_create(&all[i], NULL, produce_share, (void *)i);
+                for (int i = 0; i < threads; i++)
+                        pthread_join(all[i], NULL);
+        }
+        while (atomic_load(&delivered) < count)
+                rd_kafka_poll(rk, 100);
+        double cpu = cpu_us() - cpu_begin, ms = (now_us() - begin) / 1000, rate = (double)count / ms * 1000;
+        printf("%% cpu us %.0f\n", cpu);
+        printf("%% %ld messages and %zu bytes produced in %.0fms: %.0f msgs/s and %.2f MB/s, %ld failed\n", count,
+               (size_t)count * size, ms, rate, rate * (double)size / 1e6, atomic_load(&failed));
+        rd_kafka_topic_destroy(rkt);
+        rd_kafka_destroy(rk);
+        free(text);
+        return atomic_load(&failed) != 0;
+}
