@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TEXT_BYTES = 16 << 20, THREADS_MAX = 64 };
+enum { TEXT_BYTES = 1 << 20, THREADS_MAX = 64 };
 
 static rd_kafka_t *rk;
 static rd_kafka_topic_t *rkt;
