@@ -84,11 +84,15 @@ pub fn get_unsigned_32(bytes: &[u8]) -> Option<(u32, usize)> {
 /// `None` when it does not end within `bytes` or within ten bytes.
 #[inline]
 pub fn get_unsigned_64(bytes: &[u8]) -> Option<(u64, usize)> {
-    if let Some(&first) = bytes.first()
-        && first < 0x80
-    {
-        return Some((u64::from(first), 1));
+    // Most fields of records are this short.
+    match *bytes {
+        [first, ..] if first < 0x80 => Some((u64::from(first), 1)),
+        [first, second, ..] if second < 0x80 => Some((u64::from(first & 0x7f) | u64::from(second) << 7, 2)),
+        _ => get_long_unsigned_64(bytes),
     }
+}
+
+fn get_long_unsigned_64(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0u64;
     for (index, &byte) in bytes.iter().take(MAX_LEN_64).enumerate() {
         value |= u64::from(byte & 0x7f) << (7 * index);

@@ -166,9 +166,21 @@ impl RecordsBuilder {
 
     /// Encodes a record behind the others. Values longer than `copy_max` that are shared are referenced.
     pub(crate) fn append(&mut self, record: NewRecord<'_>, copy_max: usize) {
-        let NewRecord {
-            key, value, headers, ..
-        } = &record;
+        match record.headers {
+            // Most records have none, and then nothing is to be walked.
+            HeadersIn::List([]) => self.append_with(record, copy_max, std::iter::empty()),
+            headers => self.append_with(record, copy_max, headers.iter()),
+        }
+    }
+
+    #[inline]
+    fn append_with<'h>(
+        &mut self,
+        record: NewRecord<'_>,
+        copy_max: usize,
+        headers: impl Iterator<Item = Header<'h>> + Clone,
+    ) {
+        let NewRecord { key, value, .. } = &record;
         if self.meta.is_empty() {
             self.base_timestamp = record.timestamp_ms;
             self.max_timestamp = record.timestamp_ms;
@@ -177,7 +189,6 @@ impl RecordsBuilder {
         }
         let timestamp_delta = record.timestamp_ms.wrapping_sub(self.base_timestamp);
         let offset_delta = i32::try_from(self.meta.len()).unwrap_or(i32::MAX);
-        let list = headers.iter();
         let slice = value.as_slice();
         let value_len = slice.map(<[u8]>::len);
         RecordEncoder::append_before_value(
@@ -186,7 +197,7 @@ impl RecordsBuilder {
             timestamp_delta,
             *key,
             value_len,
-            list.clone(),
+            headers.clone(),
         );
         match value {
             Payload::Shared(v) if v.len() > copy_max => {
@@ -195,7 +206,7 @@ impl RecordsBuilder {
             }
             _ => self.buf.extend_from_slice(slice.unwrap_or_default()),
         }
-        RecordEncoder::append_after_value(&mut self.buf, list);
+        RecordEncoder::append_after_value(&mut self.buf, headers);
         let lent = match value {
             Payload::Lent(v) => v.as_ptr().expose_provenance(),
             _ => record.lent,
@@ -204,7 +215,7 @@ impl RecordsBuilder {
             self.lent.resize(self.meta.len(), 0);
             self.lent.push(lent);
         }
-        self.payload_bytes += payload_len(*key, value, headers);
+        self.payload_bytes += payload_len(*key, value, &record.headers);
         let age = record.produced_at.since(self.opened_at).as_micros();
         self.meta.push(RecordMeta {
             opaque: record.opaque,
@@ -228,11 +239,15 @@ impl RecordsBuilder {
 }
 
 /// Bytes of a record as the quota counts them: key, value, header names and values.
+#[inline]
 pub(crate) fn payload_len(key: Option<&[u8]>, value: &Payload<'_>, headers: &HeadersIn<'_>) -> u64 {
-    let headers: usize = headers
-        .iter()
-        .map(|h| h.key.len() + h.value.map_or(0, <[u8]>::len))
-        .sum();
+    let headers: usize = match headers {
+        HeadersIn::List([]) => 0,
+        headers => headers
+            .iter()
+            .map(|h| h.key.len() + h.value.map_or(0, <[u8]>::len))
+            .sum(),
+    };
     (key.map_or(0, <[u8]>::len) + value.len() + headers) as u64
 }
 
@@ -479,6 +494,7 @@ struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
+    #[inline]
     fn signed(&mut self) -> Option<i64> {
         let (value, used) = varint::get_signed_64(self.bytes.get(self.pos..)?)?;
         self.pos += used;

@@ -38,6 +38,7 @@ fn put_nullable(out: &mut Vec<u8>, bytes: Option<&[u8]>) {
 }
 
 /// Bytes of the headers with their count, and the count.
+#[inline]
 fn headers_len<'h>(headers: impl Iterator<Item = Header<'h>>) -> (usize, usize) {
     let (mut count, mut length) = (0, 0);
     for header in headers {
