@@ -22,9 +22,10 @@ soak:
 soak-kafka: lib examples
 	@$(PYTHON) tests/real/soak.py --minutes $(or $(MINUTES),30)
 
-## models: run the thread models with PREEMPTIONS (default 1) more preemptions than make test does
+## models: run the thread models with PREEMPTIONS more preemptions than make test (default 1), each for SECONDS at most (60)
 models:
-	@OTTLA_MODEL_PREEMPTIONS=$(or $(PREEMPTIONS),1) $(PYTHON) scripts/run_tests.py models
+	@OTTLA_MODEL_PREEMPTIONS=$(or $(PREEMPTIONS),1) LOOM_MAX_DURATION=$(or $(SECONDS),60) \
+	    $(PYTHON) scripts/run_tests.py models
 
 ## fuzz: look for new inputs to all fuzz targets, guided by coverage, for SECONDS in all (default 60)
 fuzz:

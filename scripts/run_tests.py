@@ -98,7 +98,7 @@ def models():
     flags = f"{os.environ.get('RUSTFLAGS', '')} --cfg ottla_loom".strip()
     status, output = execute(
         [CARGO, "test", "-p", "ottla", "--lib", "--profile", "models", "--target-dir", str(target),
-         "model_tests", "--", "--nocapture"], 1500, {"RUSTFLAGS": flags, "RUST_BACKTRACE": "0"})
+         "model_tests", "--", "--nocapture"], 3600, {"RUSTFLAGS": flags, "RUST_BACKTRACE": "0"})
     counts = re.search(r"^test result: \w+\. (\d+) passed; (\d+) failed", output, re.M)
     passed, failed = map(int, counts.groups()) if counts else (0, 0)
     if status != 0 and failed == 0:

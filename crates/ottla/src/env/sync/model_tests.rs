@@ -32,8 +32,8 @@ impl Waker for Bell {
 }
 
 /// Runs `model` through every schedule with at most `preemptions` preemptions (a thread that is stopped where it need
-/// not be), and with every value that a relaxed load may give. `OTTLA_MODEL_PREEMPTIONS` adds to the bound, for a longer
-/// search.
+/// not be), and with every value that a relaxed load may give. For a longer search `OTTLA_MODEL_PREEMPTIONS` adds to the
+/// bound; `LOOM_MAX_DURATION` ends it after so many seconds.
 pub(crate) fn explore(name: &str, preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let more: usize = std::env::var("OTTLA_MODEL_PREEMPTIONS").map_or(0, |v| v.parse().unwrap());
     let mut builder = loom::model::Builder::new();
@@ -46,10 +46,12 @@ pub(crate) fn explore(name: &str, preemptions: usize, model: impl Fn() + Sync + 
         counted.fetch_add(1, Ordering::Relaxed);
         model();
     });
-    let seconds = begin.elapsed().as_secs_f64();
+    let all = builder.max_duration.is_none_or(|max| begin.elapsed() < max);
     println!(
-        "model {name}: {} schedules in {seconds:.2} s",
-        schedules.load(Ordering::Relaxed)
+        "model {name}: {} schedules in {:.2} s{}",
+        schedules.load(Ordering::Relaxed),
+        begin.elapsed().as_secs_f64(),
+        if all { "" } else { ", not all: the time was up" }
     );
 }
 
