@@ -123,10 +123,6 @@ static void fatal_errors_stay(void) {
         rd_kafka_destroy(rk);
 }
 
-static void idempotence_is_refused(void) {
-        test_refused(RD_KAFKA_PRODUCER, "enable.idempotence", "true");
-}
-
 int main(void) {
         RUN(version_is_that_of_the_header);
         RUN(codes_have_names_and_texts);
@@ -137,6 +133,5 @@ int main(void) {
         RUN(no_error_object_is_success);
         RUN(long_error_texts_are_kept);
         RUN(fatal_errors_stay);
-        RUN(idempotence_is_refused);
         return test_end();
 }
