@@ -440,7 +440,21 @@ impl Groups {
                     ));
                 }
             }
+            self.check_left_out(group, tp, book)?;
         }
         Ok(())
+    }
+
+    /// Nothing before what was handed out was handed to nobody, unless `auto.offset.reset` or retention has it so.
+    fn check_left_out(&self, group: &str, tp: &Tp, book: &Book) -> Result<(), String> {
+        let mut members = self.members.values();
+        let skips = members.any(|m| m.group == group && m.reset == Reset::Latest);
+        let Some(last) = book.seen.keys().next_back().filter(|_| !skips && !self.retention) else {
+            return Ok(());
+        };
+        match (0..=*last).find(|offset| !book.seen.contains_key(offset)) {
+            Some(gap) => Err(format!("{group} never read {tp:?} @ {gap}, and has read {last}")),
+            None => Ok(()),
+        }
     }
 }
