@@ -10,6 +10,7 @@ use crate::chance::Chance;
 use crate::check::{Commit, Marks, Tp};
 use crate::client::SimClient;
 use crate::load::{GroupsPlan, Load, MemberLoad};
+use crate::plan::SOCKET_TIMEOUT_MAX_MS;
 use crate::tamper::Awaited;
 use crate::trace::trace;
 use crate::world::{Happening, Phase, World};
@@ -283,9 +284,10 @@ impl World {
         for group in self.crowd.groups() {
             let live = self.live_members(&group);
             if let Some(what) = self.unsettled(&group, &live) {
-                let limit = self.takeover_limit_us();
+                // What was asked before faults ended may still be waited for, and hold up whoever takes over.
+                let calm = self.healed_at_us.saturating_add(SOCKET_TIMEOUT_MAX_MS * 1000);
                 if let Some(at) = self.crowd.left_at_us
-                    && self.now_us > at + limit
+                    && self.now_us > at.max(calm) + self.takeover_limit_us()
                 {
                     self.check.violate(format!(
                         "{} us after a member left, its partitions are not taken over: {what}",
