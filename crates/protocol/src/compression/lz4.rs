@@ -27,6 +27,10 @@ const STORED: u32 = 1 << 31;
 /// LZ4 yields at most 255 bytes from one.
 const MAX_RATIO: usize = 255;
 
+/// Where the output ends, the library is stricter about malformed blocks. With this much more room than allowed it is
+/// not the limit that decides whether such a block is taken.
+const SLACK_BYTES: usize = 64;
+
 /// How the checksum in a frame's header is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeaderChecksum {
@@ -205,16 +209,17 @@ fn append_block(output: &mut Vec<u8>, block: &[u8], header: &Header, limit: usiz
     let start = output.len();
     let allowed = limit.saturating_sub(start);
     let possible = header.block_max_bytes.min(block.len().saturating_mul(MAX_RATIO));
-    let room = possible.min(allowed);
+    let room = possible.min(allowed.saturating_add(SLACK_BYTES));
     output.resize(start + room, 0);
     let target = output.get_mut(start..).unwrap_or_default();
     match decompress_to_buffer(block, Some(room as i32), target) {
-        Ok(length) => {
+        Ok(length) if length <= allowed => {
             output.truncate(start + length);
             Ok(())
         }
+        Ok(_) => Err(CodecError::LimitExceeded { codec: CODEC, limit }),
         // The library does not tell a full buffer from bad data.
-        Err(_) if allowed < possible => Err(CodecError::LimitExceeded { codec: CODEC, limit }),
+        Err(_) if room < possible => Err(CodecError::LimitExceeded { codec: CODEC, limit }),
         Err(_) => Err(CodecError::corrupt(CODEC, "invalid block")),
     }
 }

@@ -179,6 +179,19 @@ fn zstd_of_unknown_size_and_in_several_frames() {
     assert_eq!(decompress(Codec::Zstd, &joined, 900_000).unwrap(), input.repeat(3));
 }
 
+/// An empty block that announces a match in vain: liblz4 takes it, but not where there is no room at all.
+#[test]
+fn lz4_blocks_are_taken_whatever_the_limit() {
+    let header = [0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82];
+    let stored = [1, 0, 0, 0x80, b'a'];
+    let empty = [1, 0, 0, 0, 3];
+    let frame = [&header[..], &stored, &empty, &[0; 4]].concat();
+    assert_eq!(decompress(Codec::Lz4, &frame, 1000).unwrap(), "a");
+    assert_eq!(decompress(Codec::Lz4, &frame, 1).unwrap(), "a");
+    let error = decompress(Codec::Lz4, &frame, 0).unwrap_err();
+    assert!(matches!(error, CodecError::LimitExceeded { .. }), "{error:?}");
+}
+
 /// One empty block after a header that promises 162 bytes.
 #[test]
 fn zstd_with_a_false_size_claim() {
