@@ -15,6 +15,7 @@
 #[macro_use]
 mod verdict;
 mod bench;
+pub mod corpus;
 mod input;
 mod memory;
 pub mod mutate;
@@ -25,16 +26,10 @@ pub use targets::{CANARIES, TARGETS, Target};
 pub use verdict::{Seen, Verdict};
 
 use std::panic::{self, AssertUnwindSafe};
-use std::path::PathBuf;
 
 /// The target of this name, canaries included.
 pub fn find(name: &str) -> Option<&'static Target> {
     TARGETS.iter().chain(CANARIES).find(|target| target.name == name)
-}
-
-/// The folder of the corpora that are kept with the source.
-pub fn corpus_folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus")
 }
 
 /// Runs a target on an input; a panic is told like any other finding.

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use ottla_fuzz::corpus_folder;
+use ottla_fuzz::corpus;
 
 fn fuzz(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_ottla-fuzz"))
@@ -30,7 +30,7 @@ fn a_finding_can_be_replayed() {
 
 #[test]
 fn what_was_mended_stays_mended() {
-    let file = corpus_folder().join("endpoints/two-ports");
+    let file = corpus::folder().join("endpoints/two-ports");
     let output = fuzz(&["replay", "endpoints", file.to_str().unwrap()]);
     assert!(output.status.success());
     assert!(text(&output).contains("refused"), "{output:?}");

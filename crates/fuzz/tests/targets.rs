@@ -4,21 +4,16 @@
 
 use std::fs;
 
-use ottla_fuzz::{CANARIES, Seen, TARGETS, Target, check, corpus_folder, find, mutate};
+use ottla_fuzz::{CANARIES, Seen, TARGETS, Target, check, corpus, find, mutate};
 
-/// The files of a target's corpus with their names.
+/// A target's corpus, each input with a name.
 fn corpus(target: &Target) -> Vec<(String, Vec<u8>)> {
-    let Ok(folder) = fs::read_dir(corpus_folder().join(target.name)) else {
-        return Vec::new();
-    };
-    let mut files: Vec<_> = folder
-        .map(|entry| {
-            let path = entry.unwrap().path();
-            (path.display().to_string(), fs::read(&path).unwrap())
-        })
+    let found = corpus::found(target).unwrap().into_iter().enumerate();
+    let mut all: Vec<_> = found
+        .map(|(line, data)| (format!("{}, line {}", corpus::FOUND, line + 1), data))
         .collect();
-    files.sort();
-    files
+    all.extend(corpus::named(target).unwrap());
+    all
 }
 
 /// Runs mutations; gives the first finding, or how many inputs were accepted.
@@ -55,7 +50,7 @@ fn corpora_show_nothing() {
     for target in TARGETS {
         for (path, data) in corpus(target) {
             if let Err(what) = check(target, &data) {
-                panic!("{path}: {what}");
+                panic!("{}, {path}: {what}", target.name);
             }
         }
     }
@@ -63,7 +58,7 @@ fn corpora_show_nothing() {
 
 #[test]
 fn every_corpus_belongs_to_a_target() {
-    for entry in fs::read_dir(corpus_folder()).unwrap() {
+    for entry in fs::read_dir(corpus::folder()).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         assert!(find(&name).is_some(), "corpus/{name} belongs to no target");
     }

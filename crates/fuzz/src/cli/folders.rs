@@ -3,20 +3,27 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ottla_fuzz::{Target, corpus_folder};
+use ottla_fuzz::{Target, corpus};
 
 /// The project's folder.
 pub(crate) fn root() -> PathBuf {
-    corpus_folder().join("../../..")
+    corpus::folder().join("../../..")
 }
 
 fn untracked(kind: &str) -> PathBuf {
     root().join(".cache/fuzz").join(kind)
 }
 
-/// Kept with the source.
-pub(crate) fn tracked(target: &Target) -> PathBuf {
-    corpus_folder().join(target.name)
+/// What is kept with the source, as files, made anew.
+pub(crate) fn tracked(target: &Target) -> Result<PathBuf, String> {
+    let folder = fresh(untracked("tracked").join(target.name))?;
+    for (number, input) in corpus::found(target)?.iter().enumerate() {
+        write(&folder.join(format!("{number:04}")), input)?;
+    }
+    for (name, input) in corpus::named(target)? {
+        write(&folder.join(name), &input)?;
+    }
+    Ok(folder)
 }
 
 /// What runs of the target have found so far: each reaches something new.

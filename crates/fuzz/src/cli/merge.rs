@@ -2,17 +2,16 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
 
-use ottla_fuzz::{Seen, Target, check};
+use ottla_fuzz::{Seen, Target, check, corpus};
 
 use crate::engine::{Engine, option};
 use crate::folders;
 
 /// Larger inputs stay out of the source.
-const BYTES_MAX: u64 = 2048;
-/// Digits of an input's hash in its name.
-const NAME_LEN: usize = 12;
+const INPUT_BYTES_MAX: usize = 1024;
+/// All inputs of a target together. The smallest are kept.
+const BYTES_MAX: usize = 32 * 1024;
 
 pub(crate) fn run(targets: &[&'static Target]) -> Result<(), String> {
     let engine = Engine::build()?;
@@ -24,53 +23,42 @@ pub(crate) fn run(targets: &[&'static Target]) -> Result<(), String> {
     Ok(())
 }
 
-/// Inputs whose names were given by people stay, whatever they reach.
-fn is_generated(path: &Path) -> bool {
-    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-    name.len() == NAME_LEN && name.bytes().all(|c| c.is_ascii_hexdigit())
-}
-
 /// Gives how many inputs there were, how many are kept, and their bytes.
 fn one(engine: &Engine, target: &Target) -> Result<(usize, usize, usize), String> {
-    let tracked = folders::made(folders::tracked(target))?;
-    let work = folders::work(target)?;
+    let (work, tracked) = (folders::work(target)?, folders::tracked(target)?);
+    // The engine adds to this folder what reaches more.
     let chosen = folders::seeds(target)?;
-    let seeds = folders::files(&chosen);
-    let (given, generated): (Vec<_>, Vec<_>) = folders::files(&tracked).into_iter().partition(|p| !is_generated(p));
-    for path in &given {
-        let name = path.file_name().unwrap_or_default();
-        fs::copy(path, chosen.join(name)).map_err(|e| format!("{}: {e}", path.display()))?;
+    for (name, input) in corpus::named(target)? {
+        folders::write(&chosen.join(name), &input)?;
     }
-    let inputs = folders::files(&work).len() + generated.len();
-    // Edges only: how often each ran would keep ten times as many.
+    let before = folders::files(&chosen);
+    let inputs = folders::files(&work).len() + corpus::found(target)?.len();
     let args: Vec<OsString> = vec![
         option("merge", "1"),
+        // Edges only: how often each ran would keep ten times as many.
         option("use_counters", "0"),
-        option("max_len", target.len_max.min(BYTES_MAX as usize).to_string()),
+        option("max_len", target.len_max.min(INPUT_BYTES_MAX).to_string()),
         chosen.clone().into(),
         work.into(),
-        tracked.clone().into(),
+        tracked.into(),
     ];
     let log = folders::logs()?.join(format!("{}-merge.log", target.name));
     if !engine.run(target, &args, &log)? {
         return Err(format!("{}: the merge failed, see {}", target.name, log.display()));
     }
-    for path in &generated {
-        fs::remove_file(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    }
-    let (mut kept, mut bytes) = (given.len(), 0);
-    for path in folders::files(&chosen) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let is_old = seeds.contains(&path) || given.iter().any(|g| g.file_name() == path.file_name());
-        let data = fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let Some(short) = name.get(..NAME_LEN).filter(|_| !is_old) else {
-            continue;
-        };
+    let mut found = Vec::new();
+    for path in folders::files(&chosen).iter().filter(|path| !before.contains(path)) {
+        let data = fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
         if matches!(check(target, &data), Ok(Seen::Accepted | Seen::Refused)) {
-            folders::write(&tracked.join(short), &data)?;
-            kept += 1;
-            bytes += data.len();
+            found.push(data);
         }
     }
-    Ok((inputs, kept, bytes))
+    found.sort_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
+    let mut bytes = 0;
+    found.retain(|input| {
+        bytes += input.len();
+        bytes <= BYTES_MAX
+    });
+    corpus::write_found(target, &found)?;
+    Ok((inputs, found.len(), found.iter().map(Vec::len).sum()))
 }

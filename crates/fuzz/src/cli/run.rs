@@ -93,11 +93,11 @@ fn one(engine: &Engine, target: &Target, seconds: u64) -> Result<Outcome, String
     let before = folders::files(&work).len();
     let mut prefix = folders::findings()?.join(target.name).into_os_string();
     prefix.push("-");
-    let mut args: Vec<OsString> = vec![work.clone().into(), folders::seeds(target)?.into()];
-    let tracked = folders::tracked(target);
-    if tracked.is_dir() {
-        args.push(tracked.into());
-    }
+    let mut args: Vec<OsString> = vec![
+        work.clone().into(),
+        folders::seeds(target)?.into(),
+        folders::tracked(target)?.into(),
+    ];
     args.push(option("max_total_time", seconds.to_string()));
     args.push(option("max_len", target.len_max.to_string()));
     args.push(option("timeout", INPUT_SECONDS.to_string()));
