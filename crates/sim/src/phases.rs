@@ -171,9 +171,17 @@ impl World {
                 crashed,
                 ..
             } = client;
+            let deaf = load.is_deaf();
             drop((core, load));
             if crashed {
                 continue;
+            }
+            let held = shared.consumer.as_ref().map_or(0, |r| r.budget().bytes());
+            let outstanding = shared.producer.as_ref().map_or(0, |a| a.outstanding());
+            if !deaf && (held > 0 || outstanding > 0) {
+                self.check.violate(format!(
+                    "client {number} has ended and counts {held} bytes of records, {outstanding} messages"
+                ));
             }
             let holders = std::sync::Arc::strong_count(&shared);
             if holders != 1 {

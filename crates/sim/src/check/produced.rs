@@ -21,6 +21,8 @@ pub(crate) struct Promise {
     pub(crate) idempotent: bool,
     /// Successful messages are not reported.
     pub(crate) errors_only: bool,
+    /// The application takes its reports.
+    pub(crate) heard: bool,
 }
 
 /// What a delivery report says.
@@ -58,6 +60,8 @@ struct Producer {
     promise: Promise,
     messages: Vec<Entry>,
     unreported: usize,
+    /// The values of messages without a report.
+    unreported_bytes: usize,
 }
 
 /// The books of all producers.
@@ -85,6 +89,7 @@ impl Produced {
                 promise,
                 messages,
                 unreported: 0,
+                unreported_bytes: 0,
             },
         );
     }
@@ -109,6 +114,7 @@ impl Produced {
         let topic = self.topic_index(topic);
         if let Some(producer) = self.producers.get_mut(&client) {
             producer.unreported += 1;
+            producer.unreported_bytes += value_len;
             producer.messages.push(Entry {
                 topic,
                 asked,
@@ -158,9 +164,16 @@ impl Produced {
         let entry = *entry;
         if let Some(producer) = self.producers.get_mut(&id.client) {
             producer.unreported -= 1;
+            producer.unreported_bytes -= entry.value_len;
         }
         let fault = judge_report(&promise, &entry, &report, topic);
         fault.map_or(Ok(()), |what| Err(format!("{id:?}: {what}: {report:?}, {entry:?}")))
+    }
+
+    /// Messages without a report, and the bytes of their values.
+    pub(crate) fn held(&self, client: u32) -> (usize, usize) {
+        let producer = self.producers.get(&client);
+        producer.map_or((0, 0), |p| (p.unreported, p.unreported_bytes))
     }
 
     /// Messages without a report.
@@ -265,7 +278,7 @@ impl Produced {
             return Err(format!("of an idempotent producer, and {copies} times in the log"));
         }
         let Some(report) = entry.report else {
-            return match promise.errors_only {
+            return match promise.errors_only || !promise.heard {
                 true => Ok(()),
                 false => Err("it was never reported".into()),
             };

@@ -188,6 +188,10 @@ impl ConsumerLoad {
         }
     }
 
+    pub(super) fn is_deaf(&self) -> bool {
+        self.plan.deaf
+    }
+
     /// Does something; gives the time to the next turn.
     pub(super) fn turn(&mut self, world: &mut World, client: usize) -> Option<u64> {
         if world.is_finished(client) {

@@ -21,6 +21,17 @@ pub(crate) enum Load {
     Member(MemberLoad),
 }
 
+impl Load {
+    /// Whether the application leaves what it is told where it is.
+    pub(crate) fn is_deaf(&self) -> bool {
+        match self {
+            Load::None | Load::Member(_) => false,
+            Load::Producer(producer) => producer.is_deaf(),
+            Load::Consumer(consumer) => consumer.is_deaf(),
+        }
+    }
+}
+
 impl World {
     /// Gives an application its turn, and says when it gets the next.
     pub(crate) fn app_turn(&mut self, client: usize) {

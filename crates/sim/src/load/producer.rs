@@ -43,6 +43,8 @@ pub(crate) struct ProducerPlan {
     flush: f64,
     /// The client is ended while faults happen.
     ends_at_us: Option<u64>,
+    /// The application never listens, not even in the end.
+    deaf: bool,
 }
 
 /// Bytes that a producer sends in all: a slow network must get them through in time.
@@ -78,6 +80,7 @@ impl ProducerPlan {
             purge: c.pick(&[0.0, 0.0, 0.0, 0.01]),
             flush: c.pick(&[0.0, 0.0, 0.05]),
             ends_at_us: c.hit(0.08).then(|| c.between(0, fault_phase_us)),
+            deaf: c.fork(2).hit(0.03),
         }
     }
 
@@ -95,6 +98,7 @@ impl ProducerPlan {
             in_order: number("max.in.flight") == Some(1),
             idempotent: lookup(&self.settings, "enable.idempotence") == Some("true"),
             errors_only: lookup(&self.settings, "delivery.report.only.error") == Some("true"),
+            heard: !self.deaf,
         }
     }
 }
@@ -206,16 +210,24 @@ impl ProducerLoad {
         }
     }
 
+    pub(super) fn is_deaf(&self) -> bool {
+        self.plan.deaf
+    }
+
     /// Does something; gives the time to the next turn.
     pub(super) fn turn(&mut self, world: &mut World, client: usize) -> Option<u64> {
         let hostile = world.phase == Phase::Hostile;
         if world.is_finished(client) {
-            self.listen(world, client, usize::MAX);
+            if !self.plan.deaf {
+                self.listen(world, client, usize::MAX);
+            }
             return (world.phase < Phase::Over).then_some(1_000_000);
         }
-        if !hostile || world.app_chance.hit(self.plan.listen) {
+        let listens = !hostile || world.app_chance.hit(self.plan.listen);
+        if listens && !self.plan.deaf {
             self.listen(world, client, 1000);
         }
+        self.check_budget(world, client);
         match world.phase {
             Phase::Hostile => self.work(world, client),
             Phase::Settling => self.end_flush(world, client),
@@ -276,6 +288,26 @@ impl ProducerLoad {
             if let Some(accumulator) = &world.shared(client).producer {
                 accumulator.flush_begin();
             }
+        }
+    }
+
+    /// What the client holds is within `queue.buffering.max.*`, as far as an application can tell: what it was told of is
+    /// out.
+    fn check_budget(&self, world: &mut World, client: usize) {
+        let shared = world.shared(client);
+        let (messages, bytes) = world.check.produced.held(self.client);
+        let messages_max = match shared.conf.queue_buffering_max_messages {
+            0 => usize::MAX,
+            max => max as usize,
+        };
+        let bytes_max = shared.conf.queue_buffering_max_kbytes as usize * 1024;
+        // Successes are out without being told, where only errors are.
+        let told = !self.plan.promise().errors_only;
+        let too_many = messages > messages_max || (messages > 1 && bytes > bytes_max);
+        if Self::outstanding(world, client) > messages_max || (told && too_many) {
+            world
+                .check
+                .violate(format!("client {client} holds {messages} messages of {bytes} bytes"));
         }
     }
 
@@ -464,6 +496,9 @@ impl ProducerLoad {
 
     /// Why this is not done; `None` when it is.
     pub(super) fn waits_for(&mut self, world: &mut World, client: usize) -> Option<String> {
+        if self.plan.deaf {
+            return None;
+        }
         if world.is_finished(client) {
             let left = world.check.produced.unreported(self.client);
             let errors_only = self.plan.promise().errors_only;
