@@ -1,6 +1,5 @@
 //! A client of a world: the production core with virtual surroundings, and its application.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use ottla::client::{ClientHooks, Core, Parts, Shared};
@@ -220,6 +219,6 @@ fn delivery_mode(promise: Promise) -> DeliveryMode {
 
 /// Settings as a table, the later of two with the same name counting.
 pub(crate) fn lookup<'a>(settings: &'a [(String, String)], name: &str) -> Option<&'a str> {
-    let table: HashMap<&str, &str> = settings.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
-    table.get(name).copied()
+    let found = settings.iter().rev().find(|(k, _)| k == name);
+    found.map(|(_, v)| v.as_str())
 }

@@ -6,7 +6,7 @@ use ottla_protocol::ApiKey;
 use crate::chance::Chance;
 use crate::clock::WALL_START_MS;
 use crate::faults::FaultPlan;
-use crate::load::{ConsumerPlan, GroupsPlan, ProducerPlan};
+use crate::load::{ConsumerPlan, GroupsPlan, IDLE_MAX_US, ProducerPlan};
 use crate::net::NetPlan;
 
 /// A topic of a world.
@@ -64,7 +64,7 @@ impl Plan {
     /// hold one message and a broker answers one request after the other, that counts for each.
     pub(crate) fn step_us(&self) -> u64 {
         let round_trip_us = 2 * (self.net.latency_us + self.net.jitter_us);
-        self.cluster.replication_delay_us + round_trip_us + 20_000
+        self.cluster.replication_delay_us + round_trip_us + IDLE_MAX_US
     }
 
     /// The world of a seed.

@@ -69,6 +69,8 @@ impl World {
                     let bytes = messages.iter().map(|m| (m.found.value_len + RECORD_OVERHEAD) as u64);
                     self.check.consumed.on_batch(bytes.sum());
                     for logged in messages {
+                        let again = self.check.produced.was_sent(logged.found.id);
+                        self.coverage.count("messages sent again", u64::from(again));
                         let result = self.check.produced.on_sent(logged.found.id);
                         self.check.expect(result);
                     }

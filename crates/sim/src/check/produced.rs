@@ -143,6 +143,13 @@ impl Produced {
         }
     }
 
+    /// Whether the message was handed to the network before.
+    pub(crate) fn was_sent(&self, id: MessageId) -> bool {
+        let producer = self.producers.get(&id.client);
+        let entry = producer.and_then(|p| p.messages.get(id.number as usize));
+        entry.is_some_and(|e| e.sent > 0)
+    }
+
     /// Whether the message was handed to the network more than once.
     pub(crate) fn was_retried(&self, id: MessageId) -> bool {
         let producer = self.producers.get(&id.client);

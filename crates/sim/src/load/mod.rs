@@ -32,6 +32,13 @@ impl Load {
     }
 }
 
+/// Applications that have nothing to do look up no more often than this.
+const IDLE_US: u64 = 5000;
+/// When faults are over they look up no less often than this, so that worlds end.
+pub(crate) const IDLE_MAX_US: u64 = 100_000;
+/// As above, while something waits for them.
+const LISTENING_MAX_US: u64 = 20_000;
+
 impl World {
     /// Gives an application its turn, and says when it gets the next.
     pub(crate) fn app_turn(&mut self, client: usize) {
@@ -44,12 +51,16 @@ impl World {
         };
         self.clients[client].load = load;
         if let Some(pause) = pause {
-            let pause = if self.phase == Phase::Hostile {
-                pause
-            } else {
-                pause.min(20_000)
+            let shared = &self.clients[client].shared;
+            let idle = shared.main_queue.is_empty() && shared.consumer_queue.is_empty();
+            // Turns of applications that have nothing to do are most of what a world costs.
+            let pause = match self.phase {
+                Phase::Hostile if idle => pause.max(IDLE_US),
+                Phase::Hostile => pause,
+                Phase::Quiet => 1_000_000,
+                _ if idle => pause.clamp(IDLE_US, IDLE_MAX_US),
+                _ => pause.min(LISTENING_MAX_US),
             };
-            let pause = if self.phase == Phase::Quiet { 1_000_000 } else { pause };
             self.app_at(client, self.now_us + pause.max(1));
         }
     }
