@@ -58,6 +58,10 @@ const REGRESSIONS: &[(u64, &str)] = &[
         100288,
         "the mock cluster counted copies of records that a leader had lost, for others at their offsets",
     ),
+    (
+        704310,
+        "a leader of a group forgot partitions that it learned of while others were being divided",
+    ),
     (101659, "a connection hung for ever, and socket.max.fails=0 kept it"),
     (
         1001869,

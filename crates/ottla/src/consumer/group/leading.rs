@@ -29,6 +29,25 @@ impl Membership {
         }
     }
 
+    /// A leader that divided by what it knew looks whether it knows better by now: what metadata told while the shares
+    /// were on their way is not told again.
+    pub(super) fn check_division(&mut self, ctx: &Ctx<'_>, cluster: &Cluster) {
+        let leads = !self.members.is_empty() && self.inherited.is_none();
+        if !leads || self.state != State::Stable {
+            return;
+        }
+        let now = self.counts(cluster);
+        let changed = now
+            .iter()
+            .find(|(topic, count)| self.divided.get(*topic) != Some(count));
+        if let Some((topic, _)) = changed {
+            ctx.log.debug(DebugContexts::CGRP, "REJOIN", || {
+                format!("{topic} got another number of partitions while its partitions were divided")
+            });
+            self.rebalance(ctx, false);
+        }
+    }
+
     /// The partition counts of the topics that are watched and known.
     pub(super) fn counts(&self, cluster: &Cluster) -> BTreeMap<String, i32> {
         let counts = self.watched.iter().filter_map(|t| {

@@ -459,6 +459,7 @@ impl Membership {
         }
         self.orders.push(Order::Assign(tps));
         self.check_inheritance(ctx, cluster);
+        self.check_division(ctx, cluster);
         false
     }
 

@@ -36,6 +36,16 @@ fn subscribe(w: &mut World) {
 
 /// Plays the coordinator until the member, alone and leading, has its partitions.
 fn join(w: &mut World, generation: i32) {
+    let (asked, request) = join_and_divide(w, generation);
+    let response = SyncGroupResponse {
+        assignment: request.assignments[0].assignment.clone(),
+        ..Default::default()
+    };
+    w.answer(&asked, &response);
+}
+
+/// Plays the coordinator until the member, alone and leading, has divided the partitions.
+fn join_and_divide(w: &mut World, generation: i32) -> (Asked, SyncGroupRequest) {
     let (mut asked, mut request) = w.expect::<JoinGroupRequest>();
     if request.member_id.is_empty() {
         let response = JoinGroupResponse {
@@ -66,11 +76,7 @@ fn join(w: &mut World, generation: i32) {
     w.answer(&asked, &response);
     let (asked, request) = w.expect::<SyncGroupRequest>();
     assert_eq!((request.generation_id, request.assignments.len()), (generation, 1));
-    let response = SyncGroupResponse {
-        assignment: request.assignments[0].assignment.clone(),
-        ..Default::default()
-    };
-    w.answer(&asked, &response);
+    (asked, request)
 }
 
 fn committed(w: &mut World, offset: i64) {
@@ -324,6 +330,23 @@ fn new_partitions_make_the_leader_join_again() {
     w.model.get_mut("t").unwrap().leaders.push((1, 1));
     w.answer_fetch(&asked, vec![data(0, 0, &[]), failed(1, 6)]);
     w.cluster.stale("t", w.now);
+    w.run_ms(100);
+    w.expect::<JoinGroupRequest>();
+}
+
+#[test]
+fn partitions_that_come_while_others_are_divided_are_not_forgotten() {
+    let mut w = world(&[("enable.auto.commit", "false")]);
+    subscribe(&mut w);
+    let (asked, request) = join_and_divide(&mut w, 1);
+    w.model.get_mut("t").unwrap().leaders.push((1, 1));
+    w.cluster.stale("t", w.now);
+    w.run_ms(100);
+    let response = SyncGroupResponse {
+        assignment: request.assignments[0].assignment.clone(),
+        ..Default::default()
+    };
+    w.answer(&asked, &response);
     w.run_ms(100);
     w.expect::<JoinGroupRequest>();
 }
