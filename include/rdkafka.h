@@ -747,8 +747,8 @@ RD_EXPORT RD_DEPRECATED int rd_kafka_errno(void);
 
 /**
  * Asks whether the client has met a fatal error: one after which it cannot keep
- * its promises, for example an idempotent producer that would have to send out
- * of order, or a consumer whose `group.instance.id` was taken by another.
+ * its promises, for example a producer with `enable.gapless.guarantee` that would have
+ * to leave a gap, or a consumer whose `group.instance.id` was taken by another.
  *
  * The first fatal error of a client is kept for its life. The error callback
  * (or error event) announces it with the code RD_KAFKA_RESP_ERR__FATAL, and this
@@ -1769,6 +1769,16 @@ RD_EXPORT void rd_kafka_message_set_headers(rd_kafka_message_t *rkmessage,
  *  Retries, their backoff and the order of messages are the library's business. An
  *  `enable.idempotence` of true rules out duplicates and changes of order within a
  *  partition (KIP-98).
+ *
+ *  An idempotent producer goes on after every error of sequence numbers: where records
+ *  were given up, or a broker has lost what it had acknowledged, the partition begins
+ *  a new epoch by itself (KIP-360) while others go on. A message of which nobody can say
+ *  whether it is in the log is reported with the broker's error, as
+ *  RD_KAFKA_MSG_STATUS_POSSIBLY_PERSISTED, and not sent again. (librdkafka ends such a
+ *  producer with a fatal error.) Fatal are only: no permission to use idempotence
+ *  (RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED), brokers that do not have it, and,
+ *  with `enable.gapless.guarantee`, any gap that no timeout or purge has made. A batch
+ *  that was sent and times out is given up as a whole, with its oldest message.
  * ========================================================================== */
 
 /** Flag: the library frees `payload` with free() when it has done with it. Not with F_COPY. */
