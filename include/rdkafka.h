@@ -2340,9 +2340,14 @@ rd_kafka_offset_store(rd_kafka_topic_t *rkt, int32_t partition, int64_t offset);
  * @param async    0: wait for the outcome, and return it; 1: return at once, the outcome goes
  *                 to the offset commit callback or event.
  *
+ * A member of a group commits only what its generation has given it, and in that generation only:
+ * it cannot undo what the next owner of a partition has committed. Commits keep their order.
+ *
  * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__NO_OFFSET: nothing to commit;
  *         RD_KAFKA_RESP_ERR__UNKNOWN_GROUP: no `group.id`; RD_KAFKA_RESP_ERR__WAIT_COORD: no
- *         coordinator; or an error of the broker.
+ *         coordinator; RD_KAFKA_RESP_ERR__ASSIGNMENT_LOST: a partition is not the member's any
+ *         more; RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS: the member is in no generation now;
+ *         or an error of the broker.
  */
 RD_EXPORT rd_kafka_resp_err_t
 rd_kafka_commit(rd_kafka_t *rk, const rd_kafka_topic_partition_list_t *offsets, int async);

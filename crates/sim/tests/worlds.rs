@@ -67,6 +67,15 @@ const REGRESSIONS: &[(u64, &str)] = &[
         1001869,
         "the network passed on single bytes as its buffers got room for them",
     ),
+    (118, "a commit that was tried again undid a later one"),
+    (
+        474,
+        "a commit that outlived its generation was made in the next, for a partition that was another member's by then",
+    ),
+    (
+        1866,
+        "an application's answer to an assignment was taken for giving up the next one",
+    ),
 ];
 
 #[test]

@@ -38,10 +38,6 @@ fn pairs(rows: Vec<PartitionOffset>) -> Vec<(Tp, i64, ErrorCode)> {
         .collect()
 }
 
-fn is_answered_with<T>(reply: &Arc<Reply<Result<T, Error>>>) -> Option<Result<T, Error>> {
-    reply.try_take()
-}
-
 impl MemberLoad {
     // ---------------------------------------------------------------- questions
 
@@ -174,9 +170,9 @@ impl MemberLoad {
         };
         let answer = match &asked {
             Asked::Subscribe(reply) | Asked::Unsubscribe(reply) | Asked::Assign(reply) | Asked::Unassign(reply) => {
-                is_answered_with(reply).map(|r| r.map(|()| Vec::new()))
+                reply.try_take().map(|r| r.map(|()| Vec::new()))
             }
-            Asked::Seek(reply) | Asked::Commit(reply) | Asked::Committed(reply, _) => is_answered_with(reply),
+            Asked::Seek(reply) | Asked::Commit(reply) | Asked::Committed(reply, _) => reply.try_take(),
         };
         let Some(answer) = answer else {
             let shared = world.shared(client);
