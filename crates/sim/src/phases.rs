@@ -114,7 +114,9 @@ impl World {
 
     fn check_quiet(&mut self) {
         let brokers = u64::from(self.plan.cluster.brokers.unsigned_abs());
-        for (number, client) in self.clients.iter().enumerate() {
+        // Who never takes what was fetched may still have some to fetch.
+        let listening = self.clients.iter().enumerate().filter(|(_, c)| !c.load.is_deaf());
+        for (number, client) in listening {
             let fetches = match client.shared.consumer {
                 Some(_) => QUIET_US / 1000 / u64::from(client.shared.conf.fetch_wait_max_ms).max(1),
                 None => 0,
