@@ -40,6 +40,10 @@ pub(super) const CODES: &[Codes] = &[
         fatal: &[
             E::TOPIC_AUTHORIZATION_FAILED,
             E::CLUSTER_AUTHORIZATION_FAILED,
+            E::OUT_OF_ORDER_SEQUENCE_NUMBER,
+            E::UNKNOWN_PRODUCER_ID,
+            E::INVALID_PRODUCER_EPOCH,
+            E::INVALID_PRODUCER_ID_MAPPING,
             E::INVALID_RECORD,
             E::INVALID_TIMESTAMP,
             E::MESSAGE_TOO_LARGE,
