@@ -520,10 +520,12 @@ impl Membership {
             ErrorCode::FENCED_INSTANCE_ID => {
                 let text = "another member joined with the same group.instance.id";
                 self.orders.push(Order::Tell(Error::new(code, text).into_fatal()));
-                if self.assigned {
-                    self.orders.push(Order::Revoke { lost: true });
-                }
-                self.abandon();
+                // Out for good, unless the application subscribes again. Then, too, it gives up first what it had: until
+                // it knows of the loss, its commits speak of partitions that are the other's.
+                self.leaving = true;
+                self.goodbye = None;
+                self.forget_member();
+                self.rebalance(ctx, true);
             }
             code if is_coordinator_error(code) => {
                 self.back_off(ctx);

@@ -231,6 +231,31 @@ fn the_application_carries_out_rebalances_when_it_asked_to() {
 }
 
 #[test]
+fn a_fenced_member_that_subscribes_again_gives_up_its_partitions_first() {
+    let mut w = world(&[
+        ("test.rebalance", ""),
+        ("enable.auto.commit", "false"),
+        ("group.instance.id", "i"),
+    ]);
+    subscribe(&mut w);
+    join(&mut w, 1);
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0, 1])]);
+    w.assign(&[("t", 0, 3), ("t", 1, 3)]).unwrap();
+    w.run_ms(3500);
+    heartbeat(&mut w, 82); // FENCED_INSTANCE_ID
+    subscribe(&mut w);
+    assert!(
+        w.next::<JoinGroupRequest>().is_none(),
+        "the application still uses them"
+    );
+    let refused = ask_commit(&mut w, &[(0, 5)]).try_take().unwrap();
+    assert_eq!(refused.unwrap_err().code, ErrorCode::L_ASSIGNMENT_LOST);
+    w.call(|reply| Command::Unassign { reply });
+    let (_, request) = w.expect::<JoinGroupRequest>();
+    assert_eq!(request.member_id, "");
+}
+
+#[test]
 fn a_member_that_was_thrown_out_commits_nothing_and_joins_anew() {
     let mut w = world(&[]);
     subscribe(&mut w);
