@@ -181,7 +181,7 @@ impl Sender {
             }
             return Taken::Full;
         }
-        let Some(mut batch) = lane.pending.pop_front() else {
+        let Some(mut batch) = lane.take_next() else {
             lane.queued_on = None;
             return Taken::Nothing;
         };
@@ -198,7 +198,7 @@ impl Sender {
             && bytes > 0
             && bytes.saturating_add(data.len()) > max_request
         {
-            lane.pending.push_front(batch);
+            lane.put_back(batch);
             return Taken::Full;
         }
         let more = lane.has_work(ctx.now) && !rules.one_at_a_time;

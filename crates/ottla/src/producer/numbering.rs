@@ -13,6 +13,7 @@
 //! - A broker that knows nothing of the producer takes any sequence number as its first. Until it has taken one under
 //!   the present epoch, one batch is in flight at a time.
 
+use super::batch::Batch;
 use super::lane::Lane;
 use crate::env::Instant;
 use crate::types::NodeId;
@@ -117,10 +118,9 @@ impl Lane {
             || (self.numbering.gap && !self.has_unresolved())
     }
 
-    /// Whether batches that are to be sent first have numbers under which a broker may have them.
+    /// Whether batches have numbers under which a broker may have them.
     fn has_unresolved(&self) -> bool {
-        let numbered = self.pending.iter().take_while(|b| b.stamp.is_some());
-        numbered.into_iter().any(|b| b.maybe_persisted)
+        self.pending.iter().any(|b| b.stamp.is_some() && b.maybe_persisted)
     }
 
     /// Gives the batch at the front its numbers. Only to be called when [`must_drain`](Self::must_drain) is false; false
@@ -137,6 +137,7 @@ impl Lane {
         }
         if let Some(batch) = self.pending.front_mut()
             && batch.stamp.is_none()
+            && !self.numbering.gap
         {
             batch.stamp = Some(self.numbering.assign(producer_id, batch.records.len()));
             batch.sealed = None;
@@ -144,17 +145,27 @@ impl Lane {
         true
     }
 
-    /// Whether everything before a batch that came back from request `request` is settled.
+    /// Takes the batch to be sent next, after [`number_front`](Self::number_front): the first one, but across a gap one
+    /// that has its numbers already.
+    pub(super) fn take_next(&mut self) -> Option<Batch> {
+        if !self.numbering.gap {
+            return self.pending.pop_front();
+        }
+        let at = self.pending.iter().position(|b| b.stamp.is_some())?;
+        self.pending.remove(at)
+    }
+
+    /// Whether everything that has numbers before a batch that came back from request `request` is settled.
     pub(super) fn is_head(&self, first_id: u64, request: u64) -> bool {
         let earlier_in_flight = self.in_flight.iter().any(|r| *r < request);
-        let earlier_pending = self.pending.front().is_some_and(|b| b.first_id < first_id);
+        let mut pending = self.pending.iter();
+        let earlier_pending = pending.any(|b| b.stamp.is_some() && b.first_id < first_id);
         !earlier_in_flight && !earlier_pending
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::batch::Batch;
     use super::*;
 
     #[test]

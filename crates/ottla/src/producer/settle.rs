@@ -275,7 +275,7 @@ impl Sender {
     /// Mostly a batch before it failed, and it is sent again behind that one. When nothing before it is unsettled, the
     /// broker has lost what went before, or that was given up: with new numbers the batch can be written all the same,
     /// unless an earlier attempt may have written it already.
-    fn out_of_order(&mut self, ctx: &mut Ctx<'_>, (id, request): (PartitionId, u64), batch: Batch, error: &Error) {
+    fn out_of_order(&mut self, ctx: &mut Ctx<'_>, (id, request): (PartitionId, u64), mut batch: Batch, error: &Error) {
         if batch.records.is_empty() {
             return;
         }
@@ -297,7 +297,13 @@ impl Sender {
         }
         let verdict = match batch.maybe_persisted {
             true => Verdict::Fail,
-            false => Verdict::Retry { counts: true },
+            false => {
+                // Nobody has it under its numbers, and nobody will take it under them. What comes behind it and may be in
+                // the log is asked for alone.
+                batch.stamp = None;
+                batch.sealed = None;
+                Verdict::Retry { counts: true }
+            }
         };
         self.refused(ctx, id, batch, verdict, false, error, false);
     }

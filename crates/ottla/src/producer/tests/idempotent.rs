@@ -199,6 +199,26 @@ fn a_batch_that_was_never_written_gets_new_numbers_when_the_broker_has_forgotten
 }
 
 #[test]
+fn a_batch_that_nobody_has_does_not_hold_up_one_that_somebody_may_have() {
+    let mut w = begun(&[]);
+    send(&mut w, "a");
+    send(&mut w, "b");
+    w.refuse(ErrorCode::NOT_ENOUGH_REPLICAS);
+    // No answer to "b": it may have been written.
+    w.disconnect(1);
+    w.run_ms(1000);
+    assert_eq!(waiting(&w), [row(0, 1, "a"), row(0, 2, "b")]);
+    // The broker has lost what it had acknowledged.
+    w.refuse(OUT_OF_ORDER);
+    w.refuse(OUT_OF_ORDER);
+    w.run_ms(1000);
+    assert_eq!(waiting(&w), [row(1, 0, "a")]);
+    assert_eq!(w.reports(), [report("b", OUT_OF_ORDER, PossiblyPersisted, INVALID)]);
+    w.acknowledge(1);
+    assert_eq!(w.reports(), [report("a", ErrorCode::NO_ERROR, Persisted, 1)]);
+}
+
+#[test]
 fn a_new_leader_gets_nothing_before_the_old_one_has_answered() {
     let mut w = idempotent(&[], &[1, 2]);
     for partition in [0, 1] {
