@@ -116,6 +116,12 @@ impl World {
         let brokers = u64::from(self.plan.cluster.brokers.unsigned_abs());
         // Who never takes what was fetched may still have some to fetch.
         let listening = self.clients.iter().enumerate().filter(|(_, c)| !c.load.is_deaf());
+        // Nobody waits for what a producer that never listens has left to send, and consumers read it.
+        let trickles = self
+            .clients
+            .iter()
+            .any(|c| c.load.is_deaf() && c.shared.producer.is_some());
+        let listening = listening.filter(|(_, c)| !trickles || c.shared.consumer.is_none());
         for (number, client) in listening {
             let fetches = match client.shared.consumer {
                 Some(_) => QUIET_US / 1000 / u64::from(client.shared.conf.fetch_wait_max_ms).max(1),

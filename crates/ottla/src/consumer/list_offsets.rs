@@ -439,10 +439,12 @@ impl ListOffsets {
                     let code: ErrorCode = answer.error_code.into();
                     let text = format!("{}: offset look-up failed: {}", query.tp, code.description());
                     let error = Error::new(code, text);
-                    if code.action().refreshes_metadata() {
+                    // The broker may lag behind, or the topic may have been made anew: its epochs begin anew, too.
+                    let unknown_epoch = code == ErrorCode::UNKNOWN_LEADER_EPOCH;
+                    if code.action().refreshes_metadata() || unknown_epoch {
                         cluster.stale(&name, ctx.now);
                     }
-                    if code.action().is_retriable() {
+                    if code.action().is_retriable() || unknown_epoch {
                         self.retry(ctx, id, Some(error));
                     } else {
                         self.finish(cluster, id, Err(error));

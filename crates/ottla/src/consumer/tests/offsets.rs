@@ -270,6 +270,23 @@ fn look_ups_are_retried_and_superseded() {
 }
 
 #[test]
+fn an_epoch_that_the_broker_does_not_know_is_looked_up_anew() {
+    let mut w = world("latest");
+    w.model.get_mut("t").unwrap().leaders[0].1 = 9;
+    w.assign(&[("t", 0, offset::END)]).unwrap();
+    let (asked, request) = w.expect::<ListOffsetsRequest>();
+    assert_eq!(request.topics[0].partitions[0].current_leader_epoch, 9);
+    // Made anew behind the client's back: the broker counts from one again.
+    let model = w.model.get_mut("t").unwrap();
+    model.id = ottla_protocol::Uuid([9; 16]);
+    model.leaders[0].1 = 1;
+    w.answer(&asked, &listed(&[(0, 75, -1)])); // UNKNOWN_LEADER_EPOCH
+    w.run_ms(2000);
+    let (_, request) = w.expect::<ListOffsetsRequest>();
+    assert_eq!(request.topics[0].partitions[0].current_leader_epoch, 1);
+}
+
+#[test]
 fn watermarks_are_asked_of_the_leader() {
     let mut w = world("latest");
     let deadline = w.now.plus_ms(5000);
