@@ -29,6 +29,7 @@ impl Cluster {
             Ok((response, version, rtt)) => {
                 self.note_rtt(rtt);
                 self.absorb(ctx, key, &asked, version, &response);
+                self.follow_up(ctx, &response);
                 match &asked.about {
                     About::Call(call) => self.on_call_answered(ctx, key, *call, response),
                     About::Refresh(names) => {
@@ -57,6 +58,16 @@ impl Cluster {
                         self.on_refresh_failed(ctx);
                     }
                 }
+            }
+        }
+    }
+
+    /// Any answer, a late one too, may bring the news that a leader is gone: who comes after it is asked for soon.
+    fn follow_up(&mut self, ctx: &Ctx<'_>, response: &MetadataResponse) {
+        let soon = ctx.now + duration_ms(ctx.conf.topic_metadata_refresh_fast_interval_ms);
+        for name in response.topics.iter().filter_map(|t| t.name.as_deref()) {
+            if self.is_incomplete(name) {
+                self.schedule(name, soon);
             }
         }
     }

@@ -102,7 +102,7 @@ impl Cluster {
 
     /// Whether something about a topic is missing. A leader that no broker list names is as good as none: the answer
     /// came from a broker that lags behind.
-    fn is_incomplete(&self, name: &Arc<str>) -> bool {
+    pub(super) fn is_incomplete(&self, name: &str) -> bool {
         let is_known = |node: &NodeId| self.nodes.contains_key(node);
         self.topics.get(name).is_none_or(|topic| {
             let mut leaders = topic.partitions.iter().filter_map(|p| p.leader.as_ref());

@@ -149,6 +149,19 @@ fn a_late_answer_brings_newer_leaders_of_the_same_topic() {
 }
 
 #[test]
+fn a_late_answer_that_takes_a_leader_away_is_followed_up() {
+    let mut w = three_brokers(&[]);
+    w.cluster.stale("t", w.now);
+    w.run_ms(4000);
+    w.answer_at(1, &three(vec![topic("t", 1, &[(3, 6)])]));
+    w.answer_at(0, &three(vec![topic("t", 1, &[(-1, 7)])]));
+    assert_eq!(leader(&w), None);
+    assert!(w.asked.is_empty());
+    w.run_ms(1000);
+    assert_eq!(w.asked.len(), 1, "who leads now?");
+}
+
+#[test]
 fn what_is_urgent_does_not_wait_for_an_answer_about_every_topic() {
     let mut w = three_brokers(&[
         ("topic.metadata.refresh.sparse", "false"),
