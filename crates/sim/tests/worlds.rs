@@ -76,6 +76,22 @@ const REGRESSIONS: &[(u64, &str)] = &[
         1866,
         "an application's answer to an assignment was taken for giving up the next one",
     ),
+    (
+        901366,
+        "a fenced member that subscribed again committed what it had lost, in its new generation",
+    ),
+    (
+        20004412,
+        "a batch that nobody had was sent again for ever under numbers that no broker takes",
+    ),
+    (
+        20008784,
+        "look-ups kept telling an epoch of the topic that was there before, and nobody asked for metadata",
+    ),
+    (
+        30011293,
+        "a late answer to a metadata request took a leader away, and nobody asked for the next",
+    ),
 ];
 
 #[test]
