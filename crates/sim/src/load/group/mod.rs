@@ -63,6 +63,8 @@ pub(crate) struct MemberLoad {
     closing: Option<(Done, u64)>,
     /// Where it stood when it began to close.
     stood: Vec<(Tp, i64)>,
+    /// Of which it was told last that its offset is not committed.
+    refused: BTreeSet<Tp>,
     /// It does not listen while it is being closed.
     deaf: bool,
     steps: VecDeque<Step>,
@@ -92,6 +94,7 @@ impl MemberLoad {
             asked: None,
             closing: None,
             stood: Vec::new(),
+            refused: BTreeSet::new(),
             deaf: false,
             steps: VecDeque::new(),
             taken: Vec::new(),
