@@ -1,11 +1,10 @@
 //! The id of the idempotent producer: asked of the cluster when the first record is produced, and again only when the
 //! epochs of one are used up (KIP-98, KIP-360).
 
-use std::time::Duration;
-
 use ottla_protocol::api::init_producer_id::InitProducerIdRequest;
 
 use super::sender::Sender;
+use super::settle::retry_delay;
 use crate::cluster::{Cluster, Ctx};
 use crate::connection::{LinkKey, Outcome, Owner, Tag};
 use crate::env::Instant;
@@ -57,11 +56,8 @@ impl Identity {
     }
 
     fn back_off(&mut self, ctx: &mut Ctx<'_>) {
-        let base = u64::from(ctx.conf.retry_backoff_ms);
-        let max = u64::from(ctx.conf.retry_backoff_max_ms).max(base);
-        let doubled = base.saturating_mul(1 << self.tries.min(20)).min(max);
+        self.retry_at = Some(ctx.now + retry_delay(ctx, self.tries));
         self.tries = self.tries.saturating_add(1);
-        self.retry_at = Some(ctx.now + ctx.rng.jitter(Duration::from_millis(doubled), 0.2, 0.2));
     }
 }
 

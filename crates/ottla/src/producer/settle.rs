@@ -1,6 +1,7 @@
 //! What became of produce requests: acknowledgements, retries, splits and errors.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use ottla_protocol::api::produce::{NodeEndpoint, PartitionProduceResponse, ProduceRequest, ProduceResponse};
 
@@ -207,7 +208,7 @@ impl Sender {
 
     fn on_throttle(&mut self, ctx: &mut Ctx<'_>, cluster: &Cluster, key: LinkKey, throttle_ms: i32) {
         let ms = u64::try_from(throttle_ms).unwrap_or(0);
-        ctx.links.throttle(key, std::time::Duration::from_millis(ms), ctx.now);
+        ctx.links.throttle(key, Duration::from_millis(ms), ctx.now);
         if self.throttle_events {
             self.main_queue.push(Event::Throttle(Throttle {
                 broker_name: cluster.node_name(ctx, key),
@@ -370,11 +371,7 @@ impl Sender {
 
     /// Has a partition wait before its next attempt, longer with each (KIP-580).
     fn block(&mut self, ctx: &mut Ctx<'_>, id: PartitionId, attempt: u32) {
-        let base = u64::from(ctx.conf.retry_backoff_ms);
-        let max = u64::from(ctx.conf.retry_backoff_max_ms).max(base);
-        let doubled = base.saturating_mul(1 << attempt.saturating_sub(1).min(20)).min(max);
-        let delay = ctx.rng.jitter(std::time::Duration::from_millis(doubled), 0.2, 0.2);
-        let until = ctx.now + delay;
+        let until = ctx.now + retry_delay(ctx, attempt.saturating_sub(1));
         let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
             return;
         };
@@ -524,6 +521,15 @@ impl Sender {
             self.main_queue.push(Event::Delivery(delivery));
         }
     }
+}
+
+/// How long to wait before the next attempt when `failed` went before the last one: doubled with each, with some chance
+/// (`retry.backoff.ms`, `retry.backoff.max.ms`; KIP-580).
+pub(super) fn retry_delay(ctx: &mut Ctx<'_>, failed: u32) -> Duration {
+    let base = u64::from(ctx.conf.retry_backoff_ms);
+    let max = u64::from(ctx.conf.retry_backoff_max_ms).max(base);
+    let doubled = base.saturating_mul(1 << failed.min(20)).min(max);
+    ctx.rng.jitter(Duration::from_millis(doubled), 0.2, 0.2)
 }
 
 /// Whether the broker misses, or no longer knows, what goes before a numbered batch.
