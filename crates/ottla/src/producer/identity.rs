@@ -4,7 +4,7 @@
 use ottla_protocol::api::init_producer_id::InitProducerIdRequest;
 
 use super::sender::Sender;
-use super::settle::retry_delay;
+use super::timers::retry_delay;
 use crate::cluster::{Cluster, Ctx};
 use crate::connection::{LinkKey, Outcome, Owner, Tag};
 use crate::env::Instant;

@@ -8,7 +8,7 @@ use ottla_protocol::api::produce::{NodeEndpoint, PartitionProduceResponse, Produ
 use super::batch::Batch;
 use super::in_flight::{InFlight, Slot};
 use super::sender::Sender;
-use super::timers::TimerKind;
+use super::timers::{TimerKind, retry_delay};
 use super::{PartitionId, wire};
 use crate::cluster::{Cluster, Ctx, NodeInfo};
 use crate::connection::{LinkKey, Outcome, Reply};
@@ -521,15 +521,6 @@ impl Sender {
             self.main_queue.push(Event::Delivery(delivery));
         }
     }
-}
-
-/// How long to wait before the next attempt when `failed` went before the last one: doubled with each, with some chance
-/// (`retry.backoff.ms`, `retry.backoff.max.ms`; KIP-580).
-pub(super) fn retry_delay(ctx: &mut Ctx<'_>, failed: u32) -> Duration {
-    let base = u64::from(ctx.conf.retry_backoff_ms);
-    let max = u64::from(ctx.conf.retry_backoff_max_ms).max(base);
-    let doubled = base.saturating_mul(1 << failed.min(20)).min(max);
-    ctx.rng.jitter(Duration::from_millis(doubled), 0.2, 0.2)
 }
 
 /// Whether the broker misses, or no longer knows, what goes before a numbered batch.

@@ -1,8 +1,10 @@
 //! When which partition needs attention.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::PartitionId;
+use crate::cluster::Ctx;
 use crate::env::Instant;
 
 /// Why a partition, or a topic as a whole, needs attention.
@@ -84,6 +86,15 @@ impl Timers {
 /// Notes that a timer has fired.
 pub(super) fn fired(armed: &mut Armed, kind: TimerKind) {
     *armed.slot(kind) = None;
+}
+
+/// How long to wait before the next attempt when `failed` went before the last one: doubled with each, with some chance
+/// (`retry.backoff.ms`, `retry.backoff.max.ms`; KIP-580).
+pub(super) fn retry_delay(ctx: &mut Ctx<'_>, failed: u32) -> Duration {
+    let base = u64::from(ctx.conf.retry_backoff_ms);
+    let max = u64::from(ctx.conf.retry_backoff_max_ms).max(base);
+    let doubled = base.saturating_mul(1 << failed.min(20)).min(max);
+    ctx.rng.jitter(Duration::from_millis(doubled), 0.2, 0.2)
 }
 
 #[cfg(test)]
