@@ -951,7 +951,9 @@ RD_EXPORT void rd_kafka_conf_set_opaque(rd_kafka_conf_t *conf, void *opaque);
  * rd_kafka_queue_poll().
  *
  * Where both an event and a callback are asked for, rd_kafka_poll() and
- * rd_kafka_consumer_poll() call the callback, rd_kafka_queue_poll() returns the event.
+ * rd_kafka_consumer_poll() call the callback, rd_kafka_queue_poll() returns the event. Without
+ * a callback rd_kafka_poll() takes delivery reports off the queue all the same, and they are
+ * lost: a program that takes events does not call it.
  */
 RD_EXPORT void rd_kafka_conf_set_events(rd_kafka_conf_t *conf, int events);
 
@@ -997,7 +999,8 @@ RD_EXPORT rd_kafka_topic_conf_t *rd_kafka_conf_get_default_topic_conf(rd_kafka_c
  *
  * `delivery.report.only.error` limits the calls to failures.
  *
- * Called from rd_kafka_poll() and rd_kafka_flush(). Producing from it is allowed.
+ * Called from rd_kafka_poll() and rd_kafka_flush(). Producing from it is allowed: the room of a
+ * message is free again when its own call has returned.
  */
 RD_EXPORT void rd_kafka_conf_set_dr_msg_cb(
     rd_kafka_conf_t *conf,
@@ -1087,9 +1090,10 @@ RD_EXPORT void rd_kafka_conf_set_error_cb(
 
 /**
  * The broker slowed the client down because a quota was used up (KIP-13,
- * KIP-219). Called when the delay starts and once more, with 0, when it is over.
+ * KIP-219). Called for each response of Produce, Fetch or ListOffsets that tells of a
+ * delay, and once, with 0, for the first after it that tells of none.
  *
- *   broker_name       broker
+ *   broker_name       `host:port` of the broker
  *   broker_id         its id
  *   throttle_time_ms  delay in milliseconds
  *
@@ -1262,7 +1266,10 @@ RD_EXPORT void rd_kafka_topic_conf_set_opaque(rd_kafka_topic_conf_t *conf, void 
  *   msg_opaque     the message's opaque
  *
  * The callback returns a partition from 0 to partition_cnt - 1, or RD_KAFKA_PARTITION_UA
- * if none can be chosen, which fails the message.
+ * if none can be chosen, which fails the message with RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION.
+ *
+ * It is called for messages without a key, too. (librdkafka chooses for these itself unless
+ * `sticky.partitioning.linger.ms` is 0.)
  *
  * Called from the producing thread, or from a thread of the library for
  * messages that waited for the number of partitions. It must be thread-safe, must not
@@ -1283,8 +1290,10 @@ RD_EXPORT void rd_kafka_topic_conf_set_partitioner_cb(rd_kafka_topic_conf_t *top
  * the order of produce. The comparison returns less than, equal to or more than
  * zero as `a` goes before, with or after `b`.
  *
- * Experimental, and at odds with the promises of an idempotent producer.
- * Called from threads of the library: it must be thread-safe and must not block.
+ * Experimental and deprecated in librdkafka. This library encodes messages into their batch as
+ * they are produced and sends batches in that order, so it has no place for another: with a
+ * comparison, as with `queuing.strategy=lifo`, rd_kafka_new() and rd_kafka_topic_new() fail
+ * rather than keep an order that was not asked for. NULL takes the comparison back.
  */
 RD_EXPORT void rd_kafka_topic_conf_set_msg_order_cmp(
     rd_kafka_topic_conf_t *topic_conf,
@@ -1307,8 +1316,9 @@ RD_EXPORT void rd_kafka_topic_conf_set_msg_order_cmp(
  *
  * @return The client; end it with rd_kafka_destroy(). NULL on failure, with a text in
  *         `errstr` and, from rd_kafka_last_error():
- *         - RD_KAFKA_RESP_ERR__INVALID_ARG: properties contradict each other, or ask
- *           for something that this library cannot do;
+ *         - RD_KAFKA_RESP_ERR__INVALID_ARG: properties contradict each other;
+ *         - RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE: they ask for something that this library
+ *           cannot do;
  *         - RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE: the system refused a thread or a socket.
  */
 RD_EXPORT rd_kafka_t *
@@ -1401,7 +1411,8 @@ RD_EXPORT int rd_kafka_brokers_add(rd_kafka_t *rk, const char *brokerlist);
  * A handle for a topic.
  *
  * Asking again for the same topic of the same client gives the same handle;
- * every one that was handed out is destroyed once.
+ * every one that was handed out is destroyed once. A producer fetches the topic's metadata,
+ * so that its partitions are soon known.
  *
  * @param topic  Name: 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-' are
  *               what brokers accept. A name that they refuse is found out when it is used.
@@ -1410,7 +1421,8 @@ RD_EXPORT int rd_kafka_brokers_add(rd_kafka_t *rk, const char *brokerlist);
  *               has a handle for this topic already: the first configuration stays.
  *
  * @return The handle, or NULL; then rd_kafka_last_error() is
- *         RD_KAFKA_RESP_ERR__INVALID_ARG: the name or the configuration is not valid.
+ *         RD_KAFKA_RESP_ERR__INVALID_ARG: the name or the configuration is not valid, or
+ *         RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE: it asks for what this library cannot do.
  */
 RD_EXPORT rd_kafka_topic_t *
 rd_kafka_topic_new(rd_kafka_t *rk, const char *topic, rd_kafka_topic_conf_t *conf);
@@ -1611,22 +1623,26 @@ RD_EXPORT void rd_kafka_message_destroy(rd_kafka_message_t *rkmessage);
 
 /**
  * Text for the error of a consumed message: what the library knows of it or, failing
- * that, rd_kafka_err2str(). NULL if `err` is RD_KAFKA_RESP_ERR_NO_ERROR.
+ * that, rd_kafka_err2str(). NULL if `err` is RD_KAFKA_RESP_ERR_NO_ERROR. For a message of a
+ * delivery report or of rd_kafka_produce_batch() it is rd_kafka_err2str() of `err`.
  *
  * @return Valid as long as the message.
  */
 RD_EXPORT const char *rd_kafka_message_errstr(const rd_kafka_message_t *rkmessage);
 
 /**
- * The broker's own words about the error of a message in its delivery report (KIP-467).
+ * The error of a message in its delivery report in words: the broker's own if it sent any
+ * (KIP-467), else what the library knows of it.
  *
- * @return Valid as long as the message. NULL if the broker sent none, if the error is not the
- *         broker's, or if there is no error; rd_kafka_err2str() of `err` always has a text.
+ * @return Valid as long as the message. NULL if there is no error. (librdkafka gives NULL also
+ *         where the broker sent no text: a program that runs on both falls back on
+ *         rd_kafka_err2str().)
  */
 RD_EXPORT const char *rd_kafka_message_produce_errstr(const rd_kafka_message_t *rkmessage);
 
 /**
- * The message's timestamp (KIP-32).
+ * The message's timestamp (KIP-32). In a delivery report it is the one that the message was
+ * produced with, or the broker's where the topic has `message.timestamp.type=LogAppendTime`.
  *
  * @param tstype  Receives the kind of timestamp; may be NULL.
  *
@@ -1781,13 +1797,17 @@ RD_EXPORT void rd_kafka_message_set_headers(rd_kafka_message_t *rkmessage,
  *  that was sent and times out is given up as a whole, with its oldest message.
  * ========================================================================== */
 
-/** Flag: the library frees `payload` with free() when it has done with it. Not with F_COPY. */
+/**
+ * Flag: the library frees `payload` with free() when it has done with it, which may be at once:
+ * the delivery report then shows a copy. Not with F_COPY.
+ */
 #define RD_KAFKA_MSG_F_FREE 0x1
 /** Flag: the library copies `payload`; the caller may use its memory again at once. */
 #define RD_KAFKA_MSG_F_COPY 0x2
 /**
  * Flag: wait while the queue is full instead of failing with RD_KAFKA_RESP_ERR__QUEUE_FULL.
- * Another thread must serve delivery reports meanwhile, or the wait has no end.
+ * Another thread must serve delivery reports meanwhile, or the wait has no end (but for the room
+ * of messages whose reports the calling thread has just handled, if it calls from a callback).
  */
 #define RD_KAFKA_MSG_F_BLOCK 0x4
 /** Flag of rd_kafka_produce_batch(): each message's own `partition` is used. */
@@ -1810,14 +1830,20 @@ RD_EXPORT void rd_kafka_message_set_headers(rd_kafka_message_t *rkmessage,
  * @return 0, or -1 and from rd_kafka_last_error():
  *         - RD_KAFKA_RESP_ERR__QUEUE_FULL: `queue.buffering.max.messages` or
  *           `queue.buffering.max.kbytes` is reached. Call rd_kafka_poll() and try again.
- *         - RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE: larger than `message.max.bytes`.
+ *         - RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE: key, value and headers, and 36 bytes for what
+ *           is around them, are more than `message.max.bytes`.
  *         - RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION: the topic has no such partition.
  *         - RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC: the cluster has no such topic.
  *         - RD_KAFKA_RESP_ERR__FATAL: an idempotent producer has met a fatal error, see
  *           rd_kafka_fatal_error().
  *         - RD_KAFKA_RESP_ERR__STATE: not in a transaction, in a transactional producer.
+ *         - RD_KAFKA_RESP_ERR__INVALID_ARG: F_FREE together with F_COPY, or not a producer.
  *         After a failure `payload` is the caller's also with F_FREE. `errno` is set, too:
- *         ENOBUFS, EMSGSIZE, ESRCH, ENOENT, ECANCELED, ENOEXEC in this order.
+ *         ENOBUFS, EMSGSIZE, ESRCH, ENOENT, ECANCELED, ENOEXEC, EINVAL in this order. After a
+ *         success rd_kafka_last_error() is RD_KAFKA_RESP_ERR_NO_ERROR.
+ *
+ * Partitions are checked as soon as the topic's metadata is there, for which
+ * rd_kafka_topic_new() asks. What is produced before that gets its error as a delivery report.
  */
 RD_EXPORT int rd_kafka_produce(rd_kafka_topic_t *rkt,
                                int32_t partition,
@@ -1872,7 +1898,7 @@ typedef struct rd_kafka_vu_s {
 /** The last argument of every rd_kafka_producev(). */
 #define RD_KAFKA_V_END RD_KAFKA_VTYPE_END
 
-/** Topic by name. This or RD_KAFKA_V_RKT() must be there. */
+/** Topic by name. This or RD_KAFKA_V_RKT() must be there; the last of them counts. */
 #define RD_KAFKA_V_TOPIC(topic)                                                                    \
         _LRK_TYPECHECK(RD_KAFKA_VTYPE_TOPIC, const char *, topic), (const char *)topic
 
@@ -1940,11 +1966,12 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_producev(rd_kafka_t *rk, ...);
 /**
  * rd_kafka_producev() with its arguments in an array, for bindings.
  *
- * @param vus  Arguments; RD_KAFKA_VTYPE_END is not needed.
+ * @param vus  Arguments. RD_KAFKA_VTYPE_END is not needed; what follows one is not looked at.
  * @param cnt  Their number.
  *
  * @return NULL on success, else an error that the caller owns. Its text says which argument
- *         was wrong.
+ *         was wrong. After a fatal error it is that error's code and is fatal, where
+ *         rd_kafka_producev() returns RD_KAFKA_RESP_ERR__FATAL.
  */
 RD_EXPORT rd_kafka_error_t *
 rd_kafka_produceva(rd_kafka_t *rk, const rd_kafka_vu_t *vus, size_t cnt);
@@ -1959,7 +1986,9 @@ rd_kafka_produceva(rd_kafka_t *rk, const rd_kafka_vu_t *vus, size_t cnt);
  * @param message_cnt  Their number.
  *
  * @return The number of messages that were accepted. For the others see `err` and
- *         rd_kafka_produce(); they get no delivery report.
+ *         rd_kafka_produce(); they get no delivery report, and with F_FREE their payloads stay
+ *         the caller's. After a message that met RD_KAFKA_RESP_ERR__QUEUE_FULL the rest of the
+ *         array fails with it too, so that none overtakes another.
  */
 RD_EXPORT int rd_kafka_produce_batch(rd_kafka_topic_t *rkt,
                                      int32_t partition,
@@ -1971,8 +2000,9 @@ RD_EXPORT int rd_kafka_produce_batch(rd_kafka_topic_t *rkt,
  * Waits until every message that was produced so far has been delivered or has failed, and its
  * delivery report was served. Batches are sent without waiting for `linger.ms`.
  *
- * If RD_KAFKA_EVENT_DR is enabled, delivery reports are events: serve them on another thread
- * meanwhile, this function waits for that.
+ * If RD_KAFKA_EVENT_DR is enabled and there is no delivery report callback, delivery reports are
+ * events, and this function calls nothing: take and destroy them on another thread meanwhile,
+ * it waits until the last event with messages was destroyed.
  *
  * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__TIMED_OUT: not all are through yet;
  *         RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED: not a producer.
@@ -2763,13 +2793,16 @@ RD_EXPORT size_t rd_kafka_event_message_count(rd_kafka_event_t *rkev);
 /** The error of an event: of any type, RD_KAFKA_RESP_ERR_NO_ERROR if all is well. */
 RD_EXPORT rd_kafka_resp_err_t rd_kafka_event_error(rd_kafka_event_t *rkev);
 
-/** The text for that error, or NULL if there is none. */
+/** The text for that error; never NULL: "Success" if there is none. */
 RD_EXPORT const char *rd_kafka_event_error_string(rd_kafka_event_t *rkev);
 
 /** RD_KAFKA_EVENT_ERROR: 1 if the error is fatal (rd_kafka_fatal_error()), else 0. */
 RD_EXPORT int rd_kafka_event_error_is_fatal(rd_kafka_event_t *rkev);
 
-/** The opaque of the request whose result this is, for example that of rd_kafka_commit_queue(). */
+/**
+ * The opaque of the request whose result this is, for example that of rd_kafka_commit_queue();
+ * else NULL. (Messages have their own, `_private`; the client's is rd_kafka_opaque().)
+ */
 RD_EXPORT void *rd_kafka_event_opaque(rd_kafka_event_t *rkev);
 
 /**

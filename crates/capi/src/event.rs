@@ -8,6 +8,7 @@ use ottla::event::{CommitResult, Delivery, Event, LogLine, PartitionNotice, Queu
 use ottla::types::{PartitionOffset, TopicPartition};
 
 use crate::abi::{MessageFields, PartitionList, PartitionRow, event_type};
+use crate::errors;
 use crate::ffi::{self, Deadline, FromC, Owned, Tag, Tagged, boxed, c_text, exports};
 use crate::handle::Handle;
 use crate::log::context_names;
@@ -21,7 +22,7 @@ use crate::tplist::{self, OwnedList};
 pub struct EventHandle {
     tag: Tag,
     content: Content,
-    /// The client's opaque, or the one given with a commit.
+    /// The one that a commit was given.
     opaque: *mut c_void,
 }
 
@@ -183,7 +184,7 @@ fn content(handle: &Handle, event: Event) -> Result<Content, Box<Event>> {
 pub fn poll(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) -> Option<Owned<EventHandle>> {
     loop {
         let taken = message::next(handle, queue, deadline)?;
-        let mut opaque = handle.callbacks().opaque;
+        let mut opaque = std::ptr::null_mut();
         let content = match taken {
             Ok(message) => Content::Fetched { message, given: false },
             Err(event) => {
@@ -299,11 +300,11 @@ exports! {
         count
     }
 
-    /// How many messages the event holds in all.
+    /// How many messages of the event were not taken yet.
     fn rd_kafka_event_message_count(event: &EventHandle) -> usize, or 0; {
         match &event.content {
-            Content::Deliveries(deliveries) => deliveries.delivery.len(),
-            Content::Fetched { .. } => 1,
+            Content::Deliveries(deliveries) => deliveries.delivery.len().saturating_sub(deliveries.next),
+            Content::Fetched { given, .. } => usize::from(!given),
             _ => 0,
         }
     }
@@ -313,9 +314,10 @@ exports! {
         event.error().0
     }
 
-    /// The event's error in words, empty without one.
+    /// The event's error in words, those of success without one.
     fn rd_kafka_event_error_string(event: &EventHandle) -> *const c_char, or c"".as_ptr(); {
-        event.error().1.map_or(c"".as_ptr(), CStr::as_ptr)
+        let (code, text) = event.error();
+        text.map_or_else(|| errors::description(code), CStr::as_ptr)
     }
 
     /// Whether the client cannot go on.

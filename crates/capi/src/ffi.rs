@@ -28,6 +28,11 @@ pub fn set_last_error(code: ErrorCode, errno: c_int) {
     unsafe { *libc::__errno_location() = errno };
 }
 
+/// For calls that leave `errno` alone when they succeed.
+pub fn forget_last_error() {
+    LAST_ERROR.set(ErrorCode::NO_ERROR);
+}
+
 /// The `errno` that goes with an error code.
 pub fn errno_of(code: ErrorCode) -> c_int {
     match code {

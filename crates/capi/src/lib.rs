@@ -19,6 +19,7 @@ pub mod message;
 pub mod metadata;
 pub mod misc;
 pub mod offsets;
+pub mod partitioners;
 pub mod produce;
 pub mod queue;
 pub mod serve;

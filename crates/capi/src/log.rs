@@ -31,6 +31,7 @@ pub struct LogState {
 impl LogState {
     /// A log that calls `callback`, or keeps the lines for polling.
     pub fn new(callback: Option<LogCb>, to_queue: bool, thread_name: bool) -> Self {
+        expect(callback);
         LogState {
             callback: RwLock::new(callback),
             queue: to_queue.then(Queue::new),
@@ -97,6 +98,7 @@ unsafe fn lossy<'a>(text: *const c_char) -> std::borrow::Cow<'a, str> {
 exports! {
     /// Replaces the log callback; NULL stops logging.
     fn rd_kafka_set_logger(rk: &Handle, callback: Option<LogCb>) {
+        expect(callback);
         *rk.log.callback.write() = callback;
     }
 
@@ -172,6 +174,13 @@ pub unsafe fn print_to(stream: *mut libc::FILE, text: &str) {
     }
     // SAFETY: by the caller's promise.
     unsafe { libc::fwrite(text.as_ptr().cast(), 1, text.len(), stream) };
+}
+
+/// Says that the application's code will be called, if this is not the library's own.
+fn expect(callback: Option<LogCb>) {
+    if callback.is_some_and(|own| !std::ptr::fn_addr_eq(own, PRINT)) {
+        ottla::event::expect_callbacks();
+    }
 }
 
 /// The default log callback.

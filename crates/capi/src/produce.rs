@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use ottla::client::Client;
 use ottla::error::{Error, ErrorCode};
-use ottla::producer::{HeadersIn, Partitioner, Payload, Record};
+use ottla::producer::{HeadersIn, Payload, Record};
 use ottla::types::{ClientKind, PARTITION_UA};
 
 use crate::abi::{MessageFields, Vu, event_type, msg_flag, purge_flag, vtype};
@@ -89,6 +89,25 @@ struct Input<'a> {
 /// # Safety
 /// The value is NULL or has `len` readable bytes, malloc'ed with `RD_KAFKA_MSG_F_FREE`.
 unsafe fn produce(rkt: &TopicHandle, client: &Client, input: Input<'_>) -> Result<(), Error> {
+    if input.flags & msg_flag::BLOCK != 0 {
+        // In a delivery report's callback the wait might be for room that this thread holds.
+        serve::give_back_handled();
+    }
+    // SAFETY: by the caller's promise.
+    match unsafe { produce_once(rkt, client, &input) } {
+        Err(error) if error.code == ErrorCode::L_QUEUE_FULL && serve::give_back_handled() => {
+            // SAFETY: as above; a value that was refused is still the caller's.
+            unsafe { produce_once(rkt, client, &input) }
+        }
+        result => result,
+    }
+}
+
+/// As [`produce`], with the room that there is.
+///
+/// # Safety
+/// As for [`produce`].
+unsafe fn produce_once(rkt: &TopicHandle, client: &Client, input: &Input<'_>) -> Result<(), Error> {
     let Input {
         partition,
         flags,
@@ -97,7 +116,7 @@ unsafe fn produce(rkt: &TopicHandle, client: &Client, input: Input<'_>) -> Resul
         headers,
         timestamp_ms,
         opaque,
-    } = input;
+    } = *input;
     let block = flags & msg_flag::BLOCK != 0;
     let send = |payload| {
         let record = Record {
@@ -209,10 +228,12 @@ impl<'a> Arguments<'a> {
                 vtype::TOPIC => {
                     let topic = <&str>::from_c(vu.u.cstr);
                     self.topic = Some(topic.ok_or_else(|| Error::invalid_arg("The topic name is NULL or not UTF-8"))?);
+                    self.rkt = None;
                 }
                 vtype::RKT => {
                     let rkt = <&TopicHandle>::from_c(vu.u.rkt);
                     self.rkt = Some(rkt.ok_or_else(|| Error::invalid_arg("The topic is not a live topic object"))?);
+                    self.topic = None;
                 }
                 vtype::PARTITION => self.input.partition = vu.u.i32,
                 vtype::VALUE => {
@@ -320,7 +341,8 @@ unsafe extern "C" fn ottla_producev(rk: *const Handle, vus: *const Vu, count: us
 fn flush(handle: &Handle, client: &Client, deadline: &Deadline) -> ErrorCode {
     /// The longest wait at once where none but the deadline ends it.
     const LOOK: Duration = Duration::from_secs(1);
-    let polled_elsewhere = handle.callbacks().wants(event_type::DR);
+    let callbacks = handle.callbacks();
+    let polled_elsewhere = callbacks.wants(event_type::DR) && callbacks.dr.is_none() && callbacks.dr_msg.is_none();
     let outstanding = || client.shared().producer.as_ref().map_or(0, |p| p.outstanding());
     loop {
         let left = if polled_elsewhere {
@@ -344,74 +366,6 @@ fn flush(handle: &Handle, client: &Client, deadline: &Deadline) -> ErrorCode {
     }
 }
 
-/// Chooses as a partitioner would that the library brings.
-///
-/// # Safety
-/// `key` is NULL or has `key_len` readable bytes.
-unsafe fn choose(
-    partitioner: Partitioner,
-    rkt: *const TopicHandle,
-    key: *const c_void,
-    key_len: usize,
-    partition_count: i32,
-) -> i32 {
-    let Ok(count @ 1..) = u32::try_from(partition_count) else {
-        return PARTITION_UA;
-    };
-    // SAFETY: by the caller's promise.
-    let (key, rkt) = unsafe { (ffi::bytes(key, key_len), <&TopicHandle>::from_c(rkt)) };
-    if let Some(partition) = partitioner.by_key(key, count) {
-        return i32::try_from(partition).unwrap_or(PARTITION_UA);
-    }
-    let random = || i32::try_from(fastrand::u32(..count)).unwrap_or(0);
-    // A partition without a leader is taken only when some draws found no other.
-    let first = random();
-    let available = |p: i32| rkt.is_none_or(|rkt| is_available(rkt, p));
-    std::iter::once(first)
-        .chain((0..8).map(|_| random()))
-        .find(|p| available(*p))
-        .unwrap_or(first)
-}
-
-fn is_available(rkt: &TopicHandle, partition: i32) -> bool {
-    let producer = rkt.client().ok().and_then(|c| c.shared().producer.as_ref());
-    producer.is_some_and(|p| p.is_partition_available(rkt.topic(), partition))
-}
-
-/// Defines the exported function of a partitioner.
-macro_rules! partitioners {
-    ($($(#[$doc:meta])* $name:ident = $partitioner:ident;)*) => {
-        exports! {$(
-            $(#[$doc])*
-            fn $name(
-                rkt: *const TopicHandle, key: *const c_void, key_len: usize, partition_count: i32,
-                topic_opaque: *mut c_void, message_opaque: *mut c_void,
-            ) -> i32, or PARTITION_UA; {
-                let _ = (topic_opaque, message_opaque);
-                // SAFETY: as the API asks.
-                unsafe { choose(Partitioner::$partitioner, rkt, key, key_len, partition_count) }
-            }
-        )*}
-    };
-}
-
-partitioners! {
-    /// Any partition.
-    rd_kafka_msg_partitioner_random = Random;
-    /// By CRC-32 of the key.
-    rd_kafka_msg_partitioner_consistent = Consistent;
-    /// By CRC-32 of the key, any for records without one.
-    rd_kafka_msg_partitioner_consistent_random = ConsistentRandom;
-    /// As the Java client, records without a key in one partition.
-    rd_kafka_msg_partitioner_murmur2 = Murmur2;
-    /// As the Java client.
-    rd_kafka_msg_partitioner_murmur2_random = Murmur2Random;
-    /// By FNV-1a of the key.
-    rd_kafka_msg_partitioner_fnv1a = Fnv1a;
-    /// By FNV-1a of the key, any for records without one.
-    rd_kafka_msg_partitioner_fnv1a_random = Fnv1aRandom;
-}
-
 exports! {
     /// Produces a record.
     fn rd_kafka_produce(
@@ -432,7 +386,10 @@ exports! {
             rkt.client().and_then(|client| produce(rkt, client, input))
         };
         match result {
-            Ok(()) => 0,
+            Ok(()) => {
+                ffi::forget_last_error();
+                0
+            }
             Err(error) => {
                 ffi::note(&error);
                 -1
@@ -458,9 +415,14 @@ exports! {
         }
         // SAFETY: an array of `count` messages, by the API's contract.
         let messages = unsafe { std::slice::from_raw_parts_mut(messages, count) };
-        let mut taken = 0;
+        let own_partition = flags & msg_flag::PARTITION != 0;
+        let (mut taken, mut full) = (0, false);
         for message in messages {
-            let own_partition = flags & msg_flag::PARTITION != 0;
+            if full {
+                // Another thread may have made room meanwhile, or this one is smaller: it must not overtake all the same.
+                message.err = ErrorCode::L_QUEUE_FULL.0;
+                continue;
+            }
             // SAFETY: as the API asks.
             let result = unsafe {
                 let input = Input {
@@ -475,7 +437,9 @@ exports! {
                 rkt.client().and_then(|client| produce(rkt, client, input))
             };
             taken += i32::from(result.is_ok());
-            message.err = ffi::code_of(result).0;
+            let code = ffi::code_of(result);
+            full = code == ErrorCode::L_QUEUE_FULL;
+            message.err = code.0;
         }
         taken
     }
@@ -495,13 +459,13 @@ exports! {
 
     /// Gives up records.
     fn rd_kafka_purge(rk: &Handle, flags: i32) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
+        let Some(client) = rk.client().filter(|_| rk.kind() == ClientKind::Producer) else {
+            return ErrorCode::L_NOT_IMPLEMENTED;
+        };
         let known = purge_flag::QUEUE | purge_flag::INFLIGHT | purge_flag::NON_BLOCKING;
         if flags & !known != 0 {
             return ErrorCode::L_INVALID_ARG;
         }
-        let Some(client) = rk.client().filter(|_| rk.kind() == ClientKind::Producer) else {
-            return ErrorCode::L_NOT_IMPLEMENTED;
-        };
         let has = |flag| flags & flag != 0;
         ffi::code_of(client.purge(
             has(purge_flag::QUEUE),
@@ -512,19 +476,13 @@ exports! {
 
     /// How many records and events wait.
     fn rd_kafka_outq_len(rk: &Handle) -> i32, or 0; {
+        serve::give_back_handled();
         rk.client().map_or(0, |c| i32::try_from(c.outq_len()).unwrap_or(i32::MAX))
-    }
-
-    /// Whether a partition has a leader, for partitioners.
-    fn rd_kafka_topic_partition_available(rkt: &TopicHandle, partition: i32) -> i32, or 0; {
-        is_available(rkt, partition).into()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::CStr;
-
     use super::*;
 
     fn malloced(bytes: &[u8]) -> *mut c_void {
@@ -564,32 +522,5 @@ mod tests {
         }
         let got: Vec<&[u8]> = args.more.iter().map(|h| h.0).collect();
         assert_eq!(got, names.iter().map(|n| n.as_bytes()).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn partitioners_agree_with_known_values() {
-        let call = |p, key: &CStr| {
-            // SAFETY: a string.
-            unsafe {
-                choose(
-                    p,
-                    std::ptr::null(),
-                    key.as_ptr().cast(),
-                    key.to_bytes().len(),
-                    1_000_000,
-                )
-            }
-        };
-        // CRC-32 of "123456789" is 0xcbf43926.
-        assert_eq!(
-            call(Partitioner::Consistent, c"123456789"),
-            (0xcbf4_3926_u32 % 1_000_000) as i32
-        );
-        // SAFETY: no key.
-        let any = unsafe { choose(Partitioner::Random, std::ptr::null(), std::ptr::null(), 0, 3) };
-        assert!((0..3).contains(&any));
-        // SAFETY: no key.
-        let none = unsafe { choose(Partitioner::Random, std::ptr::null(), std::ptr::null(), 0, 0) };
-        assert_eq!(none, PARTITION_UA);
     }
 }

@@ -1,11 +1,12 @@
 //! Serving queues: events become calls of the application's callbacks, or messages.
 
+use std::cell::Cell;
 use std::ffi::{CString, c_int};
 use std::sync::Arc;
 use std::time::Duration;
 
 use ottla::error::{Error, ErrorCode};
-use ottla::event::{Chunk, CommitResult, Delivery, Event, Queue, Rebalance, level};
+use ottla::event::{Chunk, CommitResult, Delivery, Event, Progress, Queue, Rebalance, level};
 
 use crate::ffi::{self, Deadline, c_text};
 use crate::handle::{Handle, take_yield};
@@ -166,8 +167,41 @@ fn flow() -> Flow {
     if take_yield() { Flow::Stop } else { Flow::Go }
 }
 
+/// A batch whose reports this thread is handing out; callbacks that serve more have several, inner ones first.
+struct Serving<'a> {
+    progress: Progress<'a>,
+    outer: *const Serving<'static>,
+}
+
+thread_local! {
+    static SERVING: Cell<*const Serving<'static>> = const { Cell::new(std::ptr::null()) };
+}
+
+/// Takes away what `deliver` put there, whatever ends it.
+struct EndServing(*const Serving<'static>);
+
+impl Drop for EndServing {
+    fn drop(&mut self) {
+        SERVING.set(self.0);
+    }
+}
+
+/// Called inside a callback: gives the room of messages back whose reports this thread has handled, before the rest of
+/// their batch was. False when there is none. Elsewhere, and with every batch's last report, that happens by itself.
+pub fn give_back_handled() -> bool {
+    let mut any = false;
+    let mut at = SERVING.get();
+    // SAFETY: NULL, or put there by a call of `deliver` further up on this thread's stack, which takes it away before
+    // it ends.
+    while let Some(serving) = unsafe { at.as_ref() } {
+        any |= serving.progress.give_back();
+        at = serving.outer;
+    }
+    any
+}
+
 /// Calls the delivery callbacks for the records of a batch, from one of them on.
-fn deliver(handle: &Handle, delivery: Delivery, from: usize) -> Flow {
+fn deliver(handle: &Handle, mut delivery: Delivery, from: usize) -> Flow {
     let callbacks = handle.callbacks();
     if callbacks.dr_msg.is_none() && callbacks.dr.is_none() {
         return Flow::Go;
@@ -176,7 +210,17 @@ fn deliver(handle: &Handle, delivery: Delivery, from: usize) -> Flow {
     let text = error_text(&delivery);
     let text = text.as_ref().map_or(std::ptr::null(), |t| t.as_ptr());
     let mut stopped_at = None;
-    for (index, record) in delivery.records().enumerate().skip(from) {
+    let serving = Serving {
+        progress: delivery.progress(),
+        outer: SERVING.get(),
+    };
+    SERVING.set((&raw const serving).cast());
+    let end = EndServing(serving.outer);
+    for (index, record) in delivery.records().enumerate() {
+        if index < from {
+            serving.progress.handled(&record);
+            continue;
+        }
         // SAFETY: delivery, topic and text outlive the message, which is released below.
         let mut message = unsafe { Message::delivered(&delivery, &record, Arc::as_ptr(&topic), text) };
         let fields = message.fields();
@@ -192,11 +236,16 @@ fn deliver(handle: &Handle, delivery: Delivery, from: usize) -> Flow {
             }
         }
         message.release();
+        serving.progress.handled(&record);
         if take_yield() {
             stopped_at = Some(index + 1);
+            serving.progress.give_back();
             break;
         }
     }
+    drop(end);
+    let given_back = serving.progress.given_back();
+    delivery.note_given_back(given_back);
     match stopped_at {
         None => Flow::Go,
         Some(next) => {

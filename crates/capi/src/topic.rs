@@ -130,6 +130,9 @@ exports! {
         match rk.create_topic(name, conf.as_ref().map(|c| &*c.0)) {
             Ok(handle) => {
                 handle.topic.acquire();
+                if let Some(producer) = handle.client().ok().and_then(|c| c.shared().producer.as_ref()) {
+                    producer.announce(&handle.topic);
+                }
                 // The client's table keeps it alive.
                 Arc::as_ptr(&handle)
             }

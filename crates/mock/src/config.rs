@@ -43,6 +43,9 @@ pub struct ClusterConfig {
     pub max_log_bytes: Option<u64>,
     /// `producer.id.expiration.ms`: after this long without a batch, a partition forgets a producer.
     pub producer_id_expiration_ms: i64,
+    /// Whether brokers answer UNKNOWN_PRODUCER_ID to a batch of a producer that they do not remember unless it is its
+    /// first, as those before Kafka 2.5 do.
+    pub refuse_unknown_producers: bool,
     /// `max.incremental.fetch.session.cache.slots` of each broker. 0 turns fetch sessions off.
     pub fetch_session_slots: usize,
     /// `group.initial.rebalance.delay.ms`. Here 0, as tests have no use for waiting; Kafka's own default is 3000.
@@ -82,6 +85,7 @@ impl Default for ClusterConfig {
             min_insync_replicas: 1,
             max_log_bytes: None,
             producer_id_expiration_ms: 86_400_000,
+            refuse_unknown_producers: false,
             fetch_session_slots: 1000,
             group_initial_rebalance_delay_ms: 0,
             group_min_session_timeout_ms: 6000,

@@ -104,6 +104,8 @@ pub(crate) struct Context {
     pub(crate) error_after: Option<ErrorCode>,
     /// A refusal concerns the request as a whole where its response can say so.
     pub(crate) refuse_whole: bool,
+    /// A refusal blames one record in so many.
+    pub(crate) bad_records: Option<u32>,
 }
 
 impl Context {
@@ -297,6 +299,7 @@ impl Cluster {
             hang: false,
             error_after: None,
             refuse_whole: false,
+            bad_records: None,
         };
         let Some(handler) = self.served_api(api, version) else {
             let served = match api {
@@ -321,6 +324,10 @@ impl Cluster {
                     refusal = Some(error);
                 }
                 FaultAction::ErrorAfter(error) => context.error_after = Some(error),
+                FaultAction::BadRecords(every) => {
+                    context.bad_records = Some(every);
+                    refusal = Some(ErrorCode::INVALID_RECORD);
+                }
             }
         }
         ((handler.serve)(self, &context, &mut reader, refusal), Some(context))
@@ -332,7 +339,14 @@ impl Cluster {
         let (min, max) = match self.faults.versions(api) {
             None => (handler.min_version, handler.max_version),
             Some(None) => return None,
-            Some(Some((min, max))) => (min.max(handler.min_version), max.min(handler.max_version)),
+            Some(Some((min, max))) => {
+                // Brokers that old have no newer format to insist on.
+                let oldest = match max < handler.min_version {
+                    true => handler.oldest_version,
+                    false => handler.min_version,
+                };
+                (min.max(oldest), max.min(handler.max_version))
+            }
         };
         (min..=max).contains(&version).then_some(handler)
     }

@@ -19,6 +19,10 @@ pub enum FaultAction {
     WholeError(ErrorCode),
     /// The request is served, and every part of it that went well is answered with this error nevertheless.
     ErrorAfter(ErrorCode),
+    /// The request is not served; every part of it is answered with INVALID_RECORD. Produce (version 8 and later) blames
+    /// one record in so many, from the last of the first so many on, and says of every other one of them something else
+    /// (KIP-467); where a batch has fewer records, nothing is said of single ones.
+    BadRecords(u32),
     /// The connection is closed and the request is not served.
     DisconnectBefore,
     /// The request is served, its response is lost and the connection closed.
@@ -36,6 +40,20 @@ pub struct Fault {
     pub delay_us: u64,
 }
 
+/// What brokers say of the leader when they are not (KIP-951).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LeaderHints {
+    /// Who leads now, and where it can be reached.
+    #[default]
+    Right,
+    /// Nothing.
+    None,
+    /// Another broker, under the leader epoch before.
+    Stale,
+    /// Who leads now, without an address.
+    Homeless,
+}
+
 /// All faults in force.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
@@ -47,6 +65,7 @@ pub(crate) struct Faults {
     versions: BTreeMap<ApiKey, Option<(i16, i16)>>,
     /// By API and topic: what requests for a partition are answered with.
     partitions: BTreeMap<(ApiKey, String), BTreeMap<i32, ErrorCode>>,
+    pub(crate) leader_hints: LeaderHints,
 }
 
 impl Faults {
@@ -140,6 +159,11 @@ impl Cluster {
         if errors.is_empty() {
             self.faults.partitions.remove(&key);
         }
+    }
+
+    /// What Produce responses say of the leader when another broker leads.
+    pub fn set_leader_hints(&mut self, hints: LeaderHints) {
+        self.faults.leader_hints = hints;
     }
 
     /// Every answer of the broker leaves this many microseconds after it was made; 0 means at once. Answers of one

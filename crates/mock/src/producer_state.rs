@@ -76,15 +76,19 @@ pub(crate) struct ProducerStates {
 }
 
 impl ProducerStates {
+    /// Whether the partition remembers a producer.
+    pub(crate) fn knows(&self, producer_id: i64, now_ms: i64, expiration_ms: i64) -> bool {
+        let producer = self.producers.get(&producer_id);
+        producer.is_some_and(|p| now_ms.saturating_sub(p.last_append_ms) < expiration_ms)
+    }
+
     /// Checks a batch the way Kafka 4.x does. A producer that the partition does not know, or knows no longer, may
     /// begin with any sequence number, so UNKNOWN_PRODUCER_ID does not arise.
     pub(crate) fn check(&self, stamp: &ProducerStamp, now_ms: i64, expiration_ms: i64) -> SequenceCheck {
-        let Some(producer) = self.producers.get(&stamp.producer_id) else {
+        let known = self.knows(stamp.producer_id, now_ms, expiration_ms);
+        let Some(producer) = self.producers.get(&stamp.producer_id).filter(|_| known) else {
             return SequenceCheck::Append;
         };
-        if now_ms.saturating_sub(producer.last_append_ms) >= expiration_ms {
-            return SequenceCheck::Append;
-        }
         if stamp.epoch < producer.epoch {
             return SequenceCheck::Refuse(ErrorCode::INVALID_PRODUCER_EPOCH);
         }

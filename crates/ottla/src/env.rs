@@ -151,6 +151,12 @@ impl Rng {
 pub trait Waker: Send + Sync + 'static {
     /// Has the core driven again soon.
     fn wake(&self);
+
+    /// Has the core driven again soon, if possible on the caller's own thread and before this returns: for threads that
+    /// wait for what the core will do. No lock may be held.
+    fn help(&self) {
+        self.wake();
+    }
 }
 
 #[cfg(test)]

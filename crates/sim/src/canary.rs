@@ -12,6 +12,26 @@ pub enum Canary {
     LostNumbers,
     /// An error of a broker is taken for an acknowledgement.
     FalseAck,
+    /// A message that was surely not written is said to be in doubt.
+    FalseDoubt,
+    /// A message fails with another error than the broker's.
+    FalseCode,
+    /// A message bears another time than the application named.
+    WrongTime,
+    /// A topic's own settings are not looked at.
+    LostSettings,
+    /// `max.in.flight.requests.per.connection` is not looked at.
+    Flood,
+    /// `queue.buffering.backpressure.threshold` is not looked at.
+    Heap,
+    /// A flush does not cut linger short.
+    LostFlush,
+    /// Memory that an application gave is kept after it was told of its message.
+    KeptPayload,
+    /// A partitioner errs.
+    Misplaced,
+    /// A header is lost.
+    LostHeader,
     /// A wake-up of the client's thread is lost.
     LostWakeup,
     /// Something is never freed.
@@ -43,6 +63,16 @@ impl Canary {
         ("doubled-batch", Canary::DoubledBatch),
         ("lost-numbers", Canary::LostNumbers),
         ("false-ack", Canary::FalseAck),
+        ("false-doubt", Canary::FalseDoubt),
+        ("false-code", Canary::FalseCode),
+        ("wrong-time", Canary::WrongTime),
+        ("lost-settings", Canary::LostSettings),
+        ("flood", Canary::Flood),
+        ("heap", Canary::Heap),
+        ("lost-flush", Canary::LostFlush),
+        ("kept-payload", Canary::KeptPayload),
+        ("misplaced-key", Canary::Misplaced),
+        ("lost-header", Canary::LostHeader),
         ("lost-wakeup", Canary::LostWakeup),
         ("leaked-buffer", Canary::LeakedBuffer),
         ("leaked-connection", Canary::LeakedConnection),

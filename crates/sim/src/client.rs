@@ -3,15 +3,16 @@
 use std::sync::{Arc, Mutex};
 
 use ottla::client::{ClientHooks, Core, Parts, Shared};
-use ottla::config::Conf;
+use ottla::config::{Conf, TopicConf};
 use ottla::env::Rng;
 use ottla::event::{DeliveryMode, LogLine, LogSink};
-use ottla::types::{ClientKind, Topic, TopicHooks};
+use ottla::types::{ClientKind, PartitionerFn, Topic, TopicHooks};
 
+use crate::canary::Canary;
 use crate::chance::Chance;
-use crate::check::{Checker, Promise};
+use crate::check::{Checker, own_choice};
 use crate::clock::{ClientClock, Time, WakeFlag};
-use crate::load::{ConsumerLoad, ConsumerPlan, Load, MemberLoad, MemberPlan, ProducerLoad, ProducerPlan};
+use crate::load::{ConsumerLoad, ConsumerPlan, Load, MemberLoad, MemberPlan, ProducerLoad, ProducerPlan, TopicUse};
 
 /// A client and its application.
 pub(crate) struct SimClient {
@@ -33,7 +34,32 @@ pub(crate) struct SimClient {
     pub(crate) crashed: bool,
     pub(crate) topics: Vec<Arc<Topic>>,
     settings: Vec<(String, String)>,
+    /// What a producer was set to have under way and unwritten on a connection.
+    pub(crate) limits: Limits,
     log: Arc<Mutex<Vec<LogLine>>>,
+}
+
+/// The most requests that a producer may have on a connection.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Limits {
+    /// Under way.
+    pub(crate) in_flight: usize,
+    /// Not written when another is sent.
+    pub(crate) unwritten: usize,
+}
+
+impl Limits {
+    fn of(settings: &[(String, String)]) -> Self {
+        let number = |name: &str| lookup(settings, name).and_then(|v| v.parse().ok());
+        let in_flight = match lookup(settings, "enable.idempotence") {
+            Some("true") => 5,
+            _ => 1_000_000,
+        };
+        Limits {
+            in_flight: number("max.in.flight").unwrap_or(in_flight),
+            unwritten: number("queue.buffering.backpressure.threshold").unwrap_or(1),
+        }
+    }
 }
 
 /// What [`SimClient::make`] is given.
@@ -43,7 +69,7 @@ struct Making<'a> {
     skew_ms: i64,
     delivery: DeliveryMode,
     rebalance_event: bool,
-    topics: &'a [String],
+    topics: &'a [TopicUse],
     load: Load,
 }
 
@@ -54,22 +80,35 @@ impl SimClient {
         bootstrap: &str,
         time: &Time,
         seeds: &mut Chance,
-        tracing: bool,
+        (tracing, canary): (bool, Option<Canary>),
         check: &mut Checker,
     ) -> Result<Self, String> {
-        let promise = plan.promise();
         let client = u32::try_from(number).unwrap_or(u32::MAX);
-        check.produced.add_producer(client, promise);
+        check.produced.add_producer(client);
+        let limits = Limits::of(&plan.settings);
+        let (mut settings, mut topics) = (plan.settings.clone(), plan.topics.clone());
+        let ignored = match canary {
+            Some(Canary::Flood) => Some("max.in.flight"),
+            Some(Canary::Heap) => Some("queue.buffering.backpressure.threshold"),
+            _ => None,
+        };
+        if let Some(name) = ignored.filter(|_| !plan.is_idempotent()) {
+            settings.push((name.into(), "1000000".into()));
+        }
+        if canary == Some(Canary::LostSettings) {
+            topics.iter_mut().for_each(|topic| topic.own = None);
+        }
         let making = Making {
             kind: ClientKind::Producer,
-            settings: plan.settings.clone(),
+            settings,
             skew_ms: plan.skew_ms,
-            delivery: delivery_mode(promise),
+            delivery: plan.delivery,
             rebalance_event: false,
-            topics: &plan.topics.clone(),
+            topics: &topics,
             load: Load::Producer(ProducerLoad::new(client, plan)),
         };
-        let made = Self::make(making, bootstrap, time, seeds, tracing)?;
+        let mut made = Self::make(making, bootstrap, time, seeds, tracing)?;
+        made.limits = limits;
         if let Some(accumulator) = &made.shared.producer {
             accumulator.seed(seeds.u64());
         }
@@ -91,7 +130,7 @@ impl SimClient {
             skew_ms: 0,
             delivery: DeliveryMode::None,
             rebalance_event: false,
-            topics: &plan.topics.clone(),
+            topics: &TopicUse::all(&plan.topics),
             load: Load::Consumer(ConsumerLoad::new(client, plan)),
         };
         Self::make(making, bootstrap, time, seeds, tracing)
@@ -112,7 +151,7 @@ impl SimClient {
             skew_ms: 0,
             delivery: DeliveryMode::None,
             rebalance_event: plan.by_event,
-            topics: &plan.topics.clone(),
+            topics: &TopicUse::all(&plan.topics),
             load: Load::Member(MemberLoad::new(client, slot, plan, now_us)),
         };
         Self::make(making, bootstrap, time, seeds, tracing)
@@ -134,6 +173,7 @@ impl SimClient {
         for (name, value) in &settings {
             conf.set(name, value.as_str()).map_err(|e| e.to_string())?;
         }
+        let resolved = conf.resolve(making.kind).map_err(|e| format!("{e:?}"))?;
         let (conf, topic_defaults) = conf.finalize(making.kind).map_err(|e| format!("{e:?}"))?;
         let clock = Arc::new(ClientClock::new(time.clone(), making.skew_ms));
         let waker = Arc::new(WakeFlag::default());
@@ -165,12 +205,23 @@ impl SimClient {
         let core = parts.assemble(Rng::from_seed(seeds.u64()));
         let shared = core.shared().clone();
         let mut topics = Vec::new();
-        for name in making.topics {
-            topics.push(
-                shared
-                    .topic(name, None, TopicHooks::default())
-                    .map_err(|e| e.to_string())?,
-            );
+        for topic in making.topics {
+            let own = topic.own.as_ref().map(|own| {
+                let mut conf = TopicConf::new();
+                for (name, value) in own {
+                    conf.set(name, value.as_str()).map_err(|e| e.to_string())?;
+                }
+                conf.finalize(&resolved, making.kind).map_err(|e| format!("{e:?}"))
+            });
+            let partitioner: Option<PartitionerFn> = topic
+                .chooses
+                .then(|| -> PartitionerFn { Arc::new(|_, key, count, opaque| own_choice(key, count, opaque)) });
+            let hooks = TopicHooks {
+                partitioner,
+                ..TopicHooks::default()
+            };
+            let made = shared.topic(&topic.name, own.transpose()?, hooks);
+            topics.push(made.map_err(|e| e.to_string())?);
         }
         Ok(SimClient {
             core: Some(core),
@@ -185,6 +236,7 @@ impl SimClient {
             crashed: false,
             topics,
             settings,
+            limits: Limits::default(),
             log,
         })
     }
@@ -206,14 +258,6 @@ impl SimClient {
     pub(crate) fn describe(&self) -> String {
         let settings: Vec<String> = self.settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
         format!("{} {}", self.shared.kind, settings.join(" "))
-    }
-}
-
-fn delivery_mode(promise: Promise) -> DeliveryMode {
-    if promise.errors_only {
-        DeliveryMode::ErrorsOnly
-    } else {
-        DeliveryMode::All
     }
 }
 

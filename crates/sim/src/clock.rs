@@ -28,19 +28,31 @@ pub(crate) struct ClientClock {
     time: Time,
     /// By how much the wall clock is wrong.
     skew_ms: AtomicI64,
+    /// When it was last set.
+    set_at_us: AtomicU64,
 }
+
+/// After the wall clock was set, messages may bear the old time for so long.
+const OLD_TIME_US: u64 = 21_000;
 
 impl ClientClock {
     pub(crate) fn new(time: Time, skew_ms: i64) -> Self {
         ClientClock {
             time,
             skew_ms: AtomicI64::new(skew_ms),
+            set_at_us: AtomicU64::new(0),
         }
     }
 
     /// Sets the wall clock, as NTP or an administrator would.
     pub(crate) fn set_skew_ms(&self, skew_ms: i64) {
         self.skew_ms.store(skew_ms, Ordering::Relaxed);
+        self.set_at_us.store(self.time.get(), Ordering::Relaxed);
+    }
+
+    /// Whether the wall clock was set a moment ago.
+    pub(crate) fn was_set_lately(&self) -> bool {
+        self.time.get() < self.set_at_us.load(Ordering::Relaxed) + OLD_TIME_US
     }
 }
 

@@ -5,6 +5,7 @@
 //! again. First faults happen; then they stop, and everything must settle, work and end. `check` holds what must be
 //! true whatever happened.
 
+mod answers;
 mod canary;
 mod chance;
 mod check;

@@ -1,7 +1,7 @@
 //! What lies in a simulated message: enough to tell it from every other one wherever it turns up.
 
 use bytes::Bytes;
-use ottla_protocol::record::{Batch, BatchIter};
+use ottla_protocol::record::{Batch, BatchIter, Header};
 
 /// Names a message: the client that produced it and its number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,10 +67,46 @@ pub(crate) struct Found {
     /// The value is what was produced, as far as its own bytes tell.
     pub(crate) intact: bool,
     pub(crate) value_len: usize,
+    /// What stands for the key, and for all headers in their order.
+    pub(crate) key: Print,
+    pub(crate) headers: Print,
+}
+
+/// Bytes by which others are known again. Zero for none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Print(u64);
+
+impl Print {
+    /// That of a key, a value or a name.
+    pub(crate) fn of(bytes: Option<&[u8]>) -> Self {
+        Print::default().and(bytes)
+    }
+
+    /// With more behind it.
+    fn and(self, bytes: Option<&[u8]>) -> Self {
+        const PRIME: u64 = 0x0100_0000_01b3;
+        let Some(bytes) = bytes else {
+            return Print(self.0.wrapping_mul(PRIME));
+        };
+        let start = self.0 ^ 0xcbf2_9ce4_8422_2325 ^ ((bytes.len() as u64) << 32);
+        Print(bytes.iter().fold(start, |h, b| (h ^ u64::from(*b)).wrapping_mul(PRIME)))
+    }
+
+    /// That of headers.
+    pub(crate) fn of_headers<'a>(headers: impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)>) -> Self {
+        headers.fold(Print::default(), |print, (name, value)| {
+            print.and(Some(name)).and(value)
+        })
+    }
 }
 
 /// Reads a message back from its parts. `None` when it was made by nobody here.
-pub(crate) fn read(key: Option<&[u8]>, value: Option<&[u8]>, header: Option<&[u8]>) -> Option<Found> {
+pub(crate) fn read<'a>(
+    key: Option<&[u8]>,
+    value: Option<&[u8]>,
+    headers: impl Iterator<Item = Header<'a>> + Clone,
+) -> Option<Found> {
+    let header = headers.clone().filter(|h| h.key == HEADER).last().and_then(|h| h.value);
     let whole = |bytes: &[u8]| {
         (bytes.len() == MessageId::LEN)
             .then(|| MessageId::parse(bytes))
@@ -90,6 +126,8 @@ pub(crate) fn read(key: Option<&[u8]>, value: Option<&[u8]>, header: Option<&[u8
         id,
         intact: rest.iter().all(|b| *b == id.fill()),
         value_len: value.map_or(0, <[u8]>::len),
+        key: Print::of(key),
+        headers: Print::of_headers(headers.map(|h| (h.key, h.value))),
     })
 }
 
@@ -97,6 +135,7 @@ pub(crate) fn read(key: Option<&[u8]>, value: Option<&[u8]>, header: Option<&[u8
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Logged {
     pub(crate) offset: i64,
+    pub(crate) timestamp_ms: i64,
     pub(crate) found: Found,
 }
 
@@ -120,18 +159,14 @@ fn read_batch(batch: &Batch, out: &mut Vec<Logged>) -> Result<(), String> {
     }
     for record in batch.records(64 << 20).map_err(|e| e.to_string())? {
         let record = record.map_err(|e| e.to_string())?;
-        let mut header = None;
-        for h in record.headers.iter().flatten() {
-            if h.key == HEADER {
-                header = h.value.map(<[u8]>::to_vec);
-            }
-        }
-        let found = read(record.key.as_deref(), record.value.as_deref(), header.as_deref());
+        let headers = record.headers.iter().flatten();
+        let found = read(record.key.as_deref(), record.value.as_deref(), headers);
         let Some(found) = found else {
             return Err(format!("the record at offset {} was produced by nobody", record.offset));
         };
         out.push(Logged {
             offset: record.offset,
+            timestamp_ms: record.timestamp,
             found,
         });
     }
@@ -147,14 +182,31 @@ mod tests {
         let id = MessageId { client: 3, number: 77 };
         let bytes = id.to_bytes();
         let value = make_value(id, Carrier::Value, 100).unwrap();
-        let found = read(None, Some(&value), None).unwrap();
+        let none = std::iter::empty;
+        let found = read(None, Some(&value), none()).unwrap();
         assert_eq!((found.id, found.intact, found.value_len), (id, true, 100));
-        assert_eq!(read(Some(&bytes), None, None).unwrap().id, id);
+        assert_eq!(read(Some(&bytes), None, none()).unwrap().id, id);
         let filled = make_value(id, Carrier::Header, 3).unwrap();
-        assert_eq!(read(None, Some(&filled), Some(&bytes)).unwrap().id, id);
+        let header = |key, value| Header { key, value };
+        let headers = [header(HEADER, Some(&bytes[..])), header(b"", None)];
+        let with = read(None, Some(&filled), headers.into_iter()).unwrap();
+        assert_eq!(with.id, id);
         let mut damaged = value;
         damaged[50] ^= 1;
-        assert!(!read(None, Some(&damaged), None).unwrap().intact);
-        assert!(read(None, Some(b"stranger"), None).is_none());
+        assert!(!read(None, Some(&damaged), none()).unwrap().intact);
+        assert!(read(None, Some(b"stranger"), none()).is_none());
+        for other in [header(b"", Some(b"")), header(b"x", None)] {
+            let changed = [headers[0], other];
+            assert_ne!(
+                read(None, Some(&filled), changed.into_iter()).unwrap().headers,
+                with.headers
+            );
+        }
+        let swapped = [headers[1], headers[0]];
+        assert_ne!(
+            read(None, Some(&filled), swapped.into_iter()).unwrap().headers,
+            with.headers
+        );
+        assert_ne!(Print::of(None), Print::of(Some(b"")));
     }
 }

@@ -6,7 +6,7 @@ use ottla_protocol::ApiKey;
 use crate::chance::Chance;
 use crate::clock::WALL_START_MS;
 use crate::faults::FaultPlan;
-use crate::load::{ConsumerPlan, GroupsPlan, IDLE_MAX_US, ProducerPlan};
+use crate::load::{ConsumerPlan, GroupsPlan, IDLE_MAX_US, ProducerPlan, Surroundings};
 use crate::net::NetPlan;
 
 /// A topic of a world.
@@ -23,7 +23,7 @@ pub(crate) struct TopicPlan {
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) cluster: ClusterConfig,
-    /// Version ranges of brokers older than the newest.
+    /// The last versions of brokers older than the newest; negative for APIs that they do not have.
     pub(crate) versions: Vec<(ApiKey, i16)>,
     pub(crate) topics: Vec<TopicPlan>,
     pub(crate) net: NetPlan,
@@ -67,6 +67,11 @@ impl Plan {
         self.cluster.replication_delay_us + round_trip_us + IDLE_MAX_US
     }
 
+    /// Whether brokers know message sets only, and no idempotence.
+    pub(crate) fn has_old_brokers(&self) -> bool {
+        self.versions.contains(&(ApiKey::INIT_PRODUCER_ID, -1))
+    }
+
     /// The world of a seed.
     pub(crate) fn draw(seed: u64) -> Self {
         let mut c = Chance::of(seed, 1);
@@ -74,7 +79,13 @@ impl Plan {
         let fault_phase_us = c.spread(1_000_000, 60_000_000);
         let topics = draw_topics(&mut c, &cluster, fault_phase_us);
         let with_consumers = c.hit(0.6);
-        let producers = (0..c.pick(&[1, 1, 1, 2, 3])).map(|_| ProducerPlan::draw(&mut c, &topics, fault_phase_us));
+        let mut added = Chance::of(seed, 30);
+        let old_produce = added.hit(0.06).then(|| added.between(0, 2) as i16);
+        let around = Surroundings {
+            fault_phase_us,
+            old_brokers: old_produce.is_some(),
+        };
+        let producers = (0..c.pick(&[1, 1, 1, 2, 3])).map(|_| ProducerPlan::draw(&mut c, &topics, around));
         let producers: Vec<_> = producers.collect();
         let consumers = if with_consumers { c.pick(&[1, 1, 2]) } else { 0 };
         let consumers = (0..consumers).map(|_| ConsumerPlan::draw(&mut c, &topics)).collect();
@@ -97,6 +108,15 @@ impl Plan {
             fault_phase_us,
             settle_us,
         };
+        if added.hit(0.1) {
+            plan.cluster.producer_id_expiration_ms = added.spread(100, 60_000) as i64;
+            plan.cluster.refuse_unknown_producers = added.hit(0.5);
+        }
+        if let Some(produce) = old_produce {
+            plan.versions.retain(|(api, _)| *api != ApiKey::PRODUCE);
+            plan.versions
+                .extend([(ApiKey::PRODUCE, produce), (ApiKey::INIT_PRODUCER_ID, -1)]);
+        }
         if seed % WORLDS_PER_GROUP_WORLD == 2 {
             plan.add_groups(&mut Chance::of(seed, 20));
         }

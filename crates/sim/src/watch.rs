@@ -5,9 +5,11 @@ use ottla::connection::ConnId;
 use ottla_protocol::api::produce::ProduceRequest;
 use ottla_protocol::compression::Codec;
 use ottla_protocol::record::{BatchIter, BatchParams, seal_batch};
-use ottla_protocol::{ApiKey, Message, Reader, RequestHeader, encode_request};
+use ottla_protocol::{ApiKey, Message, Reader, RequestHeader, Uuid, encode_request};
 
+use crate::answers::{Asked, Row};
 use crate::canary::Canary;
+use crate::check::Wire;
 use crate::message;
 use crate::trace::trace;
 use crate::world::World;
@@ -23,8 +25,16 @@ pub(crate) fn api_of(request: &[u8]) -> Option<(ApiKey, i16, i32)> {
     Some((ApiKey(key), version, correlation))
 }
 
-/// The messages of a Produce request without its length prefix, by partition.
-fn messages_of(request: &Bytes) -> Result<Vec<Vec<message::Logged>>, String> {
+/// What a Produce request has for a partition.
+struct Sent {
+    topic: (String, Uuid),
+    partition: i32,
+    messages: Vec<message::Logged>,
+    wire: Wire,
+}
+
+/// The messages of a Produce request without its length prefix.
+fn messages_of(request: &Bytes) -> Result<Vec<Sent>, String> {
     let mut reader = Reader::new(request.clone());
     let header = RequestHeader::decode(&mut reader).map_err(|e| e.to_string())?;
     let produce = ProduceRequest::decode(&mut reader, header.api_version).map_err(|e| e.to_string())?;
@@ -32,7 +42,24 @@ fn messages_of(request: &Bytes) -> Result<Vec<Vec<message::Logged>>, String> {
     for topic in produce.topic_data {
         for data in topic.partition_data {
             if let Some(records) = data.records {
-                out.push(message::read_records(records.into_bytes())?);
+                let bytes = records.into_bytes();
+                let first = BatchIter::new(bytes.clone()).next().and_then(Result::ok);
+                let codec = first.and_then(|batch| batch.header().compression().ok());
+                let len = bytes.len();
+                let messages = message::read_records(bytes)?;
+                out.push(Sent {
+                    topic: (topic.name.clone(), topic.topic_id),
+                    partition: data.index,
+                    wire: Wire {
+                        version: header.api_version,
+                        acks: produce.acks,
+                        timeout_ms: produce.timeout_ms,
+                        codec: codec.unwrap_or_default(),
+                        records: messages.len(),
+                        bytes: len,
+                    },
+                    messages,
+                });
             }
         }
     }
@@ -64,7 +91,14 @@ impl World {
         }
         match messages_of(&body) {
             Ok(partitions) => {
-                for messages in partitions {
+                self.coverage
+                    .count("requests with message sets", u64::from(version < 3));
+                self.await_answer((client, conn, correlation), version, &partitions);
+                for Sent { messages, wire, .. } in partitions {
+                    if let Some(first) = messages.first() {
+                        let result = self.check.produced.on_batch(first.found.id, &wire);
+                        self.check.expect(result);
+                    }
                     trace!(self.trace, "c{client}   {}", list(&messages));
                     let bytes = messages.iter().map(|m| (m.found.value_len + RECORD_OVERHEAD) as u64);
                     self.check.consumed.on_batch(bytes.sum());
@@ -80,6 +114,24 @@ impl World {
                 "client {client} sent a Produce request that cannot be read: {what}"
             )),
         }
+    }
+
+    fn await_answer(&mut self, request: (usize, ConnId, i32), version: i16, partitions: &[Sent]) {
+        if partitions.iter().all(|sent| sent.wire.acks == 0) {
+            return;
+        }
+        let rows = partitions.iter().map(|sent| Row {
+            topic: sent.topic.clone(),
+            partition: sent.partition,
+            messages: sent.messages.iter().map(|m| m.found.id).collect(),
+        });
+        let asked = Asked {
+            version,
+            at_us: self.now_us,
+            rows: rows.collect(),
+        };
+        self.produced.insert(request, asked);
+        self.check_in_flight(request.0, request.1);
     }
 
     pub(crate) fn trace_request(&mut self, number: u64, body: &Bytes) {
@@ -116,7 +168,7 @@ impl World {
 
     // ---------------------------------------------------------------- canaries
 
-    fn is_canary(&mut self, canary: Canary) -> bool {
+    pub(crate) fn is_canary(&mut self, canary: Canary) -> bool {
         if self.options.canary != Some(canary) || self.damage_left == 0 {
             return false;
         }
@@ -142,7 +194,7 @@ impl World {
         }
         let retried = messages_of(&body).is_ok_and(|all| {
             all.iter()
-                .flatten()
+                .flat_map(|sent| &sent.messages)
                 .any(|logged| self.check.produced.was_retried(logged.found.id))
         });
         match retried {

@@ -145,6 +145,9 @@ pub(crate) struct World {
     pub(crate) doubled: Vec<(u64, Bytes)>,
     /// What a canary keeps for ever.
     pub(crate) leaked: Vec<ottla::event::Event>,
+    pub(crate) kept: Vec<ottla_protocol::Frame>,
+    /// Produce requests whose answers are to be looked at, by client, connection and correlation id.
+    pub(crate) produced: BTreeMap<(usize, ConnId, i32), crate::answers::Asked>,
     /// How often a canary may still do its damage.
     pub(crate) damage_left: u32,
     /// The API of each unanswered request, for the trace.
@@ -155,6 +158,7 @@ pub(crate) struct World {
 const MAX_STEPS: u64 = 5_000_000;
 /// A client that is driven so often without time passing runs in a circle.
 const MAX_SPIN: u32 = 2000;
+const DAY_MS: i64 = 86_400_000;
 /// Virtual time begins here rather than at zero, which production code may take for "never".
 const START_US: u64 = 1_000_000;
 
@@ -185,6 +189,8 @@ impl World {
             app_chance: Chance::of(seed, 4),
             doubled: Vec::new(),
             leaked: Vec::new(),
+            kept: Vec::new(),
+            produced: BTreeMap::new(),
             damage_left: 3,
             asked: BTreeMap::new(),
             plan,
@@ -249,9 +255,20 @@ impl World {
             self.cluster.set_address(broker, &name, crate::net::PORT);
         }
         for (api, max) in self.plan.versions.clone() {
-            self.cluster.set_api_versions(api, Some((0, max)));
+            self.cluster.set_api_versions(api, (max >= 0).then_some((0, max)));
+        }
+        if self.plan.has_old_brokers() {
+            self.coverage.count("worlds of message sets", 1);
+            self.check.produced.expect_plain();
+        }
+        if self.plan.cluster.producer_id_expiration_ms < DAY_MS {
+            self.coverage.count("worlds in which producers are forgotten", 1);
+            self.check.produced.expect_forgetful();
         }
         for topic in self.plan.topics.clone() {
+            for count in [topic.partitions, self.plan.cluster.default_partitions] {
+                self.check.produced.on_partitions(&topic.name, count);
+            }
             self.at_us(
                 START_US + topic.made_at_us,
                 Happening::Fault(FaultEvent::MakeTopic(topic.name)),
@@ -277,7 +294,7 @@ impl World {
                 &bootstrap,
                 &self.time,
                 &mut seeds,
-                tracing,
+                (tracing, self.options.canary),
                 &mut self.check,
             );
             self.add_client(made);

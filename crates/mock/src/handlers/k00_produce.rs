@@ -1,15 +1,18 @@
-//! Produce (key 0), versions 3 to 13; advertised from 0 on (KIP-896).
+//! Produce (key 0), versions 3 to 13; advertised from 0 on (KIP-896). Versions 0 to 2 are served where a version range
+//! stands for brokers before Kafka 0.11: their message sets of magic 0 and 1 are stored as one record batch.
 //!
 //! Each partition's data must be one record batch of magic 2. Checked are: its length, base offset, size, checksum,
 //! codec (zstd from version 7 on), record count against the offsets, timestamps against the broker's clock, producer
-//! epoch and sequence numbers. Errors: CORRUPT_MESSAGE, INVALID_RECORD (with record errors from version 8 on),
-//! MESSAGE_TOO_LARGE, UNSUPPORTED_COMPRESSION_TYPE, INVALID_TIMESTAMP, OUT_OF_ORDER_SEQUENCE_NUMBER,
-//! INVALID_PRODUCER_EPOCH, NOT_ENOUGH_REPLICAS, INVALID_REQUIRED_ACKS, NOT_LEADER_OR_FOLLOWER (with the new leader's
-//! id, epoch and address from version 10 on, KIP-951), UNKNOWN_TOPIC_OR_PARTITION, and from version 13 on, where topics
-//! have ids, UNKNOWN_TOPIC_ID. A batch that is among its producer's last five succeeds with its first offset.
-//! `acks=0` is not answered, and a failure closes the connection. `acks=all` waits for the followers.
+//! epoch and sequence numbers. Errors: CORRUPT_MESSAGE, INVALID_RECORD and INVALID_TIMESTAMP (with record errors from
+//! version 8 on), MESSAGE_TOO_LARGE, UNSUPPORTED_COMPRESSION_TYPE, OUT_OF_ORDER_SEQUENCE_NUMBER,
+//! INVALID_PRODUCER_EPOCH, UNKNOWN_PRODUCER_ID (where the configuration says so), NOT_ENOUGH_REPLICAS,
+//! INVALID_REQUIRED_ACKS, NOT_LEADER_OR_FOLLOWER (with the new leader's id, epoch and address from version 10 on,
+//! KIP-951), UNKNOWN_TOPIC_OR_PARTITION, and from version 13 on, where topics have ids, UNKNOWN_TOPIC_ID. A batch that
+//! is among its producer's last five succeeds with its first offset. `acks=0` is not answered, and a failure closes the
+//! connection. `acks=all` waits for the followers.
 //!
-//! Left out: records are not looked at one by one and not decompressed; timestamps are those of the batch's head.
+//! Left out: timestamps are those of the batch's head; records are looked at one by one only to say which of them are
+//! out of range.
 //! Transactional batches are refused with INVALID_PRODUCER_ID_MAPPING, as no transactional id is registered here.
 
 use std::collections::BTreeSet;
@@ -24,31 +27,33 @@ use ottla_protocol::{ApiKey, ErrorCode, Uuid};
 
 use super::{Answer, AnswerOf, Handler};
 use crate::CloseReason;
+use crate::LeaderHints;
 use crate::cluster::{BrokerId, Cluster};
 use crate::dispatch::Context;
+use crate::limits::Limits;
+use crate::message_sets;
 use crate::parked::{PendingAppend, PendingProduce, Token, Waiting};
 use crate::producer_state::{ProducerStamp, SequenceCheck};
 use crate::timers::Timer;
-use crate::topic_config::TopicConfig;
-use crate::topics::TopicRef;
+use crate::topics::{Partition, TopicRef};
 
 pub(crate) struct Produce;
 
 /// Why a partition's data is refused.
 #[derive(Debug)]
-struct Rejection {
+pub(crate) struct Rejection {
     error: ErrorCode,
     message: Option<String>,
-    /// The batch as a whole is reported as the culprit.
-    blame_batch: bool,
+    /// The records that are reported as the culprits, by their numbers in the batch.
+    blamed: Vec<i32>,
 }
 
 impl Rejection {
-    fn invalid_record(message: &str) -> Self {
+    pub(crate) fn invalid_record(message: &str) -> Self {
         Self {
             error: ErrorCode::INVALID_RECORD,
             message: Some(message.to_owned()),
-            blame_batch: true,
+            blamed: vec![0],
         }
     }
 }
@@ -58,7 +63,7 @@ impl From<ErrorCode> for Rejection {
         Self {
             error,
             message: None,
-            blame_batch: false,
+            blamed: Vec::new(),
         }
     }
 }
@@ -80,6 +85,7 @@ impl Handler for Produce {
 
     const MIN_VERSION: i16 = 3;
     const ADVERTISED_MIN_VERSION: i16 = 0;
+    const OLDEST_VERSION: i16 = 0;
 
     fn handle(cluster: &mut Cluster, context: &Context, request: ProduceRequest) -> AnswerOf<Self> {
         let acks = request.acks;
@@ -142,7 +148,10 @@ impl Handler for Produce {
             partition_responses: topic
                 .partition_data
                 .iter()
-                .map(|data| failure(data.index, error.into()))
+                .map(|data| match context.bad_records {
+                    Some(every) => blame(data, every),
+                    None => failure(data.index, error.into()),
+                })
                 .collect(),
             ..Default::default()
         });
@@ -167,8 +176,8 @@ fn success(index: i32, accepted: &Accepted) -> PartitionProduceResponse {
 }
 
 fn failure(index: i32, rejection: Rejection) -> PartitionProduceResponse {
-    let blamed = rejection.blame_batch.then(|| BatchIndexAndErrorMessage {
-        batch_index: 0,
+    let blamed = rejection.blamed.iter().map(|index| BatchIndexAndErrorMessage {
+        batch_index: *index,
         batch_index_error_message: rejection.message.clone(),
         ..Default::default()
     });
@@ -176,8 +185,36 @@ fn failure(index: i32, rejection: Rejection) -> PartitionProduceResponse {
         index,
         error_code: rejection.error.0,
         base_offset: -1,
-        record_errors: blamed.into_iter().collect(),
+        record_errors: blamed.collect(),
         error_message: rejection.message,
+        ..Default::default()
+    }
+}
+
+/// Refuses a batch because of one record in so many.
+fn blame(data: &PartitionProduceData, every: u32) -> PartitionProduceResponse {
+    let records = data.records.clone().unwrap_or_default().into_bytes();
+    let batch = BatchIter::new(records).find_map(Result::ok);
+    let count = batch.map_or(0, |b| b.header().records_count);
+    let every = i32::try_from(every).unwrap_or(i32::MAX).max(1);
+    let blamed = (1..=count / every).map(|n| BatchIndexAndErrorMessage {
+        batch_index: n * every - 1,
+        batch_index_error_message: Some(
+            if n % 2 == 0 {
+                "One that is bad."
+            } else {
+                "One that is worse."
+            }
+            .into(),
+        ),
+        ..Default::default()
+    });
+    PartitionProduceResponse {
+        index: data.index,
+        error_code: ErrorCode::INVALID_RECORD.0,
+        base_offset: -1,
+        record_errors: blamed.collect(),
+        error_message: Some("One or more records have been rejected.".into()),
         ..Default::default()
     }
 }
@@ -192,6 +229,7 @@ fn accept(
 ) -> Result<Accepted, Rejection> {
     let (now, now_ms) = (cluster.now, cluster.broker_clock_ms(context.broker));
     let expiration_ms = cluster.config.producer_id_expiration_ms;
+    let refuses_unknown = cluster.config.refuse_unknown_producers;
     let id = match cluster.topics.find(name) {
         Some(topic) if topic.visible_at <= now => topic.id,
         _ => return Err(name.unknown_error().into()),
@@ -202,12 +240,15 @@ fn accept(
     cluster
         .faults
         .check_partition(ApiKey::PRODUCE, &topic.name, data.index)?;
-    let (config, min_insync) = (topic.config.clone_limits(), topic.config.min_insync_replicas);
+    let (config, min_insync) = (topic.config.limits(), topic.config.min_insync_replicas);
     let retention = topic.config.retention_bytes;
     let partition = topic
         .partition_mut(data.index)
         .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
-    let batch = only_batch(data)?;
+    let batch = match context.version {
+        ..3 => message_sets::to_batch(data.records.unwrap_or_default().into_bytes())?,
+        _ => only_batch(data)?,
+    };
     partition.check_access(context.broker, -1, true)?;
     let insync = i32::try_from(partition.isr.len()).unwrap_or(i32::MAX);
     if acks == -1 && insync < min_insync {
@@ -226,6 +267,10 @@ fn accept(
     };
     if batch.header().producer_id != NO_PRODUCER_ID {
         let stamp = ProducerStamp::of(batch.header());
+        let known = |id| partition.log.producers.knows(id, now_ms, expiration_ms);
+        if refuses_unknown && stamp.base_sequence != 0 && !known(stamp.producer_id) {
+            return Err(ErrorCode::UNKNOWN_PRODUCER_ID.into());
+        }
         match partition.log.producers.check(&stamp, now_ms, expiration_ms) {
             SequenceCheck::Append => {}
             SequenceCheck::Refuse(error) => return Err(error.into()),
@@ -249,25 +294,6 @@ fn accept(
         partition.log.start_offset(),
         appended.bytes,
     ))
-}
-
-/// The limits of a topic that a batch is checked against.
-struct Limits {
-    max_message_bytes: usize,
-    log_append_time: bool,
-    timestamp_after_max_ms: i64,
-    timestamp_before_max_ms: i64,
-}
-
-impl TopicConfig {
-    fn clone_limits(&self) -> Limits {
-        Limits {
-            max_message_bytes: usize::try_from(self.max_message_bytes).unwrap_or(0),
-            log_append_time: self.log_append_time,
-            timestamp_after_max_ms: self.timestamp_after_max_ms,
-            timestamp_before_max_ms: self.timestamp_before_max_ms,
-        }
-    }
 }
 
 /// The one batch that a partition's data has to be.
@@ -313,7 +339,7 @@ fn check_batch(batch: &Batch, limits: &Limits, version: i16, now_ms: i64) -> Res
                 batch.bytes().len(),
                 limits.max_message_bytes
             )),
-            blame_batch: false,
+            blamed: Vec::new(),
         });
     }
     batch.verify_crc().map_err(|_| ErrorCode::CORRUPT_MESSAGE)?;
@@ -335,14 +361,11 @@ fn check_batch(batch: &Batch, limits: &Limits, version: i16, now_ms: i64) -> Res
             "A batch with a producer id needs an epoch and a sequence.",
         ));
     }
-    let ahead = header.max_timestamp.saturating_sub(now_ms) > limits.timestamp_after_max_ms;
-    let behind =
-        header.base_timestamp >= 0 && now_ms.saturating_sub(header.base_timestamp) > limits.timestamp_before_max_ms;
-    if !limits.log_append_time && (ahead || behind) {
+    if limits.are_out_of_range(header.base_timestamp, header.max_timestamp, now_ms) {
         return Err(Rejection {
             error: ErrorCode::INVALID_TIMESTAMP,
             message: Some("The timestamp is out of the range that the topic allows.".into()),
-            blame_batch: true,
+            blamed: limits.mistimed(batch, now_ms),
         });
     }
     Ok(())
@@ -390,7 +413,7 @@ fn after_append(
 
 /// Tells clients that came to the wrong broker who leads, where they can read it.
 fn name_leaders(cluster: &Cluster, context: &Context, response: &mut ProduceResponse) {
-    if context.version < 10 {
+    if context.version < 10 || cluster.faults.leader_hints == LeaderHints::None {
         return;
     }
     let mut leaders: BTreeSet<BrokerId> = BTreeSet::new();
@@ -405,10 +428,11 @@ fn name_leaders(cluster: &Cluster, context: &Context, response: &mut ProduceResp
             }
             let found = cluster.topics.find(&name).and_then(|t| t.partition(answered.index));
             if let Some(partition) = found {
-                leaders.extend(partition.leader);
+                let (leader, leader_epoch) = hint(cluster, partition);
+                leaders.extend(leader.filter(|_| cluster.faults.leader_hints != LeaderHints::Homeless));
                 answered.current_leader = LeaderIdAndEpoch {
-                    leader_id: partition.leader.map_or(-1, |b| b.0),
-                    leader_epoch: partition.leader_epoch,
+                    leader_id: leader.map_or(-1, |b| b.0),
+                    leader_epoch,
                     ..Default::default()
                 };
             }
@@ -426,6 +450,16 @@ fn name_leaders(cluster: &Cluster, context: &Context, response: &mut ProduceResp
             ..Default::default()
         })
         .collect();
+}
+
+/// The leader that is named, and its epoch.
+fn hint(cluster: &Cluster, partition: &Partition) -> (Option<BrokerId>, i32) {
+    let (leader, epoch) = (partition.leader, partition.leader_epoch);
+    if cluster.faults.leader_hints != LeaderHints::Stale {
+        return (leader, epoch);
+    }
+    let other = cluster.brokers.keys().find(|b| Some(**b) != leader).copied();
+    (other.or(leader), (epoch - 1).max(0))
 }
 
 fn park(cluster: &mut Cluster, context: &Context, timeout_ms: i32, pending: PendingProduce) {
@@ -529,10 +563,10 @@ fn fail_all(response: &mut ProduceResponse, error: ErrorCode) {
     }
 }
 
+/// A partition was appended to and goes wrong afterwards: the answer keeps the offset, as that of real brokers does.
 fn set_error(response: &mut ProduceResponse, position: (usize, usize), error: ErrorCode) {
     let topic = response.responses.get_mut(position.0);
     if let Some(partition) = topic.and_then(|t| t.partition_responses.get_mut(position.1)) {
-        let index = partition.index;
-        *partition = failure(index, error.into());
+        partition.error_code = error.0;
     }
 }

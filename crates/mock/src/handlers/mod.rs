@@ -49,6 +49,8 @@ pub(crate) trait Handler {
     const MAX_VERSION: i16 = <Self::Request as Message>::MAX_VERSION;
     /// The oldest version that the broker says it serves.
     const ADVERTISED_MIN_VERSION: i16 = Self::MIN_VERSION;
+    /// The oldest version that is served where a version range stands for brokers too old for [`Self::MIN_VERSION`].
+    const OLDEST_VERSION: i16 = Self::MIN_VERSION;
 
     /// Serves a request.
     fn handle(cluster: &mut Cluster, context: &Context, request: Self::Request) -> AnswerOf<Self>;
@@ -65,6 +67,7 @@ pub(crate) struct Api {
     pub(crate) min_version: i16,
     pub(crate) max_version: i16,
     pub(crate) advertised_min_version: i16,
+    pub(crate) oldest_version: i16,
     pub(crate) serve: fn(&mut Cluster, &Context, &mut Reader, Option<ErrorCode>) -> Served,
 }
 
@@ -75,6 +78,7 @@ impl Api {
             min_version: H::MIN_VERSION,
             max_version: H::MAX_VERSION,
             advertised_min_version: H::ADVERTISED_MIN_VERSION,
+            oldest_version: H::OLDEST_VERSION,
             serve: serve::<H>,
         }
     }

@@ -2,11 +2,12 @@
 
 use bytes::Bytes;
 use ottla_protocol::api::produce::{PartitionProduceData, PartitionProduceResponse, ProduceRequest, TopicProduceData};
-use ottla_protocol::record::BatchParams;
+use ottla_protocol::compression::Codec;
+use ottla_protocol::record::{BatchIter, BatchParams, MessageSetRecord, write_message_set};
 use ottla_protocol::{ApiKey, ErrorCode, Records, Uuid};
 
 use crate::test_util::{Answer, TestCluster, batch_with, response_of};
-use crate::{BrokerId, ClusterConfig, Fault, FaultAction, NewTopic};
+use crate::{BrokerId, ClusterConfig, Fault, FaultAction, LeaderHints, NewTopic};
 
 pub(super) fn request(topic: &str, partition: i32, acks: i16, records: Bytes) -> ProduceRequest {
     ProduceRequest {
@@ -242,8 +243,26 @@ fn slow_followers_time_the_request_out() {
     assert!(test.pass_ms(4999).is_empty());
     let mut out = test.pass_ms(1);
     let answered = only(response_of::<ProduceRequest>(out.remove(0), 9));
-    assert_eq!(error(&answered), ErrorCode::REQUEST_TIMED_OUT);
+    let told = (error(&answered), answered.base_offset);
+    assert_eq!(told, (ErrorCode::REQUEST_TIMED_OUT, 0), "it was appended");
     assert_eq!(test.cluster.parked_count(), 0);
+}
+
+#[test]
+fn a_leader_that_loses_its_office_while_it_waits_tells_where_it_has_appended() {
+    let config = ClusterConfig {
+        replication_delay_us: 60_000_000,
+        ..ClusterConfig::default()
+    };
+    let mut test = TestCluster::new(config);
+    test.cluster.create_topic("t", 1, None).unwrap();
+    let leader = test.leader("t", 0);
+    assert!(test.send(leader, 1, &request("t", 0, -1, good(1)), 9).is_later());
+    test.cluster.set_leader("t", 0, Some(BrokerId(leader % 3 + 1))).unwrap();
+    let mut out = test.pass_ms(0);
+    let answered = only(response_of::<ProduceRequest>(out.remove(0), 9));
+    let told = (error(&answered), answered.base_offset);
+    assert_eq!(told, (ErrorCode::NOT_LEADER_OR_FOLLOWER, 0));
 }
 
 #[test]
@@ -300,4 +319,108 @@ fn faults_hit_one_request_each() {
         assert_eq!(test.cluster.watermarks("t", 0).unwrap().log_end_offset, end);
     }
     assert_eq!(test.cluster.queued_faults(), 0);
+}
+
+#[test]
+fn old_brokers_take_message_sets() {
+    for (version, magic) in [(0, 0), (1, 0), (2, 1)] {
+        for codec in [Codec::None, Codec::Gzip, Codec::Lz4] {
+            let mut test = TestCluster::with_topic("t", 1);
+            test.cluster.set_api_versions(ApiKey::PRODUCE, Some((0, version)));
+            let leader = test.leader("t", 0);
+            let messages = (0..3).map(|i| MessageSetRecord {
+                offset: i,
+                timestamp: 1_700_000_000_000 + i,
+                key: Some(b"key"),
+                value: (i > 0).then_some(b"value".as_slice()),
+            });
+            let set = write_message_set(magic, messages, codec, None).unwrap();
+            let answered = only(test.call(leader, &request("t", 0, 1, set), version));
+            assert_eq!(
+                (error(&answered), answered.base_offset),
+                (ErrorCode::NONE, 0),
+                "version {version}"
+            );
+            let stored = test.cluster.partition_batches("t", 0).unwrap().remove(0).into_bytes();
+            let batch = BatchIter::new(stored).next().unwrap().unwrap();
+            let records: Vec<_> = batch.records(1000).unwrap().map(Result::unwrap).collect();
+            let values: Vec<_> = records.iter().map(|r| r.value.as_deref()).collect();
+            assert_eq!(values, [None, Some(b"value".as_slice()), Some(b"value")]);
+            let last = if magic == 0 { -1 } else { 1_700_000_000_002 };
+            assert_eq!((records[2].timestamp, records[2].offset), (last, 2));
+        }
+    }
+}
+
+#[test]
+fn single_records_are_blamed() {
+    let mut test = TestCluster::with_topic("t", 1);
+    for (every, blamed) in [(2, vec![1, 3]), (5, vec![4]), (6, vec![])] {
+        let action = FaultAction::BadRecords(every);
+        test.cluster
+            .push_fault(None, ApiKey::PRODUCE, Fault { action, delay_us: 0 });
+        let answered = produce(&mut test, good(5));
+        assert_eq!(error(&answered), ErrorCode::INVALID_RECORD);
+        let indices: Vec<i32> = answered.record_errors.iter().map(|r| r.batch_index).collect();
+        assert_eq!(indices, blamed);
+    }
+    assert_eq!(test.cluster.watermarks("t", 0).unwrap().log_end_offset, 0);
+}
+
+#[test]
+fn leaders_are_hinted_at_rightly_or_not() {
+    for hints in [
+        LeaderHints::Right,
+        LeaderHints::None,
+        LeaderHints::Stale,
+        LeaderHints::Homeless,
+    ] {
+        let mut test = TestCluster::with_topic("t", 1);
+        test.cluster.set_leader("t", 0, Some(BrokerId(2))).unwrap();
+        test.cluster.set_leader_hints(hints);
+        let epoch = test.cluster.leader_epoch("t", 0).unwrap();
+        let response = test.call(3, &request("t", 0, 1, good(1)), 12);
+        let addresses = response.node_endpoints.len();
+        let hint = only(response).current_leader;
+        let expected = match hints {
+            LeaderHints::Right => (2, epoch, 1),
+            LeaderHints::None => (-1, -1, 0),
+            LeaderHints::Stale => (1, epoch - 1, 1),
+            LeaderHints::Homeless => (2, epoch, 0),
+        };
+        assert_eq!((hint.leader_id, hint.leader_epoch, addresses), expected, "{hints:?}");
+    }
+}
+
+#[test]
+fn brokers_before_2_5_say_whom_they_do_not_remember() {
+    let config = ClusterConfig {
+        refuse_unknown_producers: true,
+        producer_id_expiration_ms: 1000,
+        ..ClusterConfig::default()
+    };
+    let mut test = TestCluster::new(config);
+    test.cluster.create_topic("t", 1, None).unwrap();
+    let numbered = |sequence| {
+        batch_with(1_700_000_000_000, 1, |p| {
+            (p.producer_id, p.producer_epoch, p.base_sequence) = (7, 0, sequence);
+        })
+    };
+    let unknown = ErrorCode::UNKNOWN_PRODUCER_ID;
+    assert_eq!(error(&produce(&mut test, numbered(3))), unknown);
+    assert_eq!(error(&produce(&mut test, numbered(0))), ErrorCode::NONE);
+    test.pass_ms(999);
+    assert_eq!(error(&produce(&mut test, numbered(1))), ErrorCode::NONE);
+    test.pass_ms(1000);
+    assert_eq!(error(&produce(&mut test, numbered(2))), unknown);
+}
+
+#[test]
+fn records_out_of_time_are_named() {
+    let mut test = TestCluster::with_topic("t", 1);
+    let last_ms = ClusterConfig::default().wall_clock_ms + ClusterConfig::default().message_timestamp_after_max_ms;
+    let answered = produce(&mut test, batch_with(last_ms - 1, 5, |_| {}));
+    assert_eq!(error(&answered), ErrorCode::INVALID_TIMESTAMP);
+    let indices: Vec<i32> = answered.record_errors.iter().map(|r| r.batch_index).collect();
+    assert_eq!(indices, [2, 3, 4]);
 }

@@ -12,7 +12,7 @@ use crate::connection::{LinkConfig, LinkEvent, LinkKey, Links, NetAction, NetEve
 use crate::consumer::{self, Consumer, ListOffsets};
 use crate::env::{Instant, Rng, earliest};
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, level};
+use crate::event::{DebugContexts, Event, Throttle, level};
 use crate::producer::{self, Sender};
 use crate::types::TopicHooks;
 
@@ -93,11 +93,9 @@ impl Core {
     /// A core that has not done anything yet.
     pub fn new(shared: Arc<Shared>, mut rng: Rng) -> Self {
         let links = Links::new(LinkConfig::new(&shared.conf), Rng::from_seed(rng.next_u64()));
-        let producer = shared.producer.clone().map(|a| {
-            let mut sender = Sender::new(a, &shared.conf, shared.main_queue.clone());
-            sender.report_throttling(shared.hooks.throttle_event);
-            sender
-        });
+        let queue = &shared.main_queue;
+        let producer = shared.producer.clone();
+        let producer = producer.map(|a| Sender::new(a, &shared.conf, queue.clone()));
         let consumer = shared
             .consumer
             .clone()
@@ -208,6 +206,16 @@ impl Core {
         }
     }
 
+    fn tell_of_throttling(&self, broker_name: String, broker_id: i32, throttle_ms: i32) {
+        if self.shared.hooks.throttle_event {
+            self.shared.main_queue.push(Event::Throttle(Throttle {
+                broker_name,
+                broker_id,
+                throttle_ms,
+            }));
+        }
+    }
+
     fn on_link_event(&mut self, event: LinkEvent, now: Instant, wall_ms: i64) {
         let mut ctx = ctx!(self, now, wall_ms);
         match event {
@@ -236,6 +244,11 @@ impl Core {
                 }
                 self.cluster.on_link_down(&mut ctx, error);
                 self.tell_of_failure(key, error);
+            }
+            LinkEvent::Throttled { key, throttle_ms } => {
+                let address = ctx.links.address(key);
+                let broker_name = address.map(|(host, port)| format!("{host}:{port}"));
+                self.tell_of_throttling(broker_name.unwrap_or_default(), key.node.0, throttle_ms);
             }
             LinkEvent::Unthrottled { key } => {
                 if let Some(p) = &mut self.producer {

@@ -259,7 +259,8 @@ impl Client {
     pub fn produce(&self, topic: &Arc<Topic>, partition: i32, record: Record<'_>, block: bool) -> Result<(), Error> {
         let accumulator = self.accumulator()?;
         if let Some(fatal) = self.fatal_error() {
-            return Err(Error::new(ErrorCode::L_FATAL, fatal.message).into_fatal());
+            let text = format!("nothing can be produced after a fatal error: {}", fatal.message);
+            return Err(Error::new(fatal.code, text).into_fatal());
         }
         if block {
             accumulator.produce_blocking(topic, partition, record)
@@ -326,9 +327,18 @@ fn start_embedded(conf: &mut ClientConfig) -> Result<Option<Embedded>, Error> {
     if brokers <= 0 {
         return Ok(None);
     }
+    let defaults = ClusterConfig::default();
+    // The cluster is there for this client: what its own limit allows, a batch's framing included, is taken.
+    let own_batch = i32::try_from(conf.message_max_bytes)
+        .unwrap_or(i32::MAX)
+        .saturating_add(1024);
     let embedded = Embedded::start(ClusterConfig {
         brokers,
-        ..ClusterConfig::default()
+        message_max_bytes: defaults.message_max_bytes.max(own_batch),
+        socket_request_max_bytes: defaults
+            .socket_request_max_bytes
+            .max(usize::try_from(own_batch).unwrap_or(0).saturating_add(1 << 20)),
+        ..defaults
     })
     .map_err(|e| system_error("the embedded cluster of test.mock.num.brokers did not start", &e))?;
     if conf.test_mock_broker_rtt > 0 {

@@ -13,6 +13,8 @@
 //!   go back; when enough different brokers in a row do ([`Source::quorum`]); or when nobody has objected for
 //!   `topic.metadata.propagation.max.ms`.
 //! - A topic that was said not to exist has no past: what comes next is believed at once.
+//! - An error that passes (LEADER_NOT_AVAILABLE of the topic as a whole, say) takes nothing away: what is known of the
+//!   partitions stays, and the topic is asked for again soon.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -128,6 +130,7 @@ impl TopicMeta {
         match before {
             None => new,
             Some(before) if source.asked_at < before.asked_at => before.with_newer_epochs(&new),
+            Some(before) if new.says_nothing() && !before.partitions.is_empty() => before.despite(&new),
             Some(before) if new.partitions.is_empty() || before.partitions.is_empty() => new.succeed(before),
             Some(before) if new.id.is_zero() => new.without_id(before, source),
             Some(before) if before.id.is_zero() && before.retired.is_empty() => new.succeed(before),
@@ -219,6 +222,22 @@ impl TopicMeta {
             if known.is_newer_than(mine) {
                 *mine = known.clone();
             }
+        }
+    }
+
+    /// Whether this is an error that passes, with nothing about partitions.
+    fn says_nothing(&self) -> bool {
+        self.partitions.is_empty() && self.missing_since.is_none() && self.error.action().is_retriable()
+    }
+
+    /// This, asked for in vain: the answer is an error that passes. Who knows a leader goes on with it meanwhile.
+    fn despite(&self, failed: &TopicMeta) -> Self {
+        TopicMeta {
+            error: failed.error,
+            fetched_at: failed.fetched_at,
+            asked_at: failed.asked_at,
+            missing_since: None,
+            ..self.clone()
         }
     }
 

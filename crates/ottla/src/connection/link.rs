@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use ottla_protocol::{DecodeError, Request, decode_response};
+use ottla_protocol::{ApiKey, DecodeError, Request, decode_response};
 
 use super::links::Tag;
 use super::net::{ConnId, LookupId};
@@ -68,7 +68,7 @@ pub(super) struct InFlight {
     pub(super) expects_reply: bool,
     /// Timed out and reported: the late response is to be dropped.
     pub(super) abandoned: bool,
-    pub(super) api_name: &'static str,
+    pub(super) api: ApiKey,
 }
 
 /// A response as it came, not decoded yet.

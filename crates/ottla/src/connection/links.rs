@@ -3,6 +3,7 @@
 mod connecting;
 mod endings;
 mod requests;
+mod throttling;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -114,6 +115,13 @@ pub enum LinkEvent {
         /// Why, naming address and state; `None` when the client closed it on purpose or it was idle.
         error: Option<Error>,
     },
+    /// A response asked for a pause, or is the first after one that asks for none.
+    Throttled {
+        /// Which link.
+        key: LinkKey,
+        /// The pause, 0 when there is none any more.
+        throttle_ms: i32,
+    },
     /// Requests can be sent again: a pause that the broker asked for is over, or one of too many requests has ended.
     Unthrottled {
         /// Which link.
@@ -143,6 +151,8 @@ pub struct Links {
     by_lookup: HashMap<LookupId, LinkKey>,
     timers: BTreeSet<(Instant, LinkKey)>,
     throttles: BTreeSet<(Instant, LinkKey)>,
+    /// The last response that could ask for a pause did.
+    throttled: bool,
     actions: VecDeque<NetAction>,
     events: VecDeque<LinkEvent>,
     next_id: u64,
@@ -159,6 +169,7 @@ impl Links {
             by_lookup: HashMap::new(),
             timers: BTreeSet::new(),
             throttles: BTreeSet::new(),
+            throttled: false,
             actions: VecDeque::new(),
             events: VecDeque::new(),
             next_id: 1,
@@ -353,21 +364,6 @@ impl Links {
         timeout: Duration,
     ) -> Result<(), Error> {
         self.send_frame(key, now, tag, request, version, timeout, false)
-    }
-
-    /// Notes that the broker wants a pause of `throttle` (KIP-219).
-    pub fn throttle(&mut self, key: LinkKey, throttle: Duration, now: Instant) {
-        if throttle.is_zero() {
-            return;
-        }
-        if let Some(link) = self.links.get_mut(&key) {
-            let until = now + throttle;
-            if until > link.throttled_until {
-                self.throttles.remove(&(link.throttled_until, key));
-                link.throttled_until = until;
-                self.throttles.insert((until, key));
-            }
-        }
     }
 
     /// Whether the kernel has not taken the whole of a request yet: the network may still read what it refers to.

@@ -6,6 +6,8 @@ use ottla_protocol::api::api_versions::{ApiVersion, ApiVersionsResponse};
 use ottla_protocol::api::metadata::{MetadataRequest, MetadataResponse};
 use ottla_protocol::{ApiKey, Reader, RequestHeader, encode_response};
 
+#[path = "links_throttling_tests.rs"]
+mod throttling;
 #[path = "links_unwritten_tests.rs"]
 mod unwritten;
 
@@ -493,17 +495,6 @@ fn requests_without_an_answer_end_when_written() {
             ..
         }]
     ));
-}
-
-#[test]
-fn throttling_holds_requests_back() {
-    let mut w = World::new(config());
-    w.up();
-    w.links.throttle(w.key, Duration::from_millis(300), w.now);
-    assert!(matches!(w.ready(), Ready::Busy));
-    w.advance(300);
-    assert!(matches!(w.events()[..], [LinkEvent::Unthrottled { .. }]));
-    assert!(matches!(w.ready(), Ready::Yes(_)));
 }
 
 #[test]

@@ -2,12 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Duration;
 
-use ottla_protocol::Uuid;
 use ottla_protocol::api::fetch::{
     FetchPartition, FetchRequest, FetchResponse, FetchTopic, NodeEndpoint, PartitionData,
 };
+use ottla_protocol::{ApiKey, Uuid};
 
 use super::fetch_response::Backlog;
 use super::fetcher::{Asked, Fetcher};
@@ -256,8 +255,8 @@ impl Fetcher {
         let response = match outcome {
             Outcome::Reply(reply) => match reply.decode::<FetchRequest>() {
                 Ok(response) => {
-                    let throttle = u64::try_from(response.throttle_time_ms).unwrap_or(0);
-                    ctx.links.throttle(key, Duration::from_millis(throttle), ctx.now);
+                    let api = (ApiKey::FETCH, reply.version);
+                    ctx.links.on_throttle_time(key, api, response.throttle_time_ms, ctx.now);
                     Some(response)
                 }
                 Err(e) => {

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ottla_protocol::ApiKey;
 use ottla_protocol::api::list_offsets::{
     ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTopic,
 };
@@ -404,24 +405,27 @@ impl ListOffsets {
             return;
         };
         let result = match outcome {
-            Outcome::Reply(reply) => reply.decode::<ListOffsetsRequest>().map_err(|e| {
-                let text = format!("ListOffsets response cannot be read: {e}");
-                let error = Error::new(ErrorCode::L_BAD_MSG, text);
-                ctx.links.fail(key, error.clone(), ctx.now);
-                error
-            }),
+            Outcome::Reply(reply) => match reply.decode::<ListOffsetsRequest>() {
+                Ok(response) => {
+                    let api = (ApiKey::LIST_OFFSETS, reply.version);
+                    ctx.links.on_throttle_time(key, api, response.throttle_time_ms, ctx.now);
+                    Ok(response)
+                }
+                Err(e) => {
+                    let text = format!("ListOffsets response cannot be read: {e}");
+                    let error = Error::new(ErrorCode::L_BAD_MSG, text);
+                    ctx.links.fail(key, error.clone(), ctx.now);
+                    Err(error)
+                }
+            },
             Outcome::Sent => Err(Error::new(ErrorCode::L_FAIL, "no response")),
             Outcome::Failed(failure) => Err(failure.error),
         };
         let (answers, error) = match result {
-            Ok(response) => {
-                let throttle = u64::try_from(response.throttle_time_ms).unwrap_or(0);
-                ctx.links.throttle(key, Duration::from_millis(throttle), ctx.now);
-                (
-                    index(response),
-                    Error::new(ErrorCode::L_BAD_MSG, "the broker's answer lacks the partition"),
-                )
-            }
+            Ok(response) => (
+                index(response),
+                Error::new(ErrorCode::L_BAD_MSG, "the broker's answer lacks the partition"),
+            ),
             Err(error) => (HashMap::new(), error),
         };
         for id in queries {

@@ -1,5 +1,6 @@
 //! Delivery reports: what became of produced records.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use super::produced::{EncodedHeaders, ProducedRecords};
@@ -45,6 +46,54 @@ pub struct Delivery {
     pub(crate) records: ProducedRecords,
     /// Where their room goes back to.
     pub(crate) quota: Arc<ProduceQuota>,
+    /// What went back already.
+    pub(crate) given_back: Room,
+}
+
+/// Room in the producer's queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Room {
+    records: u64,
+    bytes: u64,
+}
+
+/// How far the reports of a [`Delivery`] were handled, while they are handed out one after the other. The room of those
+/// that were can go back before that of the others.
+#[derive(Debug)]
+pub struct Progress<'a> {
+    quota: &'a ProduceQuota,
+    handled: Cell<Room>,
+    given_back: Cell<Room>,
+}
+
+impl Progress<'_> {
+    /// The application has seen the report of the next record.
+    pub fn handled(&self, record: &DeliveredRecord<'_>) {
+        let Room { records, bytes } = self.handled.get();
+        // That of headers, which are not counted here, goes back with the last record's.
+        let payload = record.key.map_or(0, <[u8]>::len) + record.value.map_or(0, <[u8]>::len);
+        self.handled.set(Room {
+            records: records + 1,
+            bytes: bytes + payload as u64,
+        });
+    }
+
+    /// Gives the room of handled records back; false when it was given back before.
+    pub fn give_back(&self) -> bool {
+        let (handled, before) = (self.handled.get(), self.given_back.get());
+        if handled.records <= before.records {
+            return false;
+        }
+        self.given_back.set(handled);
+        self.quota
+            .release(handled.records - before.records, handled.bytes - before.bytes);
+        true
+    }
+
+    /// What was given back so far, for [`Delivery::note_given_back`].
+    pub fn given_back(&self) -> Room {
+        self.given_back.get()
+    }
 }
 
 /// One record of a [`Delivery`].
@@ -97,11 +146,29 @@ impl Delivery {
     }
 }
 
+impl Delivery {
+    /// Begins to hand the reports out, or goes on with it: every record is [`handled`](Progress::handled) in its turn,
+    /// those of earlier turns again.
+    pub fn progress(&self) -> Progress<'_> {
+        Progress {
+            quota: &self.quota,
+            handled: Cell::default(),
+            given_back: Cell::new(self.given_back),
+        }
+    }
+
+    /// Keeps in mind what a [`Progress`] gave back.
+    pub fn note_given_back(&mut self, room: Room) {
+        self.given_back = room;
+    }
+}
+
 impl Drop for Delivery {
     fn drop(&mut self) {
-        if !self.records.is_empty() {
-            self.quota
-                .release(self.records.len() as u64, self.records.payload_bytes());
+        let records = (self.records.len() as u64).saturating_sub(self.given_back.records);
+        if records > 0 {
+            let bytes = self.records.payload_bytes().saturating_sub(self.given_back.bytes);
+            self.quota.release(records, bytes);
         }
     }
 }

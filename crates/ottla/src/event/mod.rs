@@ -1,5 +1,6 @@
 //! What the client tells the application, and the queues it travels in.
 
+mod callbacks;
 mod delivery;
 mod log;
 #[cfg(all(test, ottla_loom))]
@@ -11,11 +12,13 @@ mod quota;
 mod records;
 mod reply;
 
-pub use delivery::{DeliveredRecord, Delivery, DeliveryMode};
+pub use callbacks::expect_callbacks;
+pub(crate) use callbacks::has_callbacks;
+pub use delivery::{DeliveredRecord, Delivery, DeliveryMode, Progress, Room};
 pub use log::{DebugContexts, LogLine, LogSink, Logger, level};
 pub use partition::{FetchBudget, PartitionState, StoredOffset};
+pub(crate) use produced::{BlockPool, NewRecord, RecordsBuilder, payload_len};
 pub use produced::{EncodedHeaders, HeadersIn, HeadersInIter, Payload, ProducedRecords, RecordMeta};
-pub(crate) use produced::{NewRecord, RecordsBuilder, payload_len};
 pub use queue::{Attention, Notify, Queue};
 pub use quota::ProduceQuota;
 pub use records::{Chunk, ChunkBuilder, ChunkMemory, RecordRef};
@@ -66,14 +69,14 @@ pub struct PartitionNotice {
     pub offset: i64,
 }
 
-/// A broker delayed a request (KIP-13, KIP-219).
+/// A broker delayed a request (KIP-13, KIP-219), or does so no more.
 #[derive(Debug, Clone)]
 pub struct Throttle {
-    /// `host:port/id` of the broker.
+    /// `host:port` of the broker.
     pub broker_name: String,
     /// The broker's id.
     pub broker_id: i32,
-    /// For how long, in milliseconds.
+    /// For how long, in milliseconds; 0 once when the delays are over.
     pub throttle_ms: i32,
 }
 

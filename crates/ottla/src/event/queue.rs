@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Event;
+use super::callbacks::expect_callbacks;
 use super::records::Chunk;
 use crate::env::sync::{Condvar, Deadline, Mutex, MutexGuard, process_wide, wait_while};
 
@@ -388,6 +389,9 @@ impl Queue {
 
     /// Sets what is called when the queue stops being empty.
     pub fn set_notify(&self, notify: Option<Notify>) {
+        if notify.is_some() {
+            expect_callbacks();
+        }
         let waiting = {
             let mut inner = self.inner.lock();
             inner.notify = notify.clone();

@@ -5,14 +5,14 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::once_table::OnceTable;
-use super::partition_queue::{Limits, Signal};
+use super::partition_queue::{Limits, RECORD_OVERHEAD_MAX, Signal};
 use super::topic_queue::{Offered, TopicQueue};
 use super::{PartitionId, Record};
 use crate::config::ClientConfig;
 use crate::env::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex};
 use crate::env::{Instant, Rng, SharedClock, Waker};
 use crate::error::{Error, ErrorCode};
-use crate::event::{DeliveryMode, NewRecord, ProduceQuota, payload_len};
+use crate::event::{BlockPool, DeliveryMode, NewRecord, ProduceQuota, payload_len};
 use crate::types::Topic;
 
 /// Partitions that the client's thread has to look at.
@@ -22,6 +22,9 @@ struct ReadyList {
     /// When the client's thread looks here by itself; [`Instant::ORIGIN`] while it is awake or on its way.
     looks_at: Instant,
 }
+
+/// A lone record of no more than this is sent on the thread that produces it.
+const HELPED_BYTES: u64 = 64 * 1024;
 
 /// Takes records from any number of application threads and gathers them in batches.
 ///
@@ -33,6 +36,7 @@ pub struct Accumulator {
     ready: Mutex<ReadyList>,
     quota: Arc<ProduceQuota>,
     limits: Limits,
+    pool: Arc<BlockPool>,
     max_record: u64,
     sticky_us: u64,
     mode: DeliveryMode,
@@ -42,6 +46,8 @@ pub struct Accumulator {
     waker: Arc<dyn Waker>,
     random: AtomicU64,
     flushing: AtomicUsize,
+    /// A record was refused, and none taken since: open batches have nothing to wait for.
+    full: AtomicBool,
     /// The client takes no records any more.
     fatal: AtomicBool,
     closed: AtomicBool,
@@ -104,7 +110,8 @@ impl Accumulator {
                 copy_max: count(conf.message_copy_max_bytes),
                 linger: Duration::try_from_secs_f64(conf.linger_ms / 1000.0).unwrap_or_default(),
             },
-            max_record: conf.message_max_bytes.into(),
+            pool: Arc::default(),
+            max_record: u64::from(conf.message_max_bytes).saturating_sub(RECORD_OVERHEAD_MAX as u64),
             sticky_us: u64::from(conf.sticky_partitioning_linger_ms) * 1000,
             mode,
             clock,
@@ -112,6 +119,7 @@ impl Accumulator {
             waker,
             random: AtomicU64::new(Rng::from_entropy().next_u64()),
             flushing: AtomicUsize::new(0),
+            full: AtomicBool::new(false),
             fatal: AtomicBool::new(false),
             closed: AtomicBool::new(false),
         }
@@ -131,10 +139,18 @@ impl Accumulator {
     pub fn produce(&self, topic: &Arc<Topic>, partition: i32, record: Record<'_>) -> Result<(), Error> {
         let size = self.check(&record)?;
         if !self.quota.try_take(size) {
+            self.on_full();
             return Err(Error::new(ErrorCode::L_QUEUE_FULL, "").into_retriable());
         }
         self.place(topic, partition, record, size)
             .inspect_err(|_| self.quota.release(1, size))
+    }
+
+    /// Nothing more can join the open batches: they are sent.
+    fn on_full(&self) {
+        if !self.full.swap(true, Ordering::AcqRel) {
+            self.waker.wake();
+        }
     }
 
     /// Like [`produce`](Self::produce), but waits for room while the producer holds all that its limits allow. Another
@@ -145,7 +161,11 @@ impl Accumulator {
     pub fn produce_blocking(&self, topic: &Arc<Topic>, partition: i32, record: Record<'_>) -> Result<(), Error> {
         let size = self.check(&record)?;
         let ended = || self.check_open().is_err();
-        while !self.quota.try_take(size) && !self.quota.take_waiting(size, ended) {
+        while !self.quota.try_take(size) {
+            self.on_full();
+            if self.quota.take_waiting(size, ended) {
+                break;
+            }
             self.check_open()?;
         }
         self.place(topic, partition, record, size)
@@ -175,7 +195,7 @@ impl Accumulator {
     pub fn flush_begin(&self) {
         self.flushing.fetch_add(1, Ordering::AcqRel);
         self.ready.lock().looks_at = Instant::ORIGIN;
-        self.waker.wake();
+        self.waker.help();
     }
 
     /// Ends one [`flush_begin`](Self::flush_begin).
@@ -200,10 +220,12 @@ impl Accumulator {
         self.check_open()?;
         let size = payload_len(record.key, &record.value, &record.headers);
         if size > self.max_record {
-            let max = self.max_record;
+            let (max, limit) = (self.max_record, self.max_record + RECORD_OVERHEAD_MAX as u64);
             return Err(Error::new(
                 ErrorCode::MSG_SIZE_TOO_LARGE,
-                format!("the record has {size} bytes of key, value and headers, message.max.bytes={max} allows less"),
+                format!(
+                    "the record has {size} bytes of key, value and headers, message.max.bytes={limit} allows {max}"
+                ),
             ));
         }
         Ok(size)
@@ -221,9 +243,12 @@ impl Accumulator {
 
     fn place(&self, topic: &Arc<Topic>, asked: i32, record: Record<'_>, size: u64) -> Result<(), Error> {
         let unknown = || Error::new(ErrorCode::L_UNKNOWN_TOPIC, "");
+        if self.full.load(Ordering::Relaxed) {
+            self.full.store(false, Ordering::Relaxed);
+        }
         let queue = self.queue_of(topic).ok_or_else(unknown)?;
         let now = self.clock.now();
-        let mut record = NewRecord {
+        let record = NewRecord {
             key: record.key,
             value: record.value,
             headers: record.headers,
@@ -238,19 +263,19 @@ impl Accumulator {
         };
         let mut count = queue.count();
         if count == 0 {
-            match queue.offer(record, asked, self.limits.copy_max)? {
+            match queue.offer(&record, asked, self.limits.copy_max, &self.pool)? {
                 Offered::Waits(listing) => {
                     if listing {
                         self.list(PartitionId::topic_itself(index_of(topic)), now);
                     }
                     return Ok(());
                 }
-                Offered::Known(back) => record = back,
+                Offered::Known => {}
             }
             count = queue.count();
         }
         let partition = queue.choose(asked, record.key, record.opaque, count, now, &|| self.draw())?;
-        self.append(queue, partition, record, size)
+        self.append(queue, partition, &record, size)
     }
 
     /// Adds a record to its partition.
@@ -258,15 +283,25 @@ impl Accumulator {
         &self,
         queue: &TopicQueue,
         partition: i32,
-        record: NewRecord<'_>,
+        record: &NewRecord<'_>,
         size: u64,
     ) -> Result<(), Error> {
         let unknown = || Error::new(ErrorCode::L_UNKNOWN_PARTITION, "");
         let target = queue.partition(partition).ok_or_else(unknown)?;
         let size = usize::try_from(size).unwrap_or(usize::MAX);
-        if let Signal::By(due) = target.append(record, size, &self.limits) {
+        let now = record.produced_at;
+        if let Signal::By(due) = target.append(record, size, &self.limits, &self.pool) {
             let topic = index_of(queue.topic());
-            self.list(PartitionId { topic, partition }, due);
+            let id = PartitionId { topic, partition };
+            // Whoever sends one record at a time waits for it anyway.
+            let lone = due <= now && self.quota.messages() == 1 && self.quota.bytes() <= HELPED_BYTES;
+            if self.must_wake(id, due) {
+                if lone {
+                    self.waker.help();
+                } else {
+                    self.waker.wake();
+                }
+            }
         }
         Ok(())
     }
@@ -278,16 +313,23 @@ impl Accumulator {
 
     /// Has the client's thread look at a partition by `due`; wakes it only when it would not do so by itself.
     fn list(&self, id: PartitionId, due: Instant) {
+        if self.must_wake(id, due) {
+            self.waker.wake();
+        }
+    }
+
+    /// Puts a partition into the list; true when the client's thread would look there later than `due`.
+    fn must_wake(&self, id: PartitionId, due: Instant) -> bool {
         let mut ready = self.ready.lock();
         ready.ids.push(id);
+        // Nothing lingers during a flush. One that begins after this wakes the client's thread, which finds the partition.
+        let due = if self.is_flushing() { Instant::ORIGIN } else { due };
         let wake = ready.looks_at > due;
         if wake {
             ready.looks_at = Instant::ORIGIN;
         }
         drop(ready);
-        if wake {
-            self.waker.wake();
-        }
+        wake
     }
 
     /// A random number (SplitMix64).
@@ -329,8 +371,9 @@ impl Accumulator {
             .filter_map(|(i, t)| Some((u32::try_from(i).ok()?, t)))
     }
 
+    /// Whether nothing lingers: somebody flushes, or the queue is full.
     pub(super) fn is_flushing(&self) -> bool {
-        self.flushing.load(Ordering::Acquire) > 0
+        self.flushing.load(Ordering::Acquire) > 0 || self.full.load(Ordering::Acquire)
     }
 
     pub(super) fn limits(&self) -> &Limits {
@@ -339,6 +382,11 @@ impl Accumulator {
 
     pub(super) fn mode(&self) -> DeliveryMode {
         self.mode
+    }
+
+    /// The memory that records are encoded into.
+    pub(super) fn pool(&self) -> &Arc<BlockPool> {
+        &self.pool
     }
 
     /// Counts what is held.

@@ -70,7 +70,7 @@ fn threads_share_partitions_without_loss() {
                 for waiting in &late {
                     for (i, r) in waiting.records.iter().enumerate() {
                         let size = payload_len(r.key, &r.payload(), &HeadersIn::default());
-                        acc.append(queue, waiting.partitions[i], r.to_new(), size).unwrap();
+                        acc.append(queue, waiting.partitions[i], &r.to_new(), size).unwrap();
                     }
                 }
                 late = queue.set_count(PARTITIONS);
@@ -148,4 +148,35 @@ fn timestamps_follow_the_wall_clock() {
         let exact = EPOCH_MS + (us / 1000) as i64;
         assert!((exact - 1..=exact).contains(&ms), "{us}: {ms} {exact}");
     }
+}
+
+/// The client's thread rests until somebody wakes it: during a flush every record that opens a batch must.
+#[test]
+fn records_produced_during_a_flush_wake_the_clients_thread() {
+    let (acc, hand, conf) = accumulator(&[("linger.ms", "100000")]);
+    let topic = topic(&conf);
+    let record = || Record {
+        value: Payload::Copy(b"v"),
+        ..Default::default()
+    };
+    acc.announce(&topic);
+    assert!(acc.topic(0).unwrap().set_count(2).is_empty());
+    let mut ids = Vec::new();
+    let mut rest = || {
+        acc.take_ready(&mut ids);
+        ids.clear();
+        assert!(acc.rest_until(Some(Instant::ORIGIN.plus_ms(50_000))));
+        hand.wakes.store(0, Ordering::Relaxed);
+    };
+    let woken = || hand.wakes.load(Ordering::Relaxed) > 0;
+    rest();
+    acc.flush_begin();
+    assert!(woken(), "by the flush");
+    rest();
+    acc.produce(&topic, 0, record()).unwrap();
+    assert!(woken(), "by the record");
+    rest();
+    acc.flush_end();
+    acc.produce(&topic, 1, record()).unwrap();
+    assert!(!woken(), "not by one after it");
 }

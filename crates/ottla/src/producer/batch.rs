@@ -5,6 +5,7 @@ use ottla_protocol::compression::Codec;
 
 use super::numbering::Stamp;
 use crate::env::Instant;
+use crate::error::ErrorCode;
 use crate::event::ProducedRecords;
 use crate::types::PersistStatus;
 
@@ -23,8 +24,12 @@ pub(super) struct Batch {
     pub(super) records: ProducedRecords,
     /// The number of the first record in its partition: batches are kept in this order.
     pub(super) first_id: u64,
-    /// Attempts that reached a broker, or may have, and failed.
+    /// Attempts that reached a broker, or may have, and failed: those that count against `retries`.
     pub(super) retries: u32,
+    /// All attempts that failed: the pause before the next one grows with them.
+    pub(super) attempts: u32,
+    /// Why the last attempt failed.
+    pub(super) last_error: Option<ErrorCode>,
     /// An earlier attempt may have written the records. Once true, no later refusal makes it untrue.
     pub(super) maybe_persisted: bool,
     /// The broker it was last sent to, -1 before.
@@ -65,6 +70,8 @@ impl Batch {
             records,
             first_id: self.first_id,
             retries: self.retries,
+            attempts: self.attempts,
+            last_error: self.last_error,
             maybe_persisted: self.maybe_persisted,
             broker_id: self.broker_id,
             sealed: None,

@@ -34,6 +34,8 @@ enum Taken {
     OtherClass,
     /// The request has no room for it.
     Full,
+    /// Its open batch may go on filling.
+    Held,
 }
 
 impl Sender {
@@ -65,7 +67,8 @@ impl Sender {
                     return;
                 }
                 Ready::Unknown => {
-                    let ids = std::mem::take(&mut destination.ready);
+                    let mut ids = std::mem::take(&mut destination.ready);
+                    ids.append(&mut destination.held);
                     return self.wait_for_broker(ctx, cluster, node, ids);
                 }
             }
@@ -84,6 +87,7 @@ impl Sender {
                 continue;
             };
             lane.queued_on = None;
+            lane.held = false;
             lane.blocked_until = Some(until);
             self.timers.arm(&mut lane.armed, TimerKind::Backoff, id, until);
         }
@@ -118,6 +122,7 @@ impl Sender {
                     destination.ready.push_front(id);
                     break;
                 }
+                Taken::Held => destination.held.push_back(id),
             }
         }
         match class {
@@ -168,9 +173,12 @@ impl Sender {
             return Taken::OtherClass;
         }
         if lane.pending.is_empty() {
-            lane.open_due = false;
+            if self.destinations.get(&node).is_some_and(|d| d.pace.has_line()) {
+                lane.held = true;
+                return Taken::Held;
+            }
             if let Some(queue) = accumulator.topic(id.topic).and_then(|t| t.partition(id.partition)) {
-                let _ = queue.collect(&mut lane.pending, true);
+                lane.take_open(queue);
             }
         }
         if let Some(producer_id) = producer_id
@@ -280,6 +288,7 @@ impl Sender {
                     }
                 }
                 self.requests.insert(id, InFlight { node, slots });
+                self.destinations.entry(node).or_default().pace.on_sent();
             }
             Err(error) => self.unsent(ctx, cluster, slots, &error),
         }

@@ -125,7 +125,9 @@ impl Sender {
                 id: Some(response.producer_id),
                 ..Default::default()
             };
-            let nodes: Vec<_> = self.destinations.keys().copied().collect();
+            let mut nodes: Vec<_> = self.destinations.keys().copied().collect();
+            // In an order that is the same each time, as simulations need it.
+            nodes.sort_unstable();
             for node in nodes {
                 self.revive(LinkKey::general(node));
             }

@@ -32,7 +32,7 @@ impl InFlight {
     pub(super) fn withdraw(&self, ctx: &mut Ctx<'_>, id: u64, batch: &Batch) {
         let key = LinkKey::general(self.node);
         let owner = Owner::Producer;
-        if batch.records.has_shared() && ctx.links.is_unwritten(key, Tag { owner, id }) {
+        if batch.records.borrows() && ctx.links.is_unwritten(key, Tag { owner, id }) {
             let text = "records were given up before they were wholly written";
             ctx.links
                 .fail(key, Error::new(ErrorCode::L_TIMED_OUT_QUEUE, text), ctx.now);

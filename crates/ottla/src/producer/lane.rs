@@ -9,6 +9,7 @@ use ottla_protocol::compression::Codec;
 
 use super::batch::Batch;
 use super::numbering::Numbering;
+use super::partition_queue::PartitionQueue;
 use super::timers::Armed;
 use crate::config::{ClientConfig, TopicConfig};
 use crate::env::Instant;
@@ -38,6 +39,8 @@ pub(super) struct Lane {
     pub(super) numbering: Numbering,
     /// The broker in whose ready list the partition stands.
     pub(super) queued_on: Option<NodeId>,
+    /// It stands there among those whose open batch goes on filling.
+    pub(super) held: bool,
     /// Nothing is sent before this: a retry waits.
     pub(super) blocked_until: Option<Instant>,
     pub(super) armed: Armed,
@@ -52,6 +55,12 @@ impl Lane {
     /// Whether an outcome must come before more is sent to `node`.
     pub(super) fn is_full(&self, rules: InFlightRules, node: NodeId, now: Instant) -> bool {
         (rules.one_at_a_time && !self.in_flight.is_empty()) || (rules.idempotent && self.must_drain(node, now))
+    }
+
+    /// Closes the open batch, which is to be sent now.
+    pub(super) fn take_open(&mut self, queue: &PartitionQueue) {
+        self.open_due = false;
+        let _ = queue.collect(&mut self.pending, true);
     }
 
     /// Puts a batch where its records belong.

@@ -25,6 +25,7 @@
 
 mod accumulator;
 mod batch;
+mod destination;
 mod dispatch;
 mod identity;
 mod in_flight;
@@ -35,11 +36,13 @@ mod numbering;
 mod once_table;
 mod partition_queue;
 mod partitioner;
+mod record_errors;
 mod sender;
 mod settle;
 mod timers;
 mod topic_queue;
 mod upkeep;
+mod verdict;
 mod wire;
 
 pub use accumulator::Accumulator;

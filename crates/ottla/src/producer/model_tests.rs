@@ -84,6 +84,16 @@ impl Shop {
 
     /// A thread that produces these records one after the other, each a partition and a number.
     fn produce(&self, block: bool, records: &'static [(i32, usize)]) -> JoinHandle<Result<(), Error>> {
+        self.produce_and(block, records, |_| {})
+    }
+
+    /// Likewise, and then the thread does something else.
+    fn produce_and(
+        &self,
+        block: bool,
+        records: &'static [(i32, usize)],
+        then: fn(&Accumulator),
+    ) -> JoinHandle<Result<(), Error>> {
         let (accumulator, topic) = (self.accumulator.clone(), self.topic.clone());
         spawn(move || {
             for (partition, opaque) in records {
@@ -99,6 +109,7 @@ impl Shop {
                     accumulator.produce(&topic, *partition, record)?;
                 }
             }
+            then(&accumulator);
             Ok(())
         })
     }
@@ -228,15 +239,28 @@ fn a_flush_cuts_linger_short() {
     });
 }
 
+/// There is room for one record, and a thread has two. The first lingers in a batch that takes another one, which cannot
+/// come: the client's thread must be woken to send it.
+#[test]
+fn nothing_lingers_in_a_full_queue() {
+    explore("full queue", 3, || {
+        let mut shop = Shop::new(1, 1);
+        let thread = shop.produce_and(true, &[(0, 1), (0, 2)], Accumulator::flush_begin);
+        shop.gather(2);
+        assert!(thread.join().unwrap().is_ok());
+        shop.check(&[&[1, 2]]);
+    });
+}
+
 /// There is room for two records, and two threads have two each and block. Whoever finds no room is woken when a batch
-/// was settled.
+/// was settled. A full queue may send a batch of one record, so the last one may be alone in its batch: hence the flush.
 #[test]
 fn blocked_threads_go_on_when_a_batch_is_settled() {
     explore("blocked threads", 1, || {
         let mut shop = Shop::new(2, 1);
         let threads = [
-            shop.produce(true, &[(0, 1), (0, 2)]),
-            shop.produce(true, &[(0, 3), (0, 4)]),
+            shop.produce_and(true, &[(0, 1), (0, 2)], Accumulator::flush_begin),
+            shop.produce_and(true, &[(0, 3), (0, 4)], Accumulator::flush_begin),
         ];
         shop.gather(4);
         assert!(join(threads).iter().all(Result::is_ok));
@@ -272,7 +296,7 @@ fn records_that_waited_for_the_partition_count_stay_in_front() {
                 for record in waiting.records.iter() {
                     let new = record.to_new();
                     let size = payload_len(new.key, &new.value, &HeadersIn::default());
-                    shop.accumulator.append(shop.queue(), 0, new, size).unwrap();
+                    shop.accumulator.append(shop.queue(), 0, &new, size).unwrap();
                 }
             }
         }

@@ -5,9 +5,12 @@ use std::sync::OnceLock;
 /// Entries by index, made on first use and kept at their place until the table is dropped. Meant for dense indices:
 /// memory is that of the next power of two above the highest one.
 pub(super) struct OnceTable<T> {
-    /// Bucket n holds 2^n entries: index i is entry i + 1 - 2^n of bucket n = log2(i + 1).
-    buckets: [OnceLock<Box<[OnceLock<T>]>>; BUCKETS],
+    /// Bucket n holds 2^n entries: index i is entry i + 1 - 2^n of bucket n = log2(i + 1). Boxed, so that a bucket is
+    /// small enough to stay in the processor's cache while entries are used at random.
+    buckets: [OnceLock<Bucket<T>>; BUCKETS],
 }
+
+type Bucket<T> = Box<[OnceLock<Box<T>>]>;
 
 const BUCKETS: usize = 32;
 
@@ -28,7 +31,7 @@ impl<T> OnceTable<T> {
     /// The entry, if it was made.
     pub(super) fn get(&self, index: usize) -> Option<&T> {
         let (bucket, place) = locate(index)?;
-        self.buckets.get(bucket)?.get()?.get(place)?.get()
+        self.buckets.get(bucket)?.get()?.get(place)?.get().map(Box::as_ref)
     }
 
     /// The entry, made by `make` if need be; `None` for an index that no table holds.
@@ -38,7 +41,7 @@ impl<T> OnceTable<T> {
             .buckets
             .get(bucket)?
             .get_or_init(|| (0..1usize << bucket).map(|_| OnceLock::new()).collect());
-        Some(entries.get(place)?.get_or_init(make))
+        Some(entries.get(place)?.get_or_init(|| Box::new(make())))
     }
 
     /// Every entry that was made, with its index.
@@ -51,7 +54,7 @@ impl<T> OnceTable<T> {
                 entries
                     .iter()
                     .enumerate()
-                    .filter_map(move |(place, e)| Some(((1 << n) - 1 + place, e.get()?)))
+                    .filter_map(move |(place, e)| Some(((1 << n) - 1 + place, e.get()?.as_ref())))
             })
     }
 }

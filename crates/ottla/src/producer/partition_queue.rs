@@ -1,6 +1,7 @@
 //! A partition's open batch, filled by application threads.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use ottla_protocol::record::BATCH_HEADER_LEN;
 use super::batch::Batch;
 use crate::env::Instant;
 use crate::env::sync::{AtomicBool, Mutex};
-use crate::event::{NewRecord, RecordsBuilder};
+use crate::event::{BlockPool, NewRecord, RecordsBuilder};
 
 /// When batches are closed.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +36,7 @@ pub(super) enum Signal {
 }
 
 /// The record's bytes besides key, value and headers, at most: length, attributes, deltas, lengths, header count.
-const RECORD_OVERHEAD_MAX: usize = 5 + 1 + 10 + 5 + 5 + 5 + 5;
+pub(super) const RECORD_OVERHEAD_MAX: usize = 5 + 1 + 10 + 5 + 5 + 5 + 5;
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -61,7 +62,7 @@ pub(super) struct PartitionQueue {
 
 impl PartitionQueue {
     /// Adds a record whose payload has `size` bytes.
-    pub(super) fn append(&self, record: NewRecord<'_>, size: usize, limits: &Limits) -> Signal {
+    pub(super) fn append(&self, record: &NewRecord<'_>, size: usize, limits: &Limits, pool: &Arc<BlockPool>) -> Signal {
         let mut inner = self.inner.lock();
         let inner = &mut *inner;
         let mut closed = false;
@@ -77,7 +78,7 @@ impl PartitionQueue {
         let (bytes, records) = (inner.last_bytes, inner.last_records);
         let open = inner
             .open
-            .get_or_insert_with(|| RecordsBuilder::new(now, bytes.max(size + 64), records));
+            .get_or_insert_with(|| RecordsBuilder::new(now, bytes.max(size + 64), records, pool));
         open.append(record, limits.copy_max);
         inner.next_id += 1;
         let full = open.len() >= limits.records || open.encoded_len() + BATCH_HEADER_LEN >= limits.bytes;

@@ -191,6 +191,53 @@ mod tests {
         }
     }
 
+    /// Every hash over the recorded keys, alone and in the form that spreads records without a key.
+    #[test]
+    fn partitions_are_those_recorded() {
+        use Partitioner as P;
+        const COUNTS: [u32; 4] = [3, 64, 1000, 2_147_483_647];
+        let mut rows = 0;
+        for line in include_str!("testdata/partitions.txt")
+            .lines()
+            .filter(|l| !l.starts_with('#'))
+        {
+            let mut fields = line.split(' ');
+            let key = match fields.next() {
+                Some("null") => None,
+                Some("empty") => Some(Vec::new()),
+                hex => Some(unhex(hex.unwrap())),
+            };
+            let key = key.as_deref();
+            for (plain, spread) in [
+                (P::Consistent, P::ConsistentRandom),
+                (P::Murmur2, P::Murmur2Random),
+                (P::Fnv1a, P::Fnv1aRandom),
+            ] {
+                let wanted: Vec<u32> = fields.next().unwrap().split(',').map(|n| n.parse().unwrap()).collect();
+                let wanted = <[u32; 4]>::try_from(wanted).unwrap();
+                assert_eq!(
+                    COUNTS.map(|n| plain.by_key(key, n).unwrap()),
+                    wanted,
+                    "{plain:?} {line}"
+                );
+                if !spread.sticks(key) {
+                    assert_eq!(
+                        COUNTS.map(|n| spread.by_key(key, n).unwrap()),
+                        wanted,
+                        "{spread:?} {line}"
+                    );
+                }
+            }
+            rows += 1;
+        }
+        assert!(rows > 250, "{rows} keys");
+    }
+
+    fn unhex(text: &str) -> Vec<u8> {
+        let byte = |i| u8::from_str_radix(&text[i..i + 2], 16).unwrap();
+        (0..text.len()).step_by(2).map(byte).collect()
+    }
+
     #[test]
     fn null_and_empty_keys() {
         use Partitioner as P;

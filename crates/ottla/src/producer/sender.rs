@@ -1,10 +1,11 @@
 //! The producer's manager: decides what goes to which broker.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::accumulator::Accumulator;
+use super::destination::Destination;
 use super::identity::Identity;
 use super::in_flight::Requests;
 use super::lane::{InFlightRules, Lane, TopicLanes};
@@ -18,15 +19,8 @@ use crate::error::{Error, ErrorCode};
 use crate::event::Queue;
 use crate::types::NodeId;
 
-/// Partitions that have something for one broker.
-#[derive(Debug, Default)]
-pub(super) struct Destination {
-    pub(super) ready: VecDeque<PartitionId>,
-    /// An event of the link will tell when to try again.
-    pub(super) waiting: bool,
-    /// Stands in [`Sender::dirty`].
-    pub(super) dirty: bool,
-}
+/// Memory that was not needed for this long goes back to the system.
+const TRIM_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Said once in a client's life.
 #[derive(Debug, Default)]
@@ -51,6 +45,8 @@ pub struct Sender {
     /// Destinations to be served.
     pub(super) dirty: Vec<NodeId>,
     scratch: Vec<PartitionId>,
+    /// When memory that is no longer needed is given back.
+    trim_at: Option<Instant>,
     pub(super) max_request: usize,
     pub(super) request_timeout: Duration,
     /// With one request in flight a connection, order is kept across retries and leader changes, too.
@@ -63,7 +59,6 @@ pub struct Sender {
     pub(super) fatal: bool,
     /// The fatal error, until the client was told.
     pub(super) raised: Option<Error>,
-    pub(super) throttle_events: bool,
     pub(super) said: Said,
 }
 
@@ -80,6 +75,7 @@ impl Sender {
             destinations: HashMap::new(),
             dirty: Vec::new(),
             scratch: Vec::new(),
+            trim_at: None,
             max_request: usize::try_from(conf.message_max_bytes).unwrap_or(usize::MAX),
             request_timeout: Duration::from_millis(conf.socket_timeout_ms.into()),
             one_at_a_time: conf.max_in_flight_requests_per_connection == 1,
@@ -87,14 +83,8 @@ impl Sender {
             gapless: conf.enable_gapless_guarantee,
             fatal: false,
             raised: None,
-            throttle_events: false,
             said: Said::default(),
         }
-    }
-
-    /// Has throttling by brokers reported as [`Event::Throttle`](crate::event::Event::Throttle).
-    pub fn report_throttling(&mut self, report: bool) {
-        self.throttle_events = report;
     }
 
     // ---------------------------------------------------------------- driver
@@ -122,11 +112,21 @@ impl Sender {
         }
         let seeking = self.identity.as_ref().and_then(|i| i.wake(ctx.now));
         let wake = earliest(self.timers.next(), seeking);
+        let wake = earliest(wake, self.trim(ctx.now));
         if self.accumulator.rest_until(wake) {
             wake
         } else {
             Some(ctx.now)
         }
+    }
+
+    /// Gives unused memory back now and then, as long as there may be any.
+    fn trim(&mut self, now: Instant) -> Option<Instant> {
+        if self.trim_at.is_none_or(|at| at <= now) {
+            let left = self.accumulator.pool().trim() || self.accumulator.outstanding() > 0;
+            self.trim_at = left.then(|| now + TRIM_INTERVAL);
+        }
+        self.trim_at
     }
 
     /// Carries out a command.
@@ -165,7 +165,7 @@ impl Sender {
             return;
         };
         let mut last = None;
-        for id in &destination.ready {
+        for id in destination.ready.iter().chain(&destination.held) {
             if last != Some(id.topic)
                 && let Some(topic) = self.topics.get(id.topic as usize).and_then(Option::as_ref)
             {
@@ -276,7 +276,15 @@ impl Sender {
         let Some(lane) = topic.lane(id.partition) else {
             return;
         };
-        if lane.queued_on.is_some() || !lane.has_work(ctx.now) {
+        if let Some(node) = lane.queued_on {
+            // A full batch has nothing to wait for.
+            if lane.held && !lane.pending.is_empty() {
+                lane.held = false;
+                self.make_ready(node, id);
+            }
+            return;
+        }
+        if !lane.has_work(ctx.now) {
             return;
         }
         let Some(node) = cluster.leader(&name, id.partition) else {
@@ -286,6 +294,10 @@ impl Sender {
             return;
         }
         lane.queued_on = Some(node);
+        self.make_ready(node, id);
+    }
+
+    fn make_ready(&mut self, node: NodeId, id: PartitionId) {
         let destination = self.destinations.entry(node).or_default();
         destination.ready.push_back(id);
         if !destination.waiting && !destination.dirty {
@@ -301,15 +313,31 @@ impl Sender {
         };
         let name = topic.name.clone();
         for (node, destination) in &mut self.destinations {
-            destination.ready.retain(|id| {
+            let mut stays = |id: &PartitionId| {
                 if id.topic != index || cluster.leader(&name, id.partition) == Some(*node) {
                     return true;
                 }
                 if let Some(lane) = topic.lane(id.partition) {
                     lane.queued_on = None;
+                    lane.held = false;
                 }
                 false
-            });
+            };
+            destination.ready.retain(&mut stays);
+            destination.held.retain(&mut stays);
+        }
+    }
+
+    /// The broker has answered, or will not: partitions that waited for that can send.
+    pub(super) fn let_go(&mut self, node: NodeId) {
+        let Some(destination) = self.destinations.get_mut(&node).filter(|d| !d.pace.has_line()) else {
+            return;
+        };
+        for id in std::mem::take(&mut destination.held) {
+            if let Some(lane) = self.lane(id).filter(|lane| lane.held) {
+                lane.held = false;
+                self.make_ready(node, id);
+            }
         }
     }
 

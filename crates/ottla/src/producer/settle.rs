@@ -1,55 +1,20 @@
 //! What became of produce requests: acknowledgements, retries, splits and errors.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
+use ottla_protocol::ApiKey;
 use ottla_protocol::api::produce::{NodeEndpoint, PartitionProduceResponse, ProduceRequest, ProduceResponse};
 
 use super::batch::Batch;
-use super::in_flight::{InFlight, Slot};
+use super::in_flight::InFlight;
 use super::sender::Sender;
 use super::timers::{TimerKind, retry_delay};
+use super::verdict::{Verdict, is_about_numbers, judge};
 use super::{PartitionId, wire};
 use crate::cluster::{Cluster, Ctx, NodeInfo};
 use crate::connection::{LinkKey, Outcome, Reply};
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, Delivery, DeliveryMode, Event, ProducedRecords, Throttle, level};
+use crate::event::{DebugContexts, Delivery, DeliveryMode, Event, Room, level};
 use crate::types::{NodeId, PersistStatus, offset};
-
-/// What to do with a batch that was not acknowledged.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Verdict {
-    /// Send it again.
-    Retry {
-        /// The attempt counts against `retries`.
-        counts: bool,
-    },
-    /// It is too large: send it in two halves.
-    Split,
-    /// Give it up.
-    Fail,
-}
-
-/// Reads a broker's error code: what to do, and whether the records may be in the log all the same.
-pub(super) fn judge(code: ErrorCode) -> (Verdict, bool) {
-    let may_be_written = matches!(
-        code,
-        ErrorCode::REQUEST_TIMED_OUT
-            | ErrorCode::NOT_ENOUGH_REPLICAS_AFTER_APPEND
-            | ErrorCode::NETWORK_EXCEPTION
-            | ErrorCode::KAFKA_STORAGE_ERROR
-            | ErrorCode::UNKNOWN
-    ) || code.to_protocol().is_some_and(|c| c.name().is_none());
-    let verdict = match code {
-        ErrorCode::MSG_SIZE_TOO_LARGE | ErrorCode::RECORD_LIST_TOO_LARGE => Verdict::Split,
-        // A batch that the broker finds corrupt is so every time: the bytes are made once.
-        ErrorCode::INVALID_MSG => Verdict::Fail,
-        _ if code.action().is_retriable() => Verdict::Retry { counts: true },
-        _ => Verdict::Fail,
-    };
-    (verdict, may_be_written)
-}
 
 impl Sender {
     /// What became of a request of this manager.
@@ -66,6 +31,14 @@ impl Sender {
                 lane.in_flight.retain(|r| *r != id);
             }
         }
+        if let Some(destination) = self.destinations.get_mut(&request.node) {
+            let took = match &outcome {
+                Outcome::Reply(reply) => Some(reply.rtt),
+                _ => None,
+            };
+            destination.pace.on_done(took, ctx.now);
+        }
+        self.let_go(request.node);
         self.revive(key);
         match outcome {
             Outcome::Sent => {
@@ -141,7 +114,7 @@ impl Sender {
                 ctx,
                 slot.id,
                 batch,
-                Verdict::Retry { counts: written },
+                if written { Verdict::Retry } else { Verdict::Resend },
                 written,
                 error,
                 false,
@@ -158,9 +131,8 @@ impl Sender {
         response: ProduceResponse,
         mut request: InFlight,
     ) {
-        if response.throttle_time_ms > 0 {
-            self.on_throttle(ctx, cluster, key, response.throttle_time_ms);
-        }
+        let api = (ApiKey::PRODUCE, reply.version);
+        ctx.links.on_throttle_time(key, api, response.throttle_time_ms, ctx.now);
         for topic in &response.responses {
             let index = if wire::is_by_id(reply.version) {
                 request
@@ -186,35 +158,18 @@ impl Sender {
                 }
             }
         }
+        // A text for each response would cost as much as reading it.
+        if request.slots.iter().all(|s| s.batch.is_none()) {
+            return;
+        }
         let error = Error::new(
             ErrorCode::L_BAD_MSG,
             format!("the response of broker {} says nothing of the partition", request.node),
         );
-        let silent: Vec<Slot> = request.slots.into_iter().filter(|s| s.batch.is_some()).collect();
-        for slot in silent {
+        for slot in request.slots {
             if let Some(batch) = slot.batch {
-                self.refused(
-                    ctx,
-                    slot.id,
-                    batch,
-                    Verdict::Retry { counts: true },
-                    true,
-                    &error,
-                    false,
-                );
+                self.refused(ctx, slot.id, batch, Verdict::Retry, true, &error, false);
             }
-        }
-    }
-
-    fn on_throttle(&mut self, ctx: &mut Ctx<'_>, cluster: &Cluster, key: LinkKey, throttle_ms: i32) {
-        let ms = u64::try_from(throttle_ms).unwrap_or(0);
-        ctx.links.throttle(key, Duration::from_millis(ms), ctx.now);
-        if self.throttle_events {
-            self.main_queue.push(Event::Throttle(Throttle {
-                broker_name: cluster.node_name(ctx, key),
-                broker_id: key.node.0,
-                throttle_ms,
-            }));
         }
     }
 
@@ -242,11 +197,8 @@ impl Sender {
             let error = Error::new(code, part.error_message.clone().unwrap_or_default());
             return self.out_of_order(ctx, (id, request), batch, &error);
         }
-        let (verdict, mut may_be_written) = judge(code);
-        // A leader that lost its office while it waited for its followers says so after it has appended, and the next
-        // leader may have the records.
-        let waited = self.topic_mut(id.topic).is_some_and(|t| t.delivering.acks < 0);
-        may_be_written |= waited && code == ErrorCode::NOT_LEADER_FOR_PARTITION;
+        let acks = self.topic_mut(id.topic).map_or(-1, |t| t.delivering.acks);
+        let (verdict, may_be_written) = judge(code, part, acks);
         let error = Error::new(code, part.error_message.clone().unwrap_or_default());
         ctx.log.debug(DebugContexts::MSG, "MSGSET", || {
             format!(
@@ -260,15 +212,22 @@ impl Sender {
         };
         let mut moved = false;
         if code.action().refreshes_metadata() {
-            moved = follow_hint(ctx, cluster, &name, part, endpoints);
+            // Another leader is known already when the batch was under way while it changed.
+            let known = cluster
+                .leader(&name, id.partition)
+                .is_some_and(|l| l.0 != batch.broker_id);
+            moved = follow_hint(ctx, cluster, &name, part, endpoints) || known;
             if !moved {
                 cluster.stale(&name, ctx.now);
             }
         }
-        if code == ErrorCode::INVALID_RECORD && !part.record_errors.is_empty() {
-            return self.refuse_records(id, &batch, part, &error, ctx.now);
+        let batch = match (verdict, part.record_errors.is_empty()) {
+            (Verdict::Fail, false) => self.refuse_records(ctx, id, batch, part, &error),
+            _ => Some(batch),
+        };
+        if let Some(batch) = batch {
+            self.refused(ctx, id, batch, verdict, may_be_written, &error, moved);
         }
-        self.refused(ctx, id, batch, verdict, may_be_written, &error, moved);
     }
 
     /// The broker finds that a batch does not follow what it has of this producer.
@@ -303,7 +262,7 @@ impl Sender {
                 // the log is asked for alone.
                 batch.stamp = None;
                 batch.sealed = None;
-                Verdict::Retry { counts: true }
+                Verdict::RetryFree
             }
         };
         self.refused(ctx, id, batch, verdict, false, error, false);
@@ -311,7 +270,7 @@ impl Sender {
 
     /// A batch was not acknowledged: retries it, splits it, or gives it up. `at_once`: a retry need not wait.
     #[allow(clippy::too_many_arguments)] // one decision with all that it depends on
-    fn refused(
+    pub(super) fn refused(
         &mut self,
         ctx: &mut Ctx<'_>,
         id: PartitionId,
@@ -327,6 +286,7 @@ impl Sender {
             return;
         }
         batch.maybe_persisted |= may_be_written;
+        batch.last_error = Some(error.code);
         batch.left_in_flight = 0;
         let max_retries = ctx.conf.message_send_max_retries;
         let verdict = if self.fatal { Verdict::Fail } else { verdict };
@@ -337,16 +297,20 @@ impl Sender {
                     self.put_back(id, half);
                 }
             }
-            Verdict::Retry { counts: false } => self.put_back(id, batch),
-            Verdict::Retry { counts: true } if batch.retries < max_retries => {
-                batch.retries += 1;
-                let attempt = batch.retries;
+            Verdict::Resend => self.put_back(id, batch),
+            _ if verdict.allows(batch.retries, max_retries) => {
+                batch.retries += u32::from(verdict.counts());
+                batch.attempts += 1;
+                if verdict == Verdict::Remake {
+                    batch.sealed = None;
+                }
+                let attempt = batch.attempts;
                 self.put_back(id, batch);
                 if !at_once {
                     self.block(ctx, id, attempt);
                 }
             }
-            Verdict::Retry { .. } | Verdict::Split | Verdict::Fail => {
+            _ => {
                 let status = batch.status();
                 self.deliver(id, batch, Some(error.clone()), status, ctx.now);
             }
@@ -381,46 +345,6 @@ impl Sender {
         let until = lane.blocked_until.map_or(until, |before| before.max(until));
         lane.blocked_until = Some(until);
         self.timers.arm(&mut lane.armed, TimerKind::Backoff, id, until);
-    }
-
-    /// Single records were refused, the others only because they came with them (KIP-467).
-    fn refuse_records(
-        &mut self,
-        id: PartitionId,
-        batch: &Batch,
-        part: &PartitionProduceResponse,
-        error: &Error,
-        now: Instant,
-    ) {
-        let mut bad: BTreeMap<usize, &str> = BTreeMap::new();
-        for e in &part.record_errors {
-            let index = usize::try_from(e.batch_index)
-                .ok()
-                .and_then(|i| i.checked_sub(batch.left_in_flight));
-            if let Some(index) = index {
-                bad.insert(index, e.batch_index_error_message.as_deref().unwrap_or(&error.message));
-            }
-        }
-        let others = batch.records.select(|i| !bad.contains_key(&i));
-        let text = "another record of the same batch failed validation";
-        let innocent = Error::new(ErrorCode::L_INVALID_DIFFERENT_RECORD, text);
-        let messages: std::collections::BTreeSet<&str> = bad.values().copied().collect();
-        let groups = messages.into_iter().map(|message| {
-            let records = batch.records.select(|i| bad.get(&i) == Some(&message));
-            (records, Error::new(ErrorCode::INVALID_RECORD, message))
-        });
-        let groups: Vec<(ProducedRecords, Error)> = groups.chain([(others, innocent)]).collect();
-        for (records, error) in groups {
-            let part = Batch {
-                records,
-                maybe_persisted: batch.maybe_persisted,
-                broker_id: batch.broker_id,
-                stamp: batch.stamp,
-                ..Batch::default()
-            };
-            let status = part.status();
-            self.deliver(id, part, Some(error), status, now);
-        }
     }
 
     fn acknowledge(
@@ -516,19 +440,12 @@ impl Sender {
             done_at: now,
             records: batch.records,
             quota: self.accumulator.quota().clone(),
+            given_back: Room::default(),
         };
         if wanted {
             self.main_queue.push(Event::Delivery(delivery));
         }
     }
-}
-
-/// Whether the broker misses, or no longer knows, what goes before a numbered batch.
-fn is_about_numbers(code: ErrorCode) -> bool {
-    matches!(
-        code,
-        ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER | ErrorCode::UNKNOWN_PRODUCER_ID | ErrorCode::INVALID_PRODUCER_EPOCH
-    )
 }
 
 /// Takes the leader that a response names (KIP-951); true when it is news.
@@ -559,35 +476,4 @@ fn follow_hint(
         hint.leader_epoch,
         address,
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn codes_are_told_apart() {
-        use ErrorCode as E;
-        let retry = Verdict::Retry { counts: true };
-        for (code, verdict, may_be_written) in [
-            (E::NOT_LEADER_FOR_PARTITION, retry, false),
-            (E::LEADER_NOT_AVAILABLE, retry, false),
-            (E::UNKNOWN_TOPIC_OR_PART, retry, false),
-            (E::NOT_ENOUGH_REPLICAS, retry, false),
-            (E::NOT_ENOUGH_REPLICAS_AFTER_APPEND, retry, true),
-            (E::REQUEST_TIMED_OUT, retry, true),
-            (E::KAFKA_STORAGE_ERROR, retry, true),
-            (E::UNKNOWN_TOPIC_ID, retry, false),
-            (E::MSG_SIZE_TOO_LARGE, Verdict::Split, false),
-            (E::RECORD_LIST_TOO_LARGE, Verdict::Split, false),
-            (E::INVALID_MSG, Verdict::Fail, false),
-            (E::TOPIC_AUTHORIZATION_FAILED, Verdict::Fail, false),
-            (E::INVALID_REQUIRED_ACKS, Verdict::Fail, false),
-            (E::INVALID_RECORD, Verdict::Fail, false),
-            (E::UNKNOWN, Verdict::Fail, true),
-            (ErrorCode(999), Verdict::Fail, true),
-        ] {
-            assert_eq!(judge(code), (verdict, may_be_written), "{code:?}");
-        }
-    }
 }

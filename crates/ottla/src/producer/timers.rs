@@ -88,13 +88,14 @@ pub(super) fn fired(armed: &mut Armed, kind: TimerKind) {
     *armed.slot(kind) = None;
 }
 
-/// How long to wait before the next attempt when `failed` went before the last one: doubled with each, with some chance
-/// (`retry.backoff.ms`, `retry.backoff.max.ms`; KIP-580).
+/// How long to wait before the next attempt when `failed` went before the last one: doubled with each, with some chance,
+/// never more than the maximum (`retry.backoff.ms`, `retry.backoff.max.ms`; KIP-580).
 pub(super) fn retry_delay(ctx: &mut Ctx<'_>, failed: u32) -> Duration {
     let base = u64::from(ctx.conf.retry_backoff_ms);
     let max = u64::from(ctx.conf.retry_backoff_max_ms).max(base);
     let doubled = base.saturating_mul(1 << failed.min(20)).min(max);
-    ctx.rng.jitter(Duration::from_millis(doubled), 0.2, 0.2)
+    let delay = ctx.rng.jitter(Duration::from_millis(doubled), 0.2, 0.2);
+    delay.min(Duration::from_millis(max))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::partitioner::Partitioner;
 use crate::env::Instant;
 use crate::env::sync::{AtomicBool, AtomicI32, AtomicU64, Mutex};
 use crate::error::{Error, ErrorCode};
-use crate::event::{NewRecord, ProducedRecords, RecordsBuilder};
+use crate::event::{BlockPool, NewRecord, ProducedRecords, RecordsBuilder};
 use crate::types::{PARTITION_UA, Topic};
 
 /// Records of one builder while a topic's partition count is unknown; more go into the next.
@@ -59,11 +59,11 @@ impl std::fmt::Debug for TopicQueue {
 }
 
 /// What became of a record that was offered to the unassigned ones.
-pub(super) enum Offered<'a> {
+pub(super) enum Offered {
     /// Taken. True: the client's thread must hear of the topic.
     Waits(bool),
     /// The partition count is known by now: the record belongs in a partition.
-    Known(NewRecord<'a>),
+    Known,
 }
 
 impl TopicQueue {
@@ -182,18 +182,24 @@ impl TopicQueue {
     }
 
     /// Keeps a record until the partition count is known.
-    pub(super) fn offer<'a>(&self, record: NewRecord<'a>, asked: i32, copy_max: usize) -> Result<Offered<'a>, Error> {
+    pub(super) fn offer(
+        &self,
+        record: &NewRecord<'_>,
+        asked: i32,
+        copy_max: usize,
+        pool: &Arc<BlockPool>,
+    ) -> Result<Offered, Error> {
         let mut guard = self.unassigned.lock();
         if let Some(error) = self.failure() {
             return Err(error);
         }
         if self.count() > 0 {
-            return Ok(Offered::Known(record));
+            return Ok(Offered::Known);
         }
         let waiting = &mut *guard;
         let open = waiting
             .open
-            .get_or_insert_with(|| RecordsBuilder::new(record.produced_at, 0, 0));
+            .get_or_insert_with(|| RecordsBuilder::new(record.produced_at, 0, 0, pool));
         open.append(record, copy_max);
         let full = open.encoded_len() >= UNASSIGNED_CHUNK_BYTES;
         waiting.partitions.push(asked);

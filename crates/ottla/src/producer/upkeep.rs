@@ -1,6 +1,6 @@
 //! What happens to waiting records without a broker's answer: timeouts, topics that come and go, purges.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::PartitionId;
@@ -12,7 +12,7 @@ use crate::cluster::{Cluster, Ctx, TopicMeta};
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::payload_len;
-use crate::types::PersistStatus;
+use crate::types::{PARTITION_UA, PersistStatus};
 
 impl Sender {
     pub(super) fn on_timer(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, kind: TimerKind, id: PartitionId) {
@@ -101,8 +101,8 @@ impl Sender {
             self.timers.arm(&mut lane.armed, TimerKind::Expiry, id, at + timeout);
         }
         for batch in expired {
-            let status = batch.status();
-            self.deliver(id, batch, Some(timed_out()), status, now);
+            let (status, error) = (batch.status(), timed_out(&attempts_of(&batch)));
+            self.deliver(id, batch, Some(error), status, now);
         }
     }
 
@@ -121,22 +121,18 @@ impl Sender {
             let fresh = |i: &usize| waiting.records.produced_at(*i).is_some_and(|at| at + timeout > now);
             let n = (0..all).find(fresh).unwrap_or(all);
             if n > 0 {
-                expired.push(Batch::new(waiting.records.split_front(n), 0));
-                waiting.partitions.drain(..n.min(waiting.partitions.len()));
+                let records = waiting.records.split_front(n);
+                let partitions = waiting.partitions.drain(..n.min(waiting.partitions.len())).collect();
+                expired.push(Waiting { records, partitions });
             }
             if n < all {
                 keep.push(waiting);
             }
         }
         queue.put_back_unassigned(keep);
-        for batch in expired {
-            self.deliver(
-                PartitionId::topic_itself(index),
-                batch,
-                Some(timed_out()),
-                PersistStatus::NotPersisted,
-                now,
-            );
+        for waiting in expired {
+            let error = timed_out("the topic's partitions were never known");
+            self.give_up_waiting(now, index, waiting, &error);
         }
         self.arm_unassigned(index, queue);
     }
@@ -241,28 +237,46 @@ impl Sender {
 
     fn assign(&mut self, now: Instant, index: u32, queue: &TopicQueue, count: i32, waiting: &Waiting) {
         let accumulator = self.accumulator.clone();
-        let mut refused = Vec::new();
+        // Why records are refused, and for each of them, which of the reasons.
+        let mut reasons: Vec<(i32, Error)> = Vec::new();
+        let mut known = HashMap::new();
+        let mut refused = HashMap::new();
         for (i, record) in waiting.records.iter().enumerate() {
-            let asked = waiting.partitions.get(i).copied().unwrap_or(crate::types::PARTITION_UA);
+            let asked = waiting.partitions.get(i).copied().unwrap_or(PARTITION_UA);
             let draw = || accumulator.draw();
             let placed = queue
                 .choose(asked, record.key, record.opaque, count, now, &draw)
                 .and_then(|partition| {
                     let new = record.to_new();
                     let size = payload_len(new.key, &new.value, &new.headers);
-                    accumulator.append(queue, partition, new, size)
+                    accumulator.append(queue, partition, &new, size)
                 });
             if let Err(error) = placed {
-                refused.push((i, asked, error));
+                let reason = *known.entry((asked, error.message.clone())).or_insert(reasons.len());
+                if reason == reasons.len() {
+                    reasons.push((asked, error));
+                }
+                refused.insert(i, reason);
             }
         }
-        for (i, asked, error) in refused {
-            let batch = Batch::new(waiting.records.select(|at| at == i), 0);
+        if refused.is_empty() {
+            return;
+        }
+        for (reason, records) in waiting.records.grouped(|i| refused.get(&i).copied()) {
+            let Some((partition, error)) = reasons.get(reason).cloned() else {
+                continue;
+            };
             let id = PartitionId {
                 topic: index,
-                partition: asked,
+                partition,
             };
-            self.deliver(id, batch, Some(error), PersistStatus::NotPersisted, now);
+            self.deliver(
+                id,
+                Batch::new(records, 0),
+                Some(error),
+                PersistStatus::NotPersisted,
+                now,
+            );
         }
     }
 
@@ -308,14 +322,7 @@ impl Sender {
 
     fn give_up_topic(&mut self, now: Instant, index: u32, queue: &TopicQueue, error: &Error) {
         for waiting in queue.take_unassigned() {
-            let batch = Batch::new(waiting.records, 0);
-            self.deliver(
-                PartitionId::topic_itself(index),
-                batch,
-                Some(error.clone()),
-                PersistStatus::NotPersisted,
-                now,
-            );
+            self.give_up_waiting(now, index, waiting, error);
         }
         for (partition, _) in queue.used_partitions() {
             self.give_up_partition(
@@ -325,6 +332,35 @@ impl Sender {
                     partition,
                 },
                 error,
+            );
+        }
+    }
+
+    /// Gives up records without a partition; those that asked for one are reported with it.
+    fn give_up_waiting(&mut self, now: Instant, index: u32, waiting: Waiting, error: &Error) {
+        let Waiting { records, partitions } = waiting;
+        // Partitions in the order in which they were first asked for.
+        let mut first_of = HashMap::new();
+        for (i, partition) in partitions.iter().enumerate() {
+            first_of.entry(*partition).or_insert(i);
+        }
+        let groups = if first_of.len() <= 1 {
+            BTreeMap::from([(0, records)])
+        } else {
+            records.grouped(|i| partitions.get(i).and_then(|p| first_of.get(p).copied()))
+        };
+        for (first, records) in groups {
+            let partition = partitions.get(first).copied().unwrap_or(PARTITION_UA);
+            let id = PartitionId {
+                topic: index,
+                partition,
+            };
+            self.deliver(
+                id,
+                Batch::new(records, 0),
+                Some(error.clone()),
+                PersistStatus::NotPersisted,
+                now,
             );
         }
     }
@@ -371,11 +407,18 @@ impl Sender {
     }
 }
 
-fn timed_out() -> Error {
-    Error::new(
-        ErrorCode::L_MSG_TIMED_OUT,
-        "the record was not delivered within message.timeout.ms",
-    )
+fn timed_out(why: &str) -> Error {
+    let text = format!("the record was not delivered within message.timeout.ms: {why}");
+    Error::new(ErrorCode::L_MSG_TIMED_OUT, text)
+}
+
+/// What became of a batch that ran out of time.
+fn attempts_of(batch: &Batch) -> String {
+    match batch.last_error {
+        Some(code) => format!("the last attempt failed with {} ({code})", code.name()),
+        None if batch.broker_id < 0 => "it was never sent".to_owned(),
+        None => format!("broker {} has not answered", batch.broker_id),
+    }
 }
 
 fn no_partition(count: i32, partition: i32) -> Error {

@@ -9,6 +9,8 @@ const AWAKE: u8 = 0;
 const CALLED: u8 = 1;
 /// The loop waits, or is about to, and has to be written to.
 const ASLEEP: u8 = 2;
+/// The loop sleeps on while another thread does its work.
+const HELPED: u8 = 3;
 
 /// The state in which the loop and its callers meet. One atomic that both sides change by reading and writing in one
 /// step, so that one of them comes first: a call that comes before the loop's decision to sleep is found by it, and one
@@ -30,6 +32,21 @@ impl Doze {
     /// Has the loop look; true when it sleeps and must be written to. Of many callers only the first one is told so.
     pub(super) fn call(&self) -> bool {
         self.state.swap(CALLED, Ordering::AcqRel) == ASLEEP
+    }
+
+    /// Whether the caller may do the loop's work, since that sleeps; it must call [`end_help`](Self::end_help) afterwards.
+    pub(super) fn begin_help(&self) -> bool {
+        self.state
+            .compare_exchange(ASLEEP, HELPED, Ordering::AcqRel, Ordering::Acquire)
+            .is_ok()
+    }
+
+    /// Lets the loop sleep on; true when somebody has called meanwhile, and it must be written to after all.
+    pub(super) fn end_help(&self) -> bool {
+        let slept = self
+            .state
+            .compare_exchange(HELPED, ASLEEP, Ordering::AcqRel, Ordering::Acquire);
+        slept == Err(CALLED)
     }
 
     /// Whether the loop may sleep; it must call [`woke`](Self::woke) afterwards, whatever the answer.

@@ -7,18 +7,70 @@ mod model_tests;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use self::doze::Doze;
 use crate::client::Core;
-use crate::env::sync::thread;
-use crate::env::{Clock, Instant, SharedClock, Waker};
-use crate::event::level;
-use crate::transport::{AddressFamily, Resolver, SocketOptions, TcpTransport};
+use crate::env::sync::{Mutex, thread};
+use crate::env::{Instant, SharedClock, Waker};
+use crate::event::{has_callbacks, level};
+use crate::transport::{AddressFamily, Poller, Resolver, SocketOptions, TcpTransport};
+
+/// The core with its sockets. Whoever has locked it drives it.
+struct Driver {
+    core: Core,
+    transport: TcpTransport,
+    clock: SharedClock,
+    /// When the loop looks by itself.
+    sleeps_until: Option<Instant>,
+}
+
+/// What is to be done after a step.
+enum Next {
+    /// Another step.
+    Step,
+    /// Sleep, until then at the latest.
+    Sleep(Option<Instant>),
+    /// The core is finished.
+    End,
+}
+
+impl Driver {
+    /// Has the core decide, and does what it decided.
+    fn step(&mut self) -> Next {
+        let wake_at = self.core.drive(self.clock.now(), self.clock.wall_ms());
+        while let Some(action) = self.core.next_action() {
+            self.transport.perform(action);
+        }
+        self.transport.flush();
+        if self.feed() {
+            return Next::Step;
+        }
+        if self.core.is_finished() {
+            return Next::End;
+        }
+        Next::Sleep(wake_at.filter(|at| *at < Instant::NEVER))
+    }
+
+    /// Hands what the network reports to the core; false when there was nothing.
+    fn feed(&mut self) -> bool {
+        let mut any = false;
+        while let Some(event) = self.transport.next_event() {
+            self.core.on_net(event, self.clock.now());
+            any = true;
+        }
+        any
+    }
+}
 
 /// Wakes the loop. A wake-up while the loop is awake costs an atomic exchange; only a sleeping loop is written to.
 pub struct LoopWaker {
     inner: mio::Waker,
     doze: Doze,
+    /// The process that the loop runs in; a forked child must leave its sockets alone.
+    process: u32,
+    /// Empty before the loop begins and once it has ended.
+    driver: Mutex<Option<Driver>>,
 }
 
 impl std::fmt::Debug for LoopWaker {
@@ -27,12 +79,62 @@ impl std::fmt::Debug for LoopWaker {
     }
 }
 
+/// Steps that a helper takes before it leaves the rest to the loop.
+const HELPING_STEPS: usize = 4;
+
+impl LoopWaker {
+    fn ring(&self) {
+        // The only possible error is a full counter, which wakes the loop as well.
+        let _ = self.inner.wake();
+    }
+
+    /// Does what the loop would be woken for; false when the loop has to look as well.
+    fn stand_in(&self) -> bool {
+        // The loop takes the lock only when it has woken up; it will look, then.
+        let Some(mut guard) = self.driver.try_lock() else {
+            return false;
+        };
+        let Some(driver) = guard.as_mut() else {
+            return false;
+        };
+        for _ in 0..HELPING_STEPS {
+            match driver.step() {
+                Next::Step => {}
+                Next::Sleep(None) => return true,
+                Next::Sleep(Some(at)) => return driver.sleeps_until.is_some_and(|looks| looks <= at),
+                Next::End => return false,
+            }
+        }
+        false
+    }
+}
+
 impl Waker for LoopWaker {
     fn wake(&self) {
         if self.doze.call() {
-            // The only possible error is a full counter, which wakes the loop as well.
-            let _ = self.inner.wake();
+            self.ring();
         }
+    }
+
+    fn help(&self) {
+        /// Lets the loop sleep on, or wakes it: also when the core has panicked.
+        struct Helping<'a>(&'a LoopWaker, bool);
+        impl Drop for Helping<'_> {
+            fn drop(&mut self) {
+                let Helping(waker, done) = self;
+                if waker.doze.end_help() {
+                    waker.ring();
+                } else if !*done {
+                    waker.wake();
+                }
+            }
+        }
+        // What the application has the client call must find no lock of the application held.
+        if has_callbacks() || std::process::id() != self.process || !self.doze.begin_help() {
+            return self.wake();
+        }
+        let mut helping = Helping(self, false);
+        helping.1 = self.stand_in();
     }
 }
 
@@ -48,21 +150,26 @@ pub fn live_threads() -> usize {
 #[derive(Debug)]
 pub struct Loop {
     waker: Arc<LoopWaker>,
+    poller: Poller,
     transport: TcpTransport,
 }
 
 impl Loop {
     /// Makes poll and waker. Fails when the system has no descriptors left.
     pub fn new(options: SocketOptions, family: AddressFamily) -> io::Result<Self> {
-        let poll = mio::Poll::new()?;
+        let poller = Poller::new()?;
         let waker = Arc::new(LoopWaker {
-            inner: mio::Waker::new(poll.registry(), crate::transport::WAKE)?,
+            inner: mio::Waker::new(poller.registry(), crate::transport::WAKE)?,
             doze: Doze::new(),
+            process: std::process::id(),
+            driver: Mutex::new(None),
         });
         let resolver = Resolver::new(waker.clone(), family);
+        let transport = TcpTransport::new(poller.registry().try_clone()?, resolver, options);
         Ok(Loop {
             waker,
-            transport: TcpTransport::new(poll, resolver, options)?,
+            poller,
+            transport,
         })
     }
 
@@ -75,56 +182,67 @@ impl Loop {
     pub fn spawn(self, core: Core, clock: SharedClock) -> io::Result<thread::JoinHandle<()>> {
         // Counted before it runs, so that the count is right when the client's creation returns.
         THREADS.fetch_add(1, Ordering::Relaxed);
+        let Loop {
+            waker,
+            poller,
+            transport,
+        } = self;
+        *waker.driver.lock() = Some(Driver {
+            core,
+            transport,
+            clock,
+            sleeps_until: None,
+        });
+        let runner = waker.clone();
         let spawned = thread::Builder::new().name("ottla-io".into()).spawn(move || {
-            self.run(core, &*clock);
+            run(&runner, poller);
             THREADS.fetch_sub(1, Ordering::Relaxed);
         });
         if spawned.is_err() {
+            // The core refers to the waker.
+            *waker.driver.lock() = None;
             THREADS.fetch_sub(1, Ordering::Relaxed);
         }
         spawned
     }
+}
 
-    fn run(mut self, mut core: Core, clock: &dyn Clock) {
-        loop {
-            let wake_at = core.drive(clock.now(), clock.wall_ms());
-            while let Some(action) = core.next_action() {
-                self.transport.perform(action);
+fn run(waker: &LoopWaker, mut poller: Poller) {
+    loop {
+        let timeout = {
+            let mut guard = waker.driver.lock();
+            let Some(driver) = guard.as_mut() else { return };
+            match driver.step() {
+                Next::Step => continue,
+                Next::End => {
+                    let ended = guard.take();
+                    drop(guard);
+                    return drop(ended);
+                }
+                Next::Sleep(_) if driver.transport.has_unread() => Some(Duration::ZERO),
+                Next::Sleep(at) => {
+                    driver.sleeps_until = at;
+                    // The poll counts milliseconds and rounds up by itself: it does not wake the loop before the time.
+                    at.map(|at| at.since(driver.clock.now()))
+                }
             }
-            self.transport.flush();
-            if self.feed(&mut core, clock) {
-                continue;
-            }
-            if core.is_finished() {
-                return;
-            }
-            let timeout = wake_at.filter(|at| *at < Instant::NEVER).map(|at| {
-                // The poll's timer counts milliseconds and must not wake the loop before the time.
-                at.since(clock.now())
-                    .saturating_add(std::time::Duration::from_micros(999))
-            });
-            let waited = if self.waker.doze.may_sleep() {
-                self.transport.wait(timeout)
-            } else {
-                self.transport.wait(Some(std::time::Duration::ZERO))
-            };
-            self.waker.doze.woke();
-            if let Err(e) = waited {
-                core.shared()
-                    .log
-                    .log(level::ERROR, "POLL", || format!("waiting for sockets failed: {e}"));
-            }
-            self.feed(&mut core, clock);
+        };
+        let waited = if waker.doze.may_sleep() {
+            poller.wait(timeout)
+        } else {
+            poller.wait(Some(Duration::ZERO))
+        };
+        waker.doze.woke();
+        let mut guard = waker.driver.lock();
+        let Some(driver) = guard.as_mut() else { return };
+        match waited {
+            Ok(()) => driver.transport.on_ready(&poller),
+            Err(e) => driver
+                .core
+                .shared()
+                .log
+                .log(level::ERROR, "POLL", || format!("waiting for sockets failed: {e}")),
         }
-    }
-
-    /// Hands what the network reports to the core; false when there was nothing.
-    fn feed(&mut self, core: &mut Core, clock: &dyn Clock) -> bool {
-        let mut any = false;
-        while let Some(event) = self.transport.next_event() {
-            core.on_net(event, clock.now());
-            any = true;
-        }
-        any
+        driver.feed();
     }
 }

@@ -6,4 +6,4 @@ mod tcp;
 
 pub use resolver::{AddressFamily, Resolver};
 pub(crate) use tcp::WAKE;
-pub use tcp::{SocketOptions, TcpTransport};
+pub use tcp::{Poller, SocketOptions, TcpTransport};

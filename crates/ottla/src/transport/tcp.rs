@@ -111,9 +111,38 @@ impl Outbox {
     }
 }
 
+/// Waits for the sockets of a transport.
+#[derive(Debug)]
+pub struct Poller {
+    poll: Poll,
+    ready: Events,
+}
+
+impl Poller {
+    /// A poller with nothing to wait for yet.
+    pub fn new() -> io::Result<Self> {
+        Ok(Poller {
+            poll: Poll::new()?,
+            ready: Events::with_capacity(256),
+        })
+    }
+
+    /// Where sockets are registered.
+    pub fn registry(&self) -> &Registry {
+        self.poll.registry()
+    }
+
+    /// Waits for something to happen, which [`TcpTransport::on_ready`] must then hear of; `None` waits for ever.
+    pub fn wait(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+        match self.poll.poll(&mut self.ready, timeout) {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(()),
+            other => other,
+        }
+    }
+}
+
 /// All connections of a client.
 pub struct TcpTransport {
-    poll: Poll,
     registry: Registry,
     resolver: Resolver,
     options: SocketOptions,
@@ -124,7 +153,6 @@ pub struct TcpTransport {
     /// Connections whose last turn ended before the socket was empty.
     unread: Vec<Token>,
     events: VecDeque<NetEvent>,
-    ready: Events,
 }
 
 impl std::fmt::Debug for TcpTransport {
@@ -137,10 +165,8 @@ impl std::fmt::Debug for TcpTransport {
 
 impl TcpTransport {
     /// A transport without connections.
-    pub fn new(poll: Poll, resolver: Resolver, options: SocketOptions) -> io::Result<Self> {
-        let registry = poll.registry().try_clone()?;
-        Ok(TcpTransport {
-            poll,
+    pub fn new(registry: Registry, resolver: Resolver, options: SocketOptions) -> Self {
+        TcpTransport {
             registry,
             resolver,
             options,
@@ -150,8 +176,7 @@ impl TcpTransport {
             dirty: Vec::new(),
             unread: Vec::new(),
             events: VecDeque::new(),
-            ready: Events::with_capacity(256),
-        })
+        }
     }
 
     /// Carries out an action. Frames are written by the next [`flush`](Self::flush).
@@ -192,28 +217,18 @@ impl TcpTransport {
         self.events.pop_front()
     }
 
-    /// Waits for something to happen; `None` waits for ever.
-    pub fn wait(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+    /// Whether there is more to be read at once: the next wait must not take time.
+    pub fn has_unread(&self) -> bool {
+        !self.unread.is_empty()
+    }
+
+    /// Reads and writes where the last wait found something to do.
+    pub fn on_ready(&mut self, poller: &Poller) {
         let unread = std::mem::take(&mut self.unread);
-        let timeout = if unread.is_empty() {
-            timeout
-        } else {
-            Some(Duration::ZERO)
-        };
-        match self.poll.poll(&mut self.ready, timeout) {
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => return Ok(()),
-            other => other?,
-        }
-        let happened: Vec<(Token, bool, bool, bool)> = self
-            .ready
-            .iter()
-            .filter(|e| e.token() != WAKE)
-            .map(|e| {
-                let ending = e.is_read_closed() || e.is_error();
-                (e.token(), e.is_readable(), ending, e.is_writable() || e.is_error())
-            })
-            .collect();
-        for (token, readable, ending, writable) in happened {
+        for e in poller.ready.iter().filter(|e| e.token() != WAKE) {
+            let (token, readable) = (e.token(), e.is_readable());
+            let ending = e.is_read_closed() || e.is_error();
+            let writable = e.is_writable() || e.is_error();
             if let Some(c) = self.conns.get_mut(&token).filter(|_| ending) {
                 c.ending = true;
             }
@@ -227,7 +242,6 @@ impl TcpTransport {
         for token in unread {
             self.read(token);
         }
-        Ok(())
     }
 
     fn connect(&mut self, id: ConnId, addr: SocketAddr) {
@@ -415,11 +429,12 @@ mod tests {
     fn an_end_that_comes_with_the_last_bytes_is_seen() {
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let resolver = Resolver::new(std::sync::Arc::new(Still), crate::transport::AddressFamily::Any);
+        let mut poller = Poller::new().unwrap();
         let options = SocketOptions {
             max_frame: 1000,
             ..SocketOptions::default()
         };
-        let mut transport = TcpTransport::new(Poll::new().unwrap(), resolver, options).unwrap();
+        let mut transport = TcpTransport::new(poller.registry().try_clone().unwrap(), resolver, options);
         let (conn, addr) = (ConnId(1), listener.local_addr().unwrap());
         transport.perform(NetAction::Connect { conn, addr });
         // Connection, bytes and end are all there before the first look: one readiness event tells of them.
@@ -430,7 +445,8 @@ mod tests {
         let mut seen = Vec::new();
         while !matches!(seen.last(), Some(NetEvent::Closed { .. })) {
             let before = seen.len();
-            transport.wait(Some(Duration::from_secs(5))).unwrap();
+            poller.wait(Some(Duration::from_secs(5))).unwrap();
+            transport.on_ready(&poller);
             seen.extend(std::iter::from_fn(|| transport.next_event()));
             assert!(seen.len() > before, "nothing happens any more after {seen:?}");
         }

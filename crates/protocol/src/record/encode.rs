@@ -48,7 +48,7 @@ fn headers_len<'h>(headers: impl Iterator<Item = Header<'h>>) -> (usize, usize) 
     (varint::signed_len(count as i64) + length, count)
 }
 
-/// Room for the fields of a record besides key, value and headers: five varints and the attributes.
+/// Room for the fields of a record besides key, value and headers: six varints and the attributes.
 const SMALL_FIELDS_LEN: usize = 48;
 
 /// Varints on their way into a record.
@@ -127,7 +127,7 @@ impl RecordEncoder {
         let (headers_len, _) = headers_len(headers);
         let key_len = key.map(<[u8]>::len);
         let length = body_len(offset_delta, timestamp_delta, key_len, value_len, headers_len);
-        out.reserve(length + varint::MAX_LEN_32);
+        out.reserve(key_len.unwrap_or(0) + SMALL_FIELDS_LEN);
         // Small fields are gathered first: one append instead of many.
         let mut fields = SmallFields::default();
         fields.put_signed(length as i64);
@@ -154,6 +154,12 @@ impl RecordEncoder {
             put_nullable(out, header.value);
         }
     }
+
+    /// Bytes that a record has besides those of its key, its value and its headers, at most.
+    pub const OVERHEAD_MAX: usize = SMALL_FIELDS_LEN;
+
+    /// Bytes that a header has besides those of its key and its value, at most.
+    pub const HEADER_OVERHEAD_MAX: usize = 2 * varint::MAX_LEN_32;
 
     /// Bytes that [`RecordEncoder::append`] would append.
     pub fn encoded_len<'h>(

@@ -421,7 +421,9 @@ impl Groups {
             None => {
                 let book = self.books.get(&(member.group.clone(), tp.clone()));
                 let done = book.is_some_and(|b| b.done.first_gap(now.end - 1, now.end).is_none());
-                (!done).then(text)
+                // What was committed for a topic of the same name that was deleted may be just where this one ends.
+                let at_end = book.is_some_and(|b| b.committed_since(own.since_us).contains(&Some(now.end)));
+                (!done && !at_end).then(text)
             }
         }
     }

@@ -3,12 +3,14 @@
 
 mod consumed;
 mod groups;
+mod partitioner;
 mod produced;
 mod spans;
 
 pub(crate) use consumed::{Consumed, Expect};
 pub(crate) use groups::{Commit, Groups, Marks, Reset, Tp};
-pub(crate) use produced::{Outcome, Produced, Promise, Report};
+pub(crate) use partitioner::{Partitioner, Place, own_choice};
+pub(crate) use produced::{Accepted, Answer, Outcome, Produced, Promise, Report, Wire};
 
 use std::collections::BTreeMap;
 

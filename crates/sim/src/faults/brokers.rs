@@ -137,6 +137,15 @@ impl World {
         true
     }
 
+    pub(super) fn half_close(&mut self) -> bool {
+        let broker = self.any_broker();
+        trace!(self.trace, "FAULT broker {broker} sends no more on its connections");
+        for number in self.net.of_broker(broker) {
+            self.send_down(number, Down::Close, false);
+        }
+        true
+    }
+
     pub(super) fn move_broker(&mut self) -> bool {
         let broker = self.any_broker();
         trace!(self.trace, "FAULT broker {broker} gets another address");

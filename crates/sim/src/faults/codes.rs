@@ -286,9 +286,17 @@ pub(super) const CODES: &[Codes] = &[
             E::CONCURRENT_TRANSACTIONS,
             E::REQUEST_TIMED_OUT,
         ],
-        fatal: &[E::CLUSTER_AUTHORIZATION_FAILED, E::UNKNOWN_SERVER_ERROR],
+        fatal: &[
+            E::CLUSTER_AUTHORIZATION_FAILED,
+            E::UNKNOWN_SERVER_ERROR,
+            E::TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+            E::INVALID_PRODUCER_EPOCH,
+            E::PRODUCER_FENCED,
+            E::INVALID_REQUEST,
+            UNHEARD_OF,
+        ],
         whole: &[],
-        after: &[E::REQUEST_TIMED_OUT],
+        after: &[E::REQUEST_TIMED_OUT, E::UNKNOWN_SERVER_ERROR],
     },
 ];
 
@@ -302,6 +310,13 @@ pub(super) const OF_PARTITIONS_IN_METADATA: &[ErrorCode] = &[
     E::LISTENER_NOT_FOUND,
     E::KAFKA_STORAGE_ERROR,
 ];
+
+/// Whether clients may have a code from other answers than those to the messages themselves.
+pub(crate) fn is_told_elsewhere(code: ottla::error::ErrorCode) -> bool {
+    let rows = [ApiKey::METADATA, ApiKey::INIT_PRODUCER_ID].into_iter().filter_map(of);
+    let mut codes = rows.flat_map(|row| [row.passing, row.fatal, row.whole].concat());
+    codes.any(|told| ottla::error::ErrorCode::from(told.0) == code)
+}
 
 /// The row of an API that clients use.
 pub(super) fn of(api: ApiKey) -> Option<&'static Codes> {

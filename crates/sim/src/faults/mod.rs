@@ -8,9 +8,10 @@ mod topics;
 
 use std::collections::BTreeSet;
 
-use ottla_mock::BrokerId;
+use ottla_mock::{BrokerId, LeaderHints};
 use ottla_protocol::ApiKey;
 
+pub(crate) use codes::is_told_elsewhere;
 pub(crate) use groups::{GroupFault, GroupFaultPlan};
 
 use crate::chance::Chance;
@@ -65,6 +66,14 @@ pub(crate) enum FaultKind {
     PartitionError,
     /// A broker's clock is set.
     BrokerClock,
+    /// Requests of producers meet an error, a broken connection, or are answered late.
+    ProducerRequest,
+    /// Single records of a batch are refused.
+    BadRecords,
+    /// Brokers say nothing of the leader, or what is wrong, for a while.
+    LeaderHints,
+    /// A broker sends no more on its connections and reads on.
+    HalfClose,
 }
 
 /// All kinds with their names. New ones go to the end, where they leave the draws of the others alone.
@@ -92,6 +101,10 @@ const KINDS: &[(FaultKind, &str)] = &[
     (FaultKind::ClockJump, "clock jumps"),
     (FaultKind::PartitionError, "partition errors"),
     (FaultKind::BrokerClock, "skewed broker clocks"),
+    (FaultKind::ProducerRequest, "troubled producer requests"),
+    (FaultKind::BadRecords, "batches with bad records"),
+    (FaultKind::LeaderHints, "bad leader hints"),
+    (FaultKind::HalfClose, "half-closed brokers"),
 ];
 
 /// How many kinds are drawn with everything else.
@@ -143,6 +156,7 @@ pub(crate) enum FaultEvent {
     EndThrottle(ApiKey),
     EndTopicError(String),
     EndPartitionError(ApiKey, String, i32),
+    EndHints,
     /// A broker's metadata stays as it is no longer.
     EndLag(BrokerId),
     StrikeGroup(GroupFault, u64),
@@ -213,6 +227,7 @@ impl World {
             FaultEvent::EndPartitionError(api, topic, partition) => {
                 self.cluster.set_partition_error(api, &topic, partition, None);
             }
+            FaultEvent::EndHints => self.cluster.set_leader_hints(LeaderHints::Right),
             FaultEvent::EndLag(broker) => self.cluster.hold_metadata(broker, false),
             FaultEvent::StrikeGroup(kind, mean_us) => self.strike_group(kind, mean_us),
             FaultEvent::EndCoordinatorError(group) => self.end_coordinator_error(&group),
@@ -249,6 +264,10 @@ impl World {
             FaultKind::TopicError => self.break_topic(),
             FaultKind::ClockJump => self.set_a_clock(),
             FaultKind::BrokerClock => self.set_a_brokers_clock(),
+            FaultKind::ProducerRequest => self.trouble_producers(),
+            FaultKind::BadRecords => self.blame_records(),
+            FaultKind::LeaderHints => self.mislead(),
+            FaultKind::HalfClose => self.half_close(),
         }
     }
 

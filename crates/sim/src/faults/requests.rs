@@ -1,6 +1,6 @@
 //! Requests that are answered with errors, late, or not at all.
 
-use ottla_mock::{Fault, FaultAction};
+use ottla_mock::{Fault, FaultAction, LeaderHints};
 use ottla_protocol::{ApiKey, ErrorCode};
 
 use super::FaultEvent;
@@ -130,7 +130,47 @@ impl World {
         true
     }
 
+    pub(super) fn trouble_producers(&mut self) -> bool {
+        let api = match self.faults.chance.hit(0.2) {
+            true => ApiKey::INIT_PRODUCER_ID,
+            false => ApiKey::PRODUCE,
+        };
+        let Some(row) = codes::of(api) else { return false };
+        match self.faults.chance.below(4) {
+            0 => self.push_delay_on(api),
+            1 => self.push_disconnect_on(api),
+            _ => {
+                let fatal = self.draws_fatal();
+                self.push_errors(*row, fatal);
+            }
+        }
+        true
+    }
+
+    /// One record in so many is refused, and its batch with it.
+    pub(super) fn blame_records(&mut self) -> bool {
+        if !self.plan.faults.fatal_errors {
+            return false;
+        }
+        let action = FaultAction::BadRecords(self.faults.chance.pick(&[1, 2, 3, 10]));
+        trace!(self.trace, "FAULT the next Produce request meets {action:?}");
+        self.cluster
+            .push_fault(None, ApiKey::PRODUCE, Fault { action, delay_us: 0 });
+        true
+    }
+
+    pub(super) fn mislead(&mut self) -> bool {
+        let kinds = [LeaderHints::None, LeaderHints::Stale, LeaderHints::Homeless];
+        let hints = self.faults.chance.pick(&kinds);
+        trace!(self.trace, "FAULT leader hints: {hints:?}");
+        self.cluster.set_leader_hints(hints);
+        let outage = self.outage_us();
+        self.after_us(outage, Happening::Fault(FaultEvent::EndHints));
+        true
+    }
+
     pub(super) fn heal_requests(&mut self) {
+        self.cluster.set_leader_hints(LeaderHints::Right);
         for row in CODES {
             self.cluster.clear_request_errors(row.api);
         }

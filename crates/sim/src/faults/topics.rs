@@ -65,6 +65,7 @@ impl World {
         };
         let total = i32::try_from(count).unwrap_or(0) + self.faults.chance.between(1, 4) as i32;
         trace!(self.trace, "FAULT topic {name} grows to {total} partitions");
+        self.check.produced.on_partitions(&name, total);
         self.cluster.create_partitions(&name, total, Vec::new()).is_ok()
     }
 

@@ -159,13 +159,7 @@ pub(super) fn take(chunk: &mut Chunk) -> Option<Taken> {
     let (offset, found) = {
         let record = chunk.next()?;
         let headers = record.headers.iter().flatten();
-        let header = headers
-            .filter(|h| h.key == message::HEADER)
-            .find_map(|h| h.value.map(<[u8]>::to_vec));
-        (
-            record.offset,
-            message::read(record.key, record.value, header.as_deref()),
-        )
+        (record.offset, message::read(record.key, record.value, headers))
     };
     Some(Taken {
         topic: state.topic().name().to_owned(),
@@ -491,7 +485,10 @@ impl ConsumerLoad {
         let Some(registry) = &shared.consumer else { return };
         let bytes = registry.budget().bytes();
         let budget = u64::from(shared.conf.queued_max_messages_kbytes) * 1024;
-        let limit = world.check.consumed.held_max(budget);
+        let limit = world
+            .check
+            .consumed
+            .held_max(budget, world.cluster.broker_ids().count());
         if bytes > limit {
             let told = lookup(&self.plan.settings, "queued.max.messages.kbytes").unwrap_or("default");
             world.check.violate(format!(

@@ -6,7 +6,7 @@ mod producer;
 
 pub(crate) use consumer::{ConsumerLoad, ConsumerPlan};
 pub(crate) use group::{GroupsPlan, MemberLoad, MemberPlan};
-pub(crate) use producer::{ProducerLoad, ProducerPlan};
+pub(crate) use producer::{ProducerLoad, ProducerPlan, Surroundings, TopicUse};
 
 use crate::world::{Phase, World};
 

@@ -55,11 +55,13 @@ impl World {
         if self.net.strikes(self.net.plan.lost) {
             trace!(self.trace, "#{number} loses a response");
             self.coverage.fault("lost responses");
+            self.garble(number);
             return;
         }
         if self.net.strikes(self.net.plan.repeated) {
             trace!(self.trace, "#{number} brings a response twice");
             self.coverage.fault("repeated responses");
+            self.garble(number);
             let delay = self.net.delay_us();
             self.schedule_down(number, Down::Bytes(bytes.clone()), delay, 0);
         }
@@ -85,6 +87,12 @@ impl World {
         }
     }
 
+    fn garble(&mut self, number: u64) {
+        if let Some(state) = self.net.conns.get_mut(&number) {
+            state.garbled = true;
+        }
+    }
+
     fn schedule_down(&mut self, number: u64, down: Down, delay: u64, transfer: u64) {
         let now = self.now_us;
         if let Some(state) = self.net.conns.get_mut(&number) {
@@ -102,11 +110,13 @@ impl World {
         if state.dead || !state.client_open {
             return;
         }
-        let (client, conn) = (state.client, state.id);
+        let half_closed = matches!(down, Down::Close) && state.broker_open;
+        let (client, conn, garbled) = (state.client, state.id, state.garbled);
         let reason = match down {
             Down::Bytes(bytes) => match read_frames(&mut state.reader_down, &bytes) {
                 Ok(frames) => {
                     for body in frames {
+                        self.witness_answer(client, conn, &body, garbled);
                         let body = self.witness_response(client, conn, body);
                         self.tell(client, NetEvent::Received { conn, body });
                     }
@@ -119,7 +129,12 @@ impl World {
         };
         trace!(self.trace, "#{number} c{client} sees {reason:?}");
         state.client_open = false;
-        self.up_closed(number);
+        state.queue.clear();
+        match half_closed {
+            // What the client wrote before is still read.
+            true => self.close_up(number),
+            false => self.up_closed(number),
+        }
         self.tell(client, NetEvent::Closed { conn, reason });
         self.net.forget_if_over(number);
     }

@@ -10,6 +10,7 @@ use std::net::SocketAddr;
 use bytes::Bytes;
 use ottla::connection::{ConnId, FrameReader};
 use ottla_mock::BrokerId;
+use ottla_protocol::Frame;
 
 use crate::chance::Chance;
 
@@ -96,7 +97,7 @@ pub(crate) struct Conn {
     pub(crate) dead: bool,
     // ---- client to broker
     /// What the client wrote and its kernel has not taken.
-    queue: VecDeque<(Bytes, usize)>,
+    queue: VecDeque<Unwritten>,
     /// Room in the kernel.
     room: usize,
     begun: u64,
@@ -108,8 +109,19 @@ pub(crate) struct Conn {
     // ---- broker to client
     down_last_us: u64,
     reader_down: FrameReader,
+    /// Responses were lost or came twice: the client finds that out and reads no more.
+    pub(crate) garbled: bool,
     /// What a frozen broker is about to send.
     outbox: Vec<Down>,
+}
+
+/// A request that its client has not wholly written.
+#[derive(Debug)]
+pub(crate) struct Unwritten {
+    pub(crate) frame: Bytes,
+    /// The memory that it was made of, held as long as that.
+    pub(crate) made_of: Frame,
+    pub(crate) written: usize,
 }
 
 /// What travels to a client.
@@ -180,6 +192,7 @@ impl Net {
                 inbox: Vec::new(),
                 down_last_us: 0,
                 reader_down: FrameReader::new(MAX_FRAME),
+                garbled: false,
                 outbox: Vec::new(),
             },
         );

@@ -3,11 +3,12 @@
 use bytes::Bytes;
 use ottla::connection::{ConnId, NetAction, NetEvent};
 use ottla_mock::{ConnectionId, Reply, Time};
-use ottla_protocol::Frame;
+use ottla_protocol::{ApiKey, Frame};
 
-use super::{Down, read_frames};
+use super::{Down, Unwritten, read_frames};
 use crate::canary::Canary;
 use crate::trace::trace;
+use crate::watch::api_of;
 use crate::world::{Happening, World};
 
 /// How long a broker keeps a connection whose client is gone without a word.
@@ -77,6 +78,7 @@ impl World {
     }
 
     fn client_sends(&mut self, client: usize, conn: ConnId, frame: Frame) {
+        let made_of = frame.clone();
         let Some(frame) = self.tamper_with_request(frame.into_bytes()) else {
             return;
         };
@@ -86,10 +88,18 @@ impl World {
         };
         let frame = self.canary_forgets_numbers(frame);
         let twice = self.canary_doubles(&frame);
+        let waiting = self.net.conns.get(&number).map_or(0, |state| state.queue.len());
+        if matches!(api_of(frame.get(4..).unwrap_or_default()), Some((ApiKey::PRODUCE, ..))) {
+            self.check_backpressure(client, waiting);
+        }
         let Some(state) = self.net.conns.get_mut(&number) else {
             return;
         };
-        state.queue.push_back((frame.clone(), 0));
+        state.queue.push_back(Unwritten {
+            frame: frame.clone(),
+            made_of,
+            written: 0,
+        });
         self.pump_up(number);
         if twice {
             // Behind the client's back: neither counted nor answered.
@@ -100,6 +110,7 @@ impl World {
     /// Has the kernel take what it has room for.
     pub(crate) fn pump_up(&mut self, number: u64) {
         let mut taken = Vec::new();
+        let keeps = self.options.canary == Some(Canary::KeptPayload);
         let Some(state) = self.net.conns.get_mut(&number) else {
             return;
         };
@@ -108,20 +119,21 @@ impl World {
         }
         // As kernels do, room is not filled byte by byte as it comes.
         let worthwhile = (self.net.plan.socket_buffer / 2).max(1);
-        while let Some((frame, at)) = state.queue.front_mut() {
-            if state.room < worthwhile.min(frame.len() - *at) {
+        while let Some(Unwritten { frame, written, .. }) = state.queue.front_mut() {
+            if state.room < worthwhile.min(frame.len() - *written) {
                 break;
             }
-            let n = state.room.min(frame.len() - *at);
-            if *at == 0 {
+            let n = state.room.min(frame.len() - *written);
+            if *written == 0 {
                 state.begun += 1;
             }
-            taken.push(frame.slice(*at..*at + n));
-            *at += n;
+            taken.push(frame.slice(*written..*written + n));
+            *written += n;
             state.room -= n;
-            if *at == frame.len() {
+            if *written == frame.len() {
                 state.done += 1;
-                state.queue.pop_front();
+                let done = state.queue.pop_front();
+                self.kept.extend(done.filter(|_| keeps).map(|d| d.made_of));
             }
         }
         if taken.is_empty() {
@@ -194,6 +206,7 @@ impl World {
         self.kill_silently(number);
         if let Some(state) = self.net.conns.get_mut(&number) {
             state.client_open = false;
+            state.queue.clear();
         }
         self.net.forget_if_over(number);
     }
@@ -203,6 +216,7 @@ impl World {
         if let Some(state) = self.net.conns.get_mut(&number)
             && std::mem::replace(&mut state.client_open, false)
         {
+            state.queue.clear();
             let (client, conn) = (state.client, state.id);
             let reason = ottla::connection::CloseReason::Io("Connection timed out".into());
             self.tell(client, ottla::connection::NetEvent::Closed { conn, reason });
@@ -217,7 +231,7 @@ impl World {
     }
 
     /// The broker's side ends once it has read what is on its way.
-    fn close_up(&mut self, number: u64) {
+    pub(super) fn close_up(&mut self, number: u64) {
         let now = self.now_us;
         if let Some(state) = self.net.conns.get(&number)
             && !state.dead

@@ -15,6 +15,24 @@ use crate::types::NodeId;
 /// Refreshes are this far apart at least, so that what comes up at the same time is asked for together.
 const PAUSE: Duration = Duration::from_millis(10);
 
+/// How often a suspected topic is asked for at the slowest pause before pauses grow on. A cluster that has lost more than
+/// one broker may take half a minute to agree on a leader, and whoever waits longer then has the outage last longer.
+const STEADY_ASKS: u32 = 30;
+
+/// The pause before a topic is asked for again that was called stale and about which `suspicion` answers brought nothing
+/// new: doubled from `fast` up to `slowest`, for a while as long as that, and then doubled again.
+fn suspicious_pause(suspicion: u32, fast: Duration, slowest: Duration) -> Duration {
+    let asked = suspicion.saturating_sub(1);
+    let doubled = |from: Duration, times: u32| from.saturating_mul(1u32.checked_shl(times).unwrap_or(u32::MAX));
+    let rising = doubled(fast, asked);
+    if rising < slowest {
+        return rising;
+    }
+    let times = (0..asked).take_while(|n| doubled(fast, *n) < slowest).count();
+    let at_slowest = asked.saturating_sub(u32::try_from(times).unwrap_or(u32::MAX));
+    doubled(slowest, at_slowest.saturating_sub(STEADY_ASKS))
+}
+
 impl Cluster {
     pub(super) fn send_refresh(&mut self, ctx: &mut Ctx<'_>) {
         let now = ctx.now;
@@ -141,15 +159,14 @@ impl Cluster {
         watch.asked = None;
         let fast = duration_ms(ctx.conf.topic_metadata_refresh_fast_interval_ms);
         let interval = refresh_interval(ctx);
+        let slowest = duration_ms(ctx.conf.retry_backoff_max_ms).max(fast);
         let pause = if incomplete {
             watch.misses = watch.misses.saturating_add(1);
-            let slowest = duration_ms(ctx.conf.retry_backoff_max_ms).max(fast);
             let factor = 1u32 << (watch.misses / 4).min(10);
             fast.saturating_mul(factor).min(slowest)
         } else {
             watch.misses = 0;
-            let again = 1u32.checked_shl(watch.suspicion.saturating_sub(1)).unwrap_or(u32::MAX);
-            let pause = fast.saturating_mul(again);
+            let pause = suspicious_pause(watch.suspicion, fast, slowest);
             if watch.suspicion > 0 && pause < interval {
                 watch.suspicion += 1;
                 pause

@@ -132,6 +132,7 @@ impl World {
                     LinkEvent::Outcome { key, tag, outcome } => {
                         self.cluster.on_outcome(&mut ctx, key, tag.id, outcome);
                     }
+                    LinkEvent::Throttled { .. } => {}
                     LinkEvent::Unthrottled { .. } => {}
                 }
             }

@@ -55,7 +55,8 @@ macro_rules! client_rows {
 "topic.metadata.refresh.fast.interval.ms" topic_metadata_refresh_fast_interval_ms: u32 = int(1, 60_000, 100).ms() =>
     "First pause between metadata requests while a topic or a leader is missing; it doubles with every fourth, up to \
      `retry.backoff.max.ms`. Also the first pause after a leader has failed until its successor is known; there each is \
-     twice as long. `retry.backoff.ms` unless set.";
+     twice as long, up to `retry.backoff.max.ms`, and longer when that did not help thirty times. `retry.backoff.ms` unless \
+     set.";
 "topic.metadata.refresh.fast.cnt" topic_metadata_refresh_fast_cnt: u32 = int(0, 1000, 10).count().deprecated() =>
     "Of old configurations; fast refreshes go on, with backoff, for as long as something is missing.";
 "topic.metadata.refresh.sparse" topic_metadata_refresh_sparse: bool = switch(true) =>

@@ -29,7 +29,8 @@ macro_rules! producer_rows {
      `RD_KAFKA_RESP_ERR__QUEUE_FULL`.";
 "queue.buffering.max.ms" linger_ms: f64 = float(0.0, 900_000.0, 5.0).ms().also(&["linger.ms"]).producer().high() =>
     "How long a message may wait for others to fill its batch. More means larger batches and less work a message; 0 \
-     sends at once. Fractions of a millisecond are allowed. Less than `message.timeout.ms`.";
+     sends at once. Nothing waits during a flush, nor while the queue is full; while a broker is behind with its work, \
+     batches that are not full wait for it. Fractions of a millisecond are allowed. Less than `message.timeout.ms`.";
 "message.send.max.retries" message_send_max_retries: u32
     = int(0, i32::MAX, i32::MAX).count().also(&["retries"]).producer().high() =>
     "How often a failed produce request is sent again, within `message.timeout.ms`. Without `enable.idempotence` \

@@ -35,10 +35,10 @@ impl Links {
             (_, CloseReason::PeerClosed) => {
                 // Closing an idle connection is the broker's good right, and no failure.
                 let error = link.in_flight.front().map(|first| {
-                    let (name, n) = (first.api_name, link.in_flight.len());
+                    let (api, n) = (first.api, link.in_flight.len());
                     let text = format!(
                         "{peer}: Disconnected: the broker closed the connection with {n} requests in flight, first \
-                         {name} (after {ms}ms in state {state})"
+                         {api} (after {ms}ms in state {state})"
                     );
                     Error::new(ErrorCode::L_TRANSPORT, text)
                 });
@@ -114,7 +114,7 @@ impl Links {
         for r in link.in_flight.iter_mut().filter(|r| !r.abandoned && r.deadline <= now) {
             r.abandoned = true;
             let ms = now.since(r.sent_at).as_millis();
-            let text = format!("{peer}: {} request timed out after {ms}ms", r.api_name);
+            let text = format!("{peer}: {} request timed out after {ms}ms", r.api);
             let written = r.frame <= begun;
             let code = if written {
                 ErrorCode::L_TIMED_OUT

@@ -34,7 +34,7 @@ impl Links {
             frame: link.frames_sent,
             expects_reply,
             abandoned: false,
-            api_name: R::KEY.name().unwrap_or("unknown"),
+            api: R::KEY,
         });
         link.last_used = now;
         self.actions.push_back(NetAction::Send { conn, frame });

@@ -279,6 +279,7 @@ impl World {
                         self.consumer.on_link_down(&mut ctx, &mut self.cluster, key, error);
                         self.cluster.on_link_down(&mut ctx, error);
                     }
+                    LinkEvent::Throttled { .. } => {}
                     LinkEvent::Unthrottled { key } => self.consumer.on_unthrottled(key),
                     LinkEvent::Outcome { key, tag, outcome } => match tag.owner {
                         Owner::Cluster => self.cluster.on_outcome(&mut ctx, key, tag.id, outcome),

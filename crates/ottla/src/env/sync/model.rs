@@ -177,6 +177,11 @@ impl<T> Mutex<T> {
     pub fn lock(&self) -> MutexGuard<'_, T> {
         MutexGuard(Some(held(self.0.lock())))
     }
+
+    /// Takes the lock if it is free.
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        self.0.try_lock().ok().map(|guard| MutexGuard(Some(guard)))
+    }
 }
 
 impl<T> fmt::Debug for Mutex<T> {

@@ -161,6 +161,86 @@ fn unassigned_records_time_out() {
     assert_eq!(w.accumulator.outstanding(), 0);
 }
 
+/// What is given up before partitions were looked at is reported with the partition that it asked for.
+#[test]
+fn unassigned_records_are_reported_with_the_partition_asked_for() {
+    let partitions = [2, PARTITION_UA, 2, 0];
+    let asked = |w: &mut World| {
+        for (value, partition) in ["a", "b", "c", "d"].into_iter().zip(partitions) {
+            w.produce("t", partition, value).unwrap();
+        }
+        w.run_ms(1);
+    };
+    let reported = |w: &mut World, error| {
+        let reports = w.reports();
+        assert!(reports.iter().all(|r| r.error == error), "{reports:?}");
+        let named: Vec<(String, i32)> = reports.into_iter().map(|r| (r.value, r.partition)).collect();
+        let expected = [("a", 2), ("c", 2), ("b", PARTITION_UA), ("d", 0)];
+        assert_eq!(named, expected.map(|(v, p)| (v.to_owned(), p)));
+        assert_eq!(w.accumulator.outstanding(), 0);
+    };
+    let mut w = World::with_topic(
+        &[("topic.metadata.propagation.max.ms", "60000")],
+        &[("message.timeout.ms", "1000")],
+    );
+    asked(&mut w);
+    w.run_ms(1000);
+    reported(&mut w, ErrorCode::L_MSG_TIMED_OUT);
+    asked(&mut w);
+    purge(&mut w, true, false);
+    reported(&mut w, ErrorCode::L_PURGE_QUEUE);
+}
+
+/// Each costs as much as any other: a walk over all of them for each one would take minutes.
+#[test]
+fn many_records_of_a_partition_that_is_not_there() {
+    let mut w = World::new(&[("queue.buffering.max.messages", "0")]);
+    for i in 0..100_000 {
+        w.produce("t", 7 + i % 2, "x").unwrap();
+    }
+    w.add_topic("t", &[1]);
+    let start = std::time::Instant::now();
+    w.run_ms(1000);
+    let reports = w.reports();
+    assert_eq!(reports.len(), 100_000);
+    assert!(reports.iter().all(|r| r.error == ErrorCode::L_UNKNOWN_PARTITION));
+    assert_eq!(reports.iter().filter(|r| r.partition == 7).count(), 50_000);
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_timeout_says_what_became_of_the_attempts() {
+    for (refused, connected, words) in [
+        (None, true, "broker 1 has not answered"),
+        (None, false, "it was never sent"),
+        (
+            Some(ErrorCode::NOT_ENOUGH_REPLICAS),
+            true,
+            "the last attempt failed with NOT_ENOUGH_REPLICAS",
+        ),
+    ] {
+        let settings = [
+            ("linger.ms", "0"),
+            ("retry.backoff.ms", "5000"),
+            ("retry.backoff.max.ms", "5000"),
+        ];
+        let mut w = one_partition(&settings, &[("message.timeout.ms", "2000")]);
+        if !connected {
+            w.down = vec![1, 2, 3];
+            w.disconnect(1);
+        }
+        w.produce("t", 0, "a").unwrap();
+        w.drive();
+        if let Some(code) = refused {
+            w.refuse(code);
+        }
+        w.run_ms(2100);
+        let error = w.deliveries().pop().and_then(|d| d.error.clone()).unwrap();
+        assert_eq!(error.code, ErrorCode::L_MSG_TIMED_OUT);
+        assert!(error.message.contains(words), "{error}");
+    }
+}
+
 #[test]
 fn a_request_without_an_answer_is_sent_again() {
     let mut w = one_partition(&[("socket.timeout.ms", "1000")], &[("message.timeout.ms", "60000")]);
@@ -193,8 +273,9 @@ fn the_queue_is_a_hard_limit() {
 #[test]
 fn records_larger_than_message_max_bytes_are_refused() {
     let mut w = one_partition(&[("message.max.bytes", "1000")], &[]);
-    assert!(w.produce("t", 0, &"x".repeat(1000)).is_ok());
-    let error = w.produce("t", 0, &"x".repeat(1001)).unwrap_err();
+    // 36 bytes of it are for what surrounds a record.
+    assert!(w.produce("t", 0, &"x".repeat(964)).is_ok());
+    let error = w.produce("t", 0, &"x".repeat(965)).unwrap_err();
     assert_eq!(error.code, ErrorCode::MSG_SIZE_TOO_LARGE);
     assert!(error.message.contains("message.max.bytes=1000"), "{error}");
 }
@@ -263,23 +344,37 @@ fn closing_reports_everything() {
     assert_eq!(w.accumulator.outstanding(), 0);
 }
 
-#[test]
-fn throttling_pauses_the_broker() {
-    let mut w = one_partition(&[("linger.ms", "0")], &[]);
-    w.sender.report_throttling(true);
-    w.produce("t", 0, "a").unwrap();
-    w.drive();
+/// Acknowledges the oldest request, asking for a pause.
+fn acknowledge_with_pause(w: &mut World, throttle_time_ms: i32) {
     let sent = w.take_sent();
     let base = ProduceResponse {
-        throttle_time_ms: 300,
+        throttle_time_ms,
         ..Default::default()
     };
     w.answer_with(&sent, base, |_, p| p.base_offset = 0);
-    w.produce("t", 0, "b").unwrap();
-    w.run_ms(299);
-    assert!(w.sent.is_empty());
-    w.run_ms(1);
-    assert_eq!(w.sent_values(), [("t/0".into(), strings(&["b"]))]);
+}
+
+#[test]
+fn a_pause_is_kept_by_the_client_unless_the_broker_has_kept_it_already() {
+    // Before version 6 the broker answers only when the pause is over (KIP-219).
+    for (version, kept) in [(3, false), (5, false), (6, true), (12, true)] {
+        let mut w = World::new(&[("linger.ms", "0")]);
+        w.produce_versions = (3, version);
+        w.add_topic("t", &[1]);
+        w.produce("t", 0, "a").unwrap();
+        w.run_ms(100);
+        acknowledge_with_pause(&mut w, 300);
+        w.produce("t", 0, "b").unwrap();
+        w.run_ms(299);
+        assert_eq!(w.sent.is_empty(), kept, "version {version}");
+        w.run_ms(1);
+        assert_eq!(w.sent_values(), [("t/0".into(), strings(&["b"]))]);
+        acknowledge_with_pause(&mut w, 0);
+        w.produce("t", 0, "c").unwrap();
+        w.run_ms(10);
+        acknowledge_with_pause(&mut w, 0);
+        assert_eq!(w.pauses, [300, 0], "its end is told once");
+    }
 }
 
 #[test]

@@ -56,6 +56,8 @@ pub(in crate::producer) struct World {
     /// Brokers that refuse connections.
     pub(in crate::producer) down: Vec<i32>,
     pub(in crate::producer) metadata_requests: usize,
+    /// Pauses that were told of since the test last looked.
+    pub(in crate::producer) pauses: Vec<i32>,
     pub(in crate::producer) identity_requests: usize,
     /// What brokers answer who are asked for a producer id.
     pub(in crate::producer) identity_error: i16,
@@ -121,6 +123,7 @@ impl World {
             kernel_takes: true,
             down: Vec::new(),
             metadata_requests: 0,
+            pauses: Vec::new(),
             identity_requests: 0,
             identity_error: 0,
         };
@@ -208,6 +211,7 @@ impl World {
                         self.sender.on_link_down(&mut ctx, &mut self.cluster, key, error);
                         self.cluster.on_link_down(&mut ctx, error);
                     }
+                    LinkEvent::Throttled { throttle_ms, .. } => self.pauses.push(throttle_ms),
                     LinkEvent::Unthrottled { key } => self.sender.on_unthrottled(key),
                     LinkEvent::Outcome { key, tag, outcome } => match tag.owner {
                         Owner::Cluster => self.cluster.on_outcome(&mut ctx, key, tag.id, outcome),

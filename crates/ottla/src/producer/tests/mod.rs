@@ -4,9 +4,12 @@ mod chaos;
 mod giving_up;
 pub(in crate::producer) mod harness;
 mod idempotent;
+mod limits;
 pub(in crate::producer) mod played;
+mod record_errors;
 mod refusals;
 mod sending;
+mod taxonomy;
 
 use ottla_protocol::api::produce::{BatchIndexAndErrorMessage, LeaderIdAndEpoch, NodeEndpoint, ProduceResponse};
 use ottla_protocol::record::BatchIter;

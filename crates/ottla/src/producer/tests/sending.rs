@@ -22,7 +22,8 @@ fn the_plain_case() {
         [("a", 40), ("b", 41), ("c", 42)].map(|(v, o)| report(v, ok, Persisted, o))
     );
     assert_eq!(w.accumulator.outstanding(), 0);
-    // Nothing is left to wake for but metadata.
+    // Nothing is left to wake for, once unused memory was given back, but metadata.
+    w.now = w.drive().expect("memory is looked after");
     let wake = w.drive();
     assert!(
         wake.is_none_or(|at| at > w.now.plus_ms(60_000)),
@@ -56,6 +57,24 @@ fn linger_starts_with_the_first_record_and_flush_cuts_it_short() {
     w.produce("t", 0, "e").unwrap();
     w.drive();
     assert_eq!(w.sent.len(), 2);
+}
+
+#[test]
+fn nothing_lingers_in_a_full_queue() {
+    let limits = [("linger.ms", "1000"), ("queue.buffering.max.messages", "2")];
+    let mut w = one_partition(&limits, &[]);
+    w.produce("t", 0, "a").unwrap();
+    w.produce("t", 0, "b").unwrap();
+    w.drive();
+    assert!(w.sent.is_empty(), "a third could still come");
+    w.produce("t", 0, "c").unwrap_err();
+    w.drive();
+    assert_eq!(w.sent_values(), [("t/0".into(), strings(&["a", "b"]))]);
+    w.acknowledge(0);
+    w.reports();
+    w.produce("t", 0, "c").unwrap();
+    w.drive();
+    assert!(w.sent.is_empty(), "there is room again");
 }
 
 #[test]

@@ -1,0 +1,210 @@
+//! The open batch: records are encoded one behind the other.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ottla_protocol::record::{Header, RecordEncoder};
+
+use super::blocks::{BLOCK, BlockPool};
+use super::encoded::{ProducedRecords, Referenced};
+use super::{HeadersIn, NewRecord, Payload, RecordMeta, payload_len};
+use crate::env::Instant;
+
+/// Values longer than this get memory of their own, so that blocks are filled to the brim.
+const VALUE_MAX: usize = BLOCK / 4;
+
+/// Records being collected for one batch.
+#[derive(Debug, Default)]
+pub(crate) struct RecordsBuilder {
+    /// Filled blocks of encoded records, without the values that are referenced. Each record lies in one of them.
+    filled: Vec<Bytes>,
+    /// The block, or less memory while little is needed, that records are being appended to.
+    block: Vec<u8>,
+    /// Bytes of the filled blocks and of the referenced values.
+    elsewhere: usize,
+    referenced: Vec<Referenced>,
+    /// Some of the referenced values belong to the application.
+    borrows: bool,
+    meta: Vec<RecordMeta>,
+    /// The application's addresses of lent values, by record; empty when no value was lent.
+    lent: Vec<usize>,
+    payload_bytes: u64,
+    base_timestamp: i64,
+    max_timestamp: i64,
+    opened_at: Instant,
+    pool: Arc<BlockPool>,
+}
+
+impl RecordsBuilder {
+    /// An empty batch that will probably hold `bytes` and `records`.
+    pub(crate) fn new(opened_at: Instant, bytes: usize, records: usize, pool: &Arc<BlockPool>) -> Self {
+        let block = if bytes > BLOCK / 2 {
+            pool.take()
+        } else {
+            Vec::with_capacity(bytes)
+        };
+        RecordsBuilder {
+            block,
+            meta: Vec::with_capacity(records),
+            opened_at,
+            pool: pool.clone(),
+            ..Default::default()
+        }
+    }
+
+    /// Records so far.
+    pub(crate) fn len(&self) -> usize {
+        self.meta.len()
+    }
+
+    /// Bytes of the encoded records so far.
+    pub(crate) fn encoded_len(&self) -> usize {
+        self.elsewhere + self.block.len()
+    }
+
+    /// When the batch was opened.
+    pub(crate) fn opened_at(&self) -> Instant {
+        self.opened_at
+    }
+
+    /// Whether a record that arrives at `now` can still say how long after the opening that was.
+    pub(crate) fn is_too_old(&self, now: Instant) -> bool {
+        now.since(self.opened_at).as_micros() > u128::from(u32::MAX)
+    }
+
+    /// Encodes a record behind the others. Values longer than `copy_max` that are shared are referenced.
+    pub(crate) fn append(&mut self, record: &NewRecord<'_>, copy_max: usize) {
+        match record.headers {
+            // Most records have none, and then nothing is to be walked.
+            HeadersIn::List([]) => self.append_with(record, copy_max, std::iter::empty()),
+            headers => self.append_with(record, copy_max, headers.iter()),
+        }
+    }
+
+    #[inline]
+    fn append_with<'h>(
+        &mut self,
+        record: &NewRecord<'_>,
+        copy_max: usize,
+        headers: impl Iterator<Item = Header<'h>> + Clone,
+    ) {
+        let NewRecord { key, value, .. } = record;
+        if self.meta.is_empty() {
+            self.base_timestamp = record.timestamp_ms;
+            self.max_timestamp = record.timestamp_ms;
+        } else {
+            self.max_timestamp = self.max_timestamp.max(record.timestamp_ms);
+        }
+        let timestamp_delta = record.timestamp_ms.wrapping_sub(self.base_timestamp);
+        let offset_delta = i32::try_from(self.meta.len()).unwrap_or(i32::MAX);
+        let slice = value.as_slice();
+        let apart = slice.filter(|v| v.len() > VALUE_MAX || value.is_shared_beyond(copy_max));
+        let payload = payload_len(*key, value, &record.headers);
+        let here = usize::try_from(payload).unwrap_or(usize::MAX) - apart.map_or(0, <[u8]>::len);
+        let overhead = RecordEncoder::OVERHEAD_MAX + headers.clone().count() * RecordEncoder::HEADER_OVERHEAD_MAX;
+        self.make_room(here + overhead);
+        let value_len = slice.map(<[u8]>::len);
+        RecordEncoder::append_before_value(
+            &mut self.block,
+            offset_delta,
+            timestamp_delta,
+            *key,
+            value_len,
+            headers.clone(),
+        );
+        match apart {
+            Some(bytes) => self.refer_to(value, bytes, copy_max),
+            None => self.block.extend_from_slice(slice.unwrap_or_default()),
+        }
+        RecordEncoder::append_after_value(&mut self.block, headers);
+        let lent = match value {
+            Payload::Lent(v) => v.as_ptr().expose_provenance(),
+            _ => record.lent,
+        };
+        if lent != 0 || !self.lent.is_empty() {
+            if self.lent.capacity() == 0 {
+                self.lent.reserve_exact(self.meta.capacity());
+            }
+            self.lent.resize(self.meta.len(), 0);
+            self.lent.push(lent);
+        }
+        self.payload_bytes += payload;
+        let age = record.produced_at.since(self.opened_at).as_micros();
+        self.meta.push(RecordMeta {
+            opaque: record.opaque,
+            age_us: u32::try_from(age).unwrap_or(u32::MAX),
+        });
+    }
+
+    fn refer_to(&mut self, value: &Payload<'_>, bytes: &[u8], copy_max: usize) {
+        let value = match value {
+            Payload::Shared(v) if value.is_shared_beyond(copy_max) => {
+                self.borrows = true;
+                v.clone()
+            }
+            _ => Bytes::copy_from_slice(bytes),
+        };
+        self.elsewhere += value.len();
+        self.referenced.push(Referenced {
+            block: self.filled.len(),
+            at: self.block.len(),
+            value,
+        });
+    }
+
+    /// Makes the block take `need` more bytes. It grows until it is one; then the next is begun.
+    #[inline]
+    fn make_room(&mut self, need: usize) {
+        if self.block.capacity() - self.block.len() < need {
+            self.find_room(need);
+        }
+    }
+
+    #[cold]
+    fn find_room(&mut self, need: usize) {
+        let wanted = self.block.len() + need;
+        if wanted <= BLOCK && self.block.capacity() < BLOCK {
+            let twice = (self.block.capacity() * 2).max(wanted);
+            if twice <= BLOCK / 2 {
+                return self.block.reserve_exact(twice - self.block.len());
+            }
+            let mut block = self.pool.take();
+            block.extend_from_slice(&self.block);
+            self.block = block;
+            return;
+        }
+        let next = if need <= BLOCK {
+            self.pool.take()
+        } else {
+            Vec::with_capacity(need)
+        };
+        let block = std::mem::replace(&mut self.block, next);
+        self.keep(block);
+    }
+
+    fn keep(&mut self, block: Vec<u8>) {
+        if !block.is_empty() {
+            self.elsewhere += block.len();
+            self.filled.push(self.pool.freeze(block));
+        }
+    }
+
+    /// No more records.
+    pub(crate) fn finish(mut self) -> ProducedRecords {
+        let block = std::mem::take(&mut self.block);
+        self.keep(block);
+        ProducedRecords {
+            blocks: self.filled,
+            referenced: self.referenced,
+            borrows: self.borrows,
+            encoded_len: self.elsewhere,
+            meta: self.meta,
+            lent: self.lent,
+            payload_bytes: self.payload_bytes,
+            base_timestamp: self.base_timestamp,
+            max_timestamp: self.max_timestamp,
+            opened_at: self.opened_at,
+            pool: self.pool,
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! What waits for one broker, and whether that broker keeps up.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::PartitionId;
+use crate::env::Instant;
+
+/// Partitions that have something for one broker.
+#[derive(Debug, Default)]
+pub(super) struct Destination {
+    pub(super) ready: VecDeque<PartitionId>,
+    /// Partitions whose open batch may go on filling until the broker has less to do. Entries whose lane is not held any
+    /// more mean nothing.
+    pub(super) held: VecDeque<PartitionId>,
+    /// An event of the link will tell when to try again.
+    pub(super) waiting: bool,
+    /// Stands in [`Sender::dirty`](super::sender::Sender::dirty).
+    pub(super) dirty: bool,
+    pub(super) pace: Pace,
+}
+
+/// Tells a broker that has more to do than it can from one that is far away.
+///
+/// A broker works on one Produce request of a connection at a time. Having more under way hides the way there and back.
+/// Beyond that they only stand in line, and a batch that would stand in line is better kept open: it takes more records,
+/// and the broker, for which batches cost more than records, catches up.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    under_way: u32,
+    /// The quickest answers of the present window and of the one before.
+    quickest: Option<Duration>,
+    quickest_before: Option<Duration>,
+    window_ends: Instant,
+    /// How long answers take, smoothed.
+    usual: Duration,
+}
+
+/// How long a quick answer is remembered, at least.
+const WINDOW: Duration = Duration::from_secs(10);
+
+impl Pace {
+    /// A request is on its way.
+    pub(super) fn on_sent(&mut self) {
+        self.under_way += 1;
+    }
+
+    /// A request is over; `took` when the broker answered it.
+    pub(super) fn on_done(&mut self, took: Option<Duration>, now: Instant) {
+        self.under_way = self.under_way.saturating_sub(1);
+        let Some(took) = took else { return };
+        if now >= self.window_ends {
+            self.quickest_before = self.quickest.take();
+            self.window_ends = now + WINDOW;
+        }
+        self.quickest = Some(self.quickest.map_or(took, |q| q.min(took)));
+        self.usual = if self.usual.is_zero() {
+            took
+        } else {
+            (self.usual * 3 + took) / 4
+        };
+    }
+
+    /// Whether one more request would stand in line. By Little's law, of `n` requests under way that take `usual` each,
+    /// `n * (usual - quickest) / usual` are at the broker: one of them at work, the rest in line. With 7/8 of one there,
+    /// waiting for its answer leaves the broker idle for the rest of the time at most.
+    pub(super) fn has_line(&self) -> bool {
+        let Some(quickest) = self.quickest.into_iter().chain(self.quickest_before).min() else {
+            return false;
+        };
+        let (there, all) = (self.usual.saturating_sub(quickest), self.usual);
+        self.under_way > 0 && !there.is_zero() && there * self.under_way * 8 >= all * 7
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    fn at(n: u64) -> Instant {
+        Instant::from_micros(n * 1000)
+    }
+
+    /// A pace after answers that took so long, with `under_way` requests.
+    fn after(answers: &[u64], under_way: u32) -> Pace {
+        let mut pace = Pace::default();
+        for (i, took) in answers.iter().enumerate() {
+            pace.on_sent();
+            pace.on_done(Some(ms(*took)), at(i as u64));
+        }
+        (0..under_way).for_each(|_| pace.on_sent());
+        pace
+    }
+
+    #[test]
+    fn a_broker_that_nobody_knows_is_sent_what_there_is() {
+        assert!(!after(&[], 100).has_line());
+    }
+
+    #[test]
+    fn a_broker_far_away_gets_many_requests() {
+        assert!(!after(&[100, 101, 100, 102, 101], 30).has_line());
+    }
+
+    #[test]
+    fn a_broker_behind_a_line_gets_no_open_batches() {
+        let answers = |took| [1, took, took, took, took, took, took, took, took];
+        assert!(after(&answers(3), 2).has_line());
+        assert!(!after(&answers(3), 1).has_line());
+        assert!(after(&answers(20), 1).has_line());
+        assert!(!after(&answers(20), 0).has_line());
+    }
+
+    #[test]
+    fn a_way_that_became_longer_is_learnt() {
+        let mut pace = after(&[1], 0);
+        for i in 0..100 {
+            pace.on_sent();
+            pace.on_done(Some(ms(80)), at(i * 1000));
+        }
+        (0..10).for_each(|_| pace.on_sent());
+        assert!(!pace.has_line());
+    }
+
+    #[test]
+    fn failures_say_nothing_about_the_pace() {
+        let mut pace = after(&[1, 1, 1], 3);
+        (0..3).for_each(|_| pace.on_done(None, at(60_000)));
+        (0..5).for_each(|_| pace.on_sent());
+        assert!(!pace.has_line());
+    }
+}

@@ -1,0 +1,152 @@
+//! What was reported, compared with what lies in the logs.
+
+use std::collections::BTreeMap;
+
+use ottla::event::DeliveryMode;
+use ottla::types::PersistStatus;
+
+use super::{Entry, Outcome, Produced, Promise, judge};
+use crate::check::Logs;
+use crate::message::MessageId;
+
+impl Produced {
+    /// Compares what was reported with what is there.
+    pub(in crate::check) fn compare_with_logs(&self, logs: &Logs) -> Result<(), String> {
+        let mut copies: BTreeMap<MessageId, u32> = BTreeMap::new();
+        for ((topic, partition), log) in logs {
+            for record in &log.records {
+                let id = record.found.id;
+                *copies.entry(id).or_default() += 1;
+                let place = || format!("{topic} [{partition}] @ {}", record.offset);
+                self.check_logged(record, topic, *partition)
+                    .map_err(|e| format!("{}: {e}", place()))?;
+            }
+        }
+        for (&client, producer) in &self.producers {
+            for (number, entry) in producer.messages.iter().enumerate() {
+                let number = u32::try_from(number).unwrap_or(u32::MAX);
+                let id = MessageId { client, number };
+                let copies = copies.get(&id).copied().unwrap_or(0);
+                self.check_message(id, entry, copies, logs)
+                    .map_err(|what| format!("{id:?}: {what}; {entry:?}"))?;
+            }
+        }
+        self.check_order(logs)
+    }
+
+    fn check_logged(&self, record: &crate::message::Logged, topic: &str, partition: i32) -> Result<(), String> {
+        let found = record.found;
+        let producer = self.producers.get(&found.id.client);
+        let entry = producer.and_then(|p| p.messages.get(found.id.number as usize));
+        let Some(entry) = entry else {
+            return Err(format!("{:?} was never produced", found.id));
+        };
+        if let Some(what) = judge::same(&entry.accepted, found, record.timestamp_ms, self.plain) {
+            return Err(format!("{what}: {found:?}, {entry:?}"));
+        }
+        let right_topic = self.topics.get(entry.topic).is_some_and(|t| t == topic);
+        if !right_topic || !entry.accepted.place.may_be(partition, self.counts(entry.topic)) {
+            return Err(format!("{found:?} lies in the wrong partition: {entry:?}"));
+        }
+        Ok(())
+    }
+
+    fn check_message(&self, id: MessageId, entry: &Entry, copies: u32, logs: &Logs) -> Result<(), String> {
+        let promise = entry.accepted.promise;
+        let ever = copies + self.buried.get(&id).copied().unwrap_or(0);
+        if ever > entry.sent {
+            return Err(format!(
+                "it came to lie {ever} times in the log and was sent {} times",
+                entry.sent
+            ));
+        }
+        let forgotten = self.forgetful && entry.sent > 1;
+        if promise.idempotent && copies > 1 && !forgotten {
+            return Err(format!("of an idempotent producer, and {copies} times in the log"));
+        }
+        let Some(report) = entry.report else {
+            return match promise.delivery != DeliveryMode::All || !promise.heard {
+                true => Ok(()),
+                false => Err("it was never reported".into()),
+            };
+        };
+        if report.status == PersistStatus::NotPersisted && copies > 0 {
+            return Err(format!("reported as not persisted, and {copies} times in the log"));
+        }
+        if report.outcome != Outcome::Delivered || promise.acks == 0 {
+            return Ok(());
+        }
+        if self
+            .deleted
+            .get(&entry.topic)
+            .is_some_and(|at| entry.accepted.at_us <= *at)
+        {
+            return Ok(());
+        }
+        let may_be_lost = promise.acks == 1 && self.was_lost(entry, report.partition, report.offset);
+        let topic = self.topics.get(entry.topic).cloned().unwrap_or_default();
+        let Some(log) = logs.get(&(topic, report.partition)) else {
+            return Err("acknowledged, and its partition does not exist".into());
+        };
+        if may_be_lost || report.offset < log.start && report.offset >= 0 {
+            return Ok(());
+        }
+        if report.offset < 0 {
+            return match copies {
+                0 if log.start == 0 => Err("acknowledged, and not in the log".into()),
+                _ => Ok(()),
+            };
+        }
+        match log.at(report.offset) {
+            Some(there) if there.found.id == id => Ok(()),
+            other => Err(format!("acknowledged, and at its offset lies {other:?}")),
+        }
+    }
+
+    /// With one request at a time on a connection, acknowledged messages lie in the order in which they were produced.
+    fn check_order(&self, logs: &Logs) -> Result<(), String> {
+        for ((topic, partition), log) in logs {
+            let mut last: BTreeMap<u32, (u32, i64)> = BTreeMap::new();
+            for record in &log.records {
+                let id = record.found.id;
+                let Some(producer) = self.producers.get(&id.client) else {
+                    continue;
+                };
+                let Some(entry) = producer.messages.get(id.number as usize) else {
+                    continue;
+                };
+                let Promise {
+                    in_order, idempotent, ..
+                } = entry.accepted.promise;
+                let forgotten = self.forgetful && entry.sent > 1;
+                if (!in_order && !idempotent) || (idempotent && forgotten) {
+                    continue;
+                }
+                // A request under way while its topic is made anew may end in either; brokers of the new one know
+                // nothing of what failed in the old.
+                if self
+                    .deleted
+                    .get(&entry.topic)
+                    .is_some_and(|at| entry.accepted.at_us <= *at)
+                {
+                    continue;
+                }
+                let report = entry.report;
+                // Without numbers, other copies of the message may lie anywhere: a request that was given up arrives
+                // when it will.
+                if !idempotent && report.is_none_or(|r| r.outcome != Outcome::Delivered || r.offset != record.offset) {
+                    continue;
+                }
+                if let Some((earlier, at)) = last.insert(id.client, (id.number, record.offset))
+                    && earlier > id.number
+                {
+                    return Err(format!(
+                        "{topic} [{partition}]: message {} of client {} at offset {at} lies before message {} at {}",
+                        earlier, id.client, id.number, record.offset
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
