@@ -1,6 +1,6 @@
 # Tests. scripts/run_tests.py runs them and prints one line for each suite.
 
-.PHONY: test test-fast check soak soak-kafka models fuzz bench deny
+.PHONY: test test-fast check soak soak-kafka models fuzz bench bench-parts bench-python deny
 
 ## test: run every test, real Kafka brokers included; ends with "N passed, N failed"
 test:
@@ -18,9 +18,9 @@ check:
 soak:
 	@$(CARGO) run -q --profile sim -p ottla-sim -- --forever --start clock --jobs $(or $(JOBS),$(shell nproc)) $(SOAK_ARGS)
 
-## soak-kafka: repeat the real-Kafka tests with broker restarts for MINUTES (default 30)
-soak-kafka: lib examples
-	@$(PYTHON) tests/real/soak.py --minutes $(or $(MINUTES),30)
+## soak-kafka: MESSAGES (2000000) over MINUTES (5) by an idempotent producer while real brokers fail; read back and checked
+soak-kafka: lib
+	@$(PYTHON) tests/real/soak.py --minutes $(or $(MINUTES),5) --messages $(or $(MESSAGES),2000000) $(SOAK_ARGS)
 
 ## models: run the thread models with PREEMPTIONS more preemptions than make test (default 1), each for SECONDS at most (60)
 models:
@@ -31,9 +31,17 @@ models:
 fuzz:
 	@$(CARGO) run -q -p ottla-fuzz -- run --seconds $(or $(SECONDS),60)
 
-## bench: this library beside librdkafka from PyPI on the same real brokers
+## bench: this library beside librdkafka and the Java client on the same real brokers (BENCH_ARGS=--publish: into docs)
 bench: lib examples
 	@$(PYTHON) tests/real/compare.py $(BENCH_ARGS)
+
+## bench-parts: encoder, accumulator, checksum, partitioners, schema by themselves (PARTS=name for one of them)
+bench-parts:
+	@$(CARGO) bench -q -p ottla-benches --bench parts -- --noplot $(PARTS)
+
+## bench-python: the loop produce, flush, repeat in Python, on this library and on librdkafka
+bench-python: lib
+	@$(PYTHON) tests/real/sync_loop.py $(BENCH_ARGS)
 
 ## deny: check the dependency policy with cargo-deny (installs it when missing)
 deny:

@@ -1,37 +1,60 @@
-"""Draws what compare.py found: one bar a workload, its length the ratio of CPU times per message."""
+"""Draws what compare.py found: CPU time per message as bars, librdkafka's being 1."""
 
 from xml.sax.saxutils import escape
 
-ROW = 26
-LABEL = 240
-SCALE = 420  # pixels of a ratio of 1
+BAR = 13
+GAP = 10
+TOP = 48
+LABEL = 200
+SCALE = 300  # pixels of a ratio of 1
+RATIO_MAX = 1.75  # longer bars are broken; their figure says how long they were
+BREAK = 5
+FIGURE = 190
 STYLE = """
   text { font: 13px sans-serif; fill: #24292f }
-  .figure { font-size: 12px; fill: #57606a }
-  .bar { fill: #1f6feb }
+  .figure { font-size: 11px; fill: #57606a }
+  .ottla { fill: #1f6feb } .java { fill: #c4a15a }
   .line { stroke: #57606a; stroke-dasharray: 3 3 }
   @media (prefers-color-scheme: dark) {
-    text { fill: #e6edf3 } .figure { fill: #9da7b1 } .bar { fill: #4493f8 } .line { stroke: #9da7b1 }
+    text { fill: #e6edf3 } .figure { fill: #9da7b1 } .ottla { fill: #4493f8 } .java { fill: #9e8047 }
+    .line { stroke: #9da7b1 }
   }
 """
+NAMES = {"ottla": "Ottla", "java": "Kafka's Java client"}
 
 
 def draw(table):
-    """An SVG. `table`: {workload: {library: figures}}, ours first, librdkafka second."""
-    rows = [(name, *libraries.values()) for name, libraries in table.items() if len(libraries) == 2]
-    height = 40 + ROW * len(rows) + 12
-    width = LABEL + round(SCALE * 1.5) + 90
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
-           f'aria-label="CPU time per message, Ottla to librdkafka">',
-           f"<style>{STYLE}</style>",
-           f'<text x="{LABEL}" y="16">CPU time per message, librdkafka = 1 (shorter is better)</text>']
-    for number, (name, ours, theirs) in enumerate(rows):
-        top = 40 + number * ROW
-        ratio = ours["cpu_us_per_msg"] / theirs["cpu_us_per_msg"] if theirs["cpu_us_per_msg"] else 0
-        length = round(min(ratio, 1.5) * SCALE)
-        figures = f'{ratio:.2f}  ({ours["cpu_us_per_msg"]:.3f} / {theirs["cpu_us_per_msg"]:.3f} us)'
-        out += [f'<text x="{LABEL - 8}" y="{top + 13}" text-anchor="end">{escape(name)}</text>',
-                f'<rect class="bar" x="{LABEL}" y="{top}" width="{length}" height="{ROW - 8}" rx="2"/>',
-                f'<text class="figure" x="{LABEL + length + 6}" y="{top + 13}">{figures}</text>']
-    out += [f'<line class="line" x1="{LABEL + SCALE}" x2="{LABEL + SCALE}" y1="26" y2="{height - 8}"/>', "</svg>", ""]
-    return "\n".join(out)
+    """An SVG. `table`: {workload: {library: figures}}."""
+    width = LABEL + round(SCALE * RATIO_MAX) + FIGURE
+    drawn = [(name, libraries) for name, libraries in table.items() if {"ottla", "reference"} <= set(libraries)]
+    body, top = [], TOP
+    for name, libraries in drawn:
+        theirs = libraries["reference"]["cpu_us_per_msg"]
+        bars = [(library, libraries[library]["cpu_us_per_msg"]) for library in NAMES if library in libraries]
+        body.append(f'<text x="{LABEL - 8}" y="{top + BAR * len(bars) / 2 + 4:.0f}" text-anchor="end">{escape(name)}</text>')
+        for library, cpu in bars:
+            body += bar(library, top, cpu, theirs)
+            top += BAR
+        top += GAP
+    legend, x = [], LABEL
+    for library in NAMES:
+        if any(library in libraries for _, libraries in drawn):
+            legend.append(f'<rect class="{library}" x="{x}" y="27" width="10" height="10" rx="2"/>'
+                          f'<text class="figure" x="{x + 14}" y="36">{NAMES[library]}</text>')
+            x += 70
+    return "\n".join([
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {top}" role="img" '
+        f'aria-label="CPU time per message, librdkafka = 1">', f"<style>{STYLE}</style>",
+        f'<text x="{LABEL}" y="16">CPU time per message, librdkafka = 1 (shorter is better)</text>', *legend,
+        f'<line class="line" x1="{LABEL + SCALE}" x2="{LABEL + SCALE}" y1="{TOP - 8}" y2="{top - GAP / 2:.0f}"/>', *body,
+        "</svg>", ""])
+
+
+def bar(library, top, cpu, theirs):
+    ratio = cpu / theirs if theirs else 0
+    length = round(min(ratio, RATIO_MAX) * SCALE)
+    figures = f"{ratio:.2f}  ({cpu:.3f} / {theirs:.3f} µs)"
+    pieces = [(0, length)] if ratio <= RATIO_MAX else [(0, length - 3 * BREAK), (length - 2 * BREAK, 2 * BREAK)]
+    return [*(f'<rect class="{library}" x="{LABEL + start}" y="{top}" width="{width}" height="{BAR - 2}" rx="2"/>'
+              for start, width in pieces),
+            f'<text class="figure" x="{LABEL + length + 6}" y="{top + BAR - 4}">{figures}</text>']

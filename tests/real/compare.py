@@ -1,15 +1,16 @@
-"""The library beside librdkafka: the same programs, in turns, on the same brokers.
+"""The library beside librdkafka and Kafka's Java client, in turns, on the same brokers.
 
     make bench                          or, after make lib examples:
     python3 tests/real/compare.py [--rounds 5] [--count 500000] [--only NAME]...
+    make bench BENCH_ARGS=--publish     writes docs/BENCHMARKS.md and docs/bench.svg, too
 
 One program, rdkafka_performance (the runs of librdkafka's introduction) or
 bench_producer (the rows of workloads.py), runs on either library through
-LD_LIBRARY_PATH; the two take turns (A B, B A, ...), so that a slow moment of the
-machine hits both. Reported for each run, and as medians: messages per second from
-the program's own summary line, user and system CPU time per message, the most
-threads and the most memory seen. A ratio is ours to the reference's; bench.svg
-draws them.
+LD_LIBRARY_PATH; the Java client has its own (java_producer.py). They take turns
+(A B J, J B A, ...), so that a slow moment of the machine hits all. Reported for
+each run, and as medians: messages per second from the program's own summary line,
+user and system CPU time per message, the most threads and the most memory seen.
+A ratio is ours to another's; bench.svg draws them.
 """
 
 import argparse
@@ -20,11 +21,13 @@ import uuid
 from pathlib import Path
 
 import chart
+import java_producer
 import kafka
 import perf
+import publish
 import reference
 import support
-from workloads import PRODUCERS
+from workloads import COMMON, PRODUCERS
 
 PORT = 9092
 
@@ -44,10 +47,13 @@ def line(name, library, run):
 
 
 class Comparison:
-    def __init__(self, cluster, program, libraries, count, rounds):
+    """The runs so far. `libraries`: name of each to its folder, ours first. `java`: whether the Java client runs, too."""
+
+    def __init__(self, cluster, program, libraries, java, count, rounds):
         self.cluster = cluster
         self.program = program
         self.libraries = libraries
+        self.java = java
         self.count = count
         self.rounds = rounds
         self.results = {}
@@ -57,33 +63,40 @@ class Comparison:
         self.cluster.create_topic(name, partitions=partitions, replication=1)
         return name
 
-    def run(self, name, make_command, after=None):
-        """Runs one workload in alternation; `make_command` gives a fresh command each time."""
-        runs = {library: [] for library in self.libraries}
+    def run(self, name, make_command, after=None, make_java=None):
+        """Runs one workload in alternation; `make_command` gives a fresh command and its topic each time."""
+        turns = [(library, make_command, lambda command, folder=folder: perf.measure(command, folder))
+                 for library, folder in self.libraries.items()]
         # The brokers' first runs of a kind are slow, until the JVM has compiled them.
         command, topic = make_command()
-        perf.measure(command, next(iter(self.libraries.values())))
+        turns[0][2](command)
         if after:
             after(topic)
+        if make_java and self.java:
+            turns.append(("java", make_java, java_producer.measure))
+        runs = {library: [] for library, _, _ in turns}
         for round_number in range(self.rounds):
-            order = list(self.libraries.items())
-            for library, folder in order if round_number % 2 == 0 else reversed(order):
-                command, topic = make_command()
-                run = perf.measure(command, folder)
+            for library, make, measure in turns if round_number % 2 == 0 else reversed(turns):
+                command, topic = make()
+                run = measure(command)
                 if run.status != 0 or run.summary is None:
                     sys.exit(f"{library}: {' '.join(command)}\nexit status {run.status}\n{run.output[-3000:]}")
                 print(line(name, library, run), flush=True)
                 print(f"  {run.summary.group(0).strip()}", flush=True)
                 runs[library].append(run)
                 if after:
-                    run.stored = self.cluster.stored_bytes(topic)
+                    # All messages in it are alike, those before the measured ones, too.
+                    run.stored = self.cluster.stored_bytes(topic) / self.cluster.message_count(topic)
                     after(topic)
         self.results[name] = runs
+
+    def produce_command(self, topic, options):
+        return [*perf.produce_command(self.program, topic, options, self.count), "-b", self.cluster.bootstrap]
 
     def produce(self, name, options):
         def command():
             topic = self.topic()
-            return perf.produce_command(self.program, topic, options, self.count), topic
+            return self.produce_command(topic, options), topic
         # The brokers' disks stay small, and no run reads another's files.
         self.run(name, command, after=self.cluster.delete_topic)
 
@@ -91,16 +104,25 @@ class Comparison:
         program = support.compiled("tests/real/bench_producer.c")
         count = max(100, round(self.count * workload.share))
 
+        warm = self.topic(workload.partitions) if workload.warm else None
+
         def command():
+            topic = warm or self.topic(workload.partitions)
+            return [str(program), "-b", self.cluster.bootstrap, "-t", topic, "-c", str(count), *workload.arguments], topic
+
+        def java():
             topic = self.topic(workload.partitions)
-            return [str(program), "-b", self.cluster.bootstrap, "-t", topic, "-c", str(count), *workload.options], topic
-        self.run(workload.name, command, after=self.cluster.delete_topic)
+            return java_producer.command(self.cluster, topic, count, workload.size, workload.java), topic
+        after = None if warm else self.cluster.delete_topic
+        self.run(workload.name, command, after, None if workload.java is None else java)
+        if warm:
+            self.cluster.delete_topic(warm)
 
     def consume(self, name, options, topic):
         def command():
             group = f"bench-{uuid.uuid4().hex[:8]}"
             own = [group if option == "GROUP" else option for option in options]
-            return [str(self.program), "-t", topic, "-c", str(self.count), *own], topic
+            return [str(self.program), "-b", self.cluster.bootstrap, "-t", topic, "-c", str(self.count), *own], topic
         self.run(name, command)
 
     def filled_topic(self):
@@ -108,7 +130,7 @@ class Comparison:
         topic = self.topic()
         options = perf.CLASSIC["one broker, acks 0"]
         folder = self.libraries.get("reference") or next(iter(self.libraries.values()))
-        perf.measure(perf.produce_command(self.program, topic, [*options, "-a", "1"], self.count), folder)
+        perf.measure(self.produce_command(topic, [*options, "-a", "1"]), folder)
         stored = self.cluster.end_offsets(topic)[1]
         if stored != self.count:
             sys.exit(f"{topic} holds {stored} messages, not {self.count}")
@@ -126,7 +148,7 @@ class Comparison:
                     "failed": sum(r.failed for r in some),
                     "p50_us": statistics.median(r.p50_us for r in some),
                     "p99_us": statistics.median(r.p99_us for r in some),
-                    "stored_bytes": statistics.median(r.stored for r in some),
+                    "stored_bytes_per_msg": statistics.median(r.stored for r in some),
                 } for library, some in runs.items()
             }
         return table
@@ -138,34 +160,48 @@ def report(table):
         for library, m in libraries.items():
             print(f"{name:<30} {library:<10} {m['msgs_per_s']:>9.0f} {m['cpu_us_per_msg']:>10.3f} "
                   f"{m['threads_max']:>7} {m['rss_mib_max']:>7.0f}")
-        if len(libraries) == 2:
-            a, b = libraries.values()
-            ratio = ratios(a, b)
-            print(f"{name:<30} {'ratio':<10} {ratio['msgs_per_s']:>9.2f} {ratio['cpu_us_per_msg']:>10.2f} "
+        ours = libraries["ottla"]
+        for other, label in (("reference", "ratio"), ("java", "to java")):
+            if other not in libraries:
+                continue
+            ratio = ratios(ours, libraries[other])
+            print(f"{name:<30} {label:<10} {ratio['msgs_per_s']:>9.2f} {ratio['cpu_us_per_msg']:>10.2f} "
                   f"{ratio['threads_max']:>7.2f} {ratio['rss_mib_max']:>7.2f}")
-            if a["p50_us"]:
-                print(f"  latency us: p50 {a['p50_us']:.0f} / {b['p50_us']:.0f} = {ratio['p50_us']:.2f}, "
-                      f"p99 {a['p99_us']:.0f} / {b['p99_us']:.0f} = {ratio['p99_us']:.2f}")
-    judge(table)
+            if ours["p50_us"]:
+                theirs = libraries[other]
+                print(f"  latency us: p50 {ours['p50_us']:.0f} / {theirs['p50_us']:.0f} = {ratio['p50_us']:.2f}, "
+                      f"p99 {ours['p99_us']:.0f} / {theirs['p99_us']:.0f} = {ratio['p99_us']:.2f}")
+    print("\ngoals (ours / librdkafka's, but where it says otherwise)")
+    for name, goal, found, sign, limit, met in judged(table):
+        print(f"{name:<30} {goal:<12} {found:>6.2f}  wanted {sign} {limit:<5} {'met' if met else 'MISSED'}")
 
 
 # The names of workloads.py's goals among the figures.
-GOALS = {"rate": "msgs_per_s", "cpu": "cpu_us_per_msg", "p50": "p50_us", "p99": "p99_us", "stored": "stored_bytes"}
+GOALS = {"rate": "msgs_per_s", "cpu": "cpu_us_per_msg", "p50": "p50_us", "p99": "p99_us",
+         "stored": "stored_bytes_per_msg", "rss": "rss_mib_max"}
 
 
-def judge(table):
-    """Says which goals are met and which are not."""
-    print("\ngoals (ours / librdkafka's)")
+def judged(table):
+    """For each goal: workload, goal, what was found, the comparison's sign, the limit, whether it is met."""
     for workload in PRODUCERS:
-        libraries = list(table.get(workload.name, {}).values())
-        if len(libraries) != 2:
+        libraries = table.get(workload.name, {})
+        ours, theirs = libraries.get("ottla"), libraries.get("reference")
+        if ours is None or theirs is None:
             continue
-        ratio = ratios(*libraries)
-        for goal, limit in workload.goals.items():
-            found = ratio[GOALS[goal]]
-            met = found >= limit if goal == "rate" else found <= limit
-            sign = ">=" if goal == "rate" else "<="
-            print(f"{workload.name:<30} {goal:<7} {found:>6.2f}  wanted {sign} {limit:<5} {'met' if met else 'MISSED'}")
+        ratio = ratios(ours, theirs)
+        for goal, limit in (workload.goals | COMMON).items():
+            if goal == "threads":
+                found, goal = ours["threads_max"] - workload.application_threads, "own threads"
+            else:
+                found = ratio[GOALS[goal]]
+            at_least = goal == "rate"
+            yield workload.name, goal, found, ">=" if at_least else "<=", limit, \
+                found >= limit if at_least else found <= limit
+        alone = table.get(workload.rate_of, {}).get("ottla")
+        if alone:
+            # Not against librdkafka: against ourselves with one thread.
+            found = ours["msgs_per_s"] / alone["msgs_per_s"]
+            yield workload.name, "rate / 1 thr", found, ">=", 1.0, found >= 1.0
 
 
 def ratios(ours, theirs):
@@ -180,10 +216,14 @@ def main():
     parser.add_argument("--lib", type=Path, default=kafka.ROOT / "build" / "lib", help="folder of the library")
     parser.add_argument("--program", type=Path, default=kafka.ROOT / "build" / "bin" / "rdkafka_performance")
     parser.add_argument("--brokers", type=int, default=2)
+    parser.add_argument("--port", type=int, default=PORT, help="the first broker's")
+    parser.add_argument("--no-java", action="store_true", help="without Kafka's Java client")
+    parser.add_argument("--publish", nargs="?", type=Path, const=publish.FOLDER, metavar="FOLDER",
+                        help="write BENCHMARKS.md and bench.svg into this folder (default docs)")
     args = parser.parse_args()
     try:
         libraries = {"ottla": args.lib.resolve(), "reference": reference.fetch()}
-        cluster = kafka.Cluster(args.brokers, base_port=PORT)
+        cluster = kafka.Cluster(args.brokers, base_port=args.port)
     except (reference.Unavailable, kafka.Unavailable) as e:
         sys.exit(f"compare.py: {e}")
     for needed in (args.program, args.lib / "librdkafka.so.1"):
@@ -196,7 +236,7 @@ def main():
     with cluster:
         print(f"Kafka {cluster.version}, {args.brokers} brokers; {reference.WHEEL}; {args.count} messages, "
               f"{args.rounds} rounds\n{HEAD}", flush=True)
-        comparison = Comparison(cluster, args.program.resolve(), libraries, args.count, args.rounds)
+        comparison = Comparison(cluster, args.program.resolve(), libraries, not args.no_java, args.count, args.rounds)
         for name, options in filter(lambda item: wanted(item[0]), perf.CLASSIC.items()):
             comparison.produce(name, options)
         for workload in PRODUCERS:
@@ -211,7 +251,9 @@ def main():
     report(table)
     kafka.WORK.mkdir(parents=True, exist_ok=True)
     (kafka.WORK / "compare.json").write_text(json.dumps(table, indent=2) + "\n")
-    (kafka.WORK / "bench.svg").write_text(chart.draw(table))
+    (kafka.WORK / "bench.svg").write_text(chart.draw(table), encoding="utf-8")
+    if args.publish:
+        publish.write(args.publish, table, list(judged(table)), cluster.version, args)
 
 
 if __name__ == "__main__":

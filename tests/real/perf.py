@@ -79,15 +79,13 @@ def measure(command, lib_dir, timeout_s=120):
                                stderr=subprocess.STDOUT)
     killer = threading.Timer(timeout_s, process.kill)
     killer.start()
-    threads = [0]
-    sampler = threading.Thread(target=_sample_threads, args=(process.pid, threads), daemon=True)
-    sampler.start()
+    peak = Peak(process.pid)
     output = process.stdout.read().decode(errors="replace")
     process.stdout.close()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     killer.cancel()
-    sampler.join()
+    peak.join()
     # The last line counts: the program prints interim lines of the same form.
     summaries = list(SUMMARY.finditer(output))
     cpu = CPU.search(output)
@@ -95,19 +93,34 @@ def measure(command, lib_dir, timeout_s=120):
     latency = LATENCY.search(output)
     p50, p99 = (float(latency["p50"]), float(latency["p99"])) if latency else (0, 0)
     return Measured(output, process.returncode, summaries[-1] if summaries else None, time.monotonic() - begin,
-                    cpu_s, threads[0], usage.ru_maxrss, p50, p99)
+                    cpu_s, peak.threads, peak.rss_kib, p50, p99)
 
 
-def _sample_threads(pid, most, interval_s=0.01):
-    """Keeps the largest number of threads seen, until the process is gone."""
-    status = Path(f"/proc/{pid}/status")
-    while True:
-        try:
-            text = status.read_text()
-        except OSError:
-            return
-        found = re.search(r"^Threads:\s+(\d+)", text, re.M)
-        if found is None or "\nState:\tZ" in text:
-            return
-        most[0] = max(most[0], int(found.group(1)))
-        time.sleep(interval_s)
+class Peak(threading.Thread):
+    """Keeps the largest number of threads and the most memory seen, until the process is gone.
+
+    What wait4() says of memory is no less than what the process had that started it.
+    """
+
+    def __init__(self, pid, interval_s=0.01):
+        super().__init__(daemon=True)
+        self.status = Path(f"/proc/{pid}/status")
+        self.interval_s = interval_s
+        self.threads = 0
+        self.rss_kib = 0
+        self.start()
+
+    def run(self):
+        while True:
+            try:
+                text = self.status.read_text()
+            except OSError:
+                return
+            threads = re.search(r"^Threads:\s+(\d+)", text, re.M)
+            if threads is None or "\nState:\tZ" in text:
+                return
+            self.threads = max(self.threads, int(threads[1]))
+            # The high-water mark of the program that runs now.
+            memory = re.search(r"^VmHWM:\s+(\d+) kB", text, re.M)
+            self.rss_kib = int(memory[1]) if memory else self.rss_kib
+            time.sleep(self.interval_s)

@@ -14,8 +14,9 @@
  * Errors of the client go to standard error. Exit status: 0 when every message was
  * acknowledged, 1 when one failed or was not reported, 2 when it could not start.
  */
+#include "client.h"
+
 #include <inttypes.h>
-#include <rdkafka.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,42 +53,11 @@ static void on_error(rd_kafka_t *rk, int err, const char *reason, void *opaque) 
     fprintf(stderr, "error %s: %s\n", rd_kafka_err2name((rd_kafka_resp_err_t)err), reason);
 }
 
-static double now_s(void) {
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
-static void set_or_exit(rd_kafka_conf_t *conf, const char *name, const char *value) {
-    char reason[512];
-    if (rd_kafka_conf_set(conf, name, value, reason, sizeof(reason)) != RD_KAFKA_CONF_OK) {
-        fprintf(stderr, "%s\n", reason);
-        exit(2);
-    }
-}
-
-static rd_kafka_t *producer_or_exit(const char *brokers, int properties, char **property) {
-    rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    char reason[512];
-    int i;
-    set_or_exit(conf, "bootstrap.servers", brokers);
-    for (i = 0; i < properties; i++) {
-        char *value = strchr(property[i], '=');
-        if (value == NULL) {
-            fprintf(stderr, "%s: not PROPERTY=VALUE\n", property[i]);
-            exit(2);
-        }
-        *value++ = '\0';
-        set_or_exit(conf, property[i], value);
-    }
+static rd_kafka_t *start(const char *brokers, int properties, char **property) {
+    rd_kafka_conf_t *conf = conf_or_exit(brokers, properties, property);
     rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
     rd_kafka_conf_set_error_cb(conf, on_error);
-    rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, reason, sizeof(reason));
-    if (rk == NULL) {
-        fprintf(stderr, "%s\n", reason);
-        exit(2);
-    }
-    return rk;
+    return producer_or_exit(conf);
 }
 
 int main(int argc, char **argv) {
@@ -97,7 +67,7 @@ int main(int argc, char **argv) {
     }
     long count = atol(argv[3]);
     double interval_s = 1.0 / atof(argv[4]);
-    rd_kafka_t *rk = producer_or_exit(argv[1], argc - 5, argv + 5);
+    rd_kafka_t *rk = start(argv[1], argc - 5, argv + 5);
     rd_kafka_topic_t *topic = rd_kafka_topic_new(rk, argv[2], NULL);
     if (topic == NULL) {
         fprintf(stderr, "topic %s: %s\n", argv[2], rd_kafka_err2str(rd_kafka_last_error()));

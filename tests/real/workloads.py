@@ -11,28 +11,54 @@ class Produce:
     options: tuple
     partitions: int = 2
     share: float = 1.0
+    # All runs write to one topic: what brokers do at a partition's first batch is not what is measured.
+    warm: bool = False
+    size: int = 100
+    # The application's producing threads.
+    threads: int = 1
     # The least that is wanted of ours / theirs: {figure: limit}. Rates are to be at least, all else at most.
     goals: dict = field(default_factory=dict)
+    # Our rate is to be no lower than in the row of this name.
+    rate_of: str = ""
     # Whether the bytes that brokers store are compared, too.
     stored: bool = False
+    # Properties for the Java client; none where its tool has nothing like it (keys, lent payloads, several threads,
+    # one message at a time).
+    java: dict | None = None
+
+    @property
+    def arguments(self):
+        threads = ("-n", str(self.threads)) if self.threads > 1 else ()
+        return ("-s", str(self.size), *threads, *self.options)
+
+    @property
+    def application_threads(self):
+        """With one producing thread it is the program's first, which otherwise waits for them."""
+        return self.threads + (self.threads > 1)
+
+
+# Goals of every row: memory, ours / theirs; threads, beyond the application's.
+COMMON = {"rss": 1.0, "threads": 3}
 
 
 def codec(name, cpu):
-    return Produce(name, ("-X", f"compression.codec={name}"), goals={"cpu": cpu, "stored": 1.05}, stored=True)
+    return Produce(name, ("-X", f"compression.codec={name}"), goals={"cpu": cpu, "stored": 1.05}, stored=True,
+                   java={"compression.type": name})
 
 
 PRODUCERS = [
     Produce("lent payload, linger 50 ms", ("-f", "lend", "-X", "linger.ms=50"), goals={"cpu": 0.45, "rate": 1.1}),
-    Produce("copied payload", (), goals={"cpu": 0.5}),
+    # Long enough that beginnings and ends do not count: the last row is compared with this one.
+    Produce("copied payload", (), share=3, goals={"cpu": 0.5}, java={}),
     Produce("given payload", ("-f", "give"), goals={"cpu": 0.5}),
-    Produce("1 kB, copied", ("-s", "1000"), share=0.25, goals={"cpu": 0.5}),
-    Produce("idempotent", ("-X", "enable.idempotence=true"), goals={"cpu": 0.4}),
+    Produce("1 kB, copied", (), size=1000, goals={"cpu": 0.5}, java={}),
+    Produce("idempotent", ("-X", "enable.idempotence=true"), goals={"cpu": 0.4}, java={"enable.idempotence": "true"}),
     codec("lz4", 0.65),
     codec("snappy", 0.65),
     codec("zstd", 0.8),
     codec("gzip", 0.45),
-    Produce("500 partitions, keyed", ("-k",), partitions=500, goals={"cpu": 0.35, "rate": 6}),
-    Produce("one at a time, acks all", ("-1", "-X", "linger.ms=0", "-X", "acks=all"), share=0.004,
+    Produce("500 partitions, keyed", ("-k",), partitions=500, warm=True, goals={"cpu": 0.35, "rate": 6}),
+    Produce("one at a time, acks all", ("-1", "-X", "linger.ms=0", "-X", "acks=all"), share=0.02,
             goals={"p50": 1.0, "p99": 1.1, "cpu": 0.6}),
-    Produce("4 threads on one client", ("-n", "4"), goals={"cpu": 0.5}),
+    Produce("4 threads on one client", (), threads=4, share=3, goals={"cpu": 0.5}, rate_of="copied payload"),
 ]

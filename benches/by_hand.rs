@@ -1,0 +1,162 @@
+//! A producer without threads or sockets: the production core, driven by hand, on the mock cluster.
+//!
+//! What is outside of a benchmark's subject happens between its measured stretches and at the caller's word, so that the
+//! figures hold nothing of another thread.
+
+use std::collections::VecDeque;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ottla::client::{ClientHooks, Command, Core, DeliveryMode, Parts, Shared};
+use ottla::config::Conf;
+use ottla::connection::{ConnId, NetAction, NetEvent};
+use ottla::env::{Clock, Rng, SystemClock, Waker};
+use ottla::event::Reply;
+use ottla::producer::{self, Accumulator};
+use ottla::types::{ClientKind, Topic, TopicHooks};
+use ottla_mock::{BrokerId, Cluster, ClusterConfig, ConnectionId, Reply as BrokerReply, Time};
+
+const BROKER: BrokerId = BrokerId(1);
+/// Turns in which the producer must have found its topic.
+const TURNS_MAX: u32 = 1000;
+
+/// The core is driven when its turn has come: nobody needs to be woken.
+#[derive(Debug)]
+struct NoWaker;
+
+impl Waker for NoWaker {
+    fn wake(&self) {}
+}
+
+pub(crate) struct ProducerByHand {
+    pub(crate) accumulator: Arc<Accumulator>,
+    pub(crate) topic: Arc<Topic>,
+    shared: Arc<Shared>,
+    core: Core,
+    cluster: Cluster,
+    clock: Arc<SystemClock>,
+    /// Frames written and connections opened.
+    written: u64,
+    connected: u64,
+    news: VecDeque<NetEvent>,
+}
+
+impl ProducerByHand {
+    /// A producer that knows its topic of so many partitions.
+    pub(crate) fn new(partitions: i32, settings: &[(&str, &str)]) -> Self {
+        let mut cluster = Cluster::new(ClusterConfig {
+            brokers: 1,
+            ..ClusterConfig::default()
+        });
+        cluster.set_address(BROKER, "127.0.0.1", 9092);
+        cluster.create_topic("benchmark", partitions, None).unwrap();
+        let mut conf = Conf::new();
+        conf.set("bootstrap.servers", "127.0.0.1:9092").unwrap();
+        for (name, value) in settings {
+            conf.set(name, *value).unwrap();
+        }
+        let (conf, topic_defaults) = conf.finalize(ClientKind::Producer).unwrap();
+        let clock = Arc::new(SystemClock::new());
+        let hooks = ClientHooks {
+            delivery: DeliveryMode::All,
+            ..ClientHooks::default()
+        };
+        let parts = Parts {
+            kind: ClientKind::Producer,
+            conf,
+            topic_defaults,
+            hooks,
+            clock: clock.clone(),
+            waker: Arc::new(NoWaker),
+        };
+        let core = parts.assemble(Rng::from_seed(1));
+        let shared = core.shared().clone();
+        let accumulator = shared.producer.clone().unwrap();
+        let topic = shared.topic("benchmark", None, TopicHooks::default()).unwrap();
+        accumulator.announce(&topic);
+        let mut made = ProducerByHand {
+            accumulator,
+            topic,
+            shared,
+            core,
+            cluster,
+            clock,
+            written: 0,
+            connected: 0,
+            news: VecDeque::new(),
+        };
+        made.find_topic(partitions);
+        made
+    }
+
+    fn find_topic(&mut self, partitions: i32) {
+        let known = |p: &Self| p.accumulator.is_partition_available(&p.topic, partitions - 1);
+        for _ in 0..TURNS_MAX {
+            if known(self) {
+                return;
+            }
+            self.turn();
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        panic!("the producer did not find its topic in {TURNS_MAX} turns");
+    }
+
+    /// Lets everything that is under way arrive.
+    fn turn(&mut self) {
+        loop {
+            let now = self.clock.now();
+            while let Some(event) = self.news.pop_front() {
+                self.core.on_net(event, now);
+            }
+            self.core.drive(now, self.clock.wall_ms());
+            while let Some(action) = self.core.next_action() {
+                self.perform(action);
+            }
+            if self.news.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn perform(&mut self, action: NetAction) {
+        match action {
+            NetAction::Resolve { lookup, port, .. } => {
+                let result = Ok(vec![SocketAddr::from((Ipv4Addr::LOCALHOST, port))]);
+                self.news.push_back(NetEvent::Resolved { lookup, result });
+            }
+            NetAction::Connect { conn, .. } => {
+                self.written = 0;
+                self.connected += 1;
+                self.news.push_back(NetEvent::Connected { conn });
+            }
+            NetAction::Send { conn, frame } => self.serve(conn, frame),
+            NetAction::Close { .. } => self.cluster.disconnected(BROKER, ConnectionId(self.connected)),
+        }
+    }
+
+    fn serve(&mut self, conn: ConnId, frame: ottla_protocol::Frame) {
+        self.written += 1;
+        let (begun, done) = (self.written, self.written);
+        self.news.push_back(NetEvent::Written { conn, begun, done });
+        let request = frame.into_bytes().slice(4..);
+        let now = Time(self.clock.now().as_micros());
+        if let BrokerReply::Now(answer) = self.cluster.handle(BROKER, ConnectionId(self.connected), request, now) {
+            let body = answer.into_bytes().slice(4..);
+            self.news.push_back(NetEvent::Received { conn, body });
+        }
+    }
+
+    /// Gives up whatever was produced and handles its delivery reports, so that the producer is empty again.
+    pub(crate) fn drain(&mut self) {
+        let done = Reply::new();
+        self.shared.send(Command::Producer(producer::Command::Purge {
+            queue: true,
+            in_flight: true,
+            done,
+        }));
+        self.turn();
+        while self.shared.main_queue.pop(Some(Duration::ZERO)).is_some() {}
+        assert_eq!(self.accumulator.outstanding(), 0, "the producer is empty");
+    }
+}

@@ -1,0 +1,156 @@
+"""Writes what compare.py found as a page of docs: the chart, the table, the machine, and how to repeat it.
+
+When that page is the project's own, README shows the chart, too.
+"""
+
+import datetime
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+import chart
+import kafka
+import reference
+
+FOLDER = kafka.ROOT / "docs"
+README = kafka.ROOT / "README.md"
+# What is written stands between these lines of README.
+README_BEGIN = "<!-- Written by make bench BENCH_ARGS=--publish: -->\n"
+README_END = "<!-- end -->\n"
+NAMES = {"ottla": "Ottla", "reference": "librdkafka", "java": "Java"}
+
+PAGE = """# Benchmarks
+
+Written by `make bench BENCH_ARGS=--publish`.
+
+![CPU time per message beside librdkafka and Kafka's Java client](bench.svg)
+
+## How it was measured
+
+| | |
+|---|---|
+{facts}
+
+Brokers and clients share this machine. The same program runs on Ottla and on librdkafka, through `LD_LIBRARY_PATH`;
+the Java client is measured with Kafka's own `ProducerPerformance`, where that tool has something like the row. All take
+turns on the same brokers, and the table has the medians of {rounds} rounds. Messages are of 100 bytes unless a row says
+otherwise and differ from each other; a run has {count:,} of them, three times as many in the rows whose rates are
+compared with each other, and a fiftieth when one is sent at a time. The runs with 500 partitions write to one topic that was
+written to before: what brokers do at a partition's first batch is not what is measured.
+
+- *CPU*: user and system time of the client's process, in microseconds per message, from the first message to the last
+  delivery report. The Java client first sends 500,000 messages or more that are not measured, so that neither the JVM's
+  start nor its compiler counts, and then three times as many as the others.
+- *Threads*: the most that the process had, the application's own included.
+- *Memory*: the most that the process had resident.
+- All clients gather batches of up to 1,000,000 bytes for `linger.ms=5` and wait for `acks=all`, unless a row says otherwise.
+
+## What was found
+
+| | | messages/s | CPU, µs | to librdkafka's | threads | memory, MiB | |
+|---|---|--:|--:|--:|--:|--:|---|
+{rows}
+
+## Goals
+
+Ours to librdkafka's. *Own threads* are those that the client has beside the application's; *rate / 1 thr* is our rate to that of
+our own with one thread.
+
+| | | found | wanted | |
+|---|---|--:|--:|---|
+{goals}
+
+## Repeating it
+
+```sh
+make bench                                     # all rows; the table, and the chart in build/real/bench.svg
+make bench BENCH_ARGS="--only lz4 --rounds 3"  # some rows
+make bench BENCH_ARGS=--publish                # writes this page anew
+```
+
+It needs Java 17 and, the first time, the network: Kafka comes from Maven Central, librdkafka from PyPI. What each row
+does stands in `tests/real/workloads.py`, how it is measured in `tests/real/compare.py`.
+"""
+
+
+def write(folder, table, goals, kafka_version, args):
+    """`goals` as compare.judged() gives them, `args` compare.py's own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    facts = "\n".join(f"| {name} | {value} |" for name, value in describe(kafka_version, args.brokers))
+    page = PAGE.format(facts=facts, rounds=args.rounds, count=args.count, rows="\n".join(rows(table)),
+                       goals="\n".join(goal_rows(goals)))
+    (folder / "BENCHMARKS.md").write_text(page, encoding="utf-8")
+    (folder / "bench.svg").write_text(chart.draw(table), encoding="utf-8")
+    if folder.resolve() == FOLDER:
+        README.write_text(with_chart(README.read_text(encoding="utf-8"), table), encoding="utf-8")
+
+
+def with_chart(readme, table):
+    """README's text with the chart and what it says in a sentence."""
+    before, begin, rest = readme.partition(README_BEGIN)
+    _, end, after = rest.partition(README_END)
+    if not end:
+        raise ValueError(f"README.md has no place for the chart: {README_BEGIN.strip()} ... {README_END.strip()}")
+    ratios = sorted(found["ottla"]["cpu_us_per_msg"] / found["reference"]["cpu_us_per_msg"]
+                    for found in table.values() if found.get("reference", {}).get("cpu_us_per_msg"))
+    middle = "![CPU time per message beside librdkafka and Kafka's Java client](docs/bench.svg)\n"
+    if ratios:
+        middle = (f"CPU time per message is {ratios[0]:.2f} to {ratios[-1]:.2f} of librdkafka's in these "
+                  f"{len(ratios)} workloads: [all figures and how they were measured](docs/BENCHMARKS.md).\n\n{middle}")
+    return before + begin + middle + end + after
+
+
+def rows(table):
+    for name, libraries in table.items():
+        theirs = libraries.get("reference")
+        for library, found in libraries.items():
+            ratio = f"{found['cpu_us_per_msg'] / theirs['cpu_us_per_msg']:.2f}" if theirs else ""
+            more = f"round trip p50 {found['p50_us']:.0f} µs, p99 {found['p99_us']:.0f} µs" if found["p50_us"] else ""
+            yield (f"| {name if library == 'ottla' else ''} | {NAMES[library]} | {found['msgs_per_s']:,.0f} "
+                   f"| {found['cpu_us_per_msg']:.3f} | {ratio} | {found['threads_max']} "
+                   f"| {found['rss_mib_max']:.0f} | {more} |")
+
+
+def goal_rows(goals):
+    last = None
+    for name, goal, found, sign, limit, met in goals:
+        yield f"| {name if name != last else ''} | {goal} | {found:.2f} | {sign} {limit} | {'' if met else 'missed'} |"
+        last = name
+
+
+def describe(kafka_version, brokers):
+    """What the figures depend on."""
+    yield "date", datetime.date.today().isoformat()
+    yield "processor", f"{cpu_model()}, {os.cpu_count()} cores"
+    yield "memory", f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB"
+    yield "system", f"{distribution()}, Linux {platform.release()}"
+    yield "Ottla", first_line(["git", "-C", str(kafka.ROOT), "describe", "--always", "--dirty"]) or "unknown"
+    yield "librdkafka", f"2.16.0, from `{reference.WHEEL}`"
+    yield "Kafka", f"{kafka_version}, {brokers} brokers of 512 MiB; the Java client is of the same version"
+    yield "Java", first_line(["java", "-version"])
+
+
+def cpu_model():
+    try:
+        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.M)
+    except OSError:
+        found = None
+    return found[1] if found else platform.machine()
+
+
+def distribution():
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except (OSError, KeyError):
+        return platform.system()
+
+
+def first_line(command):
+    """A command's first line of output, whichever stream it is on; empty when it does not run."""
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=30)
+    except OSError:
+        return ""
+    return done.stdout.splitlines()[0].strip() if done.returncode == 0 and done.stdout else ""
