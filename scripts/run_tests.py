@@ -186,9 +186,9 @@ def gen_config():
     return single(CARGO, "xtask", "gen-config", "--check")()
 
 
-# Worlds with the same seeds in every run, and how long worlds from the clock run.
+# Worlds with the same seeds in every run, and worlds from the clock. Looking for new failures is for make soak.
 SIM_WORLDS = 600
-SIM_CLOCK_SECONDS = 15
+SIM_CLOCK_WORLDS = 200
 
 
 def sim():
@@ -200,7 +200,7 @@ def sim():
     jobs = ["--jobs", str(os.cpu_count() or 1)]
     total = Result()
     for options in (["--seeds", str(SIM_WORLDS)],
-                    ["--start", "clock", "--seconds", str(SIM_CLOCK_SECONDS)],
+                    ["--start", "clock", "--seeds", str(SIM_CLOCK_WORLDS)],
                     ["--canaries"]):
         status, output = execute([str(program), *options, *jobs], 300)
         total.add(Result(int(status == 0), int(status != 0), f"ottla-sim {' '.join(options)}\n{output}\n"))

@@ -296,12 +296,11 @@ impl World {
                 }
                 return Some(what);
             }
-            if let Some(what) = self.behind(&live) {
-                return Some(what);
-            }
         }
+        // Taken over: a later rebalance, such as for a topic that was found to have grown, is another matter.
         self.crowd.left_at_us = None;
-        None
+        let groups = self.crowd.groups();
+        groups.iter().find_map(|group| self.behind(&self.live_members(group)))
     }
 
     /// Whether groups had their time to settle. A static leader that comes back is not told what an earlier one divided

@@ -104,6 +104,10 @@ const REGRESSIONS: &[(u64, &str)] = &[
         1279,
         "a message produced during a flush waited for linger to end: nobody woke the client's thread for it",
     ),
+    (
+        1795238477606,
+        "a rebalance for a topic that had grown was taken for a takeover that never ended",
+    ),
 ];
 
 #[test]
