@@ -100,7 +100,7 @@ exports! {
             Ok(client) => client,
             Err(error) => return Some(crate::message::Message::consumer_error(error.code, &error.message)),
         };
-        serve::poll_message(rk, client.consumer_queue(), &Deadline::new(timeout))
+        serve::poll_message(rk, client.consumer_queue(), &Deadline::from_first_look(timeout))
     }
 
     /// Replaces the assignment; NULL empties it.

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ottla::error::{Error, ErrorCode};
 
@@ -207,26 +207,44 @@ impl FromC for Timeout {
 }
 
 /// Counts a timeout down over several waits.
-pub struct Deadline(Option<std::time::Instant>, bool);
+pub struct Deadline {
+    timeout: Option<Duration>,
+    end: Cell<Option<Instant>>,
+}
 
 impl Deadline {
     /// Starts counting.
     pub fn new(timeout: Timeout) -> Self {
-        let zero = timeout.0.is_some_and(|d| d.is_zero());
-        let end = if zero {
-            None
-        } else {
-            timeout.0.and_then(|d| std::time::Instant::now().checked_add(d))
-        };
-        Deadline(end, zero)
+        let deadline = Self::from_first_look(timeout);
+        deadline.begin();
+        deadline
+    }
+
+    /// Starts counting when first asked what is left: a call that need not wait is spared the look at the clock.
+    pub fn from_first_look(timeout: Timeout) -> Self {
+        Deadline {
+            timeout: timeout.0,
+            end: Cell::new(None),
+        }
+    }
+
+    /// Starts counting unless that was done already.
+    pub fn begin(&self) {
+        if let (None, Some(timeout)) = (self.end.get(), self.timeout.filter(|t| !t.is_zero())) {
+            self.end.set(Instant::now().checked_add(timeout));
+        }
     }
 
     /// What is left; `None` for ever.
     pub fn left(&self) -> Option<Duration> {
-        match (self.1, self.0) {
-            (true, _) => Some(Duration::ZERO),
-            (false, Some(end)) => Some(end.saturating_duration_since(std::time::Instant::now())),
-            (false, None) => None,
+        match (self.timeout, self.end.get()) {
+            (None, _) => None,
+            (Some(Duration::ZERO), _) => Some(Duration::ZERO),
+            (Some(_), Some(end)) => Some(end.saturating_duration_since(Instant::now())),
+            (Some(timeout), None) => {
+                self.begin();
+                Some(timeout)
+            }
         }
     }
 

@@ -16,6 +16,7 @@ pub mod handle;
 pub mod headers;
 pub mod log;
 pub mod message;
+pub mod message_block;
 pub mod metadata;
 pub mod misc;
 pub mod offsets;

@@ -1,16 +1,14 @@
 //! `rd_kafka_message_t`: the public fields, followed by what the accessors tell.
 //!
-//! A message is in one of three places. Fetched ones lie in an [`Arena`] that belongs to the memory of their chunk:
-//! one allocation for many, freed when the chunk and all of them are gone. Errors and end-of-partition notices are
-//! boxed one by one. Delivery reports lie on the stack of the call that serves them, or in their event.
+//! A message is in one of three places. Fetched ones lie in a [`Block`](crate::message_block): one allocation for many,
+//! freed when all of them are gone. Errors and end-of-partition notices are boxed one by one. Delivery reports lie on
+//! the stack of the call that serves them, or in their event.
 
-use std::cell::UnsafeCell;
 use std::ffi::{CString, c_char, c_void};
-use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use ottla::error::ErrorCode;
-use ottla::event::{Chunk, ChunkMemory, DeliveredRecord, Delivery, Event, PartitionNotice, Queue};
+use ottla::event::{Chunk, DeliveredRecord, Delivery, Event, PartitionNotice, Queue, RecordRef};
 use ottla::types::{PersistStatus, TimestampType, offset};
 
 use crate::abi::MessageFields;
@@ -18,19 +16,19 @@ use crate::errors;
 use crate::ffi::{self, Deadline, FromC, IntoC, Owned, exports};
 use crate::handle::Handle;
 use crate::headers::{Headers, RawHeaders};
+use crate::message_block::{Block, Slots};
 use crate::topic::TopicHandle;
 
 /// Marks memory behind the public fields as this library's.
 const TAG: u32 = 0x0e44_0a03;
-/// Messages allocated at once; a chunk with more gets several blocks.
-const BLOCK: usize = 256;
 
 /// Where a message lies.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
 enum Place {
-    /// In an arena; the message holds a count of the chunk's memory.
-    Arena,
-    /// In a box of its own.
+    /// In a block.
+    Block,
+    /// In a [`BoxedMessage`].
     Boxed,
     /// Somewhere that outlives every use: destroying it does nothing.
     Lent,
@@ -42,22 +40,27 @@ pub struct Message {
     fields: MessageFields,
     tag: u32,
     place: Place,
-    status: i32,
-    timestamp_type: i32,
-    timestamp: i64,
-    latency_us: i64,
+    status: i8,
+    timestamp_type: i8,
     broker_id: i32,
     leader_epoch: i32,
+    timestamp: i64,
+    latency_us: i64,
     raw_headers: RawHeaders<'static>,
     /// Parsed or set headers, owned; NULL when there are none yet.
     headers: *mut Headers,
     /// A text for the error that says more than the code's description, or NULL.
     error_text: *const c_char,
-    /// `Place::Arena`: a counted pointer to the memory that the message points into.
-    memory: *const ChunkMemory,
-    /// `Place::Boxed`: owns what `error_text` points to.
-    owned_text: Option<CString>,
-    /// `Place::Boxed`: keeps `fields.rkt` alive.
+    /// `Place::Block`: the block that it lies in.
+    block: *const Block,
+}
+
+/// An error with what it points to.
+#[repr(C)]
+struct BoxedMessage {
+    message: Message,
+    text: CString,
+    /// Keeps `fields.rkt` alive.
     topic: Option<Arc<TopicHandle>>,
 }
 
@@ -91,6 +94,10 @@ pub struct MessagePtr(*mut Message);
 unsafe impl Send for MessagePtr {}
 
 impl MessagePtr {
+    fn of(boxed: Box<BoxedMessage>) -> MessagePtr {
+        MessagePtr(Box::into_raw(boxed).cast())
+    }
+
     /// Its address; the owner stays responsible.
     pub fn as_ptr(&self) -> *mut MessageFields {
         self.0.cast()
@@ -124,7 +131,7 @@ fn parts(data: Option<&[u8]>) -> (*mut c_void, usize) {
     data.map_or((std::ptr::null_mut(), 0), |d| (d.as_ptr().cast_mut().cast(), d.len()))
 }
 
-fn timestamp_type_number(kind: TimestampType) -> i32 {
+fn timestamp_type_number(kind: TimestampType) -> i8 {
     match kind {
         TimestampType::NotAvailable => 0,
         TimestampType::CreateTime => 1,
@@ -132,7 +139,7 @@ fn timestamp_type_number(kind: TimestampType) -> i32 {
     }
 }
 
-fn status_number(status: PersistStatus) -> i32 {
+fn status_number(status: PersistStatus) -> i8 {
     match status {
         PersistStatus::NotPersisted => 0,
         PersistStatus::PossiblyPersisted => 1,
@@ -165,9 +172,7 @@ impl Message {
             raw_headers: RawHeaders::None,
             headers: std::ptr::null_mut(),
             error_text: std::ptr::null(),
-            memory: std::ptr::null(),
-            owned_text: None,
-            topic: None,
+            block: std::ptr::null(),
         }
     }
 
@@ -211,11 +216,59 @@ impl Message {
         message
     }
 
+    /// A fetched record of this partition.
+    ///
+    /// # Safety
+    /// `block` keeps `topic` and the record's memory alive as long as the message.
+    #[inline(always)]
+    pub unsafe fn fetched(
+        record: &RecordRef<'_>,
+        partition: i32,
+        broker_id: i32,
+        topic: *const TopicHandle,
+        block: *const Block,
+    ) -> Message {
+        let (payload, len) = parts(record.value);
+        let (key, key_len) = parts(record.key);
+        Message {
+            fields: MessageFields {
+                err: 0,
+                rkt: topic.cast_mut(),
+                partition,
+                payload,
+                len,
+                key,
+                key_len,
+                offset: record.offset,
+                private: std::ptr::null_mut(),
+            },
+            tag: TAG,
+            place: Place::Block,
+            status: status_number(PersistStatus::Persisted),
+            timestamp_type: timestamp_type_number(record.timestamp_type),
+            broker_id,
+            leader_epoch: record.leader_epoch,
+            timestamp: record.timestamp_ms,
+            latency_us: -1,
+            raw_headers: match record.headers.is_empty() {
+                true => RawHeaders::None,
+                // SAFETY: the block keeps the headers, too.
+                false => unsafe { RawHeaders::Some(record.headers).unbound() },
+            },
+            headers: std::ptr::null_mut(),
+            error_text: std::ptr::null(),
+            block,
+        }
+    }
+
     /// Frees what accessors made.
+    #[inline]
     pub fn release(&mut self) {
-        let headers = std::mem::replace(&mut self.headers, std::ptr::null_mut());
-        // SAFETY: NULL, or owned by the message.
-        drop(unsafe { <Owned<Headers> as FromC>::from_c(headers) });
+        if !self.headers.is_null() {
+            let headers = std::mem::replace(&mut self.headers, std::ptr::null_mut());
+            // SAFETY: owned by the message.
+            drop(unsafe { <Owned<Headers> as FromC>::from_c(headers) });
+        }
     }
 
     /// The public fields' address.
@@ -225,7 +278,7 @@ impl Message {
 
     /// Topic, partition and offset, of a message that has them.
     pub fn place_in_log(&self) -> Option<(&TopicHandle, i32, i64, i32)> {
-        // SAFETY: NULL, or alive as long as the message, see `Arena` and `Message::topic`.
+        // SAFETY: NULL, or alive as long as the message, see `Block` and `BoxedMessage`.
         let topic = unsafe { self.fields.rkt.as_ref() }?;
         Some((topic, self.fields.partition, self.fields.offset, self.leader_epoch))
     }
@@ -235,44 +288,50 @@ impl Message {
         ErrorCode(self.fields.err)
     }
 
-    fn boxed_error(code: ErrorCode, text: &str) -> Box<Message> {
-        let mut message = Box::new(Message::empty(Place::Boxed));
+    fn boxed_error(code: ErrorCode, text: &str) -> Box<BoxedMessage> {
+        let mut boxed = Box::new(BoxedMessage {
+            message: Message::empty(Place::Boxed),
+            text: ffi::c_text(text),
+            topic: None,
+        });
+        let (at, len) = (boxed.text.as_ptr(), boxed.text.as_bytes().len());
+        // Tells rd_kafka_message_errstr() that the payload is a text.
+        let own_address = (&raw mut *boxed).cast();
+        let message = &mut boxed.message;
         message.fields.err = code.0;
-        let text = message.owned_text.insert(ffi::c_text(text));
-        let (at, len) = (text.as_ptr(), text.as_bytes().len());
         message.fields.payload = at.cast_mut().cast();
         message.fields.len = len;
+        message.fields.private = own_address;
         message.error_text = at;
-        // Tells rd_kafka_message_errstr() that the payload is a text.
-        message.fields.private = (&raw mut *message).cast();
-        message
+        boxed
     }
 
     /// An error of the consumer as a whole.
     pub fn consumer_error(code: ErrorCode, text: &str) -> MessagePtr {
-        MessagePtr(Box::into_raw(Self::boxed_error(code, text)))
+        MessagePtr::of(Self::boxed_error(code, text))
     }
 
     /// End of partition, or a partition's error.
     pub fn notice(handle: &Handle, notice: &PartitionNotice) -> MessagePtr {
-        let mut message = Self::boxed_error(notice.error.code, &notice.error.message);
+        let mut boxed = Self::boxed_error(notice.error.code, &notice.error.message);
+        let fields = &mut boxed.message.fields;
         let topic = match (&notice.partition, &notice.tp) {
             (Some(state), _) => {
-                message.fields.partition = state.partition();
+                fields.partition = state.partition();
                 Some(handle.topic_handle(state.topic()))
             }
             (None, Some(tp)) => {
-                message.fields.partition = tp.partition;
+                fields.partition = tp.partition;
                 handle.topic_named(&tp.topic).ok()
             }
             (None, None) => None,
         };
-        message.fields.offset = notice.offset;
-        message.fields.rkt = topic
+        fields.offset = notice.offset;
+        fields.rkt = topic
             .as_ref()
             .map_or(std::ptr::null_mut(), |t| Arc::as_ptr(t).cast_mut());
-        message.topic = topic;
-        MessagePtr(Box::into_raw(message))
+        boxed.topic = topic;
+        MessagePtr::of(boxed)
     }
 }
 
@@ -280,6 +339,7 @@ impl Message {
 ///
 /// # Safety
 /// NULL, or a message that the caller owns.
+#[inline]
 pub unsafe fn destroy(message: *mut Message) {
     // SAFETY: by the caller's promise; a message whose tag is cleared was destroyed already.
     unsafe {
@@ -290,43 +350,10 @@ pub unsafe fn destroy(message: *mut Message) {
         m.tag = 0;
         m.release();
         match m.place {
-            Place::Arena => drop(Arc::from_raw(m.memory)),
-            Place::Boxed => drop(Box::from_raw(message)),
+            Place::Block => Block::give_back(m.block),
+            Place::Boxed => drop(Box::from_raw(message.cast::<BoxedMessage>())),
             Place::Lent => (),
         }
-    }
-}
-
-/// The messages of one chunk. Lies in the attachment of the chunk's memory, so it lives until the chunk and every
-/// message, each of which holds a count of that memory, are gone.
-struct Arena {
-    topic: Arc<TopicHandle>,
-    blocks: UnsafeCell<Blocks>,
-}
-
-#[derive(Default)]
-struct Blocks {
-    blocks: Vec<Box<[MaybeUninit<Message>]>>,
-    /// Slots of the last block that are in use.
-    used: usize,
-}
-
-// SAFETY: `blocks` is used only by `take`, which holds the chunk exclusively, and there is one chunk to a memory.
-// Messages point to slots, which do not move when the vector of blocks grows.
-unsafe impl Sync for Arena {}
-// SAFETY: messages may be used by one thread after the other.
-unsafe impl Send for Arena {}
-
-impl Blocks {
-    /// An unused slot.
-    fn slot(&mut self, expected: usize) -> *mut Message {
-        if self.blocks.last().is_none_or(|b| b.len() == self.used) {
-            self.blocks.push(Box::new_uninit_slice(expected.clamp(1, BLOCK)));
-            self.used = 0;
-        }
-        let at = self.blocks.last_mut().and_then(|b| b.get_mut(self.used));
-        self.used += 1;
-        at.map_or(std::ptr::null_mut(), MaybeUninit::as_mut_ptr)
     }
 }
 
@@ -334,11 +361,14 @@ impl Blocks {
 pub fn next(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) -> Option<Result<MessagePtr, Event>> {
     loop {
         let mut used_up = false;
-        let taken = queue.pop_one(deadline.left(), |chunk| {
-            let message = take(handle, chunk);
-            used_up = message.is_none();
-            message
-        });
+        let taken = queue.pop_one_within(
+            || deadline.left(),
+            |chunk| {
+                let message = take(handle, chunk);
+                used_up = message.is_none();
+                message
+            },
+        );
         // A chunk that turned out to have no record left may have another behind it.
         if taken.is_some() || !used_up {
             return taken;
@@ -347,44 +377,15 @@ pub fn next(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) -> Option<
 }
 
 /// Takes the next record of a chunk as a message; `None` when the chunk is used up.
+#[inline]
 pub fn take(handle: &Handle, chunk: &mut Chunk) -> Option<MessagePtr> {
-    let memory = chunk.memory();
-    let arena = memory.attachment().get_or_init(|| {
-        let topic = handle.topic_handle(chunk.partition().topic());
-        Box::new(Arena {
-            topic,
-            blocks: UnsafeCell::default(),
-        })
-    });
-    let arena: &Arena = arena.downcast_ref()?;
-    let partition = chunk.partition().partition();
-    let (expected, broker_id) = (chunk.remaining(), chunk.broker_id());
-    let record = chunk.next()?;
-    let mut message = Message::empty(Place::Arena);
-    let fields = &mut message.fields;
-    fields.rkt = Arc::as_ptr(&arena.topic).cast_mut();
-    fields.partition = partition;
-    (fields.payload, fields.len) = parts(record.value);
-    (fields.key, fields.key_len) = parts(record.key);
-    fields.offset = record.offset;
-    message.status = status_number(PersistStatus::Persisted);
-    message.timestamp = record.timestamp_ms;
-    message.timestamp_type = timestamp_type_number(record.timestamp_type);
-    message.leader_epoch = record.leader_epoch;
-    message.broker_id = broker_id;
-    if !record.headers.is_empty() {
-        // SAFETY: the headers lie in `memory`, of which the message holds a count.
-        message.raw_headers = unsafe { RawHeaders::Some(record.headers).unbound() };
+    if chunk.attachment().is_none() {
+        let slots = Slots::new(handle.topic_handle(chunk.partition().topic()), chunk);
+        *chunk.attachment() = Some(Box::new(slots));
     }
-    // SAFETY: `chunk` is held exclusively, see `Arena`.
-    let slot = unsafe { &mut *arena.blocks.get() }.slot(expected);
-    if slot.is_null() {
-        return None;
-    }
-    message.memory = Arc::into_raw(memory);
-    // SAFETY: an unused slot of the arena.
-    unsafe { slot.write(message) };
-    Some(MessagePtr(slot))
+    let (record, slots) = chunk.next_beside()?;
+    let slots: &mut Slots = slots.as_mut()?.downcast_mut()?;
+    Some(MessagePtr(slots.put(&record)))
 }
 
 /// The message's headers, parsed when first asked for; NULL when there are none.
@@ -432,7 +433,7 @@ exports! {
     /// The timestamp in milliseconds, -1 when there is none.
     fn rd_kafka_message_timestamp(message: &Message, kind: *mut i32) -> i64, or -1; {
         // SAFETY: the caller's out-parameter.
-        unsafe { ffi::put(kind, message.timestamp_type) };
+        unsafe { ffi::put(kind, message.timestamp_type.into()) };
         message.timestamp
     }
 
@@ -484,7 +485,7 @@ exports! {
 
     /// Whether the message is in the log.
     fn rd_kafka_message_status(message: &Message) -> i32, or 0; {
-        message.status
+        message.status.into()
     }
 
     /// The leader epoch of a consumed message, -1 when not known.

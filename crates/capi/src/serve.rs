@@ -69,11 +69,15 @@ pub fn poll_message(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) ->
     loop {
         match message::next(handle, queue, deadline)? {
             Ok(message) => return Some(message),
-            Err(event) => match message_or_call(handle, queue, event) {
-                (Some(message), _) => return Some(message),
-                (None, Flow::Stop) => return None,
-                (None, Flow::Go) => {}
-            },
+            Err(event) => {
+                // A callback's time counts.
+                deadline.begin();
+                match message_or_call(handle, queue, event) {
+                    (Some(message), _) => return Some(message),
+                    (None, Flow::Stop) => return None,
+                    (None, Flow::Go) => {}
+                }
+            }
         }
     }
 }
@@ -88,9 +92,8 @@ pub fn poll_messages(
     take_yield();
     let mut filled = 0;
     while filled < room.len() {
-        let wait = deadline.left();
         let before = filled;
-        let taken = queue.pop_one(wait, |chunk| take_many(handle, chunk, room, &mut filled));
+        let taken = queue.pop_one_within(|| deadline.left(), |chunk| take_many(handle, chunk, room, &mut filled));
         match taken {
             Some(Ok(())) => {}
             Some(Err(event)) => match message_or_call(handle, queue, event) {

@@ -20,7 +20,7 @@ const ROUND: usize = 128;
 
 /// The next message, with the last error set where there is none.
 pub fn consume_one(handle: &Handle, queue: &Arc<Queue>, timeout: Timeout) -> Option<MessagePtr> {
-    let message = serve::poll_message(handle, queue, &Deadline::new(timeout));
+    let message = serve::poll_message(handle, queue, &Deadline::from_first_look(timeout));
     match &message {
         Some(_) => ffi::set_last_error(ErrorCode::NO_ERROR, 0),
         None => ffi::set_last_error(ErrorCode::L_TIMED_OUT, libc::ETIMEDOUT),

@@ -38,6 +38,7 @@
 
 pub mod api;
 mod api_key;
+mod buffer;
 pub mod compression;
 pub mod consumer_protocol;
 mod error;
@@ -55,6 +56,7 @@ mod wire;
 mod writer;
 
 pub use api_key::ApiKey;
+pub use buffer::Buffer;
 pub use error::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind, PathStep};
 pub use error_code::ErrorCode;
 pub use framing::{RequestHeader, decode_response, encode_request, encode_response, peek_correlation_id};

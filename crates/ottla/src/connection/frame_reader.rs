@@ -1,6 +1,7 @@
 //! Cuts the byte stream of a connection into frames.
 
 use bytes::{Bytes, BytesMut};
+use ottla_protocol::Buffer;
 
 use super::net::CloseReason;
 
@@ -12,6 +13,8 @@ use super::net::CloseReason;
 pub struct FrameReader {
     buf: BytesMut,
     filled: usize,
+    /// A large frame, its length prefix included, and where it ends. What comes behind it goes to `buf`, of which nothing is filled.
+    large: Option<(Buffer, usize)>,
     max_body: usize,
 }
 
@@ -19,6 +22,8 @@ pub struct FrameReader {
 const READ_CHUNK: usize = 64 * 1024;
 /// Room offered to a read at the least, unless the rest of a frame needs less.
 const LEAST_ROOM: usize = 16 * 1024;
+/// From this size on a frame has memory of its own, which is used again.
+const LARGE_FRAME: usize = READ_CHUNK;
 /// Memory set aside for a frame before its bytes have begun to arrive: a length prefix alone must not make the
 /// client allocate what a peer merely claims.
 const MAX_AHEAD: usize = 1024 * 1024;
@@ -29,14 +34,24 @@ impl FrameReader {
         FrameReader {
             buf: BytesMut::new(),
             filled: 0,
+            large: None,
             max_body,
         }
     }
 
     /// Where the next bytes from the network go. Never empty.
     pub fn spare(&mut self) -> &mut [u8] {
-        let want = match self.pending_body() {
-            Some(body) => (4 + body).saturating_sub(self.filled).clamp(1, MAX_AHEAD),
+        let pending = self.pending_body();
+        if let (None, Some(body)) = (&self.large, pending.filter(|body| *body >= LARGE_FRAME)) {
+            self.begin_large(4 + body);
+        }
+        if let Some((frame, end)) = &mut self.large {
+            let ahead = frame.capacity().saturating_sub(frame.len()).max(MAX_AHEAD);
+            let want = (*end - frame.len()).min(ahead).max(1);
+            return frame.spare(want);
+        }
+        let want = match pending {
+            Some(body) => (4 + body).saturating_sub(self.filled).max(1),
             None => READ_CHUNK,
         };
         // Frames keep the memory that they came in. With new memory for every read, each small response that waits for
@@ -47,13 +62,27 @@ impl FrameReader {
         self.buf.get_mut(self.filled..).unwrap_or_default()
     }
 
+    /// Moves what came of a large frame to memory of its own.
+    fn begin_large(&mut self, bytes: usize) {
+        let mut frame = Buffer::with_capacity(bytes.min(MAX_AHEAD));
+        frame.extend_from_slice(self.buf.get(..self.filled).unwrap_or_default());
+        self.filled = 0;
+        self.large = Some((frame, bytes));
+    }
+
     /// Says that the first `n` bytes of [`spare`](Self::spare) were filled.
     pub fn filled(&mut self, n: usize) {
-        self.filled = (self.filled + n).min(self.buf.len());
+        match &mut self.large {
+            Some((frame, _)) => frame.advance(n),
+            None => self.filled = (self.filled + n).min(self.buf.len()),
+        }
     }
 
     /// The next whole frame's body, `None` when more bytes are needed, or what is wrong with the stream.
     pub fn next_frame(&mut self) -> Result<Option<Bytes>, String> {
+        if let Some((frame, _)) = self.large.take_if(|(frame, end)| frame.len() >= *end) {
+            return Ok(Some(frame.freeze().slice(4..)));
+        }
         let Some(body) = self.pending_body() else {
             return Ok(None);
         };
@@ -71,6 +100,12 @@ impl FrameReader {
 
     /// Why the connection has ended, given that the peer has closed it here.
     pub fn at_end(&self) -> CloseReason {
+        if let Some((frame, end)) = &self.large {
+            return CloseReason::CutShort {
+                got: frame.len(),
+                of: Some(*end),
+            };
+        }
         match self.filled {
             0 => CloseReason::PeerClosed,
             got => CloseReason::CutShort {
@@ -182,6 +217,9 @@ mod tests {
         feed(&mut r, &90_000_000u32.to_be_bytes(), 4).unwrap();
         assert!(r.spare().len() <= MAX_AHEAD);
         feed(&mut r, &[0; 1000], 1).unwrap();
+        let large = r.large.as_ref().map_or(0, |(frame, _)| frame.capacity());
         assert!(r.buf.capacity() < 2 * MAX_AHEAD);
+        // Memory that is used again may be larger than asked for.
+        assert!(large <= 4 * MAX_AHEAD, "{large}");
     }
 }

@@ -19,7 +19,7 @@ use crate::config::ClientConfig;
 use crate::connection::LinkKey;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
-use crate::event::{Event, FetchBudget, PartitionNotice, PartitionState, level};
+use crate::event::{DebugContexts, Event, FetchBudget, PartitionNotice, PartitionState, level};
 use crate::types::{NodeId, offset};
 
 /// An offset that somebody else must look up.
@@ -337,7 +337,7 @@ impl Fetcher {
             }
             _ => offset::END,
         };
-        ctx.log.log(level::INFO, "OFFSET", || {
+        let text = || {
             let name = if to == offset::BEGINNING {
                 "the beginning"
             } else {
@@ -349,7 +349,12 @@ impl Fetcher {
                 why.message,
                 p.next
             )
-        });
+        };
+        match why.code {
+            // So it is with every partition of a new group.
+            ErrorCode::L_NO_OFFSET => ctx.log.debug(DebugContexts::TOPIC, "OFFSET", text),
+            _ => ctx.log.log(level::INFO, "OFFSET", text),
+        }
         p.restart(Next::Logical(to));
         p.topic_id = Uuid::ZERO;
         self.settle(ctx, cluster, id);

@@ -21,7 +21,7 @@ pub(crate) use produced::{BlockPool, NewRecord, RecordsBuilder, payload_len};
 pub use produced::{EncodedHeaders, HeadersIn, HeadersInIter, Payload, ProducedRecords, RecordMeta};
 pub use queue::{Attention, Notify, Queue};
 pub use quota::ProduceQuota;
-pub use records::{Chunk, ChunkBuilder, ChunkMemory, RecordRef};
+pub use records::{Attachment, Chunk, ChunkBuilder, ChunkMemory, RecordRef};
 pub use reply::Reply;
 
 use std::sync::Arc;

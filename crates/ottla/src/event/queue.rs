@@ -173,7 +173,7 @@ impl Queue {
     /// Like [`pop`](Self::pop), but an empty queue is not waited on once `stop` says yes. `stop` is called with the
     /// queue locked and must take no lock; whoever changes what it says calls [`stir`](Self::stir) afterwards.
     pub fn pop_unless(&self, timeout: Option<Duration>, stop: impl Fn() -> bool) -> Option<Event> {
-        self.take(timeout, stop, |inner| (inner.items.pop_front(), None))
+        self.take(|| timeout, stop, |inner| (inner.items.pop_front(), None))
             .flatten()
             .filter(|e| !matches!(e, Event::Yield))
     }
@@ -192,6 +192,16 @@ impl Queue {
     pub fn pop_one<T>(
         &self,
         timeout: Option<Duration>,
+        take: impl FnOnce(&mut Chunk) -> Option<T>,
+    ) -> Option<Result<T, Event>> {
+        self.pop_one_within(|| timeout, take)
+    }
+
+    /// Like [`pop_one`](Self::pop_one), but asks for the timeout only when nothing is there: a look at the clock costs as
+    /// much as taking a record. `timeout` is called with the queue locked and must take no lock.
+    pub fn pop_one_within<T>(
+        &self,
+        timeout: impl Fn() -> Option<Duration>,
         take: impl FnOnce(&mut Chunk) -> Option<T>,
     ) -> Option<Result<T, Event>> {
         let none = || false;
@@ -215,14 +225,14 @@ impl Queue {
     /// dropped when the queue is unlocked. `None` when the time is up or `stop` says yes.
     fn take<T>(
         &self,
-        timeout: Option<Duration>,
+        timeout: impl Fn() -> Option<Duration>,
         stop: impl Fn() -> bool,
         take: impl FnOnce(&mut Inner) -> (T, Option<Event>),
     ) -> Option<T> {
         let mut take = Some(take);
         let mut deadline = None;
         loop {
-            let look = self.at_target(|queue, inner| queue.look(inner, timeout, &mut deadline, &stop, &mut take));
+            let look = self.at_target(|queue, inner| queue.look(inner, &timeout, &mut deadline, &stop, &mut take));
             match look {
                 Look::Taken(taken) => return Some(taken),
                 Look::Nothing => return None,
@@ -234,7 +244,7 @@ impl Queue {
     fn look<T, F: FnOnce(&mut Inner) -> (T, Option<Event>)>(
         &self,
         mut inner: MutexGuard<'_, Inner>,
-        timeout: Option<Duration>,
+        timeout: &impl Fn() -> Option<Duration>,
         deadline: &mut Option<Deadline>,
         stop: &impl Fn() -> bool,
         take: &mut Option<F>,
@@ -259,10 +269,16 @@ impl Queue {
             // fetcher brings.
             return Look::Again;
         }
-        if inner.disabled || timeout.is_some_and(|t| t.is_zero()) || stop() {
+        if inner.disabled || stop() {
             return Look::Nothing;
         }
-        let deadline = *deadline.get_or_insert_with(|| Deadline::after(timeout));
+        let deadline = match *deadline {
+            Some(deadline) => deadline,
+            None => match timeout() {
+                Some(Duration::ZERO) => return Look::Nothing,
+                wait => *deadline.insert(Deadline::after(wait)),
+            },
+        };
         let redirects = inner.redirects;
         let nothing_new = |i: &mut Inner| i.items.is_empty() && i.redirects == redirects && !i.disabled && !stop();
         inner.waiting += 1;

@@ -5,7 +5,7 @@
 
 use std::any::Any;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use ottla_protocol::record::{Headers, RecordCursor, RecordData, RecordError};
 
@@ -26,14 +26,6 @@ struct Segment {
 /// The bytes that the records of a chunk point into. Lives as long as somebody holds it, however far the chunk was read.
 pub struct ChunkMemory {
     segments: Vec<Segment>,
-    attachment: OnceLock<Box<dyn Any + Send + Sync>>,
-}
-
-impl ChunkMemory {
-    /// A slot for whatever is to live exactly as long as the bytes.
-    pub fn attachment(&self) -> &OnceLock<Box<dyn Any + Send + Sync>> {
-        &self.attachment
-    }
 }
 
 impl fmt::Debug for ChunkMemory {
@@ -79,7 +71,11 @@ pub struct Chunk {
     bytes: u64,
     /// Set when a record could not be read; told to the application when this is dropped.
     broken: Option<RecordError>,
+    attachment: Attachment,
 }
+
+/// Whatever whoever takes a chunk's records keeps with it; dropped with the chunk.
+pub type Attachment = Option<Box<dyn Any + Send>>;
 
 impl fmt::Debug for Chunk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -133,6 +129,17 @@ impl Chunk {
     #[inline]
     #[allow(clippy::should_implement_trait)] // the record borrows from the chunk
     pub fn next(&mut self) -> Option<RecordRef<'_>> {
+        self.next_beside().map(|(record, _)| record)
+    }
+
+    /// A slot for whatever is to live as long as the chunk.
+    pub fn attachment(&mut self) -> &mut Attachment {
+        &mut self.attachment
+    }
+
+    /// Like [`next`](Self::next), and gives the attachment along.
+    #[inline]
+    pub fn next_beside(&mut self) -> Option<(RecordRef<'_>, &mut Attachment)> {
         if self.remaining == 0 || self.is_stale() {
             return None;
         }
@@ -146,7 +153,7 @@ impl Chunk {
                     self.remaining -= 1;
                     self.place
                         .on_taken(record.offset, segment.leader_epoch, self.partition.auto_store());
-                    return Some(RecordRef {
+                    let record = RecordRef {
                         offset: record.offset,
                         timestamp_ms: record.timestamp,
                         timestamp_type: timestamp_type(record.timestamp_type),
@@ -154,7 +161,8 @@ impl Chunk {
                         value: record.value,
                         headers: record.headers,
                         leader_epoch: segment.leader_epoch,
-                    });
+                    };
+                    return Some((record, &mut self.attachment));
                 }
                 None => {
                     self.segment += 1;
@@ -292,12 +300,12 @@ impl ChunkBuilder {
             cursor: self.segments.first().map_or_else(RecordCursor::default, |s| s.start),
             memory: Arc::new(ChunkMemory {
                 segments: self.segments,
-                attachment: OnceLock::new(),
             }),
             remaining: self.records,
             records: self.records as u64,
             bytes: self.bytes,
             broken: None,
+            attachment: None,
         })
     }
 }

@@ -6,6 +6,7 @@ use flate2::read::MultiGzDecoder;
 use libdeflater::{CompressionLvl, Compressor, Decompressor};
 
 use super::{Codec, CodecError, read_bounded};
+use crate::buffer::Buffer;
 
 const CODEC: Codec = Codec::Gzip;
 
@@ -40,7 +41,7 @@ pub(super) fn compress(input: &[u8], level: Option<i32>) -> Result<Vec<u8>, Code
     })
 }
 
-pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Vec<u8>, CodecError> {
+pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Buffer, CodecError> {
     match decompress_single_member(input, limit) {
         Some(output) => Ok(output),
         None => {
@@ -58,16 +59,17 @@ fn claimed_size(input: &[u8]) -> Option<usize> {
 
 /// The fast way, for a single member whose trailer tells its size. `None` when that is not what the input is or it
 /// does not decompress; the streaming decoder then says why.
-fn decompress_single_member(input: &[u8], limit: usize) -> Option<Vec<u8>> {
+fn decompress_single_member(input: &[u8], limit: usize) -> Option<Buffer> {
     // libdeflate stops after the first member and does not say where. A second one would show its magic number.
     if memchr::memmem::find(input.get(1..)?, &[0x1f, 0x8b, 0x08]).is_some() {
         return None;
     }
     let size = claimed_size(input).filter(|&size| size <= limit)?;
-    let mut output = vec![0; size];
+    let mut output = Buffer::with_capacity(size);
     let length = DECOMPRESSOR.with_borrow_mut(|slot| {
         let decompressor = slot.get_or_insert_with(Decompressor::new);
-        decompressor.gzip_decompress(input, &mut output).ok()
+        decompressor.gzip_decompress(input, output.spare(size)).ok()
     })?;
+    output.advance(length);
     (length == size).then_some(output)
 }

@@ -10,6 +10,7 @@ use ::lz4::block::{CompressionMode, compress_bound, compress_to_buffer, decompre
 use xxhash_rust::xxh32::xxh32;
 
 use super::{Codec, CodecError, read_bounded};
+use crate::buffer::Buffer;
 
 const CODEC: Codec = Codec::Lz4;
 
@@ -26,6 +27,9 @@ const STORED: u32 = 1 << 31;
 
 /// LZ4 yields at most 255 bytes from one.
 const MAX_RATIO: usize = 255;
+
+/// What text mostly yields, or less: room for so much is got before it is known how much there is.
+const EXPECTED_RATIO: usize = 3;
 
 /// Where the output ends, the library is stricter about malformed blocks. With this much more room than allowed it is
 /// not the limit that decides whether such a block is taken.
@@ -144,22 +148,22 @@ fn truncated(what: &str) -> CodecError {
     CodecError::corrupt(CODEC, format_args!("{what} cut short"))
 }
 
-pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Vec<u8>, CodecError> {
-    let mut output = Vec::new();
+pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Buffer, CodecError> {
+    let mut output = Buffer::with_capacity(input.len().saturating_mul(EXPECTED_RATIO).min(limit));
     let mut rest = input;
     // An empty input is no frame; after the first frame more may follow.
     loop {
         let header = Header::read(rest)?;
         if !header.has(INDEPENDENT_BLOCKS) {
             let left = limit.saturating_sub(output.len());
-            output.extend(decompress_linked(rest, &header, left, limit)?);
+            output.extend_from_slice(decompress_linked(rest, &header, left, limit)?.data());
             return Ok(output);
         }
         let start = output.len();
         rest = append_blocks(&mut output, rest, &header, limit)?;
         if header.has(CONTENT_CHECKSUM) {
             let (stored, tail) = rest.split_first_chunk::<4>().ok_or_else(|| truncated("checksum"))?;
-            if xxh32(output.get(start..).unwrap_or_default(), 0) != u32::from_le_bytes(*stored) {
+            if xxh32(output.data().get(start..).unwrap_or_default(), 0) != u32::from_le_bytes(*stored) {
                 return Err(CodecError::corrupt(CODEC, "wrong content checksum"));
             }
             rest = tail;
@@ -172,7 +176,7 @@ pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Vec<u8>, CodecErr
 
 /// Appends all blocks of a frame to `output`; gives what follows the end mark.
 fn append_blocks<'a>(
-    output: &mut Vec<u8>,
+    output: &mut Buffer,
     frame: &'a [u8],
     header: &Header,
     limit: usize,
@@ -205,16 +209,13 @@ fn append_blocks<'a>(
     }
 }
 
-fn append_block(output: &mut Vec<u8>, block: &[u8], header: &Header, limit: usize) -> Result<(), CodecError> {
-    let start = output.len();
-    let allowed = limit.saturating_sub(start);
+fn append_block(output: &mut Buffer, block: &[u8], header: &Header, limit: usize) -> Result<(), CodecError> {
+    let allowed = limit.saturating_sub(output.len());
     let possible = header.block_max_bytes.min(block.len().saturating_mul(MAX_RATIO));
     let room = possible.min(allowed.saturating_add(SLACK_BYTES));
-    output.resize(start + room, 0);
-    let target = output.get_mut(start..).unwrap_or_default();
-    match decompress_to_buffer(block, Some(room as i32), target) {
+    match decompress_to_buffer(block, Some(room as i32), output.spare(room)) {
         Ok(length) if length <= allowed => {
-            output.truncate(start + length);
+            output.advance(length);
             Ok(())
         }
         Ok(_) => Err(CodecError::LimitExceeded { codec: CODEC, limit }),
@@ -226,7 +227,7 @@ fn append_block(output: &mut Vec<u8>, block: &[u8], header: &Header, limit: usiz
 
 /// Frames with linked blocks, which Java refuses and only foreign tools write, go through liblz4's frame reader, with
 /// the header's checksum set right.
-fn decompress_linked(frame: &[u8], header: &Header, left: usize, limit: usize) -> Result<Vec<u8>, CodecError> {
+fn decompress_linked(frame: &[u8], header: &Header, left: usize, limit: usize) -> Result<Buffer, CodecError> {
     let (start, body) = frame.split_at_checked(header.len).unwrap_or((frame, &[]));
     let mut start = start.to_vec();
     start.pop();

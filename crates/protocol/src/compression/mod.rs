@@ -13,6 +13,8 @@ use std::io::Read;
 
 use bytes::Bytes;
 
+use crate::buffer::Buffer;
+
 pub use lz4::HeaderChecksum;
 pub(crate) use lz4::compress as compress_lz4;
 
@@ -166,7 +168,7 @@ pub fn decompress(codec: Codec, input: &[u8], limit_bytes: usize) -> Result<Byte
         Codec::Lz4 => lz4::decompress(input, limit_bytes),
         Codec::Zstd => zstandard::decompress(input, limit_bytes),
     }?;
-    Ok(into_bytes(output))
+    Ok(output.freeze())
 }
 
 /// Hands over a buffer, giving back what it reserved for the worst case: compressed batches wait in queues, and must
@@ -179,7 +181,7 @@ fn into_bytes(mut buffer: Vec<u8>) -> Bytes {
 }
 
 /// Reads all that a streaming decompressor yields, up to `limit` bytes; `expected` is a guess at how much.
-fn read_bounded(codec: Codec, reader: impl Read, expected: usize, limit: usize) -> Result<Vec<u8>, CodecError> {
+fn read_bounded(codec: Codec, reader: impl Read, expected: usize, limit: usize) -> Result<Buffer, CodecError> {
     let mut output = Vec::with_capacity(expected.min(limit));
     reader
         .take((limit as u64).saturating_add(1))
@@ -187,7 +189,7 @@ fn read_bounded(codec: Codec, reader: impl Read, expected: usize, limit: usize) 
         .map_err(|error| CodecError::corrupt(codec, error))?;
     match output.len() > limit {
         true => Err(CodecError::LimitExceeded { codec, limit }),
-        false => Ok(output),
+        false => Ok(output.into()),
     }
 }
 

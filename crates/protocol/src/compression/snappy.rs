@@ -5,6 +5,7 @@
 //! framed form is what we write: every consumer must read it, because Java producers have always written it.
 
 use super::{Codec, CodecError};
+use crate::buffer::Buffer;
 
 const CODEC: Codec = Codec::Snappy;
 
@@ -17,6 +18,9 @@ const BLOCK_BYTES: usize = 64 * 1024;
 
 /// No snappy element yields more than 64 bytes from three; blocks that claim more are corrupt.
 const MAX_RATIO: usize = 22;
+
+/// What text mostly yields, or less: room for so much is got before it is known how much there is.
+const EXPECTED_RATIO: usize = 3;
 
 pub(super) fn compress(input: &[u8]) -> Result<Vec<u8>, CodecError> {
     let mut encoder = snap::raw::Encoder::new();
@@ -50,8 +54,8 @@ pub(super) fn compress(input: &[u8]) -> Result<Vec<u8>, CodecError> {
     Ok(output)
 }
 
-pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Vec<u8>, CodecError> {
-    let mut output = Vec::new();
+pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Buffer, CodecError> {
+    let mut output = Buffer::with_capacity(input.len().saturating_mul(EXPECTED_RATIO).min(limit));
     if input.get(..MAGIC_LEN) != HEADER.get(..MAGIC_LEN) {
         append_block(&mut output, input, limit)?;
         return Ok(output);
@@ -77,21 +81,18 @@ fn truncated(what: &str) -> CodecError {
     CodecError::corrupt(CODEC, format_args!("{what} cut short"))
 }
 
-fn append_block(output: &mut Vec<u8>, block: &[u8], limit: usize) -> Result<(), CodecError> {
+fn append_block(output: &mut Buffer, block: &[u8], limit: usize) -> Result<(), CodecError> {
     let length = snap::raw::decompress_len(block).map_err(|error| CodecError::corrupt(CODEC, error))?;
     if length > block.len().saturating_mul(MAX_RATIO) {
         let claim = format_args!("{length} bytes claimed for a block of {}", block.len());
         return Err(CodecError::corrupt(CODEC, claim));
     }
-    let start = output.len();
-    if length > limit.saturating_sub(start) {
+    if length > limit.saturating_sub(output.len()) {
         return Err(CodecError::LimitExceeded { codec: CODEC, limit });
     }
-    output.resize(start + length, 0);
-    let target = output.get_mut(start..).unwrap_or_default();
     let written = snap::raw::Decoder::new()
-        .decompress(block, target)
+        .decompress(block, output.spare(length))
         .map_err(|error| CodecError::corrupt(CODEC, error))?;
-    output.truncate(start + written);
+    output.advance(written);
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use zstd::bulk::{Compressor, Decompressor};
 
 use super::{Codec, CodecError, read_bounded};
+use crate::buffer::Buffer;
 
 const CODEC: Codec = Codec::Zstd;
 
@@ -38,7 +39,7 @@ pub(super) fn compress(input: &[u8], level: Option<i32>) -> Result<Vec<u8>, Code
     })
 }
 
-pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Vec<u8>, CodecError> {
+pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Buffer, CodecError> {
     let Ok(Some(size)) = zstd::zstd_safe::get_frame_content_size(input) else {
         return decompress_stream(input, limit);
     };
@@ -58,19 +59,20 @@ pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Vec<u8>, CodecErr
 }
 
 /// The fast way, for a single frame of the given size. `None` when that is not what the input is.
-fn decompress_known(input: &[u8], size: usize) -> Option<Vec<u8>> {
+fn decompress_known(input: &[u8], size: usize) -> Option<Buffer> {
     DECOMPRESSOR.with_borrow_mut(|slot| {
         let decompressor = match slot {
             Some(decompressor) => decompressor,
             None => slot.insert(Decompressor::new().ok()?),
         };
-        let mut output = Vec::with_capacity(size);
-        let length = decompressor.decompress_to_buffer(input, &mut output).ok()?;
+        let mut output = Buffer::with_capacity(size);
+        let length = decompressor.decompress_to_buffer(input, output.spare(size)).ok()?;
+        output.advance(length);
         (length == size).then_some(output)
     })
 }
 
-fn decompress_stream(input: &[u8], limit: usize) -> Result<Vec<u8>, CodecError> {
+fn decompress_stream(input: &[u8], limit: usize) -> Result<Buffer, CodecError> {
     let decoder = zstd::stream::read::Decoder::with_buffer(input).map_err(|error| CodecError::corrupt(CODEC, error))?;
     read_bounded(CODEC, decoder, input.len().saturating_mul(4), limit)
 }
