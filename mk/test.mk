@@ -1,6 +1,6 @@
 # Tests. scripts/run_tests.py runs them and prints one line for each suite.
 
-.PHONY: test test-fast check soak soak-kafka models fuzz bench bench-parts bench-python deny
+.PHONY: test test-fast check soak soak-kafka soak-groups models fuzz bench bench-parts bench-python deny
 
 ## test: run every test, real Kafka brokers included; ends with "N passed, N failed"
 test:
@@ -21,6 +21,10 @@ soak:
 ## soak-kafka: MESSAGES (2000000) over MINUTES (5) by an idempotent producer while real brokers fail; read back and checked
 soak-kafka: lib
 	@$(PYTHON) tests/real/soak.py --minutes $(or $(MINUTES),5) --messages $(or $(MESSAGES),2000000) $(SOAK_ARGS)
+
+## soak-groups: 20 members of a group come, leave and are killed for MINUTES (10) on real brokers, with PROTOCOL (range)
+soak-groups: lib
+	@$(PYTHON) tests/real/groups.py --minutes $(or $(MINUTES),10) --protocol $(or $(PROTOCOL),range) $(SOAK_ARGS)
 
 ## models: run the thread models with PREEMPTIONS more preemptions than make test (default 1), each for SECONDS at most (60)
 models:

@@ -1,4 +1,4 @@
-/* What the producers of these tests have in common. */
+/* What the clients of these tests have in common. */
 
 #ifndef OTTLA_TESTS_REAL_CLIENT_H
 #define OTTLA_TESTS_REAL_CLIENT_H
@@ -40,9 +40,9 @@ static rd_kafka_conf_t *conf_or_exit(const char *brokers, int properties, char *
     return conf;
 }
 
-static rd_kafka_t *producer_or_exit(rd_kafka_conf_t *conf) {
+static rd_kafka_t *client_or_exit(rd_kafka_type_t type, rd_kafka_conf_t *conf) {
     char reason[512];
-    rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, reason, sizeof(reason));
+    rd_kafka_t *rk = rd_kafka_new(type, conf, reason, sizeof(reason));
     if (rk == NULL) {
         fprintf(stderr, "%s\n", reason);
         exit(2);

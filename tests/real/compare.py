@@ -2,11 +2,12 @@
 
     make bench                          or, after make lib examples:
     python3 tests/real/compare.py [--rounds 5] [--count 500000] [--only NAME]...
+    make bench BENCH_ARGS="--only consumer,"    only the rows of consumers
     make bench BENCH_ARGS=--publish     writes docs/BENCHMARKS.md and docs/bench.svg, too
 
 One program, rdkafka_performance (the runs of librdkafka's introduction) or
-bench_producer (the rows of workloads.py), runs on either library through
-LD_LIBRARY_PATH; the Java client has its own (java_producer.py). They take turns
+bench_producer and bench_consumer (the rows of workloads.py), runs on either library
+through LD_LIBRARY_PATH; the Java client has its own (java_producer.py). They take turns
 (A B J, J B A, ...), so that a slow moment of the machine hits all. Reported for
 each run, and as medians: messages per second from the program's own summary line,
 user and system CPU time per message, the most threads and the most memory seen.
@@ -27,7 +28,7 @@ import perf
 import publish
 import reference
 import support
-from workloads import COMMON, PRODUCERS
+from workloads import CONSUMERS, PRODUCERS, WORKLOADS
 
 PORT = 9092
 
@@ -63,15 +64,16 @@ class Comparison:
         self.cluster.create_topic(name, partitions=partitions, replication=1)
         return name
 
-    def run(self, name, make_command, after=None, make_java=None):
+    def run(self, name, make_command, after=None, make_java=None, warm_up=True):
         """Runs one workload in alternation; `make_command` gives a fresh command and its topic each time."""
         turns = [(library, make_command, lambda command, folder=folder: perf.measure(command, folder))
                  for library, folder in self.libraries.items()]
         # The brokers' first runs of a kind are slow, until the JVM has compiled them.
-        command, topic = make_command()
-        turns[0][2](command)
-        if after:
-            after(topic)
+        if warm_up:
+            command, topic = make_command()
+            turns[0][2](command)
+            if after:
+                after(topic)
         if make_java and self.java:
             turns.append(("java", make_java, java_producer.measure))
         runs = {library: [] for library, _, _ in turns}
@@ -125,6 +127,27 @@ class Comparison:
             return [str(self.program), "-b", self.cluster.bootstrap, "-t", topic, "-c", str(self.count), *own], topic
         self.run(name, command)
 
+    def consume_workload(self, workload):
+        program = support.compiled("tests/real/bench_consumer.c")
+        topic = self.topic(workload.partitions)
+        if workload.filled:
+            self.fill(topic, workload)
+        count = workload.counted(self.count)
+        command = [str(program), "-b", self.cluster.bootstrap, "-t", topic, "-m", workload.mode, "-c", str(count)]
+        self.run(workload.name, lambda: (command, topic), warm_up=not workload.counts)
+        self.cluster.delete_topic(topic)
+
+    def fill(self, topic, workload):
+        """Fills a topic with librdkafka, if it is there: with the batches that it makes."""
+        program, count = support.compiled("tests/real/bench_producer.c"), round(workload.filled * self.count)
+        command = [str(program), "-b", self.cluster.bootstrap, "-t", topic, "-c", str(count), "-s", str(workload.size),
+                   "-X", f"compression.codec={workload.codec}", *(("-k",) if workload.keyed else ())]
+        folder = self.libraries.get("reference") or next(iter(self.libraries.values()))
+        run = perf.measure(command, folder, timeout_s=600)
+        stored = self.cluster.message_count(topic)
+        if run.status != 0 or stored != count:
+            sys.exit(f"{topic} holds {stored} messages, not {count}\n{run.output[-3000:]}")
+
     def filled_topic(self):
         """A topic whose second partition holds `count` messages, for all readers alike."""
         topic = self.topic()
@@ -169,7 +192,7 @@ def report(table):
                   f"{ratio['threads_max']:>7.2f} {ratio['rss_mib_max']:>7.2f}")
             if ours["p50_us"]:
                 theirs = libraries[other]
-                print(f"  latency us: p50 {ours['p50_us']:.0f} / {theirs['p50_us']:.0f} = {ratio['p50_us']:.2f}, "
+                print(f"  took us: p50 {ours['p50_us']:.0f} / {theirs['p50_us']:.0f} = {ratio['p50_us']:.2f}, "
                       f"p99 {ours['p99_us']:.0f} / {theirs['p99_us']:.0f} = {ratio['p99_us']:.2f}")
     print("\ngoals (ours / librdkafka's, but where it says otherwise)")
     for name, goal, found, sign, limit, met in judged(table):
@@ -183,13 +206,13 @@ GOALS = {"rate": "msgs_per_s", "cpu": "cpu_us_per_msg", "p50": "p50_us", "p99": 
 
 def judged(table):
     """For each goal: workload, goal, what was found, the comparison's sign, the limit, whether it is met."""
-    for workload in PRODUCERS:
+    for workload in WORKLOADS:
         libraries = table.get(workload.name, {})
         ours, theirs = libraries.get("ottla"), libraries.get("reference")
         if ours is None or theirs is None:
             continue
         ratio = ratios(ours, theirs)
-        for goal, limit in (workload.goals | COMMON).items():
+        for goal, limit in workload.all_goals.items():
             if goal == "threads":
                 found, goal = ours["threads_max"] - workload.application_threads, "own threads"
             else:
@@ -221,6 +244,10 @@ def main():
     parser.add_argument("--publish", nargs="?", type=Path, const=publish.FOLDER, metavar="FOLDER",
                         help="write BENCHMARKS.md and bench.svg into this folder (default docs)")
     args = parser.parse_args()
+
+    def wanted(name):
+        return not args.only or any(part in name for part in args.only)
+
     try:
         libraries = {"ottla": args.lib.resolve(), "reference": reference.fetch()}
         cluster = kafka.Cluster(args.brokers, base_port=args.port)
@@ -229,9 +256,6 @@ def main():
     for needed in (args.program, args.lib / "librdkafka.so.1"):
         if not needed.exists():
             sys.exit(f"compare.py: {needed} is not there: make lib examples")
-
-    def wanted(name):
-        return not args.only or any(part in name for part in args.only)
 
     with cluster:
         print(f"Kafka {cluster.version}, {args.brokers} brokers; {reference.WHEEL}; {args.count} messages, "
@@ -247,6 +271,13 @@ def main():
             topic = comparison.filled_topic()
             for name, options in readers.items():
                 comparison.consume(name, options, topic)
+        for workload in CONSUMERS:
+            if wanted(workload.name) and not workload.brokers:
+                comparison.consume_workload(workload)
+    for workload in CONSUMERS:
+        if wanted(workload.name) and workload.brokers:
+            with kafka.Cluster(workload.brokers, base_port=args.port) as comparison.cluster:
+                comparison.consume_workload(workload)
     table = comparison.medians()
     report(table)
     kafka.WORK.mkdir(parents=True, exist_ok=True)

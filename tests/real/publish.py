@@ -13,12 +13,15 @@ from pathlib import Path
 import chart
 import kafka
 import reference
+from workloads import CONSUMERS
 
 FOLDER = kafka.ROOT / "docs"
 README = kafka.ROOT / "README.md"
 # What is written stands between these lines of README.
 README_BEGIN = "<!-- Written by make bench BENCH_ARGS=--publish: -->\n"
 README_END = "<!-- end -->\n"
+# Rows that count times or seconds, not messages.
+COUNTED = {workload.name for workload in CONSUMERS if workload.counts}
 NAMES = {"ottla": "Ottla", "reference": "librdkafka", "java": "Java"}
 
 PAGE = """# Benchmarks
@@ -37,7 +40,7 @@ Brokers and clients share this machine. The same program runs on Ottla and on li
 the Java client is measured with Kafka's own `ProducerPerformance`, where that tool has something like the row. All take
 turns on the same brokers, and the table has the medians of {rounds} rounds. Messages are of 100 bytes unless a row says
 otherwise and differ from each other; a run has {count:,} of them, three times as many in the rows whose rates are
-compared with each other, and a fiftieth when one is sent at a time. The runs with 500 partitions write to one topic that was
+compared with each other, and a fiftieth when one is sent at a time. Producers' runs with 500 partitions write to one topic that was
 written to before: what brokers do at a partition's first batch is not what is measured.
 
 - *CPU*: user and system time of the client's process, in microseconds per message, from the first message to the last
@@ -45,7 +48,11 @@ written to before: what brokers do at a partition's first batch is not what is m
   start nor its compiler counts, and then three times as many as the others.
 - *Threads*: the most that the process had, the application's own included.
 - *Memory*: the most that the process had resident.
-- All clients gather batches of up to 1,000,000 bytes for `linger.ms=5` and wait for `acks=all`, unless a row says otherwise.
+- *first message*: a consumer that is its group's only member, from `rd_kafka_subscribe()` of a new client on. *one of 10
+  leaves*: ten members in one process, 20 partitions, all of them written to; from `rd_kafka_consumer_close()` of one of
+  them until messages of every partition come again. *full queue*: an application that takes one message and no more.
+  *idle*: the CPU is that of a second.
+- All producers gather batches of up to 1,000,000 bytes for `linger.ms=5` and wait for `acks=all`, unless a row says otherwise.
 
 ## What was found
 
@@ -107,8 +114,9 @@ def rows(table):
         theirs = libraries.get("reference")
         for library, found in libraries.items():
             ratio = f"{found['cpu_us_per_msg'] / theirs['cpu_us_per_msg']:.2f}" if theirs else ""
-            more = f"round trip p50 {found['p50_us']:.0f} µs, p99 {found['p99_us']:.0f} µs" if found["p50_us"] else ""
-            yield (f"| {name if library == 'ottla' else ''} | {NAMES[library]} | {found['msgs_per_s']:,.0f} "
+            more = f"took p50 {found['p50_us']:,.0f} µs, p99 {found['p99_us']:,.0f} µs" if found["p50_us"] else ""
+            rate = "" if name in COUNTED else f"{found['msgs_per_s']:,.0f}"
+            yield (f"| {name if library == 'ottla' else ''} | {NAMES[library]} | {rate} "
                    f"| {found['cpu_us_per_msg']:.3f} | {ratio} | {found['threads_max']} "
                    f"| {found['rss_mib_max']:.0f} | {more} |")
 

@@ -118,7 +118,7 @@ static rd_kafka_t *start(const char *brokers, int properties, char **property) {
     rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
     rd_kafka_conf_set_error_cb(conf, on_error);
     rd_kafka_conf_set_stats_cb(conf, on_stats);
-    return producer_or_exit(conf);
+    return client_or_exit(RD_KAFKA_PRODUCER, conf);
 }
 
 static struct report *mapped_or_exit(const char *path) {

@@ -57,7 +57,7 @@ static rd_kafka_t *start(const char *brokers, int properties, char **property) {
     rd_kafka_conf_t *conf = conf_or_exit(brokers, properties, property);
     rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
     rd_kafka_conf_set_error_cb(conf, on_error);
-    return producer_or_exit(conf);
+    return client_or_exit(RD_KAFKA_PRODUCER, conf);
 }
 
 int main(int argc, char **argv) {

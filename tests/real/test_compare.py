@@ -8,7 +8,7 @@ import compare
 import java_producer
 import publish
 import support
-from workloads import PRODUCERS
+from workloads import WORKLOADS
 
 
 def figures(**changes):
@@ -18,7 +18,7 @@ def figures(**changes):
 
 def table():
     made = {workload.name: {"ottla": figures(), "reference": figures(cpu_us_per_msg=1.0, msgs_per_s=900.0)}
-            for workload in PRODUCERS}
+            for workload in WORKLOADS}
     made["copied payload"]["java"] = figures(cpu_us_per_msg=5.0)
     return made
 
@@ -35,7 +35,12 @@ class Judging(unittest.TestCase):
                 ("4 threads on one client", "own threads", "threads_max", 8, 9),
                 ("4 threads on one client", "rate / 1 thr", "msgs_per_s", 1000.0, 999.0),
                 ("lz4", "stored", "stored_bytes_per_msg", 73.5, 74.0),
-                ("500 partitions, keyed", "rate", "msgs_per_s", 5400.0, 5300.0)]:
+                ("500 partitions, keyed", "rate", "msgs_per_s", 5400.0, 5300.0),
+                ("consumer, one message a call", "rate", "msgs_per_s", 3600.0, 3500.0),
+                ("consumer, one message a call", "rss", "rss_mib_max", 14.0, 14.1),
+                ("consumer, first message", "p50", "p50_us", 700.0, 701.0),
+                ("consumer, full queue", "own threads", "threads_max", 4, 5),
+                ("consumer, idle, 3 brokers", "cpu", "cpu_us_per_msg", 0.5, 0.51)]:
             for value, met in ((good, True), (bad, False)):
                 changed = table()
                 changed[name]["ottla"][key] = value
@@ -52,19 +57,19 @@ class Publishing(unittest.TestCase):
         svg = ElementTree.fromstring(chart.draw(table()))
         bars = [e.get("class") for e in svg.iter("{http://www.w3.org/2000/svg}rect")]
         # One of each in the legend; a long one is broken in two.
-        self.assertEqual((bars.count("ottla"), bars.count("java")), (len(PRODUCERS) + 1, 3))
+        self.assertEqual((bars.count("ottla"), bars.count("java")), (len(WORKLOADS) + 1, 3))
 
     def test_page_has_every_row(self):
         found = table()
         text = "\n".join([*publish.rows(found), *publish.goal_rows(compare.judged(found))])
-        for workload in PRODUCERS:
+        for workload in WORKLOADS:
             self.assertEqual(text.count(f"| {workload.name} |"), 2)
         self.assertEqual(text.count("| Java |"), 1)
 
     def test_readme_has_its_place_once_and_again(self):
         once = publish.with_chart(publish.README.read_text(encoding="utf-8"), table())
         self.assertEqual(once.count("docs/bench.svg"), 1)
-        self.assertIn("0.50 to 0.50 of librdkafka's in these 12 workloads", once)
+        self.assertIn("0.50 to 0.50 of librdkafka's in these 21 workloads", once)
         self.assertEqual(publish.with_chart(once, table()), once)
 
 

@@ -1,4 +1,4 @@
-"""What the benchmark does with a producer: one row a workload."""
+"""What the benchmark does with a producer and with a consumer: one row a workload."""
 
 from dataclasses import dataclass, field
 
@@ -37,7 +37,12 @@ class Produce:
         return self.threads + (self.threads > 1)
 
 
-# Goals of every row: memory, ours / theirs; threads, beyond the application's.
+    @property
+    def all_goals(self):
+        return self.goals | COMMON
+
+
+# Goals of every producer's row: memory, ours / theirs; threads, beyond the application's.
 COMMON = {"rss": 1.0, "threads": 3}
 
 
@@ -62,3 +67,58 @@ PRODUCERS = [
             goals={"p50": 1.0, "p99": 1.1, "cpu": 0.6}),
     Produce("4 threads on one client", (), threads=4, share=3, goals={"cpu": 0.5}, rate_of="copied payload"),
 ]
+
+
+@dataclass(frozen=True)
+class Consume:
+    """A run of bench_consumer in one of its modes.
+
+    `filled`: the topic holds that part of --count messages, which bench_producer wrote with `codec`; none: it is empty.
+    """
+
+    name: str
+    mode: str
+    # What the mode counts: a part of --count when less than the messages there are, otherwise times or seconds.
+    count: float = 1.0
+    partitions: int = 2
+    filled: float = 0
+    codec: str = "none"
+    size: int = 100
+    # Written with keys, so that all partitions are filled at once.
+    keyed: bool = False
+    # Brokers of a cluster of its own; 0 is the cluster of all others.
+    brokers: int = 0
+    # The application's threads.
+    application_threads: int = 1
+    goals: dict = field(default_factory=dict)
+    # What stands in the page in place of a rate: "" or the unit of what is counted.
+    counts: str = ""
+    rate_of: str = ""
+
+    @property
+    def all_goals(self):
+        return self.goals
+
+    def counted(self, count):
+        return round(self.count) if self.counts else max(1, round(self.count * count))
+
+
+# Goals of reading with default limits.
+READING = {"rss": 0.7, "threads": 3}
+
+CONSUMERS = [
+    Consume("consumer, one message a call", "poll", count=4, filled=4, goals={"rate": 4, "cpu": 0.3} | READING),
+    Consume("consumer, 10,000 a call", "batch", count=4, filled=4, goals={"rate": 1.5, "cpu": 0.45} | READING),
+    Consume("consumer, lz4, 1 kB", "poll", filled=1, codec="lz4", size=1000, goals={"cpu": 0.7, "threads": 3}),
+    Consume("consumer, zstd, 1 kB", "poll", filled=1, codec="zstd", size=1000, goals={"cpu": 0.7, "threads": 3}),
+    Consume("consumer, 500 partitions", "poll", count=2, filled=2, partitions=500, keyed=True,
+            goals={"rate": 2} | READING),
+    Consume("consumer, first message", "first", count=20, filled=0.1, counts="times", goals={"p50": 0.7}),
+    Consume("consumer, one of 10 leaves", "leave", count=5, partitions=20, counts="times", application_threads=12,
+            goals={"p50": 0.7}),
+    Consume("consumer, full queue", "hold", count=5, filled=4, counts="seconds", goals=READING),
+    Consume("consumer, idle, 3 brokers", "idle", count=20, partitions=3, brokers=3, counts="seconds",
+            goals={"cpu": 0.5, "threads": 3}),
+]
+
+WORKLOADS = PRODUCERS + CONSUMERS

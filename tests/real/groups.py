@@ -1,0 +1,309 @@
+"""A consumer group whose members come, leave and are killed while a producer writes, and whether all went well.
+
+    make soak-groups [MINUTES=10] [PROTOCOL=range]         or
+    python3 tests/real/groups.py [--minutes 10] [--protocol range] [--members 20] [--seed N]
+
+Up to 20 members (group_member.c), each a process, read what a producer writes, commit what they
+have processed, and say what they do. Prints the seed first; the same seed gives the same
+order of events. Judged afterwards, from what members said:
+
+- every stored message was processed, so none is lost or skipped;
+- within a stay (from a partition's assignment to its end) messages come in order, without gaps, and the
+  first is not below what was committed before: no position goes back;
+- two stays of one partition do not overlap, unless the earlier member was killed or told that it lost it;
+- from being written to being processed no message takes longer than a dead member's session and a rebalance.
+"""
+
+import argparse
+import collections
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import kafka
+import steady
+import support
+
+PROGRAM = "tests/real/group_member.c"
+PARTITIONS = 40
+SESSION_S = 6
+# After a session has ended the others are told and rebalance; where there are few cores everything takes its time.
+REBALANCE_S = 8
+# One death at a time: while a rebalance waits for a dead member, another death would make it wait again.
+KILLS_APART_S = SESSION_S + REBALANCE_S
+
+CLASSIC = (f"session.timeout.ms={SESSION_S * 1000}", "heartbeat.interval.ms=1000")
+PROTOCOLS = {
+    "range": (*CLASSIC, "partition.assignment.strategy=range"),
+    "roundrobin": (*CLASSIC, "partition.assignment.strategy=roundrobin"),
+    "cooperative-sticky": (*CLASSIC, "partition.assignment.strategy=cooperative-sticky"),
+    # Sessions and heartbeats are the brokers' affair.
+    "consumer": ("group.protocol=consumer",),
+}
+BROKERS = {
+    "group.consumer.session.timeout.ms": SESSION_S * 1000, "group.consumer.min.session.timeout.ms": SESSION_S * 1000,
+    "group.consumer.heartbeat.interval.ms": 1000, "group.consumer.min.heartbeat.interval.ms": 1000,
+}
+
+
+class Stay:
+    """A partition's time with a member."""
+
+    def __init__(self, member, partition, begin):
+        self.member = member
+        self.partition = partition
+        self.begin = begin
+        self.end = None  # milliseconds, like all times
+        self.why = ""
+        self.offsets = []
+        self.commits = []  # (time, offset)
+
+
+class Member:
+    """A group_member in the background."""
+
+    def __init__(self, number, cluster, group, topic, properties):
+        self.number = number
+        self.stays = []
+        self.held = {}
+        self.messages = []  # (time, partition, offset, age)
+        self.errors = collections.Counter()
+        self.strange = []
+        self.killed_at = None
+        self.process = support.start(
+            support.compiled(PROGRAM), cluster.bootstrap, group, topic, *properties, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True)
+        self.reader = threading.Thread(target=self._read)
+        self.reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            if line.endswith("\n"):  # not what a killed process was about to say
+                what, at, *rest = line.split()
+                self._hear(what, int(at), rest)
+        self.process.stdout.close()
+
+    def _hear(self, what, at, rest):
+        if what == "error":
+            self.errors[rest[0]] += 1
+            return
+        numbers = [int(text) for text in rest]
+        if what == "assigned":
+            for partition in numbers:
+                self.held[partition] = Stay(self.number, partition, at)
+                self.stays.append(self.held[partition])
+        elif what in ("revoked", "lost"):
+            for partition in numbers:
+                self._end(partition, at, what)
+        elif what == "message":
+            partition, offset, age = numbers
+            self.messages.append((at, partition, offset, age))
+            if partition in self.held:
+                self.held[partition].offsets.append(offset)
+            else:
+                self.strange.append(f"member {self.number} got {partition}@{offset} without having the partition")
+        elif what == "committed":
+            partition, offset = numbers
+            if partition in self.held:
+                self.held[partition].commits.append((at, offset))
+
+    def _end(self, partition, at, why):
+        stay = self.held.pop(partition, None)
+        if stay is None:
+            self.strange.append(f"member {self.number} gave up {partition}, which it did not have")
+        else:
+            stay.end, stay.why = at, why
+
+    def kill(self):
+        self.process.kill()
+        self._gone("killed")
+
+    def leave(self):
+        """Has it leave; tells what is wrong with its end."""
+        self.process.send_signal(signal.SIGTERM)
+
+    def wait(self, timeout_s=60):
+        try:
+            status = self.process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            status = f"still there after {timeout_s} s"
+        if status != 0 and self.killed_at is None:
+            self.strange.append(f"member {self.number}: exit status {status}")
+        self._gone("ended")
+
+    def _gone(self, why):
+        at = int(time.monotonic() * 1000)
+        if why == "killed":
+            self.killed_at = at
+        self.process.wait()
+        self.reader.join()
+        for partition in list(self.held):
+            self._end(partition, at, why)
+
+
+class Churn:
+    """The group, its producer, and what happens to them."""
+
+    def __init__(self, cluster, protocol, members=20, per_second=1000, seed=0, say=print):
+        self.cluster = cluster
+        self.most = members
+        self.chance = random.Random(seed)
+        self.properties = PROTOCOLS[protocol]
+        self.say = say
+        self.topic = support.topic_name("churn")
+        self.group = f"{self.topic}-group"
+        cluster.create_topic(self.topic, PARTITIONS, replication=cluster.count)
+        self.present = []
+        self.gone = []
+        self.events = collections.Counter()
+        self.producer = steady.Run(cluster, self.topic, steady.FOREVER, per_second, "linger.ms=5")
+        self.killed = 0
+
+    def join(self):
+        number = len(self.present) + len(self.gone)
+        self.present.append(Member(number, self.cluster, self.group, self.topic, self.properties))
+
+    def remove(self, how):
+        member = self.present.pop(self.chance.randrange(len(self.present)))
+        self.gone.append(member)
+        how(member)
+
+    def run(self, seconds, pause_s=(0.3, 3)):
+        """Events until the time is up; then waits until all is processed, and ends everything."""
+        for _ in range(self.most):
+            self.join()
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            time.sleep(self.chance.uniform(*pause_s))
+            event = self.next_event()
+            self.events[event] += 1
+            if event == "join":
+                self.join()
+            else:
+                self.remove(Member.kill if event == "kill" else Member.leave)
+            self.killed = time.monotonic() if event == "kill" else self.killed
+        self.producer.stop()
+        status = self.producer.finish()
+        if status != 0:
+            raise AssertionError(f"the producer's exit status is {status}: {self.producer.errors[-1000:]}")
+        self.wait_until_processed(2 * (SESSION_S + REBALANCE_S) + 30)
+        while self.present:
+            self.remove(Member.leave)
+        for member in self.gone:
+            member.wait()
+
+    def next_event(self):
+        missing = self.most - len(self.present)
+        if missing > 0 and self.chance.random() < missing / 5:
+            return "join"
+        if time.monotonic() - self.killed > KILLS_APART_S and self.chance.random() < 0.5:
+            return "kill"
+        return "leave" if missing < 5 else "join"
+
+    def wait_until_processed(self, timeout_s):
+        end = time.monotonic() + timeout_s
+        while time.monotonic() < end and self.unprocessed():
+            time.sleep(0.5)
+
+    def unprocessed(self):
+        done = {(partition, offset) for m in self.members() for _, partition, offset, _ in list(m.messages)}
+        stored = self.cluster.end_offsets(self.topic)
+        return [(p, o) for p, end in stored.items() for o in range(end) if (p, o) not in done]
+
+    def members(self):
+        return self.present + self.gone
+
+    # -- what is wrong, as texts
+
+    def complaints(self):
+        found = [text for m in self.members() for text in m.strange]
+        missing = self.unprocessed()
+        if missing:
+            found.append(f"{len(missing)} messages never processed: {sorted(missing)[:5]}")
+        by_partition = collections.defaultdict(list)
+        for member in self.members():
+            for stay in member.stays:
+                by_partition[stay.partition].append(stay)
+        for stays in by_partition.values():
+            stays.sort(key=lambda s: s.begin)
+            found += overlaps(stays) + disorders(stays)
+        slowest = self.slowest()
+        if slowest[0] > (SESSION_S + REBALANCE_S) * 1000:
+            found.append(f"{slowest[1]}@{slowest[2]} waited {slowest[0]} ms")
+        return found
+
+    def slowest(self):
+        """(milliseconds, partition, offset) of the message that waited longest to be processed for the first time."""
+        first = {}
+        for member in self.members():
+            for at, partition, offset, age in member.messages:
+                if at < first.get((partition, offset), (at + 1, 0))[0]:
+                    first[partition, offset] = (at, age)
+        return max(((age, *place) for place, (_, age) in first.items()), default=(0, None, None))
+
+    def summary(self):
+        messages = sum(len(m.messages) for m in self.members())
+        stored = sum(self.cluster.end_offsets(self.topic).values())
+        errors = sum((m.errors for m in self.members()), collections.Counter())
+        stays = sum(len(m.stays) for m in self.members())
+        lost = sum(s.why == "lost" for m in self.members() for s in m.stays)
+        return (f"{dict(self.events)}; {stored} messages, processed {messages} times; {stays} stays, {lost} lost; "
+                f"longest wait {self.slowest()[0]} ms; errors {dict(errors)}")
+
+
+def overlaps(stays):
+    """Of one partition's stays, by begin: those that overlap though the earlier one was not dead or told of the loss."""
+    found = []
+    for earlier, later in zip(stays, stays[1:]):
+        if earlier.why not in ("killed", "lost") and earlier.end > later.begin:
+            found.append(f"partition {earlier.partition}: member {later.member} had it from {later.begin}, "
+                         f"{earlier.member} until {earlier.end} ({earlier.why})")
+    return found
+
+
+def disorders(stays):
+    """What does not come in order in one partition's stays."""
+    found = []
+    committed = []  # (time, offset) of all stays
+    for stay in stays:
+        for before, after in zip(stay.offsets, stay.offsets[1:]):
+            if after != before + 1:
+                found.append(f"partition {stay.partition}, member {stay.member}: {after} came after {before}")
+        known = max((offset for at, offset in committed if at < stay.begin), default=0)
+        if stay.offsets and stay.offsets[0] < known:
+            found.append(f"partition {stay.partition}, member {stay.member} began at {stay.offsets[0]}, "
+                         f"{known} was committed before")
+        committed += stay.commits
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description="A group's members come and go while a producer writes")
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--protocol", choices=PROTOCOLS, default="range")
+    parser.add_argument("--members", type=int, default=20)
+    parser.add_argument("--per-second", type=int, default=1000, help="messages")
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--port", type=int, help="the first broker's")
+    args = parser.parse_args()
+    print(f"seed {args.seed}, {args.protocol}, {args.members} members, {args.minutes} minutes", flush=True)
+    try:
+        with kafka.Cluster(2, base_port=args.port, config=BROKERS) as cluster:
+            churn = Churn(cluster, args.protocol, args.members, args.per_second, args.seed)
+            churn.run(args.minutes * 60)
+            print(churn.summary())
+            found = churn.complaints()
+    except kafka.Unavailable as e:
+        sys.exit(f"groups.py: {e}")
+    for text in found[:20]:
+        print(text)
+    print(f"{len(found)} complaints")
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()

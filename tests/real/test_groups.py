@@ -1,0 +1,120 @@
+"""Consumer groups on real brokers: members that come, go and die; how other tools see a group; a paused consumer."""
+
+import json
+import re
+import time
+import unittest
+
+import groups
+import kafka
+import steady
+import support
+
+TOOL = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+
+
+class Groups(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        support.need_library()
+        cls.kafka = support.cluster(2)
+
+    def filled(self, what, partitions, messages):
+        topic = support.topic_name(what)
+        self.kafka.create_topic(topic, partitions, replication=1)
+        run = steady.Run(self.kafka, topic, messages, 1_000_000)
+        self.assertEqual(run.finish(), 0, run.errors)
+        return topic
+
+    def describe(self, group, *options):
+        """The rows that Kafka's own tool has of a group, as a dictionary each."""
+        out = kafka.tool(TOOL, "--bootstrap-server", self.kafka.bootstrap, "--describe", "--group", group, *options)
+        lines = [line.split() for line in out.decode().splitlines() if line.strip()]
+        head = next((i for i, words in enumerate(lines) if words[0] == "GROUP"), None)
+        if head is None:
+            return []
+        # "COORDINATOR (ID)" is one column's name and its value has two words, too.
+        return [dict(zip(lines[head], words)) for words in lines[head + 1:]]
+
+    def wait_for(self, what, condition, timeout_s=30):
+        end = time.monotonic() + timeout_s
+        while not condition():
+            self.assertLess(time.monotonic(), end, what)
+            time.sleep(0.1)
+
+    def test_members_come_and_go(self):
+        churn = groups.Churn(self.kafka, "range", members=6, per_second=300, seed=int(time.time()))
+        churn.run(12)
+        self.assertEqual(churn.complaints(), [], churn.summary())
+        self.assertGreater(sum(churn.events.values()), 3)
+
+    def test_kafkas_tool_sees_the_group(self):
+        topic = self.filled("seen", partitions=4, messages=400)
+        group = f"{topic}-group"
+        members = [groups.Member(n, self.kafka, group, topic, (*groups.PROTOCOLS["range"], f"client.id=member-{n}"))
+                   for n in range(2)]
+        try:
+            self.wait_for("all is processed", lambda: sum(len(m.messages) for m in members) >= 400)
+            self.wait_for("two partitions each", lambda: [len(m.held) for m in members] == [2, 2])
+            time.sleep(0.5)  # the last commits
+            rows = self.describe(group)
+            self.assertEqual(sorted(row["PARTITION"] for row in rows), ["0", "1", "2", "3"])
+            for row in rows:
+                self.assertEqual((row["TOPIC"], row["LAG"]), (topic, "0"), row)
+                self.assertEqual(row["CURRENT-OFFSET"], row["LOG-END-OFFSET"], row)
+                owner = next(m for m in members if int(row["PARTITION"]) in m.held)
+                self.assertEqual(row["CLIENT-ID"], f"member-{owner.number}", row)
+            seen = self.describe(group, "--members", "--verbose")
+            self.assertEqual(sorted((row["CLIENT-ID"], row["#PARTITIONS"]) for row in seen),
+                             [("member-0", "2"), ("member-1", "2")])
+            [state] = self.describe(group, "--state")
+            self.assertIn("Stable", state.values())
+            self.assertIn("range", state.values())
+        finally:
+            for member in members:
+                member.leave()
+            for member in members:
+                member.wait()
+        self.assertEqual([text for m in members for text in m.strange], [])
+        [state] = self.describe(group, "--state")
+        self.assertIn("Empty", state.values())
+        self.assertEqual({row["LAG"] for row in self.describe(group)}, {"0"})
+
+    def test_kcat_shares_a_group_with_a_member(self):
+        support.need_program("kcat")
+        topic = self.filled("kcat-group", partitions=4, messages=400)
+        group = f"{topic}-group"
+        member = groups.Member(0, self.kafka, group, topic, groups.PROTOCOLS["range"])
+        try:
+            self.wait_for("the member is alone", lambda: len(member.held) == 4)
+            out, err = support.run("kcat", "-b", self.kafka.bootstrap, "-G", group, "-X", "auto.offset.reset=earliest",
+                                   "-X", "session.timeout.ms=6000", "-e", topic, "-f", "%p %o\n", timeout_s=60)
+            self.assertIsNotNone(re.search(r"Group \S+ rebalanced.*: assigned: ", err.decode()), err)
+            self.wait_for("the member has all again", lambda: len(member.held) == 4)
+        finally:
+            member.leave()
+            member.wait()
+        self.assertEqual(member.strange, [])
+        # The member had read and committed all before kcat came: there was nothing left, and it ended.
+        self.assertEqual((out, len(member.messages)), (b"", 400))
+
+    def test_a_paused_consumer_of_1000_partitions_keeps_its_limit(self):
+        limit_kib, base_kib = 8192, 24 * 1024
+        topic = support.topic_name("paused")
+        self.kafka.create_topic(topic, 1000, replication=1)
+        count = 60_000
+        run = support.run(support.compiled("tests/real/bench_producer.c"), "-b", self.kafka.bootstrap, "-t", topic,
+                          "-c", count, "-s", 1000, "-k", timeout_s=120)
+        self.assertIn(f"{count} messages", run[0].decode())
+        out, _ = support.run(support.compiled("tests/real/paused_consumer.c"), self.kafka.bootstrap, topic, 1000, count,
+                             f"queued.max.messages.kbytes={limit_kib}", timeout_s=120)
+        found = json.loads(out)
+        self.assertEqual(found["messages"], count, found)
+        self.assertEqual(found["while_paused"], 0, found)
+        for stage in ("full_kib", "paused_kib", "peak_kib"):
+            self.assertLess(found[stage], base_kib + limit_kib, found)
+        self.kafka.delete_topic(topic)
+
+
+if __name__ == "__main__":
+    unittest.main()
