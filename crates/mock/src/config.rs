@@ -1,6 +1,6 @@
 //! What a cluster is made of and how its brokers are set up.
 
-use crate::BrokerId;
+use crate::{BrokerId, MigrationPolicy};
 
 /// The settings of a [`Cluster`](crate::Cluster). Names and defaults are those of Kafka's broker configuration, except
 /// where a test cluster wants another default; those fields say so.
@@ -56,6 +56,17 @@ pub struct ClusterConfig {
     pub group_max_session_timeout_ms: i32,
     /// `group.max.size`: members a group may have.
     pub group_max_size: usize,
+    /// `group.consumer.heartbeat.interval.ms`: how often members of the consumer protocol (KIP-848) shall be heard of.
+    pub group_consumer_heartbeat_interval_ms: i32,
+    /// `group.consumer.session.timeout.ms`: how long they may stay silent.
+    pub group_consumer_session_timeout_ms: i32,
+    /// `group.consumer.max.size`: members a group of the consumer protocol may have.
+    pub group_consumer_max_size: usize,
+    /// `group.consumer.migration.policy`: whether groups may change their protocol while they have members.
+    pub migration_policy: MigrationPolicy,
+    /// How soon after the regular expressions of a group were matched with the topics that may be done again. Here 0;
+    /// in Kafka always 10000.
+    pub group_regex_refresh_min_interval_ms: i32,
     /// `offset.metadata.max.bytes`.
     pub offset_metadata_max_bytes: usize,
     /// `socket.request.max.bytes`: a larger request closes the connection.
@@ -91,6 +102,11 @@ impl Default for ClusterConfig {
             group_min_session_timeout_ms: 6000,
             group_max_session_timeout_ms: 1_800_000,
             group_max_size: i32::MAX as usize,
+            group_consumer_heartbeat_interval_ms: 5000,
+            group_consumer_session_timeout_ms: 45_000,
+            group_consumer_max_size: i32::MAX as usize,
+            migration_policy: MigrationPolicy::default(),
+            group_regex_refresh_min_interval_ms: 0,
             offset_metadata_max_bytes: 4096,
             socket_request_max_bytes: 104_857_600,
             rack_aware_fetch: false,

@@ -56,6 +56,13 @@ impl Refusal {
     }
 }
 
+/// With no more explanation than the code's name.
+impl From<ErrorCode> for Refusal {
+    fn from(error: ErrorCode) -> Self {
+        Self::new(error, error.name().unwrap_or_default())
+    }
+}
+
 impl Cluster {
     /// Makes a topic, as CreateTopics does, and gives its id. `replication_factor` is the broker's default when `None`.
     ///

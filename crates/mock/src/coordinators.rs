@@ -61,7 +61,7 @@ impl Cluster {
             None => {
                 let ended = self.coordinator_errors.remove(&(kind, key.to_owned())).is_some();
                 if ended && kind == CoordinatorKind::Group {
-                    self.with_group(key, |cluster, group| group.classic.restart_sessions(cluster));
+                    self.with_group(key, |cluster, group| group.restart_sessions(cluster));
                 }
             }
         }

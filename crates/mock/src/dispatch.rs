@@ -11,6 +11,7 @@ use crate::Time;
 use crate::cluster::{BrokerId, Cluster, ConnectionId};
 use crate::connection::ConnectionKey;
 use crate::faults::FaultAction;
+use crate::groups::ClassicGroup;
 use crate::handlers::{self, k18_api_versions};
 use crate::parked::{Token, Waiting};
 use crate::timers::Timer;
@@ -440,9 +441,12 @@ impl Cluster {
             } => {
                 self.replicated(topic, partition, leader_epoch, offset);
             }
-            Timer::MemberSession { group, member } => self.member_session_due(&group, &member),
-            Timer::JoinPhase { group } => self.join_phase_due(&group),
-            Timer::SyncPhase { group } => self.sync_phase_due(&group),
+            Timer::MemberSession { group, member } => {
+                self.classic_group_due(&group, |group, cluster| group.session_due(cluster, &member));
+            }
+            Timer::JoinPhase { group } => self.classic_group_due(&group, ClassicGroup::join_phase_due),
+            Timer::SyncPhase { group } => self.classic_group_due(&group, ClassicGroup::sync_phase_due),
+            Timer::ConsumerMember { group, member, timer } => self.consumer_member_due(&group, &member, timer),
         }
     }
 

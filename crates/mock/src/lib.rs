@@ -41,5 +41,5 @@ pub use coordinators::CoordinatorKind;
 pub use dispatch::{CloseReason, Delivery, Outgoing, Reply};
 pub use faults::{Fault, FaultAction, LeaderHints};
 pub use front::Embedded;
-pub use groups::{CommitRecord, GroupMemberView, GroupView};
+pub use groups::{CommitRecord, GroupMemberView, GroupView, MigrationPolicy};
 pub use time::Time;

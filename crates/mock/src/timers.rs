@@ -6,6 +6,7 @@ use ottla_protocol::Uuid;
 
 use crate::Time;
 use crate::connection::ConnectionKey;
+use crate::groups::MemberTimer;
 use crate::parked::Token;
 
 /// What a timer does when it fires.
@@ -26,6 +27,12 @@ pub(crate) enum Timer {
     },
     /// A member of a classic group may have missed its session timeout.
     MemberSession { group: String, member: String },
+    /// A member of a consumer group has not done what it is waited for.
+    ConsumerMember {
+        group: String,
+        member: String,
+        timer: MemberTimer,
+    },
     /// The time for members to join again is over.
     JoinPhase { group: String },
     /// The time for members to fetch their assignment is over.

@@ -1,11 +1,13 @@
 //! Groups: members, generations and committed offsets.
 //!
-//! A group speaks the classic protocol here ([`ClassicGroup`]); one that speaks the consumer protocol of KIP-848 would
-//! stand beside it in [`Group`], on top of the same offsets.
+//! A group speaks the classic protocol ([`ClassicGroup`]) or the consumer protocol of KIP-848 ([`ConsumerGroup`]), on
+//! top of the same offsets, and may change from one to the other while its members work (`migration.rs`).
 
 mod classic;
-mod member;
+mod consumer;
+mod migration;
 mod offsets;
+mod protocols;
 mod view;
 
 use std::collections::BTreeMap;
@@ -16,13 +18,23 @@ use crate::cluster::{BrokerId, Cluster};
 use crate::coordinators::CoordinatorKind;
 
 pub(crate) use classic::{ClassicGroup, GroupState, JoinOutcome, SyncOutcome};
+pub(crate) use consumer::{ConsumerGroup, ConsumerMember, MemberTimer, Partitions, assignor_names, by_topic};
+pub use migration::MigrationPolicy;
 pub(crate) use offsets::{CommittedOffset, CommittedOffsets};
 pub use view::{CommitRecord, GroupMemberView, GroupView};
+
+/// What a group's members speak.
+#[derive(Debug)]
+pub(crate) enum Membership {
+    Classic(ClassicGroup),
+    Consumer(ConsumerGroup),
+}
 
 /// One group.
 #[derive(Debug)]
 pub(crate) struct Group {
-    pub(crate) classic: ClassicGroup,
+    id: String,
+    pub(crate) membership: Membership,
     pub(crate) offsets: CommittedOffsets,
     /// The broker that coordinated it last.
     coordinator: Option<BrokerId>,
@@ -65,7 +77,8 @@ impl Cluster {
     /// Works on a group, making it if there is none.
     pub(crate) fn with_new_group<T>(&mut self, id: &str, f: impl FnOnce(&mut Self, &mut Group) -> T) -> T {
         let mut group = self.groups.groups.remove(id).unwrap_or_else(|| Group {
-            classic: ClassicGroup::new(id),
+            id: id.to_owned(),
+            membership: Membership::Classic(ClassicGroup::new(id)),
             offsets: CommittedOffsets::default(),
             coordinator: self.coordinator(CoordinatorKind::Group, id),
         });
@@ -80,11 +93,11 @@ impl Cluster {
     /// GROUP_ID_NOT_FOUND, or NON_EMPTY_GROUP when it has members.
     pub fn delete_group(&mut self, id: &str) -> Result<(), ErrorCode> {
         let group = self.groups.groups.get(id).ok_or(ErrorCode::GROUP_ID_NOT_FOUND)?;
-        if group.classic.state() != GroupState::Empty {
+        if !group.is_empty() {
             return Err(ErrorCode::NON_EMPTY_GROUP);
         }
         if let Some(mut group) = self.groups.groups.remove(id) {
-            group.classic.discard(self);
+            group.discard(self);
         }
         Ok(())
     }
@@ -96,8 +109,11 @@ impl Cluster {
 
     /// The ids of a group's members, sorted, for checkers.
     pub fn group_members(&self, group: &str) -> Vec<String> {
-        let members = self.groups.get(group).map(|g| g.classic.members());
-        members.into_iter().flatten().map(|m| m.id.clone()).collect()
+        match self.groups.get(group).map(|g| &g.membership) {
+            Some(Membership::Classic(classic)) => classic.members().map(|m| m.id.clone()).collect(),
+            Some(Membership::Consumer(consumer)) => consumer.members().map(|m| m.id.clone()).collect(),
+            None => Vec::new(),
+        }
     }
 
     /// A broker came or went: requests that wait at a group's former coordinator are sent away.
@@ -108,21 +124,9 @@ impl Cluster {
             self.with_group(&id, |cluster, group| {
                 if group.coordinator != coordinator {
                     group.coordinator = coordinator;
-                    group.classic.coordinator_moved(cluster);
+                    group.coordinator_moved(cluster);
                 }
             });
         }
-    }
-
-    pub(crate) fn member_session_due(&mut self, group: &str, member: &str) {
-        self.with_group(group, |cluster, group| group.classic.session_due(cluster, member));
-    }
-
-    pub(crate) fn join_phase_due(&mut self, group: &str) {
-        self.with_group(group, |cluster, group| group.classic.join_phase_due(cluster));
-    }
-
-    pub(crate) fn sync_phase_due(&mut self, group: &str) {
-        self.with_group(group, |cluster, group| group.classic.sync_phase_due(cluster));
     }
 }

@@ -2,6 +2,8 @@
 
 use bytes::Bytes;
 
+use super::consumer::encode_assignment;
+use super::{ClassicGroup, ConsumerGroup, Membership};
 use crate::cluster::{BrokerId, Cluster, ConnectionId};
 
 /// A group as its coordinator has it.
@@ -9,8 +11,10 @@ use crate::cluster::{BrokerId, Cluster, ConnectionId};
 pub struct GroupView {
     /// The state under Kafka's name, as DescribeGroups gives it.
     pub state: &'static str,
-    /// The generation; 0 before the first.
+    /// The generation, 0 before the first; in the consumer protocol (KIP-848) the group's epoch.
     pub generation: i32,
+    /// Whether it speaks the consumer protocol.
+    pub is_consumer: bool,
     /// The members, sorted by id.
     pub members: Vec<GroupMemberView>,
 }
@@ -24,9 +28,12 @@ pub struct GroupMemberView {
     pub instance_id: Option<String>,
     /// `client.id`.
     pub client_id: String,
-    /// What it told its leader, in the group's assignor.
+    /// The generation or, in the consumer protocol, the member's own epoch.
+    pub epoch: i32,
+    /// What it told its leader, in the group's assignor; empty in the consumer protocol.
     pub metadata: Bytes,
-    /// What the leader gave it in this generation.
+    /// What the leader gave it in this generation. In the consumer protocol what the coordinator gave it, written in the
+    /// same way.
     pub assignment: Bytes,
 }
 
@@ -37,7 +44,7 @@ pub struct CommitRecord {
     pub group: String,
     /// The member that committed; empty for a consumer outside of the group.
     pub member: String,
-    /// Its generation, -1 outside of one.
+    /// Its generation or epoch, -1 outside of one.
     pub generation: i32,
     /// The topic.
     pub topic: String,
@@ -56,20 +63,29 @@ pub struct CommitRecord {
 impl Cluster {
     /// A group as it is now; `None` when nobody ever joined or committed.
     pub fn group_view(&self, group: &str) -> Option<GroupView> {
-        let classic = &self.groups.get(group)?.classic;
-        let protocol = classic.protocol_name();
-        let members = classic.members().map(|m| GroupMemberView {
+        let group = self.groups.get(group)?;
+        let (is_consumer, members) = match &group.membership {
+            Membership::Classic(classic) => (false, classic_members(classic)),
+            Membership::Consumer(consumer) => (true, self.consumer_members(consumer)),
+        };
+        Some(GroupView {
+            state: group.state_name(),
+            generation: group.generation(),
+            is_consumer,
+            members,
+        })
+    }
+
+    fn consumer_members(&self, group: &ConsumerGroup) -> Vec<GroupMemberView> {
+        let members = group.members().map(|m| GroupMemberView {
             id: m.id.clone(),
             instance_id: m.instance_id.clone(),
             client_id: m.client_id.clone(),
-            metadata: m.metadata(protocol),
-            assignment: m.assignment.clone(),
+            epoch: m.epoch,
+            metadata: Bytes::new(),
+            assignment: encode_assignment(&self.topics, &m.assigned, 0),
         });
-        Some(GroupView {
-            state: classic.state().name(),
-            generation: classic.generation(),
-            members: members.collect(),
-        })
+        members.collect()
     }
 
     /// Writes every commit down from now on, to be taken with [`Cluster::take_commits`].
@@ -81,4 +97,17 @@ impl Cluster {
     pub fn take_commits(&mut self) -> Vec<CommitRecord> {
         self.groups.commit_log.as_mut().map(std::mem::take).unwrap_or_default()
     }
+}
+
+fn classic_members(group: &ClassicGroup) -> Vec<GroupMemberView> {
+    let protocol = group.protocol_name();
+    let members = group.members().map(|m| GroupMemberView {
+        id: m.id.clone(),
+        instance_id: m.instance_id.clone(),
+        client_id: m.client_id.clone(),
+        epoch: group.generation(),
+        metadata: m.metadata(protocol),
+        assignment: m.assignment.clone(),
+    });
+    members.collect()
 }

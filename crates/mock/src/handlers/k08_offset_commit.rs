@@ -1,12 +1,14 @@
 //! OffsetCommit (key 8), versions 2 to 10.
 //!
-//! Members commit in their generation; without member and generation anybody may while the group has no members. From
-//! version 10 on topics have ids. Offsets are kept until their topic or group is deleted.
+//! Members commit in their generation or, in groups of the consumer protocol, in their epoch (KIP-848, version 9 and
+//! later); without member and generation anybody may while the group has no members. From version 10 on topics have
+//! ids. Offsets are kept until their topic or group is deleted.
 //! Errors: NOT_COORDINATOR, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS, FENCED_INSTANCE_ID,
-//! GROUP_ID_NOT_FOUND (version 9 and later; ILLEGAL_GENERATION before) for a generation of no known group, per partition
+//! STALE_MEMBER_EPOCH, UNSUPPORTED_VERSION for members of the consumer protocol before version 9, GROUP_ID_NOT_FOUND (version 9 and later; ILLEGAL_GENERATION before) for a generation of no known group, per partition
 //! UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID and OFFSET_METADATA_TOO_LARGE.
 //!
-//! Left out: retention times (versions 2 to 4).
+//! Left out: retention times (versions 2 to 4); epochs of assignments, which let a member commit in an epoch that it has
+//! left for partitions that it had then (KIP-1251).
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::offset_commit::{
@@ -89,11 +91,8 @@ fn check(cluster: &mut Cluster, context: &Context, request: &OffsetCommitRequest
             _ => ErrorCode::ILLEGAL_GENERATION,
         });
     }
-    let instance = request.group_instance_id.as_deref();
     cluster.with_new_group(&request.group_id, |cluster, group| {
-        group
-            .classic
-            .check_commit(cluster, &request.member_id, instance, generation)
+        group.check_commit(cluster, context.version, request)
     })
 }
 

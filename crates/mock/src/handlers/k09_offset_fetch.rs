@@ -2,17 +2,18 @@
 //!
 //! Before version 8 one group, from then on several. Null topics (version 2 and later) ask for all that the group has
 //! committed. A partition without committed offset is answered with offset -1 and no error, whether it exists or not.
-//! From version 10 on topics have ids.
-//! Errors: NOT_COORDINATOR per group (per partition in version 1), UNKNOWN_TOPIC_ID per partition.
+//! From version 9 on members of groups of the consumer protocol give their id and epoch (KIP-848); from version 10 on
+//! topics have ids.
+//! Errors: NOT_COORDINATOR, UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH and, for members of the classic protocol in such a
+//! group, ILLEGAL_GENERATION per group (per partition in version 1), UNKNOWN_TOPIC_ID per partition.
 //!
-//! Left out: member ids and epochs (version 9), which only the consumer protocol checks; `require_stable` (version 7),
-//! as no offset is part of a transaction.
+//! Left out: `require_stable` (version 7), as no offset is part of a transaction.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::offset_fetch::{
-    OffsetFetchRequest, OffsetFetchRequestTopic, OffsetFetchRequestTopics, OffsetFetchResponse,
-    OffsetFetchResponseGroup, OffsetFetchResponsePartition, OffsetFetchResponsePartitions, OffsetFetchResponseTopic,
-    OffsetFetchResponseTopics,
+    OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopic, OffsetFetchRequestTopics,
+    OffsetFetchResponse, OffsetFetchResponseGroup, OffsetFetchResponsePartition, OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopic, OffsetFetchResponseTopics,
 };
 
 use super::{Answer, AnswerOf, Handler};
@@ -29,8 +30,12 @@ impl Handler for OffsetFetch {
     const MIN_VERSION: i16 = 1;
 
     fn handle(cluster: &mut Cluster, context: &Context, request: OffsetFetchRequest) -> AnswerOf<Self> {
-        respond(cluster, context, request, |group| {
-            cluster.check_group_coordinator(context.broker, group)
+        respond(cluster, context, request, |asked| {
+            cluster.check_group_coordinator(context.broker, &asked.group_id)?;
+            let found = cluster.groups.get(&asked.group_id);
+            found.map_or(Ok(()), |g| {
+                g.check_fetch(asked.member_id.as_deref(), asked.member_epoch)
+            })
         })
     }
 
@@ -43,14 +48,18 @@ fn respond(
     cluster: &Cluster,
     context: &Context,
     request: OffsetFetchRequest,
-    check: impl Fn(&str) -> Result<(), ErrorCode>,
+    check: impl Fn(&OffsetFetchRequestGroup) -> Result<(), ErrorCode>,
 ) -> Answer<OffsetFetchResponse> {
     let throttle_time_ms = context.throttle_time_ms;
     if context.version < 8 {
-        let topics = request
-            .topics
-            .map(|topics| topics.into_iter().map(newer_form).collect());
-        let answered = one_group(cluster, context, &request.group_id, topics, &check);
+        let asked = OffsetFetchRequestGroup {
+            group_id: request.group_id,
+            topics: request
+                .topics
+                .map(|topics| topics.into_iter().map(newer_form).collect()),
+            ..Default::default()
+        };
+        let answered = one_group(cluster, context, asked, &check);
         // Version 1 has no place for the group's error but the partitions.
         let of_partition = match context.version {
             1 => answered.error_code,
@@ -65,7 +74,7 @@ fn respond(
         });
     }
     let groups = request.groups.into_iter();
-    let groups = groups.map(|g| one_group(cluster, context, &g.group_id, g.topics, &check));
+    let groups = groups.map(|asked| one_group(cluster, context, asked, &check));
     Answer::Respond(OffsetFetchResponse {
         throttle_time_ms,
         groups: groups.collect(),
@@ -100,23 +109,22 @@ fn older_form(topic: OffsetFetchResponseTopics, error_code: i16) -> OffsetFetchR
 fn one_group(
     cluster: &Cluster,
     context: &Context,
-    id: &str,
-    topics: Option<Vec<OffsetFetchRequestTopics>>,
-    check: impl Fn(&str) -> Result<(), ErrorCode>,
+    asked: OffsetFetchRequestGroup,
+    check: impl Fn(&OffsetFetchRequestGroup) -> Result<(), ErrorCode>,
 ) -> OffsetFetchResponseGroup {
+    let refused = check(&asked);
+    let group = cluster.groups.get(&asked.group_id).filter(|_| refused.is_ok());
     let mut answered = OffsetFetchResponseGroup {
-        group_id: id.to_owned(),
+        group_id: asked.group_id,
         ..Default::default()
     };
-    let refused = check(id);
     if let Err(error) = refused {
         answered.error_code = error.0;
         if context.version > 1 {
             return answered;
         }
     }
-    let group = cluster.groups.get(id).filter(|_| refused.is_ok());
-    answered.topics = match topics {
+    answered.topics = match asked.topics {
         Some(topics) => topics
             .into_iter()
             .map(|t| asked_topic(cluster, context, group, t))

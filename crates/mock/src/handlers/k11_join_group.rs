@@ -2,7 +2,8 @@
 //!
 //! Waits until all members have joined or the rebalance timeout is over; version 0 takes the session timeout for that.
 //! From version 4 on a dynamic member without id is told one first (MEMBER_ID_REQUIRED, KIP-394), from 5 on there are
-//! static members (KIP-345), from 9 on a static leader that returns is told to skip the assignment.
+//! static members (KIP-345), from 9 on a static leader that returns is told to skip the assignment. A group of the
+//! consumer protocol answers at once, as a coordinator that assigns itself (KIP-848).
 //! Errors: INVALID_GROUP_ID, NOT_COORDINATOR, INVALID_SESSION_TIMEOUT, INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER_ID,
 //! MEMBER_ID_REQUIRED, FENCED_INSTANCE_ID, GROUP_MAX_SIZE_REACHED.
 //!
@@ -27,9 +28,7 @@ impl Handler for JoinGroup {
             return Self::refuse(cluster, context, request, error);
         }
         let id = request.group_id.clone();
-        let join =
-            |cluster: &mut Cluster, group: &mut crate::groups::Group| group.classic.join(cluster, context, request);
-        match cluster.with_new_group(&id, join) {
+        match cluster.with_new_group(&id, |cluster, group| group.join(cluster, context, request)) {
             JoinOutcome::Respond(response) => Answer::Respond(nullable_names(context, response)),
             JoinOutcome::Park => Answer::Park,
         }

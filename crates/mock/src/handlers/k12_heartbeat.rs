@@ -1,7 +1,8 @@
 //! Heartbeat (key 12), versions 0 to 4.
 //!
 //! Keeps a member's session alive and tells it when to join again. From version 3 on static members are known by their
-//! instance id.
+//! instance id. In a group of the consumer protocol a member of the classic one is told to join again when there is
+//! something for it to give up or to get (KIP-848).
 //! Errors: INVALID_GROUP_ID, NOT_COORDINATOR, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS,
 //! FENCED_INSTANCE_ID.
 
@@ -41,9 +42,7 @@ fn beat(cluster: &mut Cluster, context: &Context, request: &HeartbeatRequest) ->
     cluster.check_group_coordinator(context.broker, &request.group_id)?;
     let instance = request.group_instance_id.as_deref();
     let beat = cluster.with_group(&request.group_id, |cluster, group| {
-        group
-            .classic
-            .heartbeat(cluster, &request.member_id, instance, request.generation_id)
+        group.heartbeat(cluster, &request.member_id, instance, request.generation_id)
     });
     beat.unwrap_or(Err(ErrorCode::UNKNOWN_MEMBER_ID))
 }

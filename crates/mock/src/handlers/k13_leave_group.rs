@@ -28,7 +28,7 @@ impl Handler for LeaveGroup {
         }
         let mut leave = |member: &str, instance: Option<&str>| {
             let left = cluster.with_group(&request.group_id, |cluster, group| {
-                group.classic.leave(cluster, member, instance)
+                group.leave(cluster, member, instance)
             });
             match left.unwrap_or(Err(ErrorCode::UNKNOWN_MEMBER_ID)) {
                 Ok(()) => 0,

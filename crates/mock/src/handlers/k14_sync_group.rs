@@ -1,7 +1,8 @@
 //! SyncGroup (key 14), versions 0 to 5.
 //!
 //! The leader brings the assignments, the others wait for theirs. From version 3 on static members are known by their
-//! instance id, from 5 on the protocol is checked when it is given.
+//! instance id, from 5 on the protocol is checked when it is given. In a group of the consumer protocol nobody waits:
+//! the coordinator has assigned (KIP-848).
 //! Errors: INVALID_GROUP_ID, NOT_COORDINATOR, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS,
 //! INCONSISTENT_GROUP_PROTOCOL, FENCED_INSTANCE_ID.
 
@@ -12,7 +13,7 @@ use ottla_protocol::api::sync_group::{SyncGroupRequest, SyncGroupResponse};
 use super::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
 use crate::dispatch::Context;
-use crate::groups::{Group, SyncOutcome};
+use crate::groups::SyncOutcome;
 use crate::parked::Token;
 
 pub(crate) struct SyncGroup;
@@ -33,8 +34,7 @@ impl Handler for SyncGroup {
             // It stays as long as the generation and must not keep the whole input buffer.
             assignment.assignment = Bytes::copy_from_slice(&assignment.assignment);
         }
-        let sync = |cluster: &mut Cluster, group: &mut Group| group.classic.sync(cluster, context, request);
-        match cluster.with_group(&id, sync) {
+        match cluster.with_group(&id, |cluster, group| group.sync(cluster, context, request)) {
             Some(SyncOutcome::Respond(response)) => Answer::Respond(response),
             Some(SyncOutcome::Park) => Answer::Park,
             None => Answer::Respond(failed_sync(context, ErrorCode::UNKNOWN_MEMBER_ID)),

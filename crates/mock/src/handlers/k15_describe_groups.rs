@@ -1,7 +1,8 @@
 //! DescribeGroups (key 15), versions 0 to 6.
 //!
 //! State, protocol and members of groups. Metadata and assignments are told of stable groups only. A group that is not
-//! known is Dead; from version 6 on with GROUP_ID_NOT_FOUND. Errors: NOT_COORDINATOR per group.
+//! known, or is of the consumer protocol, is Dead; from version 6 on with GROUP_ID_NOT_FOUND. Errors: NOT_COORDINATOR
+//! per group.
 //!
 //! Left out: authorized operations (the number for "unknown" is given), the clients' hosts (127.0.0.1 is given).
 
@@ -14,7 +15,7 @@ use ottla_protocol::api::describe_groups::{
 use super::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
 use crate::dispatch::Context;
-use crate::groups::{ClassicGroup, GroupState};
+use crate::groups::{ClassicGroup, GroupState, Membership};
 
 pub(crate) struct DescribeGroups;
 
@@ -59,21 +60,25 @@ fn describe(cluster: &Cluster, context: &Context, id: &str) -> DescribedGroup {
     if let Err(error) = cluster.check_group_coordinator(context.broker, id) {
         return failed(error);
     }
-    let Some(group) = cluster.groups.get(id) else {
+    let found = cluster.groups.get(id);
+    let Some(Membership::Classic(group)) = found.map(|g| &g.membership) else {
         let told = context.version >= 6;
         let error = if told {
             ErrorCode::GROUP_ID_NOT_FOUND
         } else {
             ErrorCode::NONE
         };
-        let message = told.then(|| format!("Group {id} not found."));
+        let what = match found {
+            Some(_) => "is not a classic group",
+            None => "not found",
+        };
+        let message = told.then(|| format!("Group {id} {what}."));
         return DescribedGroup {
             group_state: "Dead".into(),
             error_message: message,
             ..failed(error)
         };
     };
-    let group = &group.classic;
     let stable = group.state() == GroupState::Stable;
     DescribedGroup {
         group_state: group.state().name().into(),

@@ -1,7 +1,7 @@
 //! ListGroups (key 16), versions 0 to 5.
 //!
-//! The groups that this broker coordinates, from version 4 on those in given states, from 5 on those of given types.
-//! All are of type "classic".
+//! The groups that this broker coordinates, from version 4 on those in given states, from 5 on those of given types:
+//! "classic" or "consumer".
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::list_groups::{ListGroupsRequest, ListGroupsResponse, ListedGroup};
@@ -12,8 +12,6 @@ use crate::dispatch::Context;
 
 pub(crate) struct ListGroups;
 
-const TYPE: &str = "classic";
-
 impl Handler for ListGroups {
     type Request = ListGroupsRequest;
 
@@ -23,14 +21,14 @@ impl Handler for ListGroups {
             |filter: &[String], name: &str| filter.is_empty() || filter.iter().any(|f| f.eq_ignore_ascii_case(name));
         let groups = cluster.groups.iter().filter(|(id, group)| {
             cluster.check_group_coordinator(context.broker, id).is_ok()
-                && passes(&request.states_filter, group.classic.state().name())
-                && passes(&request.types_filter, TYPE)
+                && passes(&request.states_filter, group.state_name())
+                && passes(&request.types_filter, group.type_name())
         });
         let groups = groups.map(|(id, group)| ListedGroup {
             group_id: id.clone(),
-            protocol_type: group.classic.protocol_type().into(),
-            group_state: group.classic.state().name().into(),
-            group_type: TYPE.into(),
+            protocol_type: group.protocol_type().into(),
+            group_state: group.state_name().into(),
+            group_type: group.type_name().into(),
             ..Default::default()
         });
         Answer::Respond(ListGroupsResponse {

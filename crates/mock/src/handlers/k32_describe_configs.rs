@@ -141,6 +141,22 @@ fn broker_settings(cluster: &Cluster, synonyms: bool) -> Vec<DescribeConfigsReso
         int("default.replication.factor", config.replication_factor().into()),
         int("fetch.max.bytes", config.fetch_max_bytes.into()),
         int(
+            "group.consumer.heartbeat.interval.ms",
+            config.group_consumer_heartbeat_interval_ms.into(),
+        ),
+        int("group.consumer.max.size", size(config.group_consumer_max_size)),
+        one(
+            "group.consumer.migration.policy",
+            config.migration_policy.name().to_owned(),
+            ConfigType::String,
+            STATIC_BROKER_CONFIG,
+            synonyms,
+        ),
+        int(
+            "group.consumer.session.timeout.ms",
+            config.group_consumer_session_timeout_ms.into(),
+        ),
+        int(
             "group.initial.rebalance.delay.ms",
             config.group_initial_rebalance_delay_ms.into(),
         ),

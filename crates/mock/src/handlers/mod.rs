@@ -29,6 +29,8 @@ mod k32_describe_configs;
 mod k37_create_partitions;
 mod k42_delete_groups;
 mod k60_describe_cluster;
+mod k68_consumer_group_heartbeat;
+mod k69_consumer_group_describe;
 
 /// What a handler did with a request.
 pub(crate) enum Answer<R> {
@@ -84,8 +86,7 @@ impl Api {
     }
 }
 
-/// What the brokers serve, by ascending key. Sasl, transactions, the consumer group protocol of KIP-848 and telemetry
-/// take their places here.
+/// What the brokers serve, by ascending key. Sasl, transactions and telemetry take their places here.
 pub(crate) static APIS: &[Api] = &[
     Api::of::<k00_produce::Produce>(),
     Api::of::<k01_fetch::Fetch>(),
@@ -110,6 +111,8 @@ pub(crate) static APIS: &[Api] = &[
     Api::of::<k37_create_partitions::CreatePartitions>(),
     Api::of::<k42_delete_groups::DeleteGroups>(),
     Api::of::<k60_describe_cluster::DescribeCluster>(),
+    Api::of::<k68_consumer_group_heartbeat::ConsumerGroupHeartbeat>(),
+    Api::of::<k69_consumer_group_describe::ConsumerGroupDescribe>(),
 ];
 
 /// The handler of an API.

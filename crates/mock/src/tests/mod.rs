@@ -2,9 +2,11 @@
 
 mod admin;
 mod basics;
+mod consumer_groups;
 mod faults;
 mod fetch;
 mod front;
 mod groups;
+mod migration;
 mod offsets;
 mod produce;

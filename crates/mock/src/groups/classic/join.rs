@@ -209,7 +209,7 @@ impl ClassicGroup {
     }
 
     /// Starts a rebalance, or goes on with the one under way.
-    pub(super) fn rebalance(&mut self, cluster: &mut Cluster) {
+    pub(in crate::groups) fn rebalance(&mut self, cluster: &mut Cluster) {
         let before = self.state;
         if before == GroupState::PreparingRebalance {
             self.maybe_complete_join(cluster);

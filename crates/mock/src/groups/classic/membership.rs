@@ -147,12 +147,17 @@ impl ClassicGroup {
     /// The group has another coordinator: whoever waits at the old one has to find it. Members stay, as they are in
     /// the group's log, with a new session each.
     pub(crate) fn coordinator_moved(&mut self, cluster: &mut Cluster) {
+        self.send_all_away(cluster, ErrorCode::NOT_COORDINATOR);
+        self.restart_sessions(cluster);
+    }
+
+    /// Ends all members' timers and answers what they wait for with `error`.
+    pub(in crate::groups) fn send_all_away(&mut self, cluster: &mut Cluster, error: ErrorCode) {
         let mut members = std::mem::take(&mut self.members);
         for member in members.values_mut() {
-            self.send_away(cluster, member, ErrorCode::NOT_COORDINATOR);
+            self.send_away(cluster, member, error);
         }
         self.members = members;
-        self.restart_sessions(cluster);
     }
 
     /// Every member's session begins now.

@@ -11,6 +11,7 @@
 //! ```
 
 mod join;
+mod member;
 mod membership;
 mod sync;
 
@@ -20,7 +21,8 @@ use ottla_protocol::ErrorCode;
 use ottla_protocol::api::join_group::JoinGroupResponse;
 use ottla_protocol::api::sync_group::SyncGroupResponse;
 
-use super::member::{Member, Protocol};
+pub(crate) use member::{Member, Protocol, rebalance_timeout_ms};
+
 use crate::timers::TimerId;
 
 /// A group's state, under Kafka's names.
@@ -96,6 +98,24 @@ impl ClassicGroup {
             initial_delay_left_ms: None,
             new_member_joined: false,
         }
+    }
+
+    /// A group of these members, stable in a generation.
+    pub(super) fn with_members(id: &str, generation: i32, protocol_type: &str, members: Vec<Member>) -> Self {
+        let instances = members
+            .iter()
+            .filter_map(|m| Some((m.instance_id.clone()?, m.id.clone())));
+        let mut group = Self {
+            state: GroupState::Stable,
+            generation,
+            protocol_type: Some(protocol_type.to_owned()),
+            leader: members.first().map(|m| m.id.clone()),
+            static_members: instances.collect(),
+            members: members.into_iter().map(|m| (m.id.clone(), m)).collect(),
+            ..Self::new(id)
+        };
+        group.protocol_name = group.choose_protocol();
+        group
     }
 
     pub(crate) fn state(&self) -> GroupState {

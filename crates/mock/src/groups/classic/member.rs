@@ -27,6 +27,14 @@ impl Protocol {
     }
 }
 
+/// How long a member may take to join again. Version 0 has no rebalance timeout of its own.
+pub(crate) fn rebalance_timeout_ms(request: &JoinGroupRequest) -> i32 {
+    match request.rebalance_timeout_ms {
+        ..0 => request.session_timeout_ms,
+        timeout => timeout,
+    }
+}
+
 /// One member.
 #[derive(Debug)]
 pub(crate) struct Member {
@@ -63,13 +71,10 @@ impl Member {
         member
     }
 
-    /// Takes over what the member says with each request to join. Version 0 has no rebalance timeout of its own.
+    /// Takes over what the member says with each request to join.
     pub(crate) fn take_request(&mut self, request: &JoinGroupRequest, protocols: Vec<Protocol>) {
         self.session_timeout_ms = request.session_timeout_ms;
-        self.rebalance_timeout_ms = match request.rebalance_timeout_ms {
-            ..0 => request.session_timeout_ms,
-            timeout => timeout,
-        };
+        self.rebalance_timeout_ms = rebalance_timeout_ms(request);
         self.protocols = protocols;
     }
 

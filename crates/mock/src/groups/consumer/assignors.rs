@@ -1,0 +1,257 @@
+//! The server-side assignors. Both keep what members have as far as balance allows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ottla_protocol::Uuid;
+
+use super::Partitions;
+
+/// A member as assignors see it.
+pub(super) struct Candidate<'a> {
+    /// The topics that it is subscribed to; all exist.
+    pub(super) topics: BTreeSet<Uuid>,
+    /// What the last target assignment gave it.
+    pub(super) current: &'a Partitions,
+}
+
+/// Gives each candidate its share, in their order. The counts are those of each topic's partitions.
+pub(super) type Assign = fn(&[Candidate<'_>], &BTreeMap<Uuid, i32>) -> Vec<Partitions>;
+
+/// By name; the first is taken when no member asks for one (`group.consumer.assignors`).
+pub(super) const ASSIGNORS: &[(&str, Assign)] = &[("uniform", uniform), ("range", range)];
+
+pub(crate) fn assignor_names() -> impl Iterator<Item = &'static str> {
+    ASSIGNORS.iter().map(|(name, _)| *name)
+}
+
+/// Spreads the partitions of all topics evenly: no single move of a partition could make the numbers of two members
+/// more alike.
+fn uniform(members: &[Candidate<'_>], topics: &BTreeMap<Uuid, i32>) -> Vec<Partitions> {
+    let all = topics
+        .iter()
+        .flat_map(|(topic, count)| (0..*count).map(|p| (*topic, p)));
+    let mut free: Partitions = all.collect();
+    let mut shares: Vec<Partitions> = Vec::new();
+    for member in members {
+        let kept = member
+            .current
+            .iter()
+            .filter(|tp| member.topics.contains(&tp.0) && free.contains(tp));
+        let kept: Partitions = kept.copied().collect();
+        free = &free - &kept;
+        shares.push(kept);
+    }
+    // The candidate with the least that is subscribed to the topic, the first of several.
+    let least = |shares: &[Partitions], topic: Uuid| {
+        let able = (0..).zip(members).filter(|(_, m)| m.topics.contains(&topic));
+        able.map(|(at, _)| at).min_by_key(|at| size(shares, *at))
+    };
+    for tp in free {
+        if let Some(share) = least(&shares, tp.0).and_then(|at| shares.get_mut(at)) {
+            share.insert(tp);
+        }
+    }
+    // Each move makes the sum of squares smaller, so this ends.
+    while let Some((from, tp, to)) = improvement(&shares, least) {
+        for (at, share) in shares.iter_mut().enumerate() {
+            match at {
+                _ if at == from => _ = share.remove(&tp),
+                _ if at == to => _ = share.insert(tp),
+                _ => {}
+            }
+        }
+    }
+    shares
+}
+
+fn size(shares: &[Partitions], at: usize) -> usize {
+    shares.get(at).map_or(0, Partitions::len)
+}
+
+/// A partition whose move to another member makes two shares more alike; from those who have most first.
+fn improvement(
+    shares: &[Partitions],
+    least: impl Fn(&[Partitions], Uuid) -> Option<usize>,
+) -> Option<(usize, (Uuid, i32), usize)> {
+    let mut fullest: Vec<_> = (0..).zip(shares).collect();
+    fullest.sort_by_key(|(_, share)| std::cmp::Reverse(share.len()));
+    fullest.into_iter().find_map(|(from, share)| {
+        share.iter().rev().find_map(|tp| {
+            let to = least(shares, tp.0).filter(|to| size(shares, *to) + 1 < share.len())?;
+            Some((from, *tp, to))
+        })
+    })
+}
+
+/// Gives each member of a topic a range of its partitions, so that equal numbers of several topics go together.
+fn range(members: &[Candidate<'_>], topics: &BTreeMap<Uuid, i32>) -> Vec<Partitions> {
+    let mut shares = vec![Partitions::new(); members.len()];
+    for (topic, count) in topics {
+        let of_topic = members
+            .iter()
+            .zip(&mut shares)
+            .filter(|(m, _)| m.topics.contains(topic));
+        let mut of_topic: Vec<_> = of_topic.collect();
+        let Some(number) = i32::try_from(of_topic.len()).ok().filter(|n| *n > 0) else {
+            continue;
+        };
+        let quota = usize::try_from(count / number).unwrap_or(0);
+        // So many members get one more.
+        let mut extra = count % number;
+        let mut free: BTreeSet<i32> = (0..*count).collect();
+        let mut unfilled = Vec::new();
+        for (at, (member, share)) in of_topic.iter_mut().enumerate() {
+            let current = member
+                .current
+                .iter()
+                .filter(|tp| tp.0 == *topic && free.contains(&tp.1));
+            let current: Vec<i32> = current.map(|tp| tp.1).collect();
+            let keeps_extra = current.len() > quota && extra > 0;
+            extra -= i32::from(keeps_extra);
+            let kept = &current[..current.len().min(quota + usize::from(keeps_extra))];
+            for partition in kept {
+                free.remove(partition);
+                share.insert((*topic, *partition));
+            }
+            if !keeps_extra {
+                unfilled.push((at, quota - kept.len()));
+            }
+        }
+        for (at, mut missing) in unfilled {
+            if extra > 0 {
+                extra -= 1;
+                missing += 1;
+            }
+            let Some((_, share)) = of_topic.get_mut(at) else {
+                continue;
+            };
+            for _ in 0..missing {
+                share.extend(free.pop_first().map(|partition| (*topic, partition)));
+            }
+        }
+    }
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: Uuid = Uuid([1; 16]);
+    const B: Uuid = Uuid([2; 16]);
+
+    fn all_once(shares: &[Partitions], topics: &BTreeMap<Uuid, i32>) {
+        let wanted: usize = topics.values().map(|c| *c as usize).sum();
+        let given: Partitions = shares.iter().flatten().copied().collect();
+        assert_eq!(
+            (given.len(), shares.iter().map(Partitions::len).sum()),
+            (wanted, wanted)
+        );
+    }
+
+    /// Everybody subscribes to both topics.
+    fn shares(assign: Assign, current: &[Partitions], topics: &BTreeMap<Uuid, i32>) -> Vec<Partitions> {
+        let candidates = current.iter().map(|current| Candidate {
+            topics: topics.keys().copied().collect(),
+            current,
+        });
+        let shares = assign(&candidates.collect::<Vec<_>>(), topics);
+        all_once(&shares, topics);
+        shares
+    }
+
+    fn moved(before: &[Partitions], after: &[Partitions]) -> usize {
+        before.iter().zip(after).map(|(b, a)| (b - a).len()).sum()
+    }
+
+    /// By how much the largest share is larger than the smallest, counting what `counts` says.
+    fn spread(shares: &[Partitions], counts: impl Fn(&(Uuid, i32)) -> bool) -> usize {
+        let sizes = shares.iter().map(|share| share.iter().filter(|tp| counts(tp)).count());
+        sizes.clone().max().unwrap() - sizes.min().unwrap()
+    }
+
+    #[test]
+    fn members_come_and_go_and_shares_stay_even() {
+        let topics = BTreeMap::from([(A, 7), (B, 4)]);
+        for (name, assign) in ASSIGNORS {
+            let mut current = vec![Partitions::new()];
+            for members in [1usize, 2, 3, 5, 4, 2, 11, 13] {
+                current.resize(members, Partitions::new());
+                let next = shares(*assign, &current, &topics);
+                match *name {
+                    "uniform" => assert!(spread(&next, |_| true) <= 1, "{next:?}"),
+                    _ => assert!(
+                        topics.keys().all(|topic| spread(&next, |tp| tp.0 == *topic) <= 1),
+                        "{next:?}"
+                    ),
+                }
+                assert_eq!(moved(&next, &shares(*assign, &next, &topics)), 0);
+                current = next;
+            }
+        }
+    }
+
+    #[test]
+    fn one_more_member_takes_only_its_share() {
+        let topics = BTreeMap::from([(A, 12)]);
+        for (_, assign) in ASSIGNORS {
+            let three = shares(*assign, &vec![Partitions::new(); 3], &topics);
+            let mut four = three.clone();
+            four.push(Partitions::new());
+            assert_eq!(moved(&three, &shares(*assign, &four, &topics)), 3);
+        }
+    }
+
+    #[test]
+    fn ranges_of_topics_go_together() {
+        let topics = BTreeMap::from([(A, 5), (B, 5)]);
+        for share in shares(range, &vec![Partitions::new(); 2], &topics) {
+            let of = |topic| share.iter().filter(move |tp| tp.0 == topic).map(|tp| tp.1);
+            assert!(of(A).eq(of(B)));
+        }
+    }
+
+    #[test]
+    fn nobody_gets_what_it_has_not_subscribed_to() {
+        let topics = BTreeMap::from([(A, 6), (B, 2)]);
+        let old = Partitions::from([(B, 0), (B, 1)]);
+        for (_, assign) in ASSIGNORS {
+            let none = Partitions::new();
+            let candidates = [
+                Candidate {
+                    topics: BTreeSet::from([A]),
+                    current: &old,
+                },
+                Candidate {
+                    topics: BTreeSet::from([A, B]),
+                    current: &none,
+                },
+                Candidate {
+                    topics: BTreeSet::new(),
+                    current: &none,
+                },
+            ];
+            let shares = assign(&candidates, &topics);
+            all_once(&shares, &topics);
+            assert!(shares[0].iter().all(|tp| tp.0 == A));
+            assert!(shares[2].is_empty());
+        }
+        let candidates = [
+            Candidate {
+                topics: BTreeSet::from([A]),
+                current: &old,
+            },
+            Candidate {
+                topics: BTreeSet::from([A, B]),
+                current: &Partitions::new(),
+            },
+        ];
+        assert_eq!(
+            uniform(&candidates, &topics)
+                .iter()
+                .map(Partitions::len)
+                .collect::<Vec<_>>(),
+            [4, 4]
+        );
+    }
+}

@@ -1,0 +1,471 @@
+//! The consumer group protocol (KIP-848).
+
+use ottla_protocol::ErrorCode;
+use ottla_protocol::api::consumer_group_describe::{ConsumerGroupDescribeRequest, DescribedGroup};
+use ottla_protocol::api::consumer_group_heartbeat::{
+    ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse, TopicPartitions,
+};
+use ottla_protocol::api::delete_groups::DeleteGroupsRequest;
+use ottla_protocol::api::describe_groups::DescribeGroupsRequest;
+use ottla_protocol::api::list_groups::ListGroupsRequest;
+use ottla_protocol::api::offset_commit::{OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic};
+use ottla_protocol::api::offset_fetch::{OffsetFetchRequest, OffsetFetchRequestGroup};
+
+use crate::test_util::TestCluster;
+use crate::{BrokerId, ClusterConfig, CoordinatorKind};
+
+type Request = ConsumerGroupHeartbeatRequest;
+type Response = ConsumerGroupHeartbeatResponse;
+
+pub(super) struct Group {
+    pub(super) test: TestCluster,
+}
+
+/// A member that joins and wants topic "t".
+fn joining(member: &str) -> Request {
+    Request {
+        group_id: "g".into(),
+        member_id: member.into(),
+        rebalance_timeout_ms: 30_000,
+        subscribed_topic_names: Some(vec!["t".into()]),
+        topic_partitions: Some(Vec::new()),
+        ..Default::default()
+    }
+}
+
+fn beat(member: &str, epoch: i32) -> Request {
+    Request {
+        group_id: "g".into(),
+        member_id: member.into(),
+        member_epoch: epoch,
+        ..Default::default()
+    }
+}
+
+fn error_of(response: &Response) -> ErrorCode {
+    ErrorCode(response.error_code)
+}
+
+impl Group {
+    pub(super) fn new() -> Self {
+        Self::with(ClusterConfig::default())
+    }
+
+    pub(super) fn with(config: ClusterConfig) -> Self {
+        let mut test = TestCluster::new(ClusterConfig { brokers: 1, ..config });
+        test.cluster.create_topic("t", 4, None).unwrap();
+        Self { test }
+    }
+
+    fn send(&mut self, request: &Request) -> Response {
+        self.test.send(1, 0, request, 1).now()
+    }
+
+    fn error(&mut self, request: &Request) -> ErrorCode {
+        error_of(&self.send(request))
+    }
+
+    /// A heartbeat that says what the member owns of "t". What it comes to: its epoch and, when told, its partitions.
+    fn owning(&mut self, member: &str, epoch: i32, owned: &[i32]) -> (i32, Option<Vec<i32>>) {
+        let owned = TopicPartitions {
+            topic_id: self.test.cluster.topic_id("t").unwrap(),
+            partitions: owned.to_vec(),
+            ..Default::default()
+        };
+        self.told(&Request {
+            topic_partitions: Some(vec![owned]),
+            ..beat(member, epoch)
+        })
+    }
+
+    /// Epoch and, when told, partitions of any topic.
+    pub(super) fn told(&mut self, request: &Request) -> (i32, Option<Vec<i32>>) {
+        let response = self.send(request);
+        assert_eq!(error_of(&response), ErrorCode::NONE, "{response:?}");
+        let told = response
+            .assignment
+            .map(|a| a.topic_partitions.into_iter().flat_map(|t| t.partitions));
+        (response.member_epoch, told.map(Iterator::collect))
+    }
+
+    fn join(&mut self, member: &str) -> (i32, Option<Vec<i32>>) {
+        self.told(&joining(member))
+    }
+
+    /// Two members in epoch 2 with two partitions each.
+    fn two_members(&mut self) {
+        assert_eq!(self.join("a"), (1, Some(vec![0, 1, 2, 3])));
+        assert_eq!(self.join("b"), (2, Some(vec![])));
+        assert_eq!(self.told(&beat("a", 1)), (1, Some(vec![0, 1])));
+        assert_eq!(self.owning("a", 1, &[0, 1]), (2, None));
+        assert_eq!(self.told(&beat("b", 2)), (2, Some(vec![2, 3])));
+    }
+
+    fn describe(&mut self) -> DescribedGroup {
+        let request = ConsumerGroupDescribeRequest {
+            group_ids: vec!["g".into()],
+            ..Default::default()
+        };
+        self.test.call(1, &request, 1).groups.remove(0)
+    }
+
+    pub(super) fn commit(&mut self, member: &str, epoch: i32, version: i16) -> ErrorCode {
+        let request = OffsetCommitRequest {
+            group_id: "g".into(),
+            member_id: member.into(),
+            generation_id_or_member_epoch: epoch,
+            topics: vec![OffsetCommitRequestTopic {
+                name: "t".into(),
+                topic_id: self.test.cluster.topic_id("t").unwrap(),
+                partitions: vec![OffsetCommitRequestPartition {
+                    committed_offset: 1,
+                    ..Default::default()
+                }],
+                ..Default::default()
+            }],
+            ..Default::default()
+        };
+        ErrorCode(self.test.call(1, &request, version).topics[0].partitions[0].error_code)
+    }
+
+    fn fetch(&mut self, member: Option<&str>, epoch: i32) -> ErrorCode {
+        let request = OffsetFetchRequest {
+            groups: vec![OffsetFetchRequestGroup {
+                group_id: "g".into(),
+                member_id: member.map(str::to_owned),
+                member_epoch: epoch,
+                topics: None,
+                ..Default::default()
+            }],
+            ..Default::default()
+        };
+        ErrorCode(self.test.call(1, &request, 9).groups[0].error_code)
+    }
+}
+
+#[test]
+fn what_is_taken_from_one_goes_to_the_other_when_it_is_given_up() {
+    let mut group = Group::new();
+    assert_eq!(group.join("a"), (1, Some(vec![0, 1, 2, 3])));
+    assert_eq!(group.join("b"), (2, Some(vec![])));
+    assert_eq!(group.describe().group_state, "Reconciling");
+    // The one that has to give up stays in its epoch until it has, and the other waits.
+    assert_eq!(group.told(&beat("a", 1)), (1, Some(vec![0, 1])));
+    assert_eq!(group.owning("a", 1, &[0, 1, 2]), (1, None));
+    assert_eq!(group.told(&beat("b", 2)), (2, None));
+    assert_eq!(group.owning("a", 1, &[0, 1]), (2, None));
+    assert_eq!(group.told(&beat("b", 2)), (2, Some(vec![2, 3])));
+    assert_eq!(group.told(&beat("b", 2)), (2, None));
+    assert_eq!(group.describe().group_state, "Stable");
+}
+
+#[test]
+fn who_leaves_makes_room() {
+    let mut group = Group::new();
+    group.two_members();
+    assert_eq!(group.told(&beat("b", -1)), (-1, None));
+    assert_eq!(group.told(&beat("a", 2)), (3, Some(vec![0, 1, 2, 3])));
+    assert_eq!(group.error(&beat("b", 2)), ErrorCode::UNKNOWN_MEMBER_ID);
+    group.told(&beat("a", -1));
+    assert_eq!(group.describe().group_state, "Empty");
+    assert_eq!(group.test.cluster.timer_count(), 0);
+    let request = DeleteGroupsRequest {
+        groups_names: vec!["g".into()],
+        ..Default::default()
+    };
+    assert_eq!(group.test.call(1, &request, 2).results[0].error_code, 0);
+    assert_eq!(group.error(&beat("a", 3)), ErrorCode::GROUP_ID_NOT_FOUND);
+}
+
+#[test]
+fn epochs_are_checked() {
+    let mut group = Group::new();
+    group.two_members();
+    assert_eq!(group.error(&beat("a", 3)), ErrorCode::FENCED_MEMBER_EPOCH);
+    // The answer with the new epoch may have been lost: the last one counts while nothing but its share is owned.
+    assert_eq!(group.owning("a", 1, &[0, 1]), (2, None));
+    assert_eq!(group.error(&beat("a", 1)), ErrorCode::FENCED_MEMBER_EPOCH);
+    let stranger = TopicPartitions {
+        topic_id: group.test.cluster.topic_id("t").unwrap(),
+        partitions: vec![0, 3],
+        ..Default::default()
+    };
+    let claims = Request {
+        topic_partitions: Some(vec![stranger]),
+        ..beat("a", 1)
+    };
+    assert_eq!(group.error(&claims), ErrorCode::FENCED_MEMBER_EPOCH);
+    // A fenced member joins again and keeps its place.
+    assert_eq!(group.join("a"), (2, Some(vec![0, 1])));
+    // Whoever sends everything is told everything.
+    let full = Request {
+        member_epoch: 2,
+        ..joining("a")
+    };
+    assert_eq!(group.told(&full), (2, Some(vec![0, 1])));
+}
+
+#[test]
+fn a_silent_member_is_put_out() {
+    let mut group = Group::new();
+    group.two_members();
+    for _ in 0..9 {
+        group.test.pass_ms(5000);
+        assert_eq!(
+            group.told(&beat("a", 2)).0,
+            if group.test.now.0 < 45_000_000 { 2 } else { 3 }
+        );
+    }
+    assert_eq!(group.test.cluster.group_members("g"), ["a"]);
+    assert_eq!(group.error(&beat("b", 2)), ErrorCode::UNKNOWN_MEMBER_ID);
+}
+
+#[test]
+fn who_gives_up_too_late_is_put_out() {
+    let mut group = Group::new();
+    group.join("a");
+    group.join("b");
+    assert_eq!(group.told(&beat("a", 1)), (1, Some(vec![0, 1])));
+    for _ in 0..5 {
+        group.test.pass_ms(5000);
+        assert_eq!(group.told(&beat("a", 1)), (1, None));
+        assert_eq!(group.told(&beat("b", 2)), (2, None));
+    }
+    group.test.pass_ms(5000);
+    assert_eq!(group.error(&beat("a", 1)), ErrorCode::UNKNOWN_MEMBER_ID);
+    assert_eq!(group.told(&beat("b", 2)), (3, Some(vec![0, 1, 2, 3])));
+}
+
+#[test]
+fn requests_are_refused_for_reasons() {
+    let config = ClusterConfig {
+        group_consumer_max_size: 1,
+        ..Default::default()
+    };
+    let mut group = Group::with(config);
+    let mut refused = |change: fn(&mut Request)| {
+        let mut request = joining("m");
+        change(&mut request);
+        group.error(&request)
+    };
+    let invalid = ErrorCode::INVALID_REQUEST;
+    assert_eq!(refused(|r| r.group_id.clear()), invalid);
+    assert_eq!(refused(|r| r.member_id.clear()), invalid);
+    assert_eq!(refused(|r| r.instance_id = Some(String::new())), invalid);
+    assert_eq!(refused(|r| r.rack_id = Some(String::new())), invalid);
+    assert_eq!(refused(|r| r.rebalance_timeout_ms = -1), invalid);
+    assert_eq!(refused(|r| r.topic_partitions = None), invalid);
+    assert_eq!(refused(|r| r.subscribed_topic_names = None), invalid);
+    assert_eq!(refused(|r| r.member_epoch = -2), invalid);
+    assert_eq!(refused(|r| r.member_epoch = -3), invalid);
+    assert_eq!(
+        refused(|r| r.server_assignor = Some("x".into())),
+        ErrorCode::UNSUPPORTED_ASSIGNOR
+    );
+    assert_eq!(
+        refused(|r| r.subscribed_topic_regex = Some("(".into())),
+        ErrorCode::INVALID_REGULAR_EXPRESSION
+    );
+    assert_eq!(refused(|r| r.member_epoch = 5), ErrorCode::UNKNOWN_MEMBER_ID);
+    group.join("a");
+    assert_eq!(group.error(&joining("b")), ErrorCode::GROUP_MAX_SIZE_REACHED);
+    assert_eq!(group.join("a").0, 1);
+}
+
+#[test]
+fn version_0_gives_ids() {
+    let mut group = Group::new();
+    let response = group.test.send(1, 0, &joining(""), 0).now();
+    assert_eq!((response.error_code, response.member_epoch), (0, 1));
+    assert_eq!(response.heartbeat_interval_ms, 5000);
+    let id = response.member_id.unwrap();
+    assert_eq!(group.test.cluster.group_members("g"), std::slice::from_ref(&id));
+    let again = group.test.send(1, 0, &beat(&id, 1), 0).now();
+    assert_eq!((again.error_code, again.assignment), (0, None));
+}
+
+#[test]
+fn static_members_come_back_to_what_they_had() {
+    let of = |member: &str| Request {
+        instance_id: Some("i".into()),
+        ..joining(member)
+    };
+    let static_beat = |member: &str, epoch: i32| Request {
+        instance_id: Some("i".into()),
+        ..beat(member, epoch)
+    };
+    let mut group = Group::new();
+    assert_eq!(group.told(&of("a")), (1, Some(vec![0, 1, 2, 3])));
+    assert_eq!(group.error(&of("b")), ErrorCode::UNRELEASED_INSTANCE_ID);
+    assert_eq!(group.told(&static_beat("a", -2)), (-2, None));
+    assert_eq!(group.commit("a", 1, 9), ErrorCode::STALE_MEMBER_EPOCH);
+    // Its share stays its own while it is away, and nobody else's arrival is needed for it to come back.
+    assert_eq!(group.told(&of("b")), (1, Some(vec![0, 1, 2, 3])));
+    assert_eq!(group.error(&static_beat("a", 1)), ErrorCode::FENCED_INSTANCE_ID);
+    assert_eq!(group.error(&static_beat("a", -2)), ErrorCode::FENCED_INSTANCE_ID);
+    assert_eq!(group.describe().group_epoch, 1);
+    // Away for longer than a session, it is out.
+    group.told(&static_beat("b", -2));
+    group.test.pass_ms(45_000);
+    assert!(group.test.cluster.group_members("g").is_empty());
+    assert_eq!(group.error(&static_beat("b", 1)), ErrorCode::UNKNOWN_MEMBER_ID);
+    assert_eq!(group.test.cluster.timer_count(), 0);
+}
+
+#[test]
+fn topics_appear_grow_and_go() {
+    let mut group = Group::new();
+    let both = Request {
+        subscribed_topic_names: Some(vec!["t".into(), "later".into()]),
+        ..joining("a")
+    };
+    assert_eq!(group.told(&both), (1, Some(vec![0, 1, 2, 3])));
+    group.test.cluster.create_topic("later", 1, None).unwrap();
+    let (epoch, told) = group.told(&beat("a", 1));
+    assert_eq!((epoch, told.unwrap().len()), (2, 5));
+    group.test.cluster.create_partitions("t", 6, Vec::new()).unwrap();
+    let (epoch, told) = group.told(&beat("a", 2));
+    assert_eq!((epoch, told.unwrap().len()), (3, 7));
+    group.test.cluster.delete_topic("later").unwrap();
+    assert_eq!(group.told(&beat("a", 3)), (3, Some(vec![0, 1, 2, 3, 4, 5])));
+    assert_eq!(group.owning("a", 3, &[0, 1, 2, 3, 4, 5]), (4, None));
+    // Another subscription is another matter at once.
+    let none = Request {
+        subscribed_topic_names: Some(Vec::new()),
+        ..beat("a", 4)
+    };
+    assert_eq!(group.told(&none), (4, Some(vec![])));
+    assert_eq!(group.owning("a", 4, &[]), (5, None));
+}
+
+#[test]
+fn expressions_match_whole_names_from_the_next_heartbeat_on() {
+    let mut group = Group::with(ClusterConfig {
+        group_regex_refresh_min_interval_ms: 10_000,
+        ..Default::default()
+    });
+    group.test.cluster.create_topic("t2", 1, None).unwrap();
+    group.test.cluster.create_topic("xt", 1, None).unwrap();
+    let matching = |member: &str, regex: &str| Request {
+        subscribed_topic_names: None,
+        subscribed_topic_regex: Some(regex.into()),
+        ..joining(member)
+    };
+    assert_eq!(group.told(&matching("a", "t[0-9]*")), (1, Some(vec![])));
+    let (epoch, told) = group.told(&beat("a", 1));
+    assert_eq!((epoch, told.map(|t| t.len())), (2, Some(5)));
+    // New topics are looked for after a while.
+    group.test.cluster.create_topic("t3", 2, None).unwrap();
+    assert_eq!(group.told(&beat("a", 2)), (2, None));
+    group.test.pass_ms(10_001);
+    group.told(&beat("a", 2));
+    let (epoch, told) = group.told(&beat("a", 2));
+    assert_eq!((epoch, told.map(|t| t.len())), (3, Some(7)));
+    // An expression that is known counts at once, and so does giving it up.
+    let (epoch, told) = group.told(&matching("b", "t[0-9]*"));
+    assert_eq!((epoch, told.map(|t| t.len())), (4, Some(0)));
+    let by_name = Request {
+        subscribed_topic_names: Some(vec!["xt".into()]),
+        subscribed_topic_regex: Some(String::new()),
+        ..beat("b", 4)
+    };
+    assert_eq!(group.told(&by_name), (5, Some(vec![0])));
+    assert_eq!(
+        group.describe().members[0].subscribed_topic_regex.as_deref(),
+        Some("t[0-9]*")
+    );
+}
+
+#[test]
+fn members_choose_the_assignor() {
+    let mut group = Group::new();
+    group.test.cluster.create_topic("u", 1, None).unwrap();
+    for member in ["a", "b"] {
+        group.told(&Request {
+            server_assignor: Some("range".into()),
+            subscribed_topic_names: Some(vec!["t".into(), "u".into()]),
+            ..joining(member)
+        });
+    }
+    let described = group.describe();
+    assert_eq!(described.assignor_name, "range");
+    let target = &described.members[1].target_assignment.topic_partitions;
+    assert_eq!(target.iter().map(|t| t.partitions.len()).sum::<usize>(), 2);
+}
+
+#[test]
+fn offsets_belong_to_the_epoch() {
+    let mut group = Group::new();
+    group.two_members();
+    assert_eq!(group.commit("a", 2, 9), ErrorCode::NONE);
+    assert_eq!(group.commit("a", 2, 10), ErrorCode::NONE);
+    assert_eq!(group.commit("a", 1, 9), ErrorCode::STALE_MEMBER_EPOCH);
+    assert_eq!(group.commit("a", 2, 8), ErrorCode::UNSUPPORTED_VERSION);
+    assert_eq!(group.commit("c", 2, 9), ErrorCode::UNKNOWN_MEMBER_ID);
+    assert_eq!(group.commit("", -1, 9), ErrorCode::UNKNOWN_MEMBER_ID);
+    assert_eq!(group.fetch(Some("a"), 2), ErrorCode::NONE);
+    assert_eq!(group.fetch(None, -1), ErrorCode::NONE);
+    assert_eq!(group.fetch(Some("a"), 1), ErrorCode::STALE_MEMBER_EPOCH);
+    assert_eq!(group.fetch(Some("c"), 2), ErrorCode::UNKNOWN_MEMBER_ID);
+    for member in ["a", "b"] {
+        group.told(&beat(member, -1));
+    }
+    assert_eq!(group.commit("", -1, 9), ErrorCode::NONE);
+}
+
+#[test]
+fn groups_are_described_and_listed() {
+    let mut group = Group::new();
+    group.two_members();
+    let described = group.describe();
+    assert_eq!((described.group_epoch, described.assignment_epoch), (2, 2));
+    assert_eq!(described.assignor_name, "uniform");
+    let a = &described.members[0];
+    assert_eq!((a.member_id.as_str(), a.member_epoch, a.member_type), ("a", 2, 1));
+    assert_eq!(a.subscribed_topic_names, ["t"]);
+    let shares = [&a.assignment, &a.target_assignment].map(|s| &s.topic_partitions[0]);
+    assert!(shares.iter().all(|s| s.topic_name == "t" && s.partitions == [0, 1]));
+    for (types, states, count) in [
+        (vec!["Consumer"], vec![], 1),
+        (vec!["classic"], vec![], 0),
+        (vec![], vec!["stable"], 1),
+    ] {
+        let request = ListGroupsRequest {
+            types_filter: types.into_iter().map(str::to_owned).collect(),
+            states_filter: states.into_iter().map(str::to_owned).collect(),
+            ..Default::default()
+        };
+        let listed = group.test.call(1, &request, 5).groups;
+        assert_eq!(listed.len(), count);
+        assert!(
+            listed
+                .iter()
+                .all(|g| (g.group_type.as_str(), g.protocol_type.as_str()) == ("consumer", "consumer"))
+        );
+    }
+    let classic = DescribeGroupsRequest {
+        groups: vec!["g".into()],
+        ..Default::default()
+    };
+    let answer = group.test.call(1, &classic, 6).groups.remove(0);
+    assert_eq!(
+        (answer.group_state.as_str(), ErrorCode(answer.error_code)),
+        ("Dead", ErrorCode::GROUP_ID_NOT_FOUND)
+    );
+}
+
+#[test]
+fn another_coordinator_counts_sessions_anew() {
+    let mut test = TestCluster::with_topic("t", 4);
+    let coordinator = test.cluster.coordinator(CoordinatorKind::Group, "g").unwrap();
+    let other = BrokerId(coordinator.0 % 3 + 1);
+    assert_eq!(test.call(coordinator.0, &joining("a"), 1).member_epoch, 1);
+    test.pass_ms(40_000);
+    test.cluster.set_coordinator(CoordinatorKind::Group, "g", other);
+    test.pass_ms(40_000);
+    assert_eq!(
+        error_of(&test.call(coordinator.0, &beat("a", 1), 1)),
+        ErrorCode::NOT_COORDINATOR
+    );
+    assert_eq!(error_of(&test.call(other.0, &beat("a", 1), 1)), ErrorCode::NONE);
+}
