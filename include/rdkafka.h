@@ -1046,6 +1046,9 @@ rd_kafka_conf_set_consume_cb(rd_kafka_conf_t *conf,
  *   "COOPERATIVE"  assign: rd_kafka_incremental_assign(rk, partitions)
  *                  revoke: rd_kafka_incremental_unassign(rk, partitions)
  *
+ * `partitions` are then only those that come or go, and may be empty where the group
+ * has rebalanced and nothing came.
+ *
  * Before that it may look up start offsets in a store of its own and write
  * them into partitions->elems[].offset, or, on revocation, commit offsets,
  * unless rd_kafka_assignment_lost() says that others own the partitions already.
@@ -2218,6 +2221,9 @@ RD_EXPORT int rd_kafka_consumer_closed(rd_kafka_t *rk);
  * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__UNKNOWN_GROUP: not a consumer with a
  *         `group.id`, which is needed even where no group is joined;
  *         RD_KAFKA_RESP_ERR__INVALID_ARG: a partition twice, or not valid;
+ *         RD_KAFKA_RESP_ERR__STATE: the rebalance protocol is "COOPERATIVE", where partitions are
+ *         only added and removed (except while the consumer is being closed, when this empties
+ *         the assignment whatever is in the list);
  *         RD_KAFKA_RESP_ERR__FATAL: see rd_kafka_fatal_error().
  */
 RD_EXPORT rd_kafka_resp_err_t rd_kafka_assign(rd_kafka_t *rk,
@@ -2227,7 +2233,7 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_assign(rd_kafka_t *rk,
  * Adds partitions to the assignment (KIP-429, "COOPERATIVE"). Otherwise as rd_kafka_assign().
  *
  * @return NULL on success, else an error that the caller owns: RD_KAFKA_RESP_ERR__CONFLICT: one
- *         is assigned already.
+ *         is assigned already; RD_KAFKA_RESP_ERR__STATE: the rebalance protocol is "EAGER".
  */
 RD_EXPORT rd_kafka_error_t *
 rd_kafka_incremental_assign(rd_kafka_t *rk, const rd_kafka_topic_partition_list_t *partitions);
@@ -2236,7 +2242,7 @@ rd_kafka_incremental_assign(rd_kafka_t *rk, const rd_kafka_topic_partition_list_
  * Takes partitions out of the assignment (KIP-429). Offsets in the list are not looked at.
  *
  * @return NULL on success, else an error that the caller owns: RD_KAFKA_RESP_ERR__INVALID_ARG:
- *         one is not assigned.
+ *         one is not assigned; RD_KAFKA_RESP_ERR__STATE: the rebalance protocol is "EAGER".
  */
 RD_EXPORT rd_kafka_error_t *
 rd_kafka_incremental_unassign(rd_kafka_t *rk, const rd_kafka_topic_partition_list_t *partitions);
@@ -2257,8 +2263,8 @@ RD_EXPORT int rd_kafka_assignment_lost(rd_kafka_t *rk);
 
 /**
  * How the group hands out partitions: "EAGER" (all are revoked before any is assigned),
- * "COOPERATIVE" (changes only), or "NONE" as long as the group is not settled. NULL if the
- * client has no group.
+ * "COOPERATIVE" (changes only), or "NONE" before the consumer has joined and after it has left.
+ * NULL if the client has no group.
  *
  * @return Constant.
  */

@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_int};
 
+use ottla::consumer::RebalanceProtocol;
 use ottla::error::{Error, ErrorCode};
 use ottla::types::{PARTITION_UA, PartitionOffset, TopicPartition, offset};
 
@@ -138,9 +139,11 @@ exports! {
     /// How the group hands partitions over.
     fn rd_kafka_rebalance_protocol(rk: &Handle) -> Option<&'static CStr>, or None; {
         let client = rk.need_group().ok()?;
-        // Cooperative assignors are refused when the client is created: a member is always an eager one.
-        let is_member = client.member_id().is_ok_and(|id| !id.is_empty());
-        Some(if is_member { c"EAGER" } else { c"NONE" })
+        Some(match client.rebalance_protocol().ok()? {
+            RebalanceProtocol::None => c"NONE",
+            RebalanceProtocol::Eager => c"EAGER",
+            RebalanceProtocol::Cooperative => c"COOPERATIVE",
+        })
     }
 
     /// Joins the group for these topics.

@@ -5,6 +5,7 @@ use std::ffi::{CString, c_int};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ottla::consumer::RebalanceProtocol;
 use ottla::error::{Error, ErrorCode};
 use ottla::event::{Chunk, CommitResult, Delivery, Event, Progress, Queue, Rebalance, level};
 
@@ -325,8 +326,15 @@ fn rebalance(handle: &Handle, change: &Rebalance) {
         _ => {
             // Nobody answers, as while closing a consumer that listens to events only: the group goes on.
             let Some(client) = handle.client() else { return };
-            let assigned = (change.code == ErrorCode::L_ASSIGN_PARTITIONS).then(|| change.partitions.clone());
-            if let Err(e) = client.assign(assigned) {
+            let assigns = change.code == ErrorCode::L_ASSIGN_PARTITIONS;
+            let rows = change.partitions.clone();
+            let cooperative = client.rebalance_protocol() == Ok(RebalanceProtocol::Cooperative);
+            let result = match (cooperative, assigns) {
+                (false, _) => client.assign(assigns.then_some(rows)),
+                (true, true) => client.incremental_assign(rows),
+                (true, false) => client.incremental_unassign(rows.into_iter().map(|row| row.tp).collect()),
+            };
+            if let Err(e) = result {
                 error(handle, &e);
             }
         }

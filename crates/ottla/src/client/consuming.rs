@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::core::Command as CoreCommand;
 use super::handle::Client;
-use crate::consumer::{Command, CommitTarget, OffsetsResult, Registry};
+use crate::consumer::{Command, CommitTarget, OffsetsResult, RebalanceProtocol, Registry};
 use crate::error::{Error, ErrorCode};
 use crate::event::{PartitionState, Queue, Reply};
 use crate::types::{PartitionOffset, Topic, TopicPartition};
@@ -217,6 +217,11 @@ impl Client {
     /// See [`Registry::is_assignment_lost`].
     pub fn is_assignment_lost(&self) -> bool {
         self.registry().is_ok_and(|r| r.is_assignment_lost())
+    }
+
+    /// How the client's group hands partitions over.
+    pub fn rebalance_protocol(&self) -> Result<RebalanceProtocol, Error> {
+        Ok(self.registry()?.group().protocol)
     }
 
     /// The member id that the coordinator gave, empty before.

@@ -385,6 +385,12 @@ impl Links {
         self.take_down(key, Some(error), now);
     }
 
+    /// Closes a connection on which something holds up what is more urgent; requests in flight fail, and it is connected
+    /// anew as soon as somebody wants to.
+    pub fn hang_up(&mut self, key: LinkKey, now: Instant) {
+        self.take_down(key, None, now);
+    }
+
     /// Closes every connection without an event.
     pub fn close_all(&mut self) {
         self.actions.retain(|a| !matches!(a, NetAction::Send { .. }));

@@ -1,19 +1,21 @@
 //! The manager that the core drives: hands every matter to the part that owns it.
 
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use super::fetcher::Fetcher;
-use super::group::{self, Group, Order};
+use super::group::Group;
 use super::list_offsets::ListOffsets;
 use super::positions::Origin;
+use super::rebalancing::{Ask, Change};
 use super::{Command, CommitTarget, Registry};
 use crate::cluster::{Cluster, Ctx};
 use crate::config::ClientConfig;
 use crate::connection::{LinkKey, Outcome, Owner, Tag};
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
-use crate::event::{Event, PartitionNotice, Rebalance, Reply};
-use crate::types::{PartitionOffset, Topic, offset};
+use crate::event::{Event, PartitionNotice, Reply};
+use crate::types::{PartitionOffset, Topic, TopicPartition, offset};
 
 /// Gets a topic by its name, or makes it known.
 pub type TopicSource = Arc<dyn Fn(&str) -> Result<Arc<Topic>, Error> + Send + Sync>;
@@ -57,12 +59,10 @@ pub struct Consumer {
     pub(super) fetcher: Fetcher,
     pub(super) offsets: ListOffsets,
     pub(super) group: Group,
-    /// The partitions that the group last gave.
-    given: Vec<PartitionOffset>,
-    /// The application was asked to take partitions up and has not done so.
-    unanswered: bool,
-    /// It is to be asked to give them up once it has.
-    revoke_next: bool,
+    /// The partitions that the group gave.
+    pub(super) given: BTreeSet<TopicPartition>,
+    /// What the application was asked to do, the first one, and is to be asked when it has.
+    pub(super) asks: VecDeque<Ask>,
     closing: Option<Closing>,
     closed: bool,
 }
@@ -77,9 +77,8 @@ impl Consumer {
             group: Group::new(conf, registry.clone(), events),
             registry,
             setup,
-            given: Vec::new(),
-            unanswered: false,
-            revoke_next: false,
+            given: BTreeSet::new(),
+            asks: VecDeque::new(),
             closing: None,
             closed: false,
         }
@@ -186,27 +185,15 @@ impl Consumer {
         }
         match command {
             Command::Assign { partitions, reply } => {
-                let result = self.need_group().and_then(|()| self.assign(ctx, cluster, &partitions));
-                self.after_assignment(ctx, partitions.is_empty() && result.is_ok());
-                reply.fill(result);
+                reply.fill(self.change(ctx, cluster, Change::Assign(partitions)));
             }
             Command::IncrementalAssign { partitions, reply } => {
-                let result = self
-                    .need_group()
-                    .and_then(|()| self.incremental_assign(ctx, cluster, &partitions));
-                self.after_assignment(ctx, false);
-                reply.fill(result);
+                reply.fill(self.change(ctx, cluster, Change::Add(partitions)));
             }
             Command::IncrementalUnassign { partitions, reply } => {
-                let result = self.incremental_unassign(ctx, cluster, &partitions);
-                self.after_assignment(ctx, result.is_ok() && self.assignment().is_empty());
-                reply.fill(result);
+                reply.fill(self.change(ctx, cluster, Change::Remove(partitions)));
             }
-            Command::Unassign { reply } => {
-                self.unassign(ctx, cluster);
-                self.after_assignment(ctx, true);
-                reply.fill(Ok(()));
-            }
+            Command::Unassign { reply } => reply.fill(self.change(ctx, cluster, Change::Unassign)),
             Command::Assignment { reply } => reply.fill(Ok(self.assignment())),
             Command::Subscribe { topics, reply } => reply.fill(self.subscribe(ctx, cluster, &topics)),
             Command::Unsubscribe { reply } => {
@@ -254,7 +241,7 @@ impl Consumer {
         }
     }
 
-    fn need_group(&self) -> Result<(), Error> {
+    pub(super) fn need_group(&self) -> Result<(), Error> {
         match self.group.is_configured() {
             true => Ok(()),
             false => Err(Error::new(ErrorCode::L_UNKNOWN_GROUP, "group.id is not set")),
@@ -278,18 +265,6 @@ impl Consumer {
         Ok(())
     }
 
-    /// The application has changed the assignment, perhaps as the group wanted it to.
-    fn after_assignment(&mut self, ctx: &mut Ctx<'_>, empty: bool) {
-        if std::mem::take(&mut self.unanswered) {
-            // This answers what the group gave, be it nothing; it gives nothing up.
-            if std::mem::take(&mut self.revoke_next) {
-                self.ask_application(ErrorCode::L_REVOKE_PARTITIONS);
-            }
-        } else if empty {
-            self.group.on_revoked(ctx);
-        }
-    }
-
     fn commit(&mut self, ctx: &mut Ctx<'_>, offsets: Option<Vec<PartitionOffset>>, target: CommitTarget) {
         if let Err(error) = self.need_group() {
             return self.group.refuse_commit(target, error.code, &error.message);
@@ -303,64 +278,12 @@ impl Consumer {
         }
         let (positions, given) = (&self.fetcher.positions, &self.given);
         self.group.commit(ctx, rows, target, |tp| {
-            positions.find(&tp.topic, tp.partition).is_some() || given.iter().any(|row| row.tp == *tp)
+            positions.find(&tp.topic, tp.partition).is_some() || given.contains(tp)
         });
     }
 
-    // ---------------------------------------------------------------- the group's orders
-
-    fn carry_out(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, order: Order) {
-        match order {
-            Order::Tell(error) => self.tell(error),
-            Order::Assign(tps) => {
-                self.registry.set_assignment_lost(false);
-                self.given = group::rows(&tps);
-                if self.setup.rebalance_event {
-                    self.unanswered = true;
-                    return self.ask_application(ErrorCode::L_ASSIGN_PARTITIONS);
-                }
-                let rows = std::mem::take(&mut self.given);
-                if let Err(error) = self.assign(ctx, cluster, &rows) {
-                    self.tell(error);
-                }
-                self.given = rows;
-            }
-            Order::Revoke { lost } => {
-                self.registry.set_assignment_lost(false);
-                if lost {
-                    self.lose();
-                }
-                if self.setup.rebalance_event {
-                    // One thing after the other: what the application does next must not be taken for the answer to
-                    // what it has not heard of yet.
-                    self.revoke_next = self.unanswered;
-                    if !self.unanswered {
-                        self.ask_application(ErrorCode::L_REVOKE_PARTITIONS);
-                    }
-                    return;
-                }
-                self.unassign(ctx, cluster);
-                self.group.on_revoked(ctx);
-            }
-            Order::Lose => self.lose(),
-        }
-    }
-
-    /// Others may own the partitions: their offsets must not be overwritten.
-    fn lose(&mut self) {
-        self.registry.set_assignment_lost(true);
-        self.group.forget_stored_of(self.fetcher.positions.iter());
-    }
-
-    fn ask_application(&self, code: ErrorCode) {
-        self.registry.consumer_queue().push(Event::Rebalance(Rebalance {
-            code,
-            partitions: self.given.clone(),
-        }));
-    }
-
     /// Tells the application of an error of the consumer as a whole.
-    fn tell(&self, error: Error) {
+    pub(super) fn tell(&self, error: Error) {
         self.registry.consumer_queue().push(Event::Partition(PartitionNotice {
             partition: None,
             tp: None,
@@ -389,6 +312,10 @@ impl Consumer {
         if !member {
             self.unassign(ctx, cluster);
         }
+    }
+
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing.is_some()
     }
 
     fn poll_closing(&mut self, ctx: &mut Ctx<'_>) -> Option<Instant> {
@@ -433,6 +360,7 @@ fn allowed_while_closing(command: &Command) -> bool {
         command,
         Command::Assign { .. }
             | Command::Unassign { .. }
+            | Command::IncrementalAssign { .. }
             | Command::IncrementalUnassign { .. }
             | Command::Assignment { .. }
             | Command::Commit { .. }

@@ -3,6 +3,7 @@
 //! [`Consumer`] is the manager that the core drives. It hands each matter to the part that owns it:
 //!
 //! - `assignment`: which partitions are consumed, for `assign` and for the simple API;
+//! - `rebalancing`: the same as the group wants it, by the application or without it;
 //! - `positions`: where each of them stands: looking up its offset, fetching, paused, waiting after an error;
 //! - `fetcher`: one Fetch request under way per leader, with all its partitions that want records;
 //! - `fetch_response`: record data to chunks: checks, decompression, aborted transactions;
@@ -22,12 +23,14 @@ mod fetcher;
 mod group;
 mod list_offsets;
 mod positions;
+mod rebalancing;
 mod registry;
 #[cfg(test)]
 mod tests;
 
 pub use command::{Command, CommitTarget, OffsetsResult};
 pub use facade::{Consumer, Setup, TopicSource};
+pub use group::RebalanceProtocol;
 pub use list_offsets::ListOffsets;
 pub use registry::{GroupInfo, Registry};
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::RebalanceProtocol;
 use crate::config::ClientConfig;
 use crate::env::Waker;
 use crate::env::sync::{AtomicBool, Mutex, RwLock};
@@ -20,6 +21,8 @@ pub struct GroupInfo {
     pub member_id: String,
     /// The generation, -1 outside of one.
     pub generation: i32,
+    /// How the group hands partitions over.
+    pub protocol: RebalanceProtocol,
     /// `group.instance.id`.
     pub group_instance_id: Option<String>,
 }
@@ -62,6 +65,7 @@ impl Registry {
                 group_id: conf.group_id.clone(),
                 member_id: String::new(),
                 generation: -1,
+                protocol: RebalanceProtocol::None,
                 group_instance_id: (!instance.is_empty()).then_some(instance),
             }),
             assignment_lost: AtomicBool::new(false),
@@ -168,9 +172,12 @@ impl Registry {
         self.assignment_lost.store(lost, Ordering::Release);
     }
 
-    pub(super) fn set_member(&self, member_id: &str, generation: i32) {
+    pub(super) fn set_member(&self, member_id: &str, generation: i32, protocol: RebalanceProtocol) {
         let mut group = self.group.lock();
-        group.member_id = member_id.to_owned();
+        if group.member_id != member_id {
+            group.member_id = member_id.to_owned();
+        }
         group.generation = generation;
+        group.protocol = protocol;
     }
 }

@@ -1,12 +1,11 @@
-//! Dividing partitions among the members of a classic group, and how members write down what they want and get.
+//! Dividing partitions among the members of a classic group.
 //!
 //! The strategies are Kafka's `range` and `roundrobin`; every member can be the leader that carries them out, so they
 //! must give what other clients' leaders would.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use bytes::Bytes;
-use ottla_protocol::{DecodeError, DecodeErrorKind, Reader, Writer};
+use super::orders::RebalanceProtocol;
 
 /// A way to divide partitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +14,9 @@ pub(super) enum Strategy {
     Range,
     /// All partitions of all topics dealt out in turn.
     RoundRobin,
+    /// Balanced, with as few partitions as possible going from one member to another, and members keep their partitions
+    /// while the group rebalances (KIP-429).
+    CooperativeSticky,
 }
 
 impl Strategy {
@@ -23,24 +25,38 @@ impl Strategy {
         match self {
             Strategy::Range => "range",
             Strategy::RoundRobin => "roundrobin",
+            Strategy::CooperativeSticky => "cooperative-sticky",
+        }
+    }
+
+    /// How a group with this strategy hands partitions over.
+    pub(super) fn protocol(self) -> RebalanceProtocol {
+        match self {
+            Strategy::Range | Strategy::RoundRobin => RebalanceProtocol::Eager,
+            Strategy::CooperativeSticky => RebalanceProtocol::Cooperative,
         }
     }
 
     /// The strategy that has this name.
     pub(super) fn from_name(name: &str) -> Option<Self> {
-        [Strategy::Range, Strategy::RoundRobin]
+        [Strategy::Range, Strategy::RoundRobin, Strategy::CooperativeSticky]
             .into_iter()
             .find(|s| s.name() == name)
     }
 }
 
 /// A member as the leader sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Member {
     pub(super) id: String,
     /// `group.instance.id`: static members keep their order when their member ids change.
     pub(super) instance_id: Option<String>,
     pub(super) topics: Vec<String>,
+    /// What it has, as it says.
+    pub(super) owned: Vec<(String, i32)>,
+    /// The generation in which it got that, negative for unknown.
+    pub(super) generation: i32,
+    pub(super) rack: Option<String>,
 }
 
 /// Partitions by topic.
@@ -59,8 +75,32 @@ pub(super) fn divide(
     match strategy {
         Strategy::Range => range(&order, counts, &mut shares),
         Strategy::RoundRobin => round_robin(&order, counts, &mut shares),
+        Strategy::CooperativeSticky => {
+            round_robin(&order, counts, &mut shares);
+            hold_back(&order, &mut shares);
+        }
     }
     shares
+}
+
+/// KIP-429: a partition that changes hands is given to nobody this time. Its owner gives it up and joins anew, and the
+/// next division hands it over.
+fn hold_back(order: &[&Member], shares: &mut BTreeMap<String, Assignment>) {
+    let mut owners: HashMap<(&str, i32), Vec<&str>> = HashMap::new();
+    for member in order {
+        for (topic, partition) in &member.owned {
+            owners.entry((topic, *partition)).or_default().push(&member.id);
+        }
+    }
+    for (id, share) in shares {
+        for (topic, partitions) in share.iter_mut() {
+            partitions.retain(|p| {
+                let owners = owners.get(&(topic.as_str(), *p));
+                owners.is_none_or(|owners| owners.contains(&id.as_str()))
+            });
+        }
+        share.retain(|_, partitions| !partitions.is_empty());
+    }
 }
 
 fn subscribed(member: &Member, topic: &str) -> bool {
@@ -108,99 +148,6 @@ fn round_robin(order: &[&Member], counts: &BTreeMap<String, i32>, shares: &mut B
     }
 }
 
-// -------------------------------------------------------------------- ConsumerProtocol messages
-
-/// The version in which subscriptions and assignments are written. Later ones carry what cooperative and rack-aware
-/// strategies need.
-const WRITTEN_VERSION: i16 = 0;
-
-fn put_string(w: &mut Writer, text: &str) {
-    // A topic name or member id is far shorter; a longer one could not have come here.
-    let length = i16::try_from(text.len()).unwrap_or(i16::MAX);
-    w.put_i16(length);
-    w.put_slice(
-        text.as_bytes()
-            .get(..usize::try_from(length).unwrap_or(0))
-            .unwrap_or_default(),
-    );
-}
-
-fn put_count(w: &mut Writer, count: usize) {
-    w.put_i32(i32::try_from(count).unwrap_or(i32::MAX));
-}
-
-/// A member's subscription.
-pub(super) fn encode_subscription(topics: &[String]) -> Bytes {
-    let mut w = Writer::new();
-    w.put_i16(WRITTEN_VERSION);
-    put_count(&mut w, topics.len());
-    for topic in topics {
-        put_string(&mut w, topic);
-    }
-    w.put_i32(-1);
-    w.finish().into_bytes()
-}
-
-fn count(r: &mut Reader) -> Result<usize, DecodeError> {
-    let n = r.read_i32()?;
-    // Every element takes two bytes at least: no count may promise more than is there.
-    let fits = usize::try_from(n.max(0)).unwrap_or(usize::MAX) <= r.remaining() / 2;
-    match usize::try_from(n) {
-        Ok(n) if fits => Ok(n),
-        Ok(n) => Err(DecodeError::new(
-            r.position(),
-            DecodeErrorKind::Truncated {
-                needed: n,
-                remaining: r.remaining(),
-            },
-        )),
-        Err(_) => Ok(0),
-    }
-}
-
-/// The topics of a member's subscription, in whatever version; later fields are passed over.
-pub(super) fn decode_subscription(data: Bytes) -> Result<Vec<String>, DecodeError> {
-    let mut r = Reader::new(data);
-    r.read_i16()?;
-    let n = count(&mut r)?;
-    (0..n)
-        .map(|_| r.read_nullable_string().map(Option::unwrap_or_default))
-        .collect()
-}
-
-/// A member's share.
-pub(super) fn encode_assignment(share: &Assignment) -> Bytes {
-    let mut w = Writer::new();
-    w.put_i16(WRITTEN_VERSION);
-    put_count(&mut w, share.len());
-    for (topic, partitions) in share {
-        put_string(&mut w, topic);
-        put_count(&mut w, partitions.len());
-        for partition in partitions {
-            w.put_i32(*partition);
-        }
-    }
-    w.put_i32(-1);
-    w.finish().into_bytes()
-}
-
-/// A share as the leader wrote it; nothing at all means no partitions.
-pub(super) fn decode_assignment(data: Bytes) -> Result<Assignment, DecodeError> {
-    let mut share = Assignment::new();
-    if data.is_empty() {
-        return Ok(share);
-    }
-    let mut r = Reader::new(data);
-    r.read_i16()?;
-    for _ in 0..count(&mut r)? {
-        let topic = r.read_nullable_string()?.unwrap_or_default();
-        let n = count(&mut r)?;
-        let partitions: Result<Vec<i32>, DecodeError> = (0..n).map(|_| r.read_i32()).collect();
-        share.entry(topic).or_default().extend(partitions?);
-    }
-    Ok(share)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -208,8 +155,9 @@ mod tests {
     fn member(id: &str, topics: &[&str]) -> Member {
         Member {
             id: id.into(),
-            instance_id: None,
             topics: topics.iter().map(|t| t.to_string()).collect(),
+            generation: -1,
+            ..Member::default()
         }
     }
 
@@ -275,24 +223,5 @@ mod tests {
             wanted.sort();
             assert_eq!(seen, wanted, "{strategy:?}");
         }
-    }
-
-    #[test]
-    fn messages_come_back_as_written() {
-        let topics = vec!["a".to_string(), "b".to_string()];
-        assert_eq!(decode_subscription(encode_subscription(&topics)).unwrap(), topics);
-        let share: Assignment = [("a".to_string(), vec![0, 2]), ("b".to_string(), vec![])].into();
-        assert_eq!(decode_assignment(encode_assignment(&share)).unwrap(), share);
-        assert!(decode_assignment(Bytes::new()).unwrap().is_empty());
-    }
-
-    #[test]
-    fn broken_messages_are_errors() {
-        let whole = encode_assignment(&[("topic".to_string(), vec![1, 2, 3])].into());
-        for n in 1..whole.len() - 4 {
-            assert!(decode_assignment(whole.slice(..n)).is_err(), "{n}");
-        }
-        let huge = Bytes::from_static(&[0, 0, 0x7f, 0xff, 0xff, 0xff]);
-        assert!(decode_subscription(huge).is_err());
     }
 }

@@ -188,6 +188,28 @@ impl Coordinator {
         true
     }
 
+    /// Another way to the coordinator than the connection that waits for the group, once [`link`](Self::link) has given
+    /// that; the same where there is no other.
+    pub(super) fn link_aside(
+        &self,
+        ctx: &mut Ctx<'_>,
+        link: (LinkKey, Arc<BrokerVersions>),
+    ) -> Option<(LinkKey, Arc<BrokerVersions>)> {
+        let key = LinkKey::general(self.node?);
+        match ctx.links.ready(key, ctx.now) {
+            Ready::Yes(versions) => Some((key, versions)),
+            Ready::Busy | Ready::Connecting => None,
+            Ready::Unknown => Some(link),
+        }
+    }
+
+    /// Closes the connection to the coordinator: what it holds up must not wait.
+    pub(super) fn hang_up(&self, ctx: &mut Ctx<'_>) {
+        if let Some(node) = self.node {
+            ctx.links.hang_up(LinkKey::coordinator(node), ctx.now);
+        }
+    }
+
     /// The coordinator said that it is not, or cannot be reached: look for it again.
     pub(super) fn forget(&mut self, ctx: &mut Ctx<'_>) {
         if self.node.take().is_some() {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::assignor;
-use super::membership::{Membership, Order, State};
+use super::membership::{Membership, State};
+use super::orders::Order;
 use crate::cluster::{Cluster, Ctx};
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;

@@ -1,7 +1,8 @@
 //! Being a member of a classic group: join, synchronise, keep alive, leave.
 //!
-//! The member gives up its partitions before it joins anew (the eager protocol): [`Order::Revoke`] goes out, and only
-//! [`Membership::on_revoked`] lets it join.
+//! With an eager strategy the member gives up all its partitions before it joins anew: [`Order::Revoke`] goes out, and
+//! only [`Membership::on_revoked`] lets it join. With a cooperative one (KIP-429) it keeps them and says which they are;
+//! what it is not given again it gives up then, and joins once more, so that the next division hands it to others.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -11,33 +12,19 @@ use ottla_protocol::api::heartbeat::HeartbeatResponse;
 use ottla_protocol::api::join_group::JoinGroupResponse;
 use ottla_protocol::api::sync_group::SyncGroupResponse;
 
-use super::assignor::{self, Assignment, Member, Strategy};
+use super::assignor::{Assignment, Member, Strategy};
 use super::coordinator::is_coordinator_error;
+use super::member_messages::{read_member, read_share};
+use super::orders::{Order, RebalanceProtocol};
 use crate::cluster::{Cluster, Ctx};
 use crate::config::ClientConfig;
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
-use crate::types::{PartitionOffset, TopicPartition, offset};
+use crate::types::TopicPartition;
 
 /// How long a leader waits for metadata of topics that only other members subscribed to.
 const METADATA_WAIT_MS: u64 = 3000;
-
-/// What the member is to do with its partitions.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::consumer) enum Order {
-    /// Give all of them up. `lost`: they may be another member's already.
-    Revoke {
-        /// The member was thrown out.
-        lost: bool,
-    },
-    /// The partitions that are being given up may be another member's already.
-    Lose,
-    /// Consume these.
-    Assign(Vec<TopicPartition>),
-    /// Tell the application.
-    Tell(Error),
-}
 
 /// Where a member stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,10 +64,18 @@ pub(super) struct Membership {
     /// whether the partitions are still those that were divided.
     pub(super) inherited: Option<Assignment>,
     pub(super) watched: BTreeSet<Arc<str>>,
-    /// Partitions were handed out and not given up since.
-    assigned: bool,
+    /// How the group hands partitions over, once it is known.
+    pub(super) protocol: RebalanceProtocol,
+    /// Eager: partitions were handed out and not given up since.
+    pub(super) assigned: bool,
+    /// What the group gave last. Cooperative: without what the member was told to give up since.
+    pub(super) owned: BTreeSet<TopicPartition>,
+    /// The generation in which the group gave it.
+    pub(super) owned_generation: i32,
+    /// Cooperative: what the group gave besides, to be told of when other partitions were given up.
+    pub(super) coming: Option<Vec<TopicPartition>>,
     /// Leave the group after giving up the partitions, rather than join anew.
-    leaving: bool,
+    pub(super) leaving: bool,
     pub(super) heartbeat: Option<u64>,
     pub(super) heartbeat_due: Instant,
     last_heard: Instant,
@@ -88,6 +83,8 @@ pub(super) struct Membership {
     tries: u32,
     /// The application polls too rarely: the member is out of its group until it polls again.
     parked: bool,
+    /// The connection to the coordinator is held up and needed for what is more urgent.
+    hang_up: bool,
     /// LeaveGroup is to be sent for this member id, whatever the state.
     pub(super) goodbye: Option<String>,
     pub(super) orders: Vec<Order>,
@@ -112,7 +109,11 @@ impl Membership {
             divided: BTreeMap::new(),
             inherited: None,
             watched: BTreeSet::new(),
+            protocol: RebalanceProtocol::None,
             assigned: false,
+            owned: BTreeSet::new(),
+            owned_generation: -1,
+            coming: None,
             leaving: false,
             heartbeat: None,
             heartbeat_due: Instant::ORIGIN,
@@ -120,6 +121,7 @@ impl Membership {
             retry_at: Instant::ORIGIN,
             tries: 0,
             parked: false,
+            hang_up: false,
             goodbye: None,
             orders: Vec::new(),
             told: HashMap::new(),
@@ -158,6 +160,7 @@ impl Membership {
         if self.state == State::Out {
             return;
         }
+        self.stop_waiting();
         self.leaving = true;
         self.rebalance(ctx, false);
     }
@@ -172,21 +175,8 @@ impl Membership {
         self.watched = names;
     }
 
-    /// Starts over: give up what there is, then join or leave.
-    pub(super) fn rebalance(&mut self, ctx: &Ctx<'_>, lost: bool) {
-        if self.assigned {
-            if self.state != State::Revoking {
-                self.orders.push(Order::Revoke { lost });
-            } else if lost {
-                self.orders.push(Order::Lose);
-            }
-            self.state = State::Revoking;
-            return;
-        }
-        self.proceed(ctx);
-    }
-
-    fn proceed(&mut self, ctx: &Ctx<'_>) {
+    /// Joins or leaves, with nothing more to be given up first.
+    pub(super) fn proceed(&mut self, ctx: &Ctx<'_>) {
         self.state = match self.leaving {
             // A static member stays in the group until its session ends, and has its partitions when it comes back.
             true if self.member_id.is_empty() || self.instance_id.is_some() => State::Out,
@@ -194,25 +184,19 @@ impl Membership {
             false => State::Wanting,
         };
         if self.state == State::Out {
-            self.forget_member();
+            self.forget_group();
         }
         self.retry_at = ctx.now.min(self.retry_at);
-    }
-
-    /// The partitions were given up.
-    pub(super) fn on_revoked(&mut self, ctx: &Ctx<'_>) {
-        self.assigned = false;
-        if self.state == State::Revoking {
-            self.proceed(ctx);
-        }
     }
 
     /// Ends membership without waiting for anybody.
     pub(super) fn abandon(&mut self) {
         self.state = State::Out;
         self.assigned = false;
+        self.coming = None;
+        self.owned.clear();
         self.goodbye = None;
-        self.forget_member();
+        self.forget_group();
     }
 
     /// The application has not polled for `max.poll.interval.ms` (KIP-62): leaves the group at once, without waiting
@@ -234,9 +218,26 @@ impl Membership {
         if self.instance_id.is_none() && !self.member_id.is_empty() {
             self.goodbye = Some(std::mem::take(&mut self.member_id));
         }
+        self.stop_waiting();
         self.generation = -1;
         self.heartbeat = None;
         self.rebalance(ctx, true);
+    }
+
+    /// Leaving, and the commits that come first, do not wait until the whole group has joined.
+    fn stop_waiting(&mut self) {
+        self.hang_up |= self.waits_for_others();
+    }
+
+    /// Whether the coordinator owes an answer that it gives when all members have joined or are told their shares. It
+    /// takes no other request on that connection before.
+    pub(super) fn waits_for_others(&self) -> bool {
+        matches!(self.state, State::Joining(_) | State::Syncing(Some(_)))
+    }
+
+    /// Whether the connection to the coordinator is to be closed.
+    pub(super) fn take_hang_up(&mut self) -> bool {
+        std::mem::take(&mut self.hang_up)
     }
 
     /// The application polls.
@@ -245,6 +246,11 @@ impl Membership {
             self.parked = false;
             self.retry_at = ctx.now;
         }
+    }
+
+    fn forget_group(&mut self) {
+        self.forget_member();
+        self.protocol = RebalanceProtocol::None;
     }
 
     fn forget_member(&mut self) {
@@ -272,11 +278,16 @@ impl Membership {
 
     /// Whether the member is in a generation and knows what that gave it.
     pub(super) fn knows_its_share(&self) -> bool {
-        self.generation >= 0 && !matches!(self.state, State::Dividing { .. } | State::Syncing(_))
+        let joins = matches!(
+            self.state,
+            State::Joining(_) | State::Dividing { .. } | State::Syncing(_)
+        );
+        self.generation >= 0 && !joins
     }
 
     pub(super) fn wants_to_join(&self, now: Instant) -> bool {
-        self.state == State::Wanting && self.retry_at <= now && !self.parked
+        // What the application is to be told, and what follows from it, comes before a JoinGroup that takes its time.
+        self.state == State::Wanting && self.retry_at <= now && !self.parked && self.orders.is_empty()
     }
 
     pub(super) fn heartbeat_is_due(&self, now: Instant) -> bool {
@@ -286,7 +297,10 @@ impl Membership {
     pub(super) fn wake(&self, conf: &ClientConfig) -> Option<Instant> {
         match self.state {
             State::Wanting if self.parked => None,
-            State::Wanting | State::Leaving(None) => Some(self.retry_at),
+            State::Wanting | State::Leaving(None) => {
+                let end = self.watches_session().then(|| self.session_end(conf));
+                earliest(Some(self.retry_at), end)
+            }
             State::Dividing { until } => Some(until),
             State::Stable | State::Revoking if self.generation >= 0 => {
                 let due = self.heartbeat.is_none().then_some(self.heartbeat_due);
@@ -300,10 +314,20 @@ impl Membership {
         self.last_heard.plus_ms(super::millis(conf.session_timeout_ms))
     }
 
+    /// Whether silence of the coordinator means that the member is thrown out. While it owes an answer to JoinGroup or
+    /// SyncGroup it waits for others, and does not end sessions.
+    fn watches_session(&self) -> bool {
+        let state = match self.state {
+            State::Stable | State::Revoking => true,
+            State::Wanting => self.holds_partitions(),
+            _ => false,
+        };
+        state && self.generation >= 0
+    }
+
     /// The coordinator was silent for a whole session: it has given the partitions to others.
     pub(super) fn check_session(&mut self, ctx: &Ctx<'_>) {
-        let member = matches!(self.state, State::Stable | State::Revoking) && self.generation >= 0;
-        if !member || ctx.now < self.session_end(ctx.conf) {
+        if !self.watches_session() || ctx.now < self.session_end(ctx.conf) {
             return;
         }
         ctx.log.log(level::WARNING, "SESSTMOUT", || {
@@ -377,6 +401,7 @@ impl Membership {
         self.heartbeat = None;
         self.heartbeat_due = ctx.now.plus_ms(super::millis(ctx.conf.heartbeat_interval_ms));
         self.strategy = response.protocol_name.as_deref().and_then(Strategy::from_name);
+        self.protocol = self.strategy.map_or(RebalanceProtocol::Eager, Strategy::protocol);
         let leads = response.leader == response.member_id && !response.members.is_empty();
         ctx.log.debug(DebugContexts::CGRP, "JOINGROUP", || {
             format!(
@@ -396,18 +421,14 @@ impl Membership {
         }
         let mut watched: BTreeSet<Arc<str>> = self.topics.iter().cloned().collect();
         for m in response.members {
-            let topics = assignor::decode_subscription(m.metadata).unwrap_or_else(|e| {
+            let (member, error) = read_member(m.member_id, m.group_instance_id, m.metadata);
+            if let Some(e) = error {
                 ctx.log.log(level::WARNING, "ASSIGN", || {
-                    format!("the subscription of {} cannot be read: {e}", m.member_id)
+                    format!("the subscription of {} cannot be read: {e}", member.id)
                 });
-                Vec::new()
-            });
-            watched.extend(topics.iter().map(|t| Arc::from(t.as_str())));
-            self.members.push(Member {
-                id: m.member_id,
-                instance_id: m.group_instance_id,
-                topics,
-            });
+            }
+            watched.extend(member.topics.iter().map(|t| Arc::from(t.as_str())));
+            self.members.push(member);
         }
         self.watch_only(ctx.now, cluster, watched);
         self.state = match response.skip_assignment {
@@ -438,7 +459,7 @@ impl Membership {
         if !code.is_ok() {
             return self.on_refused(ctx, code, "SyncGroup");
         }
-        let share: Assignment = match assignor::decode_assignment(response.assignment) {
+        let share: Assignment = match read_share(response.assignment) {
             Ok(share) => share,
             Err(e) => {
                 let text = format!("the assignment by the group's leader cannot be read: {e}");
@@ -447,17 +468,15 @@ impl Membership {
             }
         };
         self.last_heard = ctx.now;
-        self.state = State::Stable;
-        self.assigned = true;
         if self.inherited.is_some() {
             self.inherited = Some(share.clone());
         }
-        let mut tps = Vec::new();
+        let mut tps = BTreeSet::new();
         for (topic, partitions) in share {
             let topic: Arc<str> = topic.into();
             tps.extend(partitions.into_iter().map(|p| TopicPartition::new(topic.clone(), p)));
         }
-        self.orders.push(Order::Assign(tps));
+        self.take_share(tps);
         self.check_inheritance(ctx, cluster);
         self.check_division(ctx, cluster);
         false
@@ -487,7 +506,7 @@ impl Membership {
 
     /// LeaveGroup was answered, or not: there is nothing more to be done.
     pub(super) fn on_left(&mut self, ctx: &Ctx<'_>) {
-        self.forget_member();
+        self.forget_group();
         self.state = State::Out;
         if !self.topics.is_empty() {
             // Subscribed again in the meantime.
@@ -537,7 +556,8 @@ impl Membership {
                     self.orders.push(Order::Tell(Error::new(code, text)));
                     self.tries = self.tries.max(4);
                 }
-                if self.assigned {
+                // An error of a heartbeat; in JoinGroup and SyncGroup a member that keeps its partitions just asks again.
+                if matches!(self.state, State::Stable | State::Revoking) && self.holds_partitions() {
                     self.rebalance(ctx, true);
                 } else {
                     self.back_off(ctx);
@@ -546,11 +566,4 @@ impl Membership {
         }
         false
     }
-}
-
-/// The rows of an assignment: each at its committed offset.
-pub(in crate::consumer) fn rows(tps: &[TopicPartition]) -> Vec<PartitionOffset> {
-    tps.iter()
-        .map(|tp| PartitionOffset::new(tp.clone(), offset::INVALID))
-        .collect()
 }

@@ -5,9 +5,12 @@
 mod assignor;
 mod commits;
 mod coordinator;
+mod handing_over;
 mod leading;
+mod member_messages;
 mod membership;
 mod offset_messages;
+mod orders;
 mod poll_watch;
 mod readings;
 mod requests;
@@ -39,7 +42,8 @@ use poll_watch::PollWatch;
 use readings::{Reader, Readings};
 use requests::Way;
 
-pub(super) use membership::{Order, rows};
+pub use orders::RebalanceProtocol;
+pub(super) use orders::{Order, rows};
 pub(super) use readings::Found;
 
 /// Who speaks to the coordinator.
@@ -227,6 +231,11 @@ impl Group {
         self.membership.unsubscribe(ctx, cluster);
     }
 
+    /// How the group hands partitions over.
+    pub(super) fn protocol(&self) -> RebalanceProtocol {
+        self.membership.protocol
+    }
+
     pub(super) fn subscription(&self) -> Vec<String> {
         self.membership.topics()
     }
@@ -268,14 +277,16 @@ impl Group {
             self.membership.unpark(ctx);
         } else {
             self.membership.park(ctx);
-            self.registry
-                .set_member(&self.membership.member_id, self.membership.generation);
+            self.publish();
         }
     }
 
     pub(super) fn poll(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> Option<Instant> {
         if !self.is_configured() {
             return None;
+        }
+        if self.membership.take_hang_up() {
+            self.coordinator.hang_up(ctx);
         }
         let who = self.committer();
         self.commits.prepare(ctx, who.as_ref());
@@ -292,7 +303,13 @@ impl Group {
                     instance_id: self.instance_id.as_deref(),
                 };
                 self.commits.send(ctx, (key, &versions), &who, &mut self.next_id);
-                self.readings.send(ctx, (key, &versions), &who, &mut self.next_id);
+                let aside = match self.membership.waits_for_others() && self.readings.has_work(ctx.now) {
+                    true => self.coordinator.link_aside(ctx, (key, versions.clone())),
+                    false => Some((key, versions.clone())),
+                };
+                if let Some((key, versions)) = aside {
+                    self.readings.send(ctx, (key, &versions), &who, &mut self.next_id);
+                }
                 let way = Way {
                     key,
                     versions: &versions,
@@ -306,6 +323,7 @@ impl Group {
             self.told = error.code;
             self.failures.push(error);
         }
+        self.publish();
         let search = if self.has_work(ctx.now) {
             self.coordinator.wake(ctx.now)
         } else {
@@ -316,6 +334,13 @@ impl Group {
         let watch = (!self.membership.is_out()).then(|| self.poll_watch.next_look());
         let offsets = earliest(self.commits.wake(ctx.now), self.readings.wake(ctx.now)).filter(later);
         earliest(earliest(search, member), earliest(watch, offsets))
+    }
+
+    /// Tells the application's threads who this client is in its group.
+    fn publish(&self) {
+        let membership = &self.membership;
+        self.registry
+            .set_member(&membership.member_id, membership.generation, membership.protocol);
     }
 
     /// Whether something is due to be sent.
@@ -362,8 +387,7 @@ impl Group {
         } else {
             self.told = ErrorCode::NO_ERROR;
         }
-        self.registry
-            .set_member(&self.membership.member_id, self.membership.generation);
+        self.publish();
     }
 
     pub(super) fn on_link_down(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, error: Option<&Error>) {

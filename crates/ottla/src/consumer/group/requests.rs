@@ -3,14 +3,18 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ottla_protocol::EncodeError;
 use ottla_protocol::api::heartbeat::HeartbeatRequest;
 use ottla_protocol::api::join_group::{JoinGroupRequest, JoinGroupRequestProtocol};
 use ottla_protocol::api::leave_group::{LeaveGroupRequest, MemberIdentity};
 use ottla_protocol::api::sync_group::{SyncGroupRequest, SyncGroupRequestAssignment};
 
 use super::assignor::{self, Strategy};
-use super::membership::{Membership, Order, State};
+use super::member_messages::{Subscription, write_share, write_subscription};
+use super::membership::{Membership, State};
+use super::orders::Order;
 use crate::cluster::{Cluster, Ctx};
+use crate::config::ClientConfig;
 use crate::connection::{BrokerVersions, LinkKey, Owner, Tag};
 use crate::error::{Error, ErrorCode};
 
@@ -64,7 +68,10 @@ impl Membership {
         let Some(version) = way.versions.pick::<JoinGroupRequest>() else {
             return self.unsupported(ctx, "JoinGroup");
         };
-        let subscription = assignor::encode_subscription(&self.topics());
+        let protocols = match self.protocols(ctx.conf) {
+            Ok(protocols) => protocols,
+            Err(e) => return self.cannot_write(ctx, &e),
+        };
         let session = super::millis(ctx.conf.session_timeout_ms);
         let rebalance = super::millis(ctx.conf.max_poll_interval_ms);
         let request = JoinGroupRequest {
@@ -74,15 +81,7 @@ impl Membership {
             member_id: self.member_id.clone(),
             group_instance_id: self.instance_id.clone().filter(|_| version >= 5),
             protocol_type: ctx.conf.group_protocol_type.clone(),
-            protocols: self
-                .strategies
-                .iter()
-                .map(|s| JoinGroupRequestProtocol {
-                    name: s.name().to_owned(),
-                    metadata: subscription.clone(),
-                    ..Default::default()
-                })
-                .collect(),
+            protocols,
             ..Default::default()
         };
         let held = if version >= FIRST_WITH_REBALANCE_TIMEOUT {
@@ -96,6 +95,32 @@ impl Membership {
             Ok(()) => self.state = State::Joining(id),
             Err(_) => self.back_off(ctx),
         }
+    }
+
+    /// What the member wants and has, once for each of its strategies.
+    fn protocols(&self, conf: &ClientConfig) -> Result<Vec<JoinGroupRequestProtocol>, EncodeError> {
+        let (owned, generation) = self.claim();
+        let subscription = Subscription {
+            topics: self.topics(),
+            owned,
+            generation,
+            rack: Some(conf.client_rack.clone()).filter(|rack| !rack.is_empty()),
+            user_data: None,
+        };
+        let metadata = write_subscription(subscription)?;
+        let protocol = |strategy: &Strategy| JoinGroupRequestProtocol {
+            name: strategy.name().to_owned(),
+            metadata: metadata.clone(),
+            ..Default::default()
+        };
+        Ok(self.strategies.iter().map(protocol).collect())
+    }
+
+    fn cannot_write(&mut self, ctx: &mut Ctx<'_>, error: &EncodeError) {
+        let text = format!("what the group is to be told cannot be written: {error}");
+        self.orders
+            .push(Order::Tell(Error::new(ErrorCode::L_INVALID_ARG, text)));
+        self.back_off(ctx);
     }
 
     fn unsupported(&mut self, ctx: &mut Ctx<'_>, what: &str) {
@@ -126,6 +151,17 @@ impl Membership {
             true => BTreeMap::new(),
             false => assignor::divide(strategy, &self.members, &self.divided),
         };
+        let shares = shares.iter().map(|(member, share)| {
+            Ok(SyncGroupRequestAssignment {
+                member_id: member.clone(),
+                assignment: write_share(share)?,
+                ..Default::default()
+            })
+        });
+        let assignments = match shares.collect::<Result<Vec<_>, EncodeError>>() {
+            Ok(assignments) => assignments,
+            Err(e) => return self.cannot_write(ctx, &e),
+        };
         let named = version >= FIRST_WITH_PROTOCOL_TYPE_IN_SYNC;
         let request = SyncGroupRequest {
             group_id: way.group_id.to_owned(),
@@ -134,14 +170,7 @@ impl Membership {
             group_instance_id: self.instance_id.clone().filter(|_| version >= 3),
             protocol_type: named.then(|| ctx.conf.group_protocol_type.clone()),
             protocol_name: named.then(|| strategy.name().to_owned()),
-            assignments: shares
-                .iter()
-                .map(|(member, share)| SyncGroupRequestAssignment {
-                    member_id: member.clone(),
-                    assignment: assignor::encode_assignment(share),
-                    ..Default::default()
-                })
-                .collect(),
+            assignments,
             ..Default::default()
         };
         let id = new_id(next_id);

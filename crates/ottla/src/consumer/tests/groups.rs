@@ -544,6 +544,7 @@ fn come_back(w: &mut World, share: &[u8]) {
     let mut assignment = vec![0, 0, 0, 0, 0, 1, 0, 1, b't'];
     assignment.extend(i32::try_from(share.len()).unwrap().to_be_bytes());
     share.iter().for_each(|p| assignment.extend([0, 0, 0, *p]));
+    assignment.extend([255; 4]);
     let response = SyncGroupResponse {
         assignment: assignment.into(),
         ..Default::default()

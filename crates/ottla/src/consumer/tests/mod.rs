@@ -1,6 +1,7 @@
 //! The consumer driven by hand: real links, a real cluster manager, brokers that the test plays.
 
 mod builders;
+mod cooperative;
 mod fetching;
 mod groups;
 mod harness;

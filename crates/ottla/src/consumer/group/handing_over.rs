@@ -1,0 +1,123 @@
+//! What a rebalance does to the partitions of a member of a classic group.
+
+use std::collections::BTreeSet;
+
+use super::membership::{Membership, State};
+use super::orders::{Order, RebalanceProtocol};
+use crate::cluster::Ctx;
+use crate::types::TopicPartition;
+
+impl Membership {
+    /// Starts over: gives up what has to be given up, then joins or leaves. `lost`: others may have the partitions.
+    pub(super) fn rebalance(&mut self, ctx: &Ctx<'_>, lost: bool) {
+        match self.protocol {
+            RebalanceProtocol::Cooperative if lost || self.leaving => self.give_all_up(ctx, lost),
+            RebalanceProtocol::Cooperative => self.give_up_unsubscribed(ctx),
+            RebalanceProtocol::None | RebalanceProtocol::Eager => self.start_over(ctx, lost),
+        }
+    }
+
+    fn start_over(&mut self, ctx: &Ctx<'_>, lost: bool) {
+        if !self.assigned {
+            return self.proceed(ctx);
+        }
+        if self.state != State::Revoking {
+            self.orders.push(Order::Revoke { lost });
+        } else if lost {
+            self.orders.push(Order::Lose);
+        }
+        self.state = State::Revoking;
+    }
+
+    fn give_all_up(&mut self, ctx: &Ctx<'_>, lost: bool) {
+        self.coming = None;
+        let partitions: Vec<_> = std::mem::take(&mut self.owned).into_iter().collect();
+        if !partitions.is_empty() {
+            self.orders.push(Order::RevokeSome { partitions, lost });
+            self.state = State::Revoking;
+        } else if self.state != State::Revoking {
+            self.proceed(ctx);
+        } else if lost {
+            self.orders.push(Order::Lose);
+        }
+    }
+
+    /// KIP-429: the member joins with what it has, except for topics that it has unsubscribed from.
+    fn give_up_unsubscribed(&mut self, ctx: &Ctx<'_>) {
+        let topics = &self.topics;
+        let (kept, gone) = std::mem::take(&mut self.owned)
+            .into_iter()
+            .partition::<BTreeSet<_>, _>(|tp| topics.contains(&tp.topic));
+        self.owned = kept;
+        if let Some(coming) = &mut self.coming {
+            coming.retain(|tp| topics.contains(&tp.topic));
+        }
+        if !gone.is_empty() {
+            let partitions = gone.into_iter().collect();
+            self.orders.push(Order::RevokeSome {
+                partitions,
+                lost: false,
+            });
+            self.state = State::Revoking;
+        } else if self.state != State::Revoking {
+            self.proceed(ctx);
+        }
+    }
+
+    /// The group gave these partitions.
+    pub(super) fn take_share(&mut self, share: BTreeSet<TopicPartition>) {
+        self.owned_generation = self.generation;
+        self.state = State::Stable;
+        if self.protocol != RebalanceProtocol::Cooperative {
+            self.assigned = true;
+            self.orders.push(Order::Assign(share.iter().cloned().collect()));
+            self.owned = share;
+            return;
+        }
+        let coming = share.difference(&self.owned).cloned().collect();
+        let gone: Vec<_> = self.owned.difference(&share).cloned().collect();
+        if gone.is_empty() {
+            self.owned = share;
+            return self.orders.push(Order::AssignMore(coming));
+        }
+        self.owned.retain(|tp| share.contains(tp));
+        self.coming = Some(coming);
+        self.orders.push(Order::RevokeSome {
+            partitions: gone,
+            lost: false,
+        });
+        self.state = State::Revoking;
+    }
+
+    /// The partitions of all revocations so far were given up.
+    pub(super) fn on_revoked(&mut self, ctx: &Ctx<'_>) {
+        self.assigned = false;
+        if self.state != State::Revoking {
+            return;
+        }
+        if let Some(coming) = self.coming.take() {
+            self.owned.extend(coming.iter().cloned());
+            self.orders.push(Order::AssignMore(coming));
+        }
+        // After a cooperative revocation, too, the member joins anew: only then can others have the partitions.
+        self.proceed(ctx);
+    }
+
+    /// Whether the member has partitions that others may get when it is not heard of for too long.
+    pub(super) fn holds_partitions(&self) -> bool {
+        match self.protocol {
+            RebalanceProtocol::Cooperative => !self.owned.is_empty(),
+            _ => self.assigned,
+        }
+    }
+
+    /// What the member says that it owns when it joins, and since which generation.
+    pub(super) fn claim(&self) -> (Vec<TopicPartition>, i32) {
+        match self.protocol {
+            RebalanceProtocol::Cooperative if !self.owned.is_empty() => {
+                (self.owned.iter().cloned().collect(), self.owned_generation)
+            }
+            _ => (Vec::new(), -1),
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Carrying out what the group orders: by asking the application, when it wants to do it itself, or at once.
+
+use super::facade::Consumer;
+use super::group::{Order, RebalanceProtocol, rows};
+use super::positions::Origin;
+use crate::cluster::{Cluster, Ctx};
+use crate::error::{Error, ErrorCode};
+use crate::event::{Event, Rebalance};
+use crate::types::{PartitionOffset, TopicPartition};
+
+/// A change of the assignment by the application.
+#[derive(Debug)]
+pub(super) enum Change {
+    /// These and no others.
+    Assign(Vec<PartitionOffset>),
+    /// None.
+    Unassign,
+    /// These as well.
+    Add(Vec<PartitionOffset>),
+    /// All but these.
+    Remove(Vec<TopicPartition>),
+}
+
+impl Change {
+    fn is_incremental(&self) -> bool {
+        matches!(self, Change::Add(_) | Change::Remove(_))
+    }
+}
+
+/// What the application is asked to do with its assignment. It is asked one thing after the other: what it does next
+/// must not be taken for the answer to what it has not heard of yet.
+#[derive(Debug)]
+pub(super) struct Ask {
+    /// Give up, or take up.
+    revokes: bool,
+    partitions: Vec<TopicPartition>,
+    /// Besides what it has, rather than in place of that.
+    incremental: bool,
+}
+
+impl Consumer {
+    /// Changes the assignment as the application asks, perhaps because the group wanted it to.
+    ///
+    /// # Errors
+    /// `L_STATE` for a change as a whole in a cooperative group, and for one in part in an eager group.
+    pub(super) fn change(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, change: Change) -> Result<(), Error> {
+        self.check_manner(&change)?;
+        let result = match change {
+            // What begins now would only be given up again.
+            Change::Assign(_) | Change::Add(_) if self.is_closing() => {
+                self.unassign(ctx, cluster);
+                Ok(())
+            }
+            Change::Assign(rows) => self.need_group().and_then(|()| self.assign(ctx, cluster, &rows)),
+            Change::Unassign => {
+                self.unassign(ctx, cluster);
+                Ok(())
+            }
+            Change::Add(rows) => self
+                .need_group()
+                .and_then(|()| self.incremental_assign(ctx, cluster, &rows)),
+            Change::Remove(tps) => self.incremental_unassign(ctx, cluster, &tps),
+        };
+        self.after_change(ctx);
+        result
+    }
+
+    /// Whoever mixes the two manners loses track of what it owns.
+    fn check_manner(&self, change: &Change) -> Result<(), Error> {
+        let text = match (self.group.protocol(), change.is_incremental()) {
+            (RebalanceProtocol::Cooperative, false) if !self.is_closing() => {
+                "the group rebalances cooperatively: partitions are added and removed by incremental assign and \
+                 unassign only"
+            }
+            (RebalanceProtocol::Eager, true) => {
+                "the group rebalances eagerly: the assignment is replaced as a whole, never in part"
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::new(ErrorCode::L_STATE, text))
+    }
+
+    fn after_change(&mut self, ctx: &mut Ctx<'_>) {
+        let positions = &self.fetcher.positions;
+        let is_empty = || !positions.iter().any(|p| p.origin == Origin::Assigned);
+        let Some(ask) = self.asks.front() else {
+            if self.group.protocol() != RebalanceProtocol::Cooperative && is_empty() {
+                self.group.on_revoked(ctx);
+            }
+            return;
+        };
+        let holds = |tp: &TopicPartition| positions.find(&tp.topic, tp.partition).is_some();
+        let answered = match (ask.revokes, ask.incremental) {
+            // Whatever it does answers what the group gave, be it nothing.
+            (false, _) => true,
+            (true, false) => is_empty(),
+            (true, true) => !ask.partitions.iter().any(holds),
+        };
+        if !answered {
+            return;
+        }
+        let revoked = self.asks.pop_front().is_some_and(|ask| ask.revokes);
+        if revoked && !self.asks.iter().any(|ask| ask.revokes) {
+            self.group.on_revoked(ctx);
+        }
+        self.ask_application();
+    }
+
+    // ---------------------------------------------------------------- the group's orders
+
+    pub(super) fn carry_out(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, order: Order) {
+        match order {
+            Order::Tell(error) => self.tell(error),
+            Order::Lose => self.lose(),
+            Order::Assign(partitions) => {
+                self.given = partitions.iter().cloned().collect();
+                self.hand_over(ctx, cluster, partitions, (false, false));
+            }
+            Order::AssignMore(partitions) => {
+                self.given.extend(partitions.iter().cloned());
+                self.hand_over(ctx, cluster, partitions, (false, true));
+            }
+            Order::Revoke { lost } => {
+                self.registry.set_assignment_lost(false);
+                if lost {
+                    self.lose();
+                }
+                let partitions = self.given.iter().cloned().collect();
+                self.hand_over(ctx, cluster, partitions, (true, false));
+            }
+            Order::RevokeSome { partitions, lost } => {
+                self.registry.set_assignment_lost(false);
+                if lost {
+                    self.lose();
+                }
+                for tp in &partitions {
+                    self.given.remove(tp);
+                }
+                self.hand_over(ctx, cluster, partitions, (true, true));
+            }
+        }
+    }
+
+    fn hand_over(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        partitions: Vec<TopicPartition>,
+        (revokes, incremental): (bool, bool),
+    ) {
+        if !revokes {
+            self.registry.set_assignment_lost(false);
+        }
+        if self.setup.rebalance_event {
+            self.asks.push_back(Ask {
+                revokes,
+                partitions,
+                incremental,
+            });
+            if self.asks.len() == 1 {
+                self.ask_application();
+            }
+            return;
+        }
+        let result = match (revokes, incremental) {
+            (false, false) => self.assign(ctx, cluster, &rows(&partitions)),
+            (false, true) => {
+                // What the application has begun to consume on its own goes on as it is.
+                let positions = &self.fetcher.positions;
+                let is_new = |tp: &&TopicPartition| positions.find(&tp.topic, tp.partition).is_none();
+                let rows = rows(partitions.iter().filter(is_new));
+                self.incremental_assign(ctx, cluster, &rows)
+            }
+            (true, false) => {
+                self.unassign(ctx, cluster);
+                self.group.on_revoked(ctx);
+                Ok(())
+            }
+            (true, true) => {
+                let positions = &self.fetcher.positions;
+                let ids = partitions
+                    .iter()
+                    .filter_map(|tp| positions.find(&tp.topic, tp.partition));
+                let ids: Vec<u32> = ids.collect();
+                self.give_up(ctx, cluster, &ids);
+                self.group.on_revoked(ctx);
+                Ok(())
+            }
+        };
+        if let Err(error) = result {
+            self.tell(error);
+        }
+    }
+
+    /// Others may own the partitions: their offsets must not be overwritten.
+    fn lose(&mut self) {
+        self.registry.set_assignment_lost(true);
+        self.group.forget_stored_of(self.fetcher.positions.iter());
+    }
+
+    /// Asks for what is first in turn.
+    fn ask_application(&self) {
+        let Some(ask) = self.asks.front() else { return };
+        let code = match ask.revokes {
+            true => ErrorCode::L_REVOKE_PARTITIONS,
+            false => ErrorCode::L_ASSIGN_PARTITIONS,
+        };
+        self.registry.consumer_queue().push(Event::Rebalance(Rebalance {
+            code,
+            partitions: rows(&ask.partitions),
+        }));
+    }
+}
