@@ -160,16 +160,22 @@ class Churn:
         self.present = []
         self.gone = []
         self.events = collections.Counter()
+        self.timeline = []  # (milliseconds, what happened)
         self.producer = steady.Run(cluster, self.topic, steady.FOREVER, per_second, "linger.ms=5")
         self.killed = 0
 
+    def note(self, what):
+        self.timeline.append((int(time.monotonic() * 1000), what))
+
     def join(self):
         number = len(self.present) + len(self.gone)
+        self.note(f"{number} joins")
         self.present.append(Member(number, self.cluster, self.group, self.topic, self.properties))
 
     def remove(self, how):
         member = self.present.pop(self.chance.randrange(len(self.present)))
         self.gone.append(member)
+        self.note(f"{member.number} {'is killed' if how is Member.kill else 'leaves'}")
         how(member)
 
     def run(self, seconds, pause_s=(0.3, 3)):
@@ -231,19 +237,28 @@ class Churn:
         for stays in by_partition.values():
             stays.sort(key=lambda s: s.begin)
             found += overlaps(stays) + disorders(stays)
-        slowest = self.slowest()
-        if slowest[0] > (SESSION_S + REBALANCE_S) * 1000:
-            found.append(f"{slowest[1]}@{slowest[2]} waited {slowest[0]} ms")
+        waited, at, partition = self.slowest()
+        if waited > (SESSION_S + REBALANCE_S) * 1000:
+            found.append(f"a message of partition {partition} waited {waited} ms:" + self.between(at - waited - 8000, at))
         return found
 
     def slowest(self):
-        """(milliseconds, partition, offset) of the message that waited longest to be processed for the first time."""
+        """(milliseconds waited, time, partition) of the message that waited longest to be processed for the first time."""
         first = {}
         for member in self.members():
             for at, partition, offset, age in member.messages:
                 if at < first.get((partition, offset), (at + 1, 0))[0]:
                     first[partition, offset] = (at, age)
-        return max(((age, *place) for place, (_, age) in first.items()), default=(0, None, None))
+        return max(((age, at, place[0]) for place, (at, age) in first.items()), default=(0, 0, None))
+
+    def between(self, begin, end):
+        """What happened in this time, a line each; seconds count from its begin."""
+        happened = [(at, what) for at, what in self.timeline if begin <= at <= end]
+        for member in self.members():
+            moves = collections.Counter((s.begin, "gets") for s in member.stays)
+            moves.update((s.end, f"has {s.why}") for s in member.stays if s.end)
+            happened += [(at, f"{member.number} {what} {n}") for (at, what), n in moves.items() if begin <= at <= end]
+        return "".join(f"\n  {(at - begin) / 1000:6.2f} {what}" for at, what in sorted(happened))
 
     def summary(self):
         messages = sum(len(m.messages) for m in self.members())

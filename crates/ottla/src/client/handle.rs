@@ -103,6 +103,11 @@ impl Client {
         };
         let core = parts.assemble(Rng::from_entropy());
         let shared = core.shared().clone();
+        if let Some(registry) = &shared.consumer
+            && !shared.conf.group_id.is_empty()
+        {
+            registry.meet_neighbours(&shared.conf.group_id, shared.waker.clone());
+        }
         let thread = io
             .spawn(core, clock)
             .map_err(|e| system_error("no thread for the client", &e))?;

@@ -8,7 +8,8 @@
 //! - `fetcher`: one Fetch request under way per leader, with all its partitions that want records;
 //! - `fetch_response`: record data to chunks: checks, decompression, aborted transactions;
 //! - `list_offsets`: offsets for BEGINNING, END and timestamps;
-//! - `group`: coordinator, membership, commits.
+//! - `group`: coordinator, membership, commits;
+//! - `neighbours`: other members of the group in this process.
 //!
 //! [`Registry`] is what the application's threads share with it.
 
@@ -22,6 +23,7 @@ mod fetch_settings;
 mod fetcher;
 mod group;
 mod list_offsets;
+mod neighbours;
 mod positions;
 mod rebalancing;
 mod registry;

@@ -352,6 +352,11 @@ impl Membership {
 
     // ---------------------------------------------------------------- answers
 
+    /// Whether the member joins and was in no generation before: the others do not expect it.
+    pub(super) fn is_new(&self) -> bool {
+        matches!(self.state, State::Joining(_)) && self.generation < 0
+    }
+
     pub(super) fn is_join(&self, id: u64) -> bool {
         self.state == State::Joining(id)
     }
@@ -516,8 +521,8 @@ impl Membership {
         }
     }
 
-    /// The coordinator does not know this member or its generation.
-    pub(super) fn on_unknown(&mut self, ctx: &Ctx<'_>) {
+    /// There is something about the group that the coordinator tells in its answer to a heartbeat.
+    pub(super) fn ask_at_once(&mut self, ctx: &Ctx<'_>) {
         if matches!(self.state, State::Stable | State::Revoking) {
             self.heartbeat_due = ctx.now;
         }

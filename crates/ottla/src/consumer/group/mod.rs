@@ -69,9 +69,14 @@ pub(super) struct Group {
     membership: Membership,
     poll_watch: PollWatch,
     next_id: u64,
+    /// When to tell other members in this process that this one joins.
+    tell_at: Option<Instant>,
     told: ErrorCode,
     failures: Vec<Error>,
 }
+
+/// How long after its request a member that joins tells others, who then ask: the coordinator is to have it by then.
+const TELL_AFTER_MS: u64 = 20;
 
 impl Group {
     /// `events` is where commit results go that nobody waits for.
@@ -88,6 +93,7 @@ impl Group {
             membership: Membership::new(conf),
             poll_watch: PollWatch::new(conf),
             next_id: 0,
+            tell_at: None,
             told: ErrorCode::NO_ERROR,
             failures: Vec::new(),
         }
@@ -268,7 +274,7 @@ impl Group {
 
     /// Leaves the group while the application does not take what it is given: others can have its partitions.
     pub(super) fn watch_application<'a>(&mut self, ctx: &mut Ctx<'_>, positions: impl Iterator<Item = &'a Position>) {
-        if self.membership.is_out() || self.poll_watch.next_look() > ctx.now {
+        if self.membership.is_out() || !self.poll_watch.is_due(ctx.now) {
             return;
         }
         let own = std::iter::once(self.registry.consumer_queue().attention());
@@ -288,6 +294,7 @@ impl Group {
         if self.membership.take_hang_up() {
             self.coordinator.hang_up(ctx);
         }
+        self.mind_neighbours(ctx);
         let who = self.committer();
         self.commits.prepare(ctx, who.as_ref());
         self.readings.prepare(ctx.now);
@@ -317,6 +324,9 @@ impl Group {
                     commits_first: self.commits.has_untried(),
                 };
                 self.membership.send(ctx, cluster, &way, &mut self.next_id);
+                if self.tell_at.is_none() && self.membership.is_new() && self.registry.neighbour().is_some() {
+                    self.tell_at = Some(ctx.now.plus_ms(TELL_AFTER_MS));
+                }
             }
         }
         if let Some(error) = self.coordinator.take_failure().filter(|e| e.code != self.told) {
@@ -333,7 +343,23 @@ impl Group {
         let member = self.membership.wake(ctx.conf).filter(later);
         let watch = (!self.membership.is_out()).then(|| self.poll_watch.next_look());
         let offsets = earliest(self.commits.wake(ctx.now), self.readings.wake(ctx.now)).filter(later);
-        earliest(earliest(search, member), earliest(watch, offsets))
+        let tell = self.tell_at.filter(later);
+        earliest(earliest(search, member), earliest(earliest(watch, offsets), tell))
+    }
+
+    /// Tells other members in this process of a change, and hears of theirs.
+    fn mind_neighbours(&mut self, ctx: &Ctx<'_>) {
+        let due = self.tell_at.take_if(|at| *at <= ctx.now).is_some();
+        let Some(neighbour) = self.registry.neighbour() else {
+            return;
+        };
+        // Who has its answer already found nobody to wait for.
+        if due && self.membership.is_new() {
+            neighbour.tell_others();
+        }
+        if neighbour.take_news() {
+            self.membership.ask_at_once(ctx);
+        }
     }
 
     /// Tells the application's threads who this client is in its group.
@@ -365,7 +391,7 @@ impl Group {
             let consequences = self.commits.on_committed(ctx, result);
             lost = consequences.coordinator_lost;
             if consequences.member_unknown {
-                self.membership.on_unknown(ctx);
+                self.membership.ask_at_once(ctx);
             }
         } else if self.readings.is_sent(id) {
             let result = decode::<OffsetFetchRequest>(ctx, key, outcome);
@@ -381,6 +407,9 @@ impl Group {
             lost = self.membership.on_heartbeat(ctx, result);
         } else if self.membership.is_leave(id) {
             self.membership.on_left(ctx);
+            if let Some(neighbour) = self.registry.neighbour() {
+                neighbour.tell_others();
+            }
         }
         if lost {
             self.coordinator.forget(ctx);

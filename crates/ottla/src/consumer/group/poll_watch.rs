@@ -41,9 +41,14 @@ impl PollWatch {
         self.look_at = now;
     }
 
-    /// When to look next.
+    /// When to look next, at the latest.
     pub(super) fn next_look(&self) -> Instant {
         self.look_at
+    }
+
+    /// Whether to look now that the client is awake: waking up for it later would cost more.
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        self.look_at <= now.plus_ms(self.look_every_ms / 2)
     }
 
     /// Takes in what became of the queues since the last look; true while the application is not silent for too long.

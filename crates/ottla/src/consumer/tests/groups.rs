@@ -19,13 +19,13 @@ use crate::consumer::{Command, CommitTarget, OffsetsResult};
 use crate::error::ErrorCode;
 use crate::types::{PartitionOffset, TopicPartition};
 
-fn world(settings: &[(&str, &str)]) -> World {
+pub(super) fn world(settings: &[(&str, &str)]) -> World {
     let mut w = World::new(settings, &[("auto.offset.reset", "earliest")]);
     w.add_topic("t", &[1, 1]);
     w
 }
 
-fn subscribe(w: &mut World) {
+pub(super) fn subscribe(w: &mut World) {
     let topics = vec!["t".to_string()];
     w.call(|reply| Command::Subscribe { topics, reply })
         .try_take()
@@ -35,7 +35,7 @@ fn subscribe(w: &mut World) {
 }
 
 /// Plays the coordinator until the member, alone and leading, has its partitions.
-fn join(w: &mut World, generation: i32) {
+pub(super) fn join(w: &mut World, generation: i32) {
     let (asked, request) = join_and_divide(w, generation);
     let response = SyncGroupResponse {
         assignment: request.assignments[0].assignment.clone(),
@@ -79,7 +79,7 @@ fn join_and_divide(w: &mut World, generation: i32) -> (Asked, SyncGroupRequest) 
     (asked, request)
 }
 
-fn committed(w: &mut World, offset: i64) {
+pub(super) fn committed(w: &mut World, offset: i64) {
     let (asked, request) = w.expect::<OffsetFetchRequest>();
     let partitions = request.groups[0].topics.as_ref().unwrap()[0].partition_indexes.iter();
     let response = OffsetFetchResponse {

@@ -5,4 +5,5 @@ mod cooperative;
 mod fetching;
 mod groups;
 mod harness;
+mod neighbours;
 mod offsets;
