@@ -6,7 +6,8 @@ use std::sync::Arc;
 use ottla_protocol::api::fetch::{
     FetchPartition, FetchRequest, FetchResponse, FetchTopic, NodeEndpoint, PartitionData,
 };
-use ottla_protocol::{ApiKey, Uuid};
+use ottla_protocol::record::BatchIter;
+use ottla_protocol::{ApiKey, Records, Uuid};
 
 use super::fetch_response::Backlog;
 use super::fetcher::{Asked, Fetcher};
@@ -111,28 +112,50 @@ impl Fetcher {
     }
 
     /// How many bytes an answer may bring; `None` when the leader has to wait for the application to make room.
+    ///
+    /// What is held and what was promised never exceed the budget together. A batch that is larger than what was promised
+    /// comes whole nevertheless (KIP-74): one that is known to be so is asked for only where there is room, or when nothing
+    /// else is held or under way. What nobody knew of is dealt with when it comes ([`admits`](Self::admits)).
     fn claim_room(&mut self, node: NodeId, ids: &[u32]) -> Option<u64> {
         let total = self.settings.limits.budget_max;
-        // Leaders share the budget evenly: one that waits long for new records must not keep all of it.
-        let share = (total / u64::try_from(self.leaders.len().max(1)).unwrap_or(1)).max(1);
+        let sizes = ids
+            .iter()
+            .filter_map(|id| self.positions.get(*id))
+            .map(|p| p.next_batch);
+        let needed = sizes.max().unwrap_or(0);
+        // Leaders share the budget evenly: one that waits long for new records must not keep all of it. One share more
+        // is left for what data comes to when it is decompressed.
+        let share = (total / (self.leaders.len() as u64 + 1)).max(1);
         let per_partition = u64::try_from(self.settings.partition_max_bytes).unwrap_or(1).max(1);
         let useful = per_partition
             .saturating_mul(ids.len() as u64)
             .min(self.settings.max_bytes.max(1))
-            .min(share);
-        for attempt in 0..2 {
-            let held = self.budget.bytes() + self.held_back;
-            let room = total.saturating_sub(held + self.reserved);
-            if room >= useful.div_ceil(2) || held + self.reserved == 0 {
-                return Some(useful.min(room.max(1)));
-            }
-            if attempt == 0 {
-                // The application may make room right now: look again after saying that it is awaited.
-                self.budget.set_starved();
+            .min(share)
+            .max(needed);
+        let enough = useful.div_ceil(2).max(needed);
+        if self.starved.is_empty() {
+            for attempt in 0..2 {
+                let used = self.used_room();
+                let room = total.saturating_sub(used);
+                if room >= enough || used == 0 {
+                    return Some(useful.min(room).max(needed).max(1));
+                }
+                if attempt == 0 {
+                    // The application may make room right now: look again after saying that it is awaited.
+                    self.budget.set_starved();
+                }
             }
         }
-        self.starved.insert(node);
+        if !self.starved.contains(&node) {
+            self.starved.push_back(node);
+        }
         None
+    }
+
+    /// Whether so many bytes of record data that came may be kept: they fit, or nothing else is held.
+    fn admits(&self, bytes: u64) -> bool {
+        let held = self.budget.bytes() + self.held_back;
+        held == 0 || self.used_room() + bytes <= self.settings.limits.budget_max
     }
 
     fn build(
@@ -251,7 +274,7 @@ impl Fetcher {
         }
         self.dirty.insert(asked.node);
         // The room that was promised to this answer may be more than it takes.
-        self.dirty.append(&mut self.starved);
+        self.room_changed = true;
         let response = match outcome {
             Outcome::Reply(reply) => match reply.decode::<FetchRequest>() {
                 Ok(response) => {
@@ -384,6 +407,7 @@ impl Fetcher {
             self.on_partition_error(ctx, cluster, id, code);
             return false;
         }
+        let fits = self.admits(data.records.as_ref().map_or(0, Records::len) as u64);
         let Some(p) = self.positions.get_mut(id) else {
             return false;
         };
@@ -406,6 +430,16 @@ impl Fetcher {
             p.told = ErrorCode::NO_ERROR;
             p.from_tail = false;
             self.report_end(id, end);
+            self.settle(ctx, cluster, id);
+            return false;
+        }
+        if !fits {
+            // A batch that is larger than anybody knew came while others are held. It is asked for again by its size.
+            let batches = BatchIter::new(records);
+            p.next_batch = batches.needed_bytes().map_or(0, |n| n as u64);
+            ctx.log.debug(DebugContexts::FETCH, "FETCH", || {
+                format!("{}: no room for {} bytes", p.state.tp(), batches.remaining())
+            });
             self.settle(ctx, cluster, id);
             return false;
         }

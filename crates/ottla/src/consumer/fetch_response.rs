@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ottla_protocol::api::fetch::AbortedTransaction;
 use ottla_protocol::compression::CodecError;
-use ottla_protocol::record::{Batch, BatchIter, ControlRecord, ControlType, RecordError};
+use ottla_protocol::record::{Batch, BatchIter, ControlRecord, ControlType, RecordData, RecordError};
 
 use crate::error::{Error, ErrorCode};
 use crate::event::{ChunkBuilder, Event, FetchBudget, PartitionNotice, PartitionState};
@@ -24,7 +24,7 @@ pub(super) struct Limits {
     pub(super) check_crcs: bool,
     /// The most that one batch may decompress to.
     pub(super) decompressed_max: usize,
-    /// The consumer's budget in bytes.
+    /// What may be held in queues and in this backlog, in bytes.
     pub(super) budget_max: u64,
 }
 
@@ -83,10 +83,20 @@ impl Aborted {
     }
 }
 
+/// A batch that did not fit into the budget.
+#[derive(Debug)]
+struct Waiting {
+    batch: Batch,
+    /// Bytes of its records, uncompressed.
+    size: u64,
+}
+
 /// Record data of one partition that is not in its queue yet.
 #[derive(Debug)]
 pub(super) struct Backlog {
     batches: BatchIter,
+    /// The batch before them.
+    waiting: Option<Waiting>,
     aborted: Aborted,
     /// The next offset wanted.
     pub(super) next_offset: i64,
@@ -96,6 +106,8 @@ pub(super) struct Backlog {
     pub(super) end_offset: i64,
     broker_id: i32,
     any: bool,
+    /// Bytes of the last compressed batch, before and after decompression: the next one may be like it.
+    ratio: (u64, u64),
 }
 
 impl Backlog {
@@ -109,22 +121,31 @@ impl Backlog {
     ) -> Self {
         Backlog {
             batches: BatchIter::new(data),
+            waiting: None,
             aborted: Aborted::new(aborted),
             next_offset,
             leader_epoch: -1,
             end_offset,
             broker_id,
             any: false,
+            ratio: (1, 1),
         }
     }
 
-    /// Bytes not looked at yet.
+    /// Bytes that are not in the queue yet.
     pub(super) fn len(&self) -> u64 {
-        self.batches.remaining() as u64
+        let waiting = self.waiting.as_ref().map_or(0, |w| w.batch.bytes().len());
+        (self.batches.remaining() + waiting) as u64
     }
 
-    /// Moves batches into the partition's queue while the budget has room. Decompression happens here, on the client's
-    /// own thread; batches are independent, so that a pool of workers can take this step over.
+    /// Bytes that the batch takes which comes next, where its beginning is there.
+    pub(super) fn next_batch_bytes(&self) -> Option<usize> {
+        self.batches.needed_bytes()
+    }
+
+    /// Moves batches into the partition's queue while the budget has room, one at least when nothing else is held.
+    /// Decompression happens here, on the client's own thread; batches are independent, so that a pool of workers can take
+    /// this step over.
     pub(super) fn feed(&mut self, state: &Arc<PartitionState>, budget: &FetchBudget, limits: &Limits) -> Fed {
         let epoch = state.epoch();
         let mut builder = ChunkBuilder::new();
@@ -132,23 +153,37 @@ impl Backlog {
             if builder.bytes() >= CHUNK_TARGET_BYTES {
                 push(state, epoch, self.broker_id, &mut builder);
             }
+            let (batch, size) = match self.waiting.take() {
+                Some(waiting) => (waiting.batch, Some(waiting.size)),
+                None => match self.batches.next() {
+                    None => break,
+                    Some(Ok(batch)) => (batch, None),
+                    Some(Err(error)) => {
+                        push(state, epoch, self.broker_id, &mut builder);
+                        return Fed::Broken(Error::new(ErrorCode::L_BAD_MSG, format!("{}: {error}", state.tp())));
+                    }
+                },
+            };
+            self.any = true;
             let held = budget.bytes() + builder.bytes();
-            if held > 0 && held >= limits.budget_max && self.batches.remaining() > 0 {
+            let rest = self.batches.remaining() as u64;
+            let fits = |size: u64| held == 0 || held + rest + size <= limits.budget_max;
+            let size = size.unwrap_or_else(|| self.likely_size(&batch));
+            if !fits(size) {
+                self.waiting = Some(Waiting { batch, size });
                 push(state, epoch, self.broker_id, &mut builder);
                 return Fed::NoRoom;
             }
-            match self.batches.next() {
-                None => break,
-                Some(Ok(batch)) => {
-                    self.any = true;
-                    if let Err(error) = self.take(&batch, &mut builder, limits) {
-                        push(state, epoch, self.broker_id, &mut builder);
-                        self.report(state, epoch, &batch, &error);
-                    }
-                }
-                Some(Err(error)) => {
+            match self.take(&batch, &mut builder, limits, fits) {
+                Ok(None) => {}
+                Ok(Some(size)) => {
+                    self.waiting = Some(Waiting { batch, size });
                     push(state, epoch, self.broker_id, &mut builder);
-                    return Fed::Broken(Error::new(ErrorCode::L_BAD_MSG, format!("{}: {error}", state.tp())));
+                    return Fed::NoRoom;
+                }
+                Err(error) => {
+                    push(state, epoch, self.broker_id, &mut builder);
+                    self.report(state, epoch, &batch, &error);
                 }
             }
         }
@@ -161,30 +196,65 @@ impl Backlog {
         }
     }
 
-    /// Appends a batch's records to the chunk unless they are not for the application. Whatever comes of it, the batch is
-    /// done with.
-    fn take(&mut self, batch: &Batch, builder: &mut ChunkBuilder, limits: &Limits) -> Result<(), RecordError> {
+    /// What a batch may come to, uncompressed: a guess saves decompressing in vain most of the time.
+    fn likely_size(&self, batch: &Batch) -> u64 {
+        let wire = batch.bytes().len() as u64;
+        if batch.header().last_offset() < self.next_offset || batch.header().is_control() {
+            return 0;
+        }
+        match batch.header().is_compressed() {
+            false => wire,
+            true => wire.saturating_mul(self.ratio.1) / self.ratio.0.max(1),
+        }
+    }
+
+    /// Appends a batch's records to the chunk unless they are not for the application. When there is no room for them,
+    /// gives the bytes that they take; else the batch is done with, whatever comes of it.
+    fn take(
+        &mut self,
+        batch: &Batch,
+        builder: &mut ChunkBuilder,
+        limits: &Limits,
+        fits: impl Fn(u64) -> bool,
+    ) -> Result<Option<u64>, RecordError> {
         let header = batch.header();
         let last_offset = header.last_offset().max(header.base_offset);
         let wanted_from = self.next_offset;
         if last_offset < wanted_from {
-            return Ok(());
+            return Ok(None);
+        }
+        let unpacked = self.unpack(batch, last_offset, limits);
+        if let Ok(Some(data)) = &unpacked {
+            let size = data.bytes().len() as u64;
+            if header.is_compressed() {
+                self.ratio = (batch.bytes().len() as u64, size);
+            }
+            if !fits(size) {
+                return Ok(Some(size));
+            }
         }
         // A compacted batch keeps its last offset even when its last records are gone.
         self.next_offset = last_offset.saturating_add(1);
         self.leader_epoch = header.partition_leader_epoch;
+        if let Some(data) = unpacked? {
+            builder.push(data, header.base_offset, wanted_from, header.partition_leader_epoch)?;
+        }
+        Ok(None)
+    }
+
+    /// The batch's records, if they are for the application.
+    fn unpack(&mut self, batch: &Batch, last_offset: i64, limits: &Limits) -> Result<Option<RecordData>, RecordError> {
         if limits.check_crcs {
             batch.verify_crc()?;
         }
-        if header.is_control() {
+        if batch.header().is_control() {
             self.aborted.on_control(batch, limits.decompressed_max);
-            return Ok(());
+            return Ok(None);
         }
         if self.aborted.covers(batch, last_offset) {
-            return Ok(());
+            return Ok(None);
         }
-        let data = batch.decompress(limits.decompressed_max)?;
-        builder.push(data, header.base_offset, wanted_from, header.partition_leader_epoch)
+        batch.decompress(limits.decompressed_max).map(Some)
     }
 
     /// Tells the application of a batch that it will not see.

@@ -64,8 +64,9 @@ pub(super) struct Fetcher {
     pub(super) leaders: BTreeMap<NodeId, Leader>,
     /// Leaders to look at in the next poll.
     pub(super) dirty: BTreeSet<NodeId>,
-    /// Leaders that got no room for an answer.
-    pub(super) starved: BTreeSet<NodeId>,
+    /// Leaders that got no room for an answer, in the order in which they get it: who waits for much must not see others
+    /// take what becomes free bit by bit.
+    pub(super) starved: VecDeque<NodeId>,
     /// Partitions in [`Place::Room`].
     pub(super) waiting_for_room: BTreeSet<u32>,
     pub(super) requests: HashMap<u64, Asked>,
@@ -73,6 +74,8 @@ pub(super) struct Fetcher {
     pub(super) reserved: u64,
     /// Bytes in backlogs.
     pub(super) held_back: u64,
+    /// A request has ended: what was promised to its answer may be free.
+    pub(super) room_changed: bool,
     pub(super) next_id: u64,
     wants: Vec<Want>,
 }
@@ -85,7 +88,8 @@ impl Fetcher {
             positions: Positions::default(),
             leaders: BTreeMap::new(),
             dirty: BTreeSet::new(),
-            starved: BTreeSet::new(),
+            starved: VecDeque::new(),
+            room_changed: false,
             waiting_for_room: BTreeSet::new(),
             requests: HashMap::new(),
             reserved: 0,
@@ -404,31 +408,39 @@ impl Fetcher {
     }
 
     fn use_freed_room(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
-        if self.waiting_for_room.is_empty() && self.starved.is_empty() || !self.budget.is_relieved() {
+        let waits = !self.waiting_for_room.is_empty() || !self.starved.is_empty();
+        let changed = std::mem::take(&mut self.room_changed);
+        if !waits || !changed && !self.budget.is_relieved() {
             return;
         }
         for id in std::mem::take(&mut self.waiting_for_room) {
             self.feed(ctx, cluster, id);
         }
-        self.dirty.append(&mut self.starved);
+        for node in std::mem::take(&mut self.starved) {
+            self.send(ctx, cluster, node);
+        }
+    }
+
+    /// Bytes held or promised.
+    pub(super) fn used_room(&self) -> u64 {
+        self.budget.bytes() + self.held_back + self.reserved
     }
 
     /// Moves a partition's backlog into its queue as far as there is room, and the partition on.
     pub(super) fn feed(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32) {
-        let mut limits = self.settings.limits;
-        let share = limits.budget_max / u64::try_from(self.leaders.len().max(1)).unwrap_or(1);
-        limits.budget_max = limits.budget_max.saturating_sub(self.reserved).max(share);
         let Some(p) = self.positions.get_mut(id) else { return };
         let Some(mut backlog) = p.backlog.take() else { return };
-        let before = backlog.len();
+        self.held_back = self.held_back.saturating_sub(backlog.len());
+        let mut limits = self.settings.limits;
+        limits.budget_max = limits.budget_max.saturating_sub(self.held_back + self.reserved);
         let mut fed = backlog.feed(&p.state, &self.budget, &limits);
         if fed == Fed::NoRoom {
             // The application may have made room between the last look and this.
             self.budget.set_starved();
             fed = backlog.feed(&p.state, &self.budget, &limits);
         }
-        self.held_back = self.held_back.saturating_sub(before);
         p.next = Next::At(backlog.next_offset);
+        p.next_batch = backlog.next_batch_bytes().map_or(0, |n| n as u64);
         match fed {
             Fed::NoRoom => {
                 self.held_back += backlog.len();

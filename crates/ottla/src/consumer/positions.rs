@@ -81,6 +81,8 @@ pub(super) struct Position {
     pub(super) id_after: Option<Instant>,
     /// `max_bytes` of this partition in requests; grows where a broker cannot exceed it by itself.
     pub(super) max_bytes: i32,
+    /// Bytes of the batch at `next`, as far as they are known: an answer must be allowed so many. 0 when they are not.
+    pub(super) next_batch: u64,
     /// The error last told to the application: one outage is told of once.
     pub(super) told: ErrorCode,
     /// The end that was last reported, or `INVALID`.
@@ -107,6 +109,7 @@ impl Position {
             topic_id: Uuid::ZERO,
             id_after: None,
             max_bytes,
+            next_batch: 0,
             told: ErrorCode::NO_ERROR,
             eof_at: offset::INVALID,
             fresh: true,
@@ -131,6 +134,7 @@ impl Position {
     pub(super) fn restart(&mut self, next: Next) {
         self.next = next;
         self.backlog = None;
+        self.next_batch = 0;
         // What was told before may have been dropped with the rest.
         self.told = ErrorCode::NO_ERROR;
         self.eof_at = offset::INVALID;

@@ -78,10 +78,9 @@ impl Consumed {
         self.largest_batch = self.largest_batch.max(bytes);
     }
 
-    /// What a consumer may hold whose budget is `budget` bytes: each of the brokers, which are asked at once, answers with
-    /// a whole batch at least (KIP-74).
-    pub(crate) fn held_max(&self, budget: u64, brokers: usize) -> u64 {
-        budget + self.largest_batch * brokers as u64
+    /// What a consumer may hold whose budget is `budget` bytes: no more than that, unless a single batch is larger.
+    pub(crate) fn held_max(&self, budget: u64) -> u64 {
+        budget.max(self.largest_batch)
     }
 
     /// A consumer was told a partition's watermarks; `now` are those that it has. Unless the topic was made anew, they only

@@ -485,10 +485,7 @@ impl ConsumerLoad {
         let Some(registry) = &shared.consumer else { return };
         let bytes = registry.budget().bytes();
         let budget = u64::from(shared.conf.queued_max_messages_kbytes) * 1024;
-        let limit = world
-            .check
-            .consumed
-            .held_max(budget, world.cluster.broker_ids().count());
+        let limit = world.check.consumed.held_max(budget);
         if bytes > limit {
             let told = lookup(&self.plan.settings, "queued.max.messages.kbytes").unwrap_or("default");
             world.check.violate(format!(

@@ -134,6 +134,63 @@ fn a_full_budget_stops_fetching_and_a_taken_record_starts_it_again() {
 }
 
 #[test]
+fn batches_larger_than_the_budget_come_one_at_a_time() {
+    let mut w = world_with(&[("queued.max.messages.kbytes", "1")]);
+    w.add_topic("t", &[1, 2, 3]);
+    w.assign(&[("t", 0, 0), ("t", 1, 0), ("t", 2, 0)]).unwrap();
+    let big = "x".repeat(5000);
+    // All leaders are asked at once, nobody knows how large the batches are, and all of them come.
+    let mut asked: Vec<_> = (0..3).map(|_| w.next_fetch().unwrap()).collect();
+    let promised: i32 = asked.iter().map(|(_, request, _)| request.max_bytes).sum();
+    assert!(promised <= 1024, "{promised}");
+    let mut got = Vec::new();
+    for _ in 0..10 {
+        for (asked, _, parts) in std::mem::take(&mut asked) {
+            let answer = parts.iter().map(|(p, at)| match at {
+                0 => data(*p, 1, &[batch(0, &[&big], Codec::None)]),
+                _ => data(*p, 1, &[]),
+            });
+            w.answer_fetch(&asked, answer.collect());
+        }
+        let held = w.registry.budget().bytes();
+        assert!(held < 5200, "{held} bytes are more than one batch");
+        got.extend(w.take());
+        w.drive();
+        // What is known to be large is asked for while nothing else is under way or held.
+        asked.extend(std::iter::from_fn(|| w.next_fetch()));
+    }
+    got.sort_by_key(|g| match g {
+        Got::Record(p, ..) => *p,
+        _ => -1,
+    });
+    assert_eq!(got, [record(0, 0, &big), record(1, 0, &big), record(2, 0, &big)]);
+}
+
+#[test]
+fn decompressed_data_stays_within_the_budget() {
+    let mut w = world_with(&[("queued.max.messages.kbytes", "10")]);
+    w.assign(&[("t", 0, 0), ("t", 1, 0)]).unwrap();
+    let (asked, ..) = w.next_fetch().unwrap();
+    let large = "x".repeat(4000);
+    let batches: Vec<_> = (0..10).map(|i| batch(i, &[&large], Codec::Lz4)).collect();
+    w.answer_fetch(&asked, vec![data(0, 10, &batches), data(1, 10, &batches)]);
+    let mut taken = 0;
+    while taken < 20 {
+        let held = w.registry.budget().bytes();
+        assert!((1..=10 * 1024).contains(&held), "{held} bytes after {taken} records");
+        taken += w.take_one().iter().count();
+        w.drive();
+        while let Some((asked, _, parts)) = w.next_fetch() {
+            w.answer_fetch(&asked, parts.into_iter().map(|(p, _)| data(p, 10, &[])).collect());
+            if w.asked.iter().all(|a| a.conn == asked.conn) {
+                break;
+            }
+        }
+    }
+    assert_eq!(w.registry.budget().bytes(), 0);
+}
+
+#[test]
 fn enough_queued_messages_leave_a_partition_out_until_it_drains() {
     let mut w = world_with(&[("queued.min.messages", "2")]);
     w.assign(&[("t", 0, 0), ("t", 1, 0)]).unwrap();
