@@ -297,6 +297,31 @@ impl Cluster {
         Ok(())
     }
 
+    /// An unclean election: `leader` takes over with a log that lacks the batch of `offset` and what lies behind it, though
+    /// all of that was committed and may have been read. Gives where the log ends now, and the new leader epoch.
+    ///
+    /// # Errors
+    /// BROKER_NOT_AVAILABLE when the broker is down; UNKNOWN_TOPIC_OR_PARTITION.
+    pub fn elect_uncleanly(
+        &mut self,
+        topic: &str,
+        partition: i32,
+        leader: BrokerId,
+        offset: i64,
+    ) -> Result<(i64, i32), ErrorCode> {
+        if !self.is_alive(leader) {
+            return Err(ErrorCode::BROKER_NOT_AVAILABLE);
+        }
+        let log = &mut self.partition_mut(topic, partition)?.log;
+        let from = log.batch_start(offset);
+        if from >= log.start_offset() {
+            log.truncate_to(from);
+        }
+        self.set_leader(topic, partition, Some(leader))?;
+        let state = self.partition_mut(topic, partition)?;
+        Ok((state.log.end_offset(), state.leader_epoch))
+    }
+
     /// The replica to which the leader sends consumers (KIP-392), or none.
     ///
     /// # Errors

@@ -216,14 +216,17 @@ impl PartitionLog {
             .map_or(-1, |(epoch, _)| *epoch)
     }
 
-    /// The largest epoch not above `epoch`, and the offset after its last record (KIP-101). `None` when the log knows
-    /// no such epoch.
+    /// The largest epoch not above `epoch`, and the offset after its last record (KIP-101). An epoch before all that the log
+    /// knows, retention having taken them, ends where the first known one begins. `None` for an epoch of the future.
     pub(crate) fn end_offset_for_epoch(&self, epoch: i32, current_epoch: i32) -> Option<(i32, i64)> {
         if epoch == current_epoch {
             return Some((epoch, self.end_offset));
         }
         let after = self.epochs.partition_point(|(e, _)| *e <= epoch);
-        let (found, _) = self.epochs.get(after.checked_sub(1)?)?;
+        let Some((found, _)) = after.checked_sub(1).and_then(|at| self.epochs.get(at)) else {
+            let first = self.epochs.first().map_or(self.end_offset, |(_, start)| *start);
+            return (epoch < current_epoch).then_some((epoch, first));
+        };
         match self.epochs.get(after) {
             Some((_, start)) => Some((*found, *start)),
             // An epoch between the latest that wrote and the current one ends where the log does; one from the
@@ -231,6 +234,12 @@ impl PartitionLog {
             None if epoch < current_epoch => Some((*found, self.end_offset)),
             None => None,
         }
+    }
+
+    /// Where the batch begins that holds `offset`, or the log ends.
+    pub(crate) fn batch_start(&self, offset: i64) -> i64 {
+        let batch = self.batches.get(self.batch_at(offset));
+        batch.map_or(self.end_offset, |b| b.header.base_offset)
     }
 
     /// Removes everything from `offset` on, as a replica does that had more than the new leader.

@@ -59,6 +59,9 @@ const GROUP_VERSIONS: &[(ApiKey, u64, u64)] = &[
     (ApiKey::SYNC_GROUP, 3, 5),
 ];
 
+/// Brokers say where logs diverge from this version of Fetch on (KIP-595).
+const FIRST_FETCH_WITH_DIVERGENCE: i16 = 12;
+
 impl Plan {
     /// The time that it takes at most to send one message, or to fetch one record, when nothing goes wrong: where batches
     /// hold one message and a broker answers one request after the other, that counts for each.
@@ -70,6 +73,13 @@ impl Plan {
     /// Whether brokers know message sets only, and no idempotence.
     pub(crate) fn has_old_brokers(&self) -> bool {
         self.versions.contains(&(ApiKey::INIT_PRODUCER_ID, -1))
+    }
+
+    /// Whether committed records may be lost: where nobody counts on the opposite, and consumers can notice (KIP-320).
+    pub(crate) fn may_lose_committed(&self) -> bool {
+        let fetch = self.versions.iter().find(|(api, _)| *api == ApiKey::FETCH);
+        let can_notice = fetch.is_none_or(|(_, max)| *max >= FIRST_FETCH_WITH_DIVERGENCE) && !self.has_old_brokers();
+        can_notice && self.groups.is_none() && !self.producers.iter().any(ProducerPlan::is_idempotent)
     }
 
     /// The world of a seed.

@@ -198,7 +198,7 @@ impl Consumer {
             match check_offset(row.offset) {
                 Ok(to) if to != offset::INVALID => {
                     self.offsets.cancel(cluster, id);
-                    self.fetcher.seek(ctx, cluster, id, to);
+                    self.fetcher.seek(ctx, cluster, id, (to, row.leader_epoch));
                     states.extend(self.fetcher.positions.get(id).map(|p| p.state.clone()));
                     row.error = ErrorCode::NO_ERROR;
                 }

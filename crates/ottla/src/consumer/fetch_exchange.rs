@@ -4,23 +4,27 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use ottla_protocol::api::fetch::{
-    FetchPartition, FetchRequest, FetchResponse, FetchTopic, NodeEndpoint, PartitionData,
+    FetchPartition, FetchRequest, FetchResponse, FetchTopic, FetchableTopicResponse, NodeEndpoint, PartitionData,
 };
 use ottla_protocol::record::BatchIter;
 use ottla_protocol::{ApiKey, Records, Uuid};
 
 use super::fetch_response::Backlog;
+use super::fetch_session::{FIRST_WITH_TOPIC_IDS, Session};
 use super::fetcher::{Asked, Fetcher};
 use super::int32;
-use super::positions::{Next, Place};
+use super::positions::{Next, Place, Position};
 use crate::cluster::{Cluster, Ctx, NodeInfo};
 use crate::connection::{LinkKey, Outcome, Owner, Ready, Tag};
+use crate::env::earliest;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
 use crate::types::NodeId;
 
-/// Topics are named by their ids from this version on (KIP-516).
-const FIRST_WITH_TOPIC_IDS: i16 = 13;
+/// Brokers tell where logs diverge from this version on (KIP-595).
+const FIRST_WITH_DIVERGENCE: i16 = 12;
+/// Brokers remember what they are asked for from this version on (KIP-227).
+const FIRST_WITH_SESSIONS: i16 = 7;
 /// The request limits its answer as a whole from this version on, and a first batch that is larger comes nevertheless
 /// (KIP-74).
 const FIRST_WITH_MAX_BYTES: i16 = 3;
@@ -32,17 +36,13 @@ const SHORT_WAIT_MS: u64 = 10;
 impl Fetcher {
     // ---------------------------------------------------------------- requests
 
-    /// Sends a leader one request for all its ready partitions, unless one is under way.
+    /// Sends a leader one request for all its partitions, unless one is under way.
     pub(super) fn send(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId) {
-        let Some(leader) = self.leaders.get_mut(&node).filter(|l| l.request.is_none()) else {
+        if self.leaders.get(&node).is_none_or(|l| l.request.is_some()) {
             return;
-        };
-        let positions = &self.positions;
-        let mut seen = HashSet::new();
-        leader
-            .ready
-            .retain(|id| positions.get(*id).is_some_and(|p| p.place == Place::Ready(node)) && seen.insert(*id));
-        if leader.ready.is_empty() {
+        }
+        let waiting = self.update_session(node).waiting();
+        if self.ready_for(node).is_empty() && waiting == 0 {
             return;
         }
         let key = LinkKey::general(node);
@@ -51,23 +51,27 @@ impl Fetcher {
             Ready::Busy | Ready::Connecting => return,
             Ready::Unknown => return self.on_unknown_leader(ctx, cluster, node),
         };
-        let ids: Vec<u32> = leader.ready.iter().copied().collect();
-        let all_named = ids
-            .iter()
-            .filter_map(|id| self.positions.get(*id))
-            .all(|p| !p.topic_id.is_zero());
-        let cap = if all_named { NEWEST } else { FIRST_WITH_TOPIC_IDS - 1 };
+        let ready = self.ready_for(node);
+        let cap = match self.names_topics(node, &ready) {
+            true => FIRST_WITH_TOPIC_IDS - 1,
+            false => NEWEST,
+        };
         let Some(version) = versions.pick_up_to::<FetchRequest>(cap) else {
             let error = Error::new(
                 ErrorCode::L_UNSUPPORTED_FEATURE,
                 "the broker speaks no common version of Fetch",
             );
+            let mut ids = self.end_session(node, true);
+            ids.extend(ready);
             return self.put_off(ctx, cluster, &ids, &error);
         };
-        let Some(room) = self.claim_room(node, &ids) else {
+        self.name_anew(node, version);
+        let waiting = self.sessions.get(&node).map_or(0, Session::waiting);
+        let ready = self.ready_for(node);
+        let Some(room) = self.claim_room(node, &ready, waiting) else {
             return;
         };
-        let (request, asked) = self.build(cluster, node, ids, room, version);
+        let (request, asked) = self.build(cluster, node, ready, room, version);
         let id = self.new_id();
         let tag = Tag {
             owner: Owner::Fetcher,
@@ -77,32 +81,46 @@ impl Fetcher {
         if let Err(error) = ctx.links.send(key, ctx.now, tag, &request, version, timeout) {
             return self.put_off(ctx, cluster, &asked.partitions, &error);
         }
+        if let Some(session) = self.sessions.get_mut(&node) {
+            session.on_sent(&asked.partitions, &self.positions, version);
+        }
         for partition in &asked.partitions {
-            self.positions.set_place(*partition, Place::Asked(id));
+            self.positions.set_place(*partition, Place::Asked(node));
         }
         ctx.log.debug(DebugContexts::FETCH, "FETCH", || {
+            let named = asked.partitions.len();
             format!(
-                "asking broker {node} for {} partition(s), at most {} bytes",
-                asked.partitions.len(),
+                "asking broker {node} for {named} partition(s) and {waiting} that it knows of, at most {} bytes",
                 asked.reserved
             )
         });
         if let Some(leader) = self.leaders.get_mut(&node) {
             leader.request = Some(id);
-            let positions = &self.positions;
-            leader
-                .ready
-                .retain(|p| positions.get(*p).is_some_and(|p| p.place == Place::Ready(node)));
         }
+        // What was asked for is not ready any more.
+        self.ready_for(node);
         self.reserved += asked.reserved;
         self.requests.insert(id, asked);
     }
 
-    fn on_unknown_leader(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId) {
-        let Some(leader) = self.leaders.remove(&node) else {
-            return;
+    /// The partitions that are ready for a leader, each once, in the order in which they go into the request.
+    fn ready_for(&mut self, node: NodeId) -> Vec<u32> {
+        let Some(leader) = self.leaders.get_mut(&node) else {
+            return Vec::new();
         };
-        for id in leader.ready {
+        let positions = &self.positions;
+        let mut seen = HashSet::new();
+        leader
+            .ready
+            .retain(|id| positions.get(*id).is_some_and(|p| p.place == Place::Ready(node)) && seen.insert(*id));
+        leader.ready.iter().copied().collect()
+    }
+
+    fn on_unknown_leader(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId) {
+        let mut ids = self.end_session(node, true);
+        ids.extend(self.leaders.remove(&node).map(|l| l.ready).unwrap_or_default());
+        self.sessions.remove(&node);
+        for id in ids {
             let Some(p) = self.positions.get_mut(id) else { continue };
             p.preferred = None;
             let name = p.name.clone();
@@ -116,9 +134,9 @@ impl Fetcher {
     /// What is held and what was promised never exceed the budget together. A batch that is larger than what was promised
     /// comes whole nevertheless (KIP-74): one that is known to be so is asked for only where there is room, or when nothing
     /// else is held or under way. What nobody knew of is dealt with when it comes ([`admits`](Self::admits)).
-    fn claim_room(&mut self, node: NodeId, ids: &[u32]) -> Option<u64> {
+    fn claim_room(&mut self, node: NodeId, ready: &[u32], waiting: usize) -> Option<u64> {
         let total = self.settings.limits.budget_max;
-        let sizes = ids
+        let sizes = ready
             .iter()
             .filter_map(|id| self.positions.get(*id))
             .map(|p| p.next_batch);
@@ -128,7 +146,7 @@ impl Fetcher {
         let share = (total / (self.leaders.len() as u64 + 1)).max(1);
         let per_partition = u64::try_from(self.settings.partition_max_bytes).unwrap_or(1).max(1);
         let useful = per_partition
-            .saturating_mul(ids.len() as u64)
+            .saturating_mul((ready.len() + waiting) as u64)
             .min(self.settings.max_bytes.max(1))
             .min(share)
             .max(needed);
@@ -168,12 +186,11 @@ impl Fetcher {
     ) -> (FetchRequest, Asked) {
         let mut by_topic: HashMap<Arc<str>, usize> = HashMap::new();
         let mut topics: Vec<FetchTopic> = Vec::new();
-        let mut names = HashMap::new();
         let mut taken = Vec::with_capacity(ids.len());
         let mut promised: u64 = 0;
         let mut urgent = false;
         for id in ids {
-            let Some(p) = self.positions.get(id) else { continue };
+            let Some(p) = self.positions.get_mut(id) else { continue };
             let Next::At(fetch_offset) = p.next else { continue };
             let limit = u64::try_from(p.max_bytes).unwrap_or(0);
             if version < FIRST_WITH_MAX_BYTES && !taken.is_empty() && promised + limit > room {
@@ -185,6 +202,7 @@ impl Fetcher {
                 .topic(&p.name)
                 .and_then(|t| t.partition(p.state.partition()))
                 .map_or(-1, |m| m.leader_epoch);
+            p.asked_epoch = leader_epoch;
             let index = *by_topic.entry(p.name.clone()).or_insert_with(|| {
                 topics.push(FetchTopic {
                     topic: p.name.to_string(),
@@ -193,19 +211,19 @@ impl Fetcher {
                 });
                 topics.len() - 1
             });
-            names.insert(p.topic_id, p.name.clone());
             if let Some(topic) = topics.get_mut(index) {
                 topic.partitions.push(FetchPartition {
                     partition: p.state.partition(),
                     current_leader_epoch: leader_epoch,
                     fetch_offset,
+                    last_fetched_epoch: if version < FIRST_WITH_DIVERGENCE { -1 } else { p.epoch },
                     partition_max_bytes: p.max_bytes,
                     ..Default::default()
                 });
             }
             taken.push(id);
         }
-        let request = FetchRequest {
+        let mut request = FetchRequest {
             max_wait_ms: int32(if urgent { 0 } else { self.wait_ms(cluster, node) }),
             // The broker would wait in vain for more than it may answer.
             min_bytes: self.settings.min_bytes.min(int32(room)),
@@ -215,10 +233,14 @@ impl Fetcher {
             rack_id: self.settings.rack.clone(),
             ..Default::default()
         };
+        if version >= FIRST_WITH_SESSIONS
+            && let Some(session) = self.sessions.get(&node)
+        {
+            session.complete(&mut request, &taken, &self.positions, version);
+        }
         let asked = Asked {
             node,
             partitions: taken,
-            topics: names,
             reserved: if version < FIRST_WITH_MAX_BYTES { promised } else { room },
         };
         (request, asked)
@@ -291,26 +313,11 @@ impl Fetcher {
             Outcome::Sent | Outcome::Failed(_) => None,
         };
         match response {
-            Some(response) => self.on_response(ctx, cluster, id, &asked, response),
-            None => {
-                // The connection's own backoff decides when to ask again; the leader may have moved meanwhile.
-                for partition in self.still_asked(id, &asked) {
-                    if let Some(p) = self.positions.get_mut(partition) {
-                        p.preferred = None;
-                        cluster.stale(&p.name.clone(), ctx.now);
-                    }
-                    self.settle(ctx, cluster, partition);
-                }
-            }
+            Some(response) => self.on_response(ctx, cluster, &asked, response),
+            // The connection's own backoff decides when to ask again; the leader may have moved meanwhile.
+            None => self.leave_broker(ctx, cluster, asked.node),
         }
         self.forget_idle_leader(asked.node);
-    }
-
-    /// The partitions that still wait for this answer: others were sought, paused, moved or stopped in the meantime, and
-    /// what came for them is stale.
-    fn still_asked(&self, id: u64, asked: &Asked) -> Vec<u32> {
-        let waits = |p: &u32| self.positions.get(*p).is_some_and(|p| p.place == Place::Asked(id));
-        asked.partitions.iter().copied().filter(waits).collect()
     }
 
     /// Leaders that nothing is fetched from get no share of the budget.
@@ -318,59 +325,105 @@ impl Fetcher {
         let idle = self
             .leaders
             .get(&node)
-            .is_some_and(|l| l.ready.is_empty() && l.request.is_none());
+            .is_some_and(|l| l.ready.is_empty() && l.request.is_none())
+            && self.update_session(node).waiting() == 0;
         if idle && !self.positions.full().any(|_| true) && self.waiting_for_room.is_empty() {
             self.leaders.remove(&node);
         }
     }
 
-    fn on_response(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        cluster: &mut Cluster,
-        id: u64,
-        asked: &Asked,
-        response: FetchResponse,
-    ) {
-        if response.error_code != 0 {
-            let code: ErrorCode = response.error_code.into();
-            for partition in self.still_asked(id, asked) {
-                self.on_partition_error(ctx, cluster, partition, code);
+    fn on_response(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, asked: &Asked, response: FetchResponse) {
+        let node = asked.node;
+        let code: ErrorCode = response.error_code.into();
+        if !code.is_ok() {
+            let lost = matches!(
+                code,
+                ErrorCode::FETCH_SESSION_ID_NOT_FOUND
+                    | ErrorCode::INVALID_FETCH_SESSION_EPOCH
+                    | ErrorCode::FETCH_SESSION_TOPIC_ID_ERROR
+            );
+            for partition in self.end_session(node, code != ErrorCode::FETCH_SESSION_ID_NOT_FOUND) {
+                match lost {
+                    true => self.settle(ctx, cluster, partition),
+                    false => self.on_partition_error(ctx, cluster, partition, code),
+                }
             }
             return;
         }
-        // Partitions that got nothing come first in the next request, so that each gets its turn.
+        // Partitions that got nothing come first in the next request, so that each gets its turn; a broker with a session
+        // sees to that itself.
         let mut fed = Vec::new();
+        let mut told = HashSet::new();
         for topic in response.responses {
-            let name = match topic.topic_id {
-                Uuid::ZERO => Arc::from(topic.topic.as_str()),
-                id => match asked.topics.get(&id) {
-                    Some(name) => name.clone(),
-                    None => continue,
-                },
+            let Some(name) = self.name_of(node, &topic) else {
+                continue;
             };
             for data in topic.partitions {
                 let Some(partition) = self.positions.find(&name, data.partition_index) else {
                     continue;
                 };
-                if self
-                    .positions
-                    .get(partition)
-                    .is_none_or(|p| p.place != Place::Asked(id))
-                {
-                    continue;
-                }
-                if self.on_partition(ctx, cluster, asked.node, partition, data, &response.node_endpoints) {
+                told.insert(partition);
+                if self.on_partition(ctx, cluster, (node, partition), data, &response.node_endpoints) {
                     fed.push(partition);
                 }
             }
         }
-        for partition in self.still_asked(id, asked).into_iter().filter(|p| !fed.contains(p)) {
-            // The broker left it out of its answer.
-            self.settle(ctx, cluster, partition);
+        let remembers = self.update_session(node).on_answer(response.session_id);
+        if remembers {
+            for partition in asked.partitions.iter().filter(|p| !told.contains(p)) {
+                // There is nothing new since the broker last told of it.
+                if let Some(end) = self.asked_of(node, *partition).map(|p| p.end) {
+                    self.on_nothing(*partition, end);
+                }
+            }
+            self.end_leases(ctx, cluster, node);
+        } else {
+            for partition in self.end_session(node, false).into_iter().filter(|p| !fed.contains(p)) {
+                self.settle(ctx, cluster, partition);
+            }
         }
         for partition in fed {
             self.feed(ctx, cluster, partition);
+        }
+    }
+
+    fn name_of(&self, node: NodeId, topic: &FetchableTopicResponse) -> Option<Arc<str>> {
+        match topic.topic_id {
+            Uuid::ZERO => Some(Arc::from(topic.topic.as_str())),
+            id => self.sessions.get(&node)?.name_of(id).cloned(),
+        }
+    }
+
+    /// A partition if the broker's word counts: others were sought, paused, moved or stopped since they were asked for, and
+    /// what comes for them is stale.
+    fn asked_of(&mut self, node: NodeId, id: u32) -> Option<&mut Position> {
+        self.positions.get_mut(id).filter(|p| p.place == Place::Asked(node))
+    }
+
+    /// There are no records at a partition's position.
+    fn on_nothing(&mut self, id: u32, end: i64) {
+        if let Some(p) = self.positions.get_mut(id) {
+            p.told = ErrorCode::NO_ERROR;
+            p.from_tail = false;
+            self.report_end(id, end);
+        }
+    }
+
+    /// Leaders are asked from time to time whether a follower is still the one to read from.
+    fn end_leases(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId) {
+        let Some(leader) = self.leaders.get_mut(&node) else {
+            return;
+        };
+        if leader.lease_ends.is_none_or(|at| at > ctx.now) {
+            return;
+        }
+        leader.lease_ends = None;
+        let over = |p: &&Position| {
+            p.place == Place::Asked(node) && p.preferred.is_some_and(|(n, until)| n == node && until <= ctx.now)
+        };
+        let ids: Vec<u32> = self.positions.iter().filter(over).map(|p| p.state.id()).collect();
+        for id in ids {
+            self.settle(ctx, cluster, id);
         }
     }
 
@@ -379,11 +432,25 @@ impl Fetcher {
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
-        node: NodeId,
-        id: u32,
+        (node, id): (NodeId, u32),
         data: PartitionData,
         endpoints: &[NodeEndpoint],
     ) -> bool {
+        let committed_end = (data.last_stable_offset >= 0).then_some(data.last_stable_offset);
+        let end = match committed_end.filter(|_| self.settings.read_committed) {
+            Some(end) => end,
+            None => data.high_watermark,
+        };
+        let Some(p) = self.positions.get_mut(id) else {
+            return false;
+        };
+        if data.error_code == 0 {
+            // True wherever the partition is read now, and in a session not said twice.
+            p.end = end;
+        }
+        if p.place != Place::Asked(node) {
+            return false;
+        }
         let code: ErrorCode = data.error_code.into();
         if !code.is_ok() {
             let hint = data.current_leader.leader_id;
@@ -411,26 +478,28 @@ impl Fetcher {
         let Some(p) = self.positions.get_mut(id) else {
             return false;
         };
+        let diverging = &data.diverging_epoch;
+        if diverging.epoch >= 0 || diverging.end_offset >= 0 {
+            let place = (diverging.epoch, diverging.end_offset);
+            self.on_truncated(ctx, cluster, id, place);
+            return false;
+        }
         let low = (data.log_start_offset >= 0).then_some(data.log_start_offset);
         p.state.set_watermarks(low, Some(data.high_watermark));
-        if data.preferred_read_replica >= 0 && NodeId(data.preferred_read_replica) != node {
-            p.preferred = Some((
-                NodeId(data.preferred_read_replica),
-                ctx.now + self.settings.preferred_for,
-            ));
+        let replica = NodeId(data.preferred_read_replica);
+        if data.preferred_read_replica >= 0 && replica != node && cluster.node(replica).is_some() {
+            let until = ctx.now + self.settings.preferred_for;
+            p.preferred = Some((replica, until));
+            p.told = ErrorCode::NO_ERROR;
+            self.settle(ctx, cluster, id);
+            let follower = self.leaders.entry(replica).or_default();
+            follower.lease_ends = earliest(follower.lease_ends, Some(until));
+            return false;
         }
         let Next::At(at) = p.next else { return false };
-        let committed_end = (data.last_stable_offset >= 0).then_some(data.last_stable_offset);
-        let end = match committed_end.filter(|_| self.settings.read_committed) {
-            Some(end) => end,
-            None => data.high_watermark,
-        };
         let records = data.records.map(|r| r.into_bytes()).unwrap_or_default();
         if records.is_empty() {
-            p.told = ErrorCode::NO_ERROR;
-            p.from_tail = false;
-            self.report_end(id, end);
-            self.settle(ctx, cluster, id);
+            self.on_nothing(id, end);
             return false;
         }
         if !fits {
@@ -447,7 +516,7 @@ impl Fetcher {
             .aborted_transactions
             .filter(|_| self.settings.read_committed)
             .unwrap_or_default();
-        let backlog = Backlog::new(records, at, end, node.0, &aborted);
+        let backlog = Backlog::new(records, (at, p.epoch), end, node.0, &aborted);
         self.held_back += backlog.len();
         p.backlog = Some(backlog);
         true

@@ -100,7 +100,7 @@ pub(super) struct Backlog {
     aborted: Aborted,
     /// The next offset wanted.
     pub(super) next_offset: i64,
-    /// The epoch of the last batch's leader, or -1.
+    /// The epoch of the leader that appended what lies before `next_offset`, or -1.
     pub(super) leader_epoch: i32,
     /// Where the partition ends for this consumer: the high watermark or the last stable offset.
     pub(super) end_offset: i64,
@@ -111,10 +111,10 @@ pub(super) struct Backlog {
 }
 
 impl Backlog {
-    /// Data that was fetched from `next_offset`; batches may begin earlier.
+    /// Data that was fetched from `next_offset` on, behind a record of `leader_epoch`; batches may begin earlier.
     pub(super) fn new(
         data: Bytes,
-        next_offset: i64,
+        (next_offset, leader_epoch): (i64, i32),
         end_offset: i64,
         broker_id: i32,
         aborted: &[AbortedTransaction],
@@ -124,7 +124,7 @@ impl Backlog {
             waiting: None,
             aborted: Aborted::new(aborted),
             next_offset,
-            leader_epoch: -1,
+            leader_epoch,
             end_offset,
             broker_id,
             any: false,

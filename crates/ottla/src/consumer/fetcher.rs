@@ -6,17 +6,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
-use std::time::Duration;
 
 use ottla_protocol::Uuid;
 
 use super::assignment::sweep;
 use super::fetch_response::Fed;
+use super::fetch_session::Session;
 use super::fetch_settings::Settings;
 use super::positions::{Next, Origin, Place, Position, Positions};
 use crate::cluster::{Cluster, Ctx};
 use crate::config::ClientConfig;
-use crate::connection::LinkKey;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, FetchBudget, PartitionNotice, PartitionState, level};
@@ -41,6 +40,8 @@ pub(super) struct Leader {
     pub(super) ready: VecDeque<u32>,
     /// The request under way.
     pub(super) request: Option<u64>,
+    /// When the first partition goes back to its leader that is read from here because the leader said so.
+    pub(super) lease_ends: Option<Instant>,
     /// Requests in a row that were cut short for partitions whose queues were full.
     pub(super) short_waits: u32,
 }
@@ -49,8 +50,8 @@ pub(super) struct Leader {
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) node: NodeId,
+    /// The partitions that it names.
     pub(super) partitions: Vec<u32>,
-    pub(super) topics: HashMap<Uuid, Arc<str>>,
     /// The part of the budget that the answer may take.
     pub(super) reserved: u64,
 }
@@ -62,6 +63,8 @@ pub(super) struct Fetcher {
     pub(super) budget: Arc<FetchBudget>,
     pub(super) positions: Positions,
     pub(super) leaders: BTreeMap<NodeId, Leader>,
+    /// What brokers remember, whether anything is fetched from them at present or not.
+    pub(super) sessions: BTreeMap<NodeId, Session>,
     /// Leaders to look at in the next poll.
     pub(super) dirty: BTreeSet<NodeId>,
     /// Leaders that got no room for an answer, in the order in which they get it: who waits for much must not see others
@@ -87,6 +90,7 @@ impl Fetcher {
             budget,
             positions: Positions::default(),
             leaders: BTreeMap::new(),
+            sessions: BTreeMap::new(),
             dirty: BTreeSet::new(),
             starved: VecDeque::new(),
             room_changed: false,
@@ -123,7 +127,7 @@ impl Fetcher {
         let (start, leader_epoch) = start;
         state.begin_anew(leader_epoch);
         let mut position = Position::new(state.clone(), origin, start, self.settings.partition_max_bytes);
-        position.restart(Next::from_offset(start));
+        position.restart(Next::from_offset(start), leader_epoch);
         cluster.watch(&position.name, ctx.now);
         self.positions.insert(position);
         self.settle(ctx, cluster, state.id());
@@ -138,14 +142,15 @@ impl Fetcher {
         Some(position)
     }
 
-    /// Continues at another offset; what was fetched is dropped.
-    pub(super) fn seek(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32, to: i64) {
+    /// Continues at another offset, with the leader epoch of the record before it or -1; what was fetched is dropped.
+    pub(super) fn seek(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32, (to, epoch): (i64, i32)) {
         self.drop_backlog(id);
         let Some(position) = self.positions.get_mut(id) else {
             return;
         };
         position.state.jump(if to >= 0 { to } else { offset::INVALID });
-        position.restart(Next::from_offset(to));
+        position.state.set_position_leader_epoch(epoch);
+        position.restart(Next::from_offset(to), epoch);
         self.set_place(id, Place::Out);
         self.settle(ctx, cluster, id);
     }
@@ -158,8 +163,8 @@ impl Fetcher {
         };
         position.paused = true;
         position.state.raise_epoch();
-        let next = position.resume_point();
-        position.restart(next);
+        let (next, epoch) = position.resume_point();
+        position.restart(next, epoch);
         self.set_place(id, Place::Out);
     }
 
@@ -170,10 +175,10 @@ impl Fetcher {
         };
         position.paused = false;
         // A record may have been handed out while the pause was being carried out.
-        if let (Next::At(from), Next::At(now)) = (position.next, position.resume_point())
+        if let (Next::At(from), (Next::At(now), epoch)) = (position.next, position.resume_point())
             && now > from
         {
-            position.restart(Next::At(now));
+            position.restart(Next::At(now), epoch);
         }
         self.settle(ctx, cluster, id);
     }
@@ -286,7 +291,10 @@ impl Fetcher {
                     Next::At(at) => at,
                 };
                 let from_tail = p.from_tail;
-                p.restart(Next::At(wanted));
+                // What is committed goes with the epoch of the record before it, the end with the leader's own; a place
+                // between has another.
+                let leader_epoch = if wanted == found { leader_epoch } else { -1 };
+                p.restart(Next::At(wanted), leader_epoch);
                 p.from_tail = from_tail && wanted != found;
                 p.told = ErrorCode::NO_ERROR;
                 p.state.set_position_leader_epoch(leader_epoch);
@@ -317,7 +325,7 @@ impl Fetcher {
     }
 
     /// Offsets as the application knows them mean nothing any more, and what was fetched is of another topic.
-    fn begin_anew(&mut self, id: u32) {
+    pub(super) fn begin_anew(&mut self, id: u32) {
         if let Some(p) = self.positions.get_mut(id) {
             p.state.begin_anew(-1);
             sweep(std::slice::from_ref(&p.state));
@@ -335,9 +343,13 @@ impl Fetcher {
             offset::BEGINNING => offset::BEGINNING,
             offset::INVALID => {
                 let at = p.next;
+                let code = match why.code {
+                    ErrorCode::L_LOG_TRUNCATION => why.code,
+                    _ => ErrorCode::L_AUTO_OFFSET_RESET,
+                };
                 let text = format!("{}: {} ({at:?}) and auto.offset.reset=error", p.state.tp(), why.message);
                 self.set_place(id, Place::Out);
-                return self.tell(id, Error::new(ErrorCode::L_AUTO_OFFSET_RESET, text));
+                return self.tell(id, Error::new(code, text));
             }
             _ => offset::END,
         };
@@ -359,8 +371,40 @@ impl Fetcher {
             ErrorCode::L_NO_OFFSET => ctx.log.debug(DebugContexts::TOPIC, "OFFSET", text),
             _ => ctx.log.log(level::INFO, "OFFSET", text),
         }
-        p.restart(Next::Logical(to));
+        p.restart(Next::Logical(to), -1);
         p.topic_id = Uuid::ZERO;
+        self.settle(ctx, cluster, id);
+    }
+
+    /// The log ends at `end` for the epoch of what was read last, or for the one before, which is `epoch`: what was read
+    /// beyond is gone, and others may be at its offsets (KIP-320). What waits for the application is dropped. Where it has
+    /// taken nothing of what is gone, reading just goes on; else from `end` on, as nothing is left out or read twice then,
+    /// unless `auto.offset.reset` says that it is for the application to choose.
+    pub(super) fn on_truncated(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32, (epoch, end): (i32, i64)) {
+        self.drop_backlog(id);
+        let Some(p) = self.positions.get_mut(id) else { return };
+        p.state.raise_epoch();
+        sweep(std::slice::from_ref(&p.state));
+        let (next, next_epoch) = p.resume_point();
+        let text = format!(
+            "{}: log truncation detected: read up to {:?} (leader epoch {}), which ends at {end} (leader epoch {epoch})",
+            p.state.tp(),
+            p.next,
+            p.epoch,
+        );
+        // What it has read of an epoch that the log does not know ends there, too, as far as anybody can tell.
+        p.restart(next, next_epoch.min(epoch));
+        self.set_place(id, Place::Out);
+        let Some(p) = self.positions.get_mut(id) else { return };
+        if matches!(next, Next::At(at) if at > end) {
+            let why = Error::new(ErrorCode::L_LOG_TRUNCATION, text);
+            p.state.begin_anew(epoch);
+            if end < 0 || i64::from(p.state.topic().conf().auto_offset_reset.number()) == offset::INVALID {
+                return self.reset(ctx, cluster, id, &why);
+            }
+            ctx.log.log(level::WARNING, "TRUNCATED", || why.message.clone());
+            p.restart(Next::At(end), epoch);
+        }
         self.settle(ctx, cluster, id);
     }
 
@@ -440,6 +484,7 @@ impl Fetcher {
             fed = backlog.feed(&p.state, &self.budget, &limits);
         }
         p.next = Next::At(backlog.next_offset);
+        p.epoch = backlog.leader_epoch;
         p.next_batch = backlog.next_batch_bytes().map_or(0, |n| n as u64);
         match fed {
             Fed::NoRoom => {
@@ -487,106 +532,6 @@ impl Fetcher {
             p.state.tp()
         );
         notify(&p.state, Error::new(ErrorCode::L_PARTITION_EOF, text), at);
-    }
-
-    // ---------------------------------------------------------------- news
-
-    /// Metadata of a topic changed: leaders may have moved, the topic may be gone or another one.
-    pub(super) fn on_topic_changed(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, name: &Arc<str>) {
-        let ids = self.positions.of_topic(name);
-        if ids.is_empty() {
-            return;
-        }
-        let Some(meta) = cluster.topic(name) else { return };
-        let (topic_id, error) = (meta.id, meta.error);
-        let missing_for = meta.missing_since.map(|since| ctx.now.since(since));
-        let partitions = meta.partition_count();
-        for id in ids {
-            let Some(p) = self.positions.get_mut(id) else { continue };
-            if error != ErrorCode::NO_ERROR {
-                self.on_topic_error(id, error, missing_for);
-                continue;
-            }
-            if p.state.partition() >= partitions {
-                let text = format!("{}: the topic has {partitions} partitions", p.state.tp());
-                self.tell(id, Error::new(ErrorCode::L_UNKNOWN_PARTITION, text));
-                continue;
-            }
-            let recreated = !topic_id.is_zero() && !p.topic_id.is_zero() && p.topic_id != topic_id;
-            p.topic_id = if topic_id.is_zero() { p.topic_id } else { topic_id };
-            if recreated && matches!(p.next, Next::At(_)) {
-                let why = Error::new(ErrorCode::UNKNOWN_TOPIC_ID, "the topic was deleted and created again");
-                self.set_place(id, Place::Out);
-                self.begin_anew(id);
-                self.reset(ctx, cluster, id, &why);
-                continue;
-            }
-            self.follow_leader(ctx, cluster, id);
-        }
-    }
-
-    fn on_topic_error(&mut self, id: u32, error: ErrorCode, missing_for: Option<Duration>) {
-        // A topic that was just created is not known to every broker at once.
-        let settled = missing_for.is_none_or(|t| t >= self.settings.propagation);
-        if error.action().is_retriable() && !settled || error == ErrorCode::LEADER_NOT_AVAILABLE {
-            return;
-        }
-        let Some(p) = self.positions.get(id) else { return };
-        let text = format!("Subscribed topic not available: {}: {}", p.name, error.description());
-        self.tell(id, Error::new(error, text));
-    }
-
-    /// Moves a partition to its present leader if it waits elsewhere.
-    fn follow_leader(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32) {
-        let Some(p) = self.positions.get(id) else { return };
-        let leader = cluster.leader(&p.name, p.state.partition());
-        let elsewhere = match p.place {
-            Place::NoLeader => leader.is_some(),
-            // With a new leader there is no reason to sit the backoff out.
-            Place::Backoff(_) => matches!(p.next, Next::At(_)) && leader.is_some() && p.told == ErrorCode::NO_ERROR,
-            Place::Ready(node) => p.preferred.is_none() && leader != Some(node),
-            Place::Asked(request) => {
-                p.preferred.is_none() && self.requests.get(&request).map(|a| a.node) != leader && leader.is_some()
-            }
-            Place::Out | Place::LookUp(_) | Place::Full | Place::Room => false,
-        };
-        if elsewhere {
-            self.settle(ctx, cluster, id);
-        }
-    }
-
-    pub(super) fn on_link_up(&mut self, key: LinkKey) {
-        if key == LinkKey::general(key.node) && self.leaders.contains_key(&key.node) {
-            self.dirty.insert(key.node);
-        }
-    }
-
-    /// A connection is gone: its leaderships may be, too.
-    pub(super) fn on_link_down(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        cluster: &mut Cluster,
-        key: LinkKey,
-        error: Option<&Error>,
-    ) {
-        if key != LinkKey::general(key.node) {
-            return;
-        }
-        let Some(leader) = self.leaders.get(&key.node) else {
-            return;
-        };
-        if error.is_some() {
-            let names: BTreeSet<Arc<str>> = leader
-                .ready
-                .iter()
-                .filter_map(|id| self.positions.get(*id))
-                .map(|p| p.name.clone())
-                .collect();
-            for name in names {
-                cluster.stale(&name, ctx.now);
-            }
-        }
-        self.dirty.insert(key.node);
     }
 }
 

@@ -18,7 +18,9 @@ mod command;
 #[path = "consumer.rs"]
 mod facade;
 mod fetch_exchange;
+mod fetch_news;
 mod fetch_response;
+mod fetch_session;
 mod fetch_settings;
 mod fetcher;
 mod group;

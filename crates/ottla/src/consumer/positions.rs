@@ -43,8 +43,8 @@ pub(super) enum Place {
     Backoff(Instant),
     /// The next Fetch request to this broker.
     Ready(NodeId),
-    /// The answer to this Fetch request.
-    Asked(u64),
+    /// Records from this broker, which was asked for them.
+    Asked(NodeId),
     /// The application: enough records wait in its queue.
     Full,
     /// Room in the budget for data that is there already.
@@ -81,6 +81,11 @@ pub(super) struct Position {
     pub(super) id_after: Option<Instant>,
     /// `max_bytes` of this partition in requests; grows where a broker cannot exceed it by itself.
     pub(super) max_bytes: i32,
+    /// The epoch of the leader that appended the record before `next`, or -1: by it a broker finds out whether its log still
+    /// has what was read (KIP-320).
+    pub(super) epoch: i32,
+    /// The same of `began`.
+    began_epoch: i32,
     /// Bytes of the batch at `next`, as far as they are known: an answer must be allowed so many. 0 when they are not.
     pub(super) next_batch: u64,
     /// The error last told to the application: one outage is told of once.
@@ -91,6 +96,10 @@ pub(super) struct Position {
     pub(super) fresh: bool,
     /// A follower that the leader named as closer (KIP-392), and until when to ask it.
     pub(super) preferred: Option<(NodeId, Instant)>,
+    /// The leader epoch that the broker was last asked with.
+    pub(super) asked_epoch: i32,
+    /// Where the partition ends, as a broker last said; -1 when none has.
+    pub(super) end: i64,
     pub(super) backlog: Option<Backlog>,
 }
 
@@ -109,30 +118,37 @@ impl Position {
             topic_id: Uuid::ZERO,
             id_after: None,
             max_bytes,
+            epoch: -1,
+            began_epoch: -1,
             next_batch: 0,
             told: ErrorCode::NO_ERROR,
             eof_at: offset::INVALID,
             fresh: true,
             preferred: None,
+            asked_epoch: -1,
+            end: -1,
             backlog: None,
         }
     }
 
-    /// Where the application stands: behind the last record that it took, else where reading began.
-    pub(super) fn resume_point(&self) -> Next {
-        let (position, _) = self.state.position();
+    /// Where the application stands: behind the last record that it took, else where reading began. With the leader epoch
+    /// of the record before.
+    pub(super) fn resume_point(&self) -> (Next, i32) {
+        let (position, epoch) = self.state.position();
         if position >= 0 {
-            Next::At(position)
+            (Next::At(position), epoch)
         } else if self.began >= 0 {
-            Next::At(self.began)
+            (Next::At(self.began), self.began_epoch)
         } else {
-            self.next
+            (self.next, self.epoch)
         }
     }
 
-    /// Forgets what was fetched: reading begins anew at `next`.
-    pub(super) fn restart(&mut self, next: Next) {
+    /// Forgets what was fetched: reading begins anew at `next`; `epoch` is that of the record before it, or -1.
+    pub(super) fn restart(&mut self, next: Next, epoch: i32) {
         self.next = next;
+        self.epoch = epoch;
+        self.began_epoch = epoch;
         self.backlog = None;
         self.next_batch = 0;
         // What was told before may have been dropped with the rest.
@@ -156,6 +172,8 @@ pub(super) struct Positions {
     timers: BTreeSet<(Instant, u32)>,
     /// Partitions in [`Place::Full`].
     full: BTreeSet<u32>,
+    /// Partitions that have left [`Place::Asked`], by the broker that was asked for them.
+    left: BTreeMap<NodeId, BTreeSet<u32>>,
 }
 
 impl Positions {
@@ -203,7 +221,7 @@ impl Positions {
             .unwrap_or_default()
     }
 
-    /// Moves a partition; only this keeps the timers in step.
+    /// Moves a partition; only this keeps what goes by places in step.
     pub(super) fn set_place(&mut self, id: u32, place: Place) {
         let Some(position) = self.by_id.get_mut(&id) else {
             return;
@@ -215,6 +233,9 @@ impl Positions {
             Place::Full => {
                 position.state.disarm();
                 self.full.remove(&id);
+            }
+            Place::Asked(node) if place != Place::Asked(node) => {
+                self.left.entry(node).or_default().insert(id);
             }
             _ => {}
         }
@@ -228,6 +249,11 @@ impl Positions {
             }
             _ => {}
         }
+    }
+
+    /// The partitions that the broker was asked for and that have left [`Place::Asked`] since the last call.
+    pub(super) fn take_left(&mut self, node: NodeId) -> BTreeSet<u32> {
+        self.left.remove(&node).unwrap_or_default()
     }
 
     /// The partitions that wait for the application to take records.

@@ -269,8 +269,9 @@ impl PartitionState {
     /// The next offset that the application will see, with the leader epoch of the record before it.
     pub fn position(&self) -> (i64, i32) {
         let place = self.place();
-        let epoch = place.position_leader_epoch.load(Ordering::Acquire);
-        (place.position.load(Ordering::Acquire), epoch)
+        // As in `taken`: an epoch older than the offset's would make a log look truncated that is whole.
+        let offset = place.position.load(Ordering::Acquire);
+        (offset, place.position_leader_epoch.load(Ordering::Acquire))
     }
 
     /// Sets the leader epoch of the record before the position.

@@ -28,6 +28,18 @@ struct Reader {
     anew: bool,
     /// What was read of the topic as it is now: offset and message.
     seen: Vec<(i64, MessageId)>,
+    /// Where the log lost its end without that having shown: what lies there now has these leader epochs or later ones.
+    cuts: Vec<Cut>,
+    /// A record was taken since the application last chose an offset: the client knows the leader epoch of what it read.
+    knows_epoch: bool,
+    /// What was expected before a pause.
+    before_pause: Option<Expect>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Cut {
+    kept: i64,
+    epoch: i32,
 }
 
 /// The books of all consumers.
@@ -53,8 +65,29 @@ impl Consumed {
                 jumps: 0,
                 anew: false,
                 seen: Vec::new(),
+                cuts: Vec::new(),
+                knows_epoch: false,
+                before_pause: None,
             });
+        match expect {
+            Expect::Nothing => reader.before_pause = Some(reader.expect),
+            // Who goes on after a pause knows what it knew.
+            _ => reader.knows_epoch &= reader.before_pause.take() == Some(expect),
+        }
         reader.expect = expect;
+    }
+
+    /// A partition lost what lay from `kept` on, though it may have been read; what comes there has this leader epoch or a
+    /// later one.
+    pub(crate) fn on_lost(&mut self, topic: &str, partition: i32, (kept, epoch): (i64, i32)) {
+        for ((_, name, index), reader) in &mut self.readers {
+            if name == topic && *index == partition {
+                reader.cuts.push(Cut { kept, epoch });
+                reader.seen.retain(|(at, _)| *at < kept);
+                // Watermarks have gone back.
+                reader.anew = true;
+            }
+        }
     }
 
     pub(crate) fn expectation(&self, client: u32, topic: &str, partition: i32) -> Option<Expect> {
@@ -109,9 +142,8 @@ impl Consumed {
     pub(crate) fn on_record(
         &mut self,
         client: u32,
-        topic: &str,
-        partition: i32,
-        offset: i64,
+        (topic, partition): (&str, i32),
+        (offset, leader_epoch): (i64, i32),
         found: Found,
     ) -> Result<(), String> {
         let place = || format!("client {client} {topic} [{partition}] @ {offset}");
@@ -120,6 +152,19 @@ impl Consumed {
         };
         if !found.intact {
             return Err(format!("{}: {found:?} is damaged", place()));
+        }
+        let crossed = reader.cuts.iter().filter(|c| c.epoch <= leader_epoch).map(|c| c.kept);
+        if let Some(kept) = crossed.min() {
+            // Whoever has read beyond where the log was cut comes back to there, and leaves out nothing that came since.
+            reader.cuts.retain(|c| c.epoch > leader_epoch);
+            reader.seen.retain(|(at, _)| *at < kept);
+            match reader.expect {
+                Expect::At(at) if at > kept && (offset == kept || !reader.knows_epoch) => {
+                    reader.expect = Expect::At(offset);
+                }
+                Expect::Either(..) => reader.expect = Expect::Anywhere,
+                _ => {}
+            }
         }
         let right = match reader.expect {
             Expect::At(at) => at == offset,
@@ -142,7 +187,8 @@ impl Consumed {
             Expect::Either(old, new) if offset == old && old != new => Expect::Either(old + 1, new),
             _ => Expect::At(offset + 1),
         };
-        if reader.jumps == 0 {
+        reader.knows_epoch = leader_epoch >= 0;
+        if reader.jumps == 0 && reader.cuts.iter().all(|c| offset < c.kept) {
             reader.seen.push((offset, found.id));
         }
         Ok(())
@@ -155,6 +201,7 @@ impl Consumed {
                 reader.jumps += if lags { 3 } else { 1 };
                 reader.anew = true;
                 reader.seen.clear();
+                reader.cuts.clear();
             }
         }
     }
@@ -164,8 +211,11 @@ impl Consumed {
         let own = self.readers.iter().filter(|((c, _, _), _)| *c == client);
         let behind = own.filter_map(|((_, topic, partition), reader)| {
             let log = logs.get(&(topic.clone(), *partition))?;
+            let cut = reader.cuts.iter().map(|c| c.kept).min();
             let at = match reader.expect {
-                Expect::At(at) => at,
+                // Nobody knows what was read before, not even the client.
+                _ if cut.is_some() && !reader.knows_epoch => return None,
+                Expect::At(at) => cut.map_or(at, |kept| kept.min(at)),
                 Expect::Either(_, to) => to,
                 // What began at the end of the log may have seen nothing since.
                 Expect::Nothing | Expect::Anywhere => return None,

@@ -201,6 +201,42 @@ impl World {
         true
     }
 
+    /// A replica that lags behind becomes leader: what it lacks is lost, though consumers may have read it.
+    pub(super) fn elect_uncleanly(&mut self) -> bool {
+        let partitions = self.partitions();
+        if !self.plan.may_lose_committed() || partitions.is_empty() {
+            return false;
+        }
+        let (topic, partition) = partitions[self.faults.chance.below(partitions.len())].clone();
+        let most = self.faults.chance.spread(1, 1000) as i64;
+        let Some(to) = self.accepting_broker() else {
+            return false;
+        };
+        let leads = self.cluster.partition_leader(&topic, partition);
+        let Some(marks) = self
+            .cluster
+            .watermarks(&topic, partition)
+            .filter(|_| leads.is_some_and(|b| b != to))
+        else {
+            return false;
+        };
+        let from = (marks.high_watermark - most).max(marks.log_start_offset);
+        let Ok((kept, epoch)) = self.cluster.elect_uncleanly(&topic, partition, to, from) else {
+            return false;
+        };
+        if kept >= marks.log_end_offset {
+            return false;
+        }
+        trace!(
+            self.trace,
+            "FAULT {topic} [{partition}] loses {kept} to {} to leader {to} of epoch {epoch}",
+            marks.log_end_offset - 1
+        );
+        self.check.produced.on_lost(&topic, partition, kept, self.now_us);
+        self.check.consumed.on_lost(&topic, partition, (kept, epoch));
+        true
+    }
+
     /// Gives a partition without a leader one.
     pub(super) fn elect(&mut self, topic: &str, partition: i32) {
         if self.cluster.partition_leader(topic, partition).is_none()

@@ -74,6 +74,8 @@ pub(crate) enum FaultKind {
     LeaderHints,
     /// A broker sends no more on its connections and reads on.
     HalfClose,
+    /// A replica that lacks committed records is elected.
+    Unclean,
 }
 
 /// All kinds with their names. New ones go to the end, where they leave the draws of the others alone.
@@ -105,6 +107,7 @@ const KINDS: &[(FaultKind, &str)] = &[
     (FaultKind::BadRecords, "batches with bad records"),
     (FaultKind::LeaderHints, "bad leader hints"),
     (FaultKind::HalfClose, "half-closed brokers"),
+    (FaultKind::Unclean, "unclean elections"),
 ];
 
 /// How many kinds are drawn with everything else.
@@ -268,6 +271,7 @@ impl World {
             FaultKind::BadRecords => self.blame_records(),
             FaultKind::LeaderHints => self.mislead(),
             FaultKind::HalfClose => self.half_close(),
+            FaultKind::Unclean => self.elect_uncleanly(),
         }
     }
 

@@ -150,22 +150,25 @@ pub(super) struct Taken {
     pub(super) partition: i32,
     pub(super) offset: i64,
     pub(super) position: i64,
+    pub(super) leader_epoch: i32,
     pub(super) found: Option<Found>,
 }
 
 /// Takes a chunk's next record.
 pub(super) fn take(chunk: &mut Chunk) -> Option<Taken> {
     let state = chunk.partition().clone();
-    let (offset, found) = {
+    let (offset, leader_epoch, found) = {
         let record = chunk.next()?;
         let headers = record.headers.iter().flatten();
-        (record.offset, message::read(record.key, record.value, headers))
+        let found = message::read(record.key, record.value, headers);
+        (record.offset, record.leader_epoch, found)
     };
     Some(Taken {
         topic: state.topic().name().to_owned(),
         partition: state.partition(),
         offset,
         position: state.position().0,
+        leader_epoch,
         found,
     })
 }
@@ -422,6 +425,7 @@ impl ConsumerLoad {
             partition,
             offset,
             position,
+            leader_epoch,
             found,
         } = taken;
         trace!(
@@ -450,10 +454,11 @@ impl ConsumerLoad {
             1
         };
         for _ in 0..times {
-            let result = world
-                .check
-                .consumed
-                .on_record(self.client, &topic, partition, offset, found);
+            let result =
+                world
+                    .check
+                    .consumed
+                    .on_record(self.client, (&topic, partition), (offset, leader_epoch), found);
             world.check.expect(result);
         }
     }
@@ -467,7 +472,9 @@ impl ConsumerLoad {
                     "c{client} app hears of {:?}: {} at {}", notice.tp, notice.error, notice.offset
                 );
                 match code {
-                    ErrorCode::L_AUTO_OFFSET_RESET => {
+                    ErrorCode::L_AUTO_OFFSET_RESET | ErrorCode::L_LOG_TRUNCATION => {
+                        let truncated = u64::from(code == ErrorCode::L_LOG_TRUNCATION);
+                        world.coverage.count("truncations told", truncated);
                         if let Some(state) = &notice.partition {
                             self.lost.push((state.topic().name().to_owned(), state.partition()));
                         }

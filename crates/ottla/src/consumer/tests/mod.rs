@@ -7,3 +7,4 @@ mod groups;
 mod harness;
 mod neighbours;
 mod offsets;
+mod sessions;

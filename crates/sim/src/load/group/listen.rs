@@ -35,6 +35,7 @@ impl MemberLoad {
             offset,
             position,
             found,
+            ..
         } = taken;
         trace!(
             world.trace,

@@ -1,0 +1,253 @@
+//! Fetch sessions, followers, and logs that were truncated.
+
+use ottla_protocol::api::fetch::{EpochEndOffset, FetchResponse, FetchableTopicResponse, PartitionData};
+use ottla_protocol::compression::Codec;
+
+use super::builders::*;
+use super::harness::*;
+use crate::error::ErrorCode;
+
+fn world_with(settings: &[(&str, &str)], reset: &str) -> World {
+    let mut all = vec![("enable.auto.commit", "false")];
+    all.extend_from_slice(settings);
+    let mut w = World::new(&all, &[("auto.offset.reset", reset)]);
+    w.add_topic("t", &[1, 1]);
+    w
+}
+
+/// Answers as a broker does that remembers what it is asked for.
+fn answer(w: &mut World, asked: &Asked, session_id: i32, partitions: Vec<PartitionData>) {
+    let topic = FetchableTopicResponse {
+        topic_id: w.model["t"].id,
+        partitions,
+        ..Default::default()
+    };
+    let has_news = !topic.partitions.is_empty();
+    let response = FetchResponse {
+        session_id,
+        responses: has_news.then_some(topic).into_iter().collect(),
+        ..Default::default()
+    };
+    w.answer(asked, &response);
+}
+
+#[test]
+fn idle_partitions_are_named_once() {
+    const PARTITIONS: i32 = 10_000;
+    let mut w = world_with(&[], "latest");
+    w.add_topic("t", &[1; PARTITIONS as usize]);
+    let all: Vec<_> = (0..PARTITIONS).map(|p| ("t", p, 0)).collect();
+    w.assign(&all).unwrap();
+    let (asked, request, parts) = w.next_fetch().unwrap();
+    assert_eq!((request.session_id, request.session_epoch), (0, 0));
+    assert_eq!(parts.len(), all.len());
+    answer(&mut w, &asked, 5, (0..PARTITIONS).map(|p| data(p, 0, &[])).collect());
+    for round in 0..100 {
+        let (asked, request, parts) = w.next_fetch().unwrap();
+        assert_eq!((request.session_id, request.session_epoch), (5, round + 1));
+        let busy = if round == 0 {
+            vec![]
+        } else {
+            vec![(7, i64::from(round))]
+        };
+        assert_eq!(parts, busy, "only the partition that moved is named");
+        assert!(request.forgotten_topics_data.is_empty());
+        let at = i64::from(round);
+        let batch = batch(at, &["x"], Codec::None);
+        answer(&mut w, &asked, 5, vec![data(7, at + 1, &[batch])]);
+        assert_eq!(w.take(), [record(7, at, "x")]);
+    }
+}
+
+#[test]
+fn what_is_not_wanted_any_more_is_forgotten() {
+    let mut w = world_with(&[], "latest");
+    w.assign(&[("t", 0, 0), ("t", 1, 0)]).unwrap();
+    let (asked, ..) = w.next_fetch().unwrap();
+    answer(&mut w, &asked, 5, vec![data(0, 0, &[]), data(1, 0, &[])]);
+    let (asked, ..) = w.next_fetch().unwrap();
+    assert_eq!(w.pause("t", 1, true), ErrorCode::NO_ERROR);
+    // What comes for it is stale.
+    answer(&mut w, &asked, 5, vec![data(1, 1, &[batch(0, &["x"], Codec::None)])]);
+    assert!(w.take().is_empty());
+    let (asked, request, parts) = w.next_fetch().unwrap();
+    assert!(parts.is_empty());
+    assert_eq!(request.forgotten_topics_data[0].partitions, [1]);
+    assert_eq!(w.pause("t", 1, false), ErrorCode::NO_ERROR);
+    answer(&mut w, &asked, 5, vec![]);
+    let (asked, request, parts) = w.next_fetch().unwrap();
+    assert_eq!((parts, request.forgotten_topics_data.len()), (vec![(1, 0)], 0));
+    // Sought while it is asked for: named anew, not forgotten.
+    assert_eq!(w.seek("t", 0, 3), ErrorCode::NO_ERROR);
+    answer(&mut w, &asked, 5, vec![data(1, 1, &[batch(0, &["x"], Codec::None)])]);
+    let (_, request, parts) = w.next_fetch().unwrap();
+    assert_eq!((parts, request.forgotten_topics_data.len()), (vec![(0, 3), (1, 1)], 0));
+}
+
+#[test]
+fn a_session_that_the_broker_lost_begins_anew_with_everything() {
+    for (code, id) in [(70, 0), (71, 5), (106, 5)] {
+        let mut w = world_with(&[], "latest");
+        w.assign(&[("t", 0, 0), ("t", 1, 0)]).unwrap();
+        let (asked, ..) = w.next_fetch().unwrap();
+        answer(&mut w, &asked, 5, vec![data(0, 0, &[]), data(1, 0, &[])]);
+        let (asked, ..) = w.next_fetch().unwrap();
+        let response = FetchResponse {
+            error_code: code,
+            ..Default::default()
+        };
+        w.answer(&asked, &response);
+        let (_, request, parts) = w.next_fetch().unwrap();
+        assert_eq!((request.session_id, request.session_epoch), (id, 0), "after {code}");
+        assert_eq!(parts, [(0, 0), (1, 0)]);
+        assert!(w.take().is_empty(), "the application has nothing to do with it");
+    }
+}
+
+#[test]
+fn a_lost_connection_ends_the_session() {
+    let mut w = world_with(&[], "latest");
+    w.assign(&[("t", 0, 0), ("t", 1, 0)]).unwrap();
+    let (asked, ..) = w.next_fetch().unwrap();
+    answer(&mut w, &asked, 5, vec![data(0, 0, &[]), data(1, 0, &[])]);
+    w.next_fetch().unwrap();
+    w.drop_connections(1);
+    w.run_ms(2000);
+    let (_, request, parts) = w.next_fetch().unwrap();
+    assert_eq!((request.session_id, request.session_epoch), (5, 0));
+    assert_eq!(parts, [(0, 0), (1, 0)]);
+}
+
+#[test]
+fn an_end_that_the_broker_told_before_is_reported_after_a_seek() {
+    let mut w = world_with(&[("enable.partition.eof", "true")], "latest");
+    let end = Got::Error(ErrorCode::L_PARTITION_EOF, 1);
+    w.assign(&[("t", 0, 0)]).unwrap();
+    let (asked, ..) = w.next_fetch().unwrap();
+    answer(&mut w, &asked, 5, vec![data(0, 1, &[batch(0, &["a"], Codec::None)])]);
+    assert_eq!(w.take(), [record(0, 0, "a"), end.clone()]);
+    let (asked, ..) = w.next_fetch().unwrap();
+    w.seek("t", 0, 1);
+    answer(&mut w, &asked, 5, vec![]);
+    assert!(w.take().is_empty());
+    let (asked, request, parts) = w.next_fetch().unwrap();
+    assert_eq!((parts, request.max_wait_ms), (vec![(0, 1)], 0));
+    answer(&mut w, &asked, 5, vec![]);
+    assert_eq!(w.take(), [end]);
+}
+
+#[test]
+fn a_leader_that_was_elected_again_is_asked_with_its_new_epoch() {
+    let mut w = world_with(&[], "latest");
+    w.assign(&[("t", 0, 0), ("t", 1, 0)]).unwrap();
+    let (asked, ..) = w.next_fetch().unwrap();
+    answer(&mut w, &asked, 5, vec![data(0, 0, &[]), data(1, 0, &[])]);
+    let (asked, ..) = w.next_fetch().unwrap();
+    w.hint_leader("t", 1, 1, 2);
+    answer(&mut w, &asked, 5, vec![]);
+    let (_, request, parts) = w.next_fetch().unwrap();
+    assert_eq!(parts, [(1, 0)]);
+    assert_eq!(request.topics[0].partitions[0].current_leader_epoch, 2);
+}
+
+#[test]
+fn a_closer_replica_is_read_from_until_it_fails() {
+    for out_of_range in [true, false] {
+        let mut w = world_with(&[("client.rack", "r")], "latest");
+        w.assign(&[("t", 0, 4), ("t", 1, 0)]).unwrap();
+        let (asked, request, _) = w.next_fetch().unwrap();
+        assert_eq!(request.rack_id, "r");
+        let elsewhere = PartitionData {
+            preferred_read_replica: 2,
+            ..data(0, 9, &[])
+        };
+        answer(&mut w, &asked, 5, vec![elsewhere, data(1, 0, &[])]);
+        let mut both = [w.next_fetch().unwrap(), w.next_fetch().unwrap()];
+        both.sort_by_key(|(asked, ..)| asked.node);
+        let [(leader, request, _), (follower, _, parts)] = &both;
+        assert_eq!((leader.node, request.forgotten_topics_data[0].partitions[0]), (1, 0));
+        assert_eq!((follower.node, parts), (2, &vec![(0, 4)]));
+        if out_of_range {
+            answer(&mut w, follower, 6, vec![failed(0, 1)]);
+        } else {
+            w.down.push(2);
+            w.drop_connections(2);
+        }
+        answer(&mut w, leader, 5, vec![]);
+        let (asked, _, parts) = w.next_fetch().unwrap();
+        assert_eq!((asked.node, parts), (1, vec![(0, 4)]));
+        assert!(w.take().is_empty());
+    }
+}
+
+fn diverging(epoch: i32, end_offset: i64) -> PartitionData {
+    PartitionData {
+        diverging_epoch: EpochEndOffset {
+            epoch,
+            end_offset,
+            ..Default::default()
+        },
+        ..data(0, 9, &[])
+    }
+}
+
+/// A partition of which `a`, `b` and `c` came, and `taken` were taken.
+fn read(w: &mut World, taken: usize) -> Asked {
+    w.assign(&[("t", 0, 0)]).unwrap();
+    let (asked, request, _) = w.next_fetch().unwrap();
+    assert_eq!(request.topics[0].partitions[0].last_fetched_epoch, -1);
+    answer(
+        w,
+        &asked,
+        5,
+        vec![data(0, 3, &[batch(0, &["a", "b", "c"], Codec::None)])],
+    );
+    assert_eq!((0..taken).filter_map(|_| w.take_one()).count(), taken);
+    let (asked, request, parts) = w.next_fetch().unwrap();
+    assert_eq!(parts, [(0, 3)]);
+    assert_eq!(request.topics[0].partitions[0].last_fetched_epoch, 1);
+    asked
+}
+
+#[test]
+fn reading_goes_on_where_the_log_was_truncated() {
+    let mut w = world_with(&[], "earliest");
+    let asked = read(&mut w, 3);
+    answer(&mut w, &asked, 5, vec![diverging(0, 2)]);
+    let (asked, request, parts) = w.next_fetch().unwrap();
+    assert_eq!(parts, [(0, 2)]);
+    assert_eq!(request.topics[0].partitions[0].last_fetched_epoch, 0);
+    answer(
+        &mut w,
+        &asked,
+        5,
+        vec![data(0, 3, &[batch(2, &["other"], Codec::None)])],
+    );
+    assert_eq!(w.take(), [record(0, 2, "other")]);
+}
+
+#[test]
+fn what_was_not_taken_of_a_truncated_log_is_dropped() {
+    let mut w = world_with(&[], "error");
+    let asked = read(&mut w, 1);
+    answer(&mut w, &asked, 5, vec![diverging(0, 2)]);
+    assert!(
+        w.take().is_empty(),
+        "nothing that was taken is gone, and nothing else is to be seen"
+    );
+    let (_, _, parts) = w.next_fetch().unwrap();
+    assert_eq!(parts, [(0, 1)]);
+}
+
+#[test]
+fn the_application_is_told_of_a_truncation_where_it_chooses_offsets() {
+    let mut w = world_with(&[], "error");
+    let asked = read(&mut w, 3);
+    answer(&mut w, &asked, 5, vec![diverging(0, 2)]);
+    assert_eq!(w.take(), [Got::Error(ErrorCode::L_LOG_TRUNCATION, 3)]);
+    w.run_ms(5000);
+    assert!(w.next_fetch().is_none());
+    w.seek("t", 0, 2);
+    let (_, _, parts) = w.next_fetch().unwrap();
+    assert_eq!(parts, [(0, 2)]);
+}
