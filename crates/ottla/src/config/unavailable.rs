@@ -57,16 +57,6 @@ pub(super) const MISSING: &[Missing] = &[
         Asks::OtherThan(&["range", "roundrobin"]),
         "cooperative rebalancing",
     ),
-    missing(
-        "group.protocol",
-        Asks::Exactly(&["consumer"]),
-        "the consumer group protocol of KIP-848",
-    ),
-    missing(
-        "group.remote.assignor",
-        Asks::Any,
-        "the consumer group protocol of KIP-848",
-    ),
     missing("plugin.library.paths", Asks::Any, "loading plugins"),
     missing("interceptors", Asks::Any, "interceptors"),
     missing("statistics.interval.ms", Asks::Any, "the statistics document"),

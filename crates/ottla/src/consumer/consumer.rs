@@ -251,11 +251,14 @@ impl Consumer {
     fn subscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, topics: &[String]) -> Result<(), Error> {
         self.need_group()?;
         for name in topics {
-            if name.starts_with('^') {
-                let text = format!("{name}: subscribing by pattern is not available yet");
-                return Err(Error::new(ErrorCode::L_NOT_IMPLEMENTED, text));
+            match name.starts_with('^') {
+                false => drop((self.setup.topics)(name)?),
+                true if self.group.takes_patterns() => {}
+                true => {
+                    let text = format!("{name}: subscribing by pattern is not available yet");
+                    return Err(Error::new(ErrorCode::L_NOT_IMPLEMENTED, text));
+                }
             }
-            (self.setup.topics)(name)?;
         }
         if topics.is_empty() {
             self.group.unsubscribe(ctx, cluster);

@@ -38,8 +38,24 @@ pub(super) enum Purpose {
 pub(super) struct Committer {
     /// Empty outside of a group.
     pub(super) member_id: String,
-    /// -1 outside of a generation.
+    /// The generation or the member epoch, -1 outside of both.
     pub(super) generation: i32,
+    /// With member epochs (KIP-848), which rise while the member keeps its partitions: which of its memberships this is.
+    /// As long as that lasts, a commit is sent with the epoch of the day.
+    pub(super) life: Option<u32>,
+}
+
+impl Committer {
+    const NOBODY: Committer = Committer {
+        member_id: String::new(),
+        generation: -1,
+        life: None,
+    };
+
+    /// Whether the coordinator takes commits of both as coming from the same.
+    fn is_same(&self, other: &Committer) -> bool {
+        self.life == other.life && self.member_id == other.member_id && (self.life.is_some() || self == other)
+    }
 }
 
 /// A row of a commit.
@@ -53,6 +69,7 @@ struct Row {
 /// A commit on its way.
 #[derive(Debug)]
 struct Job {
+    number: u64,
     rows: Vec<Row>,
     purpose: Purpose,
     who: Committer,
@@ -83,6 +100,8 @@ pub(super) struct Consequences {
 /// Commits, waiting and under way.
 #[derive(Debug)]
 pub(super) struct Commits {
+    /// The number of the newest job.
+    newest: u64,
     jobs: VecDeque<Job>,
     /// The request under way, and what is in it.
     request: Option<u64>,
@@ -96,6 +115,7 @@ pub(super) struct Commits {
 impl Commits {
     pub(super) fn new(events: Option<Arc<Queue>>) -> Self {
         Commits {
+            newest: 0,
             jobs: VecDeque::new(),
             request: None,
             sent: Vec::new(),
@@ -108,6 +128,16 @@ impl Commits {
     /// Whether no commit waits or is under way.
     pub(super) fn is_idle(&self) -> bool {
         self.jobs.is_empty() && self.sent.is_empty()
+    }
+
+    /// The number of the newest commit.
+    pub(super) fn newest(&self) -> u64 {
+        self.newest
+    }
+
+    /// Whether every commit up to this one is answered.
+    pub(super) fn are_settled(&self, number: u64) -> bool {
+        self.jobs.iter().chain(&self.sent).all(|j| j.number > number)
     }
 
     pub(super) fn has_work(&self, now: Instant) -> bool {
@@ -182,7 +212,9 @@ impl Commits {
         });
         let rows: Vec<Row> = rows.collect();
         let any = rows.iter().any(|r| r.open);
+        self.newest += 1;
         let job = Job {
+            number: self.newest,
             rows,
             purpose,
             who,
@@ -200,12 +232,10 @@ impl Commits {
     pub(super) fn refuse(&mut self, rows: Vec<PartitionOffset>, purpose: Purpose, error: Error) {
         let rows = rows.into_iter().map(|row| Row { row, open: true });
         let job = Job {
+            number: 0,
             rows: rows.collect(),
             purpose,
-            who: Committer {
-                member_id: String::new(),
-                generation: -1,
-            },
+            who: Committer::NOBODY,
             deadline: Instant::ORIGIN,
             retry_at: Instant::ORIGIN,
             tries: 0,
@@ -223,6 +253,7 @@ impl Commits {
     /// Queues what is due and fails what is late. `who` is as whom stored offsets are committed now, if they can be.
     pub(super) fn prepare(&mut self, ctx: &Ctx<'_>, who: Option<&Committer>) {
         self.tick(ctx, who);
+        self.drop_past_lives(who);
         if self.jobs.iter().chain(&self.sent).all(|j| j.deadline > ctx.now) {
             return;
         }
@@ -232,6 +263,21 @@ impl Commits {
         (self.sent, self.jobs) = (sent, jobs.into());
         for job in late_sent.into_iter().chain(late_waiting) {
             let error = Error::new(ErrorCode::L_TIMED_OUT, "the offsets could not be committed in time");
+            self.settle(job, Err(error));
+        }
+    }
+
+    /// Fails what waits for a membership that is over: by now, others may have committed for the same partitions.
+    fn drop_past_lives(&mut self, who: Option<&Committer>) {
+        let life = who.and_then(|w| w.life);
+        let over = |job: &Job| job.who.life.is_some() && job.who.life != life;
+        if !self.jobs.iter().any(over) {
+            return;
+        }
+        let (past, jobs): (Vec<Job>, Vec<Job>) = self.jobs.drain(..).partition(over);
+        self.jobs = jobs.into();
+        for job in past {
+            let error = Error::new(ErrorCode::L_ASSIGNMENT_LOST, "the partitions may be others' by now");
             self.settle(job, Err(error));
         }
     }
@@ -262,14 +308,15 @@ impl Commits {
             let error = Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, "no common version of OffsetCommit");
             return jobs.into_iter().for_each(|job| self.settle(job, Err(error.clone())));
         };
-        let Some(committer) = jobs.first().map(|j| j.who.clone()) else {
+        let Some(committer) = jobs.first().map(|j| &j.who) else {
             return;
         };
-        let who = Identity {
-            member_id: &committer.member_id,
-            generation: committer.generation,
-            ..*who
+        let member = if committer.is_same(who.member) {
+            who.member
+        } else {
+            committer
         };
+        let who = Identity { member, ..*who };
         *next_id += 1;
         let tag = Tag {
             owner: Owner::Group,
@@ -289,7 +336,7 @@ impl Commits {
         let Some(first) = self.jobs.pop_front() else {
             return Vec::new();
         };
-        let together = self.jobs.iter().take_while(|j| j.who == first.who).count();
+        let together = self.jobs.iter().take_while(|j| j.who.is_same(&first.who)).count();
         let mut out = vec![first];
         out.extend(self.jobs.drain(..together));
         out
@@ -334,9 +381,10 @@ impl Commits {
                 let code = answer.copied().unwrap_or(ErrorCode::L_BAD_MSG);
                 row.row.error = code;
                 consequences.coordinator_lost |= is_coordinator_error(code);
-                consequences.member_unknown |=
-                    matches!(code, ErrorCode::UNKNOWN_MEMBER_ID | ErrorCode::ILLEGAL_GENERATION);
-                row.open = code.action().is_retriable() && code != ErrorCode::UNKNOWN_TOPIC_OR_PART;
+                // The epoch has risen, and the member hears of it in an answer that is on its way or in the next one.
+                let stale = code == ErrorCode::STALE_MEMBER_EPOCH && job.who.life.is_some();
+                consequences.member_unknown |= stale || is_unknown_member(code);
+                row.open = stale || code.action().is_retriable() && code != ErrorCode::UNKNOWN_TOPIC_OR_PART;
                 if row.open {
                     retry = Some(code);
                 }
@@ -407,6 +455,14 @@ impl Commits {
             self.settle(job, Err(error.clone()));
         }
     }
+}
+
+/// Whether a code says that the coordinator knows nothing of such a member or generation.
+fn is_unknown_member(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::UNKNOWN_MEMBER_ID | ErrorCode::ILLEGAL_GENERATION | ErrorCode::FENCED_MEMBER_EPOCH
+    )
 }
 
 /// What the jobs want to have committed, the last word on each partition counting.

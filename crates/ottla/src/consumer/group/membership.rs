@@ -16,6 +16,7 @@ use super::assignor::{Assignment, Member, Strategy};
 use super::coordinator::is_coordinator_error;
 use super::member_messages::{read_member, read_share};
 use super::orders::{Order, RebalanceProtocol};
+use super::poll_watch;
 use crate::cluster::{Cluster, Ctx};
 use crate::config::ClientConfig;
 use crate::env::{Instant, earliest};
@@ -206,14 +207,7 @@ impl Membership {
             return;
         }
         self.parked = true;
-        let text = format!(
-            "Application maximum poll interval ({}ms) exceeded: the consumer left the group and rejoins when it is \
-             polled again; set max.poll.interval.ms to more than the processing between two polls takes",
-            ctx.conf.max_poll_interval_ms
-        );
-        ctx.log.log(level::WARNING, "MAXPOLL", || text.clone());
-        self.orders
-            .push(Order::Tell(Error::new(ErrorCode::L_MAX_POLL_EXCEEDED, text)));
+        self.orders.push(Order::Tell(poll_watch::exceeded(ctx)));
         // KIP-345: the partitions of a static member wait for it until its session ends.
         if self.instance_id.is_none() && !self.member_id.is_empty() {
             self.goodbye = Some(std::mem::take(&mut self.member_id));

@@ -11,18 +11,17 @@ mod member_messages;
 mod membership;
 mod offset_messages;
 mod orders;
+mod place;
 mod poll_watch;
 mod readings;
+mod reconcile;
 mod requests;
 
 use std::sync::Arc;
 
 use ottla_protocol::Request;
-use ottla_protocol::api::heartbeat::HeartbeatRequest;
-use ottla_protocol::api::join_group::JoinGroupRequest;
 use ottla_protocol::api::offset_commit::OffsetCommitRequest;
 use ottla_protocol::api::offset_fetch::OffsetFetchRequest;
-use ottla_protocol::api::sync_group::SyncGroupRequest;
 
 use super::positions::{Origin, Position};
 use super::registry::Registry;
@@ -35,9 +34,9 @@ use crate::error::{Error, ErrorCode};
 use crate::event::{PartitionState, Queue, Reply};
 use crate::types::{PartitionOffset, TopicPartition};
 
-use commits::{Commits, Committer, Purpose};
+use commits::{Commits, Committer, Consequences, Purpose};
 use coordinator::Coordinator;
-use membership::Membership;
+use place::Place;
 use poll_watch::PollWatch;
 use readings::{Reader, Readings};
 use requests::Way;
@@ -50,8 +49,7 @@ pub(super) use readings::Found;
 #[derive(Debug, Clone, Copy)]
 struct Identity<'a> {
     group_id: &'a str,
-    member_id: &'a str,
-    generation: i32,
+    member: &'a Committer,
     instance_id: Option<&'a str>,
 }
 
@@ -66,7 +64,7 @@ pub(super) struct Group {
     coordinator: Coordinator,
     commits: Commits,
     readings: Readings,
-    membership: Membership,
+    place: Place,
     poll_watch: PollWatch,
     next_id: u64,
     /// When to tell other members in this process that this one joins.
@@ -90,7 +88,7 @@ impl Group {
             coordinator: Coordinator::new(),
             commits: Commits::new(events),
             readings: Readings::default(),
-            membership: Membership::new(conf),
+            place: Place::new(conf),
             poll_watch: PollWatch::new(conf),
             next_id: 0,
             tell_at: None,
@@ -128,11 +126,7 @@ impl Group {
     /// As whom offsets are committed now; `None` while the client has or wants a place in the group and is in no
     /// generation: the partitions may be others', and without a generation the coordinator could not tell.
     fn committer(&self) -> Option<Committer> {
-        let membership = &self.membership;
-        (membership.is_out() || membership.knows_its_share()).then(|| Committer {
-            member_id: membership.member_id.clone(),
-            generation: membership.generation,
-        })
+        (self.place.is_out() || self.place.knows_its_share()).then(|| self.place.identity())
     }
 
     /// A partition is not consumed any more.
@@ -152,7 +146,7 @@ impl Group {
     ) {
         match self.committer() {
             Some(who) => {
-                let outside = self.membership.is_out();
+                let outside = self.place.is_out();
                 for row in &mut rows {
                     row.error = match outside || is_own(&row.tp) {
                         true => ErrorCode::NO_ERROR,
@@ -225,47 +219,52 @@ impl Group {
 
     /// Whether the client is not in the group.
     pub(super) fn is_out(&self) -> bool {
-        self.membership.is_out()
+        self.place.is_out()
     }
 
     pub(super) fn subscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, topics: &[String]) {
         self.poll_watch.restart(ctx.now);
-        self.membership.subscribe(ctx, cluster, topics);
+        self.place.subscribe(ctx, cluster, topics);
     }
 
     pub(super) fn unsubscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
-        self.membership.unsubscribe(ctx, cluster);
+        self.place.unsubscribe(ctx, cluster);
+    }
+
+    /// Whether the coordinator evaluates patterns for topic names.
+    pub(super) fn takes_patterns(&self) -> bool {
+        matches!(self.place, Place::Consumer(_))
     }
 
     /// How the group hands partitions over.
     pub(super) fn protocol(&self) -> RebalanceProtocol {
-        self.membership.protocol
+        self.place.protocol()
     }
 
     pub(super) fn subscription(&self) -> Vec<String> {
-        self.membership.topics()
+        self.place.topics()
     }
 
     /// The partitions that an order revoked were given up.
     pub(super) fn on_revoked(&mut self, ctx: &Ctx<'_>) {
-        self.membership.on_revoked(ctx);
+        self.place.on_revoked(ctx, &self.commits);
     }
 
     /// What is to be done with the partitions, and what the application is to be told.
     pub(super) fn take_orders(&mut self) -> Vec<Order> {
-        let mut orders = self.membership.take_orders();
+        let mut orders = self.place.take_orders();
         orders.extend(self.failures.drain(..).map(Order::Tell));
         orders
     }
 
     /// Whether nothing is left to be done before the client can end: membership is over and commits are answered.
     pub(super) fn is_quiet(&self) -> bool {
-        self.membership.is_out() && self.commits.is_idle()
+        self.place.is_out() && self.commits.is_idle()
     }
 
     /// Gives up whatever is under way.
     pub(super) fn close(&mut self, error: &Error) {
-        self.membership.abandon();
+        self.place.abandon();
         self.commits.close(error);
         self.readings.close(error);
     }
@@ -274,15 +273,15 @@ impl Group {
 
     /// Leaves the group while the application does not take what it is given: others can have its partitions.
     pub(super) fn watch_application<'a>(&mut self, ctx: &mut Ctx<'_>, positions: impl Iterator<Item = &'a Position>) {
-        if self.membership.is_out() || !self.poll_watch.is_due(ctx.now) {
+        if self.place.is_out() || !self.poll_watch.is_due(ctx.now) {
             return;
         }
         let own = std::iter::once(self.registry.consumer_queue().attention());
         let apart = positions.map(|p| p.state.queue().attention());
         if self.poll_watch.look(ctx.now, own.chain(apart)) {
-            self.membership.unpark(ctx);
+            self.place.unpark(ctx);
         } else {
-            self.membership.park(ctx);
+            self.place.park(ctx);
             self.publish();
         }
     }
@@ -291,26 +290,25 @@ impl Group {
         if !self.is_configured() {
             return None;
         }
-        if self.membership.take_hang_up() {
+        if self.place.take_hang_up() {
             self.coordinator.hang_up(ctx);
         }
         self.mind_neighbours(ctx);
         let who = self.committer();
         self.commits.prepare(ctx, who.as_ref());
         self.readings.prepare(ctx.now);
-        self.membership.check_session(ctx);
+        self.place.prepare(ctx, &self.commits);
         // Commits go first: those of a revocation must reach the coordinator before the member joins anew or leaves.
         if self.has_work(ctx.now) {
             let link = self.coordinator.link(ctx, cluster, &self.group_id, &mut self.next_id);
             if let Some((key, versions)) = link {
                 let who = Identity {
                     group_id: &self.group_id,
-                    member_id: &self.membership.member_id,
-                    generation: self.membership.generation,
+                    member: &self.place.identity(),
                     instance_id: self.instance_id.as_deref(),
                 };
                 self.commits.send(ctx, (key, &versions), &who, &mut self.next_id);
-                let aside = match self.membership.waits_for_others() && self.readings.has_work(ctx.now) {
+                let aside = match self.place.waits_for_others() && self.readings.has_work(ctx.now) {
                     true => self.coordinator.link_aside(ctx, (key, versions.clone())),
                     false => Some((key, versions.clone())),
                 };
@@ -323,8 +321,8 @@ impl Group {
                     group_id: &self.group_id,
                     commits_first: self.commits.has_untried(),
                 };
-                self.membership.send(ctx, cluster, &way, &mut self.next_id);
-                if self.tell_at.is_none() && self.membership.is_new() && self.registry.neighbour().is_some() {
+                self.place.send(ctx, cluster, &way, &mut self.next_id);
+                if self.tell_at.is_none() && self.place.is_new() && self.registry.neighbour().is_some() {
                     self.tell_at = Some(ctx.now.plus_ms(TELL_AFTER_MS));
                 }
             }
@@ -340,8 +338,8 @@ impl Group {
             None
         };
         let later = |at: &Instant| *at > ctx.now;
-        let member = self.membership.wake(ctx.conf).filter(later);
-        let watch = (!self.membership.is_out()).then(|| self.poll_watch.next_look());
+        let member = self.place.wake(ctx.conf).filter(later);
+        let watch = (!self.place.is_out()).then(|| self.poll_watch.next_look());
         let offsets = earliest(self.commits.wake(ctx.now), self.readings.wake(ctx.now)).filter(later);
         let tell = self.tell_at.filter(later);
         earliest(earliest(search, member), earliest(earliest(watch, offsets), tell))
@@ -354,24 +352,23 @@ impl Group {
             return;
         };
         // Who has its answer already found nobody to wait for.
-        if due && self.membership.is_new() {
+        if due && self.place.waits_for_room() {
             neighbour.tell_others();
         }
         if neighbour.take_news() {
-            self.membership.ask_at_once(ctx);
+            self.place.ask_at_once(ctx);
         }
     }
 
     /// Tells the application's threads who this client is in its group.
     fn publish(&self) {
-        let membership = &self.membership;
-        self.registry
-            .set_member(&membership.member_id, membership.generation, membership.protocol);
+        let (member_id, generation) = self.place.who();
+        self.registry.set_member(member_id, generation, self.place.protocol());
     }
 
     /// Whether something is due to be sent.
     fn has_work(&self, now: Instant) -> bool {
-        self.commits.has_work(now) || self.readings.has_work(now) || self.membership.has_work(now)
+        self.commits.has_work(now) || self.readings.has_work(now) || self.place.has_work(now)
     }
 
     pub(super) fn on_outcome(
@@ -385,29 +382,19 @@ impl Group {
         if self.coordinator.on_outcome(ctx, key, id, &outcome) {
             return;
         }
-        let mut lost = false;
+        let lost;
         if self.commits.is_commit(id) {
             let result = decode::<OffsetCommitRequest>(ctx, key, outcome);
             let consequences = self.commits.on_committed(ctx, result);
-            lost = consequences.coordinator_lost;
-            if consequences.member_unknown {
-                self.membership.ask_at_once(ctx);
-            }
+            lost = self.draw(ctx, consequences);
         } else if self.readings.is_sent(id) {
             let result = decode::<OffsetFetchRequest>(ctx, key, outcome);
-            lost = self.readings.on_read(ctx, id, result).coordinator_lost;
-        } else if self.membership.is_join(id) {
-            let result = decode::<JoinGroupRequest>(ctx, key, outcome);
-            lost = self.membership.on_joined(ctx, cluster, result);
-        } else if self.membership.is_sync(id) {
-            let result = decode::<SyncGroupRequest>(ctx, key, outcome);
-            lost = self.membership.on_synced(ctx, cluster, result);
-        } else if self.membership.is_heartbeat(id) {
-            let result = decode::<HeartbeatRequest>(ctx, key, outcome);
-            lost = self.membership.on_heartbeat(ctx, result);
-        } else if self.membership.is_leave(id) {
-            self.membership.on_left(ctx);
-            if let Some(neighbour) = self.registry.neighbour() {
+            let consequences = self.readings.on_read(ctx, id, result);
+            lost = self.draw(ctx, consequences);
+        } else {
+            let leaves = self.place.is_leave(id);
+            lost = self.place.on_outcome(ctx, cluster, key, id, outcome);
+            if let Some(neighbour) = self.registry.neighbour().filter(|_| leaves) {
                 neighbour.tell_others();
             }
         }
@@ -419,12 +406,20 @@ impl Group {
         self.publish();
     }
 
+    /// Draws the consequences of an answer about offsets; true when the coordinator has to be looked for again.
+    fn draw(&mut self, ctx: &Ctx<'_>, consequences: Consequences) -> bool {
+        if consequences.member_unknown {
+            self.place.ask_at_once(ctx);
+        }
+        consequences.coordinator_lost
+    }
+
     pub(super) fn on_link_down(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, error: Option<&Error>) {
         self.coordinator.on_link_down(ctx, key, error);
     }
 
     pub(super) fn on_topic_changed(&mut self, ctx: &Ctx<'_>, cluster: &Cluster, name: &Arc<str>) {
-        self.membership.on_topic_changed(ctx, cluster, name);
+        self.place.on_topic_changed(ctx, cluster, name);
     }
 }
 

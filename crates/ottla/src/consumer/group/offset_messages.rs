@@ -14,6 +14,8 @@ use crate::types::{PartitionOffset, TopicPartition};
 
 /// The first OffsetFetch version that asks for several groups.
 const FIRST_WITH_GROUPS: i16 = 8;
+/// The first OffsetFetch version that says who asks (KIP-848).
+const FIRST_WITH_MEMBER: i16 = 9;
 
 /// The request that commits `rows`.
 pub(super) fn commit_request<'a>(
@@ -41,8 +43,8 @@ pub(super) fn commit_request<'a>(
     }
     OffsetCommitRequest {
         group_id: who.group_id.to_owned(),
-        generation_id_or_member_epoch: who.generation,
-        member_id: who.member_id.to_owned(),
+        generation_id_or_member_epoch: who.member.generation,
+        member_id: who.member.member_id.clone(),
         group_instance_id: who.instance_id.filter(|_| version >= 7).map(str::to_owned),
         topics: topics
             .into_iter()
@@ -76,9 +78,12 @@ pub(super) fn fetch_request<'a>(
             partition_indexes,
             ..Default::default()
         });
+        let member = Some(who.member).filter(|m| m.life.is_some() && version >= FIRST_WITH_MEMBER);
         return OffsetFetchRequest {
             groups: vec![OffsetFetchRequestGroup {
                 group_id: who.group_id.to_owned(),
+                member_id: member.map(|m| m.member_id.clone()),
+                member_epoch: member.map_or(-1, |m| m.generation),
                 topics: Some(topics.collect()),
                 ..Default::default()
             }],

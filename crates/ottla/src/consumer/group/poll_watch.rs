@@ -1,9 +1,11 @@
 //! `max.poll.interval.ms`: whether the application still takes what it is given (KIP-62).
 
 use super::millis;
+use crate::cluster::Ctx;
 use crate::config::ClientConfig;
 use crate::env::Instant;
-use crate::event::Attention;
+use crate::error::{Error, ErrorCode};
+use crate::event::{Attention, level};
 
 /// The time between looks, as a part of the interval; an application counts as silent that much too late at most.
 const LOOKS_PER_INTERVAL: u64 = 16;
@@ -67,6 +69,17 @@ impl PollWatch {
         self.look_at = now.plus_ms(until_next);
         !silent
     }
+}
+
+/// What the application is told when it has been silent for too long; goes to the log as well.
+pub(super) fn exceeded(ctx: &Ctx<'_>) -> Error {
+    let text = format!(
+        "Application maximum poll interval ({}ms) exceeded: the consumer left the group and rejoins when it is polled \
+         again; set max.poll.interval.ms to more than the processing between two polls takes",
+        ctx.conf.max_poll_interval_ms
+    );
+    ctx.log.log(level::WARNING, "MAXPOLL", || text.clone());
+    Error::new(ErrorCode::L_MAX_POLL_EXCEEDED, text)
 }
 
 #[cfg(test)]

@@ -173,8 +173,12 @@ impl Readings {
         };
         let answers = match answers {
             Ok(answers) => answers,
-            Err(error) => {
+            Err(mut error) => {
                 consequences.coordinator_lost |= is_coordinator_error(error.code);
+                if is_outdated(error.code) {
+                    consequences.member_unknown = true;
+                    error = error.into_retriable();
+                }
                 for reading in readings {
                     self.read_again(ctx, reading, error.clone());
                 }
@@ -250,6 +254,11 @@ impl Readings {
             self.answer(reading, Err(error.clone()));
         }
     }
+}
+
+/// Whether a member asked under an epoch of the past (KIP-848); the member that it is by then asks again.
+fn is_outdated(code: ErrorCode) -> bool {
+    matches!(code, ErrorCode::STALE_MEMBER_EPOCH | ErrorCode::UNKNOWN_MEMBER_ID)
 }
 
 /// Puts a reading whose time is up to the `late` ones.

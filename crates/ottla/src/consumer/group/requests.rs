@@ -25,7 +25,7 @@ const FIRST_LEAVE_OF_MANY: i16 = 3;
 /// JoinGroup has a rebalance timeout of its own from this version on; before, the session timeout is meant.
 const FIRST_WITH_REBALANCE_TIMEOUT: i16 = 1;
 /// How much longer than the broker may hold an answer back one waits for it.
-const GRACE_MS: u64 = 5000;
+pub(super) const GRACE_MS: u64 = 5000;
 
 /// The settings of a request to the coordinator.
 pub(super) struct Way<'a> {
@@ -238,12 +238,12 @@ fn send_leave(ctx: &mut Ctx<'_>, way: &Way<'_>, member_id: String, next_id: &mut
     sent.ok().map(|()| id)
 }
 
-fn new_id(next_id: &mut u64) -> u64 {
+pub(super) fn new_id(next_id: &mut u64) -> u64 {
     *next_id += 1;
     *next_id
 }
 
-fn tag(id: u64) -> Tag {
+pub(super) fn tag(id: u64) -> Tag {
     Tag {
         owner: Owner::Group,
         id,

@@ -14,6 +14,7 @@ use ottla_protocol::api::metadata::{
 use ottla_protocol::{ApiKey, Frame, Message, Reader, Request, RequestHeader, Uuid, encode_response};
 use parking_lot::Mutex;
 
+pub(super) use super::asked::Asked;
 use super::builders::data;
 use crate::cluster::{Change, Cluster, Ctx, parse_endpoints};
 use crate::config::{ClientConfig, Conf, TopicConf, TopicConfig};
@@ -38,23 +39,6 @@ pub(super) struct Model {
     pub(super) id: Uuid,
     /// Leader and its epoch by partition.
     pub(super) leaders: Vec<(i32, i32)>,
-}
-
-/// A request that a broker has received and not answered.
-#[derive(Clone, Debug)]
-pub(super) struct Asked {
-    pub(super) conn: ConnId,
-    pub(super) node: i32,
-    pub(super) key: ApiKey,
-    correlation: i32,
-    pub(super) version: i16,
-    body: Reader,
-}
-
-impl Asked {
-    pub(super) fn decode<R: Request>(&self) -> R {
-        R::decode(&mut self.body.clone(), self.version).unwrap()
-    }
 }
 
 /// A Fetch request, decoded, with the partitions and offsets that it asks for.
@@ -92,6 +76,8 @@ pub(super) struct World {
     /// Unanswered requests by connection.
     open: HashMap<ConnId, usize>,
     pub(super) fetch_versions: (i16, i16),
+    /// The newest version of ConsumerGroupHeartbeat; `None` from brokers that do not know it.
+    pub(super) heartbeat_version: Option<i16>,
     pub(super) coordinator: i32,
     pub(super) down: Vec<i32>,
     /// Brokers that keep their connections and do nothing.
@@ -172,6 +158,7 @@ impl World {
             behind: Vec::new(),
             open: HashMap::new(),
             fetch_versions: (0, 17),
+            heartbeat_version: Some(1),
             coordinator: 1,
             down: Vec::new(),
             frozen: Vec::new(),
@@ -381,6 +368,10 @@ impl World {
                 ] {
                     ranges.push((key, (0, max)));
                 }
+                ranges.extend(
+                    self.heartbeat_version
+                        .map(|max| (ApiKey::CONSUMER_GROUP_HEARTBEAT, (0, max))),
+                );
                 let rows = ranges.into_iter().map(|(key, (min_version, max_version))| ApiVersion {
                     api_key: key.0,
                     min_version,
@@ -421,16 +412,24 @@ impl World {
     }
 
     fn metadata(&self, request: &MetadataRequest) -> MetadataResponse {
-        let names: Vec<String> = request.topics.iter().flatten().filter_map(|t| t.name.clone()).collect();
-        let topics = names.into_iter().map(|name| match self.model.get(&name) {
+        let by_id = |id: Uuid| {
+            self.model
+                .iter()
+                .find(|(_, m)| m.id == id)
+                .map(|(name, _)| name.clone())
+        };
+        let asked = request.topics.iter().flatten();
+        let asked = asked.map(|t| (t.topic_id, t.name.clone().or_else(|| by_id(t.topic_id))));
+        let topics = asked.map(|(id, name)| match name.as_ref().and_then(|n| self.model.get(n)) {
             None => MetadataResponseTopic {
-                error_code: 3,
-                name: Some(name),
+                error_code: if name.is_some() { 3 } else { 100 },
+                topic_id: id,
+                name,
                 ..Default::default()
             },
             Some(model) => MetadataResponseTopic {
                 topic_id: model.id,
-                name: Some(name),
+                name,
                 partitions: model
                     .leaders
                     .iter()

@@ -1,5 +1,6 @@
 //! The consumer driven by hand: real links, a real cluster manager, brokers that the test plays.
 
+mod asked;
 mod builders;
 mod cooperative;
 mod fetching;
@@ -7,4 +8,5 @@ mod groups;
 mod harness;
 mod neighbours;
 mod offsets;
+mod reconcile;
 mod sessions;

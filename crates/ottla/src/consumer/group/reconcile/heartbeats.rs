@@ -1,0 +1,210 @@
+//! The heartbeats of a member: when one is due, and what it says.
+//!
+//! A heartbeat says everything when the member joins, and after any that was not answered well; otherwise only what has
+//! changed since the last one that was.
+
+use std::time::Duration;
+
+use ottla_protocol::api::consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;
+
+use super::super::requests::{GRACE_MS, Way, new_id, tag};
+use super::{FIRST_INTERVAL_MS, Partitions, Phase, Reconciler, Subscription};
+use crate::cluster::Ctx;
+use crate::consumer::{int32, millis};
+use crate::env::Instant;
+use crate::error::{Error, ErrorCode};
+
+/// The epoch of a member that joins.
+const JOIN: i32 = 0;
+/// The epoch of a member that leaves.
+const LEAVE: i32 = -1;
+/// The epoch of a static member that leaves and may come back: its partitions wait for it until its session ends.
+const LEAVE_FOR_A_WHILE: i32 = -2;
+/// The first version with regular expressions and with member ids that the member makes itself (KIP-1082).
+const FIRST_WITH_REGEX: i16 = 1;
+/// A heartbeat that is not answered for so long is lost: the coordinator is looked for again.
+const PATIENCE_MS: u64 = 10_000;
+
+/// What the coordinator has been told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Said {
+    pub(super) subscription: Subscription,
+    pub(super) owned: Partitions,
+}
+
+/// The state of the exchange of heartbeats.
+#[derive(Debug)]
+pub(super) struct Heartbeat {
+    /// The one under way, and what it says.
+    pub(super) under_way: Option<(u64, Said)>,
+    /// What the coordinator knows; `None` when it is to be told everything.
+    pub(super) said: Option<Said>,
+    /// When the next is due at the latest.
+    pub(super) due: Instant,
+    /// None goes out before this.
+    pub(super) not_before: Instant,
+    pub(super) interval_ms: u64,
+    pub(super) tries: u32,
+    /// The coordinator refused the subscription: it is not sent again.
+    pub(super) mute: bool,
+    /// The error that the application was told last.
+    pub(super) told: Option<ErrorCode>,
+}
+
+impl Heartbeat {
+    pub(super) fn new() -> Self {
+        Heartbeat {
+            under_way: None,
+            said: None,
+            due: Instant::ORIGIN,
+            not_before: Instant::ORIGIN,
+            interval_ms: FIRST_INTERVAL_MS,
+            tries: 0,
+            mute: false,
+            told: None,
+        }
+    }
+
+    /// The member is not in the group any more.
+    pub(super) fn forget(&mut self) {
+        self.under_way = None;
+        self.said = None;
+    }
+
+    /// Something is different from when the last heartbeat failed.
+    pub(super) fn forgive(&mut self, now: Instant) {
+        self.not_before = self.not_before.min(now);
+        self.mute = false;
+        self.told = None;
+    }
+}
+
+impl Reconciler {
+    /// When the next heartbeat goes out; `None` while nothing is to be said.
+    pub(super) fn next_heartbeat(&self) -> Option<Instant> {
+        let h = &self.heartbeat;
+        if h.under_way.is_some() {
+            return None;
+        }
+        let urgent = match self.phase {
+            Phase::Out | Phase::Lost | Phase::Leaving(Some(_)) => return None,
+            Phase::Joining if self.parked || h.mute => return None,
+            Phase::Joining => true,
+            Phase::Leaving(None) if self.owned.is_empty() => true,
+            Phase::Leaving(None) => false,
+            Phase::Member => self.has_news(),
+        };
+        Some(if urgent { h.not_before } else { h.due.max(h.not_before) })
+    }
+
+    fn has_news(&self) -> bool {
+        let h = &self.heartbeat;
+        h.said
+            .as_ref()
+            .is_none_or(|said| said.owned != self.owned || !h.mute && said.subscription != self.subscription)
+    }
+
+    /// Sends what is due.
+    pub(in crate::consumer::group) fn send(&mut self, ctx: &mut Ctx<'_>, way: &Way<'_>, next_id: &mut u64) {
+        let Some(version) = way.versions.pick::<ConsumerGroupHeartbeatRequest>() else {
+            return self.unsupported();
+        };
+        if std::mem::take(&mut self.goodbye) {
+            // Nothing depends on the answer.
+            let _ = self.send_leave(ctx, way, version, next_id);
+        }
+        if self.next_heartbeat().is_some_and(|at| at <= ctx.now) {
+            match self.phase {
+                Phase::Leaving(None) if self.owned.is_empty() => match self.send_leave(ctx, way, version, next_id) {
+                    Some(id) => self.phase = Phase::Leaving(Some(id)),
+                    None => self.on_left(),
+                },
+                _ => self.send_heartbeat(ctx, way, version, next_id),
+            }
+        }
+        self.send_lookup(ctx, way, next_id);
+    }
+
+    fn send_leave(&self, ctx: &mut Ctx<'_>, way: &Way<'_>, version: i16, next_id: &mut u64) -> Option<u64> {
+        let request = ConsumerGroupHeartbeatRequest {
+            group_id: way.group_id.to_owned(),
+            member_id: self.member_id.clone(),
+            member_epoch: match self.instance_id {
+                Some(_) => LEAVE_FOR_A_WHILE,
+                None => LEAVE,
+            },
+            instance_id: self.instance_id.clone(),
+            ..Default::default()
+        };
+        let id = new_id(next_id);
+        let timeout = Duration::from_millis(GRACE_MS);
+        let sent = ctx.links.send(way.key, ctx.now, tag(id), &request, version, timeout);
+        sent.ok().map(|()| id)
+    }
+
+    fn send_heartbeat(&mut self, ctx: &mut Ctx<'_>, way: &Way<'_>, version: i16, next_id: &mut u64) {
+        if version < FIRST_WITH_REGEX && !self.subscription.regex().is_empty() && !self.heartbeat.mute {
+            let text = "subscribing by pattern with group.protocol=consumer needs brokers of Kafka 4.0 or later";
+            self.tell_once(Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, text));
+            self.heartbeat.mute = true;
+            return;
+        }
+        let (request, said) = self.compose(ctx, way, version);
+        let id = new_id(next_id);
+        let patience = PATIENCE_MS.max(2 * self.heartbeat.interval_ms);
+        let timeout = Duration::from_millis(patience.min(millis(ctx.conf.socket_timeout_ms)));
+        match ctx.links.send(way.key, ctx.now, tag(id), &request, version, timeout) {
+            Ok(()) => {
+                self.present = true;
+                self.heartbeat.under_way = Some((id, said));
+            }
+            Err(_) => self.put_off(ctx),
+        }
+    }
+
+    fn compose(&self, ctx: &Ctx<'_>, way: &Way<'_>, version: i16) -> (ConsumerGroupHeartbeatRequest, Said) {
+        let (joins, mute) = (self.phase == Phase::Joining, self.heartbeat.mute);
+        let before = self.heartbeat.said.as_ref().filter(|_| !joins);
+        let everything = before.is_none();
+        let subscribed = !mute && before.is_none_or(|b| b.subscription != self.subscription);
+        let owned = before.is_none_or(|b| b.owned != self.owned);
+        let regex = subscribed && version >= FIRST_WITH_REGEX;
+        let assignor = Some(&ctx.conf.group_remote_assignor).filter(|a| everything && !a.is_empty());
+        let rack = Some(&ctx.conf.client_rack).filter(|r| everything && !r.is_empty());
+        let request = ConsumerGroupHeartbeatRequest {
+            group_id: way.group_id.to_owned(),
+            // A coordinator of version 0 makes the id itself.
+            member_id: match joins && self.life == 0 && version < FIRST_WITH_REGEX {
+                true => String::new(),
+                false => self.member_id.clone(),
+            },
+            member_epoch: if joins { JOIN } else { self.epoch },
+            instance_id: self.instance_id.clone(),
+            rack_id: rack.cloned(),
+            rebalance_timeout_ms: match everything {
+                true => int32(millis(ctx.conf.max_poll_interval_ms)),
+                false => -1,
+            },
+            subscribed_topic_names: subscribed.then(|| self.subscription.names()),
+            // Empty takes an earlier one back.
+            subscribed_topic_regex: regex.then(|| self.subscription.regex()),
+            server_assignor: assignor.cloned(),
+            topic_partitions: owned.then(|| self.owned.to_wire()),
+            ..Default::default()
+        };
+        let told = before.filter(|_| !subscribed).map(|b| &b.subscription);
+        let said = Said {
+            subscription: told.unwrap_or(&self.subscription).clone(),
+            owned: self.owned.clone(),
+        };
+        (request, said)
+    }
+
+    /// A heartbeat failed: the next one waits a little and says everything.
+    pub(super) fn put_off(&mut self, ctx: &mut Ctx<'_>) {
+        let h = &mut self.heartbeat;
+        h.said = None;
+        h.not_before = ctx.now + super::super::commits::backoff(ctx, h.tries);
+        h.tries = h.tries.saturating_add(1);
+    }
+}

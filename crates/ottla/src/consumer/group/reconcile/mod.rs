@@ -1,0 +1,395 @@
+//! Being a member of a group of the consumer protocol (KIP-848): the coordinator divides, and tells each member in the
+//! answers to its heartbeats what it is to have.
+//!
+//! [`Reconciler`] goes from what the member has to the newest *target*, one step at a time: first it gives up what the
+//! target lacks ([`Order::RevokeSome`]), and tells the coordinator so once that is done and what was to be committed
+//! before is answered; then it takes up what is new ([`Order::AssignMore`]). A target that comes in the middle counts when
+//! that is done. Nothing of what it keeps is interrupted.
+//!
+//! - `subscription`: topic names and patterns;
+//! - `partitions`: sets of partitions by topic id;
+//! - `heartbeats`: the requests;
+//! - `answers`: what becomes of the member by their answers;
+//! - `lookup`: topic ids to names.
+
+mod answers;
+mod heartbeats;
+mod lookup;
+mod partitions;
+mod subscription;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ottla_protocol::Uuid;
+
+use super::commits::Committer;
+use super::orders::Order;
+use super::poll_watch;
+use crate::cluster::{Cluster, Ctx};
+use crate::config::ClientConfig;
+use crate::env::{Instant, Rng, earliest};
+use crate::error::{Error, ErrorCode};
+use crate::types::TopicPartition;
+
+use heartbeats::Heartbeat;
+use lookup::Lookup;
+use partitions::Partitions;
+use subscription::Subscription;
+
+/// How often heartbeats are sent before the coordinator has said how often it wants them, in milliseconds.
+const FIRST_INTERVAL_MS: u64 = 5000;
+
+/// Where the member stands.
+///
+/// ```text
+///  Out ── subscribe ──▶ Joining ── answered ──▶ Member ── unsubscribe ──▶ Leaving ──▶ Out
+///                          ▲                      │                          │
+///                          └─────────────────── Lost ◀── fenced, parked ─────┘
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Not subscribed, or shut out for good.
+    Out,
+    /// Heartbeats with epoch 0, until one is answered. It has no partitions.
+    Joining,
+    /// In the group, with an epoch of its own.
+    Member,
+    /// The member gives up what it has and then sends the heartbeat that leaves, whose id this is.
+    Leaving(Option<u64>),
+    /// Not in the group any more: what it has may be others'. When the application has given that up, the member joins
+    /// anew, or is out if nothing is subscribed to.
+    Lost,
+}
+
+/// What is being waited for before the member's partitions change further.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Step {
+    /// Nothing: what it has is what it should have, as far as that is known.
+    Idle,
+    /// The application was asked to give these up.
+    Revoking(Partitions),
+    /// It has done so; the commits up to this one are waited for, so that none of them comes after those of the next
+    /// owner.
+    Settling(Partitions, u64),
+}
+
+/// A member of a group of the consumer protocol. Order of calls: what the application and the coordinator say, in any
+/// order, then `take_orders`, and `send` when `has_work`. An order to revoke is confirmed with
+/// [`on_revoked`](Self::on_revoked); there is never more than one unconfirmed.
+#[derive(Debug)]
+pub(super) struct Reconciler {
+    phase: Phase,
+    step: Step,
+    subscription: Subscription,
+    instance_id: Option<String>,
+    /// Made by this client, for as long as it lives (KIP-1082); empty while a coordinator that makes ids itself has made
+    /// none.
+    member_id: String,
+    /// The member epoch, -1 outside of the group.
+    epoch: i32,
+    /// How many times the member has joined: what it wanted to commit in an earlier life is not committed in a later one.
+    life: u32,
+    /// What the member has, or is about to take up, or has not given up for good yet.
+    owned: Partitions,
+    /// What the coordinator last said it should have.
+    target: Partitions,
+    /// Names of topics in `owned` and `target`.
+    names: BTreeMap<Uuid, Arc<str>>,
+    lookup: Lookup,
+    heartbeat: Heartbeat,
+    /// The coordinator may know this member.
+    present: bool,
+    /// Leave is to be sent, whatever the phase.
+    goodbye: bool,
+    /// The application polls too rarely: the member is out of its group until it polls again.
+    parked: bool,
+    /// Nothing helps but another subscription.
+    barred: bool,
+    orders: Vec<Order>,
+}
+
+impl Reconciler {
+    pub(super) fn new(conf: &ClientConfig) -> Self {
+        Reconciler {
+            phase: Phase::Out,
+            step: Step::Idle,
+            subscription: Subscription::default(),
+            instance_id: Some(conf.group_instance_id.clone()).filter(|i| !i.is_empty()),
+            member_id: String::new(),
+            epoch: -1,
+            life: 0,
+            owned: Partitions::default(),
+            target: Partitions::default(),
+            names: BTreeMap::new(),
+            lookup: Lookup::default(),
+            heartbeat: Heartbeat::new(),
+            present: false,
+            goodbye: false,
+            parked: false,
+            barred: false,
+            orders: Vec::new(),
+        }
+    }
+
+    // ---------------------------------------------------------------- what others may know
+
+    pub(super) fn take_orders(&mut self) -> Vec<Order> {
+        std::mem::take(&mut self.orders)
+    }
+
+    /// Neither in a group nor on the way into or out of one.
+    pub(super) fn is_out(&self) -> bool {
+        self.phase == Phase::Out
+    }
+
+    /// Whether the coordinator counts the member in.
+    pub(super) fn is_in(&self) -> bool {
+        self.epoch > 0
+    }
+
+    /// Whether the member joins.
+    pub(super) fn is_new(&self) -> bool {
+        self.phase == Phase::Joining
+    }
+
+    /// Whether the member wants partitions and has none: others may have to give some up first.
+    pub(super) fn waits_for_room(&self) -> bool {
+        matches!(self.phase, Phase::Joining | Phase::Member) && self.owned.is_empty()
+    }
+
+    /// The member id and the member epoch.
+    pub(super) fn who(&self) -> (&str, i32) {
+        match self.is_out() {
+            true => ("", -1),
+            false => (&self.member_id, self.epoch),
+        }
+    }
+
+    /// As whom offsets are committed and read.
+    pub(super) fn identity(&self) -> Committer {
+        let (member_id, generation) = self.who();
+        Committer {
+            member_id: member_id.to_owned(),
+            generation,
+            life: self.is_in().then_some(self.life),
+        }
+    }
+
+    /// The subscription.
+    pub(super) fn topics(&self) -> Vec<String> {
+        self.subscription.topics()
+    }
+
+    // ---------------------------------------------------------------- what the application wants
+
+    pub(super) fn subscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, topics: &[String]) {
+        self.set_subscription(ctx.now, cluster, Subscription::new(topics));
+        if self.member_id.is_empty() {
+            self.member_id = new_member_id(ctx.rng);
+        }
+        self.barred = false;
+        self.parked = false;
+        self.heartbeat.forgive(ctx.now);
+        self.phase = match self.phase {
+            Phase::Out => Phase::Joining,
+            Phase::Leaving(None) if self.is_in() => Phase::Member,
+            Phase::Leaving(None) if self.owned.is_empty() => Phase::Joining,
+            phase => phase,
+        };
+        self.proceed();
+    }
+
+    /// Gives up the partitions, then leaves.
+    pub(super) fn unsubscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
+        self.set_subscription(ctx.now, cluster, Subscription::default());
+        self.phase = match self.phase {
+            Phase::Joining | Phase::Member if self.present => Phase::Leaving(None),
+            Phase::Joining | Phase::Member => Phase::Lost,
+            phase => phase,
+        };
+        self.proceed();
+    }
+
+    fn set_subscription(&mut self, now: Instant, cluster: &mut Cluster, new: Subscription) {
+        for name in new.names.difference(&self.subscription.names) {
+            cluster.watch(name, now);
+        }
+        for name in self.subscription.names.difference(&new.names) {
+            cluster.unwatch(name);
+        }
+        self.subscription = new;
+    }
+
+    /// What was to be revoked was given up; what was to be committed before stands in the queue up to `commit`.
+    pub(super) fn on_revoked(&mut self, commit: u64) {
+        self.step = match std::mem::replace(&mut self.step, Step::Idle) {
+            Step::Revoking(given_up) if self.phase == Phase::Lost => {
+                self.owned = self.owned.minus(&given_up);
+                Step::Idle
+            }
+            Step::Revoking(given_up) => Step::Settling(given_up, commit),
+            step => step,
+        };
+        self.proceed();
+    }
+
+    /// The commit that is waited for before the coordinator is told of what was given up.
+    pub(super) fn settling(&self) -> Option<u64> {
+        match self.step {
+            Step::Settling(_, commit) => Some(commit),
+            _ => None,
+        }
+    }
+
+    /// The commits that were waited for are answered.
+    pub(super) fn on_settled(&mut self) {
+        if let Step::Settling(given_up, _) = &self.step {
+            self.owned = self.owned.minus(given_up);
+            self.step = Step::Idle;
+            self.proceed();
+        }
+    }
+
+    /// The application has not polled for `max.poll.interval.ms` (KIP-62): leaves the group at once, without waiting for
+    /// the application to give up the partitions, and stays out until [`unpark`](Self::unpark).
+    pub(super) fn park(&mut self, ctx: &Ctx<'_>) {
+        if self.parked || matches!(self.phase, Phase::Out | Phase::Leaving(_)) {
+            return;
+        }
+        self.parked = true;
+        self.orders.push(Order::Tell(poll_watch::exceeded(ctx)));
+        self.goodbye = self.present;
+        self.lose();
+    }
+
+    /// The application polls.
+    pub(super) fn unpark(&mut self, now: Instant) {
+        if std::mem::take(&mut self.parked) {
+            self.heartbeat.forgive(now);
+        }
+    }
+
+    /// Ends membership without waiting for anybody.
+    pub(super) fn abandon(&mut self) {
+        self.forget_group();
+        self.phase = Phase::Out;
+        self.step = Step::Idle;
+        self.owned = Partitions::default();
+        self.goodbye = false;
+    }
+
+    // ---------------------------------------------------------------- from what it has to what it should have
+
+    /// The partitions may be others' by now, and the epoch is worth nothing.
+    fn lose(&mut self) {
+        self.forget_group();
+        self.phase = Phase::Lost;
+        if let Step::Settling(given_up, _) = &self.step {
+            self.owned = self.owned.minus(given_up);
+            self.step = Step::Idle;
+        }
+        if self.step != Step::Idle {
+            self.orders.push(Order::Lose);
+        }
+        self.proceed();
+    }
+
+    fn forget_group(&mut self) {
+        self.epoch = -1;
+        self.present = false;
+        self.target = Partitions::default();
+        self.heartbeat.forget();
+        self.lookup = Lookup::default();
+    }
+
+    /// Takes the next step, when none is under way.
+    fn proceed(&mut self) {
+        if self.step != Step::Idle {
+            return;
+        }
+        let surplus = match self.phase {
+            Phase::Member => self.owned.minus(&self.target),
+            _ => self.owned.clone(),
+        };
+        if !surplus.is_empty() {
+            self.orders.push(Order::RevokeSome {
+                partitions: self.named(&surplus),
+                lost: self.phase == Phase::Lost,
+            });
+            self.step = Step::Revoking(surplus);
+            return;
+        }
+        match self.phase {
+            Phase::Member => self.add(),
+            Phase::Lost if self.subscription.is_empty() || self.barred => self.phase = Phase::Out,
+            Phase::Lost => self.phase = Phase::Joining,
+            Phase::Out | Phase::Joining | Phase::Leaving(_) => {}
+        }
+    }
+
+    /// Takes up what is new and has a name.
+    fn add(&mut self) {
+        let mut new = self.target.minus(&self.owned);
+        new.retain_topics(|id| self.names.contains_key(&id));
+        if !new.is_empty() {
+            self.orders.push(Order::AssignMore(self.named(&new)));
+            self.owned.extend(&new);
+        }
+    }
+
+    fn named(&self, partitions: &Partitions) -> Vec<TopicPartition> {
+        let rows = partitions
+            .iter()
+            .filter_map(|(id, p)| Some(TopicPartition::new(self.names.get(&id)?.clone(), p)));
+        let mut rows: Vec<TopicPartition> = rows.collect();
+        rows.sort();
+        rows
+    }
+
+    /// Metadata of a topic changed: an id may have got its name.
+    pub(super) fn on_topic_changed(&mut self, cluster: &Cluster) {
+        if self.learn_names(cluster) {
+            self.proceed();
+        }
+    }
+
+    // ---------------------------------------------------------------- driver
+
+    /// When to be called again, if nothing else happens.
+    pub(super) fn wake(&self) -> Option<Instant> {
+        earliest(self.next_heartbeat(), self.next_lookup())
+    }
+
+    /// Whether a request is due.
+    pub(super) fn has_work(&self, now: Instant) -> bool {
+        self.goodbye || self.wake().is_some_and(|at| at <= now)
+    }
+
+    fn tell_once(&mut self, error: Error) {
+        if self.heartbeat.told != Some(error.code) {
+            self.heartbeat.told = Some(error.code);
+            self.orders.push(Order::Tell(error));
+        }
+    }
+
+    fn tell_fatal(&mut self, code: ErrorCode, text: String) {
+        self.orders.push(Order::Tell(Error::new(code, text).into_fatal()));
+        self.barred = true;
+        self.lose();
+    }
+}
+
+/// A random UUID (RFC 4122, version 4) in Kafka's form, which does not begin with `-`: tools would take it for an option.
+fn new_member_id(rng: &mut Rng) -> String {
+    loop {
+        let (high, low) = (rng.next_u64(), rng.next_u64());
+        let bits = (u128::from(high) << 64) | u128::from(low);
+        let version = bits & !(0xf << 76) | 0x4 << 76;
+        let variant = version & !(0x3 << 62) | 0x2 << 62;
+        let id = Uuid(variant.to_be_bytes()).to_string();
+        if !id.starts_with('-') {
+            return id;
+        }
+    }
+}
