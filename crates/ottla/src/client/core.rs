@@ -184,6 +184,9 @@ impl Core {
         }
         if let Some(consumer) = &mut self.consumer {
             wake = earliest(wake, consumer.poll(&mut ctx, &mut self.cluster));
+            if let Some(fatal) = consumer.take_fatal() {
+                self.shared.set_fatal(fatal.code, &fatal.message);
+            }
         }
         wake = earliest(wake, self.offsets.poll(&mut ctx, &mut self.cluster));
         // Last, so that what the others asked of it just now is in its time to wake.

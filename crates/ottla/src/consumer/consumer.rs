@@ -65,6 +65,8 @@ pub struct Consumer {
     pub(super) asks: VecDeque<Ask>,
     closing: Option<Closing>,
     closed: bool,
+    /// The fatal error, until the client was told.
+    fatal: Option<Error>,
 }
 
 impl Consumer {
@@ -81,7 +83,13 @@ impl Consumer {
             asks: VecDeque::new(),
             closing: None,
             closed: false,
+            fatal: None,
         }
+    }
+
+    /// The fatal error that came up since the last call.
+    pub fn take_fatal(&mut self) -> Option<Error> {
+        self.fatal.take()
     }
 
     // ---------------------------------------------------------------- driver
@@ -286,7 +294,10 @@ impl Consumer {
     }
 
     /// Tells the application of an error of the consumer as a whole.
-    pub(super) fn tell(&self, error: Error) {
+    pub(super) fn tell(&mut self, error: Error) {
+        if error.fatal {
+            self.fatal = Some(error.clone());
+        }
         self.registry.consumer_queue().push(Event::Partition(PartitionNotice {
             partition: None,
             tp: None,

@@ -17,6 +17,7 @@ fn what_cannot_be_mended_is_fatal() {
         let beat = heartbeat(&mut w);
         refuse(&mut w, &beat, code);
         assert_eq!(w.take(), [error(code)]);
+        assert_eq!(w.consumer.take_fatal().unwrap().code, code);
         w.run_ms(60_000);
         no_heartbeat(&mut w);
         let closed = w.call(|reply| Command::Close { reply });
@@ -73,6 +74,7 @@ fn what_somebody_may_mend_is_told_once_and_tried_on() {
             w.run_ms(200);
         }
         assert_eq!(w.take(), [error(code)]);
+        assert!(w.consumer.take_fatal().is_none());
         let beat = heartbeat(&mut w);
         let target = share(&w, "t", &[0]);
         accept(&mut w, &beat, 1, Some(target));
