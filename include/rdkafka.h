@@ -53,10 +53,11 @@ struct addrinfo;
  *  21. Queues
  *  22. Events
  *  23. Metadata and cluster information
- *  24. Logging
- *  25. Topic ids (UUIDs)
- *  26. Memory, diagnostics, shutdown
- *  27. Vocabulary of further services
+ *  24. Groups of the cluster
+ *  25. Logging
+ *  26. Topic ids (UUIDs)
+ *  27. Memory, diagnostics, shutdown
+ *  28. Vocabulary of further services
  *
  * ==========================================================================
  *
@@ -234,7 +235,7 @@ typedef struct rd_kafka_op_s rd_kafka_event_t;
 typedef struct rd_kafka_error_s rd_kafka_error_t;
 /** An ordered list of message headers. See section 14. */
 typedef struct rd_kafka_headers_s rd_kafka_headers_t;
-/** A 128 bit id, as Kafka gives to topics. See section 25. */
+/** A 128 bit id, as Kafka gives to topics. See section 26. */
 typedef struct rd_kafka_Uuid_s rd_kafka_Uuid_t;
 /** A consumed message, or a delivery report. See section 13. */
 typedef struct rd_kafka_message_s rd_kafka_message_t;
@@ -2279,6 +2280,85 @@ RD_EXPORT const char *rd_kafka_rebalance_protocol(rd_kafka_t *rk);
 RD_EXPORT char *rd_kafka_memberid(const rd_kafka_t *rk);
 
 /**
+ * Who the consumer is in its group at this moment: group id, generation, member id, instance id.
+ * A producer needs it to commit the consumer's offsets within a transaction (KIP-447). It does
+ * not change when the group moves on: get it anew for each transaction.
+ *
+ * @return To be freed with rd_kafka_consumer_group_metadata_destroy(). NULL if the client is not a
+ *         consumer with a `group.id`.
+ */
+RD_EXPORT rd_kafka_consumer_group_metadata_t *rd_kafka_consumer_group_metadata(rd_kafka_t *rk);
+
+/**
+ * Group metadata that names a group only, with generation -1 and an empty member id: the
+ * coordinator then cannot tell whether the consumer still owns its partitions.
+ */
+RD_EXPORT rd_kafka_consumer_group_metadata_t *
+rd_kafka_consumer_group_metadata_new(const char *group_id);
+
+/**
+ * Group metadata from its parts.
+ *
+ * @param generation_id      Generation, or member epoch (KIP-848); -1 for none.
+ * @param member_id          Member id, empty for none.
+ * @param group_instance_id  Of a static member (KIP-345), else NULL.
+ *
+ * @return NULL if an id is NULL where that is not allowed, or not UTF-8.
+ */
+RD_EXPORT rd_kafka_consumer_group_metadata_t *
+rd_kafka_consumer_group_metadata_new_with_genid(const char *group_id,
+                                                int32_t generation_id,
+                                                const char *member_id,
+                                                const char *group_instance_id);
+
+/** The group id. Belongs to the metadata. */
+RD_EXPORT const char *rd_kafka_consumer_group_metadata_group_id(
+    const rd_kafka_consumer_group_metadata_t *group_metadata);
+
+/** The instance id, NULL if there is none. Belongs to the metadata. */
+RD_EXPORT const char *rd_kafka_consumer_group_metadata_group_instance_id(
+    const rd_kafka_consumer_group_metadata_t *group_metadata);
+
+/** The member id, empty if there is none. Belongs to the metadata. */
+RD_EXPORT const char *rd_kafka_consumer_group_metadata_member_id(
+    const rd_kafka_consumer_group_metadata_t *group_metadata);
+
+/** The generation, -1 if there is none. */
+RD_EXPORT int32_t rd_kafka_consumer_group_metadata_generation_id(
+    const rd_kafka_consumer_group_metadata_t *group_metadata);
+
+/** Frees group metadata. NULL is fine. */
+RD_EXPORT void rd_kafka_consumer_group_metadata_destroy(rd_kafka_consumer_group_metadata_t *);
+
+/**
+ * Group metadata as bytes, for bindings that pass it on. Read it on the same kind of machine: the
+ * generation stands in the machine's byte order.
+ *
+ * @param bufferp  Receives the bytes, to be freed with rd_kafka_mem_free().
+ * @param sizep    Receives their number.
+ *
+ * @return NULL on success, else an error that the caller owns.
+ */
+RD_EXPORT rd_kafka_error_t *
+rd_kafka_consumer_group_metadata_write(const rd_kafka_consumer_group_metadata_t *cgmd,
+                                       void **bufferp,
+                                       size_t *sizep);
+
+/**
+ * Group metadata from the bytes of rd_kafka_consumer_group_metadata_write().
+ *
+ * @param cgmdp  Receives the metadata, to be freed with
+ *               rd_kafka_consumer_group_metadata_destroy().
+ *
+ * @return NULL on success, else an error that the caller owns: RD_KAFKA_RESP_ERR__BAD_MSG: the
+ *         bytes are no group metadata.
+ */
+RD_EXPORT rd_kafka_error_t *
+rd_kafka_consumer_group_metadata_read(rd_kafka_consumer_group_metadata_t **cgmdp,
+                                      const void *buffer,
+                                      size_t size);
+
+/**
  * Stops fetching and delivering messages of some partitions, in a consumer; or stops sending,
  * in a producer. What was fetched already is dropped and fetched again after the resume.
  * Positions stay. The consumer must still be polled.
@@ -2322,12 +2402,14 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_position(rd_kafka_t *rk,
  * are not delivered any more.
  *
  * @param partitions  Partitions with their new offsets, absolute or logical. `err` of each
- *                    receives its outcome.
- * @param timeout_ms  How long to wait for the outcome; 0: start the move and return.
+ *                    receives its outcome: RD_KAFKA_RESP_ERR__STATE: not assigned or started;
+ *                    RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION: the topic has no such partition;
+ *                    RD_KAFKA_RESP_ERR__INVALID_ARG: not an offset.
+ * @param timeout_ms  How long to wait for the outcome. The move takes no broker's answer, so it is
+ *                    always there in time; what a logical offset comes to is looked up afterwards.
  *
  * @return NULL on success (see the elements for that of each partition), else an error that the
- *         caller owns: RD_KAFKA_RESP_ERR__TIMED_OUT: not all are through;
- *         RD_KAFKA_RESP_ERR__INVALID_ARG: no partitions.
+ *         caller owns: RD_KAFKA_RESP_ERR__INVALID_ARG: no partitions.
  */
 RD_EXPORT rd_kafka_error_t *rd_kafka_seek_partitions(rd_kafka_t *rk,
                                                      rd_kafka_topic_partition_list_t *partitions,
@@ -2341,7 +2423,7 @@ RD_EXPORT rd_kafka_error_t *rd_kafka_seek_partitions(rd_kafka_t *rk,
  *
  * @return NULL on success, else an error that the caller owns: RD_KAFKA_RESP_ERR__STATE: the
  *         partition is not assigned any more; RD_KAFKA_RESP_ERR__INVALID_ARG: the message is an
- *         error, or `enable.auto.offset.store` is true.
+ *         error. With `enable.auto.offset.store` the next message undoes it.
  */
 RD_EXPORT rd_kafka_error_t *rd_kafka_offset_store_message(rd_kafka_message_t *rkmessage);
 
@@ -2361,7 +2443,11 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_offsets_store(rd_kafka_t *rk,
 
 /**
  * Stores `offset` + 1 for a partition: here, unlike everywhere else, the argument is the offset
- * of the last message that was consumed.
+ * of the last message that was consumed. Works with `enable.auto.offset.store` as well, until
+ * the next message.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__STATE: the partition is not assigned or
+ *         started; RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION: it never was.
  *
  * Deprecated: use rd_kafka_offset_store_message() or rd_kafka_offsets_store().
  */
@@ -2371,8 +2457,9 @@ rd_kafka_offset_store(rd_kafka_topic_t *rkt, int32_t partition, int64_t offset);
 /**
  * Commits offsets to the group.
  *
- * @param offsets  Partitions with offsets (last consumed + 1), with metadata if wanted; NULL: the
- *                 stored offsets of the whole assignment.
+ * @param offsets  Partitions with offsets (last consumed + 1), with metadata if wanted; they are
+ *                 committed as they are, also when that goes back. NULL: the stored offsets of the
+ *                 whole assignment, as far as they are greater than what is committed.
  * @param async    0: wait for the outcome, and return it; 1: return at once, the outcome goes
  *                 to the offset commit callback or event.
  *
@@ -2478,11 +2565,11 @@ RD_EXPORT int rd_kafka_consume_stop(rd_kafka_topic_t *rkt, int32_t partition);
  * Moves a started (or assigned) partition to another offset.
  *
  * @param offset      Absolute or logical.
- * @param timeout_ms  How long to wait for the outcome; 0: start the move and return.
+ * @param timeout_ms  As for rd_kafka_seek_partitions().
  *
- * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__TIMED_OUT;
- *         RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION; RD_KAFKA_RESP_ERR__STATE: not started;
- *         RD_KAFKA_RESP_ERR__INVALID_ARG.
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION: the topic has no such
+ *         partition; RD_KAFKA_RESP_ERR__STATE: not started; RD_KAFKA_RESP_ERR__INVALID_ARG: not a
+ *         partition or not an offset.
  *
  * Deprecated: use rd_kafka_seek_partitions().
  */
@@ -2652,9 +2739,10 @@ RD_EXPORT rd_kafka_queue_t *rd_kafka_queue_get_consumer(rd_kafka_t *rk);
 /**
  * The queue of one partition. It is forwarded to the consumer's queue; take that away with
  * rd_kafka_queue_forward(queue, NULL) to consume the partition apart from the others. The
- * consumer's queue must still be polled, for rebalances.
+ * consumer's queue must still be polled, for rebalances. The partition need not be assigned yet: a
+ * later assignment leaves its queue as the application has forwarded it.
  *
- * @return NULL if the client does not know the partition: assign it first.
+ * @return NULL if the client is not a consumer, or there cannot be such a partition.
  */
 RD_EXPORT rd_kafka_queue_t *
 rd_kafka_queue_get_partition(rd_kafka_t *rk, const char *topic, int32_t partition);
@@ -2941,7 +3029,108 @@ RD_EXPORT int32_t *rd_kafka_brokers_learned_ids(rd_kafka_t *rk, size_t *cntp);
 
 
 /* ==========================================================================
- *  24. LOGGING
+ *  24. GROUPS OF THE CLUSTER
+ * ========================================================================== */
+
+/** State of a group. */
+typedef enum {
+        RD_KAFKA_CONSUMER_GROUP_STATE_UNKNOWN = 0,              /**< Not known. */
+        RD_KAFKA_CONSUMER_GROUP_STATE_PREPARING_REBALANCE = 1,  /**< Members are joining. */
+        RD_KAFKA_CONSUMER_GROUP_STATE_COMPLETING_REBALANCE = 2, /**< Waiting for the assignment. */
+        RD_KAFKA_CONSUMER_GROUP_STATE_STABLE = 3,               /**< Settled. */
+        /** It has no members and will be forgotten. */
+        RD_KAFKA_CONSUMER_GROUP_STATE_DEAD = 4,
+        /** It has no members, but committed offsets. */
+        RD_KAFKA_CONSUMER_GROUP_STATE_EMPTY = 5,
+        RD_KAFKA_CONSUMER_GROUP_STATE__CNT = 6                  /**< Number of values. */
+} rd_kafka_consumer_group_state_t;
+
+/** Protocol of a group. */
+typedef enum {
+        RD_KAFKA_CONSUMER_GROUP_TYPE_UNKNOWN = 0,  /**< Not known. */
+        /** The newer one, where the broker assigns (KIP-848). */
+        RD_KAFKA_CONSUMER_GROUP_TYPE_CONSUMER = 1,
+        RD_KAFKA_CONSUMER_GROUP_TYPE_CLASSIC = 2,  /**< The older one, where a member assigns. */
+        RD_KAFKA_CONSUMER_GROUP_TYPE__CNT = 3      /**< Number of values. */
+} rd_kafka_consumer_group_type_t;
+
+/**
+ * The name of a group state, as brokers write it: "Stable", "Empty" and so on.
+ *
+ * @return Constant; NULL for other numbers.
+ */
+RD_EXPORT const char *rd_kafka_consumer_group_state_name(rd_kafka_consumer_group_state_t state);
+
+/** The group state of a name, in upper or lower case; 0 (UNKNOWN) for other names. */
+RD_EXPORT rd_kafka_consumer_group_state_t rd_kafka_consumer_group_state_code(const char *name);
+
+/**
+ * The name of a group type: "Unknown", "Consumer" or "Classic".
+ *
+ * @return Constant; NULL for other numbers.
+ */
+RD_EXPORT const char *rd_kafka_consumer_group_type_name(rd_kafka_consumer_group_type_t type);
+
+/** The group type of a name, in upper or lower case; 0 (UNKNOWN) for other names. */
+RD_EXPORT rd_kafka_consumer_group_type_t rd_kafka_consumer_group_type_code(const char *name);
+
+/** A member in the older listing of groups. */
+struct rd_kafka_group_member_info {
+        char *member_id;            /**< The id that the coordinator gave. */
+        char *client_id;            /**< The member's `client.id`. */
+        char *client_host;          /**< Where it connects from. */
+        void *member_metadata;      /**< Its subscription, in the group protocol's own form. */
+        int member_metadata_size;   /**< Length in bytes. */
+        void *member_assignment;    /**< Its assignment, in the group protocol's own form. */
+        int member_assignment_size; /**< Length in bytes. */
+};
+
+/** A group in the older listing of groups. */
+struct rd_kafka_group_info {
+        struct rd_kafka_metadata_broker broker;     /**< The broker that told of it. */
+        char *group;                                /**< The group's id. */
+        rd_kafka_resp_err_t err;                    /**< Its error. */
+        char *state;                                /**< Its state, in the broker's words. */
+        char *protocol_type;                        /**< "consumer" for consumers. */
+        char *protocol;                             /**< Its assignor. */
+        struct rd_kafka_group_member_info *members; /**< Its members. */
+        int member_cnt;                             /**< Their number. */
+};
+
+/** The older listing of groups. */
+struct rd_kafka_group_list {
+        struct rd_kafka_group_info *groups; /**< The groups. */
+        int group_cnt;                      /**< Their number. */
+};
+
+/**
+ * Asks all brokers which groups they coordinate, and describes those groups. Consumers and
+ * producers.
+ *
+ * @param group       Only this group; NULL: all. A group that does not exist is left out.
+ * @param grplistp    Receives the list, to be freed with rd_kafka_group_list_destroy(). Left as it
+ *                    is if there is none.
+ * @param timeout_ms  How long to wait; at most `socket.timeout.ms` is waited.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__PARTIAL: not all brokers answered in
+ *         time, and there is a list of what the others told; RD_KAFKA_RESP_ERR__TIMED_OUT: not all
+ *         answered in time, and the others told of no group, or the brokers are not known; or an
+ *         error of a broker.
+ *
+ * A group of the newer protocol (KIP-848) has no members here: brokers do not tell of them in
+ * this form. An element's `err` says why a group could not be described.
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_list_groups(rd_kafka_t *rk,
+                                                   const char *group,
+                                                   const struct rd_kafka_group_list **grplistp,
+                                                   int timeout_ms);
+
+/** Frees a list of groups, with all that it points to. NULL is fine. */
+RD_EXPORT void rd_kafka_group_list_destroy(const struct rd_kafka_group_list *grplist);
+
+
+/* ==========================================================================
+ *  25. LOGGING
  *
  *  Levels are syslog's: 0 emergency, 1 alert, 2 critical, 3 error, 4 warning, 5 notice,
  *  6 information, 7 debug. `log_level` is the least urgent one that is written; `debug` adds
@@ -2991,7 +3180,7 @@ rd_kafka_log_syslog(const rd_kafka_t *rk, int level, const char *fac, const char
 
 
 /* ==========================================================================
- *  25. TOPIC IDS (UUIDs)
+ *  26. TOPIC IDS (UUIDs)
  * ========================================================================== */
 
 /** Makes an id from its two halves. Free it with rd_kafka_Uuid_destroy(). */
@@ -3018,7 +3207,7 @@ RD_EXPORT int64_t rd_kafka_Uuid_least_significant_bits(const rd_kafka_Uuid_t *uu
 
 
 /* ==========================================================================
- *  26. MEMORY, DIAGNOSTICS, SHUTDOWN
+ *  27. MEMORY, DIAGNOSTICS, SHUTDOWN
  *
  *  Memory that changes hands comes from the C library's malloc(). Where program and library may
  *  have different C libraries, use these functions instead of malloc() and free().
@@ -3053,10 +3242,10 @@ RD_EXPORT int rd_kafka_wait_destroyed(int timeout_ms);
 
 
 /* ==========================================================================
- *  27. VOCABULARY OF FURTHER SERVICES
+ *  28. VOCABULARY OF FURTHER SERVICES
  *
- *  Types and constants of the interface's other services: listing groups, administration,
- *  access control, certificates, share groups (KIP-932), interceptors and plugins. They are
+ *  Types and constants of the interface's other services: administration, access control,
+ *  certificates, share groups (KIP-932), interceptors and plugins. They are
  *  here so that programs that mention them compile. The services' functions are declared where
  *  the library offers them; what is not declared in this header cannot be called.
  * ========================================================================== */
@@ -3071,59 +3260,6 @@ typedef struct rd_kafka_group_result_s rd_kafka_group_result_t;
 typedef struct rd_kafka_acl_result_s rd_kafka_acl_result_t;
 /** Outcome for one partition. */
 typedef struct rd_kafka_topic_partition_result_s rd_kafka_topic_partition_result_t;
-
-/* -- Groups -- */
-
-/** State of a group. */
-typedef enum {
-        RD_KAFKA_CONSUMER_GROUP_STATE_UNKNOWN = 0,              /**< Not known. */
-        RD_KAFKA_CONSUMER_GROUP_STATE_PREPARING_REBALANCE = 1,  /**< Members are joining. */
-        RD_KAFKA_CONSUMER_GROUP_STATE_COMPLETING_REBALANCE = 2, /**< Waiting for the assignment. */
-        RD_KAFKA_CONSUMER_GROUP_STATE_STABLE = 3,               /**< Settled. */
-        /** It has no members and will be forgotten. */
-        RD_KAFKA_CONSUMER_GROUP_STATE_DEAD = 4,
-        /** It has no members, but committed offsets. */
-        RD_KAFKA_CONSUMER_GROUP_STATE_EMPTY = 5,
-        RD_KAFKA_CONSUMER_GROUP_STATE__CNT = 6                  /**< Number of values. */
-} rd_kafka_consumer_group_state_t;
-
-/** Protocol of a group. */
-typedef enum {
-        RD_KAFKA_CONSUMER_GROUP_TYPE_UNKNOWN = 0,  /**< Not known. */
-        /** The newer one, where the broker assigns (KIP-848). */
-        RD_KAFKA_CONSUMER_GROUP_TYPE_CONSUMER = 1,
-        RD_KAFKA_CONSUMER_GROUP_TYPE_CLASSIC = 2,  /**< The older one, where a member assigns. */
-        RD_KAFKA_CONSUMER_GROUP_TYPE__CNT = 3      /**< Number of values. */
-} rd_kafka_consumer_group_type_t;
-
-/** A member in the older listing of groups. */
-struct rd_kafka_group_member_info {
-        char *member_id;            /**< The id that the coordinator gave. */
-        char *client_id;            /**< The member's `client.id`. */
-        char *client_host;          /**< Where it connects from. */
-        void *member_metadata;      /**< Its subscription, in the group protocol's own form. */
-        int member_metadata_size;   /**< Length in bytes. */
-        void *member_assignment;    /**< Its assignment, in the group protocol's own form. */
-        int member_assignment_size; /**< Length in bytes. */
-};
-
-/** A group in the older listing of groups. */
-struct rd_kafka_group_info {
-        struct rd_kafka_metadata_broker broker;     /**< The broker that told of it. */
-        char *group;                                /**< The group's id. */
-        rd_kafka_resp_err_t err;                    /**< Its error. */
-        char *state;                                /**< Its state, in the broker's words. */
-        char *protocol_type;                        /**< "consumer" for consumers. */
-        char *protocol;                             /**< Its assignor. */
-        struct rd_kafka_group_member_info *members; /**< Its members. */
-        int member_cnt;                             /**< Their number. */
-};
-
-/** The older listing of groups. */
-struct rd_kafka_group_list {
-        struct rd_kafka_group_info *groups; /**< The groups. */
-        int group_cnt;                      /**< Their number. */
-};
 
 /* -- Certificates -- */
 

@@ -31,6 +31,11 @@ static void clients(void) {
         CHECK(rd_kafka_queue_new(NULL) == NULL);
         CHECK(rd_kafka_queue_get_main(NULL) == NULL);
         CHECK(rd_kafka_conf(NULL) == NULL);
+        CHECK(rd_kafka_consumer_group_metadata(NULL) == NULL);
+        CHECK_ERR(rd_kafka_list_groups(NULL, NULL, NULL, 0), RD_KAFKA_RESP_ERR__INVALID_ARG);
+        CHECK(rd_kafka_memberid(NULL) == NULL);
+        CHECK(rd_kafka_queue_get_background(NULL) == NULL);
+        CHECK(rd_kafka_queue_get_partition(NULL, "t", 0) == NULL);
         rd_kafka_destroy(NULL);
         rd_kafka_topic_partition_list_destroy(l);
 }
@@ -76,6 +81,16 @@ static void topics_and_queues(void) {
 }
 
 static void plain_data(void) {
+        rd_kafka_error_t *error = rd_kafka_consumer_group_metadata_write(NULL, NULL, NULL);
+        CHECK_ERR(rd_kafka_error_code(error), RD_KAFKA_RESP_ERR__INVALID_ARG);
+        rd_kafka_error_destroy(error);
+        error = rd_kafka_consumer_group_metadata_read(NULL, NULL, 0);
+        CHECK_ERR(rd_kafka_error_code(error), RD_KAFKA_RESP_ERR__INVALID_ARG);
+        rd_kafka_error_destroy(error);
+        CHECK(rd_kafka_consumer_group_metadata_new(NULL) == NULL);
+        CHECK(rd_kafka_consumer_group_metadata_member_id(NULL) == NULL);
+        rd_kafka_consumer_group_metadata_destroy(NULL);
+        rd_kafka_group_list_destroy(NULL);
         rd_kafka_topic_partition_list_destroy(NULL);
         rd_kafka_headers_destroy(NULL);
         rd_kafka_message_destroy(NULL);

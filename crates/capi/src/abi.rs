@@ -239,6 +239,55 @@ pub struct Metadata {
     pub orig_broker_name: *mut c_char,
 }
 
+/// `struct rd_kafka_group_member_info`
+#[repr(C)]
+pub struct GroupMemberInfo {
+    /// The id that the coordinator gave.
+    pub member_id: *mut c_char,
+    /// `client.id`.
+    pub client_id: *mut c_char,
+    /// Where it connects from.
+    pub client_host: *mut c_char,
+    /// Its subscription, in the protocol's form.
+    pub member_metadata: *mut c_void,
+    /// Bytes of that.
+    pub member_metadata_size: c_int,
+    /// Its assignment, in the protocol's form.
+    pub member_assignment: *mut c_void,
+    /// Bytes of that.
+    pub member_assignment_size: c_int,
+}
+
+/// `struct rd_kafka_group_info`
+#[repr(C)]
+pub struct GroupInfo {
+    /// The broker that told of it.
+    pub broker: MetadataBroker,
+    /// The group's id.
+    pub group: *mut c_char,
+    /// Its error.
+    pub err: c_int,
+    /// Its state.
+    pub state: *mut c_char,
+    /// Protocol type.
+    pub protocol_type: *mut c_char,
+    /// Assignor.
+    pub protocol: *mut c_char,
+    /// Members.
+    pub members: *mut GroupMemberInfo,
+    /// Number of members.
+    pub member_cnt: c_int,
+}
+
+/// `struct rd_kafka_group_list`
+#[repr(C)]
+pub struct GroupList {
+    /// Groups.
+    pub groups: *mut GroupInfo,
+    /// Number of groups.
+    pub group_cnt: c_int,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -290,6 +339,19 @@ mod tests {
             m, "rd_kafka_metadata", Metadata, "broker_cnt" = broker_cnt, "brokers" = brokers, "topic_cnt" =
             topic_cnt, "topics" = topics, "orig_broker_id" = orig_broker_id, "orig_broker_name" =
             orig_broker_name
+        }
+        layout! {
+            m, "rd_kafka_group_member_info", GroupMemberInfo, "member_id" = member_id, "client_id" = client_id,
+            "client_host" = client_host, "member_metadata" = member_metadata, "member_metadata_size" =
+            member_metadata_size, "member_assignment" = member_assignment, "member_assignment_size" =
+            member_assignment_size
+        }
+        layout! {
+            m, "rd_kafka_group_info", GroupInfo, "broker" = broker, "group" = group, "err" = err, "state" = state,
+            "protocol_type" = protocol_type, "protocol" = protocol, "members" = members, "member_cnt" = member_cnt
+        }
+        layout! {
+            m, "rd_kafka_group_list", GroupList, "groups" = groups, "group_cnt" = group_cnt
         }
         m
     }

@@ -6,12 +6,15 @@
 //! Every `unsafe` block rests on the header's contract with the application or on an invariant that its comment names.
 
 pub mod abi;
+pub mod bump;
 pub mod callbacks;
 pub mod conf;
 pub mod consumer;
 pub mod errors;
 pub mod event;
 pub mod ffi;
+pub mod group_metadata;
+pub mod groups;
 pub mod handle;
 pub mod headers;
 pub mod log;

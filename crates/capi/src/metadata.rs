@@ -1,69 +1,23 @@
 //! Metadata, as nested structs in one piece of malloc'ed memory.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_char, c_void};
 
 use ottla::cluster::{MetadataReply, MetadataScope};
 use ottla::error::{Error, ErrorCode};
 
 use crate::abi::{Metadata, MetadataBroker, MetadataPartition, MetadataTopic};
+use crate::bump::{Bump, count, in_one_piece};
 use crate::ffi::{self, Timeout, exports};
 use crate::handle::Handle;
 use crate::topic::TopicHandle;
 
-/// Hands out parts of one piece of memory. Without memory it only counts, so that the same code measures and fills.
-struct Bump {
-    base: *mut u8,
-    used: usize,
+/// The reply in C's form; NULL when there is no memory.
+fn to_c(reply: &MetadataReply) -> *mut Metadata {
+    in_one_piece(|bump| lay_out(reply, bump))
 }
 
-/// Every part begins at a multiple of this, as malloc'ed memory does.
-const ALIGN: usize = 8;
-
-impl Bump {
-    /// Room for `count` values, NULL while measuring.
-    fn array<T>(&mut self, count: usize) -> *mut T {
-        const { assert!(align_of::<T>() <= ALIGN) };
-        let at = self.used;
-        self.used += (count * size_of::<T>()).next_multiple_of(ALIGN);
-        if self.base.is_null() {
-            return std::ptr::null_mut();
-        }
-        // SAFETY: the measuring run reserved all that is used here.
-        unsafe { self.base.add(at).cast() }
-    }
-
-    /// Moves values in.
-    fn values<T>(&mut self, values: impl ExactSizeIterator<Item = T>) -> *mut T {
-        let to: *mut T = self.array(values.len());
-        for (i, value) in values.enumerate() {
-            if !to.is_null() {
-                // SAFETY: room for all of them was taken.
-                unsafe { to.add(i).write(value) };
-            }
-        }
-        to
-    }
-
-    /// A C string; a NUL inside ends it.
-    fn text(&mut self, text: &str) -> *mut c_char {
-        self.values(
-            text.bytes()
-                .map(|b| b as c_char)
-                .chain(std::iter::once(0))
-                .collect::<Vec<_>>()
-                .into_iter(),
-        )
-    }
-}
-
-fn count(n: usize) -> c_int {
-    c_int::try_from(n).unwrap_or(c_int::MAX)
-}
-
-/// Writes everything, the outermost struct first.
-fn lay_out(reply: &MetadataReply, bump: &mut Bump) {
+fn lay_out(reply: &MetadataReply, bump: &mut Bump) -> Metadata {
     let response = &reply.response;
-    let head: *mut Metadata = bump.array(1);
     let brokers = response.brokers.iter().map(|b| MetadataBroker {
         id: b.node_id,
         host: bump.text(&b.host),
@@ -95,33 +49,14 @@ fn lay_out(reply: &MetadataReply, bump: &mut Bump) {
             }
         })
         .collect();
-    let metadata = Metadata {
+    Metadata {
         broker_cnt: count(brokers.len()),
         brokers: bump.values(brokers.into_iter()),
         topic_cnt: count(topics.len()),
         topics: bump.values(topics.into_iter()),
         orig_broker_id: reply.orig_node,
         orig_broker_name: bump.text(&reply.orig_name),
-    };
-    if !head.is_null() {
-        // SAFETY: room for one was taken.
-        unsafe { head.write(metadata) };
     }
-}
-
-/// The reply in C's form; NULL when there is no memory.
-fn to_c(reply: &MetadataReply) -> *mut Metadata {
-    let mut bump = Bump {
-        base: std::ptr::null_mut(),
-        used: 0,
-    };
-    lay_out(reply, &mut bump);
-    // SAFETY: malloc; NULL is handed on.
-    let base: *mut u8 = unsafe { libc::malloc(bump.used) }.cast();
-    if !base.is_null() {
-        lay_out(reply, &mut Bump { base, used: 0 });
-    }
-    base.cast()
 }
 
 fn metadata(rk: &Handle, scope: MetadataScope, timeout: Timeout) -> Result<*mut Metadata, Error> {

@@ -6,6 +6,7 @@
 //!
 //! `ARCHITECTURE.md` walks a produced and a fetched record through the modules.
 
+pub mod admin;
 pub mod client;
 pub mod cluster;
 pub mod config;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::core::Command as CoreCommand;
 use super::handle::Client;
-use crate::consumer::{Command, CommitTarget, OffsetsResult, RebalanceProtocol, Registry};
+use crate::consumer::{Command, CommitTarget, GroupInfo, OffsetsResult, RebalanceProtocol, Registry};
 use crate::error::{Error, ErrorCode};
 use crate::event::{PartitionState, Queue, Reply};
 use crate::types::{PartitionOffset, Topic, TopicPartition};
@@ -82,6 +82,9 @@ impl Client {
 
     /// Continues at other offsets; each row gets its own result.
     pub fn seek(&self, partitions: Vec<PartitionOffset>) -> OffsetsResult {
+        if partitions.is_empty() {
+            return Err(Error::invalid_arg("no partitions to seek"));
+        }
         self.ask(|reply| Command::Seek { partitions, reply })
     }
 
@@ -168,8 +171,12 @@ impl Client {
         Ok(Vec::new())
     }
 
-    /// Stores offsets for the next commit. Each row gets its own result: [`ErrorCode::L_UNKNOWN_PARTITION`]
-    /// for a partition that was never consumed. Fails with [`ErrorCode::L_INVALID_ARG`] while `enable.auto.offset.store` is on.
+    /// See [`Registry::store_offset`].
+    pub fn store_offset(&self, row: &PartitionOffset) -> Result<(), Error> {
+        self.registry()?.store_offset(row)
+    }
+
+    /// See [`Registry::store_offsets`].
     pub fn store_offsets(&self, partitions: &mut [PartitionOffset]) -> Result<(), Error> {
         self.registry()?.store_offsets(partitions)
     }
@@ -222,6 +229,11 @@ impl Client {
     /// How the client's group hands partitions over.
     pub fn rebalance_protocol(&self) -> Result<RebalanceProtocol, Error> {
         Ok(self.registry()?.group().protocol)
+    }
+
+    /// Who this client is in its group.
+    pub fn group(&self) -> Result<GroupInfo, Error> {
+        Ok(self.registry()?.group())
     }
 
     /// The member id that the coordinator gave, empty before.

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::shared::Shared;
+use crate::admin::{self, Admin};
 use crate::cluster::{self, Change, Cluster, Ctx};
 use crate::connection::{LinkConfig, LinkEvent, LinkKey, Links, NetAction, NetEvent, Owner};
 use crate::consumer::{self, Consumer, ListOffsets};
@@ -25,6 +26,8 @@ pub enum Command {
     Producer(producer::Command),
     /// For the consumer.
     Consumer(consumer::Command),
+    /// For calls that belong to neither.
+    Admin(admin::Command),
     /// Ends the client: everything still waiting is failed, connections are closed.
     Terminate,
 }
@@ -37,6 +40,7 @@ impl Command {
             Command::Cluster(command) => command.refuse(error),
             Command::Producer(command) => command.refuse(),
             Command::Consumer(command) => command.refuse(error),
+            Command::Admin(command) => command.refuse(error),
             Command::Terminate => {}
         }
     }
@@ -51,6 +55,7 @@ pub struct Core {
     consumer: Option<Consumer>,
     /// Offset look-ups of a producer's application; a consumer has its own.
     offsets: ListOffsets,
+    admin: Admin,
     rng: Rng,
     /// Links whose failure was reported and that have not come up since, with what was reported last.
     failing: HashMap<LinkKey, ErrorCode>,
@@ -108,6 +113,7 @@ impl Core {
             producer,
             consumer,
             offsets,
+            admin: Admin::default(),
             rng,
             failing: HashMap::new(),
             finished: false,
@@ -189,6 +195,7 @@ impl Core {
             }
         }
         wake = earliest(wake, self.offsets.poll(&mut ctx, &mut self.cluster));
+        wake = earliest(wake, self.admin.poll(&mut ctx, &self.cluster));
         // Last, so that what the others asked of it just now is in its time to wake.
         wake = earliest(wake, self.cluster.poll(&mut ctx));
         earliest(wake, self.links.next_wake())
@@ -269,6 +276,7 @@ impl Core {
                         p.on_outcome(&mut ctx, &mut self.cluster, key, tag.id, outcome);
                     }
                 }
+                Owner::Admin => self.admin.on_outcome(&mut ctx, key, tag.id, outcome),
                 Owner::Fetcher | Owner::Offsets | Owner::Group => {
                     if let Some(c) = &mut self.consumer {
                         c.on_outcome(&mut ctx, &mut self.cluster, key, tag, outcome);
@@ -336,6 +344,7 @@ impl Core {
                 Some(c) => c.on_command(&mut ctx, &mut self.cluster, command),
                 None => self.offsets.on_command(&mut ctx, &mut self.cluster, command),
             },
+            Command::Admin(command) => self.admin.on_command(&ctx, command),
             Command::Terminate => {
                 if let Some(p) = &mut self.producer {
                     p.close(&mut ctx, &mut self.cluster);
@@ -343,10 +352,9 @@ impl Core {
                 if let Some(c) = &mut self.consumer {
                     c.close(&mut ctx, &mut self.cluster);
                 }
-                self.offsets.close(
-                    &mut self.cluster,
-                    &Error::new(ErrorCode::L_DESTROY, "the client is being destroyed"),
-                );
+                let error = Error::new(ErrorCode::L_DESTROY, "the client is being destroyed");
+                self.offsets.close(&mut self.cluster, &error);
+                self.admin.close(&error);
                 self.cluster.close();
                 self.links.close_all();
                 for late in self.shared.close_mailbox() {

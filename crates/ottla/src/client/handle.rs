@@ -9,6 +9,7 @@ use super::core::Command;
 use super::options::{ClientHooks, address_family, socket_options};
 use super::parts::Parts;
 use super::shared::Shared;
+use crate::admin::{self, GroupListing};
 use crate::cluster::{self, MetadataReply, MetadataScope, parse_endpoints};
 use crate::config::{ClientConfig, TopicConfig};
 use crate::env::sync::Mutex;
@@ -238,6 +239,25 @@ impl Client {
             .ok()?
             .response
             .cluster_id
+    }
+
+    /// The groups of all brokers, or only `group`, with their members. Waits for `socket.timeout.ms` at most,
+    /// also without a timeout.
+    ///
+    /// When only some brokers answered, the listing says so. Fails with [`ErrorCode::L_TIMED_OUT`], or a broker's error,
+    /// when no group was told of and a broker did not answer.
+    pub fn list_groups(&self, group: Option<&str>, timeout: Option<Duration>) -> Result<GroupListing, Error> {
+        let reply = Reply::new();
+        let command = admin::Command::ListGroups {
+            group: group.map(str::to_owned),
+            deadline: self.deadline(timeout),
+            reply: reply.clone(),
+        };
+        self.inner.shared.send(Command::Admin(command));
+        // The core keeps the deadline.
+        reply
+            .wait(None)
+            .unwrap_or_else(|| Err(Error::new(ErrorCode::L_TIMED_OUT, "")))
     }
 
     /// The controller's broker id. Asks a broker.

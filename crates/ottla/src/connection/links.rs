@@ -75,6 +75,8 @@ pub enum Owner {
     Offsets,
     /// The consumer group.
     Group,
+    /// Calls that belong to neither.
+    Admin,
 }
 
 /// Travels with a request and comes back with its outcome.

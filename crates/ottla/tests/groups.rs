@@ -1,0 +1,75 @@
+//! Listing groups while brokers are missing, over real sockets.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // clippy takes only the test functions themselves for tests
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use ottla::client::{Client, ClientHooks, CommitMode};
+use ottla::config::Conf;
+use ottla::error::ErrorCode;
+use ottla::types::{ClientKind, PartitionOffset, TopicPartition};
+use ottla_mock::BrokerId;
+
+const DEADLINE: Option<Duration> = Some(Duration::from_secs(30));
+
+fn client(kind: ClientKind, settings: &[(&str, &str)]) -> Client {
+    let mut conf = Conf::new();
+    for (name, value) in settings {
+        conf.set(name, *value).unwrap();
+    }
+    let (client, topic) = conf.finalize(kind).unwrap();
+    Client::new(kind, client, topic, ClientHooks::default()).unwrap()
+}
+
+/// A cluster of three brokers with these groups, each with one committed offset.
+fn cluster(groups: &[String]) -> Client {
+    let p = client(ClientKind::Producer, &[("test.mock.num.brokers", "3")]);
+    let servers = p.with_embedded(|e| e.bootstrap_servers()).unwrap();
+    p.with_embedded(|e| e.with(|c| c.create_topic("t", 1, Some(1)).unwrap()))
+        .unwrap();
+    for group in groups {
+        let c = client(
+            ClientKind::Consumer,
+            &[("bootstrap.servers", &servers), ("group.id", group)],
+        );
+        let row = PartitionOffset::new(TopicPartition::new("t", 0), 1);
+        c.commit(Some(vec![row]), CommitMode::Sync).unwrap();
+    }
+    p
+}
+
+fn cut_off(p: &Client, broker: i32) {
+    p.with_embedded(|e| e.with(|c| c.set_reachable(BrokerId(broker), false)))
+        .unwrap();
+}
+
+#[test]
+fn what_the_other_brokers_told_is_there_when_one_is_down() {
+    let groups: Vec<String> = (0..12).map(|i| format!("group-{i}")).collect();
+    let p = cluster(&groups);
+    let all = p.list_groups(None, DEADLINE).unwrap();
+    assert!(all.error.is_none(), "{:?}", all.error);
+    let named = |listing: &ottla::admin::GroupListing| -> BTreeSet<String> {
+        listing.groups.iter().map(|g| g.described.group_id.clone()).collect()
+    };
+    assert_eq!(named(&all), groups.iter().cloned().collect());
+    let brokers: BTreeSet<i32> = all.groups.iter().map(|g| g.node.0).collect();
+    assert!(brokers.len() > 1, "all groups have the same coordinator");
+
+    let down = *brokers.first().unwrap();
+    cut_off(&p, down);
+    let begun = Instant::now();
+    let some = p.list_groups(None, Some(Duration::from_secs(2))).unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert_eq!(some.error.as_ref().map(|e| e.code), Some(ErrorCode::L_TIMED_OUT));
+    assert!(some.groups.iter().all(|g| g.node.0 != down));
+    let told = all.groups.iter().filter(|g| g.node.0 != down).count();
+    assert_eq!(some.groups.len(), told);
+
+    for broker in 1..=3 {
+        cut_off(&p, broker);
+    }
+    let none = p.list_groups(None, Some(Duration::from_millis(500)));
+    assert_eq!(none.unwrap_err().code, ErrorCode::L_TIMED_OUT);
+}
