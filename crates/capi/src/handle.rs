@@ -480,7 +480,7 @@ exports! {
 
     /// The member id in the consumer's group, malloc'ed; NULL without one.
     fn rd_kafka_memberid(rk: &Handle) -> *mut c_char, or std::ptr::null_mut(); {
-        let id = rk.need_group().and_then(Client::member_id).ok().filter(|id| !id.is_empty());
+        let id = rk.need_group().and_then(Client::member_id).ok();
         id.map_or(std::ptr::null_mut(), |id| ffi::malloc_text(&id))
     }
 }

@@ -38,8 +38,8 @@ fn commit(rk: &Handle, offsets: Option<Vec<PartitionOffset>>, asynchronously: bo
     }
 }
 
-/// The row that commits or stores a consumed message: the offset after it.
-fn row_after(message: &Message) -> Result<PartitionOffset, Error> {
+/// The topic and the row that commits or stores a consumed message: the offset after it.
+fn row_after(message: &Message) -> Result<(&TopicHandle, PartitionOffset), Error> {
     if !message.error().is_ok() {
         return Err(Error::invalid_arg("The message is an error, not a record"));
     }
@@ -49,7 +49,12 @@ fn row_after(message: &Message) -> Result<PartitionOffset, Error> {
     let tp = TopicPartition::new(topic.topic().shared_name(), partition);
     let mut row = PartitionOffset::new(tp, offset.saturating_add(1));
     row.leader_epoch = leader_epoch;
-    Ok(row)
+    Ok((topic, row))
+}
+
+fn store_one(topic: &TopicHandle, row: &PartitionOffset) -> Result<(), Error> {
+    let owner = topic.owner().ok_or_else(|| Error::from(ErrorCode::L_DESTROY))?;
+    owner.need_consumer()?.store_offset(row)
 }
 
 fn store(rk: &Handle, rows: &mut [PartitionOffset]) -> Result<(), Error> {
@@ -116,7 +121,7 @@ exports! {
         -> ErrorCode, or ErrorCode::L_INVALID_ARG;
     {
         match row_after(message) {
-            Ok(row) => commit(rk, Some(vec![row]), asynchronously != 0),
+            Ok((_, row)) => commit(rk, Some(vec![row]), asynchronously != 0),
             Err(error) => error.code,
         }
     }
@@ -134,9 +139,8 @@ exports! {
         -> ErrorCode, or ErrorCode::L_INVALID_ARG;
     {
         let tp = TopicPartition::new(rkt.topic().shared_name(), partition);
-        let mut rows = [PartitionOffset::new(tp, offset.saturating_add(1))];
-        let owner = rkt.owner().ok_or_else(|| Error::from(ErrorCode::L_DESTROY));
-        ffi::code_of(owner.and_then(|rk| store(&rk, &mut rows)))
+        let row = PartitionOffset::new(tp, offset.saturating_add(1));
+        ffi::code_of(store_one(rkt, &row))
     }
 
     /// Stores offsets to be committed later.
@@ -158,11 +162,7 @@ exports! {
     fn rd_kafka_offset_store_message(message: &Message)
         -> Option<Owned<ErrorHandle>>, or ErrorHandle::bad_argument();
     {
-        let owner = message.place_in_log().and_then(|(topic, ..)| topic.owner());
-        ErrorHandle::from_result(row_after(message).and_then(|row| {
-            let owner = owner.ok_or_else(|| Error::from(ErrorCode::L_DESTROY))?;
-            store(&owner, &mut [row])
-        }))
+        ErrorHandle::from_result(row_after(message).and_then(|(topic, row)| store_one(topic, &row)))
     }
 
     /// Asks for committed offsets.

@@ -82,11 +82,13 @@ exports! {
         QueueHandle::new(rk, rk.need_group().ok()?.consumer_queue().clone())
     }
 
-    /// The queue of one partition; NULL when it is not consumed.
+    /// The queue of one partition, consumed or not; NULL for a producer.
     fn rd_kafka_queue_get_partition(rk: &Handle, topic: &str, partition: i32)
         -> Option<Owned<QueueHandle>>, or None;
     {
-        QueueHandle::new(rk, rk.need_consumer().ok()?.partition_queue(topic, partition)?)
+        let client = rk.need_consumer().ok().filter(|_| partition >= 0)?;
+        let topic = rk.topic_named(topic).ok()?;
+        QueueHandle::new(rk, client.partition(topic.topic(), partition).ok()?.queue().clone())
     }
 
     /// The background queue: there is none, `rd_kafka_new()` refuses a background callback.

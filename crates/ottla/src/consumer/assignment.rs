@@ -192,7 +192,12 @@ impl Consumer {
         let mut states = Vec::new();
         for row in &mut rows {
             let Some(id) = self.fetcher.positions.find(&row.tp.topic, row.tp.partition) else {
-                row.error = ErrorCode::L_UNKNOWN_PARTITION;
+                let topic = cluster.topic(&row.tp.topic).filter(|t| t.is_usable());
+                row.error = match row.tp.partition {
+                    ..0 => ErrorCode::L_INVALID_ARG,
+                    p if topic.is_some_and(|t| p >= t.partition_count()) => ErrorCode::L_UNKNOWN_PARTITION,
+                    _ => ErrorCode::L_STATE,
+                };
                 continue;
             };
             match check_offset(row.offset) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::env::Instant;
 use crate::error::Error;
-use crate::event::{Queue, Reply};
+use crate::event::{CommitResult, Event, Queue, Reply};
 use crate::types::{PartitionOffset, Topic, TopicPartition};
 
 /// A list of partitions, each row with its own result, or why there is none.
@@ -19,6 +19,21 @@ pub enum CommitTarget {
     Event,
     /// To this queue, with the application's pointer.
     Queue(Arc<Queue>, usize),
+}
+
+impl CommitTarget {
+    /// Tells that a commit was not tried. The call that waits, or the queue, hears of it; nobody else does.
+    pub fn refuse(self, error: Error) {
+        match self {
+            CommitTarget::Reply(reply) => reply.fill(Err(error)),
+            CommitTarget::Queue(queue, opaque) => queue.push(Event::Commit(CommitResult {
+                error: error.code,
+                offsets: Vec::new(),
+                opaque,
+            })),
+            CommitTarget::Event => {}
+        }
+    }
 }
 
 /// A request of the application. Every `reply` is filled exactly once.
@@ -177,11 +192,7 @@ impl Command {
             | Command::OffsetsForTimes { reply, .. } => reply.fill(Err(error)),
             Command::Subscription { reply } => reply.fill(Err(error)),
             Command::QueryWatermarks { reply, .. } => reply.fill(Err(error)),
-            Command::Commit { target, .. } => {
-                if let CommitTarget::Reply(reply) = target {
-                    reply.fill(Err(error));
-                }
-            }
+            Command::Commit { target, .. } => target.refuse(error),
         }
     }
 }

@@ -154,7 +154,7 @@ impl Consumer {
             Owner::Fetcher => self.fetcher.on_outcome(ctx, cluster, key, tag.id, outcome),
             Owner::Offsets => self.offsets.on_outcome(ctx, cluster, key, tag.id, outcome),
             Owner::Group => self.group.on_outcome(ctx, cluster, key, tag.id, outcome),
-            Owner::Link | Owner::Cluster | Owner::Producer => {}
+            Owner::Link | Owner::Cluster | Owner::Producer | Owner::Admin => {}
         }
     }
 
@@ -278,14 +278,12 @@ impl Consumer {
 
     fn commit(&mut self, ctx: &mut Ctx<'_>, offsets: Option<Vec<PartitionOffset>>, target: CommitTarget) {
         if let Err(error) = self.need_group() {
-            return self.group.refuse_commit(target, error.code, &error.message);
+            return target.refuse(error);
         }
-        let mut rows = offsets.unwrap_or_else(|| self.group.stored_rows(self.fetcher.positions.iter()));
+        let mut rows = offsets.unwrap_or_else(|| self.group.uncommitted_rows(self.fetcher.positions.iter()));
         rows.retain(|row| row.offset >= 0);
         if rows.is_empty() {
-            return self
-                .group
-                .refuse_commit(target, ErrorCode::L_NO_OFFSET, "there is no offset to commit");
+            return target.refuse(Error::new(ErrorCode::L_NO_OFFSET, "there is no offset to commit"));
         }
         let (positions, given) = (&self.fetcher.positions, &self.given);
         self.group.commit(ctx, rows, target, |tp| {

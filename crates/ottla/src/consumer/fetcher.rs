@@ -137,7 +137,7 @@ impl Fetcher {
     pub(super) fn remove(&mut self, cluster: &mut Cluster, id: u32) -> Option<Position> {
         self.drop_backlog(id);
         let position = self.positions.remove(id)?;
-        position.state.raise_epoch();
+        position.state.end();
         cluster.unwatch(&position.name);
         Some(position)
     }

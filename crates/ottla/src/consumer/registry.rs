@@ -138,7 +138,7 @@ impl Registry {
         }
     }
 
-    /// Stores offsets to be committed; each row gets its own result.
+    /// Stores offsets to be committed; each row gets its own result, see [`store_offset`](Self::store_offset).
     ///
     /// # Errors
     /// `L_INVALID_ARG` when `enable.auto.offset.store` is true: the next record handed out would undo it.
@@ -150,19 +150,30 @@ impl Registry {
             ));
         }
         for row in rows {
-            row.error = match self.find(&row.tp.topic, row.tp.partition) {
-                None => ErrorCode::L_UNKNOWN_PARTITION,
-                Some(state) => {
-                    state.store(StoredOffset {
-                        offset: row.offset,
-                        leader_epoch: row.leader_epoch,
-                        metadata: row.metadata.clone(),
-                    });
-                    ErrorCode::NO_ERROR
-                }
-            };
+            row.error = self.store_offset(row).err().map_or(ErrorCode::NO_ERROR, |e| e.code);
         }
         Ok(())
+    }
+
+    /// Stores an offset to be committed, also when `enable.auto.offset.store` is true: it counts until the next record
+    /// is handed out.
+    ///
+    /// # Errors
+    /// `L_UNKNOWN_PARTITION` for a partition that was never consumed, `L_STATE` for one that is not consumed now.
+    pub fn store_offset(&self, row: &PartitionOffset) -> Result<(), Error> {
+        let state = self.find(&row.tp.topic, row.tp.partition).ok_or_else(|| {
+            let text = format!("{} was never consumed by this client", row.tp);
+            Error::new(ErrorCode::L_UNKNOWN_PARTITION, text)
+        })?;
+        let stored = StoredOffset {
+            offset: row.offset,
+            leader_epoch: row.leader_epoch,
+            metadata: row.metadata.clone(),
+        };
+        match state.store(stored) {
+            true => Ok(()),
+            false => Err(Error::new(ErrorCode::L_STATE, format!("{} is not assigned", row.tp))),
+        }
     }
 
     /// Low and high watermark as last seen in a Fetch response.

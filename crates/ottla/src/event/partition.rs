@@ -151,6 +151,17 @@ impl Place {
 /// Nothing was handed out, nothing is to be committed.
 const NOWHERE: (i64, i32) = (offset::INVALID, -1);
 
+/// What the application's threads change together.
+#[derive(Debug)]
+struct Progress {
+    /// Where the application stands. A seek or a new beginning puts another place here.
+    place: Arc<Place>,
+    /// What the application has stored itself.
+    stored: StoredOffset,
+    /// The partition is assigned or started: offsets can be stored.
+    consumed: bool,
+}
+
 /// One consumed partition. The fetcher raises `epoch` at every seek, pause, stop and revocation, so that what was
 /// fetched before is recognised as stale wherever it waits.
 #[derive(Debug)]
@@ -162,16 +173,15 @@ pub struct PartitionState {
     queue: Arc<Queue>,
     budget: Arc<FetchBudget>,
     epoch: AtomicU32,
+    /// How often consuming began anew: offsets from before mean nothing any more.
+    beginning: AtomicU32,
     /// Records waiting in queues.
     queued: AtomicU64,
     /// When fewer records than this wait, the fetcher wants to know; 0 when it does not.
     hungry_below: AtomicU64,
-    /// Where the application stands. A seek or a new beginning puts another place here.
-    place: Mutex<Arc<Place>>,
+    progress: Mutex<Progress>,
     /// Handing a record to the application stores its offset (`enable.auto.offset.store`).
     auto_store: bool,
-    /// Offsets that the application stores itself.
-    stored: Mutex<StoredOffset>,
     low: AtomicI64,
     high: AtomicI64,
 }
@@ -193,11 +203,15 @@ impl PartitionState {
             queue,
             budget,
             epoch: AtomicU32::new(0),
+            beginning: AtomicU32::new(0),
             queued: AtomicU64::new(0),
             hungry_below: AtomicU64::new(0),
-            place: Mutex::new(Place::new(NOWHERE, NOWHERE)),
+            progress: Mutex::new(Progress {
+                place: Place::new(NOWHERE, NOWHERE),
+                stored: StoredOffset::nothing(),
+                consumed: false,
+            }),
             auto_store,
-            stored: Mutex::new(StoredOffset::nothing()),
             low: AtomicI64::new(offset::INVALID),
             high: AtomicI64::new(offset::INVALID),
         }
@@ -241,20 +255,35 @@ impl PartitionState {
     /// Makes everything fetched so far stale and moves the position; what is to be committed stays as it is.
     pub fn jump(&self, offset: i64) {
         self.raise_epoch();
-        let mut place = self.place.lock();
-        *place = Place::new((offset, -1), place.taken());
+        let mut progress = self.progress.lock();
+        progress.place = Place::new((offset, -1), progress.place.taken());
     }
 
     /// Makes everything fetched so far stale: consuming begins anew, nothing was handed out and nothing is to be committed.
     /// `leader_epoch` is that of the record before the one to begin with, or -1.
     pub fn begin_anew(&self, leader_epoch: i32) {
         self.raise_epoch();
-        *self.place.lock() = Place::new((offset::INVALID, leader_epoch), NOWHERE);
-        *self.stored.lock() = StoredOffset::nothing();
+        self.beginning.fetch_add(1, Ordering::AcqRel);
+        *self.progress.lock() = Progress {
+            place: Place::new((offset::INVALID, leader_epoch), NOWHERE),
+            stored: StoredOffset::nothing(),
+            consumed: true,
+        };
+    }
+
+    /// Changes with every [`begin_anew`](Self::begin_anew).
+    pub fn beginning(&self) -> u32 {
+        self.beginning.load(Ordering::Acquire)
+    }
+
+    /// Makes everything fetched so far stale: consuming ends, and no offset can be stored any more.
+    pub fn end(&self) {
+        self.raise_epoch();
+        self.progress.lock().consumed = false;
     }
 
     pub(super) fn place(&self) -> Arc<Place> {
-        self.place.lock().clone()
+        self.progress.lock().place.clone()
     }
 
     pub(super) fn auto_store(&self) -> bool {
@@ -291,13 +320,18 @@ impl PartitionState {
                 metadata: None,
             };
         }
-        self.stored.lock().clone()
+        self.progress.lock().stored.clone()
     }
 
-    /// Replaces the offset to commit.
-    pub fn store(&self, stored: StoredOffset) {
-        self.place().set_taken(stored.offset, stored.leader_epoch);
-        *self.stored.lock() = stored;
+    /// Replaces the offset to commit; false, without an effect, when the partition is not consumed.
+    pub fn store(&self, stored: StoredOffset) -> bool {
+        let mut progress = self.progress.lock();
+        if !progress.consumed {
+            return false;
+        }
+        progress.place.set_taken(stored.offset, stored.leader_epoch);
+        progress.stored = stored;
+        true
     }
 
     /// Asks to be told when fewer than `records` records wait. False when that is so already: then nothing is told.

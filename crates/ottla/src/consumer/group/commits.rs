@@ -78,14 +78,36 @@ struct Job {
     tries: u32,
 }
 
-/// A partition whose stored offset is committed from time to time.
+/// What is known of the commits of a partition that is consumed.
 #[derive(Debug)]
 struct Tracked {
     state: Arc<PartitionState>,
-    interval_ms: u64,
-    due: Instant,
-    /// The offset last committed, or `INVALID`.
+    /// How often its stored offset is committed, and when next; `None` for never.
+    timer: Option<(u64, Instant)>,
+    /// The offset last known to be committed, or `INVALID`.
     committed: i64,
+    /// The offset that an automatic commit under way takes, or `INVALID`.
+    committing: i64,
+    /// The state's when the two were noted. After a new beginning they say nothing: the topic may be another one, or
+    /// the log may have lost what was committed.
+    beginning: u32,
+}
+
+impl Tracked {
+    /// Whether an offset goes beyond what is committed. What the application did not name itself is never taken back.
+    fn is_ahead(&self, offset: i64) -> bool {
+        offset >= 0 && (offset > self.committed || self.beginning != self.state.beginning())
+    }
+
+    /// Forgets what was noted before a new beginning.
+    fn renew(&mut self) {
+        let beginning = self.state.beginning();
+        if self.beginning != beginning {
+            self.beginning = beginning;
+            self.committed = offset::INVALID;
+            self.committing = offset::INVALID;
+        }
+    }
 }
 
 /// What came of an answer besides what was told to who asked.
@@ -146,40 +168,58 @@ impl Commits {
 
     // ---------------------------------------------------------------- automatic commits
 
-    /// Commits a partition's stored offset every `interval_ms`.
-    pub(super) fn track(&mut self, now: Instant, state: &Arc<PartitionState>, interval_ms: u64) {
+    /// Keeps in mind what is committed of a partition; commits its stored offset every `interval_ms`, if that is given.
+    pub(super) fn track(&mut self, now: Instant, state: &Arc<PartitionState>, interval_ms: Option<u64>) {
         self.untrack(state.id());
-        let due = next_tick(now, interval_ms);
-        self.due.insert((due, state.id()));
+        let timer = interval_ms.map(|interval| (interval, next_tick(now, interval)));
+        self.due.extend(timer.map(|(_, due)| (due, state.id())));
         self.tracked.insert(
             state.id(),
             Tracked {
                 state: state.clone(),
-                interval_ms,
-                due,
+                timer,
                 committed: offset::INVALID,
+                committing: offset::INVALID,
+                beginning: state.beginning(),
             },
         );
     }
 
     pub(super) fn untrack(&mut self, id: u32) {
-        if let Some(tracked) = self.tracked.remove(&id) {
-            self.due.remove(&(tracked.due, id));
+        if let Some((_, due)) = self.tracked.remove(&id).and_then(|t| t.timer) {
+            self.due.remove(&(due, id));
         }
+    }
+
+    /// The coordinator told what is committed of a partition.
+    pub(super) fn note_committed(&mut self, id: u32, offset: i64) {
+        if let Some(tracked) = self.tracked.get_mut(&id) {
+            tracked.renew();
+            tracked.committed = offset;
+        }
+    }
+
+    /// What a partition has stored beyond what is committed.
+    pub(super) fn uncommitted(&self, state: &PartitionState) -> Option<PartitionOffset> {
+        let row = row_of(state);
+        let tracked = self.tracked.get(&state.id());
+        tracked
+            .map_or(row.offset >= 0, |t| t.is_ahead(row.offset))
+            .then_some(row)
     }
 
     /// Queues a commit of what the tracked partitions of `ids` have stored and not committed yet.
     pub(super) fn commit_tracked(&mut self, ctx: &Ctx<'_>, who: &Committer, ids: impl Iterator<Item = u32>) {
         let mut rows = Vec::new();
         for id in ids {
-            let Some(tracked) = self.tracked.get_mut(&id) else {
+            let Some(tracked) = self.tracked.get_mut(&id).filter(|t| t.timer.is_some()) else {
                 continue;
             };
-            let stored = tracked.state.stored();
-            // Only what grew: a commit must never take an offset back.
-            if stored.offset >= 0 && stored.offset > tracked.committed {
-                tracked.committed = stored.offset;
-                rows.push(row_of(&tracked.state));
+            let row = row_of(&tracked.state);
+            tracked.renew();
+            if tracked.is_ahead(row.offset) && row.offset > tracked.committing {
+                tracked.committing = row.offset;
+                rows.push(row);
             }
         }
         if !rows.is_empty() {
@@ -191,9 +231,9 @@ impl Commits {
         let mut ids = Vec::new();
         while let Some(&(at, id)) = self.due.first().filter(|d| d.0 <= ctx.now) {
             self.due.remove(&(at, id));
-            if let Some(tracked) = self.tracked.get_mut(&id) {
-                tracked.due = next_tick(ctx.now, tracked.interval_ms);
-                self.due.insert((tracked.due, id));
+            if let Some((interval, due)) = self.tracked.get_mut(&id).and_then(|t| t.timer.as_mut()) {
+                *due = next_tick(ctx.now, *interval);
+                self.due.insert((*due, id));
                 ids.push(id);
             }
         }
@@ -421,16 +461,7 @@ impl Commits {
             }
             rows.push(row);
         }
-        for row in rows.iter().filter(|r| !r.error.is_ok()) {
-            // Not committed: the next automatic commit has it again.
-            let mut tracked = self.tracked.values_mut();
-            if let Some(tracked) =
-                tracked.find(|t| t.state.partition() == row.tp.partition && t.state.topic().name() == &*row.tp.topic)
-                && tracked.committed <= row.offset
-            {
-                tracked.committed = offset::INVALID;
-            }
-        }
+        self.note(&rows);
         let error = rows.iter().map(|r| r.error).find(|e| !e.is_ok());
         let (queue, opaque) = match job.purpose {
             Purpose::Call(CommitTarget::Reply(reply)) => return reply.fill(result.map(|()| rows)),
@@ -443,6 +474,25 @@ impl Commits {
                 offsets: rows,
                 opaque,
             }));
+        }
+    }
+
+    /// Keeps in mind what became of rows: what was not committed is in the next automatic commit again.
+    fn note(&mut self, rows: &[PartitionOffset]) {
+        let rows: HashMap<(&str, i32), &PartitionOffset> =
+            rows.iter().map(|r| ((&*r.tp.topic, r.tp.partition), r)).collect();
+        for tracked in self.tracked.values_mut() {
+            let name = tracked.state.topic().shared_name();
+            let Some(row) = rows.get(&(&*name, tracked.state.partition())) else {
+                continue;
+            };
+            tracked.renew();
+            if row.error.is_ok() {
+                tracked.committed = row.offset;
+            }
+            if tracked.committing == row.offset {
+                tracked.committing = offset::INVALID;
+            }
         }
     }
 

@@ -111,7 +111,8 @@ impl Group {
             Origin::Assigned => (self.auto_commit, self.auto_commit_interval_ms),
             Origin::Started => (topic.auto_commit_enable, millis(topic.auto_commit_interval_ms)),
         };
-        if wanted && interval > 0 && self.is_configured() {
+        if self.is_configured() {
+            let interval = Some(interval).filter(|i| wanted && *i > 0);
             self.commits.track(now, state, interval);
         }
     }
@@ -165,25 +166,9 @@ impl Group {
         }
     }
 
-    /// Refuses a commit in the way that its target wants.
-    pub(super) fn refuse_commit(&mut self, target: CommitTarget, code: ErrorCode, text: &str) {
-        match target {
-            CommitTarget::Reply(reply) => reply.fill(Err(Error::new(code, text))),
-            CommitTarget::Queue(queue, opaque) => queue.push(crate::event::Event::Commit(crate::event::CommitResult {
-                error: code,
-                offsets: Vec::new(),
-                opaque,
-            })),
-            CommitTarget::Event => {}
-        }
-    }
-
-    /// What the partitions have stored, for a commit of the application.
-    pub(super) fn stored_rows<'a>(&self, positions: impl Iterator<Item = &'a Position>) -> Vec<PartitionOffset> {
-        positions
-            .map(|p| commits::row_of(&p.state))
-            .filter(|row| row.offset >= 0)
-            .collect()
+    /// What the partitions have stored beyond what is committed, for a commit of the application.
+    pub(super) fn uncommitted_rows<'a>(&self, positions: impl Iterator<Item = &'a Position>) -> Vec<PartitionOffset> {
+        positions.filter_map(|p| self.commits.uncommitted(&p.state)).collect()
     }
 
     /// Reads committed offsets for the application.
@@ -205,7 +190,13 @@ impl Group {
 
     /// Committed offsets that were found for consumed partitions since the last call.
     pub(super) fn take_found(&mut self) -> Vec<Found> {
-        self.readings.take_found()
+        let found = self.readings.take_found();
+        for one in &found {
+            if let Ok((offset, _)) = one.result {
+                self.commits.note_committed(one.id, offset);
+            }
+        }
+        found
     }
 
     /// The partitions may be others' by now: nothing of them is committed any more.
