@@ -2749,7 +2749,10 @@ rd_kafka_queue_get_partition(rd_kafka_t *rk, const char *topic, int32_t partitio
 
 /**
  * The background queue: what is forwarded to it goes to the callback of
- * rd_kafka_conf_set_background_event_cb(), on a thread of the library. NULL if it cannot be had.
+ * rd_kafka_conf_set_background_event_cb(), on a thread of the library; without that callback to
+ * those that rd_kafka_poll() would call. The thread is started when it is first asked for.
+ *
+ * @return NULL if there is no thread to be had.
  */
 RD_EXPORT rd_kafka_queue_t *rd_kafka_queue_get_background(rd_kafka_t *rk);
 

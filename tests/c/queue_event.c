@@ -252,23 +252,6 @@ static void yield_ends_a_poll(void) {
         rd_kafka_queue_destroy(q);
 }
 
-static void on_background(rd_kafka_t *rk, rd_kafka_event_t *ev, void *opaque) {
-        (void)rk;
-        (void)opaque;
-        rd_kafka_event_destroy(ev);
-}
-
-static void the_background_thread_is_refused(void) {
-        rd_kafka_conf_t *conf = test_conf();
-        char errstr[512] = "";
-
-        rd_kafka_conf_set_background_event_cb(conf, on_background);
-        REQUIRE(rd_kafka_new(RD_KAFKA_PRODUCER, conf, errstr, sizeof(errstr)) == NULL);
-        CHECK(strstr(errstr, "background_event_cb") != NULL);
-        rd_kafka_conf_destroy(conf);
-        CHECK(rd_kafka_queue_get_background(cluster) == NULL);
-}
-
 static void fetched_messages_are_events(void) {
         rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
         rd_kafka_queue_t *q;
@@ -313,7 +296,6 @@ int main(void) {
         RUN(callbacks_wake);
         RUN(forwarding);
         RUN(yield_ends_a_poll);
-        RUN(the_background_thread_is_refused);
         RUN(fetched_messages_are_events);
         rd_kafka_destroy(cluster);
         return test_end();

@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use ottla::client::{Client, ClientHooks, DeliveryMode};
 use ottla::error::{Error, ErrorCode};
-use ottla::event::{Delivery, LogLine, Reply, level};
+use ottla::event::{Delivery, LogLine, Queue, Reply, level};
 use ottla::types::{ClientKind, Topic};
 use parking_lot::{Condvar, Mutex, RwLock};
 
 use crate::abi::{DESTROY_NO_CONSUMER_CLOSE, event_type};
+use crate::background::{self, Background};
 use crate::callbacks::{Callbacks, Opaque, PartitionsCb};
 use crate::conf::ConfHandle;
 use crate::ffi::{self, Deadline, FromC, Owned, Tag, Tagged, Timeout, c_text, exports};
@@ -40,6 +41,7 @@ pub struct Handle {
     /// A close that `rd_kafka_consumer_close_queue()` began.
     closing: Mutex<Option<CloseReply>>,
     commit_callbacks: Mutex<CommitCallbacks>,
+    background: Mutex<Option<Background>>,
     this: Weak<Handle>,
 }
 
@@ -213,6 +215,19 @@ impl Handle {
         self.commit_callbacks.lock().by_token.remove(&token).map(|c| (c.0, c.1))
     }
 
+    /// The background queue. Its thread is started with it.
+    pub fn background_queue(&self) -> Result<Arc<Queue>, Error> {
+        let destroyed = || Error::new(ErrorCode::L_DESTROY, "The client was destroyed");
+        let mut background = self.background.lock();
+        if self.tag.is_cleared() {
+            return Err(destroyed());
+        }
+        if background.is_none() {
+            *background = Some(Background::start(self.shared().ok_or_else(destroyed)?)?);
+        }
+        background.as_ref().map(|b| b.queue().clone()).ok_or_else(destroyed)
+    }
+
     /// Returns when no topic is being created by another thread.
     pub fn wait_for_topic_table(&self) {
         drop(self.topics.read());
@@ -326,12 +341,16 @@ fn create(kind: c_int, mut conf: ConfHandle) -> Result<Arc<Handle>, Error> {
         consumer_closed: AtomicBool::new(false),
         closing: Mutex::default(),
         commit_callbacks: Mutex::default(),
+        background: Mutex::default(),
         this: this.clone(),
         conf,
     });
     let hooks = client_hooks(&callbacks, only_error, &handle.this);
     let client = Client::new(kind, settings, topic_settings, hooks)?;
     let client = handle.client.get_or_init(|| client);
+    if callbacks.background_event.is_some() {
+        handle.background_queue()?;
+    }
     for warning in warnings {
         client.shared().log.log(level::WARNING, "CONFWARN", || warning);
     }
@@ -348,6 +367,10 @@ fn destroy(handle: &Arc<Handle>, flags: c_int) {
             let _ = serve::close_consumer(handle);
         }
         handle.set_consumer_closed();
+    }
+    let background = handle.background.lock().take();
+    if let Some(background) = background {
+        background.stop();
     }
     handle.topic_handles().iter().for_each(|t| t.retire());
     handle.half_served.lock().clear();
@@ -460,7 +483,7 @@ exports! {
 
     /// Threads that clients of this process run.
     fn rd_kafka_thread_cnt() -> i32, or 0; {
-        i32::try_from(Client::live_threads()).unwrap_or(i32::MAX)
+        i32::try_from(Client::live_threads() + background::threads()).unwrap_or(i32::MAX)
     }
 
     /// Waits until every client is destroyed; -1 when the time is up.

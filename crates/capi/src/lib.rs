@@ -6,6 +6,7 @@
 //! Every `unsafe` block rests on the header's contract with the application or on an invariant that its comment names.
 
 pub mod abi;
+pub mod background;
 pub mod bump;
 pub mod callbacks;
 pub mod conf;

@@ -91,10 +91,9 @@ exports! {
         QueueHandle::new(rk, client.partition(topic.topic(), partition).ok()?.queue().clone())
     }
 
-    /// The background queue: there is none, `rd_kafka_new()` refuses a background callback.
+    /// The background queue, which a thread of the library serves.
     fn rd_kafka_queue_get_background(rk: &Handle) -> Option<Owned<QueueHandle>>, or None; {
-        let _ = rk;
-        None
+        QueueHandle::new(rk, rk.background_queue().ok()?)
     }
 
     /// Forwards a queue to another; NULL ends the forwarding. Later assignments leave a partition's queue so.

@@ -1,0 +1,190 @@
+/* Events on a thread of the library: the background queue and its callback. */
+#define _POSIX_C_SOURCE 200809L
+#include "test.h"
+
+#include <pthread.h>
+
+static rd_kafka_t *cluster;
+static char servers[512];
+
+/* What the callbacks have seen. */
+static struct {
+        pthread_mutex_t lock;
+        int reports, messages, rebalances, logs;
+        int own_thread; /* a callback ran on the thread that runs the tests */
+        void *opaque;
+} seen = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static pthread_t tests_thread;
+
+static void forget(void) {
+        pthread_mutex_lock(&seen.lock);
+        seen.reports = seen.messages = seen.rebalances = seen.logs = seen.own_thread = 0;
+        pthread_mutex_unlock(&seen.lock);
+}
+
+/* Waits up to 20 seconds for a counter. */
+static int wait_for(const int *counter, int want) {
+        int64_t until = test_now_ms() + 20000;
+        int have      = 0;
+        do {
+                pthread_mutex_lock(&seen.lock);
+                have = *counter;
+                pthread_mutex_unlock(&seen.lock);
+                if (have >= want)
+                        break;
+                test_sleep_ms(5);
+        } while (test_now_ms() < until);
+        return have;
+}
+
+static void on_event(rd_kafka_t *rk, rd_kafka_event_t *event, void *opaque) {
+        rd_kafka_topic_partition_list_t *l;
+
+        pthread_mutex_lock(&seen.lock);
+        seen.opaque = opaque;
+        seen.own_thread |= pthread_equal(pthread_self(), tests_thread) != 0;
+        switch (rd_kafka_event_type(event)) {
+        case RD_KAFKA_EVENT_DR:
+                seen.reports += (int)rd_kafka_event_message_count(event);
+                break;
+        case RD_KAFKA_EVENT_FETCH:
+                seen.messages++;
+                break;
+        case RD_KAFKA_EVENT_REBALANCE:
+                seen.rebalances++;
+                l = rd_kafka_event_topic_partition_list(event);
+                if (rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS)
+                        rd_kafka_assign(rk, l);
+                else
+                        rd_kafka_assign(rk, NULL);
+                break;
+        }
+        pthread_mutex_unlock(&seen.lock);
+        rd_kafka_event_destroy(event);
+}
+
+static void on_report(rd_kafka_t *rk, const rd_kafka_message_t *m, void *opaque) {
+        (void)rk;
+        (void)m;
+        pthread_mutex_lock(&seen.lock);
+        seen.opaque = opaque;
+        seen.reports++;
+        seen.own_thread |= pthread_equal(pthread_self(), tests_thread) != 0;
+        pthread_mutex_unlock(&seen.lock);
+}
+
+static void produce(rd_kafka_t *p, int cnt) {
+        int i;
+        for (i = 0; i < cnt; i++)
+                CHECK_OK(rd_kafka_producev(p, RD_KAFKA_V_TOPIC("t"), RD_KAFKA_V_PARTITION(0),
+                                           RD_KAFKA_V_VALUE("x", 1), RD_KAFKA_V_END));
+}
+
+static void forward_main_to_background(rd_kafka_t *rk) {
+        rd_kafka_queue_t *main = rd_kafka_queue_get_main(rk);
+        rd_kafka_queue_t *background = rd_kafka_queue_get_background(rk);
+        REQUIRE(main && background);
+        rd_kafka_queue_forward(main, background);
+        rd_kafka_queue_destroy(main);
+        rd_kafka_queue_destroy(background);
+}
+
+static void events_come_on_another_thread(void) {
+        rd_kafka_conf_t *conf = test_conf();
+        int threads           = rd_kafka_thread_cnt();
+        int token;
+        rd_kafka_t *p;
+
+        forget();
+        test_set(conf, "bootstrap.servers", servers);
+        rd_kafka_conf_set_background_event_cb(conf, on_event);
+        rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_DR);
+        rd_kafka_conf_set_opaque(conf, &token);
+        p = test_client(RD_KAFKA_PRODUCER, conf);
+        CHECK(rd_kafka_thread_cnt() >= threads + 2);
+        forward_main_to_background(p);
+        produce(p, 20);
+        CHECK_INT(wait_for(&seen.reports, 20), 20);
+        CHECK(seen.opaque == &token);
+        CHECK(!seen.own_thread);
+        rd_kafka_destroy(p);
+}
+
+static void a_consumer_can_live_in_the_background(void) {
+        rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
+        rd_kafka_conf_t *conf              = test_conf();
+        rd_kafka_queue_t *background, *queue;
+        rd_kafka_t *c;
+
+        forget();
+        CHECK_INT(test_produce(cluster, "bg", 0, 0, 30), 0);
+        test_set(conf, "bootstrap.servers", servers);
+        test_set(conf, "group.id", "background");
+        test_set(conf, "auto.offset.reset", "earliest");
+        rd_kafka_conf_set_background_event_cb(conf, on_event);
+        rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_FETCH);
+        c          = test_client(RD_KAFKA_CONSUMER, conf);
+        background = rd_kafka_queue_get_background(c);
+        queue      = rd_kafka_queue_get_consumer(c);
+        rd_kafka_queue_forward(queue, background);
+        rd_kafka_topic_partition_list_add(l, "bg", RD_KAFKA_PARTITION_UA);
+        CHECK_OK(rd_kafka_subscribe(c, l));
+        CHECK_INT(wait_for(&seen.messages, 30), 30);
+        CHECK_INT(wait_for(&seen.rebalances, 1), 1);
+        /* The revocation of the closing comes in the background as well. */
+        CHECK_OK(rd_kafka_consumer_close(c));
+        CHECK_INT(wait_for(&seen.rebalances, 2), 2);
+        rd_kafka_topic_partition_list_destroy(l);
+        rd_kafka_queue_destroy(queue);
+        rd_kafka_queue_destroy(background);
+        rd_kafka_destroy(c);
+}
+
+static void without_the_callback_others_are_called(void) {
+        rd_kafka_conf_t *conf = test_conf();
+        int threads           = rd_kafka_thread_cnt();
+        int token;
+        rd_kafka_t *p;
+
+        forget();
+        test_set(conf, "bootstrap.servers", servers);
+        rd_kafka_conf_set_dr_msg_cb(conf, on_report);
+        rd_kafka_conf_set_opaque(conf, &token);
+        p = test_client(RD_KAFKA_PRODUCER, conf);
+        CHECK(rd_kafka_thread_cnt() <= threads + 2);
+        forward_main_to_background(p);
+        produce(p, 20);
+        CHECK_INT(wait_for(&seen.reports, 20), 20);
+        CHECK(seen.opaque == &token);
+        CHECK(!seen.own_thread);
+        rd_kafka_destroy(p);
+}
+
+static void an_idle_thread_ends_with_its_client(void) {
+        int i;
+        for (i = 0; i < 20; i++) {
+                rd_kafka_conf_t *conf = test_conf();
+                rd_kafka_queue_t *q;
+                rd_kafka_t *rk;
+                if (i % 2)
+                        rd_kafka_conf_set_background_event_cb(conf, on_event);
+                rk = test_client(i % 3 ? RD_KAFKA_PRODUCER : RD_KAFKA_CONSUMER, conf);
+                q  = rd_kafka_queue_get_background(rk);
+                CHECK(q != NULL);
+                CHECK_INT(rd_kafka_queue_length(q), 0);
+                rd_kafka_queue_destroy(q);
+                rd_kafka_destroy(rk);
+        }
+        CHECK(rd_kafka_thread_cnt() < 10);
+}
+
+int main(void) {
+        tests_thread = pthread_self();
+        cluster      = test_cluster(NULL, servers, sizeof(servers));
+        RUN(events_come_on_another_thread);
+        RUN(a_consumer_can_live_in_the_background);
+        RUN(without_the_callback_others_are_called);
+        RUN(an_idle_thread_ends_with_its_client);
+        rd_kafka_destroy(cluster);
+        return test_end();
+}
