@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ottla::admin;
 use ottla::client::Command;
 use ottla::consumer;
 use ottla::env::Instant;
@@ -125,6 +126,8 @@ enum Query {
     Watermarks(Key, Arc<Reply<Result<(i64, i64), Error>>>),
     /// Committed offsets, or those of times.
     Offsets(Arc<Reply<consumer::OffsetsResult>>),
+    /// The groups of the cluster.
+    Groups(Arc<Reply<Result<admin::GroupListing, Error>>>),
 }
 
 /// A consumer at work.
@@ -301,6 +304,9 @@ impl ConsumerLoad {
         let tp = TopicPartition::new(self.plan.topics[topic].as_str(), partition);
         let until_us = world.now_us + world.app_chance.spread(1000, 10_000_000);
         let deadline = Instant::from_micros(until_us);
+        if until_us.is_multiple_of(4) {
+            return self.list_groups(world, client, until_us);
+        }
         world.coverage.count("offset queries", 1);
         let which = world.app_chance.below(3);
         if which == 0 {
@@ -327,6 +333,19 @@ impl ConsumerLoad {
             },
         };
         self.send(world, client, Asked::Query(query, until_us), command);
+    }
+
+    fn list_groups(&mut self, world: &mut World, client: usize, until_us: u64) {
+        let reply = Reply::new();
+        let command = admin::Command::ListGroups {
+            group: None,
+            deadline: Instant::from_micros(until_us),
+            reply: reply.clone(),
+        };
+        trace!(world.trace, "c{client} app asks {command:?}");
+        world.coverage.count("listings of groups", 1);
+        world.shared(client).send(Command::Admin(command));
+        self.asked = Some((Asked::Query(Query::Groups(reply), until_us), world.now_us));
     }
 
     fn resume(&mut self, world: &mut World, client: usize, key: &Key) {
@@ -361,6 +380,7 @@ impl ConsumerLoad {
             }
             // What goes wrong with them is for brokers to say.
             Asked::Query(Query::Offsets(reply), due_us) => (reply.try_take().map(|_| Ok(())), *due_us),
+            Asked::Query(Query::Groups(reply), due_us) => (reply.try_take().map(|_| Ok(())), *due_us),
         };
         let Some(answer) = answer else {
             // The client's thread may be slow; the application looks again.
