@@ -10,7 +10,7 @@ use super::shared::Shared;
 use crate::admin::{self, Admin};
 use crate::cluster::{self, Change, Cluster, Ctx};
 use crate::connection::{LinkConfig, LinkEvent, LinkKey, Links, NetAction, NetEvent, Owner};
-use crate::consumer::{self, Consumer, ListOffsets};
+use crate::consumer::{self, Consumer, FileAction, FileEvent, ListOffsets};
 use crate::env::{Instant, Rng, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, Throttle, level};
@@ -131,7 +131,19 @@ impl Core {
         self.links.next_action()
     }
 
-    /// Whether the client has ended: nothing is left to do.
+    /// The next task with a file, also once the client has ended.
+    pub fn next_file_action(&mut self) -> Option<FileAction> {
+        self.consumer.as_mut()?.next_file_action()
+    }
+
+    /// Takes in what came of a task with a file.
+    pub fn on_file(&mut self, event: FileEvent) {
+        if let Some(consumer) = &mut self.consumer {
+            consumer.on_file(event);
+        }
+    }
+
+    /// Whether the client has ended: no connection is left, and nothing will be decided any more.
     pub fn is_finished(&self) -> bool {
         self.finished
     }
@@ -192,6 +204,9 @@ impl Core {
             wake = earliest(wake, consumer.poll(&mut ctx, &mut self.cluster));
             if let Some(fatal) = consumer.take_fatal() {
                 self.shared.set_fatal(fatal.code, &fatal.message);
+            }
+            for error in consumer.take_reports() {
+                self.shared.report(error);
             }
         }
         wake = earliest(wake, self.offsets.poll(&mut ctx, &mut self.cluster));

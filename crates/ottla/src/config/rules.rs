@@ -343,6 +343,10 @@ fn resolve_fetch_sizes(conf: &mut Conf) -> Result<(), Error> {
 
 fn resolve_topic(mut topic: TopicConf, client: &Conf, kind: ClientKind) -> Result<TopicConf, Error> {
     if kind != ClientKind::Producer {
+        let file = client.choice(Prop::offset_store_method) == "file";
+        if file && !topic.is_set(TopicProp::offset_store_method) {
+            topic.adjust_text(TopicProp::offset_store_method, "file");
+        }
         return Ok(topic);
     }
     if client.bool(Prop::enable_idempotence) {

@@ -66,16 +66,10 @@ pub(super) const MISSING: &[Missing] = &[
         "pushing metrics to the cluster",
     ),
     missing(
-        "offset.store.method",
-        Asks::Exactly(&["file"]),
-        "keeping offsets in files",
-    ),
-    missing(
         "client.dns.lookup",
         Asks::Exactly(&["resolve_canonical_bootstrap_servers_only"]),
         "canonical bootstrap names",
     ),
-    missing("background_event_cb", Asks::Any, "the background thread for events"),
     missing("socket_cb", Asks::Any, "sockets made by the application"),
     missing("connect_cb", Asks::Any, "sockets made by the application"),
     missing("closesocket_cb", Asks::Any, "sockets made by the application"),
@@ -85,13 +79,6 @@ pub(super) const MISSING: &[Missing] = &[
 
 /// Of topics.
 pub(super) const MISSING_OF_TOPICS: &[Missing] = &[
-    missing(
-        "offset.store.method",
-        Asks::Exactly(&["file"]),
-        "keeping offsets in files",
-    ),
-    missing("offset.store.path", Asks::Any, "keeping offsets in files"),
-    missing("offset.store.sync.interval.ms", Asks::Any, "keeping offsets in files"),
     missing(
         "queuing.strategy",
         Asks::Exactly(&["lifo"]),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::facade::Consumer;
+use super::offset_files;
 use super::positions::Origin;
 use crate::cluster::{Cluster, Ctx};
 use crate::error::{Error, ErrorCode};
@@ -131,6 +132,7 @@ impl Consumer {
 
     fn forget(&mut self, cluster: &mut Cluster, id: u32) -> Option<Arc<PartitionState>> {
         self.offsets.cancel(cluster, id);
+        self.files.forget(id);
         let position = self.fetcher.remove(cluster, id)?;
         self.group.forget_partition(&position.state);
         Some(position.state)
@@ -151,18 +153,22 @@ impl Consumer {
             return Err(Error::new(ErrorCode::L_UNKNOWN_PARTITION, text));
         }
         let at = check_offset(at)?;
-        if at == offset::STORED && !self.group.is_configured() {
+        let state = self.registry.partition(topic, partition);
+        let in_file = offset_files::wanted(&state);
+        if at == offset::STORED && !in_file && !self.group.is_configured() {
             let text = "the stored offset can only be read with group.id set";
             return Err(Error::new(ErrorCode::L_INVALID_ARG, text));
         }
-        let state = self.registry.partition(topic, partition);
         if self.fetcher.positions.get(state.id()).is_some() {
             self.forget(cluster, state.id());
             sweep(std::slice::from_ref(&state));
         }
         state.queue().forward_to(queue);
         self.fetcher.add(ctx, cluster, &state, Origin::Started, (at, -1));
-        self.group.adopt(ctx.now, &state, Origin::Started);
+        match in_file {
+            true => self.files.adopt(ctx.now, &state),
+            false => self.group.adopt(ctx.now, &state, Origin::Started),
+        }
         Ok(())
     }
 

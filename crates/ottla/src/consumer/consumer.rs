@@ -6,9 +6,10 @@ use std::sync::Arc;
 use super::fetcher::Fetcher;
 use super::group::Group;
 use super::list_offsets::ListOffsets;
+use super::offset_files::OffsetFiles;
 use super::positions::Origin;
 use super::rebalancing::{Ask, Change};
-use super::{Command, CommitTarget, Registry};
+use super::{Command, CommitTarget, FileAction, FileEvent, Registry};
 use crate::cluster::{Cluster, Ctx};
 use crate::config::ClientConfig;
 use crate::connection::{LinkKey, Outcome, Owner, Tag};
@@ -58,6 +59,7 @@ pub struct Consumer {
     pub(super) setup: Setup,
     pub(super) fetcher: Fetcher,
     pub(super) offsets: ListOffsets,
+    pub(super) files: OffsetFiles,
     pub(super) group: Group,
     /// The partitions that the group gave.
     pub(super) given: BTreeSet<TopicPartition>,
@@ -76,6 +78,7 @@ impl Consumer {
         Consumer {
             fetcher: Fetcher::new(conf, registry.budget().clone()),
             offsets: ListOffsets::new(conf),
+            files: OffsetFiles::new(&conf.group_id),
             group: Group::new(conf, registry.clone(), events),
             registry,
             setup,
@@ -101,6 +104,7 @@ impl Consumer {
             let mut wake = self.fetcher.poll(ctx, cluster);
             self.route_wants(ctx, cluster);
             wake = earliest(wake, self.offsets.poll(ctx, cluster));
+            wake = earliest(wake, self.files.poll(ctx.now));
             self.group.watch_application(ctx, self.fetcher.positions.iter());
             wake = earliest(wake, self.group.poll(ctx, cluster));
             let orders = self.group.take_orders();
@@ -123,6 +127,8 @@ impl Consumer {
             let (id, tp) = (want.state.id(), want.state.tp());
             if want.offset != offset::STORED {
                 self.offsets.ask(ctx, cluster, (id, want.ask), tp, want.offset);
+            } else if self.files.keeps(id) {
+                self.files.read(id, want.ask);
             } else if self.group.is_configured() {
                 self.group.ask_committed(ctx.now, (id, want.ask), tp);
             } else {
@@ -135,7 +141,8 @@ impl Consumer {
     /// Brings found offsets to the fetcher; false when there were none.
     fn route_found(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> bool {
         let listed = self.offsets.take_found();
-        let committed = self.group.take_found();
+        let mut committed = self.group.take_found();
+        committed.extend(self.files.take_found());
         let any = !listed.is_empty() || !committed.is_empty();
         for found in listed {
             self.fetcher
@@ -146,6 +153,21 @@ impl Consumer {
                 .on_resolved(ctx, cluster, found.id, found.ask, found.result);
         }
         any
+    }
+
+    /// What is to be done with files. Those of the end come after [`close`](Self::close).
+    pub fn next_file_action(&mut self) -> Option<FileAction> {
+        self.files.next_action()
+    }
+
+    /// What came of an action on a file.
+    pub fn on_file(&mut self, event: FileEvent) {
+        self.files.on_event(event);
+    }
+
+    /// Errors of the client as a whole, to be told.
+    pub fn take_reports(&mut self) -> Vec<Error> {
+        self.files.take_reports()
     }
 
     /// What became of a request.

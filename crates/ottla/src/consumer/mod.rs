@@ -8,6 +8,7 @@
 //! - `fetcher`: one Fetch request under way per leader, with all its partitions that want records;
 //! - `fetch_response`: record data to chunks: checks, decompression, aborted transactions;
 //! - `list_offsets`: offsets for BEGINNING, END and timestamps;
+//! - `offset_files`: offsets kept in local files;
 //! - `group`: coordinator, membership, commits;
 //! - `neighbours`: other members of the group in this process.
 //!
@@ -26,6 +27,7 @@ mod fetcher;
 mod group;
 mod list_offsets;
 mod neighbours;
+mod offset_files;
 mod positions;
 mod rebalancing;
 mod registry;
@@ -36,6 +38,7 @@ pub use command::{Command, CommitTarget, OffsetsResult};
 pub use facade::{Consumer, Setup, TopicSource};
 pub use group::RebalanceProtocol;
 pub use list_offsets::ListOffsets;
+pub use offset_files::{FileAction, FileEvent, OffsetFile};
 pub use registry::{GroupInfo, Registry};
 
 /// A number of milliseconds from a setting; nothing for a negative one.

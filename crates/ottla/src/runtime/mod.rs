@@ -14,12 +14,13 @@ use crate::client::Core;
 use crate::env::sync::{Mutex, thread};
 use crate::env::{Instant, SharedClock, Waker};
 use crate::event::{has_callbacks, level};
-use crate::transport::{AddressFamily, Poller, Resolver, SocketOptions, TcpTransport};
+use crate::transport::{AddressFamily, Files, Poller, Resolver, SocketOptions, TcpTransport, worker_threads};
 
 /// The core with its sockets. Whoever has locked it drives it.
 struct Driver {
     core: Core,
     transport: TcpTransport,
+    files: Files,
     clock: SharedClock,
     /// When the loop looks by itself.
     sleeps_until: Option<Instant>,
@@ -42,6 +43,9 @@ impl Driver {
         while let Some(action) = self.core.next_action() {
             self.transport.perform(action);
         }
+        while let Some(action) = self.core.next_file_action() {
+            self.files.perform(action);
+        }
         self.transport.flush();
         if self.feed() {
             return Next::Step;
@@ -52,11 +56,15 @@ impl Driver {
         Next::Sleep(wake_at.filter(|at| *at < Instant::NEVER))
     }
 
-    /// Hands what the network reports to the core; false when there was nothing.
+    /// Hands what network and files report to the core; false when there was nothing.
     fn feed(&mut self) -> bool {
         let mut any = false;
         while let Some(event) = self.transport.next_event() {
             self.core.on_net(event, self.clock.now());
+            any = true;
+        }
+        for event in self.files.take_events() {
+            self.core.on_file(event);
             any = true;
         }
         any
@@ -141,9 +149,9 @@ impl Waker for LoopWaker {
 /// Client threads alive in this process.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
-/// Threads that clients of this process run, look-ups included.
+/// Threads that clients of this process run, those for look-ups and files included.
 pub fn live_threads() -> usize {
-    THREADS.load(Ordering::Relaxed) + Resolver::threads()
+    THREADS.load(Ordering::Relaxed) + worker_threads()
 }
 
 /// The pieces of a loop that exist before its core does.
@@ -190,6 +198,7 @@ impl Loop {
         *waker.driver.lock() = Some(Driver {
             core,
             transport,
+            files: Files::new(waker.clone()),
             clock,
             sleeps_until: None,
         });
@@ -217,6 +226,9 @@ fn run(waker: &LoopWaker, mut poller: Poller) {
                 Next::End => {
                     let ended = guard.take();
                     drop(guard);
+                    if let Some(driver) = &ended {
+                        driver.files.finish();
+                    }
                     return drop(ended);
                 }
                 Next::Sleep(_) if driver.transport.has_unread() => Some(Duration::ZERO),

@@ -1,9 +1,14 @@
-//! Sockets and name look-ups: carries out [`NetAction`](crate::connection::NetAction)s and reports
-//! [`NetEvent`](crate::connection::NetEvent)s.
+//! Sockets, name look-ups and offset files: carries out [`NetAction`](crate::connection::NetAction)s and
+//! [`FileAction`](crate::consumer::FileAction)s, and reports [`NetEvent`](crate::connection::NetEvent)s and
+//! [`FileEvent`](crate::consumer::FileEvent)s.
 
+mod files;
 mod resolver;
 mod tcp;
+mod worker;
 
+pub use files::Files;
 pub use resolver::{AddressFamily, Resolver};
 pub(crate) use tcp::WAKE;
 pub use tcp::{Poller, SocketOptions, TcpTransport};
+pub(crate) use worker::worker_threads;

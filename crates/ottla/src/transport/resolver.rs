@@ -1,13 +1,10 @@
 //! Name look-ups. `getaddrinfo` blocks, so names are looked up by a thread that lives while there is something to look
 //! up; literal addresses need none.
 
-use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use parking_lot::Mutex;
-
+use super::worker::Worker;
 use crate::connection::{LookupId, NetEvent};
 use crate::env::Waker;
 
@@ -39,23 +36,10 @@ struct Question {
     port: u16,
 }
 
-#[derive(Default)]
-struct Desk {
-    questions: VecDeque<Question>,
-    answers: Vec<NetEvent>,
-    /// A thread is at work on the questions.
-    staffed: bool,
-}
-
-struct Shared {
-    desk: Mutex<Desk>,
-    waker: Arc<dyn Waker>,
-    family: AddressFamily,
-}
-
 /// Looks names up without blocking the caller.
 pub struct Resolver {
-    shared: Arc<Shared>,
+    worker: Worker<Question, NetEvent>,
+    family: AddressFamily,
 }
 
 impl std::fmt::Debug for Resolver {
@@ -64,83 +48,39 @@ impl std::fmt::Debug for Resolver {
     }
 }
 
-/// Look-up threads alive in this process.
-static THREADS: AtomicUsize = AtomicUsize::new(0);
-
 impl Resolver {
     /// A resolver that calls `waker` when an answer is there.
     pub fn new(waker: Arc<dyn Waker>, family: AddressFamily) -> Self {
-        Resolver {
-            shared: Arc::new(Shared {
-                desk: Mutex::new(Desk::default()),
-                waker,
-                family,
-            }),
-        }
-    }
-
-    /// Look-up threads alive in this process.
-    pub fn threads() -> usize {
-        THREADS.load(Ordering::Relaxed)
+        let worker = Worker::new("ottla-dns", waker, move |q: Question| {
+            let result = match (q.host.as_str(), q.port).to_socket_addrs() {
+                Ok(addrs) => pick(family, addrs),
+                Err(e) => Err(e.to_string()),
+            };
+            NetEvent::Resolved {
+                lookup: q.lookup,
+                result,
+            }
+        });
+        Resolver { worker, family }
     }
 
     /// Asks; the answer comes from [`take_answers`](Self::take_answers), at once for literal addresses.
     pub fn ask(&self, lookup: LookupId, host: String, port: u16) {
-        let mut desk = self.shared.desk.lock();
         if let Ok(ip) = host.parse::<IpAddr>() {
-            let result = pick(self.shared.family, [SocketAddr::new(ip, port)].into_iter());
-            desk.answers.push(NetEvent::Resolved { lookup, result });
-            return;
+            let result = pick(self.family, [SocketAddr::new(ip, port)].into_iter());
+            return self.worker.answer(NetEvent::Resolved { lookup, result });
         }
-        desk.questions.push_back(Question { lookup, host, port });
-        if !desk.staffed {
-            desk.staffed = true;
-            let shared = self.shared.clone();
-            let spawned = std::thread::Builder::new()
-                .name("ottla-dns".into())
-                .spawn(move || work(&shared));
-            if let Err(e) = spawned {
-                desk.staffed = false;
-                let failed: Vec<NetEvent> = desk
-                    .questions
-                    .drain(..)
-                    .map(|q| NetEvent::Resolved {
-                        lookup: q.lookup,
-                        result: Err(format!("no thread for the look-up: {e}")),
-                    })
-                    .collect();
-                desk.answers.extend(failed);
-            }
-        }
+        self.worker
+            .ask(Question { lookup, host, port }, |q, e| NetEvent::Resolved {
+                lookup: q.lookup,
+                result: Err(format!("no thread for the look-up: {e}")),
+            });
     }
 
     /// The answers that are there.
     pub fn take_answers(&self) -> Vec<NetEvent> {
-        std::mem::take(&mut self.shared.desk.lock().answers)
+        self.worker.take_answers()
     }
-}
-
-fn work(shared: &Shared) {
-    THREADS.fetch_add(1, Ordering::Relaxed);
-    loop {
-        let next = {
-            let mut desk = shared.desk.lock();
-            let next = desk.questions.pop_front();
-            desk.staffed = next.is_some();
-            next
-        };
-        let Some(q) = next else { break };
-        let result = match (q.host.as_str(), q.port).to_socket_addrs() {
-            Ok(addrs) => pick(shared.family, addrs),
-            Err(e) => Err(e.to_string()),
-        };
-        shared.desk.lock().answers.push(NetEvent::Resolved {
-            lookup: q.lookup,
-            result,
-        });
-        shared.waker.wake();
-    }
-    THREADS.fetch_sub(1, Ordering::Relaxed);
 }
 
 fn pick(family: AddressFamily, addrs: impl Iterator<Item = SocketAddr>) -> Result<Vec<SocketAddr>, String> {

@@ -64,7 +64,8 @@ macro_rules! consumer_rows {
     "Pause before a partition whose fetch failed is fetched again.";
 "offset.store.method" offset_store_method: Choice
     = choice(&[("none", 0), ("file", 1), ("broker", 2)], 2).consumer().deprecated() =>
-    "Where offsets are kept: in the group (`broker`), in a local file, or nowhere.";
+    "Where partitions of `rd_kafka_consume_start()` keep offsets, unless the property of the same name of their topic \
+     says it: in the group (`broker`), in a local file (`file`), or nowhere (`none`: no automatic commits).";
 "isolation.level" isolation_level: Choice
     = choice(&[("read_uncommitted", 0), ("read_committed", 1)], 1).consumer().high() =>
     "Which messages of transactions are read (KIP-98): those of committed ones only, up to the first transaction that \

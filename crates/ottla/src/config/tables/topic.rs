@@ -47,12 +47,15 @@ macro_rules! topic_rows {
      `earliest`, `beginning`), behind the last (`largest`, `latest`, `end`), or report \
      `RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET` (`error`).";
 "offset.store.path" offset_store_path: String = text_or(".").consumer().deprecated() =>
-    "File or folder for `offset.store.method=file`.";
+    "File for `offset.store.method=file`, or folder for one file of each partition: `topic-partition.offset`, \
+     with `group.id` `topic-partition-group.offset`.";
 "offset.store.sync.interval.ms" offset_store_sync_interval_ms: i32
     = int(-1, 86_400_000, -1).ms().consumer().deprecated() =>
-    "How often the offset file is forced to disk; 0 after every write, -1 never.";
+    "How often the offset file is forced to disk; 0 after every write, -1 never. It is written every \
+     `auto.commit.interval.ms` of the topic, and when the partition is stopped.";
 "offset.store.method" offset_store_method: Choice = choice(&[("file", 1), ("broker", 2)], 2).consumer().deprecated() =>
-    "Where the simple consumer keeps offsets: in the group (`broker`, needs `group.id`) or in a local file.";
+    "Where partitions of `rd_kafka_consume_start()` keep offsets: in the group (`broker`, needs `group.id`) or in a local \
+     file. Those of `rd_kafka_subscribe()` and `rd_kafka_assign()` always keep them in the group.";
 "consume.callback.max.messages" consume_callback_max_messages: u32 = int(0, 1_000_000, 0).count().consumer() =>
     "Most messages that one `rd_kafka_consume_callback...()` call hands out; 0 is without limit.";
 

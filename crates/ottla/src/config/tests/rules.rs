@@ -208,9 +208,6 @@ fn what_is_missing_is_refused_and_says_so() {
         ("consumer", "plugin.library.paths=x"),
         ("producer", "statistics.interval.ms=1000"),
         ("producer", "enable.metrics.push=true"),
-        ("consumer", "offset.store.method=file"),
-        ("consumer", "topic.offset.store.method=file"),
-        ("consumer", "offset.store.path=/x"),
         ("producer", "queuing.strategy=lifo"),
     ] {
         let conf = conf(settings);
@@ -270,13 +267,27 @@ fn secrets_are_not_in_messages() {
 #[test]
 fn topics_of_their_own_are_refused_too() {
     let client = Conf::new().resolve(ClientKind::Consumer).unwrap();
-    let topic = topic_conf("offset.store.method=file");
-    let error = topic.finalize(&client, ClientKind::Consumer).unwrap_err();
+    let producer = Conf::new().resolve(ClientKind::Producer).unwrap();
+    let topic = topic_conf("queuing.strategy=lifo");
+    let error = topic.finalize(&producer, ClientKind::Producer).unwrap_err();
     assert_eq!(error.code, ErrorCode::L_UNSUPPORTED_FEATURE);
     let config = topic_conf("auto.offset.reset=error")
         .finalize(&client, ClientKind::Consumer)
         .unwrap();
     assert_eq!(config.auto_offset_reset.number(), -1001);
+}
+
+#[test]
+fn where_offsets_are_kept_is_said_by_the_topic_or_else_by_the_client() {
+    let client = conf("offset.store.method=file").resolve(ClientKind::Consumer).unwrap();
+    for (topic, method) in [("", "file"), ("offset.store.method=broker", "broker")] {
+        let topic = topic_conf(topic).finalize(&client, ClientKind::Consumer).unwrap();
+        assert!(topic.offset_store_method == method, "{method}");
+    }
+    assert!(client.topic_config().offset_store_method == "file");
+    let client = Conf::new().resolve(ClientKind::Consumer).unwrap();
+    let topic = topic_conf("offset.store.method=file").finalize(&client, ClientKind::Consumer);
+    assert!(topic.unwrap().offset_store_method == "file");
 }
 
 #[test]

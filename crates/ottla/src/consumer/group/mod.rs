@@ -60,6 +60,8 @@ pub(super) struct Group {
     instance_id: Option<String>,
     auto_commit: bool,
     auto_commit_interval_ms: u64,
+    /// Partitions of the simple API commit by themselves (`offset.store.method`).
+    keeps_offsets: bool,
     registry: Arc<Registry>,
     coordinator: Coordinator,
     commits: Commits,
@@ -84,6 +86,7 @@ impl Group {
             instance_id: Some(conf.group_instance_id.clone()).filter(|i| !i.is_empty()),
             auto_commit: conf.enable_auto_commit,
             auto_commit_interval_ms: millis(conf.auto_commit_interval_ms),
+            keeps_offsets: conf.offset_store_method != "none",
             registry,
             coordinator: Coordinator::new(),
             commits: Commits::new(events),
@@ -109,7 +112,10 @@ impl Group {
         let topic = state.topic().conf();
         let (wanted, interval) = match origin {
             Origin::Assigned => (self.auto_commit, self.auto_commit_interval_ms),
-            Origin::Started => (topic.auto_commit_enable, millis(topic.auto_commit_interval_ms)),
+            Origin::Started => (
+                topic.auto_commit_enable && self.keeps_offsets,
+                millis(topic.auto_commit_interval_ms),
+            ),
         };
         if self.is_configured() {
             let interval = Some(interval).filter(|i| wanted && *i > 0);

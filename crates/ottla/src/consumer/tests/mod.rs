@@ -7,6 +7,7 @@ mod fetching;
 mod groups;
 mod harness;
 mod neighbours;
+mod offset_files;
 mod offsets;
 mod reconcile;
 mod sessions;

@@ -1,0 +1,376 @@
+//! Offsets kept in local files (`offset.store.method=file`), for partitions of the simple API.
+//!
+//! Here it is decided what is read and written when; who drives the core carries it out ([`FileAction`]) and tells what
+//! came of it ([`FileEvent`]). A file holds the offset of the next message, in digits, with a line feed: librdkafka's form.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use super::group::Found;
+use super::millis;
+use crate::env::{Instant, earliest};
+use crate::error::{Error, ErrorCode};
+use crate::event::PartitionState;
+use crate::types::{TopicPartition, offset};
+
+/// The file of a partition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OffsetFile {
+    /// `offset.store.path`: the file itself, or a folder.
+    pub path: String,
+    /// The file's name in that folder: `topic-partition.offset`, or `topic-partition-group.offset` with `group.id`.
+    pub name: String,
+}
+
+impl std::fmt::Display for OffsetFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} (or {} in that folder)", self.path, self.name)
+    }
+}
+
+/// What is to be done with a file. Actions on the same file are carried out in their order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileAction {
+    /// Read the file.
+    Read {
+        /// Goes back with the result.
+        id: u64,
+        /// Which file.
+        file: OffsetFile,
+    },
+    /// Put new content in the place of the old, whole or not at all.
+    Write {
+        /// Goes back with the result.
+        id: u64,
+        /// Which file.
+        file: OffsetFile,
+        /// The new content.
+        content: String,
+        /// Force it to disk.
+        sync: bool,
+    },
+}
+
+impl FileAction {
+    /// What goes back with the result.
+    pub fn id(&self) -> u64 {
+        match self {
+            FileAction::Read { id, .. } | FileAction::Write { id, .. } => *id,
+        }
+    }
+}
+
+/// What came of a [`FileAction`].
+#[derive(Debug, Clone)]
+pub struct FileEvent {
+    /// The action's.
+    pub id: u64,
+    /// The content that was read, `None` when there is no file and for what was written; or what the system says.
+    pub result: Result<Option<Vec<u8>>, String>,
+}
+
+/// `offset.store.sync.interval.ms`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sync {
+    Never,
+    Always,
+    Every { interval_ms: u64, due: Instant },
+}
+
+/// A partition whose offset is kept in a file.
+#[derive(Debug)]
+struct Kept {
+    state: Arc<PartitionState>,
+    file: OffsetFile,
+    /// How often the stored offset is written, and when next; `None` without `auto.commit.enable`.
+    timer: Option<(u64, Instant)>,
+    sync: Sync,
+    /// The offset in the file, or `INVALID` when that is not known.
+    written: i64,
+    /// The one being written.
+    writing: Option<i64>,
+    /// What is in the file may not be on disk.
+    unsynced: bool,
+    /// A failure was told; it is told again only after a success.
+    told: bool,
+    /// The state's when `written` was noted: after a new beginning it says nothing.
+    beginning: u32,
+}
+
+/// What an action under way is for.
+#[derive(Debug)]
+struct Task {
+    partition: u32,
+    tp: TopicPartition,
+    file: OffsetFile,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// A reading for the fetcher, under its own number.
+    Read { ask: u64 },
+    /// `beginning` is the partition's when the offset was taken.
+    Write { offset: i64, sync: bool, beginning: u32 },
+}
+
+/// The offset files of a consumer.
+#[derive(Debug)]
+pub(super) struct OffsetFiles {
+    group_id: String,
+    kept: BTreeMap<u32, Kept>,
+    actions: VecDeque<FileAction>,
+    under_way: BTreeMap<u64, Task>,
+    found: Vec<Found>,
+    reports: Vec<Error>,
+    last_id: u64,
+}
+
+/// Whether the topic's settings ask for files.
+pub(super) fn wanted(state: &PartitionState) -> bool {
+    state.topic().conf().offset_store_method == "file"
+}
+
+impl OffsetFiles {
+    pub(super) fn new(group_id: &str) -> Self {
+        OffsetFiles {
+            group_id: group_id.to_owned(),
+            kept: BTreeMap::new(),
+            actions: VecDeque::new(),
+            under_way: BTreeMap::new(),
+            found: Vec::new(),
+            reports: Vec::new(),
+            last_id: 0,
+        }
+    }
+
+    /// A partition is consumed from now on.
+    pub(super) fn adopt(&mut self, now: Instant, state: &Arc<PartitionState>) {
+        let conf = state.topic().conf();
+        let interval_ms = millis(conf.auto_commit_interval_ms);
+        let sync = match conf.offset_store_sync_interval_ms {
+            ..0 => Sync::Never,
+            0 => Sync::Always,
+            ms => Sync::Every {
+                interval_ms: millis(ms),
+                due: now.plus_ms(millis(ms)),
+            },
+        };
+        let kept = Kept {
+            state: state.clone(),
+            file: OffsetFile {
+                path: conf.offset_store_path.clone(),
+                name: file_name(&state.tp(), &self.group_id),
+            },
+            timer: conf.auto_commit_enable.then(|| (interval_ms, now.plus_ms(interval_ms))),
+            sync,
+            written: offset::INVALID,
+            writing: None,
+            unsynced: false,
+            told: false,
+            beginning: state.beginning(),
+        };
+        self.kept.insert(state.id(), kept);
+    }
+
+    /// Whether the partition's offset is kept in a file.
+    pub(super) fn keeps(&self, id: u32) -> bool {
+        self.kept.contains_key(&id)
+    }
+
+    /// A partition is not consumed any more: writes what it has stored.
+    pub(super) fn forget(&mut self, id: u32) {
+        let Some(kept) = self.kept.get(&id) else { return };
+        let sync = kept.sync != Sync::Never;
+        match kept.timer.and_then(|_| kept.news()) {
+            Some(offset) => self.write(id, offset, sync),
+            None if kept.unsynced => self.write(id, kept.written, sync),
+            None => {}
+        }
+        self.kept.remove(&id);
+    }
+
+    /// Reads the stored offset of a partition that is kept.
+    pub(super) fn read(&mut self, id: u32, ask: u64) {
+        let Some(kept) = self.kept.get(&id) else { return };
+        let (tp, file) = (kept.state.tp(), kept.file.clone());
+        let action = self.begin(id, tp, file.clone(), Kind::Read { ask });
+        self.actions.push_back(FileAction::Read { id: action, file });
+    }
+
+    fn begin(&mut self, partition: u32, tp: TopicPartition, file: OffsetFile, kind: Kind) -> u64 {
+        self.last_id += 1;
+        let task = Task {
+            partition,
+            tp,
+            file,
+            kind,
+        };
+        self.under_way.insert(self.last_id, task);
+        self.last_id
+    }
+
+    fn write(&mut self, id: u32, offset: i64, sync: bool) {
+        let Some(kept) = self.kept.get_mut(&id) else { return };
+        kept.writing = Some(offset);
+        let (tp, file) = (kept.state.tp(), kept.file.clone());
+        let kind = Kind::Write {
+            offset,
+            sync,
+            beginning: kept.state.beginning(),
+        };
+        let action = self.begin(id, tp, file.clone(), kind);
+        self.actions.push_back(FileAction::Write {
+            id: action,
+            file,
+            content: format!("{offset}\n"),
+            sync,
+        });
+    }
+
+    /// Does what is due; gives when to be called again.
+    pub(super) fn poll(&mut self, now: Instant) -> Option<Instant> {
+        let mut due = Vec::new();
+        let mut wake = None;
+        for (id, kept) in &mut self.kept {
+            due.extend(kept.due(now).map(|(offset, sync)| (*id, offset, sync)));
+            wake = earliest(wake, kept.wake());
+        }
+        for (id, offset, sync) in due {
+            self.write(id, offset, sync);
+        }
+        wake
+    }
+
+    /// What is to be done with files.
+    pub(super) fn next_action(&mut self) -> Option<FileAction> {
+        self.actions.pop_front()
+    }
+
+    /// What came of an action.
+    pub(super) fn on_event(&mut self, event: FileEvent) {
+        let Some(task) = self.under_way.remove(&event.id) else {
+            return;
+        };
+        match task.kind {
+            Kind::Read { ask } => {
+                let found = match event.result {
+                    Ok(content) => parse(content.as_deref().unwrap_or_default())
+                        .map_err(|text| format!("{text}: whoever wrote the file is at fault")),
+                    Err(text) => Err(text),
+                };
+                let found = found.unwrap_or_else(|text| {
+                    self.report(&task, &format!("cannot be read, auto.offset.reset decides: {text}"));
+                    None
+                });
+                if let Some(kept) = self.kept.get_mut(&task.partition) {
+                    kept.written = found.unwrap_or(offset::INVALID);
+                    kept.beginning = kept.state.beginning();
+                }
+                self.found.push(Found {
+                    id: task.partition,
+                    ask,
+                    result: Ok((found.unwrap_or(offset::INVALID), -1)),
+                });
+            }
+            Kind::Write {
+                offset,
+                sync,
+                beginning,
+            } => {
+                let failure = event.result.err();
+                // A partition that was given up has nobody who keeps in mind what was told.
+                let mut tell = true;
+                if let Some(kept) = self.kept.get_mut(&task.partition) {
+                    kept.writing = None;
+                    if failure.is_none() {
+                        kept.written = offset;
+                        kept.beginning = beginning;
+                        kept.unsynced = !sync && kept.sync != Sync::Never;
+                    }
+                    tell = !std::mem::replace(&mut kept.told, failure.is_some());
+                }
+                if let Some(text) = failure.filter(|_| tell) {
+                    self.report(&task, &format!("cannot be written with offset {offset}: {text}"));
+                }
+            }
+        }
+    }
+
+    fn report(&mut self, task: &Task, text: &str) {
+        let text = format!("{}: offset file {} {text}", task.tp, task.file);
+        self.reports.push(Error::new(ErrorCode::L_FS, text));
+    }
+
+    /// Offsets that were read since the last call.
+    pub(super) fn take_found(&mut self) -> Vec<Found> {
+        std::mem::take(&mut self.found)
+    }
+
+    /// What the application is to be told.
+    pub(super) fn take_reports(&mut self) -> Vec<Error> {
+        std::mem::take(&mut self.reports)
+    }
+}
+
+impl Kept {
+    /// The stored offset, when the file does not hold it: only what is greater, or comes after a new beginning.
+    fn news(&self) -> Option<i64> {
+        let stored = self.state.stored().offset;
+        let last = self.writing.unwrap_or(self.written);
+        let ahead = stored > last || self.beginning != self.state.beginning();
+        (stored >= 0 && ahead).then_some(stored)
+    }
+
+    /// What is to be written now, and whether it is to be forced to disk.
+    fn due(&mut self, now: Instant) -> Option<(i64, bool)> {
+        let mut write = None;
+        if let Some((interval_ms, due)) = &mut self.timer
+            && *due <= now
+        {
+            *due = now.plus_ms((*interval_ms).max(1));
+            write = self.news().filter(|_| self.writing.is_none());
+        }
+        let mut sync = self.sync == Sync::Always;
+        if let Sync::Every { interval_ms, due } = &mut self.sync
+            && *due <= now
+        {
+            *due = now.plus_ms(*interval_ms);
+            sync = true;
+            // Writing once more what is there forces it to disk.
+            write = write.or((self.unsynced && self.writing.is_none()).then_some(self.written));
+        }
+        write.map(|offset| (offset, sync))
+    }
+
+    fn wake(&self) -> Option<Instant> {
+        let sync = match self.sync {
+            Sync::Every { due, .. } => Some(due),
+            Sync::Never | Sync::Always => None,
+        };
+        earliest(self.timer.map(|t| t.1), sync)
+    }
+}
+
+/// The name of a partition's file in a folder. What separates folders is written as in URLs.
+fn file_name(tp: &TopicPartition, group_id: &str) -> String {
+    let group = match group_id {
+        "" => String::new(),
+        id => format!("-{id}"),
+    };
+    let name = format!("{}-{}{group}.offset", tp.topic, tp.partition);
+    name.replace('/', "%2F").replace(':', "%3A").replace('\\', "%5C")
+}
+
+/// The offset that a file holds, `None` for an empty one.
+fn parse(content: &[u8]) -> Result<Option<i64>, String> {
+    let text = String::from_utf8_lossy(content);
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let offset = text.parse().ok().filter(|offset: &i64| *offset >= 0);
+    offset
+        .map(Some)
+        .ok_or_else(|| format!("its content is no offset but {text:?}"))
+}

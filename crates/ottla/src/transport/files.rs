@@ -1,0 +1,199 @@
+//! Offset files. Disks can be slow, so files are read and written by a thread that lives while there is something to do.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::worker::Worker;
+use crate::consumer::{FileAction, FileEvent, OffsetFile};
+use crate::env::Waker;
+
+/// No offset has more digits; what goes beyond says all the same that the file holds none.
+const READ_MAX: u64 = 64;
+
+/// How long the end of a client waits for what is still to be written.
+const FINISH_MAX: Duration = Duration::from_secs(10);
+
+/// Reads and writes offset files without blocking the caller, in the order in which it is asked.
+pub struct Files {
+    worker: Worker<FileAction, FileEvent>,
+}
+
+impl std::fmt::Debug for Files {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Files").finish_non_exhaustive()
+    }
+}
+
+impl Files {
+    /// Calls `waker` when something is done.
+    pub fn new(waker: Arc<dyn Waker>) -> Self {
+        Files {
+            worker: Worker::new("ottla-files", waker, carry_out),
+        }
+    }
+
+    /// Does what the core wants; [`take_events`](Self::take_events) tells what came of it.
+    pub fn perform(&self, action: FileAction) {
+        self.worker.ask(action, |action, e| FileEvent {
+            id: action.id(),
+            result: Err(format!("no thread for it: {e}")),
+        });
+    }
+
+    /// What has been done.
+    pub fn take_events(&self) -> Vec<FileEvent> {
+        self.worker.take_answers()
+    }
+
+    /// Waits until all is written, ten seconds at most.
+    pub fn finish(&self) {
+        self.worker.finish(FINISH_MAX);
+    }
+}
+
+fn carry_out(action: FileAction) -> FileEvent {
+    let id = action.id();
+    let result = match action {
+        FileAction::Read { file, .. } => read(&locate(&file)),
+        FileAction::Write {
+            file, content, sync, ..
+        } => write(&locate(&file), content.as_bytes(), sync).map(|()| None),
+    };
+    FileEvent {
+        id,
+        result: result.map_err(|e| e.to_string()),
+    }
+}
+
+/// `offset.store.path` names a file, or a folder for a file of each partition.
+fn locate(file: &OffsetFile) -> PathBuf {
+    let path = Path::new(&file.path);
+    match path.is_dir() {
+        true => path.join(&file.name),
+        false => path.to_owned(),
+    }
+}
+
+/// The content, cut off where no offset can go on; `None` when there is no file.
+fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let file = match File::open(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    let mut content = Vec::new();
+    file.take(READ_MAX).read_to_end(&mut content)?;
+    Ok(Some(content))
+}
+
+/// Puts a whole new file in the place of the old one, so that whenever the process ends one of both is there.
+fn write(path: &Path, content: &[u8], sync: bool) -> io::Result<()> {
+    // A link goes on pointing to where it points.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mut fresh = path.clone().into_os_string();
+    fresh.push(".new");
+    let mut file = File::create(&fresh)?;
+    file.write_all(content)?;
+    if sync {
+        file.sync_all()?;
+    }
+    drop(file);
+    fs::rename(&fresh, &path)?;
+    if sync {
+        // The new name is on disk when its folder is.
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder of the test's own, removed at the end.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("ottla-files-{}-{name}", std::process::id()));
+            let _ = fs::remove_dir_all(&path);
+            fs::create_dir(&path).unwrap();
+            Folder(path)
+        }
+
+        fn file(&self, inside: &str) -> OffsetFile {
+            OffsetFile {
+                path: self.0.join(inside).to_string_lossy().into_owned(),
+                name: "t-0.offset".into(),
+            }
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    struct Nobody;
+    impl Waker for Nobody {
+        fn wake(&self) {}
+    }
+
+    #[test]
+    fn what_was_written_is_read_in_folders_and_files() {
+        let folder = Folder::new("both");
+        let files = Files::new(Arc::new(Nobody));
+        let content = Some(b"1234567\n".to_vec());
+        for (inside, sync) in [("", true), ("own", false)] {
+            let file = folder.file(inside);
+            files.perform(FileAction::Read {
+                id: 1,
+                file: file.clone(),
+            });
+            for (id, content) in [(2, "7\n"), (3, "1234567\n")] {
+                files.perform(FileAction::Write {
+                    id,
+                    file: file.clone(),
+                    content: content.to_owned(),
+                    sync,
+                });
+            }
+            files.perform(FileAction::Read { id: 4, file });
+            files.finish();
+            let told = files.take_events().into_iter().map(|e| (e.id, e.result.unwrap()));
+            let expected = [(1, None), (2, None), (3, None), (4, content.clone())];
+            assert_eq!(told.collect::<Vec<_>>(), expected);
+        }
+        let names = fs::read_dir(&folder.0).unwrap().map(|e| e.unwrap().file_name());
+        let mut names: Vec<_> = names.collect();
+        names.sort();
+        assert_eq!(names, ["own", "t-0.offset"]);
+    }
+
+    #[test]
+    fn a_failure_is_told_and_leaves_the_old_file() {
+        let folder = Folder::new("failure");
+        let path = folder.0.join("kept");
+        write(&path, b"5\n", false).unwrap();
+        // The place of the new file is taken by a folder.
+        fs::create_dir(folder.0.join("kept.new")).unwrap();
+        assert!(write(&path, b"6\n", true).is_err());
+        assert_eq!(read(&path).unwrap(), Some(b"5\n".to_vec()));
+        assert!(write(&folder.0.join("nowhere/file"), b"6\n", false).is_err());
+    }
+
+    #[test]
+    fn a_link_goes_on_pointing_to_its_file() {
+        let folder = Folder::new("link");
+        let (path, link) = (folder.0.join("file"), folder.0.join("link"));
+        write(&path, b"5\n", false).unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        write(&link, b"6\n", false).unwrap();
+        assert_eq!(read(&path).unwrap(), Some(b"6\n".to_vec()));
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+}
