@@ -2202,9 +2202,11 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_consumer_close(rd_kafka_t *rk);
 
 /**
  * Starts closing the consumer and returns at once. The events of the closing, rebalances above
- * all, go to `rkqu`, which must be served until rd_kafka_consumer_closed() returns 1.
+ * all, go to `rkqu`, which must be served until rd_kafka_consumer_closed() returns 1. Messages that
+ * wait are dropped.
  *
- * @return NULL on success, else an error that the caller owns.
+ * @return NULL on success, else an error that the caller owns: RD_KAFKA_RESP_ERR__UNKNOWN_GROUP:
+ *         not a consumer with a `group.id`; RD_KAFKA_RESP_ERR__DESTROY: it is closed already.
  */
 RD_EXPORT rd_kafka_error_t *rd_kafka_consumer_close_queue(rd_kafka_t *rk, rd_kafka_queue_t *rkqu);
 

@@ -90,6 +90,9 @@ fn set_paused(rk: &Handle, list: &mut PartitionList, pause: bool) -> ErrorCode {
 
 fn close_queue(rk: &Handle, queue: &QueueHandle) -> Result<(), Error> {
     let client = rk.need_group()?;
+    if rk.is_consumer_closed() {
+        return Err(Error::new(ErrorCode::L_DESTROY, "The consumer is closed already"));
+    }
     client.consumer_queue().forward_to(Some(queue.queue().clone()));
     rk.begin_close(client)
 }

@@ -275,11 +275,6 @@ impl Tag {
         self.0.swap(0, Ordering::AcqRel) != 0
     }
 
-    /// Whether the handle was destroyed.
-    pub fn is_cleared(&self) -> bool {
-        self.is(0)
-    }
-
     fn is(&self, value: u32) -> bool {
         self.0.load(Ordering::Acquire) == value
     }

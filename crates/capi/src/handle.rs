@@ -37,6 +37,8 @@ pub struct Handle {
     pub log: LogState,
     /// Delivery reports whose callbacks were interrupted by `rd_kafka_yield()`, with the place to go on.
     pub(crate) half_served: Mutex<VecDeque<(Delivery, usize)>>,
+    /// Somebody has given the client back. Its last callbacks still use the handle.
+    destroying: AtomicBool,
     consumer_closed: AtomicBool,
     /// A close that `rd_kafka_consumer_close_queue()` began.
     closing: Mutex<Option<CloseReply>>,
@@ -219,7 +221,7 @@ impl Handle {
     pub fn background_queue(&self) -> Result<Arc<Queue>, Error> {
         let destroyed = || Error::new(ErrorCode::L_DESTROY, "The client was destroyed");
         let mut background = self.background.lock();
-        if self.tag.is_cleared() {
+        if self.destroying.load(Ordering::Acquire) {
             return Err(destroyed());
         }
         if background.is_none() {
@@ -338,6 +340,7 @@ fn create(kind: c_int, mut conf: ConfHandle) -> Result<Arc<Handle>, Error> {
         topics: RwLock::default(),
         log,
         half_served: Mutex::default(),
+        destroying: AtomicBool::new(false),
         consumer_closed: AtomicBool::new(false),
         closing: Mutex::default(),
         commit_callbacks: Mutex::default(),
@@ -372,6 +375,8 @@ fn destroy(handle: &Arc<Handle>, flags: c_int) {
     if let Some(background) = background {
         background.stop();
     }
+    // No callback is called any more: from here on calls are refused.
+    handle.tag.clear();
     handle.topic_handles().iter().for_each(|t| t.retire());
     handle.half_served.lock().clear();
     client.destroy();
@@ -426,10 +431,10 @@ exports! {
     fn rd_kafka_destroy_flags(rk: *mut Handle, flags: i32) {
         // SAFETY: NULL or a handle.
         let Some(handle) = (unsafe { <&Handle>::from_c(rk) }) else { return };
-        if !handle.tag.clear() {
+        if handle.destroying.swap(true, Ordering::AcqRel) {
             return;
         }
-        // SAFETY: made by `rd_kafka_new` and given back once: clearing the tag succeeds once.
+        // SAFETY: made by `rd_kafka_new` and given back once: only one caller finds the flag unset.
         let handle = unsafe { Arc::from_raw(rk.cast_const()) };
         destroy(&handle, flags);
         let mut destroyed = DESTROYED.lock();

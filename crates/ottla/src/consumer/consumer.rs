@@ -340,6 +340,9 @@ impl Consumer {
             reply,
             deadline: ctx.now.plus_ms(CLOSE_LIMIT_MS),
         });
+        // No record is handed out any more: those that wait would stand in front of the revocation.
+        let tps = self.fetcher.positions.iter().map(|p| p.state.tp()).collect();
+        self.pause(cluster, tps);
         // A member hears of the revocation as in any rebalance; what was assigned by hand is just dropped.
         let member = !self.group.is_out();
         self.group.unsubscribe(ctx, cluster);

@@ -1,0 +1,183 @@
+/* The end of a consumer: closing at once, by a queue, not at all; and what calls say afterwards. */
+#define _POSIX_C_SOURCE 200809L
+#include "test.h"
+
+static rd_kafka_t *cluster;
+static char servers[512];
+static int revocations, commits;
+static rd_kafka_resp_err_t commit_err;
+static int64_t committed_offset;
+
+static void on_rebalance(rd_kafka_t *rk,
+                         rd_kafka_resp_err_t err,
+                         rd_kafka_topic_partition_list_t *l,
+                         void *opaque) {
+        (void)opaque;
+        if (err == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
+                CHECK_OK(rd_kafka_assign(rk, l));
+        } else {
+                revocations++;
+                CHECK_INT(rd_kafka_assignment_lost(rk), 0);
+                CHECK_OK(rd_kafka_assign(rk, NULL));
+        }
+}
+
+static void on_commit(rd_kafka_t *rk,
+                      rd_kafka_resp_err_t err,
+                      rd_kafka_topic_partition_list_t *l,
+                      void *opaque) {
+        (void)rk;
+        (void)opaque;
+        commits++;
+        commit_err       = err;
+        committed_offset = l && l->cnt ? l->elems[0].offset : -1;
+}
+
+/* A member of the group that has taken `cnt` messages of topic "t". */
+static rd_kafka_t *member(const char *group, const char *instance, int cnt) {
+        rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
+        rd_kafka_conf_t *conf              = test_conf();
+        int64_t until                      = test_now_ms() + 30000;
+        rd_kafka_t *c;
+
+        revocations = commits = 0;
+        committed_offset      = -1;
+        test_set(conf, "bootstrap.servers", servers);
+        test_set(conf, "group.id", group);
+        test_set(conf, "auto.offset.reset", "earliest");
+        test_set(conf, "auto.commit.interval.ms", "3600000");
+        test_set(conf, "session.timeout.ms", "6000");
+        if (instance)
+                test_set(conf, "group.instance.id", instance);
+        rd_kafka_conf_set_rebalance_cb(conf, on_rebalance);
+        rd_kafka_conf_set_offset_commit_cb(conf, on_commit);
+        c = test_client(RD_KAFKA_CONSUMER, conf);
+        rd_kafka_poll_set_consumer(c);
+        rd_kafka_topic_partition_list_add(l, "t", RD_KAFKA_PARTITION_UA);
+        CHECK_OK(rd_kafka_subscribe(c, l));
+        rd_kafka_topic_partition_list_destroy(l);
+        while (cnt > 0 && test_now_ms() < until) {
+                rd_kafka_message_t *m = rd_kafka_consumer_poll(c, 100);
+                if (m && !m->err)
+                        cnt--;
+                if (m)
+                        rd_kafka_message_destroy(m);
+        }
+        CHECK_INT(cnt, 0);
+        return c;
+}
+
+static int64_t committed(const char *group) {
+        rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
+        rd_kafka_conf_t *conf              = test_conf();
+        int64_t offset;
+        rd_kafka_t *c;
+
+        test_set(conf, "bootstrap.servers", servers);
+        test_set(conf, "group.id", group);
+        c = test_client(RD_KAFKA_CONSUMER, conf);
+        rd_kafka_topic_partition_list_add(l, "t", 0);
+        CHECK_OK(rd_kafka_committed(c, l, 20000));
+        offset = l->elems[0].offset;
+        rd_kafka_topic_partition_list_destroy(l);
+        rd_kafka_destroy(c);
+        return offset;
+}
+
+static void closing_revokes_and_commits(void) {
+        rd_kafka_t *c = member("close", NULL, 3);
+
+        CHECK_INT(rd_kafka_consumer_closed(c), 0);
+        CHECK_OK(rd_kafka_consumer_close(c));
+        CHECK_INT(rd_kafka_consumer_closed(c), 1);
+        CHECK_INT(revocations, 1);
+        CHECK_INT(commits, 1);
+        CHECK_OK(commit_err);
+        CHECK_INT(committed_offset, 3);
+        CHECK_ERR(rd_kafka_consumer_close(c), RD_KAFKA_RESP_ERR__DESTROY);
+        CHECK(rd_kafka_consumer_poll(c, 50) == NULL);
+        rd_kafka_destroy(c);
+        CHECK_INT(committed("close"), 3);
+}
+
+static void closing_by_a_queue_does_not_wait(void) {
+        rd_kafka_t *c         = member("close-queue", NULL, 4);
+        rd_kafka_queue_t *q   = rd_kafka_queue_new(c);
+        int64_t until         = test_now_ms() + 20000;
+        rd_kafka_error_t *error;
+
+        CHECK(rd_kafka_consumer_close_queue(c, q) == NULL);
+        /* Nobody has served the revocation yet. */
+        test_sleep_ms(50);
+        CHECK_INT(rd_kafka_consumer_closed(c), 0);
+        CHECK_INT(revocations, 0);
+        while (!rd_kafka_consumer_closed(c) && test_now_ms() < until)
+                rd_kafka_queue_poll_callback(q, 50);
+        CHECK_INT(rd_kafka_consumer_closed(c), 1);
+        CHECK_INT(revocations, 1);
+        error = rd_kafka_consumer_close_queue(c, q);
+        CHECK_ERR(rd_kafka_error_code(error), RD_KAFKA_RESP_ERR__DESTROY);
+        rd_kafka_error_destroy(error);
+        rd_kafka_queue_destroy(q);
+        rd_kafka_destroy(c);
+        CHECK_INT(committed("close-queue"), 4);
+}
+
+static void destroying_closes_first(void) {
+        rd_kafka_t *c = member("destroy", NULL, 5);
+        rd_kafka_destroy(c);
+        CHECK_INT(revocations, 1);
+        CHECK_INT(committed("destroy"), 5);
+}
+
+static void destroying_without_closing_leaves_everything(void) {
+        rd_kafka_t *c = member("no-close", NULL, 5);
+        int64_t start = test_now_ms();
+
+        rd_kafka_destroy_flags(c, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+        CHECK(test_now_ms() - start < 3000);
+        CHECK_INT(revocations, 0);
+        CHECK_INT(committed("no-close"), RD_KAFKA_OFFSET_INVALID);
+}
+
+/* KIP-345: the member's place is kept for it. */
+static void static_members_do_not_leave(void) {
+        const struct rd_kafka_group_list *l = NULL;
+        rd_kafka_t *c                       = member("static", "one", 2);
+
+        CHECK_OK(rd_kafka_consumer_close(c));
+        rd_kafka_destroy(c);
+        CHECK_OK(rd_kafka_list_groups(cluster, "static", &l, 10000));
+        REQUIRE(l && l->group_cnt == 1);
+        CHECK_INT(l->groups[0].member_cnt, 1);
+        rd_kafka_group_list_destroy(l);
+}
+
+static void others_cannot_be_closed(void) {
+        rd_kafka_t *c         = test_client(RD_KAFKA_CONSUMER, test_conf());
+        rd_kafka_queue_t *q   = rd_kafka_queue_new(c);
+        rd_kafka_error_t *error;
+
+        CHECK_ERR(rd_kafka_consumer_close(c), RD_KAFKA_RESP_ERR__UNKNOWN_GROUP);
+        CHECK_ERR(rd_kafka_consumer_close(cluster), RD_KAFKA_RESP_ERR__UNKNOWN_GROUP);
+        error = rd_kafka_consumer_close_queue(c, q);
+        CHECK_ERR(rd_kafka_error_code(error), RD_KAFKA_RESP_ERR__UNKNOWN_GROUP);
+        rd_kafka_error_destroy(error);
+        CHECK_INT(rd_kafka_consumer_closed(c), 0);
+        CHECK_INT(rd_kafka_consumer_closed(cluster), 0);
+        rd_kafka_queue_destroy(q);
+        rd_kafka_destroy(c);
+}
+
+int main(void) {
+        cluster = test_cluster(NULL, servers, sizeof(servers));
+        CHECK_INT(test_produce(cluster, "t", 0, 0, 30), 0);
+        RUN(closing_revokes_and_commits);
+        RUN(closing_by_a_queue_does_not_wait);
+        RUN(destroying_closes_first);
+        RUN(destroying_without_closing_leaves_everything);
+        RUN(static_members_do_not_leave);
+        RUN(others_cannot_be_closed);
+        rd_kafka_destroy(cluster);
+        return test_end();
+}
