@@ -148,7 +148,7 @@ impl Cluster {
     }
 
     /// Makes requests of this API for one partition fail with an error before anything is done for it, or ends that.
-    /// Obeyed by Produce, Fetch, ListOffsets and Metadata.
+    /// Obeyed by Produce, Fetch, ListOffsets, Metadata, OffsetCommit and OffsetFetch.
     pub fn set_partition_error(&mut self, api: ApiKey, topic: &str, partition: i32, error: Option<ErrorCode>) {
         let key = (api, topic.to_owned());
         let errors = self.faults.partitions.entry(key.clone()).or_default();

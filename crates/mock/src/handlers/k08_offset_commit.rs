@@ -10,7 +10,7 @@
 //! Left out: retention times (versions 2 to 4); epochs of assignments, which let a member commit in an epoch that it has
 //! left for partitions that it had then (KIP-1251).
 
-use ottla_protocol::ErrorCode;
+use ottla_protocol::{ApiKey, ErrorCode};
 use ottla_protocol::api::offset_commit::{
     OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitResponse, OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
@@ -115,6 +115,8 @@ fn commit(
         .partition(partition.partition_index)
         .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
     let name = found.name.clone();
+    let index = partition.partition_index;
+    cluster.faults.check_partition(ApiKey::OFFSET_COMMIT, &name, index)?;
     let metadata = partition.committed_metadata.clone().unwrap_or_default();
     if metadata.len() > cluster.config.offset_metadata_max_bytes {
         return Err(ErrorCode::OFFSET_METADATA_TOO_LARGE);
@@ -124,7 +126,6 @@ fn commit(
         leader_epoch: partition.committed_leader_epoch,
         metadata,
     };
-    let index = partition.partition_index;
     let before = cluster.committed_offset(&who.group, &name, index);
     if let Some(log) = &mut cluster.groups.commit_log {
         log.push(CommitRecord {

@@ -9,7 +9,7 @@
 //!
 //! Left out: `require_stable` (version 7), as no offset is part of a transaction.
 
-use ottla_protocol::ErrorCode;
+use ottla_protocol::{ApiKey, ErrorCode};
 use ottla_protocol::api::offset_fetch::{
     OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopic, OffsetFetchRequestTopics,
     OffsetFetchResponse, OffsetFetchResponseGroup, OffsetFetchResponsePartition, OffsetFetchResponsePartitions,
@@ -149,12 +149,13 @@ fn asked_topic(
         TopicRef::Id(id) => cluster.topics.by_id(*id).map(|t| t.name.as_str()),
     };
     let partitions = asked.partition_indexes.into_iter().map(|index| {
+        let known = name.ok_or(ErrorCode::UNKNOWN_TOPIC_ID);
+        let checked = known.and_then(|name| cluster.faults.check_partition(ApiKey::OFFSET_FETCH, name, index));
         let committed = group.zip(name).and_then(|(group, name)| group.offsets.get(name, index));
-        let error = match name {
-            Some(_) => ErrorCode::NONE,
-            None => ErrorCode::UNKNOWN_TOPIC_ID,
-        };
-        one_partition(index, committed, error)
+        match checked {
+            Ok(()) => one_partition(index, committed, ErrorCode::NONE),
+            Err(error) => one_partition(index, None, error),
+        }
     });
     OffsetFetchResponseTopics {
         partitions: partitions.collect(),

@@ -4,7 +4,7 @@ use ottla_protocol::api::offset_commit::{OffsetCommitRequest, OffsetCommitReques
 use ottla_protocol::api::offset_fetch::{
     OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopic, OffsetFetchRequestTopics,
 };
-use ottla_protocol::{ErrorCode, Uuid};
+use ottla_protocol::{ApiKey, ErrorCode, Uuid};
 
 use crate::ClusterConfig;
 use crate::test_util::TestCluster;
@@ -113,6 +113,32 @@ fn commits_are_refused_for_reasons() {
     assert_eq!(commit_error(&mut test, &member, 8), ErrorCode::ILLEGAL_GENERATION);
     assert_eq!(commit_error(&mut test, &member, 9), ErrorCode::GROUP_ID_NOT_FOUND);
     assert_eq!(test.cluster.committed_offset("g", "t", 0), None);
+}
+
+#[test]
+fn one_partition_can_fail_alone() {
+    let mut test = cluster();
+    let id = test.cluster.topic_id("t").unwrap();
+    let error = ErrorCode::TOPIC_AUTHORIZATION_FAILED;
+    for api in [ApiKey::OFFSET_COMMIT, ApiKey::OFFSET_FETCH] {
+        test.cluster.set_partition_error(api, "t", 0, Some(error));
+    }
+    assert_eq!(commit_error(&mut test, &commit(id, 0, 5), 9), error);
+    assert_eq!(commit_error(&mut test, &commit(id, 1, 6), 9), ErrorCode::NONE);
+    assert_eq!(test.cluster.committed_offset("g", "t", 0), None);
+    let topic = OffsetFetchRequestTopic {
+        name: "t".into(),
+        partition_indexes: vec![0, 1],
+        ..Default::default()
+    };
+    let request = OffsetFetchRequest {
+        group_id: "g".into(),
+        topics: Some(vec![topic]),
+        ..Default::default()
+    };
+    let told = test.call(1, &request, 7).topics.remove(0).partitions;
+    let told: Vec<_> = told.iter().map(|p| (p.error_code, p.committed_offset)).collect();
+    assert_eq!(told, [(error.0, -1), (0, 6)]);
 }
 
 #[test]

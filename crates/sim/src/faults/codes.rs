@@ -301,15 +301,42 @@ pub(super) const CODES: &[Codes] = &[
 ];
 
 /// The requests whose answers speak of partitions one by one, so that one of them can fail alone.
-pub(super) const BY_PARTITION: &[ApiKey] = &[ApiKey::PRODUCE, ApiKey::FETCH, ApiKey::LIST_OFFSETS, ApiKey::METADATA];
-
-/// What Metadata says of single partitions.
-pub(super) const OF_PARTITIONS_IN_METADATA: &[ErrorCode] = &[
-    E::LEADER_NOT_AVAILABLE,
-    E::REPLICA_NOT_AVAILABLE,
-    E::LISTENER_NOT_FOUND,
-    E::KAFKA_STORAGE_ERROR,
+pub(super) const BY_PARTITION: &[ApiKey] = &[
+    ApiKey::PRODUCE,
+    ApiKey::FETCH,
+    ApiKey::LIST_OFFSETS,
+    ApiKey::METADATA,
+    ApiKey::OFFSET_COMMIT,
+    ApiKey::OFFSET_FETCH,
 ];
+
+/// What answers say of single partitions, where that is not what they say of all: a coordinator is one for the whole
+/// group.
+pub(super) fn of_partitions(api: ApiKey) -> Option<&'static [ErrorCode]> {
+    match api {
+        ApiKey::METADATA => Some(&[
+            E::LEADER_NOT_AVAILABLE,
+            E::REPLICA_NOT_AVAILABLE,
+            E::LISTENER_NOT_FOUND,
+            E::KAFKA_STORAGE_ERROR,
+        ]),
+        ApiKey::OFFSET_COMMIT => Some(&[
+            E::UNKNOWN_TOPIC_OR_PARTITION,
+            E::TOPIC_AUTHORIZATION_FAILED,
+            E::OFFSET_METADATA_TOO_LARGE,
+            E::INVALID_COMMIT_OFFSET_SIZE,
+            E::UNKNOWN_SERVER_ERROR,
+            UNHEARD_OF,
+        ]),
+        ApiKey::OFFSET_FETCH => Some(&[
+            E::UNSTABLE_OFFSET_COMMIT,
+            E::TOPIC_AUTHORIZATION_FAILED,
+            E::UNKNOWN_TOPIC_OR_PARTITION,
+            UNHEARD_OF,
+        ]),
+        _ => None,
+    }
+}
 
 /// Whether clients may have a code from other answers than those to the messages themselves.
 pub(crate) fn is_told_elsewhere(code: ottla::error::ErrorCode) -> bool {

@@ -58,11 +58,11 @@ impl World {
             return false;
         };
         let partition = self.faults.chance.below(count) as i32;
-        let error = match self.draws_fatal() {
-            _ if api == ApiKey::METADATA => self.faults.chance.pick(codes::OF_PARTITIONS_IN_METADATA),
-            true => self.faults.chance.pick(row.fatal),
-            false => self.faults.chance.pick(row.passing),
+        let of_all = match self.draws_fatal() {
+            true => row.fatal,
+            false => row.passing,
         };
+        let error = self.faults.chance.pick(codes::of_partitions(api).unwrap_or(of_all));
         trace!(
             self.trace,
             "FAULT {api} of {topic} [{partition}] meets {error:?} for a while"
