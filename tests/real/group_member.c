@@ -8,7 +8,7 @@
  *   assigned TIME PARTITION...
  *   revoked TIME PARTITION...        it has committed before, and then let go of them
  *   lost TIME PARTITION...           they were another member's already
- *   message TIME PARTITION OFFSET AGE      processed; AGE: since it was produced
+ *   message TIME PARTITION OFFSET AGE      processed; AGE: since its timestamp
  *   committed TIME PARTITION OFFSET  the group's coordinator has it
  *   error TIME NAME
  *

@@ -11,7 +11,7 @@ order of events. Judged afterwards, from what members said:
 - within a stay (from a partition's assignment to its end) messages come in order, without gaps, and the
   first is not below what was committed before: no position goes back;
 - two stays of one partition do not overlap, unless the earlier member was killed or told that it lost it;
-- from being written to being processed no message takes longer than a dead member's session and a rebalance.
+- from being appended to being processed no message takes longer than a dead member's session and a rebalance.
 """
 
 import argparse
@@ -148,20 +148,22 @@ class Member:
 class Churn:
     """The group, its producer, and what happens to them."""
 
-    def __init__(self, cluster, protocol, members=20, per_second=1000, seed=0, say=print):
+    def __init__(self, cluster, protocol, members=20, per_second=1000, seed=0, kills=True):
         self.cluster = cluster
+        self.kills = kills
         self.most = members
         self.chance = random.Random(seed)
         self.properties = PROTOCOLS[protocol]
-        self.say = say
         self.topic = support.topic_name("churn")
         self.group = f"{self.topic}-group"
-        cluster.create_topic(self.topic, PARTITIONS, replication=cluster.count)
+        # What is judged is the group: neither the producer's nor the replicas' time counts.
+        cluster.create_topic(self.topic, PARTITIONS, replication=1, config={"message.timestamp.type": "LogAppendTime"})
         self.present = []
         self.gone = []
         self.events = collections.Counter()
         self.timeline = []  # (milliseconds, what happened)
-        self.producer = steady.Run(cluster, self.topic, steady.FOREVER, per_second, "linger.ms=5")
+        self.per_second = per_second
+        self.producer = None
         self.killed = 0
 
     def note(self, what):
@@ -173,15 +175,28 @@ class Churn:
         self.present.append(Member(number, self.cluster, self.group, self.topic, self.properties))
 
     def remove(self, how):
-        member = self.present.pop(self.chance.randrange(len(self.present)))
+        # A broker waits up to five minutes for one that dies before it was ever a member.
+        likely = [m for m in self.present if how is not Member.kill or m.held] or self.present
+        member = self.chance.choice(likely)
+        self.present.remove(member)
         self.gone.append(member)
         self.note(f"{member.number} {'is killed' if how is Member.kill else 'leaves'}")
         how(member)
 
     def run(self, seconds, pause_s=(0.3, 3)):
         """Events until the time is up; then waits until all is processed, and ends everything."""
+        try:
+            self._run(seconds, pause_s)
+        finally:
+            if self.producer:
+                self.producer.stop()
+            self.end()
+
+    def _run(self, seconds, pause_s):
         for _ in range(self.most):
             self.join()
+        self.wait_until(lambda: all(m.held for m in self.present), "the group comes about")
+        self.producer = steady.Run(self.cluster, self.topic, steady.FOREVER, self.per_second, "linger.ms=5")
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             time.sleep(self.chance.uniform(*pause_s))
@@ -197,6 +212,8 @@ class Churn:
         if status != 0:
             raise AssertionError(f"the producer's exit status is {status}: {self.producer.errors[-1000:]}")
         self.wait_until_processed(2 * (SESSION_S + REBALANCE_S) + 30)
+
+    def end(self):
         while self.present:
             self.remove(Member.leave)
         for member in self.gone:
@@ -206,7 +223,7 @@ class Churn:
         missing = self.most - len(self.present)
         if missing > 0 and self.chance.random() < missing / 5:
             return "join"
-        if time.monotonic() - self.killed > KILLS_APART_S and self.chance.random() < 0.5:
+        if self.kills and time.monotonic() - self.killed > KILLS_APART_S and self.chance.random() < 0.5:
             return "kill"
         return "leave" if missing < 5 else "join"
 
@@ -214,6 +231,13 @@ class Churn:
         end = time.monotonic() + timeout_s
         while time.monotonic() < end and self.unprocessed():
             time.sleep(0.5)
+
+    def wait_until(self, condition, what, timeout_s=90):
+        end = time.monotonic() + timeout_s
+        while not condition():
+            if time.monotonic() > end or any(m.process.poll() is not None for m in self.present):
+                raise AssertionError(f"not so after {timeout_s} s, or a member has ended: {what}")
+            time.sleep(0.05)
 
     def unprocessed(self):
         done = {(partition, offset) for m in self.members() for _, partition, offset, _ in list(m.messages)}
