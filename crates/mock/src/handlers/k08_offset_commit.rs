@@ -10,11 +10,11 @@
 //! Left out: retention times (versions 2 to 4); epochs of assignments, which let a member commit in an epoch that it has
 //! left for partitions that it had then (KIP-1251).
 
-use ottla_protocol::{ApiKey, ErrorCode};
 use ottla_protocol::api::offset_commit::{
     OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitResponse, OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 };
+use ottla_protocol::{ApiKey, ErrorCode};
 
 use super::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;

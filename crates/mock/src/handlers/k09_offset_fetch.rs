@@ -9,12 +9,12 @@
 //!
 //! Left out: `require_stable` (version 7), as no offset is part of a transaction.
 
-use ottla_protocol::{ApiKey, ErrorCode};
 use ottla_protocol::api::offset_fetch::{
     OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopic, OffsetFetchRequestTopics,
     OffsetFetchResponse, OffsetFetchResponseGroup, OffsetFetchResponsePartition, OffsetFetchResponsePartitions,
     OffsetFetchResponseTopic, OffsetFetchResponseTopics,
 };
+use ottla_protocol::{ApiKey, ErrorCode};
 
 use super::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
