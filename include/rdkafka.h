@@ -2150,6 +2150,11 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_poll_set_consumer(rd_kafka_t *rk);
  * cluster, topics to come included. Topics that do not exist are waited for, and reported once as
  * RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART.
  *
+ * With `group.protocol=consumer` (KIP-848) the group's coordinator does the matching: the expression
+ * is in RE2's form and has to fit the whole name ("^logs.*", not "^logs"); one that it cannot read is
+ * reported as RD_KAFKA_RESP_ERR_INVALID_REGULAR_EXPRESSION while polling, and topics that do not
+ * exist are waited for without a word.
+ *
  * @param topics  Topics; the elements' partitions and offsets are not looked at. Copied.
  *
  * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__INVALID_ARG: an empty list, an empty

@@ -85,6 +85,76 @@ class Groups(unittest.TestCase):
         self.assertIn("Empty", state.values())
         self.assertEqual({row["LAG"] for row in self.describe(group)}, {"0"})
 
+    def test_members_of_the_consumer_protocol_come_and_go(self):
+        topic = self.filled("kip848", partitions=6, messages=600)
+        group = f"{topic}-group"
+        members = []
+
+        def join(*properties):
+            members.append(groups.Member(len(members), self.kafka, group, topic, properties))
+
+        def shares():
+            return sorted(len(m.held) for m in members if m.process.poll() is None)
+
+        try:
+            join("group.protocol=consumer", "client.id=member-0")
+            self.wait_for("the first has all", lambda: shares() == [6])
+            join("group.protocol=consumer", "client.id=member-1", "client.rack=somewhere")
+            join("group.protocol=consumer", "client.id=member-2", "group.remote.assignor=range")
+            self.wait_for("two partitions each", lambda: shares() == [2, 2, 2])
+            self.wait_for("all is processed", lambda: sum(len(m.messages) for m in members) >= 600)
+            time.sleep(0.5)  # the last commits
+            [state] = self.describe(group, "--state")
+            self.assertIn("Stable", state.values())
+            seen = self.describe(group, "--members")
+            self.assertEqual(sorted((row["CLIENT-ID"], row["#PARTITIONS"]) for row in seen),
+                             [(f"member-{n}", "2") for n in range(3)])
+            self.assertEqual({row["LAG"] for row in self.describe(group)}, {"0"})
+            self.assertEqual(self.kind(group), "Consumer")
+            members[1].leave()
+            members[1].wait()
+            self.wait_for("the others have all", lambda: shares() == [3, 3])
+            members[2].kill()
+            self.wait_for("one has all", lambda: shares() == [6], timeout_s=90)
+        finally:
+            for member in members:
+                member.leave()
+            for member in members:
+                member.wait()
+        self.assertEqual([text for m in members for text in m.strange], [])
+        self.assertEqual([m.errors for m in members], [{}, {}, {}])
+        # What was processed was committed before it was given up.
+        self.assertEqual(sum(len(m.messages) for m in members), 600)
+
+    def test_a_group_changes_its_protocol_while_it_works(self):
+        topic = self.filled("upgrade", partitions=4, messages=400)
+        group = f"{topic}-group"
+        members = []
+        try:
+            for number, protocol in enumerate(["range", "range", "consumer", "consumer"]):
+                members.append(groups.Member(number, self.kafka, group, topic, groups.PROTOCOLS[protocol]))
+                if number == 1:
+                    self.wait_for("two each", lambda: [len(m.held) for m in members] == [2, 2])
+                    self.assertEqual(self.kind(group), "Classic")
+            self.wait_for("one each", lambda: [len(m.held) for m in members] == [1, 1, 1, 1])
+            self.assertEqual(self.kind(group), "Consumer")
+            for member in members[:2]:
+                member.leave()
+                member.wait()
+            self.wait_for("the others have all", lambda: [len(m.held) for m in members[2:]] == [2, 2])
+            self.wait_for("all is processed", lambda: sum(len(m.messages) for m in members) >= 400)
+        finally:
+            for member in members:
+                member.leave()
+            for member in members:
+                member.wait()
+        self.assertEqual([text for m in members for text in m.strange], [])
+
+    def kind(self, group):
+        """The group's type, as Kafka's own tool has it."""
+        out = kafka.tool(TOOL, "--bootstrap-server", self.kafka.bootstrap, "--list", "--type").decode()
+        return dict(line.split() for line in out.splitlines() if line.strip())[group]
+
     def test_kcat_shares_a_group_with_a_member(self):
         support.need_program("kcat")
         topic = self.filled("kcat-group", partitions=4, messages=400)
