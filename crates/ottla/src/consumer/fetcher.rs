@@ -77,7 +77,7 @@ pub(super) struct Fetcher {
     pub(super) reserved: u64,
     /// Bytes in backlogs.
     pub(super) held_back: u64,
-    /// A request has ended: what was promised to its answer may be free.
+    /// A request has ended or a backlog was dropped: there may be more room.
     pub(super) room_changed: bool,
     pub(super) next_id: u64,
     wants: Vec<Want>,
@@ -187,6 +187,7 @@ impl Fetcher {
         self.waiting_for_room.remove(&id);
         if let Some(backlog) = self.positions.get_mut(id).and_then(|p| p.backlog.take()) {
             self.held_back = self.held_back.saturating_sub(backlog.len());
+            self.room_changed = true;
         }
     }
 
