@@ -199,7 +199,14 @@ impl Cluster {
         let trigger = duration_ms(ctx.conf.metadata_recovery_rebootstrap_trigger_ms);
         let useless = !self.nodes.is_empty() && ctx.conf.metadata_recovery_strategy != "none";
         let since = self.unanswered_since.filter(|_| useless && !trigger.is_zero())?;
-        Some(since + trigger)
+        // A consumer's own long poll is no silence: who began again for it would never get beyond it.
+        let is_behind = self.asked.values().any(|a| a.is_behind && !a.is_late);
+        let poll = if is_behind {
+            duration_ms(ctx.conf.fetch_wait_max_ms)
+        } else {
+            Duration::ZERO
+        };
+        Some(since + trigger + poll)
     }
 
     pub(super) fn rebootstrap_if_unanswered(&mut self, ctx: &mut Ctx<'_>) {

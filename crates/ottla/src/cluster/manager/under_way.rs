@@ -48,6 +48,8 @@ pub(super) struct Asked {
     pub(super) sent_at: Instant,
     late_at: Instant,
     pub(super) is_late: bool,
+    /// Others were under way on the connection already. A broker answers in order, and one of them may be a long poll.
+    pub(super) is_behind: bool,
     pub(super) about: About,
     /// Whether every topic was asked for.
     pub(super) all: bool,
@@ -117,6 +119,7 @@ impl Cluster {
             owner: Owner::Cluster,
             id,
         };
+        let is_behind = ctx.links.in_flight(key) > 0;
         ctx.links.send(key, ctx.now, tag, &request, version, timeout)?;
         self.next_id += 1;
         let asked = Asked {
@@ -124,6 +127,7 @@ impl Cluster {
             sent_at: ctx.now,
             late_at: ctx.now + self.late_after(ctx),
             is_late: false,
+            is_behind,
             about,
             all,
         };

@@ -344,3 +344,23 @@ fn silence_for_long_begins_again_with_the_bootstrap_addresses() {
         assert_eq!(w.cluster.node(NodeId(1)).is_none(), forgets, "{strategy}");
     }
 }
+
+#[test]
+fn an_answer_that_stands_behind_a_long_poll_is_waited_for() {
+    let settings = [
+        ("metadata.recovery.rebootstrap.trigger.ms", "300"),
+        ("fetch.wait.max.ms", "500"),
+    ];
+    let mut w = World::with("boot", &settings);
+    w.cluster.watch(&name("t"), w.now);
+    w.settle();
+    w.answer(&metadata(vec![topic("t", 1, &[(2, 5)])]));
+    // Whatever is under way on the only connection stands for the poll.
+    let _before = w.call(crate::cluster::MetadataScope::AllTopics, 60_000);
+    w.settle();
+    w.cluster.stale("t", w.now);
+    w.run_ms(700);
+    assert!(w.cluster.node(NodeId(1)).is_some());
+    w.run_ms(200);
+    assert!(w.cluster.node(NodeId(1)).is_none(), "silence is noticed in the end");
+}

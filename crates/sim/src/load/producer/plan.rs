@@ -396,8 +396,6 @@ pub(in crate::load) fn draw_client_settings(c: &mut Chance, out: &mut Settings) 
         set("socket.max.fails", c.between(0, 3));
     }
     if c.hit(0.2) {
-        // A broker answers Metadata after the Fetch before it on the same connection: a trigger below fetch.wait.max.ms, at
-        // most 1000 here, has a consumer begin again for ever.
-        set("metadata.recovery.rebootstrap.trigger.ms", c.spread(2_000, 100_000));
+        set("metadata.recovery.rebootstrap.trigger.ms", c.spread(1_000, 100_000));
     }
 }
