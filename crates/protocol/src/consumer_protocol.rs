@@ -49,6 +49,19 @@ schema_struct! {
     }
 }
 
+schema_struct! {
+    /// What a member with the strategy `sticky` puts into its subscription's user data (KIP-54); versions 0 and 1. Its
+    /// bytes do not say which version they are.
+    ///
+    /// - 1: the generation (KIP-341)
+    StickyUserData {
+        /// What it had last, and gave up to join.
+        previous_assignment: Vec<TopicPartition> [0+],
+        /// The generation in which it got that, -1 for unknown.
+        generation: i32 [1+] = -1,
+    }
+}
+
 const VERSIONS: MessageVersions = MessageVersions {
     min: 0,
     max: 3,
@@ -84,6 +97,37 @@ fn decode<T: Wire>(bytes: Bytes, name: &'static str) -> Result<T, DecodeError> {
         }
     };
     read().map_err(|e| e.in_message(name))
+}
+
+impl StickyUserData {
+    /// The bytes of version 1.
+    ///
+    /// # Errors
+    /// [`EncodeError`] for a length beyond the protocol's limits.
+    pub fn to_bytes(&self) -> Result<Bytes, EncodeError> {
+        let whole = encode(self, 1, "StickyUserData")?;
+        // Without the version's number.
+        Ok(whole.slice(2..))
+    }
+
+    /// Reads version 1, or else version 0.
+    ///
+    /// # Errors
+    /// [`DecodeError`] for malformed bytes.
+    pub fn from_bytes(bytes: Bytes) -> Result<Self, DecodeError> {
+        let read = |version| {
+            let mut r = Reader::new(bytes.clone());
+            match VERSIONS.context(version) {
+                Some(cx) => Self::decode(&mut r, cx),
+                None => Err(r.error(DecodeErrorKind::UnsupportedVersion {
+                    version,
+                    min: 0,
+                    max: 1,
+                })),
+            }
+        };
+        read(1).or_else(|_| read(0)).map_err(|e| e.in_message("StickyUserData"))
+    }
 }
 
 macro_rules! with_version {
@@ -158,6 +202,28 @@ mod tests {
         assert_eq!(read, assignment);
         assert!(ConsumerProtocolAssignment::from_bytes(Bytes::from_static(&[0xff, 0xff])).is_err());
         assert!(ConsumerProtocolAssignment::from_bytes(Bytes::new()).is_err());
+    }
+
+    #[test]
+    fn sticky_user_data_has_no_version() {
+        let data = StickyUserData {
+            previous_assignment: vec![partition("t")],
+            generation: 7,
+            ..Default::default()
+        };
+        let bytes = data.to_bytes().unwrap();
+        // As Java and librdkafka write it: one topic, its name, its two partitions, the generation.
+        let mut expected = vec![0, 0, 0, 1, 0, 1, b't', 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2];
+        let without_generation = expected.clone();
+        expected.extend([0, 0, 0, 7]);
+        assert_eq!(bytes.as_ref(), expected);
+        assert_eq!(StickyUserData::from_bytes(bytes).unwrap(), data);
+        let old = StickyUserData::from_bytes(without_generation.into()).unwrap();
+        assert_eq!(
+            (old.previous_assignment, old.generation),
+            (data.previous_assignment, -1)
+        );
+        assert!(StickyUserData::from_bytes(Bytes::from_static(&[0, 0, 0, 9])).is_err());
     }
 
     /// The bytes that a Java consumer sends for one topic in version 0.

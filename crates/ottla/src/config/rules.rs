@@ -176,10 +176,10 @@ fn check_assignors(list: &str) -> Result<(), Error> {
     let (mut eager, mut cooperative) = (false, false);
     for assignor in list.split(',').map(str::trim).filter(|item| !item.is_empty()) {
         match assignor {
-            "range" | "roundrobin" => eager = true,
+            "range" | "roundrobin" | "sticky" => eager = true,
             "cooperative-sticky" => cooperative = true,
             _ => {
-                let allowed = format!("{assignor:?} is none of range, roundrobin, cooperative-sticky");
+                let allowed = format!("{assignor:?} is none of range, roundrobin, sticky, cooperative-sticky");
                 return Err(refuse(NAME, list, &allowed));
             }
         }
@@ -188,7 +188,7 @@ fn check_assignors(list: &str) -> Result<(), Error> {
         true => Err(refuse(
             NAME,
             list,
-            "eager assignors (range, roundrobin) and cooperative ones (cooperative-sticky) cannot be mixed",
+            "eager assignors (range, roundrobin, sticky) and cooperative ones (cooperative-sticky) cannot be mixed",
         )),
         false => Ok(()),
     }

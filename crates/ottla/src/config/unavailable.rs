@@ -54,7 +54,7 @@ pub(super) const MISSING: &[Missing] = &[
     missing("transactional.id", Asks::Any, "transactions"),
     missing(
         "partition.assignment.strategy",
-        Asks::OtherThan(&["range", "roundrobin"]),
+        Asks::OtherThan(&["range", "roundrobin", "sticky"]),
         "cooperative rebalancing",
     ),
     missing("plugin.library.paths", Asks::Any, "loading plugins"),

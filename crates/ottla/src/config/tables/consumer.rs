@@ -12,8 +12,10 @@ macro_rules! consumer_rows {
 "partition.assignment.strategy" partition_assignment_strategy: String
     = text_or("range,roundrobin").consumer().medium() =>
     "Ways to divide partitions in a classic group, separated by commas, the preferred one first: `range`, \
-     `roundrobin`, `cooperative-sticky`. The group uses one that all members support. Eager and cooperative ones \
-     cannot be mixed.";
+     `roundrobin`, `sticky` (balanced, few partitions move; KIP-54), `cooperative-sticky` (the same, and partitions that \
+     do not move are consumed throughout; KIP-429). The group uses one that all members support. `cooperative-sticky` \
+     cannot be mixed with the others. `range` and the sticky ones prefer replicas in the member's `client.rack` \
+     (KIP-881).";
 "session.timeout.ms" session_timeout_ms: u32 = int(1, 3_600_000, 45_000).ms().consumer().high() =>
     "How long the group's coordinator waits for a heartbeat before it takes the member's partitions away. Brokers bound \
      it (`group.min.session.timeout.ms`, `group.max.session.timeout.ms`). Classic groups only.";

@@ -111,13 +111,11 @@ impl Membership {
         }
     }
 
-    /// What the member says that it owns when it joins, and since which generation.
+    /// What the member says that it has, or had, when it joins, and in which generation it got that.
     pub(super) fn claim(&self) -> (Vec<TopicPartition>, i32) {
-        match self.protocol {
-            RebalanceProtocol::Cooperative if !self.owned.is_empty() => {
-                (self.owned.iter().cloned().collect(), self.owned_generation)
-            }
-            _ => (Vec::new(), -1),
+        match self.owned.is_empty() {
+            true => (Vec::new(), -1),
+            false => (self.owned.iter().cloned().collect(), self.owned_generation),
         }
     }
 }

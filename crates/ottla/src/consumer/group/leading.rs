@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::assignor;
+use super::assignor::{self, Shape};
 use super::membership::{Membership, State};
 use super::orders::Order;
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::{Cluster, Ctx, TopicMeta};
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
+use crate::types::NodeId;
 
 impl Membership {
     /// A leader that took an assignment over looks whether it would give itself the same: topics may have grown while
@@ -19,7 +20,7 @@ impl Membership {
             return;
         }
         let Some(share) = self.inherited.take() else { return };
-        self.divided = self.counts(cluster);
+        self.divided = self.shapes(cluster);
         let Some(strategy) = self.strategy else { return };
         let due = assignor::divide(strategy, &self.members, &self.divided);
         if due.get(&self.member_id) != Some(&share) {
@@ -37,25 +38,51 @@ impl Membership {
         if !leads || self.state != State::Stable {
             return;
         }
-        let now = self.counts(cluster);
-        let changed = now
-            .iter()
-            .find(|(topic, count)| self.divided.get(*topic) != Some(count));
+        let now = self.shapes(cluster);
+        let changed = now.iter().find(|(topic, shape)| self.differs(ctx, topic, shape));
         if let Some((topic, _)) = changed {
             ctx.log.debug(DebugContexts::CGRP, "REJOIN", || {
-                format!("{topic} got another number of partitions while its partitions were divided")
+                format!("{topic} has changed while its partitions were divided")
             });
             self.rebalance(ctx, false);
         }
     }
 
-    /// The partition counts of the topics that are watched and known.
-    pub(super) fn counts(&self, cluster: &Cluster) -> BTreeMap<String, i32> {
-        let counts = self.watched.iter().filter_map(|t| {
+    /// Whether a topic is not as it was divided. A change of racks only matters to a leader that has one (KIP-881).
+    fn differs(&self, ctx: &Ctx<'_>, topic: &str, now: &Shape) -> bool {
+        let Some(before) = self.divided.get(topic) else {
+            return true;
+        };
+        before.count != now.count || !ctx.conf.client_rack.is_empty() && before.racks != now.racks
+    }
+
+    /// What there is to divide: the topics that are watched and known.
+    pub(super) fn shapes(&self, cluster: &Cluster) -> BTreeMap<String, Shape> {
+        let shapes = self.watched.iter().filter_map(|t| {
             let meta = cluster.topic(t).filter(|m| m.is_usable())?;
-            Some((t.to_string(), meta.partition_count()))
+            Some((t.to_string(), self.shape(cluster, t, meta)))
         });
-        counts.collect()
+        shapes.collect()
+    }
+
+    fn shape(&self, cluster: &Cluster, topic: &str, meta: &TopicMeta) -> Shape {
+        let count = meta.partition_count();
+        let mut racks = Vec::new();
+        if self.members.iter().any(|m| m.rack.is_some()) {
+            let known = self.divided.get(topic);
+            for partition in 0..count {
+                let replicas = meta.partition(partition).map_or(&[][..], |p| &p.replicas);
+                let nodes: Option<Vec<_>> = replicas.iter().map(|id| cluster.node(NodeId(*id))).collect();
+                let at = usize::try_from(partition).unwrap_or(usize::MAX);
+                let before = known.and_then(|shape| shape.racks.get(at));
+                racks.push(match (nodes, before) {
+                    // Brokers that are down are not told of, and have not moved.
+                    (None, Some(before)) => before.clone(),
+                    (nodes, _) => nodes.into_iter().flatten().filter_map(|n| n.rack.clone()).collect(),
+                });
+            }
+        }
+        Shape { count, racks }
     }
 
     /// Metadata of a topic changed.
@@ -81,15 +108,10 @@ impl Membership {
         }
         // Only the leader's joining anew makes the coordinator divide anew.
         let leads = !self.members.is_empty();
-        let count = if meta.is_usable() {
-            Some(meta.partition_count())
-        } else {
-            None
-        };
-        let known = self.divided.get(&**name).copied();
-        if leads && self.state == State::Stable && count.is_some() && count != known {
+        let changed = || self.differs(ctx, name, &self.shape(cluster, name, meta));
+        if leads && self.state == State::Stable && meta.is_usable() && changed() {
             ctx.log.debug(DebugContexts::CGRP, "REJOIN", || {
-                format!("{name} has another number of partitions")
+                format!("{name} has another number of partitions, or replicas in other racks")
             });
             self.rebalance(ctx, false);
         }

@@ -5,25 +5,24 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use ottla_protocol::consumer_protocol::{
-    ConsumerProtocolAssignment, ConsumerProtocolSubscription, TopicPartition as OfTopic,
+    ConsumerProtocolAssignment, ConsumerProtocolSubscription, StickyUserData, TopicPartition as OfTopic,
 };
 use ottla_protocol::{DecodeError, EncodeError};
 
-use super::assignor::{Assignment, Member};
+use super::assignor::{Assignment, Member, Strategy};
+use super::orders::RebalanceProtocol;
 use crate::types::TopicPartition;
 
 /// What a member says when it joins.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Subscription {
     pub(super) topics: Vec<String>,
-    /// What it keeps while it joins (KIP-429).
+    /// What the group gave it last: kept while it joins (KIP-429), or given up for that.
     pub(super) owned: Vec<TopicPartition>,
-    /// Since which generation (KIP-792), -1 for none.
+    /// In which generation (KIP-792), -1 for none.
     pub(super) generation: i32,
     /// `client.rack` (KIP-881).
     pub(super) rack: Option<String>,
-    /// For the strategy.
-    pub(super) user_data: Option<Bytes>,
 }
 
 fn by_topic<'a>(tps: impl IntoIterator<Item = (&'a str, i32)>) -> Vec<OfTopic> {
@@ -39,22 +38,42 @@ fn by_topic<'a>(tps: impl IntoIterator<Item = (&'a str, i32)>) -> Vec<OfTopic> {
     topics.collect()
 }
 
-/// Writes a subscription.
-pub(super) fn write_subscription(subscription: Subscription) -> Result<Bytes, EncodeError> {
-    let owned = subscription.owned.iter().map(|tp| (&*tp.topic, tp.partition));
+/// Writes a subscription as members with `strategy` read it.
+pub(super) fn write_subscription(strategy: Strategy, subscription: &Subscription) -> Result<Bytes, EncodeError> {
+    let generation = subscription.generation;
+    let owned = by_topic(subscription.owned.iter().map(|tp| (&*tp.topic, tp.partition)));
+    let has_memory = generation >= 0;
+    let user_data = match strategy {
+        Strategy::Range | Strategy::RoundRobin => None,
+        Strategy::Sticky => has_memory
+            .then(|| StickyUserData {
+                previous_assignment: owned.clone(),
+                generation,
+                ..Default::default()
+            })
+            .map(|data| data.to_bytes())
+            .transpose()?,
+        // For Java before 3.5, which looks for the generation here.
+        Strategy::CooperativeSticky => Some(Bytes::copy_from_slice(&generation.to_be_bytes())),
+    };
+    let keeps = strategy.protocol() == RebalanceProtocol::Cooperative;
     let message = ConsumerProtocolSubscription {
-        owned_partitions: by_topic(owned),
-        topics: subscription.topics,
-        user_data: subscription.user_data,
-        generation_id: subscription.generation,
-        rack_id: subscription.rack,
+        owned_partitions: if keeps { owned } else { Vec::new() },
+        topics: subscription.topics.clone(),
+        user_data,
+        generation_id: if keeps { generation } else { -1 },
+        rack_id: subscription.rack.clone(),
         ..Default::default()
     };
     message.to_bytes(ConsumerProtocolSubscription::MAX_VERSION)
 }
 
 /// A member by its subscription; without any topic when that cannot be read, and then why.
-pub(super) fn read_member(id: String, instance_id: Option<String>, metadata: Bytes) -> (Member, Option<DecodeError>) {
+pub(super) fn read_member(
+    strategy: Strategy,
+    (id, instance_id): (String, Option<String>),
+    metadata: Bytes,
+) -> (Member, Option<DecodeError>) {
     let mut member = Member {
         id,
         instance_id,
@@ -65,13 +84,36 @@ pub(super) fn read_member(id: String, instance_id: Option<String>, metadata: Byt
         Err(e) => return (member, Some(e)),
     };
     member.topics = message.topics;
-    for of_topic in message.owned_partitions {
+    member.rack = message.rack_id.filter(|rack| !rack.is_empty());
+    let user_data = message.user_data.unwrap_or_default();
+    let owned = match strategy {
+        // What cannot be read is not remembered.
+        Strategy::Sticky => {
+            let data = StickyUserData::from_bytes(user_data).unwrap_or_default();
+            member.generation = data.generation;
+            data.previous_assignment
+        }
+        _ => {
+            member.generation = match message.generation_id {
+                -1 => generation_in(&user_data),
+                generation => generation,
+            };
+            message.owned_partitions
+        }
+    };
+    for of_topic in owned {
         let tps = of_topic.partitions.into_iter();
         member.owned.extend(tps.map(|p| (of_topic.topic.clone(), p)));
     }
-    member.generation = message.generation_id;
-    member.rack = message.rack_id.filter(|rack| !rack.is_empty());
     (member, None)
+}
+
+/// The generation in the user data of `cooperative-sticky`: Java writes nothing else, librdkafka what `sticky` writes.
+fn generation_in(user_data: &Bytes) -> i32 {
+    match <[u8; 4]>::try_from(user_data.as_ref()) {
+        Ok(bytes) => i32::from_be_bytes(bytes),
+        Err(_) => StickyUserData::from_bytes(user_data.clone()).map_or(-1, |data| data.generation),
+    }
 }
 
 /// Writes a member's share.
@@ -102,6 +144,12 @@ pub(super) fn read_share(data: Bytes) -> Result<Assignment, DecodeError> {
 mod tests {
     use super::*;
 
+    fn read(strategy: Strategy, metadata: Bytes) -> Member {
+        let (member, error) = read_member(strategy, ("m".into(), None), metadata);
+        assert_eq!(error, None);
+        member
+    }
+
     #[test]
     fn messages_come_back_as_written() {
         let subscription = Subscription {
@@ -109,10 +157,8 @@ mod tests {
             owned: vec![TopicPartition::new("b", 3), TopicPartition::new("b", 4)],
             generation: 7,
             rack: Some("east".into()),
-            user_data: None,
         };
-        let (member, error) = read_member("m".into(), None, write_subscription(subscription).unwrap());
-        let wanted = Member {
+        let whole = Member {
             id: "m".into(),
             instance_id: None,
             topics: vec!["a".into(), "b".into()],
@@ -120,10 +166,55 @@ mod tests {
             generation: 7,
             rack: Some("east".into()),
         };
-        assert_eq!((member, error), (wanted, None));
+        for strategy in [Strategy::Sticky, Strategy::CooperativeSticky] {
+            let metadata = write_subscription(strategy, &subscription).unwrap();
+            assert_eq!(read(strategy, metadata), whole, "{strategy:?}");
+        }
+        let metadata = write_subscription(Strategy::Range, &subscription).unwrap();
+        let nothing = Member {
+            owned: Vec::new(),
+            generation: -1,
+            ..whole
+        };
+        assert_eq!(read(Strategy::Range, metadata), nothing);
         let share: Assignment = [("a".to_string(), vec![0, 2])].into();
         assert_eq!(read_share(write_share(&share).unwrap()).unwrap(), share);
         assert!(read_share(Bytes::new()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn only_members_that_keep_their_partitions_say_that_they_own_them() {
+        let subscription = Subscription {
+            owned: vec![TopicPartition::new("b", 3)],
+            generation: 7,
+            ..Subscription::default()
+        };
+        let read = |strategy| {
+            let metadata = write_subscription(strategy, &subscription).unwrap();
+            ConsumerProtocolSubscription::from_bytes(metadata).unwrap()
+        };
+        let eager = read(Strategy::Sticky);
+        assert_eq!((eager.owned_partitions.len(), eager.generation_id), (0, -1));
+        let cooperative = read(Strategy::CooperativeSticky);
+        assert_eq!((cooperative.owned_partitions.len(), cooperative.generation_id), (1, 7));
+        assert_eq!(cooperative.user_data.unwrap().as_ref(), [0, 0, 0, 7]);
+    }
+
+    /// Version 1 has no generation of its own: Java before 3.5 and librdkafka put it into the user data.
+    #[test]
+    fn older_members_say_their_generation_elsewhere() {
+        let sticky = StickyUserData {
+            generation: 9,
+            ..Default::default()
+        };
+        for user_data in [Bytes::from_static(&[0, 0, 0, 9]), sticky.to_bytes().unwrap()] {
+            let message = ConsumerProtocolSubscription {
+                user_data: Some(user_data),
+                ..Default::default()
+            };
+            let member = read(Strategy::CooperativeSticky, message.to_bytes(1).unwrap());
+            assert_eq!(member.generation, 9);
+        }
     }
 
     #[test]
@@ -133,7 +224,7 @@ mod tests {
             assert!(read_share(whole.slice(..n)).is_err(), "{n}");
         }
         let huge = Bytes::from_static(&[0, 0, 0x7f, 0xff, 0xff, 0xff]);
-        let (member, error) = read_member("m".into(), None, huge);
+        let (member, error) = read_member(Strategy::Range, ("m".into(), None), huge);
         assert!(error.is_some());
         assert_eq!((member.id.as_str(), member.topics.len()), ("m", 0));
     }

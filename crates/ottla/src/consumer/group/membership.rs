@@ -12,7 +12,7 @@ use ottla_protocol::api::heartbeat::HeartbeatResponse;
 use ottla_protocol::api::join_group::JoinGroupResponse;
 use ottla_protocol::api::sync_group::SyncGroupResponse;
 
-use super::assignor::{Assignment, Member, Strategy};
+use super::assignor::{Assignment, Member, Shape, Strategy};
 use super::coordinator::is_coordinator_error;
 use super::member_messages::{read_member, read_share};
 use super::orders::{Order, RebalanceProtocol};
@@ -58,9 +58,9 @@ pub(super) struct Membership {
     pub(super) member_id: String,
     pub(super) generation: i32,
     pub(super) strategy: Option<Strategy>,
-    /// As leader: everybody, and the partition counts that were divided.
+    /// As leader: everybody, and what was divided.
     pub(super) members: Vec<Member>,
-    pub(super) divided: BTreeMap<String, i32>,
+    pub(super) divided: BTreeMap<String, Shape>,
     /// As leader that came back to an assignment which an earlier one made (KIP-814): its share, until it is known
     /// whether the partitions are still those that were divided.
     pub(super) inherited: Option<Assignment>,
@@ -69,7 +69,8 @@ pub(super) struct Membership {
     pub(super) protocol: RebalanceProtocol,
     /// Eager: partitions were handed out and not given up since.
     pub(super) assigned: bool,
-    /// What the group gave last. Cooperative: without what the member was told to give up since.
+    /// What the group gave last. Cooperative: without what the member was told to give up since. Eager: a memory for
+    /// `sticky`.
     pub(super) owned: BTreeSet<TopicPartition>,
     /// The generation in which the group gave it.
     pub(super) owned_generation: i32,
@@ -195,7 +196,6 @@ impl Membership {
         self.state = State::Out;
         self.assigned = false;
         self.coming = None;
-        self.owned.clear();
         self.goodbye = None;
         self.forget_group();
     }
@@ -245,6 +245,8 @@ impl Membership {
     fn forget_group(&mut self) {
         self.forget_member();
         self.protocol = RebalanceProtocol::None;
+        self.owned.clear();
+        self.owned_generation = -1;
     }
 
     fn forget_member(&mut self) {
@@ -418,9 +420,10 @@ impl Membership {
             self.state = State::Syncing(None);
             return false;
         }
+        let strategy = self.strategy.unwrap_or(Strategy::Range);
         let mut watched: BTreeSet<Arc<str>> = self.topics.iter().cloned().collect();
         for m in response.members {
-            let (member, error) = read_member(m.member_id, m.group_instance_id, m.metadata);
+            let (member, error) = read_member(strategy, (m.member_id, m.group_instance_id), m.metadata);
             if let Some(e) = error {
                 ctx.log.log(level::WARNING, "ASSIGN", || {
                     format!("the subscription of {} cannot be read: {e}", member.id)

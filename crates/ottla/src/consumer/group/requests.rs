@@ -105,15 +105,15 @@ impl Membership {
             owned,
             generation,
             rack: Some(conf.client_rack.clone()).filter(|rack| !rack.is_empty()),
-            user_data: None,
         };
-        let metadata = write_subscription(subscription)?;
-        let protocol = |strategy: &Strategy| JoinGroupRequestProtocol {
-            name: strategy.name().to_owned(),
-            metadata: metadata.clone(),
-            ..Default::default()
+        let protocol = |strategy: &Strategy| {
+            Ok(JoinGroupRequestProtocol {
+                name: strategy.name().to_owned(),
+                metadata: write_subscription(*strategy, &subscription)?,
+                ..Default::default()
+            })
         };
-        Ok(self.strategies.iter().map(protocol).collect())
+        self.strategies.iter().map(protocol).collect()
     }
 
     fn cannot_write(&mut self, ctx: &mut Ctx<'_>, error: &EncodeError) {
@@ -137,7 +137,7 @@ impl Membership {
         if ctx.now < until && self.watched.iter().any(|t| cluster.topic(t).is_none()) {
             return;
         }
-        self.divided = self.counts(cluster);
+        self.divided = self.shapes(cluster);
         self.state = State::Syncing(None);
         self.send_sync(ctx, way, next_id);
     }
