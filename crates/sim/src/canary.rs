@@ -54,6 +54,10 @@ pub enum Canary {
     LateStart,
     /// A member that is closed does not leave its group.
     LostLeave,
+    /// A member says that it gave partitions up before its application has.
+    EarlyRelease,
+    /// A commit that was refused for its epoch is tried again with the same.
+    StaleRetry,
 }
 
 impl Canary {
@@ -84,6 +88,8 @@ impl Canary {
         ("two-owners", Canary::TwoOwners),
         ("late-start", Canary::LateStart),
         ("lost-leave", Canary::LostLeave),
+        ("early-release", Canary::EarlyRelease),
+        ("stale-retry", Canary::StaleRetry),
     ];
 
     /// By its name.

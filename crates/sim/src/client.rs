@@ -147,7 +147,7 @@ impl SimClient {
         let client = u32::try_from(number).unwrap_or(u32::MAX);
         let making = Making {
             kind: ClientKind::Consumer,
-            settings: plan.settings.clone(),
+            settings: plan.settings(),
             skew_ms: 0,
             delivery: DeliveryMode::None,
             rebalance_event: plan.by_event,

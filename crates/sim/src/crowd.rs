@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use ottla::connection::ConnId;
-use ottla_protocol::Reader;
+use ottla_mock::{CommitRecord, GroupMemberView, GroupView};
+use ottla_protocol::{Reader, Uuid};
+use ottla_protocol::api::consumer_group_heartbeat::TopicPartitions;
 
 use crate::chance::Chance;
-use crate::check::{Commit, Marks, Tp};
+use crate::check::{Beginning, Commit, Marks, Tp};
 use crate::client::SimClient;
-use crate::load::{GroupsPlan, Load, MemberLoad};
+use crate::load::{GroupsPlan, Load, Manner, MemberLoad};
 use crate::plan::SOCKET_TIMEOUT_MAX_MS;
 use crate::tamper::Awaited;
 use crate::trace::trace;
@@ -35,6 +37,12 @@ pub(crate) struct Crowd {
     left_at_us: Option<u64>,
     /// Requests whose responses are looked at, by client, connection and correlation id.
     pub(crate) awaited: BTreeMap<(usize, ConnId, i32), Awaited>,
+    /// What coordinators told clients of the consumer protocol last.
+    pub(crate) told: BTreeMap<usize, Vec<TopicPartitions>>,
+    /// Names of all topics that there were.
+    pub(crate) topic_names: BTreeMap<Uuid, String>,
+    /// The first epochs in which clients committed, for a canary.
+    pub(crate) first_epochs: BTreeMap<usize, i32>,
     /// The highest generation of each group.
     generations: BTreeMap<String, i32>,
 }
@@ -43,6 +51,11 @@ pub(crate) struct Crowd {
 const FORGETFUL_US: u64 = 30_000_000;
 /// The others have to notice by their heartbeats that somebody left; this much more is for the new generation.
 const TAKEOVER_US: u64 = 10_000_000;
+/// So many heartbeats may pass then, one after the other: one that tells of it, one that gives partitions up, and one
+/// that takes them up.
+const TAKEOVER_HEARTBEATS: u64 = 3;
+/// A static member of the consumer protocol that died keeps others of its name out while its session lasts.
+const NAMESAKE_PAUSE_US: u64 = 1_000_000;
 
 impl Crowd {
     pub(crate) fn new(seed: u64, plan: Option<GroupsPlan>) -> Self {
@@ -55,6 +68,9 @@ impl Crowd {
             leaver: None,
             left_at_us: None,
             awaited: BTreeMap::new(),
+            told: BTreeMap::new(),
+            topic_names: BTreeMap::new(),
+            first_epochs: BTreeMap::new(),
             generations: BTreeMap::new(),
         }
     }
@@ -85,16 +101,24 @@ impl World {
 
     /// Starts a client in a slot, unless there is one.
     pub(crate) fn start_member(&mut self, slot: usize) {
-        let Some(plan) = self.crowd.plan.as_ref().and_then(|p| p.members.get(slot)).cloned() else {
+        let Some(mut plan) = self.crowd.plan.as_ref().and_then(|p| p.members.get(slot)).cloned() else {
             return;
         };
         if self.crowd.slots[slot].client.is_some() || self.phase >= Phase::Probing {
             return;
         }
+        if matches!(plan.manner, Manner::Migrating) {
+            // The first ones are classic, so that there is something to migrate.
+            plan.is_consumer = self.crowd.slots[slot].starts > 0 && self.crowd.chance.hit(0.5);
+            self.coverage.count(
+                "members of groups that migrate, consumer protocol",
+                u64::from(plan.is_consumer),
+            );
+        }
         let number = self.clients.len();
         let bootstrap = self.net.names.bootstrap();
         let tracing = self.trace.is_on();
-        let (group, reset) = (plan.group.clone(), plan.reset);
+        let (group, reset, exclusive) = (plan.group.clone(), plan.reset, plan.is_exclusive());
         let time = (self.time.clone(), self.now_us);
         let made = SimClient::member(
             number,
@@ -105,7 +129,7 @@ impl World {
             tracing,
         );
         let client = u32::try_from(number).unwrap_or(u32::MAX);
-        self.check.groups.add_member(client, &group, reset);
+        self.check.groups.add_member(client, &group, reset, exclusive);
         let state = &mut self.crowd.slots[slot];
         state.client = Some(number);
         state.starts += 1;
@@ -128,8 +152,11 @@ impl World {
             self.crowd.left_at_us = Some(self.now_us);
             return;
         }
-        let longest = self.crowd.plan.as_ref().map_or(0, |p| p.members[slot].returns_us);
+        let plan = self.crowd.plan.as_ref().map(|p| &p.members[slot]);
+        let longest = plan.map_or(0, |p| p.returns_us);
+        let has_namesake = plan.is_some_and(|p| p.is_static && p.manner.knows_consumers());
         let pause = match at_once || self.phase != Phase::Hostile {
+            true if has_namesake => NAMESAKE_PAUSE_US,
             true => 0,
             false => self.crowd.chance.between(longest / 10, longest),
         };
@@ -183,7 +210,7 @@ impl World {
         }
     }
 
-    fn member_load(&self, client: usize) -> Option<&MemberLoad> {
+    pub(crate) fn member_load(&self, client: usize) -> Option<&MemberLoad> {
         match &self.clients.get(client)?.load {
             Load::Member(load) => Some(load),
             _ => None,
@@ -207,22 +234,79 @@ impl World {
         })
     }
 
-    /// A client consumes these partitions from now on.
-    pub(crate) fn begin_ownership(&mut self, client: usize, reader: u32, tps: &[Tp]) {
-        trace!(self.trace, "c{client} owns {tps:?}");
+    /// A client consumes these partitions from now on; `more`: besides what it has.
+    pub(crate) fn begin_ownership(&mut self, client: usize, reader: u32, tps: &[Tp], more: bool) {
+        trace!(self.trace, "c{client} owns {tps:?}, besides others {more}");
+        let Some(group) = self.check.groups.group_of(reader) else {
+            return;
+        };
+        let own = self.shared(client).consumer.as_ref().map(|r| r.group().member_id);
+        let member = own.unwrap_or_default();
+        let view = self.cluster.group_view(&group).into_iter().flat_map(|v| v.members);
+        let (mut members, mut given) = (Vec::new(), Vec::new());
+        for other in view {
+            if other.id == member {
+                given = read_assignment(other.assignment).unwrap_or_default();
+            }
+            members.push(other.id);
+        }
+        let begins = Beginning {
+            client: reader,
+            share: tps,
+            more,
+            member: &member,
+            members: &members,
+            given: &given,
+            now_us: self.now_us,
+        };
         let cluster = &self.cluster;
-        self.check.groups.on_assigned(reader, tps, self.now_us, |tp| {
+        let result = self.check.groups.on_assigned(&begins, |tp| {
             cluster.watermarks(&tp.0, tp.1).map(|m| Marks {
                 start: m.log_start_offset,
                 end: m.high_watermark,
             })
         });
+        self.check.expect(result);
+    }
+
+    /// A client that sees to rebalances by itself has said which partitions it has: it does not consume others.
+    pub(crate) fn on_claimed(&mut self, client: usize, tps: &[Tp]) {
+        let by_itself = |load: &MemberLoad| !load.plan().by_event && load.plan().is_consumer;
+        if self.member_load(client).is_some_and(by_itself) {
+            let reader = u32::try_from(client).unwrap_or(u32::MAX);
+            self.check.groups.on_claimed(reader, tps);
+        }
+    }
+
+    /// The coordinator told a member of the consumer protocol what it is to have.
+    pub(crate) fn on_target_told(&mut self, client: usize, epoch: i32, share: &[Tp]) {
+        let Some(load) = self.member_load(client) else { return };
+        let (group, by_event) = (load.plan().group.clone(), load.plan().by_event);
+        trace!(self.trace, "c{client} is to have {share:?} in epoch {epoch}");
+        self.coverage.count("targets told", 1);
+        self.note_generation(group, epoch);
+        if !by_event {
+            let reader = u32::try_from(client).unwrap_or(u32::MAX);
+            self.begin_ownership(client, reader, share, true);
+        }
+    }
+
+    fn note_generation(&mut self, group: String, generation: i32) {
+        let highest = self.crowd.generations.entry(group).or_default();
+        if generation > *highest {
+            let more = u64::try_from(generation - *highest).unwrap_or(0);
+            *highest = generation;
+            self.coverage.count("rebalances", more);
+        }
     }
 
     /// A SyncGroup response reached a client.
     pub(crate) fn on_synced(&mut self, client: usize, generation: i32, member: &str, assignment: Bytes) {
         let Some(load) = self.member_load(client) else { return };
-        let (group, by_event) = (load.plan().group.clone(), load.plan().by_event);
+        let plan = load.plan();
+        let (group, by_event) = (plan.group.clone(), plan.by_event);
+        // Generations begin anew when a group that was empty changes its protocol.
+        let one_protocol = !plan.manner.knows_consumers();
         // A static member that comes back has another id and the same partitions in the same generation.
         let owner = match load.plan().is_static {
             true => format!("the static member of slot {}", load.slot),
@@ -238,17 +322,16 @@ impl World {
         };
         trace!(self.trace, "c{client} gets {share:?} in generation {generation}");
         self.coverage.count("assignments", 1);
-        let result = self.check.groups.on_synced(&group, generation, &owner, &share);
-        self.check.expect(result);
-        let highest = self.crowd.generations.entry(group).or_default();
-        if generation > *highest {
-            let more = u64::try_from(generation - *highest).unwrap_or(0);
-            *highest = generation;
-            self.coverage.count("rebalances", more);
+        if one_protocol {
+            let result = self.check.groups.on_synced(&group, generation, &owner, &share);
+            self.check.expect(result);
+        } else if self.cluster.group_view(&group).is_some_and(|view| view.is_consumer) {
+            self.coverage.count("classic members served by consumer groups", 1);
         }
+        self.note_generation(group, generation);
         if !by_event {
             let reader = u32::try_from(client).unwrap_or(u32::MAX);
-            self.begin_ownership(client, reader, &share);
+            self.begin_ownership(client, reader, &share, false);
         }
     }
 
@@ -261,19 +344,37 @@ impl World {
             let abandoned = conn.is_none_or(|c| !c.client_open);
             let tp = (record.topic.clone(), record.partition);
             let view = self.cluster.group_view(&record.group);
-            let member = view.iter().flat_map(|v| &v.members).find(|m| m.id == record.member);
-            let given = member.and_then(|m| read_assignment(m.assignment.clone()));
             let commit = Commit {
                 group: &record.group,
                 offset: record.offset,
                 before: record.before,
                 abandoned,
-                foreign: given.is_some_and(|given| !given.contains(&tp)),
+                foreign: view.is_some_and(|view| self.is_foreign(&view, &record, &tp)),
                 tp: tp.clone(),
             };
             let marks = self.marks(&tp);
             let result = self.check.groups.on_commit(&commit, self.now_us, marks);
             self.check.expect(result);
+        }
+    }
+
+    /// Whether a member has committed what was not its own.
+    fn is_foreign(&self, view: &GroupView, record: &CommitRecord, tp: &Tp) -> bool {
+        let has = |m: &GroupMemberView| read_assignment(m.assignment.clone()).is_some_and(|g| g.contains(tp));
+        let mut members = view.members.iter();
+        let Some(given) = members.find(|m| m.id == record.member).map(has) else {
+            return false;
+        };
+        let mut plans = self
+            .crowd
+            .plan
+            .iter()
+            .flat_map(|p| &p.members)
+            .filter(|m| m.group == record.group);
+        match plans.next().map(|m| m.manner) {
+            Some(Manner::Classic | Manner::Consumer) | None => !given,
+            // The last assignment of an eager member may be void while the group turns back, and its commit is not yet.
+            Some(Manner::Migrating) => !given && view.members.iter().any(has),
         }
     }
 
@@ -310,8 +411,14 @@ impl World {
     }
 
     fn takeover_limit_us(&self) -> u64 {
-        let members = self.crowd.plan.iter().flat_map(|p| &p.members);
-        members.map(|m| m.heartbeat_ms).max().unwrap_or(0) * 1000 + TAKEOVER_US
+        let plan = self.crowd.plan.iter();
+        let heartbeats = plan.flat_map(|p| {
+            p.members
+                .iter()
+                .map(|m| m.heartbeat_ms)
+                .chain([p.consumer_heartbeat_ms])
+        });
+        TAKEOVER_HEARTBEATS * heartbeats.max().unwrap_or(0) * 1000 + TAKEOVER_US
     }
 
     /// Whether every partition has one owner, who knows it.
@@ -333,7 +440,7 @@ impl World {
             let shared = self.shared(*client);
             let own = shared.consumer.as_ref()?.group();
             let member = view.members.iter().find(|m| m.id == own.member_id);
-            let Some(member) = member.filter(|_| own.generation == view.generation) else {
+            let Some(member) = member.filter(|m| own.generation == m.epoch) else {
                 return Some(format!("client {client} is {own:?}, and {group} is {view:?}"));
             };
             let given = read_assignment(member.assignment.clone()).unwrap_or_default();

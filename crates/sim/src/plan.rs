@@ -6,7 +6,7 @@ use ottla_protocol::ApiKey;
 use crate::chance::Chance;
 use crate::clock::WALL_START_MS;
 use crate::faults::FaultPlan;
-use crate::load::{ConsumerPlan, GroupsPlan, IDLE_MAX_US, ProducerPlan, Surroundings};
+use crate::load::{ConsumerPlan, GroupsPlan, IDLE_MAX_US, MemberPlan, ProducerPlan, Surroundings};
 use crate::net::NetPlan;
 
 /// A topic of a world.
@@ -128,23 +128,37 @@ impl Plan {
                 .extend([(ApiKey::PRODUCE, produce), (ApiKey::INIT_PRODUCER_ID, -1)]);
         }
         if seed % WORLDS_PER_GROUP_WORLD == 2 {
-            plan.add_groups(&mut Chance::of(seed, 20));
+            plan.add_groups(&mut Chance::of(seed, 20), &mut Chance::of(seed, 23));
         }
         plan
     }
 
     /// Members of groups take the place of those who choose their partitions themselves.
-    fn add_groups(&mut self, c: &mut Chance) {
+    fn add_groups(&mut self, c: &mut Chance, late: &mut Chance) {
         self.consumers.clear();
         // Sessions have to have the time to end.
         self.fault_phase_us = self.fault_phase_us.max(c.spread(5_000_000, 60_000_000));
         self.settle_us += GROUP_SETTLE_US;
-        let groups = GroupsPlan::draw(c, &self.topics, self.fault_phase_us);
+        let groups = GroupsPlan::draw(c, late, &self.topics, self.fault_phase_us);
         self.cluster.group_min_session_timeout_ms = 100;
         self.cluster.group_initial_rebalance_delay_ms = groups.initial_delay_ms;
         for (api, low, high) in GROUP_VERSIONS {
             if !self.versions.is_empty() && c.hit(0.5) {
                 self.versions.push((*api, c.between(*low, *high) as i16));
+            }
+        }
+        if groups.members.iter().any(|m| m.manner.knows_consumers()) {
+            self.cluster.group_consumer_heartbeat_interval_ms = groups.consumer_heartbeat_ms as i32;
+            self.cluster.group_consumer_session_timeout_ms = groups.consumer_session_ms as i32;
+            self.cluster.group_regex_refresh_min_interval_ms = groups.regex_interval_ms;
+            // Brokers that know the consumer protocol know the epochs of members and the ids of topics.
+            self.versions.retain(|(api, version)| match *api {
+                ApiKey::OFFSET_COMMIT | ApiKey::OFFSET_FETCH => *version >= 9,
+                ApiKey::METADATA => *version >= 12,
+                _ => true,
+            });
+            if !groups.members.iter().any(MemberPlan::is_by_pattern) && late.hit(0.2) {
+                self.versions.push((ApiKey::CONSUMER_GROUP_HEARTBEAT, 0));
             }
         }
         self.groups = Some(groups);

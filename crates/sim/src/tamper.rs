@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 use ottla::connection::ConnId;
+use ottla_protocol::api::consumer_group_heartbeat::{ConsumerGroupHeartbeatRequest, TopicPartitions};
 use ottla_protocol::api::offset_commit::OffsetCommitRequest;
 use ottla_protocol::api::offset_fetch::{OffsetFetchRequest, OffsetFetchResponse};
 use ottla_protocol::api::sync_group::SyncGroupRequest;
@@ -25,6 +26,9 @@ pub(crate) enum Awaited {
         member: String,
     },
     OffsetFetch {
+        version: i16,
+    },
+    ConsumerHeartbeat {
         version: i16,
     },
 }
@@ -70,6 +74,10 @@ impl World {
                 generation: sync.generation_id,
                 member: sync.member_id,
             }),
+            ApiKey::CONSUMER_GROUP_HEARTBEAT => {
+                self.on_consumer_heartbeat(client, frame);
+                Some(Awaited::ConsumerHeartbeat { version })
+            }
             ApiKey::OFFSET_FETCH if self.options.canary == Some(Canary::LateStart) => {
                 Some(Awaited::OffsetFetch { version })
             }
@@ -102,12 +110,60 @@ impl World {
                 }
                 body
             }
+            Some(Awaited::ConsumerHeartbeat { version }) => {
+                self.on_consumer_heartbeat_answered(client, version, body.clone());
+                body
+            }
             Some(Awaited::OffsetFetch { version }) => start_late(&body, version).unwrap_or(body),
         }
     }
 
+    fn on_consumer_heartbeat(&mut self, client: usize, frame: &Bytes) {
+        let Some((_, beat)) = decode::<ConsumerGroupHeartbeatRequest>(frame) else {
+            return;
+        };
+        match beat.topic_partitions {
+            _ if beat.member_epoch < 0 => self.on_claimed(client, &[]),
+            Some(owned) => {
+                let mut tps = self.named(&owned);
+                // What it was told last it may have begun to take up.
+                let told = self.crowd.told.get(&client).cloned().unwrap_or_default();
+                if beat.member_epoch > 0 {
+                    tps.extend(self.named(&told));
+                }
+                self.on_claimed(client, &tps);
+            }
+            None => {}
+        }
+    }
+
+    fn on_consumer_heartbeat_answered(&mut self, client: usize, version: i16, body: Bytes) {
+        let Ok((_, answer)) = decode_response::<ConsumerGroupHeartbeatRequest>(body, version) else {
+            return;
+        };
+        if let Some(assignment) = answer.assignment.filter(|_| answer.error_code == 0) {
+            let share = self.named(&assignment.topic_partitions);
+            self.crowd.told.insert(client, assignment.topic_partitions);
+            self.on_target_told(client, answer.member_epoch, &share);
+        }
+    }
+
+    /// Partitions by the names of their topics, also of those that were deleted since.
+    fn named(&mut self, topics: &[TopicPartitions]) -> Vec<Tp> {
+        let names: Vec<String> = self.cluster.topic_names().map(str::to_owned).collect();
+        for name in names {
+            if let Some(id) = self.cluster.topic_id(&name) {
+                self.crowd.topic_names.insert(id, name);
+            }
+        }
+        let known = topics.iter().filter_map(|t| Some((self.crowd.topic_names.get(&t.topic_id)?, t)));
+        known
+            .flat_map(|(name, topic)| topic.partitions.iter().map(move |p| (name.clone(), *p)))
+            .collect()
+    }
+
     /// A canary's doings with a request; `None` when it does not leave the client.
-    pub(crate) fn tamper_with_request(&mut self, frame: Bytes) -> Option<Bytes> {
+    pub(crate) fn tamper_with_request(&mut self, client: usize, frame: Bytes) -> Option<Bytes> {
         let canary = match self.options.canary {
             Some(canary) if self.crowd.exists() => canary,
             _ => return Some(frame),
@@ -115,6 +171,10 @@ impl World {
         let api = api_of(frame.get(4..).unwrap_or_default()).map(|(api, ..)| api);
         let changed = match (canary, api) {
             (Canary::LostLeave, Some(ApiKey::LEAVE_GROUP)) => return None,
+            (Canary::EarlyRelease, Some(ApiKey::CONSUMER_GROUP_HEARTBEAT)) => {
+                release_early(&frame, self.crowd.told.get(&client))
+            }
+            (Canary::StaleRetry, Some(ApiKey::OFFSET_COMMIT)) => self.commit_in_the_first_epoch(client, &frame),
             (Canary::CommitAhead, Some(ApiKey::OFFSET_COMMIT)) => move_commit(&frame, |at, _| at + 1),
             (Canary::CommitBack, Some(ApiKey::OFFSET_COMMIT)) => {
                 move_commit(&frame, |at, number| if number % 2 == 0 { at / 2 } else { at })
@@ -134,6 +194,27 @@ impl World {
         };
         Some(changed.unwrap_or(frame))
     }
+
+    /// A member of the consumer protocol never learns of another epoch than its first.
+    fn commit_in_the_first_epoch(&mut self, client: usize, frame: &Bytes) -> Option<Bytes> {
+        if !self.member_load(client)?.plan().is_consumer {
+            return None;
+        }
+        let (header, mut request) = decode::<OffsetCommitRequest>(frame)?;
+        let epoch = &mut request.generation_id_or_member_epoch;
+        *epoch = *self.crowd.first_epochs.entry(client).or_insert(*epoch);
+        encode(&header, &request)
+    }
+}
+
+/// Says that only what the coordinator has told last is owned, whatever the application has.
+fn release_early(frame: &Bytes, told: Option<&Vec<TopicPartitions>>) -> Option<Bytes> {
+    let (header, mut request) = decode::<ConsumerGroupHeartbeatRequest>(frame)?;
+    if request.member_epoch <= 0 {
+        return None;
+    }
+    request.topic_partitions = Some(told?.clone());
+    encode(&header, &request)
 }
 
 /// Changes every offset of a commit, given with the request's number.

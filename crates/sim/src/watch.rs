@@ -297,6 +297,7 @@ fn describe_response(api: ApiKey, version: i16, body: Bytes) -> Option<String> {
         | ApiKey::LEAVE_GROUP
         | ApiKey::OFFSET_COMMIT
         | ApiKey::OFFSET_FETCH
+        | ApiKey::CONSUMER_GROUP_HEARTBEAT
         | ApiKey::FIND_COORDINATOR => describe_group_response(api, version, body),
         ApiKey::LIST_OFFSETS => {
             let (_, r) = decode_response::<list_offsets::ListOffsetsRequest>(body, version).ok()?;
@@ -312,7 +313,8 @@ fn error_mark(code: i16) -> String {
 
 fn describe_group_response(api: ApiKey, version: i16, body: Bytes) -> Option<String> {
     use ottla_protocol::api::{
-        find_coordinator, heartbeat, join_group, leave_group, offset_commit, offset_fetch, sync_group,
+        consumer_group_heartbeat, find_coordinator, heartbeat, join_group, leave_group, offset_commit, offset_fetch,
+        sync_group,
     };
     use ottla_protocol::{Request, decode_response};
     fn text<R: Request>(version: i16, body: Bytes) -> Option<String>
@@ -328,6 +330,9 @@ fn describe_group_response(api: ApiKey, version: i16, body: Bytes) -> Option<Str
         ApiKey::LEAVE_GROUP => text::<leave_group::LeaveGroupRequest>(version, body),
         ApiKey::OFFSET_COMMIT => text::<offset_commit::OffsetCommitRequest>(version, body),
         ApiKey::OFFSET_FETCH => text::<offset_fetch::OffsetFetchRequest>(version, body),
+        ApiKey::CONSUMER_GROUP_HEARTBEAT => {
+            text::<consumer_group_heartbeat::ConsumerGroupHeartbeatRequest>(version, body)
+        }
         ApiKey::FIND_COORDINATOR => text::<find_coordinator::FindCoordinatorRequest>(version, body),
         _ => None,
     }

@@ -32,8 +32,8 @@ pub struct GroupMemberView {
     pub epoch: i32,
     /// What it told its leader, in the group's assignor; empty in the consumer protocol.
     pub metadata: Bytes,
-    /// What the leader gave it in this generation. In the consumer protocol what the coordinator gave it, written in the
-    /// same way.
+    /// What the leader gave it in this generation. In the consumer protocol what the coordinator gave it and has not
+    /// heard that it gave up, written in the same way.
     pub assignment: Bytes,
 }
 
@@ -83,7 +83,7 @@ impl Cluster {
             client_id: m.client_id.clone(),
             epoch: m.epoch,
             metadata: Bytes::new(),
-            assignment: encode_assignment(&self.topics, &m.assigned, 0),
+            assignment: encode_assignment(&self.topics, &m.held().copied().collect(), 0),
         });
         members.collect()
     }

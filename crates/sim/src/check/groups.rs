@@ -79,13 +79,33 @@ struct Own {
     taken_to: Option<i64>,
     /// The application was told that there is no offset and has gone to the beginning.
     sought: bool,
+    /// Who the member was in its group when it began.
+    member: String,
 }
 
 #[derive(Debug)]
 struct Member {
     group: String,
     reset: Reset,
+    /// Nobody else may own what it has been given and has not given up.
+    exclusive: bool,
     owned: BTreeMap<Tp, Own>,
+}
+
+/// An application begins to consume partitions.
+#[derive(Debug)]
+pub(crate) struct Beginning<'a> {
+    pub(crate) client: u32,
+    pub(crate) share: &'a [Tp],
+    /// Besides what it has.
+    pub(crate) more: bool,
+    /// Its id in the group.
+    pub(crate) member: &'a str,
+    /// The ids of all that are in the group, as its coordinator has it.
+    pub(crate) members: &'a [String],
+    /// What the coordinator gave it. An application may be late to hear of what is not its own any more.
+    pub(crate) given: &'a [Tp],
+    pub(crate) now_us: u64,
 }
 
 /// The books of all groups.
@@ -102,10 +122,14 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    pub(crate) fn add_member(&mut self, client: u32, group: &str, reset: Reset) {
-        let group = group.to_owned();
-        let owned = BTreeMap::new();
-        self.members.insert(client, Member { group, reset, owned });
+    pub(crate) fn add_member(&mut self, client: u32, group: &str, reset: Reset, exclusive: bool) {
+        let member = Member {
+            group: group.to_owned(),
+            reset,
+            exclusive,
+            owned: BTreeMap::new(),
+        };
+        self.members.insert(client, member);
     }
 
     pub(crate) fn allow_retention(&mut self) {
@@ -142,20 +166,65 @@ impl Groups {
         Ok(())
     }
 
-    /// From now on the client consumes these partitions and no others.
-    pub(crate) fn on_assigned(&mut self, client: u32, share: &[Tp], now_us: u64, marks: impl Fn(&Tp) -> Option<Marks>) {
-        if let Some(member) = self.members.get_mut(&client) {
-            let owned = share.iter().map(|tp| {
+    /// From now on the client consumes these partitions.
+    pub(crate) fn on_assigned(
+        &mut self,
+        begins: &Beginning<'_>,
+        marks: impl Fn(&Tp) -> Option<Marks>,
+    ) -> Result<(), String> {
+        let result = self.check_exclusive(begins);
+        if let Some(member) = self.members.get_mut(&begins.client) {
+            if !begins.more {
+                member.owned.clear();
+            }
+            for tp in begins.share {
                 let own = Own {
-                    since_us: now_us,
+                    since_us: begins.now_us,
                     marks: marks(tp),
                     next: None,
                     taken_to: None,
                     sought: false,
+                    member: begins.member.to_owned(),
                 };
-                (tp.clone(), own)
-            });
-            member.owned = owned.collect();
+                member.owned.entry(tp.clone()).or_insert(own);
+            }
+        }
+        result
+    }
+
+    /// Nobody who is in the group, and could have been asked to give partitions up, has any of them still.
+    fn check_exclusive(&self, begins: &Beginning<'_>) -> Result<(), String> {
+        let Some(group) = self.members.get(&begins.client).map(|m| &m.group) else {
+            return Ok(());
+        };
+        let others = self
+            .members
+            .iter()
+            .filter(|(client, m)| **client != begins.client && m.exclusive && m.group == *group);
+        for (client, other) in others {
+            let both = begins.share.iter().filter(|tp| begins.given.contains(tp) && !self.torn.contains(&tp.0));
+            let mut both = both.filter_map(|tp| Some((tp, other.owned.get(tp)?)));
+            if let Some((tp, own)) = both.find(|(_, own)| begins.members.contains(&own.member)) {
+                return Err(format!(
+                    "client {} begins to consume {tp:?}, and client {client}, which is {} in {group}, has it since {} us",
+                    begins.client, own.member, own.since_us
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The client has given these partitions up.
+    pub(crate) fn on_given_up(&mut self, client: u32, tps: &[Tp]) {
+        if let Some(member) = self.members.get_mut(&client) {
+            member.owned.retain(|tp, _| !tps.contains(tp));
+        }
+    }
+
+    /// The client says that it has no others than these.
+    pub(crate) fn on_claimed(&mut self, client: u32, tps: &[Tp]) {
+        if let Some(member) = self.members.get_mut(&client) {
+            member.owned.retain(|tp, _| tps.contains(tp));
         }
     }
 
@@ -164,6 +233,10 @@ impl Groups {
         if let Some(member) = self.members.get_mut(&client) {
             member.owned.clear();
         }
+    }
+
+    pub(crate) fn group_of(&self, client: u32) -> Option<String> {
+        self.members.get(&client).map(|m| m.group.clone())
     }
 
     pub(crate) fn owned(&self, client: u32) -> BTreeSet<Tp> {

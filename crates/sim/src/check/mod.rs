@@ -8,7 +8,7 @@ mod produced;
 mod spans;
 
 pub(crate) use consumed::{Consumed, Expect};
-pub(crate) use groups::{Commit, Groups, Marks, Reset, Tp};
+pub(crate) use groups::{Beginning, Commit, Groups, Marks, Reset, Tp};
 pub(crate) use partitioner::{Partitioner, Place, own_choice};
 pub(crate) use produced::{Accepted, Answer, Outcome, Produced, Promise, Report, Wire};
 

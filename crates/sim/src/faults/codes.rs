@@ -174,6 +174,7 @@ pub(super) const CODES: &[Codes] = &[
             E::UNKNOWN_TOPIC_OR_PARTITION,
             E::REBALANCE_IN_PROGRESS,
             E::ILLEGAL_GENERATION,
+            E::STALE_MEMBER_EPOCH,
             E::UNKNOWN_MEMBER_ID,
         ],
         fatal: &[
@@ -276,6 +277,30 @@ pub(super) const CODES: &[Codes] = &[
         fatal: &[E::GROUP_AUTHORIZATION_FAILED, E::UNKNOWN_SERVER_ERROR],
         whole: &[],
         after: &[],
+    },
+    Codes {
+        api: ApiKey::CONSUMER_GROUP_HEARTBEAT,
+        passing: &[
+            E::COORDINATOR_NOT_AVAILABLE,
+            E::COORDINATOR_LOAD_IN_PROGRESS,
+            E::NOT_COORDINATOR,
+            E::UNKNOWN_MEMBER_ID,
+            E::FENCED_MEMBER_EPOCH,
+            E::GROUP_ID_NOT_FOUND,
+        ],
+        fatal: &[
+            E::GROUP_AUTHORIZATION_FAILED,
+            E::GROUP_MAX_SIZE_REACHED,
+            E::UNSUPPORTED_ASSIGNOR,
+            E::UNSUPPORTED_VERSION,
+            E::UNRELEASED_INSTANCE_ID,
+            E::FENCED_INSTANCE_ID,
+            E::INVALID_REQUEST,
+            E::UNKNOWN_SERVER_ERROR,
+            UNHEARD_OF,
+        ],
+        whole: &[],
+        after: &[E::COORDINATOR_NOT_AVAILABLE, E::NOT_COORDINATOR],
     },
     Codes {
         api: ApiKey::INIT_PRODUCER_ID,

@@ -18,6 +18,7 @@ const APIS: &[ApiKey] = &[
     ApiKey::SYNC_GROUP,
     ApiKey::HEARTBEAT,
     ApiKey::LEAVE_GROUP,
+    ApiKey::CONSUMER_GROUP_HEARTBEAT,
     ApiKey::OFFSET_COMMIT,
     ApiKey::OFFSET_FETCH,
 ];

@@ -5,7 +5,7 @@ mod group;
 mod producer;
 
 pub(crate) use consumer::{ConsumerLoad, ConsumerPlan};
-pub(crate) use group::{GroupsPlan, MemberLoad, MemberPlan};
+pub(crate) use group::{GroupsPlan, Manner, MemberLoad, MemberPlan};
 pub(crate) use producer::{ProducerLoad, ProducerPlan, Surroundings, TopicUse};
 
 use crate::world::{Phase, World};

@@ -79,7 +79,7 @@ impl World {
 
     fn client_sends(&mut self, client: usize, conn: ConnId, frame: Frame) {
         let made_of = frame.clone();
-        let Some(frame) = self.tamper_with_request(frame.into_bytes()) else {
+        let Some(frame) = self.tamper_with_request(client, frame.into_bytes()) else {
             return;
         };
         self.witness_request(client, conn, &frame);

@@ -12,6 +12,7 @@ use ottla::types::{PartitionOffset, TopicPartition, offset};
 use super::plan::CommitHow;
 use super::{Done, Life, MemberLoad};
 use crate::check::Tp;
+use crate::plan::SOCKET_TIMEOUT_MAX_MS;
 use crate::trace::trace;
 use crate::world::{Phase, World};
 
@@ -22,6 +23,8 @@ pub(super) enum Asked {
     Unsubscribe(Done),
     Assign(Done),
     Unassign(Done),
+    /// Incremental, either way.
+    Change(Done),
     Seek(Arc<Reply<OffsetsResult>>),
     Commit(Arc<Reply<OffsetsResult>>),
     Committed(Arc<Reply<OffsetsResult>>, u64),
@@ -29,6 +32,8 @@ pub(super) enum Asked {
 
 /// Calls that wait for no broker are answered within this time.
 const CALL_US: u64 = 1_000_000;
+/// What was asked while faults happened is answered within this time.
+const CALM_US: u64 = SOCKET_TIMEOUT_MAX_MS * 1000;
 /// Closing gives up after 10 s; timers have no finer promise.
 const CLOSE_US: u64 = 10_500_000;
 
@@ -36,6 +41,11 @@ fn pairs(rows: Vec<PartitionOffset>) -> Vec<(Tp, i64, ErrorCode)> {
     let rows = rows.into_iter();
     rows.map(|r| ((r.tp.topic.to_string(), r.tp.partition), r.offset, r.error))
         .collect()
+}
+
+fn tps_of(rows: &[PartitionOffset]) -> Vec<Tp> {
+    let tps = rows.iter().map(|r| (r.tp.topic.to_string(), r.tp.partition));
+    tps.collect()
 }
 
 impl MemberLoad {
@@ -57,7 +67,10 @@ impl MemberLoad {
         self.subscription = chosen.iter().cloned().collect();
         self.life = Life::Subscribed;
         let reply = Reply::new();
-        let topics = chosen;
+        let topics = match self.plan.by_pattern {
+            true => vec![format!("^(?:{})$", chosen.join("|"))],
+            false => chosen,
+        };
         let asked = Asked::Subscribe(reply.clone());
         self.send(world, client, asked, Command::Subscribe { topics, reply });
     }
@@ -83,14 +96,30 @@ impl MemberLoad {
     }
 
     pub(super) fn assign(&mut self, world: &mut World, client: usize, partitions: Vec<PartitionOffset>) {
-        let tps: Vec<Tp> = partitions
-            .iter()
-            .map(|r| (r.tp.topic.to_string(), r.tp.partition))
-            .collect();
-        world.begin_ownership(client, self.client, &tps);
+        let tps = tps_of(&partitions);
+        world.begin_ownership(client, self.client, &tps, false);
         let reply = Reply::new();
         let asked = Asked::Assign(reply.clone());
         self.send(world, client, asked, Command::Assign { partitions, reply });
+    }
+
+    pub(super) fn assign_more(&mut self, world: &mut World, client: usize, partitions: Vec<PartitionOffset>) {
+        world.begin_ownership(client, self.client, &tps_of(&partitions), true);
+        let reply = Reply::new();
+        let asked = Asked::Change(reply.clone());
+        self.send(world, client, asked, Command::IncrementalAssign { partitions, reply });
+    }
+
+    pub(super) fn unassign_some(&mut self, world: &mut World, client: usize, partitions: Vec<PartitionOffset>) {
+        let tps = tps_of(&partitions);
+        self.taken.retain(|(tp, _)| !tps.contains(tp));
+        self.to_commit.retain(|tp, _| !tps.contains(tp));
+        // Whoever else is told of them from now on may have them.
+        world.check.groups.on_given_up(self.client, &tps);
+        let partitions = partitions.into_iter().map(|row| row.tp).collect();
+        let reply = Reply::new();
+        let asked = Asked::Change(reply.clone());
+        self.send(world, client, asked, Command::IncrementalUnassign { partitions, reply });
     }
 
     pub(super) fn unassign(&mut self, world: &mut World, client: usize) {
@@ -169,9 +198,11 @@ impl MemberLoad {
             return true;
         };
         let answer = match &asked {
-            Asked::Subscribe(reply) | Asked::Unsubscribe(reply) | Asked::Assign(reply) | Asked::Unassign(reply) => {
-                reply.try_take().map(|r| r.map(|()| Vec::new()))
-            }
+            Asked::Subscribe(reply)
+            | Asked::Unsubscribe(reply)
+            | Asked::Assign(reply)
+            | Asked::Unassign(reply)
+            | Asked::Change(reply) => reply.try_take().map(|r| r.map(|()| Vec::new())),
             Asked::Seek(reply) | Asked::Commit(reply) | Asked::Committed(reply, _) => reply.try_take(),
         };
         let Some(answer) = answer else {
@@ -212,6 +243,7 @@ impl MemberLoad {
                 self.expect_success(world, client, "unassign", answer.map(|_| ()));
             }
             Asked::Assign(_) => self.expect_success(world, client, "assign", answer.map(|_| ())),
+            Asked::Change(_) => self.expect_success(world, client, "an incremental change", answer.map(|_| ())),
             Asked::Subscribe(_) => self.expect_success(world, client, "subscribe", answer.map(|_| ())),
             Asked::Unsubscribe(_) => self.expect_success(world, client, "unsubscribe", answer.map(|_| ())),
             Asked::Seek(_) => {
@@ -242,6 +274,14 @@ impl MemberLoad {
             } else {
                 world.coverage.count("offsets not committed", 1);
                 self.refused.insert(tp.clone());
+                // A member knows its epoch, or can ask for it: only a rebalance of the classic protocol ends a commit so.
+                let is_calm = world.now_us > world.healed_at_us.saturating_add(CALM_US);
+                if *error == ErrorCode::STALE_MEMBER_EPOCH && self.plan.is_consumer && is_calm {
+                    world.check.violate(format!(
+                        "client {}: in peace {tp:?} @ {at} is not committed: {error:?}",
+                        self.client
+                    ));
+                }
             }
         }
     }

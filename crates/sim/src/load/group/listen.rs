@@ -78,10 +78,14 @@ impl MemberLoad {
         trace!(world.trace, "c{client} app hears {rebalance:?}");
         let shared = world.shared(client);
         let lost = shared.consumer.as_ref().is_some_and(|r| r.is_assignment_lost());
+        let incremental = self.plan.is_consumer;
         match rebalance.code {
             ErrorCode::L_ASSIGN_PARTITIONS => {
                 world.coverage.count("assignments told", 1);
-                self.steps.push_back(Step::Assign(rebalance.partitions));
+                self.steps.push_back(match incremental {
+                    true => Step::AssignMore(rebalance.partitions),
+                    false => Step::Assign(rebalance.partitions),
+                });
             }
             ErrorCode::L_REVOKE_PARTITIONS => {
                 world.coverage.count("revocations told", 1);
@@ -91,7 +95,10 @@ impl MemberLoad {
                 if self.plan.commit_on_revoke && (!lost || self.plan.careless) {
                     self.steps.push_back(Step::Commit);
                 }
-                self.steps.push_back(Step::Unassign);
+                self.steps.push_back(match incremental {
+                    true => Step::UnassignSome(rebalance.partitions),
+                    false => Step::Unassign,
+                });
             }
             code => world
                 .check

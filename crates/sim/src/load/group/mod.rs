@@ -1,14 +1,15 @@
 //! Applications that are members of groups: they join, take records, process them, commit, hand partitions over,
 //! stall, leave, crash and come back.
 //!
-//! All groups speak the classic protocol; members of another one (KIP-848), or with transactions, would be further
-//! kinds of [`MemberPlan`] here and further books in `check/groups.rs`.
+//! Groups speak the classic protocol or the consumer protocol (KIP-848), or move from one to the other while they work
+//! ([`Manner`]). Members with transactions would be further kinds of [`MemberPlan`] here and further books in
+//! `check/groups.rs`.
 
 mod calls;
 mod listen;
 mod plan;
 
-pub(crate) use plan::{GroupsPlan, MemberPlan};
+pub(crate) use plan::{GroupsPlan, Manner, MemberPlan};
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -45,8 +46,12 @@ enum Life {
 #[derive(Debug)]
 enum Step {
     Assign(Vec<PartitionOffset>),
+    /// Besides what it has.
+    AssignMore(Vec<PartitionOffset>),
     Commit,
     Unassign,
+    /// Keep the others.
+    UnassignSome(Vec<PartitionOffset>),
     /// There is no offset for a partition: go to its beginning.
     Seek(Tp),
 }
@@ -202,7 +207,8 @@ impl MemberLoad {
                 world.coverage.count("members stalled", 1);
                 self.silent_until_us = world.now_us + stall;
             }
-            8 if self.plan.is_static && !self.replaced => {
+            // A member of the consumer protocol does not give its place away while it lives.
+            8 if self.plan.is_static && !self.plan.is_consumer && !self.replaced => {
                 trace!(world.trace, "c{client} app is replaced by another");
                 world.coverage.count("members replaced", 1);
                 self.replaced = true;
@@ -274,7 +280,9 @@ impl MemberLoad {
         };
         match step {
             Step::Assign(partitions) => self.assign(world, client, partitions),
+            Step::AssignMore(partitions) => self.assign_more(world, client, partitions),
             Step::Unassign => self.unassign(world, client),
+            Step::UnassignSome(partitions) => self.unassign_some(world, client, partitions),
             Step::Seek(tp) => self.seek(world, client, tp),
             Step::Commit => {
                 self.process(world, client);

@@ -21,11 +21,42 @@ pub(crate) enum CommitHow {
     Never,
 }
 
+/// Which protocol the members of a group speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// The classic protocol: everybody gives everything up before it is divided anew.
+    Classic,
+    /// The consumer protocol (KIP-848).
+    Consumer,
+    /// Each client that follows another may speak the other protocol.
+    Migrating,
+}
+
+impl Manner {
+    fn draw(c: &mut Chance) -> Self {
+        c.pick(&[Manner::Classic, Manner::Classic, Manner::Consumer, Manner::Migrating])
+    }
+
+    /// Whether some members speak the consumer protocol.
+    pub(crate) fn knows_consumers(self) -> bool {
+        self != Manner::Classic
+    }
+}
+
 /// What a member does, and how it is set.
 #[derive(Debug, Clone)]
 pub(crate) struct MemberPlan {
     pub(crate) group: String,
-    pub(crate) settings: Vec<(String, String)>,
+    pub(crate) manner: Manner,
+    /// Its client speaks the consumer protocol.
+    pub(crate) is_consumer: bool,
+    settings: Vec<(String, String)>,
+    /// What is set besides while it speaks the classic protocol.
+    classic: Vec<(String, String)>,
+    /// What is set besides while it speaks the consumer protocol.
+    consumer: Vec<(String, String)>,
+    /// It subscribes by a pattern.
+    pub(super) by_pattern: bool,
     /// All topics of the world.
     pub(crate) topics: Vec<String>,
     /// The application carries out rebalances itself.
@@ -65,10 +96,16 @@ pub(crate) struct GroupsPlan {
     pub(crate) initial_delay_ms: i32,
     /// Somebody leaves in peace, and the others take over.
     pub(crate) one_leaves: bool,
+    /// `group.consumer.heartbeat.interval.ms`.
+    pub(crate) consumer_heartbeat_ms: u64,
+    /// `group.consumer.session.timeout.ms`.
+    pub(crate) consumer_session_ms: u64,
+    pub(crate) regex_interval_ms: i32,
 }
 
 impl GroupsPlan {
-    pub(crate) fn draw(c: &mut Chance, topics: &[TopicPlan], fault_phase_us: u64) -> Self {
+    /// `late` decides what was added to worlds later, so that the others stay what they were.
+    pub(crate) fn draw(c: &mut Chance, late: &mut Chance, topics: &[TopicPlan], fault_phase_us: u64) -> Self {
         let groups = c.pick(&[1, 1, 1, 2]);
         let mut members = Vec::new();
         for group in 0..groups {
@@ -81,18 +118,17 @@ impl GroupsPlan {
                 Reset::Error,
             ]);
             let statics = c.pick(&[0.0, 0.0, 0.5, 1.0]);
+            let manner = Manner::draw(late);
+            let assignor = late.pick(&["", "uniform", "range"]);
             for _ in 0..c.between(1, 4) {
                 let name = format!("group-{group}");
                 let strategy = c.pick(strategies);
                 let is_static = c.hit(statics);
                 let number = members.len();
-                members.push(MemberPlan::draw(
-                    c,
-                    (name, number),
-                    (strategy, reset, is_static),
-                    topics,
-                    fault_phase_us,
-                ));
+                let mut member =
+                    MemberPlan::draw(c, (name, number), (strategy, reset, is_static), topics, fault_phase_us);
+                member.take_manner(late, manner, assignor);
+                members.push(member);
             }
         }
         GroupsPlan {
@@ -100,6 +136,9 @@ impl GroupsPlan {
             faults: GroupFaultPlan::draw(c),
             initial_delay_ms: if c.hit(0.7) { 0 } else { c.between(1, 3000) as i32 },
             one_leaves: c.hit(0.5),
+            consumer_heartbeat_ms: late.spread(100, 3000),
+            consumer_session_ms: late.spread(9000, 15_000),
+            regex_interval_ms: late.pick(&[0, 0, 10_000]),
         }
     }
 }
@@ -134,7 +173,12 @@ impl MemberPlan {
             CommitHow::Never,
         ]);
         let mut plan = MemberPlan {
+            manner: Manner::Classic,
+            is_consumer: false,
             settings: Vec::new(),
+            classic: Vec::new(),
+            consumer: Vec::new(),
+            by_pattern: false,
             topics: topics.iter().map(|t| t.name.clone()).collect(),
             by_event,
             is_static,
@@ -156,11 +200,52 @@ impl MemberPlan {
             returns_us: c.spread(1000, 30_000_000),
             group,
         };
-        plan.settings = plan.draw_settings(c, strategy, number);
+        plan.settings = plan.draw_settings(c, number);
+        plan.set_classic(strategy);
         plan
     }
 
-    fn draw_settings(&self, c: &mut Chance, strategy: &str, number: usize) -> Vec<(String, String)> {
+    fn set_classic(&mut self, strategy: &str) {
+        let set = |name: &str, value: String| (name.to_owned(), value);
+        self.classic = vec![
+            set("partition.assignment.strategy", strategy.to_owned()),
+            set("session.timeout.ms", self.session_ms.to_string()),
+            set("heartbeat.interval.ms", self.heartbeat_ms.to_string()),
+        ];
+    }
+
+    /// Which protocol the member's group speaks, and which server-side assignor it asks for.
+    fn take_manner(&mut self, late: &mut Chance, manner: Manner, assignor: &str) {
+        self.manner = manner;
+        self.consumer.push(("group.protocol".to_owned(), "consumer".to_owned()));
+        if !assignor.is_empty() {
+            self.consumer
+                .push(("group.remote.assignor".to_owned(), assignor.to_owned()));
+        }
+        self.is_consumer = manner == Manner::Consumer;
+        self.by_pattern = manner == Manner::Consumer && late.hit(0.3);
+    }
+
+    /// All that its client is set to.
+    pub(crate) fn settings(&self) -> Vec<(String, String)> {
+        let own = match self.is_consumer {
+            true => &self.consumer,
+            false => &self.classic,
+        };
+        self.settings.iter().chain(own).cloned().collect()
+    }
+
+    /// Whether nobody else may own what this member has been given and has not given up: not so while everybody gives
+    /// everything up at each rebalance, and members may miss one.
+    pub(crate) fn is_exclusive(&self) -> bool {
+        self.by_event && self.is_consumer
+    }
+
+    pub(crate) fn is_by_pattern(&self) -> bool {
+        self.by_pattern
+    }
+
+    fn draw_settings(&self, c: &mut Chance, number: usize) -> Vec<(String, String)> {
         let mut out: Vec<(String, String)> = Vec::new();
         draw_client_settings(c, &mut out);
         let mut set = |name: &str, value: String| out.push((name.into(), value));
@@ -174,10 +259,7 @@ impl MemberPlan {
         if self.is_static {
             set("group.instance.id", format!("instance-{number}"));
         }
-        set("partition.assignment.strategy", strategy.into());
         set("auto.offset.reset", reset.into());
-        set("session.timeout.ms", self.session_ms.to_string());
-        set("heartbeat.interval.ms", self.heartbeat_ms.to_string());
         set("max.poll.interval.ms", self.max_poll_ms.to_string());
         let auto = matches!(self.commit, CommitHow::Auto | CommitHow::AutoStored);
         set("enable.auto.commit", auto.to_string());
