@@ -38,12 +38,14 @@ pub fn poll_unless(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline, sto
             return served;
         }
     }
-    let wait = if served > 0 {
-        Some(Duration::ZERO)
-    } else {
-        deadline.left()
+    let wait = || match served {
+        0 => deadline.left(),
+        _ => Some(Duration::ZERO),
     };
-    let Some(first) = queue.pop_unless(wait, stop) else {
+    if let Some(client) = handle.client() {
+        client.attend(queue, wait(), &stop);
+    }
+    let Some(first) = queue.pop_unless(wait(), stop) else {
         return served;
     };
     // What comes in while callbacks run waits for the next call: this one ends even when the queue never gets empty.

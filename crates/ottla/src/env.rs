@@ -157,6 +157,13 @@ pub trait Waker: Send + Sync + 'static {
     fn help(&self) {
         self.wake();
     }
+
+    /// For a thread that is about to wait until `done` says yes: may drive the core meanwhile, in the place of the thread
+    /// that does so otherwise. Returns when `done`, when the time is up, and at any earlier time; `done` is called without
+    /// a lock held. No lock may be held.
+    fn attend(&self, timeout: Option<Duration>, done: &dyn Fn() -> bool) {
+        let _ = (timeout, done);
+    }
 }
 
 #[cfg(test)]

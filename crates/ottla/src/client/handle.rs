@@ -213,6 +213,15 @@ impl Client {
         timeout.map_or(Instant::NEVER, |t| self.inner.shared.clock.now() + t)
     }
 
+    /// For a thread that is about to wait for `queue`, until `stop` says yes: it may drive the client meanwhile, which
+    /// saves waking it. Returns at any time before the wait would end.
+    pub fn attend(&self, queue: &Queue, timeout: Option<Duration>, stop: &dyn Fn() -> bool) {
+        if timeout != Some(Duration::ZERO) {
+            let done = || !queue.is_empty() || stop();
+            self.inner.shared.waker.attend(timeout, &done);
+        }
+    }
+
     fn send_cluster(&self, command: cluster::Command) {
         self.inner.shared.send(Command::Cluster(command));
     }

@@ -3,13 +3,19 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::doze::Doze;
+use super::doze::{Doze, Need};
 use crate::env::Waker;
 use crate::env::sync::model_tests::{Bell, explore, join, must_catch, spawn};
-use crate::env::sync::{AtomicU64, Flaw, Mutex};
+use crate::env::sync::{AtomicBool, AtomicU64, Flaw, Mutex};
 
 struct Shop {
     doze: Doze,
+    /// Whoever has it may wait at the counter.
+    chair: Mutex<()>,
+    /// Somebody wants to stand in for the loop.
+    wanted: AtomicBool,
+    /// Ends the loop's rest.
+    knock: Bell,
     /// The kernel's part: what was written ends one wait, the present one or the next.
     counter: Bell,
     /// What callers want done; relaxed, so that only the call itself can make it known.
@@ -22,35 +28,66 @@ impl Shop {
     fn new() -> Arc<Self> {
         Arc::new(Shop {
             doze: Doze::new(),
+            chair: Mutex::new(()),
+            wanted: AtomicBool::new(false),
+            knock: Bell::default(),
             counter: Bell::default(),
             wishes: Default::default(),
             driver: Mutex::new([0; 2]),
         })
     }
 
+    fn answer(&self, need: Need) {
+        match need {
+            Need::Nothing => {}
+            Need::Ring => self.counter.wake(),
+            Need::Knock => self.knock.wake(),
+        }
+    }
+
     fn call(&self, from: usize, wish: u64) {
         self.wishes[from].store(wish, Ordering::Relaxed);
-        if self.doze.call() {
-            self.counter.wake();
-        }
+        self.answer(self.doze.call());
     }
 
     /// As `LoopWaker::help` does. The last thing to do is the loop's own.
     fn help(&self, from: usize, wish: u64, done: impl Fn([u64; 2]) -> bool) {
         self.wishes[from].store(wish, Ordering::Relaxed);
-        if !self.doze.begin_help() {
-            if self.doze.call() {
-                self.counter.wake();
-            }
-            return;
-        }
-        let stood_in = match self.driver.try_lock() {
+        let Some(found) = self.doze.begin_help() else {
+            return self.answer(self.doze.call());
+        };
+        let did_it = match self.driver.try_lock() {
             Some(mut served) => !done(self.look(&mut served)),
             None => false,
         };
-        if self.doze.end_help() || (!stood_in && self.doze.call()) {
-            self.counter.wake();
+        match self.doze.end_help(found) {
+            Need::Nothing if !did_it => self.answer(self.doze.call()),
+            need => self.answer(need),
         }
+    }
+
+    /// As `LoopWaker::attend` does, until `enough`. Time stands still in a model, so that the loop does not take over by
+    /// itself: who has seen the last thing done says so.
+    fn stand_in(&self, enough: impl Fn([u64; 2]) -> bool, all: impl Fn([u64; 2]) -> bool) {
+        let Some(chair) = self.chair.try_lock() else {
+            return self.wanted.store(true, Ordering::Relaxed);
+        };
+        self.doze.woke();
+        let over = loop {
+            let seen = self.look(&mut self.driver.lock());
+            if enough(seen) {
+                break all(seen);
+            }
+            if self.doze.may_sleep() {
+                self.counter.wait();
+            }
+            self.doze.woke();
+        };
+        let called = !self.doze.may_rest();
+        if called || over {
+            self.knock.wake();
+        }
+        drop(chair);
     }
 
     fn look(&self, served: &mut [u64; 2]) -> [u64; 2] {
@@ -58,14 +95,20 @@ impl Shop {
         *served
     }
 
-    /// As the loop does: look, sleep if nobody called, look again.
+    /// As the loop does: look, sleep if nobody called, look again; or leave that to others.
     fn serve_until(&self, done: impl Fn([u64; 2]) -> bool) {
+        let mut chair = self.chair.lock();
         while !done(self.look(&mut self.driver.lock())) {
-            if self.doze.may_sleep() {
+            if self.wanted.swap(false, Ordering::Relaxed) && self.doze.may_rest() {
+                drop(chair);
+                self.knock.wait();
+                chair = self.chair.lock();
+            } else if self.doze.may_sleep() {
                 self.counter.wait();
             }
             self.doze.woke();
         }
+        drop(chair);
     }
 }
 
@@ -132,6 +175,51 @@ fn two_helpers() {
     join([twice, once]);
 }
 
+/// One thread asks for something and stands in until it is done, while another one calls: the call may find the loop or
+/// the one that stands in asleep or awake, or nobody there.
+fn a_call_while_somebody_stands_in() {
+    let shop = Shop::new();
+    let both = |[a, b]: [u64; 2]| a + b == 2;
+    // As if somebody had wanted to before.
+    shop.wanted.store(true, Ordering::Relaxed);
+    let stands_in = {
+        let shop = shop.clone();
+        spawn(move || {
+            shop.call(0, 1);
+            shop.stand_in(|[a, _]| a == 1, both);
+        })
+    };
+    let caller = {
+        let shop = shop.clone();
+        spawn(move || shop.call(1, 1))
+    };
+    shop.serve_until(both);
+    join([stands_in, caller]);
+}
+
+/// The same with a thread that helps before it stands in, as a lone record does, and again afterwards.
+fn helping_and_standing_in() {
+    let shop = Shop::new();
+    let all = |[a, _]: [u64; 2]| a == 2;
+    shop.wanted.store(true, Ordering::Relaxed);
+    let twice = {
+        let shop = shop.clone();
+        spawn(move || {
+            shop.help(0, 1, all);
+            shop.stand_in(|[a, _]| a == 1, all);
+            shop.help(0, 2, all);
+        })
+    };
+    shop.serve_until(all);
+    twice.join().unwrap();
+}
+
+#[test]
+fn who_stands_in_loses_no_call() {
+    explore("a call while somebody stands in", 3, a_call_while_somebody_stands_in);
+    explore("helping and standing in", 3, helping_and_standing_in);
+}
+
 #[test]
 fn a_helper_loses_no_call() {
     explore("a call while somebody helps", 3, a_call_while_somebody_helps);
@@ -151,5 +239,11 @@ fn a_call_that_merges_with_another_is_seen() {
 #[test]
 fn a_weaker_protocol_is_caught() {
     must_catch(Flaw::Relaxed, "calls of two threads", 3, calls_of_two_threads);
+    must_catch(
+        Flaw::TwoSteps,
+        "a call while somebody stands in",
+        3,
+        a_call_while_somebody_stands_in,
+    );
     must_catch(Flaw::TwoSteps, "calls of one thread", 3, calls_of_one_thread);
 }

@@ -1,0 +1,60 @@
+//! The core with its sockets, as whoever drives it sees them.
+
+use crate::client::Core;
+use crate::env::{Instant, SharedClock};
+use crate::transport::{Files, TcpTransport};
+
+/// The core with its sockets. Whoever has locked it drives it.
+pub(super) struct Driver {
+    pub(super) core: Core,
+    pub(super) transport: TcpTransport,
+    pub(super) files: Files,
+    pub(super) clock: SharedClock,
+    /// When whoever waits for the sockets looks by itself.
+    pub(super) sleeps_until: Option<Instant>,
+}
+
+/// What is to be done after a step.
+pub(super) enum Next {
+    /// Another step.
+    Step,
+    /// Sleep, until then at the latest.
+    Sleep(Option<Instant>),
+    /// The core is finished.
+    End,
+}
+
+impl Driver {
+    /// Has the core decide, and does what it decided.
+    pub(super) fn step(&mut self) -> Next {
+        let wake_at = self.core.drive(self.clock.now(), self.clock.wall_ms());
+        while let Some(action) = self.core.next_action() {
+            self.transport.perform(action);
+        }
+        while let Some(action) = self.core.next_file_action() {
+            self.files.perform(action);
+        }
+        self.transport.flush();
+        if self.feed() {
+            return Next::Step;
+        }
+        if self.core.is_finished() {
+            return Next::End;
+        }
+        Next::Sleep(wake_at.filter(|at| *at < Instant::NEVER))
+    }
+
+    /// Hands what network and files report to the core; false when there was nothing.
+    pub(super) fn feed(&mut self) -> bool {
+        let mut any = false;
+        while let Some(event) = self.transport.next_event() {
+            self.core.on_net(event, self.clock.now());
+            any = true;
+        }
+        for event in self.files.take_events() {
+            self.core.on_file(event);
+            any = true;
+        }
+        any
+    }
+}
