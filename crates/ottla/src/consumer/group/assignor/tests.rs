@@ -521,7 +521,7 @@ fn large_groups_are_divided_in_time() {
     };
     let topics: BTreeMap<String, Shape> = names.iter().map(|t| (t.clone(), shape.clone())).collect();
     for uniform in [true, false] {
-        let wants = |m: usize| match uniform || m % 2 == 0 {
+        let wants = |m: usize| match uniform || m.is_multiple_of(2) {
             true => names.clone(),
             false => names[..20].to_vec(),
         };
