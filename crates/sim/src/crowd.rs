@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use ottla::connection::ConnId;
 use ottla_mock::{CommitRecord, GroupMemberView, GroupView};
-use ottla_protocol::{Reader, Uuid};
 use ottla_protocol::api::consumer_group_heartbeat::TopicPartitions;
+use ottla_protocol::{Reader, Uuid};
 
 use crate::chance::Chance;
 use crate::check::{Beginning, Commit, Marks, Tp};

@@ -156,7 +156,9 @@ impl World {
                 self.crowd.topic_names.insert(id, name);
             }
         }
-        let known = topics.iter().filter_map(|t| Some((self.crowd.topic_names.get(&t.topic_id)?, t)));
+        let known = topics
+            .iter()
+            .filter_map(|t| Some((self.crowd.topic_names.get(&t.topic_id)?, t)));
         known
             .flat_map(|(name, topic)| topic.partitions.iter().map(move |p| (name.clone(), *p)))
             .collect()

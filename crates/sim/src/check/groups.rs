@@ -202,7 +202,10 @@ impl Groups {
             .iter()
             .filter(|(client, m)| **client != begins.client && m.exclusive && m.group == *group);
         for (client, other) in others {
-            let both = begins.share.iter().filter(|tp| begins.given.contains(tp) && !self.torn.contains(&tp.0));
+            let both = begins
+                .share
+                .iter()
+                .filter(|tp| begins.given.contains(tp) && !self.torn.contains(&tp.0));
             let mut both = both.filter_map(|tp| Some((tp, other.owned.get(tp)?)));
             if let Some((tp, own)) = both.find(|(_, own)| begins.members.contains(&own.member)) {
                 return Err(format!(
