@@ -48,7 +48,7 @@ impl World {
             if kept < end {
                 trace!(self.trace, "FAULT {topic} [{partition}] loses {kept} to {}", end - 1);
                 self.coverage.count("tails lost", 1);
-                self.check.produced.on_lost(&topic, partition, kept, self.now_us);
+                self.check.produced.on_lost(&topic, partition, kept, false, self.now_us);
             }
         }
         self.drop_connections(broker);
@@ -232,7 +232,7 @@ impl World {
             "FAULT {topic} [{partition}] loses {kept} to {} to leader {to} of epoch {epoch}",
             marks.log_end_offset - 1
         );
-        self.check.produced.on_lost(&topic, partition, kept, self.now_us);
+        self.check.produced.on_lost(&topic, partition, kept, true, self.now_us);
         self.check.consumed.on_lost(&topic, partition, (kept, epoch));
         true
     }

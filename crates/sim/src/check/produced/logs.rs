@@ -83,7 +83,7 @@ impl Produced {
         {
             return Ok(());
         }
-        let may_be_lost = promise.acks == 1 && self.was_lost(entry, report.partition, report.offset);
+        let may_be_lost = self.may_be_lost(entry, report.partition, report.offset);
         let topic = self.topics.get(entry.topic).cloned().unwrap_or_default();
         let Some(log) = logs.get(&(topic, report.partition)) else {
             return Err("acknowledged, and its partition does not exist".into());

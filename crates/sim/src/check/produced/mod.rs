@@ -127,6 +127,16 @@ struct Producer {
     unreported_bytes: usize,
 }
 
+/// What a log has lost.
+#[derive(Debug, Clone, Copy)]
+struct Loss {
+    at_us: u64,
+    /// Everything from this offset on.
+    from: i64,
+    /// What other replicas had as well, so that `acks=all` is no protection: the election of a replica that lagged behind.
+    committed: bool,
+}
+
 /// The books of all producers.
 #[derive(Debug, Default)]
 pub(crate) struct Produced {
@@ -134,8 +144,8 @@ pub(crate) struct Produced {
     topics: Vec<String>,
     /// When each topic was last deleted.
     deleted: BTreeMap<usize, u64>,
-    /// By topic and partition: when a leader died with what it had not replicated, and from which offset on.
-    lost: BTreeMap<(usize, i32), Vec<(u64, i64)>>,
+    /// By topic and partition: what logs have lost.
+    lost: BTreeMap<(usize, i32), Vec<Loss>>,
     /// Messages in topics that were deleted.
     buried: BTreeMap<MessageId, u32>,
     /// The numbers of partitions that topics have had.
@@ -320,17 +330,24 @@ impl Produced {
         Some(entry.report?.outcome)
     }
 
-    /// A partition lost what lay from `offset` on.
-    pub(crate) fn on_lost(&mut self, topic: &str, partition: i32, offset: i64, now_us: u64) {
+    /// A partition lost what lay from `from` on, and of that also what was `committed`.
+    pub(crate) fn on_lost(&mut self, topic: &str, partition: i32, from: i64, committed: bool, at_us: u64) {
         let topic = self.topic_index(topic);
-        self.lost.entry((topic, partition)).or_default().push((now_us, offset));
+        let loss = Loss {
+            at_us,
+            from,
+            committed,
+        };
+        self.lost.entry((topic, partition)).or_default().push(loss);
     }
 
-    /// Whether a message that came to lie at `offset` was lost with its leader.
-    fn was_lost(&self, entry: &Entry, partition: i32, offset: i64) -> bool {
-        let losses = self.lost.get(&(entry.topic, partition));
-        let mut losses = losses.into_iter().flatten();
-        losses.any(|(at, from)| entry.accepted.at_us <= *at && *from <= offset)
+    /// Whether a message that was acknowledged at `offset` may have been lost since.
+    fn may_be_lost(&self, entry: &Entry, partition: i32, offset: i64) -> bool {
+        let unprotected = entry.accepted.promise.acks == 1;
+        let losses = self.lost.get(&(entry.topic, partition)).into_iter().flatten();
+        losses
+            .filter(|loss| loss.committed || unprotected)
+            .any(|loss| entry.accepted.at_us <= loss.at_us && loss.from <= offset)
     }
 
     pub(super) fn on_topic_deleted(&mut self, topic: &str, ids: &[MessageId], now_us: u64) {
