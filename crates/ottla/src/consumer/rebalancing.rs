@@ -47,9 +47,14 @@ impl Consumer {
         self.check_manner(&change)?;
         let result = match change {
             // What begins now would only be given up again.
-            Change::Assign(_) | Change::Add(_) if self.is_closing() => {
+            Change::Assign(_) if self.is_closing() => {
                 self.unassign(ctx, cluster);
                 Ok(())
+            }
+            Change::Add(_) if self.is_closing() => Ok(()),
+            Change::Remove(mut tps) if self.is_closing() => {
+                tps.retain(|tp| self.fetcher.positions.find(&tp.topic, tp.partition).is_some());
+                self.incremental_unassign(ctx, cluster, &tps)
             }
             Change::Assign(rows) => self.need_group().and_then(|()| self.assign(ctx, cluster, &rows)),
             Change::Unassign => {

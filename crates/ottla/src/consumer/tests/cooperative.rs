@@ -308,6 +308,23 @@ fn closing_does_not_wait_until_the_group_has_joined() {
 }
 
 #[test]
+fn closing_lets_the_application_answer_what_it_is_asked() {
+    let mut w = listening(&[0]);
+    heartbeat(&mut w, 27);
+    join(&mut w, 2);
+    give(&mut w, &[0, 1]);
+    let closed = w.call(|reply| Command::Close { reply });
+    // It has not heard of the assignment yet when it closes.
+    assert_eq!(w.take(), [assigned(&[1])]);
+    add(&mut w, &[1]).unwrap();
+    assert_eq!(w.take(), [revoked(&[0, 1])]);
+    remove(&mut w, &[0, 1]).unwrap();
+    let (leave, _) = w.expect::<LeaveGroupRequest>();
+    w.answer(&leave, &ottla_protocol::api::leave_group::LeaveGroupResponse::default());
+    assert_eq!(closed.try_take(), Some(Ok(())));
+}
+
+#[test]
 fn nothing_is_committed_while_the_generation_changes() {
     let mut w = listening(&[0]);
     heartbeat(&mut w, 27);
