@@ -333,11 +333,7 @@ impl Produced {
     /// A partition lost what lay from `from` on, and of that also what was `committed`.
     pub(crate) fn on_lost(&mut self, topic: &str, partition: i32, from: i64, committed: bool, at_us: u64) {
         let topic = self.topic_index(topic);
-        let loss = Loss {
-            at_us,
-            from,
-            committed,
-        };
+        let loss = Loss { at_us, from, committed };
         self.lost.entry((topic, partition)).or_default().push(loss);
     }
 
