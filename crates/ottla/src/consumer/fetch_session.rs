@@ -122,9 +122,11 @@ impl Fetcher {
         let left = self.positions.take_left(node);
         let session = self.sessions.entry(node).or_default();
         let members = &session.members;
-        session
-            .left
-            .extend(left.into_iter().filter(|id| members.contains_key(id)));
+        // One that was named anew since is asked for again.
+        let positions = &self.positions;
+        let is_asked = |id: &u32| positions.get(*id).is_some_and(|p| p.place == Place::Asked(node));
+        let gone = left.into_iter().filter(|id| members.contains_key(id) && !is_asked(id));
+        session.left.extend(gone);
         session
     }
 

@@ -1,5 +1,6 @@
 //! Fetch sessions, followers, and logs that were truncated.
 
+use ottla_protocol::Uuid;
 use ottla_protocol::api::fetch::{EpochEndOffset, FetchResponse, FetchableTopicResponse, PartitionData};
 use ottla_protocol::compression::Codec;
 
@@ -18,6 +19,7 @@ fn world_with(settings: &[(&str, &str)], reset: &str) -> World {
 /// Answers as a broker does that remembers what it is asked for.
 fn answer(w: &mut World, asked: &Asked, session_id: i32, partitions: Vec<PartitionData>) {
     let topic = FetchableTopicResponse {
+        topic: if asked.version < 13 { "t".into() } else { String::new() },
         topic_id: w.model["t"].id,
         partitions,
         ..Default::default()
@@ -102,6 +104,34 @@ fn a_session_that_the_broker_lost_begins_anew_with_everything() {
         assert_eq!(parts, [(0, 0), (1, 0)]);
         assert!(w.take().is_empty(), "the application has nothing to do with it");
     }
+}
+
+#[test]
+fn a_session_by_names_becomes_one_by_ids() {
+    let mut w = world_with(&[], "latest");
+    let id = std::mem::replace(&mut w.model.get_mut("t").unwrap().id, Uuid::ZERO);
+    w.assign(&[("t", 0, 0), ("t", 1, 0)]).unwrap();
+    let (asked, ..) = w.next_fetch().unwrap();
+    assert_eq!(asked.version, 12);
+    answer(&mut w, &asked, 5, vec![data(0, 0, &[]), data(1, 0, &[])]);
+    let (asked, ..) = w.next_fetch().unwrap();
+    w.model.get_mut("t").unwrap().id = id;
+    w.cluster.stale("t", w.now);
+    w.run_ms(1000);
+    answer(&mut w, &asked, 5, vec![]);
+    w.run_ms(1000);
+    let (asked, ..) = w.next_fetch().unwrap();
+    answer(&mut w, &asked, 5, vec![data(0, 1, &[batch(0, &["x"], Codec::None)])]);
+    let (asked, request, parts) = w.next_fetch().unwrap();
+    assert_eq!((asked.version, request.session_epoch), (17, 0));
+    assert_eq!(parts, [(0, 1), (1, 0)]);
+    answer(&mut w, &asked, 6, vec![data(0, 1, &[]), data(1, 0, &[])]);
+    let (_, request, parts) = w.next_fetch().unwrap();
+    assert_eq!((request.session_id, request.session_epoch), (6, 1));
+    assert!(
+        parts.is_empty() && request.forgotten_topics_data.is_empty(),
+        "both are still wanted"
+    );
 }
 
 #[test]
