@@ -14,8 +14,6 @@ pub(super) enum Asks {
     Any,
     /// These values, the default too when the application has set it.
     Exactly(&'static [&'static str]),
-    /// A list with another item than these.
-    OtherThan(&'static [&'static str]),
 }
 
 /// One thing that is missing.
@@ -52,11 +50,6 @@ pub(super) const MISSING: &[Missing] = &[
     missing("enable_sasl_queue", Asks::Any, "authentication"),
     missing("oauthbearer_token_refresh_cb", Asks::Any, "authentication"),
     missing("transactional.id", Asks::Any, "transactions"),
-    missing(
-        "partition.assignment.strategy",
-        Asks::OtherThan(&["range", "roundrobin", "sticky"]),
-        "cooperative rebalancing",
-    ),
     missing("plugin.library.paths", Asks::Any, "loading plugins"),
     missing("interceptors", Asks::Any, "interceptors"),
     missing("statistics.interval.ms", Asks::Any, "the statistics document"),
@@ -132,10 +125,6 @@ impl Missing {
         match self.asks {
             Asks::Any => !is_default,
             Asks::Exactly(values) => values.contains(&value),
-            Asks::OtherThan(values) => value
-                .split(',')
-                .map(str::trim)
-                .any(|item| !item.is_empty() && !values.contains(&item)),
         }
     }
 
@@ -148,7 +137,6 @@ impl Missing {
         match self.asks {
             Asks::Any => "any but the default".to_owned(),
             Asks::Exactly(values) => quote(values),
-            Asks::OtherThan(values) => format!("all but {}", quote(values)),
         }
     }
 }

@@ -204,7 +204,6 @@ fn what_is_missing_is_refused_and_says_so() {
         ("consumer", "ssl.ca.location=/x"),
         ("producer", "enable.ssl.certificate.verification=false"),
         ("producer", "transactional.id=t"),
-        ("consumer", "partition.assignment.strategy=cooperative-sticky"),
         ("consumer", "plugin.library.paths=x"),
         ("producer", "statistics.interval.ms=1000"),
         ("producer", "enable.metrics.push=true"),

@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorCode};
 use crate::types::{PartitionOffset, TopicPartition, offset};
 
 fn world(settings: &[(&str, &str)]) -> World {
-    let cooperative = ("test.strategy", "cooperative-sticky");
+    let cooperative = ("partition.assignment.strategy", "cooperative-sticky");
     let settings: Vec<_> = settings.iter().copied().chain([cooperative]).collect();
     let mut w = World::new(&settings, &[("auto.offset.reset", "earliest")]);
     w.add_topic("t", &[1, 1, 1]);

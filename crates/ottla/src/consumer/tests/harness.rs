@@ -111,11 +111,10 @@ impl World {
         let mut conf = Conf::new();
         conf.set("bootstrap.servers", "broker1:9001").unwrap();
         conf.set("group.id", "g").unwrap();
-        let (mut rebalance_event, mut strategy) = (false, None);
+        let mut rebalance_event = false;
         for (name, value) in settings {
             match *name {
                 "test.rebalance" => rebalance_event = true,
-                "test.strategy" => strategy = Some(value.to_string()),
                 name => conf.set(name, *value).unwrap(),
             }
         }
@@ -124,10 +123,7 @@ impl World {
             topic_conf.set(name, *value).unwrap();
         }
         conf.set_topic_defaults(Some(topic_conf));
-        let (mut conf, topic_conf) = conf.finalize(ClientKind::Consumer).unwrap();
-        if let Some(strategy) = strategy {
-            conf.partition_assignment_strategy = strategy;
-        }
+        let (conf, topic_conf) = conf.finalize(ClientKind::Consumer).unwrap();
         let wakes = Arc::new(Wakes::default());
         let queue = Queue::new();
         let registry = Arc::new(Registry::new(&conf, queue.clone(), wakes.clone()));
