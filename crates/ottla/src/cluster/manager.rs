@@ -129,6 +129,12 @@ pub struct Cluster {
     usual: Duration,
     /// No refresh before this: one lost answer must not become a flood.
     not_before: Instant,
+    /// Somebody wants to know of every topic.
+    lists_all: bool,
+    /// When every topic is next asked for, while somebody wants that and it is not under way.
+    all_due: Option<Instant>,
+    /// How often every topic was told of.
+    listings: u64,
     /// When the broker list is next refreshed although no topic is due.
     brokers_due: Option<Instant>,
     /// When the request was sent that brought the broker list.
@@ -154,6 +160,12 @@ pub struct Cluster {
 
 impl Cluster {
     // ---------------------------------------------------------------- what is known
+
+    /// The topics that exist as far as is known: all of them once every topic was told of, see [`list_all`](Self::list_all).
+    pub fn topic_names(&self) -> impl Iterator<Item = &Arc<str>> {
+        let usable = self.topics.iter().filter(|(_, meta)| meta.is_usable());
+        usable.map(|(name, _)| name)
+    }
 
     /// What is known of a topic.
     pub fn topic(&self, name: &str) -> Option<&TopicMeta> {
@@ -238,6 +250,17 @@ impl Cluster {
             }
             self.due.remove(&(watch.due, name));
         }
+    }
+
+    /// Keeps the names of all topics up to date, or not any more.
+    pub fn list_all(&mut self, now: Instant, wanted: bool) {
+        self.lists_all = wanted;
+        self.all_due = wanted.then_some(now);
+    }
+
+    /// How often every topic was told of.
+    pub fn listings(&self) -> u64 {
+        self.listings
     }
 
     /// Asks for fresh metadata of a watched topic soon: its leader refused or vanished. As long as answers bring nothing
@@ -335,7 +358,8 @@ impl Cluster {
     fn next_wake(&mut self, ctx: &Ctx<'_>) -> Option<Instant> {
         let deadline = self.calls.values().map(|c| c.deadline).min();
         let call = self.calls.values().map(|c| c.ask_at).min();
-        let refresh = earliest(self.due.first().map(|d| d.0), self.brokers_due).map(|at| at.max(self.not_before));
+        let due = earliest(self.due.first().map(|d| d.0), self.all_due);
+        let refresh = earliest(due, self.brokers_due).map(|at| at.max(self.not_before));
         let late = self.asked.values().filter_map(Asked::late_at).min();
         // What is due and was not sent just now waits for an event of a link.
         let work = [deadline, call, refresh, late, self.rebootstrap_at(ctx)];

@@ -280,22 +280,14 @@ impl Consumer {
 
     fn subscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, topics: &[String]) -> Result<(), Error> {
         self.need_group()?;
-        for name in topics {
-            match name.starts_with('^') {
-                false => drop((self.setup.topics)(name)?),
-                true if self.group.takes_patterns() => {}
-                true => {
-                    let text = format!("{name}: subscribing by pattern is not available yet");
-                    return Err(Error::new(ErrorCode::L_NOT_IMPLEMENTED, text));
-                }
-            }
+        for name in topics.iter().filter(|name| !name.starts_with('^')) {
+            (self.setup.topics)(name)?;
         }
         if topics.is_empty() {
             self.group.unsubscribe(ctx, cluster);
-        } else {
-            self.group.subscribe(ctx, cluster, topics);
+            return Ok(());
         }
-        Ok(())
+        self.group.subscribe(ctx, cluster, topics)
     }
 
     fn commit(&mut self, ctx: &mut Ctx<'_>, offsets: Option<Vec<PartitionOffset>>, target: CommitTarget) {

@@ -52,6 +52,7 @@ impl Cluster {
                         let again = ctx.now + duration_ms(ctx.conf.topic_metadata_refresh_fast_interval_ms);
                         self.not_before = self.not_before.max(again);
                         self.ask_again(id, names, asked.all, again);
+                        self.list_again(asked.all, again);
                         if !asked.is_late {
                             self.brokers_due = Some(self.brokers_due.map_or(again, |at| at.min(again)));
                         }
@@ -99,6 +100,8 @@ impl Cluster {
         }
         if asked.all && is_latest {
             self.drop_unlisted(ctx.now, response);
+            self.listings += 1;
+            self.list_again(true, ctx.now + refresh_interval(ctx));
             ctx.log.debug(DebugContexts::METADATA, "METADATA", || {
                 format!(
                     "{} broker(s), {} topic(s)",

@@ -38,7 +38,8 @@ impl Cluster {
         let now = ctx.now;
         let topic_due = self.due.first().is_some_and(|d| d.0 <= now);
         let brokers_due = self.brokers_due.is_some_and(|at| at <= now);
-        if !topic_due && !brokers_due {
+        let all_due = self.all_due.is_some_and(|at| at <= now);
+        if !topic_due && !brokers_due && !all_due {
             return;
         }
         self.unanswered_since.get_or_insert(now);
@@ -49,7 +50,10 @@ impl Cluster {
             return;
         };
         let due = self.due_topics(now).cloned().collect();
-        let (names, all) = self.refresh_scope(ctx, due);
+        let (names, all) = match all_due {
+            true => (self.unhurried(), true),
+            false => self.refresh_scope(ctx, due),
+        };
         let topics = (!all).then(|| names.iter().map(|n| n.to_string()).collect());
         let timeout = duration_ms(ctx.conf.socket_timeout_ms);
         let about = About::Refresh(names.clone());
@@ -66,6 +70,9 @@ impl Cluster {
                     }
                 }
                 self.brokers_due = None;
+                if all {
+                    self.all_due = None;
+                }
                 self.not_before = now + PAUSE;
             }
             Err(error) => {
@@ -109,9 +116,14 @@ impl Cluster {
         } else if all_under_way {
             (due, false)
         } else {
-            let names = self.watches.keys().filter(|name| !self.is_urgent(name));
-            (names.cloned().collect(), true)
+            (self.unhurried(), true)
         }
+    }
+
+    /// The watched topics that need not be asked for by name.
+    fn unhurried(&self) -> Vec<Arc<str>> {
+        let names = self.watches.keys().filter(|name| !self.is_urgent(name));
+        names.cloned().collect()
     }
 
     fn is_urgent(&self, name: &Arc<str>) -> bool {

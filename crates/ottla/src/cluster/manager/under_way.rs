@@ -158,9 +158,17 @@ impl Cluster {
                 }
                 About::Refresh(names) => {
                     self.brokers_due = Some(ctx.now);
+                    self.list_again(all, ctx.now);
                     self.ask_again(id, &names, all, ctx.now);
                 }
             }
+        }
+    }
+
+    /// After a request for every topic: has them asked for at `at`, if somebody wants that.
+    pub(super) fn list_again(&mut self, all: bool, at: Instant) {
+        if all && self.lists_all {
+            self.all_due = Some(at);
         }
     }
 

@@ -7,6 +7,7 @@ use super::assignor::{self, Shape};
 use super::membership::{Membership, State};
 use super::orders::Order;
 use crate::cluster::{Cluster, Ctx, TopicMeta};
+use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
 use crate::types::NodeId;
@@ -85,13 +86,55 @@ impl Membership {
         Shape { count, racks }
     }
 
+    /// Has the names of all topics kept up to date, or not any more.
+    pub(super) fn list_all(&mut self, now: Instant, cluster: &mut Cluster, wanted: bool) {
+        if wanted != self.interest.has_patterns() {
+            cluster.list_all(now, wanted);
+        }
+    }
+
+    /// Whether it is not known yet which topics the patterns mean.
+    pub(super) fn awaits_listing(&self, cluster: &Cluster) -> bool {
+        self.interest.has_patterns() && cluster.listings() == 0
+    }
+
+    /// Looks whether the cluster's topics have changed since the patterns were matched with them.
+    pub(super) fn check_listing(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster) {
+        if self.interest.has_patterns() && self.seen_listing != cluster.listings() {
+            self.seen_listing = cluster.listings();
+            self.match_patterns(ctx, cluster);
+        }
+    }
+
+    /// A topic that has come or gone is a change of the subscription.
+    fn match_patterns(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster) {
+        let topics = self.interest.topics(cluster);
+        if topics.iter().eq(&self.topics) {
+            return;
+        }
+        ctx.log.debug(DebugContexts::CGRP, "SUBSCRIPTION", || {
+            format!("the subscription's patterns mean {} topic(s) now", topics.len())
+        });
+        self.topics = topics.iter().cloned().collect();
+        let of_members = self.members.iter().flat_map(|m| &m.topics);
+        let watched = of_members.map(|t| Arc::from(t.as_str())).chain(topics).collect();
+        self.watch_only(ctx.now, cluster, watched);
+        if !self.is_out() && !self.leaving {
+            self.rebalance(ctx, false);
+        }
+    }
+
     /// Metadata of a topic changed.
-    pub(super) fn on_topic_changed(&mut self, ctx: &Ctx<'_>, cluster: &Cluster, name: &Arc<str>) {
+    pub(super) fn on_topic_changed(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster, name: &Arc<str>) {
         if !self.watched.contains(name) {
             return;
         }
+        // A topic that is gone matches no pattern any more.
+        if self.interest.has_patterns() && !cluster.topic(name).is_some_and(|m| m.is_usable()) {
+            self.match_patterns(ctx, cluster);
+        }
         let Some(meta) = cluster.topic(name) else { return };
-        let subscribed = self.topics.contains(name);
+        let subscribed = self.interest.names().contains(name);
         if subscribed && !meta.error.is_ok() && meta.error != ErrorCode::LEADER_NOT_AVAILABLE {
             if self.told.insert(name.clone(), meta.error) != Some(meta.error) {
                 let text = format!("Subscribed topic not available: {name}: {}", meta.error.description());

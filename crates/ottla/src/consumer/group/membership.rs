@@ -14,6 +14,7 @@ use ottla_protocol::api::sync_group::SyncGroupResponse;
 
 use super::assignor::{Assignment, Member, Shape, Strategy};
 use super::coordinator::is_coordinator_error;
+use super::interest::Interest;
 use super::member_messages::{read_member, read_share};
 use super::orders::{Order, RebalanceProtocol};
 use super::poll_watch;
@@ -52,7 +53,12 @@ pub(super) enum State {
 #[derive(Debug)]
 pub(super) struct Membership {
     pub(super) state: State,
+    /// What the application subscribed to,
+    pub(super) interest: Interest,
+    /// and the topics that are meant by it.
     pub(super) topics: Vec<Arc<str>>,
+    /// The listing of all topics that was looked at last for patterns.
+    pub(super) seen_listing: u64,
     pub(super) strategies: Vec<Strategy>,
     pub(super) instance_id: Option<String>,
     pub(super) member_id: String,
@@ -101,7 +107,9 @@ impl Membership {
             .filter_map(|s| Strategy::from_name(s.trim()));
         Membership {
             state: State::Out,
+            interest: Interest::default(),
             topics: Vec::new(),
+            seen_listing: 0,
             strategies: named.collect(),
             instance_id: Some(conf.group_instance_id.clone()).filter(|i| !i.is_empty()),
             member_id: String::new(),
@@ -134,7 +142,7 @@ impl Membership {
         std::mem::take(&mut self.orders)
     }
 
-    /// The subscription.
+    /// The topics that are subscribed to.
     pub(super) fn topics(&self) -> Vec<String> {
         self.topics.iter().map(|t| t.to_string()).collect()
     }
@@ -146,8 +154,10 @@ impl Membership {
 
     // ---------------------------------------------------------------- what the application wants
 
-    pub(super) fn subscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, names: &[String]) {
-        self.watch_only(ctx.now, cluster, names.iter().map(|n| Arc::from(n.as_str())).collect());
+    pub(super) fn subscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, interest: Interest) {
+        self.list_all(ctx.now, cluster, interest.has_patterns());
+        self.interest = interest;
+        self.watch_only(ctx.now, cluster, self.interest.topics(cluster));
         self.topics = self.watched.iter().cloned().collect();
         self.told.clear();
         self.leaving = false;
@@ -157,6 +167,8 @@ impl Membership {
 
     /// Gives up the partitions, then leaves.
     pub(super) fn unsubscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
+        self.list_all(ctx.now, cluster, false);
+        self.interest = Interest::default();
         self.topics.clear();
         self.watch_only(ctx.now, cluster, BTreeSet::new());
         if self.state == State::Out {
@@ -167,7 +179,7 @@ impl Membership {
         self.rebalance(ctx, false);
     }
 
-    fn watch_only(&mut self, now: Instant, cluster: &mut Cluster, names: BTreeSet<Arc<str>>) {
+    pub(super) fn watch_only(&mut self, now: Instant, cluster: &mut Cluster, names: BTreeSet<Arc<str>>) {
         for name in names.difference(&self.watched) {
             cluster.watch(name, now);
         }
@@ -510,7 +522,7 @@ impl Membership {
     pub(super) fn on_left(&mut self, ctx: &Ctx<'_>) {
         self.forget_group();
         self.state = State::Out;
-        if !self.topics.is_empty() {
+        if !self.interest.is_empty() {
             // Subscribed again in the meantime.
             self.leaving = false;
             self.state = State::Wanting;

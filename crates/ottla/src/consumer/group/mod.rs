@@ -6,6 +6,7 @@ mod assignor;
 mod commits;
 mod coordinator;
 mod handing_over;
+mod interest;
 mod leading;
 mod member_messages;
 mod membership;
@@ -219,18 +220,22 @@ impl Group {
         self.place.is_out()
     }
 
-    pub(super) fn subscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, topics: &[String]) {
+    /// Joins the group for these topics, or changes them.
+    ///
+    /// # Errors
+    /// `L_INVALID_ARG` for a pattern that is not valid, where this client matches patterns.
+    pub(super) fn subscribe(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        topics: &[String],
+    ) -> Result<(), Error> {
         self.poll_watch.restart(ctx.now);
-        self.place.subscribe(ctx, cluster, topics);
+        self.place.subscribe(ctx, cluster, topics)
     }
 
     pub(super) fn unsubscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
         self.place.unsubscribe(ctx, cluster);
-    }
-
-    /// Whether the coordinator evaluates patterns for topic names.
-    pub(super) fn takes_patterns(&self) -> bool {
-        matches!(self.place, Place::Consumer(_))
     }
 
     /// How the group hands partitions over.
@@ -294,7 +299,7 @@ impl Group {
         let who = self.committer();
         self.commits.prepare(ctx, who.as_ref());
         self.readings.prepare(ctx.now);
-        self.place.prepare(ctx, &self.commits);
+        self.place.prepare(ctx, cluster, &self.commits);
         // Commits go first: those of a revocation must reach the coordinator before the member joins anew or leaves.
         if self.has_work(ctx.now) {
             let link = self.coordinator.link(ctx, cluster, &self.group_id, &mut self.next_id);
@@ -415,7 +420,7 @@ impl Group {
         self.coordinator.on_link_down(ctx, key, error);
     }
 
-    pub(super) fn on_topic_changed(&mut self, ctx: &Ctx<'_>, cluster: &Cluster, name: &Arc<str>) {
+    pub(super) fn on_topic_changed(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster, name: &Arc<str>) {
         self.place.on_topic_changed(ctx, cluster, name);
     }
 }

@@ -10,6 +10,7 @@ use ottla_protocol::api::sync_group::SyncGroupRequest;
 
 use super::commits::{Commits, Committer};
 use super::decode;
+use super::interest::Interest;
 use super::membership::Membership;
 use super::orders::{Order, RebalanceProtocol};
 use super::reconcile::Reconciler;
@@ -18,6 +19,7 @@ use crate::cluster::{Cluster, Ctx};
 use crate::config::ClientConfig;
 use crate::connection::{LinkKey, Outcome};
 use crate::env::Instant;
+use crate::error::Error;
 
 /// A place in a group, by `group.protocol`.
 #[derive(Debug)]
@@ -86,7 +88,7 @@ impl Place {
     /// The subscription.
     pub(super) fn topics(&self) -> Vec<String> {
         match self {
-            Place::Classic(m) => m.topics(),
+            Place::Classic(m) => m.interest.wanted().to_vec(),
             Place::Consumer(r) => r.topics(),
         }
     }
@@ -100,11 +102,18 @@ impl Place {
 
     // ---------------------------------------------------------------- what the application wants
 
-    pub(super) fn subscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, topics: &[String]) {
+    /// Joins for these topics. Patterns are matched by this client in a classic group, and by the coordinator otherwise.
+    pub(super) fn subscribe(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        topics: &[String],
+    ) -> Result<(), Error> {
         match self {
-            Place::Classic(m) => m.subscribe(ctx, cluster, topics),
+            Place::Classic(m) => m.subscribe(ctx, cluster, Interest::new(topics)?),
             Place::Consumer(r) => r.subscribe(ctx, cluster, topics),
         }
+        Ok(())
     }
 
     pub(super) fn unsubscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
@@ -149,9 +158,12 @@ impl Place {
     // ---------------------------------------------------------------- driver
 
     /// Takes in the time that has passed and what became of commits.
-    pub(super) fn prepare(&mut self, ctx: &Ctx<'_>, commits: &Commits) {
+    pub(super) fn prepare(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster, commits: &Commits) {
         match self {
-            Place::Classic(m) => m.check_session(ctx),
+            Place::Classic(m) => {
+                m.check_session(ctx);
+                m.check_listing(ctx, cluster);
+            }
             Place::Consumer(r) => {
                 if r.settling().is_some_and(|commit| commits.are_settled(commit)) {
                     r.on_settled();
@@ -276,7 +288,7 @@ impl Place {
         }
     }
 
-    pub(super) fn on_topic_changed(&mut self, ctx: &Ctx<'_>, cluster: &Cluster, name: &Arc<str>) {
+    pub(super) fn on_topic_changed(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster, name: &Arc<str>) {
         match self {
             Place::Classic(m) => m.on_topic_changed(ctx, cluster, name),
             Place::Consumer(r) => r.on_topic_changed(cluster),

@@ -61,7 +61,8 @@ impl Membership {
 
     fn send_join(&mut self, ctx: &mut Ctx<'_>, cluster: &Cluster, way: &Way<'_>, next_id: &mut u64) {
         // Joining before anything is known of the topics would only mean joining again.
-        if self.topics.iter().all(|t| cluster.topic(t).is_none()) && !self.topics.is_empty() {
+        let unknown = self.topics.iter().all(|t| cluster.topic(t).is_none()) && !self.topics.is_empty();
+        if unknown || self.awaits_listing(cluster) {
             self.retry_at = ctx.now.plus_ms(100);
             return;
         }

@@ -414,8 +414,16 @@ impl World {
                 .find(|(_, m)| m.id == id)
                 .map(|(name, _)| name.clone())
         };
-        let asked = request.topics.iter().flatten();
-        let asked = asked.map(|t| (t.topic_id, t.name.clone().or_else(|| by_id(t.topic_id))));
+        let mut all: Vec<String> = self.model.keys().cloned().collect();
+        all.sort();
+        let asked: Vec<(Uuid, Option<String>)> = match &request.topics {
+            Some(topics) => topics
+                .iter()
+                .map(|t| (t.topic_id, t.name.clone().or_else(|| by_id(t.topic_id))))
+                .collect(),
+            None => all.into_iter().map(|name| (self.model[&name].id, Some(name))).collect(),
+        };
+        let asked = asked.into_iter();
         let topics = asked.map(|(id, name)| match name.as_ref().and_then(|n| self.model.get(n)) {
             None => MetadataResponseTopic {
                 error_code: if name.is_some() { 3 } else { 100 },

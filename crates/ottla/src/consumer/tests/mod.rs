@@ -9,5 +9,6 @@ mod harness;
 mod neighbours;
 mod offset_files;
 mod offsets;
+mod patterns;
 mod reconcile;
 mod sessions;
