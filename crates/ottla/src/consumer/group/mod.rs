@@ -396,7 +396,8 @@ impl Group {
         } else {
             let leaves = self.place.is_leave(id);
             lost = self.place.on_outcome(ctx, cluster, key, id, outcome);
-            if let Some(neighbour) = self.registry.neighbour().filter(|_| leaves) {
+            let makes_room = leaves || self.place.take_made_room();
+            if let Some(neighbour) = self.registry.neighbour().filter(|_| makes_room) {
                 neighbour.tell_others();
             }
         }

@@ -272,6 +272,14 @@ impl Place {
         }
     }
 
+    /// Whether the coordinator has heard that this member gave partitions up while it stays in the group.
+    pub(super) fn take_made_room(&mut self) -> bool {
+        match self {
+            Place::Classic(_) => false,
+            Place::Consumer(r) => r.take_made_room(),
+        }
+    }
+
     /// The coordinator has news, or does not know this member: asks it at once how things are.
     pub(super) fn ask_at_once(&mut self, ctx: &Ctx<'_>) {
         match self {

@@ -10,6 +10,9 @@ use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
 
+/// How long a coordinator takes to match a pattern with its topics, in milliseconds, when it has not much to do.
+const MATCHING_MS: u64 = 300;
+
 impl Reconciler {
     pub(in crate::consumer::group) fn is_heartbeat(&self, id: u64) -> bool {
         self.heartbeat.under_way.as_ref().is_some_and(|(sent, _)| *sent == id)
@@ -40,12 +43,24 @@ impl Reconciler {
             return self.on_refused(ctx, code, &words);
         }
         let h = &mut self.heartbeat;
-        h.said = sent.map(|(_, said)| said);
+        let before = std::mem::replace(&mut h.said, sent.map(|(_, said)| said));
+        if let (Some(before), Some(now)) = (&before, &h.said) {
+            self.made_room |= !before.owned.minus(&now.owned).is_empty();
+        }
+        let resubscribed = before.map(|b| b.subscription).as_ref() != h.said.as_ref().map(|s| &s.subscription);
         h.tries = 0;
         h.told = None;
         h.not_before = Instant::ORIGIN;
         h.interval_ms = crate::consumer::millis(response.heartbeat_interval_ms).max(1);
         h.due = ctx.now.plus_ms(h.interval_ms);
+        let nothing = response
+            .assignment
+            .as_ref()
+            .is_none_or(|a| a.topic_partitions.is_empty());
+        if resubscribed && nothing && !self.subscription.regex().is_empty() {
+            // Which topics fit is found out behind this answer.
+            h.due = ctx.now.plus_ms(h.interval_ms.min(MATCHING_MS));
+        }
         self.epoch = response.member_epoch;
         if self.phase == Phase::Joining {
             self.phase = Phase::Member;

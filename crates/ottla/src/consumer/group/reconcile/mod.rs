@@ -106,6 +106,8 @@ pub(super) struct Reconciler {
     parked: bool,
     /// Nothing helps but another subscription.
     barred: bool,
+    /// The coordinator has heard of partitions that were given up, since this was last asked.
+    made_room: bool,
     orders: Vec<Order>,
 }
 
@@ -128,6 +130,7 @@ impl Reconciler {
             goodbye: false,
             parked: false,
             barred: false,
+            made_room: false,
             orders: Vec::new(),
         }
     }
@@ -156,6 +159,11 @@ impl Reconciler {
     /// Whether the member wants partitions and has none: others may have to give some up first.
     pub(super) fn waits_for_room(&self) -> bool {
         matches!(self.phase, Phase::Joining | Phase::Member) && self.owned.is_empty()
+    }
+
+    /// Whether others can have partitions now that this member had.
+    pub(super) fn take_made_room(&mut self) -> bool {
+        std::mem::take(&mut self.made_room)
     }
 
     /// The member id and the member epoch.
