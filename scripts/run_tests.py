@@ -188,7 +188,7 @@ def gen_config():
 
 # Worlds with the same seeds in every run, and worlds from the clock. Looking for new failures is for make soak.
 SIM_WORLDS = 600
-SIM_CLOCK_WORLDS = 200
+SIM_CLOCK_WORLDS = 50
 
 
 def sim():
