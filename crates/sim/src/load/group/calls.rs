@@ -9,7 +9,7 @@ use ottla::error::{Error, ErrorCode};
 use ottla::event::Reply;
 use ottla::types::{PartitionOffset, TopicPartition, offset};
 
-use super::plan::CommitHow;
+use super::plan::{CommitHow, Manner};
 use super::{Done, Life, MemberLoad};
 use crate::check::Tp;
 use crate::plan::SOCKET_TIMEOUT_MAX_MS;
@@ -331,12 +331,15 @@ impl MemberLoad {
             ));
         }
         let last_word = self.plan.by_event && self.plan.commit_on_revoke;
-        let commits = match self.plan.commit {
-            CommitHow::Auto => true,
-            CommitHow::AutoStored => last_word || !self.plan.dawdles,
-            CommitHow::Sync | CommitHow::Async => last_word,
-            CommitHow::Never => false,
-        };
+        // Where classic members are served by a group of consumers, each member that leaves makes a new epoch at once,
+        // and a commit that is on its way in the old one is refused.
+        let commits = self.plan.manner != Manner::Migrating
+            && match self.plan.commit {
+                CommitHow::Auto => true,
+                CommitHow::AutoStored => last_word || !self.plan.dawdles,
+                CommitHow::Sync | CommitHow::Async => last_word,
+                CommitHow::Never => false,
+            };
         for (tp, at) in std::mem::take(&mut self.stood) {
             let committed = world.cluster.committed_offset(&self.plan.group, &tp.0, tp.1);
             let told = self.refused.contains(&tp);

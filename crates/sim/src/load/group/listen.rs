@@ -128,6 +128,10 @@ impl MemberLoad {
                 world.check.expect(result);
                 self.steps.push_back(Step::Seek(tp));
             }
+            (ErrorCode::L_LOG_TRUNCATION, Some(tp)) => {
+                world.coverage.count("truncations told", 1);
+                self.steps.push_back(Step::Seek(tp));
+            }
             (ErrorCode::L_MAX_POLL_EXCEEDED, _) => world.coverage.count("members told that they stalled", 1),
             _ => world.coverage.count("errors told to members", 1),
         }
