@@ -6,12 +6,37 @@ use std::sync::atomic::Ordering;
 use super::doze::{Doze, Need};
 use crate::env::Waker;
 use crate::env::sync::model_tests::{Bell, explore, join, must_catch, spawn};
-use crate::env::sync::{AtomicBool, AtomicU64, Flaw, Mutex};
+use crate::env::sync::{AtomicBool, AtomicU64, Condvar, Deadline, Flaw, Mutex, wait_while};
+
+/// A lock that is held while its holder waits. Not a mutex of the model's own: a thread that tries one of those is held up
+/// as soon as another one takes it, as if it had called `lock`.
+#[derive(Default)]
+struct Chair {
+    taken: Mutex<bool>,
+    left: Condvar,
+}
+
+impl Chair {
+    fn take(&self) {
+        let mut taken = self.taken.lock();
+        wait_while(&self.left, &mut taken, |t| *t, Deadline::after(None));
+        *taken = true;
+    }
+
+    fn try_take(&self) -> bool {
+        !std::mem::replace(&mut *self.taken.lock(), true)
+    }
+
+    fn leave(&self) {
+        *self.taken.lock() = false;
+        self.left.notify_all();
+    }
+}
 
 struct Shop {
     doze: Doze,
     /// Whoever has it may wait at the counter.
-    chair: Mutex<()>,
+    chair: Chair,
     /// Somebody wants to stand in for the loop.
     wanted: AtomicBool,
     /// Ends the loop's rest.
@@ -28,7 +53,7 @@ impl Shop {
     fn new() -> Arc<Self> {
         Arc::new(Shop {
             doze: Doze::new(),
-            chair: Mutex::new(()),
+            chair: Chair::default(),
             wanted: AtomicBool::new(false),
             knock: Bell::default(),
             counter: Bell::default(),
@@ -69,9 +94,9 @@ impl Shop {
     /// As `LoopWaker::attend` does, until `enough`. Time stands still in a model, so that the loop does not take over by
     /// itself: who has seen the last thing done says so.
     fn stand_in(&self, enough: impl Fn([u64; 2]) -> bool, all: impl Fn([u64; 2]) -> bool) {
-        let Some(chair) = self.chair.try_lock() else {
+        if !self.chair.try_take() {
             return self.wanted.store(true, Ordering::Relaxed);
-        };
+        }
         self.doze.woke();
         let over = loop {
             let seen = self.look(&mut self.driver.lock());
@@ -87,7 +112,7 @@ impl Shop {
         if called || over {
             self.knock.wake();
         }
-        drop(chair);
+        self.chair.leave();
     }
 
     fn look(&self, served: &mut [u64; 2]) -> [u64; 2] {
@@ -97,18 +122,18 @@ impl Shop {
 
     /// As the loop does: look, sleep if nobody called, look again; or leave that to others.
     fn serve_until(&self, done: impl Fn([u64; 2]) -> bool) {
-        let mut chair = self.chair.lock();
+        self.chair.take();
         while !done(self.look(&mut self.driver.lock())) {
             if self.wanted.swap(false, Ordering::Relaxed) && self.doze.may_rest() {
-                drop(chair);
+                self.chair.leave();
                 self.knock.wait();
-                chair = self.chair.lock();
+                self.chair.take();
             } else if self.doze.may_sleep() {
                 self.counter.wait();
             }
             self.doze.woke();
         }
-        drop(chair);
+        self.chair.leave();
     }
 }
 
