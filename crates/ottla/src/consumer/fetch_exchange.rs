@@ -372,7 +372,8 @@ impl Fetcher {
         if remembers {
             for partition in asked.partitions.iter().filter(|p| !told.contains(p)) {
                 // There is nothing new since the broker last told of it.
-                if let Some(end) = self.asked_of(node, *partition).map(|p| p.end) {
+                if self.asked_of(node, *partition).is_some() {
+                    let end = self.sessions.get(&node).map_or(-1, |s| s.end_of(*partition));
                     self.on_nothing(*partition, end);
                 }
             }
@@ -441,13 +442,14 @@ impl Fetcher {
             Some(end) => end,
             None => data.high_watermark,
         };
+        if data.error_code == 0
+            && let Some(session) = self.sessions.get_mut(&node)
+        {
+            session.note_end(id, end);
+        }
         let Some(p) = self.positions.get_mut(id) else {
             return false;
         };
-        if data.error_code == 0 {
-            // True wherever the partition is read now, and in a session not said twice.
-            p.end = end;
-        }
         if p.place != Place::Asked(node) {
             return false;
         }

@@ -26,6 +26,9 @@ struct Member {
     name: Arc<str>,
     topic_id: Uuid,
     partition: i32,
+    /// Where the partition ends, as the broker last said; -1 when it has not. It does not say so twice in a session, not
+    /// even when the partition is named anew at another offset.
+    end: i64,
 }
 
 /// What one broker remembers.
@@ -90,19 +93,35 @@ impl Session {
     /// The request was sent.
     pub(super) fn on_sent(&mut self, named: &[u32], positions: &Positions, version: i16) {
         for id in std::mem::take(&mut self.left) {
-            self.members.remove(&id);
+            if !named.contains(&id) {
+                self.members.remove(&id);
+            }
         }
         self.by_topic_id = version >= FIRST_WITH_TOPIC_IDS;
         for id in named {
             let Some(p) = positions.get(*id) else { continue };
             self.names.entry(p.topic_id).or_insert_with(|| p.name.clone());
+            let known = self.members.get(id).filter(|m| m.topic_id == p.topic_id);
             let member = Member {
                 name: p.name.clone(),
                 topic_id: p.topic_id,
                 partition: p.state.partition(),
+                end: known.map_or(-1, |m| m.end),
             };
             self.members.insert(*id, member);
         }
+    }
+
+    /// The broker said where a partition ends.
+    pub(super) fn note_end(&mut self, id: u32, end: i64) {
+        if let Some(member) = self.members.get_mut(&id) {
+            member.end = end;
+        }
+    }
+
+    /// What it last said; -1 when it has not.
+    pub(super) fn end_of(&self, id: u32) -> i64 {
+        self.members.get(&id).map_or(-1, |m| m.end)
     }
 
     /// The request was answered; false when the broker remembers nothing.

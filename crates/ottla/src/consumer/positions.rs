@@ -98,8 +98,6 @@ pub(super) struct Position {
     pub(super) preferred: Option<(NodeId, Instant)>,
     /// The leader epoch that the broker was last asked with.
     pub(super) asked_epoch: i32,
-    /// Where the partition ends, as a broker last said; -1 when none has.
-    pub(super) end: i64,
     pub(super) backlog: Option<Backlog>,
 }
 
@@ -126,7 +124,6 @@ impl Position {
             fresh: true,
             preferred: None,
             asked_epoch: -1,
-            end: -1,
             backlog: None,
         }
     }

@@ -167,6 +167,23 @@ fn an_end_that_the_broker_told_before_is_reported_after_a_seek() {
 }
 
 #[test]
+fn an_end_that_the_broker_told_before_is_reported_after_an_assignment() {
+    let mut w = world_with(&[("enable.partition.eof", "true")], "latest");
+    let end = Got::Error(ErrorCode::L_PARTITION_EOF, 1);
+    w.assign(&[("t", 0, 0)]).unwrap();
+    let (asked, ..) = w.next_fetch().unwrap();
+    answer(&mut w, &asked, 5, vec![data(0, 1, &[batch(0, &["a"], Codec::None)])]);
+    assert_eq!(w.take(), [record(0, 0, "a"), end.clone()]);
+    let (asked, ..) = w.next_fetch().unwrap();
+    w.assign(&[("t", 0, 1)]).unwrap();
+    answer(&mut w, &asked, 5, vec![]);
+    let (asked, request, parts) = w.next_fetch().unwrap();
+    assert_eq!((parts, request.forgotten_topics_data.len()), (vec![(0, 1)], 0));
+    answer(&mut w, &asked, 5, vec![]);
+    assert_eq!(w.take(), [end]);
+}
+
+#[test]
 fn a_leader_that_was_elected_again_is_asked_with_its_new_epoch() {
     let mut w = world_with(&[], "latest");
     w.assign(&[("t", 0, 0), ("t", 1, 0)]).unwrap();
