@@ -237,11 +237,8 @@ impl Part {
             self.step = Step::Done(Err(error));
             return;
         }
-        let base = Duration::from_millis(ctx.conf.retry_backoff_ms.into());
-        let max = Duration::from_millis(ctx.conf.retry_backoff_max_ms.into());
-        let delay = base.saturating_mul(1 << self.tries.min(10)).min(max);
+        self.retry_at = ctx.now + ctx.retry_delay(self.tries);
         self.tries = self.tries.saturating_add(1);
-        self.retry_at = ctx.now + ctx.rng.jitter(delay, 0.2, 0.2);
         self.last_error = Some(error);
     }
 

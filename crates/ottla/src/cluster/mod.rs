@@ -10,6 +10,8 @@ pub use bootstrap::{Endpoint, parse_endpoints};
 pub use cache::{PartitionMeta, TopicMeta};
 pub use manager::{Change, Cluster, Command, MetadataReply, MetadataScope, NodeInfo};
 
+use std::time::Duration;
+
 use crate::config::ClientConfig;
 use crate::connection::Links;
 use crate::env::{Instant, Rng};
@@ -29,4 +31,15 @@ pub struct Ctx<'a> {
     pub log: &'a Logger,
     /// The client's settings.
     pub conf: &'a ClientConfig,
+}
+
+impl Ctx<'_> {
+    /// How long to wait after a request has failed for the `failed + 1`th time in a row (KIP-580): `retry.backoff.ms`,
+    /// doubled each time, `retry.backoff.max.ms` at most, give or take a fifth.
+    pub(crate) fn retry_delay(&mut self, failed: u32) -> Duration {
+        let base = Duration::from_millis(self.conf.retry_backoff_ms.into());
+        let max = Duration::from_millis(self.conf.retry_backoff_max_ms.into());
+        let delay = base.saturating_mul(1 << failed.min(10)).min(max);
+        self.rng.jitter(delay, 0.2, 0.2)
+    }
 }

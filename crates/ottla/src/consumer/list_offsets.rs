@@ -81,8 +81,6 @@ pub struct ListOffsets {
     next_id: u64,
     read_committed: bool,
     timeout: Duration,
-    backoff: Duration,
-    backoff_max: Duration,
 }
 
 impl ListOffsets {
@@ -97,8 +95,6 @@ impl ListOffsets {
             next_id: 1,
             read_committed: conf.isolation_level == "read_committed",
             timeout: Duration::from_millis(millis(conf.socket_timeout_ms)),
-            backoff: Duration::from_millis(millis(conf.retry_backoff_ms)),
-            backoff_max: Duration::from_millis(millis(conf.retry_backoff_max_ms)),
         }
     }
 
@@ -464,12 +460,8 @@ impl ListOffsets {
 
     fn retry(&mut self, ctx: &mut Ctx<'_>, id: u64, error: Option<Error>) {
         let Some(query) = self.queries.get_mut(&id) else { return };
-        let delay = self
-            .backoff
-            .saturating_mul(1 << query.tries.min(10))
-            .min(self.backoff_max);
+        query.retry_at = ctx.now + ctx.retry_delay(query.tries);
         query.tries = query.tries.saturating_add(1);
-        query.retry_at = ctx.now + ctx.rng.jitter(delay, 0.2, 0.2);
         query.request = None;
         self.waiting.insert(id);
         if let Asker::Call { call, .. } = query.asker

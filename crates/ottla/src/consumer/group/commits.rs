@@ -442,7 +442,7 @@ impl Commits {
 
     /// Sends a commit again later, before those that came after it, unless its time is up.
     fn again(&mut self, ctx: &mut Ctx<'_>, mut job: Job, error: &Error) {
-        let delay = backoff(ctx, job.tries);
+        let delay = ctx.retry_delay(job.tries);
         if ctx.now + delay >= job.deadline {
             return self.settle(job, Err(error.clone()));
         }
@@ -526,13 +526,6 @@ fn newest_rows(jobs: &[Job]) -> impl Iterator<Item = &PartitionOffset> {
 fn next_tick(now: Instant, interval_ms: u64) -> Instant {
     let interval = interval_ms.max(1).saturating_mul(1000);
     Instant::from_micros((now.as_micros() / interval + 1).saturating_mul(interval))
-}
-
-pub(super) fn backoff(ctx: &mut Ctx<'_>, tries: u32) -> Duration {
-    let base = Duration::from_millis(super::millis(ctx.conf.retry_backoff_ms));
-    let max = Duration::from_millis(super::millis(ctx.conf.retry_backoff_max_ms));
-    ctx.rng
-        .jitter(base.saturating_mul(1 << tries.min(10)).min(max), 0.2, 0.2)
 }
 
 /// What a partition has to commit.

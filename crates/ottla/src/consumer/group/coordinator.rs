@@ -131,11 +131,8 @@ impl Coordinator {
     }
 
     fn back_off(&mut self, ctx: &mut Ctx<'_>) {
-        let base = Duration::from_millis(super::millis(ctx.conf.retry_backoff_ms));
-        let max = Duration::from_millis(super::millis(ctx.conf.retry_backoff_max_ms));
-        let delay = base.saturating_mul(1 << self.tries.min(10)).min(max);
+        self.retry_at = ctx.now + ctx.retry_delay(self.tries);
         self.tries = self.tries.saturating_add(1);
-        self.retry_at = ctx.now + ctx.rng.jitter(delay, 0.2, 0.2);
     }
 
     /// Whether `id` is this part's request; then its outcome was taken in.

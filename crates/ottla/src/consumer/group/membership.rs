@@ -6,7 +6,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
-use std::time::Duration;
 
 use ottla_protocol::api::heartbeat::HeartbeatResponse;
 use ottla_protocol::api::join_group::JoinGroupResponse;
@@ -350,11 +349,8 @@ impl Membership {
     }
 
     pub(super) fn back_off(&mut self, ctx: &mut Ctx<'_>) {
-        let base = Duration::from_millis(super::millis(ctx.conf.retry_backoff_ms));
-        let max = Duration::from_millis(super::millis(ctx.conf.retry_backoff_max_ms));
-        let delay = base.saturating_mul(1 << self.tries.min(10)).min(max);
+        self.retry_at = ctx.now + ctx.retry_delay(self.tries);
         self.tries = self.tries.saturating_add(1);
-        self.retry_at = ctx.now + ctx.rng.jitter(delay, 0.2, 0.2);
         self.state = State::Wanting;
     }
 

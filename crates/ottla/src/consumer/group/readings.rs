@@ -7,7 +7,7 @@ use std::time::Duration;
 use ottla_protocol::api::offset_fetch::{OffsetFetchRequest, OffsetFetchResponse};
 
 use super::Identity;
-use super::commits::{Consequences, NEWEST_WITH_NAMES, backoff};
+use super::commits::{Consequences, NEWEST_WITH_NAMES};
 use super::coordinator::is_coordinator_error;
 use super::offset_messages::{fetch_request, rows_of};
 use crate::cluster::Ctx;
@@ -219,7 +219,7 @@ impl Readings {
         if !(error.retriable || error.code.action().is_retriable()) {
             return self.answer(reading, Err(error));
         }
-        let delay = backoff(ctx, reading.tries);
+        let delay = ctx.retry_delay(reading.tries);
         reading.tries = reading.tries.saturating_add(1);
         reading.retry_at = ctx.now + delay;
         reading.last_error = Some(error);

@@ -204,7 +204,7 @@ impl Reconciler {
     pub(super) fn put_off(&mut self, ctx: &mut Ctx<'_>) {
         let h = &mut self.heartbeat;
         h.said = None;
-        h.not_before = ctx.now + super::super::commits::backoff(ctx, h.tries);
+        h.not_before = ctx.now + ctx.retry_delay(h.tries);
         h.tries = h.tries.saturating_add(1);
     }
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use ottla_protocol::Uuid;
 use ottla_protocol::api::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
 
-use super::super::commits::backoff;
 use super::super::requests::{Way, new_id, tag};
 use super::{Phase, Reconciler};
 use crate::cluster::{Cluster, Ctx};
@@ -76,7 +75,7 @@ impl Reconciler {
     }
 
     fn put_lookup_off(&mut self, ctx: &mut Ctx<'_>) {
-        self.lookup.not_before = ctx.now + backoff(ctx, self.lookup.tries);
+        self.lookup.not_before = ctx.now + ctx.retry_delay(self.lookup.tries);
         self.lookup.tries = self.lookup.tries.saturating_add(1);
     }
 
