@@ -122,12 +122,22 @@ impl Consumer {
     }
 
     pub(super) fn give_up(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, ids: &[u32]) {
+        let states: Vec<_> = ids
+            .iter()
+            .filter_map(|id| self.fetcher.positions.get(*id).map(|p| p.state.clone()))
+            .collect();
+        // First nothing is handed out any more: what is taken behind the commit's back is read again by the next owner.
+        for state in &states {
+            state.raise_epoch();
+        }
+        sweep(&states);
         self.group.commit_before_loss(
             ctx,
             self.fetcher.positions.iter().filter(|p| ids.contains(&p.state.id())),
         );
-        let states: Vec<_> = ids.iter().filter_map(|id| self.forget(cluster, *id)).collect();
-        sweep(&states);
+        for id in ids {
+            self.forget(cluster, *id);
+        }
     }
 
     fn forget(&mut self, cluster: &mut Cluster, id: u32) -> Option<Arc<PartitionState>> {
@@ -267,7 +277,8 @@ fn check_offset(at: i64) -> Result<i64, Error> {
     }
 }
 
-/// Drops what became stale, so that it holds no room while nobody looks at the queue.
+/// Drops what became stale, so that it holds no room while nobody looks at the queue. A thread that is taking a record from
+/// one of the queues just now is waited for: afterwards positions and stored offsets are behind all that was handed out.
 pub(super) fn sweep(states: &[Arc<PartitionState>]) {
     let mut queues: Vec<Arc<Queue>> = Vec::new();
     for state in states {

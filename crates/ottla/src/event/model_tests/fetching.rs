@@ -119,6 +119,26 @@ fn a_record_taken_during_a_seek_does_not_undo_it() {
     });
 }
 
+/// A partition is given up while the application takes a record: once the epoch is raised and the queue was swept, the offset
+/// to commit is behind every record that was handed out, so the next owner reads none of them again.
+#[test]
+fn what_is_committed_last_covers_what_was_handed_out() {
+    explore("commit before giving up", 3, || {
+        let (p, _, _) = with_bell();
+        p.queue().push(Event::Records(chunk(&p)));
+        let taking = spawn({
+            let p = p.clone();
+            move || p.queue().pop_one(NOW, |c| c.next().map(|r| r.offset))
+        });
+        p.raise_epoch();
+        drop(p.queue().target().extract(Event::is_stale));
+        let committed = p.stored().offset;
+        if let Some(Ok(record)) = taking.join().unwrap() {
+            assert_eq!(committed, record + 1);
+        }
+    });
+}
+
 /// The budget is used up by chunks that a seek makes stale while the application waits for a record without a timeout.
 /// Its wait must give their room back before it goes on: the fetcher brings nothing while there is none.
 #[test]
