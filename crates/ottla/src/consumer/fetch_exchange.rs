@@ -16,7 +16,7 @@ use super::int32;
 use super::positions::{Next, Place, Position};
 use crate::cluster::{Cluster, Ctx, NodeInfo};
 use crate::connection::{LinkKey, Outcome, Owner, Ready, Tag};
-use crate::env::earliest;
+use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
 use crate::types::NodeId;
@@ -71,7 +71,7 @@ impl Fetcher {
         let Some(room) = self.claim_room(node, &ready, waiting) else {
             return;
         };
-        let (request, asked) = self.build(cluster, node, ready, room, version);
+        let (request, asked) = self.build(ctx.now, cluster, node, ready, room, version);
         let id = self.new_id();
         let tag = Tag {
             owner: Owner::Fetcher,
@@ -178,6 +178,7 @@ impl Fetcher {
 
     fn build(
         &mut self,
+        now: Instant,
         cluster: &Cluster,
         node: NodeId,
         ids: Vec<u32>,
@@ -223,8 +224,9 @@ impl Fetcher {
             }
             taken.push(id);
         }
+        let wait_ms = if urgent { 0 } else { self.wait_ms(now, cluster, node) };
         let mut request = FetchRequest {
-            max_wait_ms: int32(if urgent { 0 } else { self.wait_ms(cluster, node) }),
+            max_wait_ms: int32(wait_ms),
             // The broker would wait in vain for more than it may answer.
             min_bytes: self.settings.min_bytes.min(int32(room)),
             max_bytes: int32(room),
@@ -242,6 +244,7 @@ impl Fetcher {
             node,
             partitions: taken,
             reserved: if version < FIRST_WITH_MAX_BYTES { promised } else { room },
+            wait_ends: now.plus_ms(wait_ms),
         };
         (request, asked)
     }
@@ -249,8 +252,8 @@ impl Fetcher {
     /// How long the broker may wait for records. When partitions of this leader are left out because enough of their
     /// records wait for the application, not long: only one request can be under way, and the application may use those
     /// records up in the meantime. A slow application is waited for longer and longer.
-    fn wait_ms(&mut self, cluster: &Cluster, node: NodeId) -> u64 {
-        let longest = self.settings.wait_max_ms;
+    fn wait_ms(&mut self, now: Instant, cluster: &Cluster, node: NodeId) -> u64 {
+        let longest = self.wait_in_step_ms(now);
         let full = self
             .positions
             .full()
@@ -265,6 +268,20 @@ impl Fetcher {
         let wait = SHORT_WAIT_MS << leader.short_waits.min(10);
         leader.short_waits = leader.short_waits.saturating_add(1);
         wait.min(longest)
+    }
+
+    /// The longest wait, or a shorter one that ends together with another leader's: leaders that have nothing answer in
+    /// step before long, and wake an idle client once where each would have woken it for itself. It is not shortened by more
+    /// than half, and not where it is there to gather records.
+    fn wait_in_step_ms(&self, now: Instant) -> u64 {
+        let longest = self.settings.wait_max_ms;
+        let ends = self.requests.values().map(|asked| asked.wait_ends);
+        let last = ends.filter(|end| *end <= now.plus_ms(longest)).max();
+        let left = last.map_or(0, |end| end.since(now).as_millis());
+        match u64::try_from(left) {
+            Ok(left) if left >= longest.div_ceil(2) && self.settings.min_bytes <= 1 => left,
+            _ => longest,
+        }
     }
 
     fn put_off(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, ids: &[u32], error: &Error) {

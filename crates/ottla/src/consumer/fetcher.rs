@@ -54,6 +54,8 @@ pub(super) struct Asked {
     pub(super) partitions: Vec<u32>,
     /// The part of the budget that the answer may take.
     pub(super) reserved: u64,
+    /// When the broker answers at the latest, whether there are records or not.
+    pub(super) wait_ends: Instant,
 }
 
 /// Fetches what is consumed.

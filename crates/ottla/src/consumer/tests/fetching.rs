@@ -106,6 +106,28 @@ fn the_end_is_told_once_per_end() {
 }
 
 #[test]
+fn leaders_that_have_nothing_answer_in_step_before_long() {
+    let mut w = world();
+    w.add_topic("s", &[2]);
+    w.assign(&[("t", 0, 0), ("s", 0, 0)]).unwrap();
+    let (first, request, _) = w.next_fetch().unwrap();
+    assert_eq!(request.max_wait_ms, 500);
+    let (second, ..) = w.next_fetch().unwrap();
+    w.run_ms(100);
+    w.answer_fetch(&second, vec![data(0, 0, &[])]);
+    let (second, request, _) = w.next_fetch().unwrap();
+    assert_eq!(request.max_wait_ms, 400, "it ends when the first one does");
+    w.run_ms(300);
+    w.answer_fetch(&second, vec![data(0, 0, &[])]);
+    let (_, request, _) = w.next_fetch().unwrap();
+    assert_eq!(request.max_wait_ms, 500, "100 ms would be less than half");
+    w.run_ms(100);
+    w.answer_fetch(&first, vec![data(0, 0, &[])]);
+    let (_, request, _) = w.next_fetch().unwrap();
+    assert_eq!(request.max_wait_ms, 400);
+}
+
+#[test]
 fn a_full_budget_stops_fetching_and_a_taken_record_starts_it_again() {
     let mut w = world_with(&[("queued.max.messages.kbytes", "1"), ("fetch.message.max.bytes", "1000")]);
     let big = "x".repeat(900);
