@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use ottla::connection::ConnId;
-use ottla_mock::{CommitRecord, GroupMemberView, GroupView};
+use ottla_mock::{Cluster, CommitRecord, GroupMemberView, GroupView};
 use ottla_protocol::api::consumer_group_heartbeat::TopicPartitions;
 use ottla_protocol::{Reader, Uuid};
 
@@ -228,10 +228,7 @@ impl World {
 
     /// The watermarks of a partition.
     pub(crate) fn marks(&self, tp: &Tp) -> Option<Marks> {
-        self.cluster.watermarks(&tp.0, tp.1).map(|m| Marks {
-            start: m.log_start_offset,
-            end: m.high_watermark,
-        })
+        marks(&self.cluster, tp)
     }
 
     /// A client consumes these partitions from now on; `more`: besides what it has.
@@ -248,7 +245,10 @@ impl World {
             if other.id == member {
                 given = read_assignment(other.assignment).unwrap_or_default();
             }
-            members.push(other.id);
+            // A static member of the consumer protocol that has left for a while has an epoch below zero.
+            if other.epoch >= 0 {
+                members.push(other.id);
+            }
         }
         let begins = Beginning {
             client: reader,
@@ -260,13 +260,15 @@ impl World {
             now_us: self.now_us,
         };
         let cluster = &self.cluster;
-        let result = self.check.groups.on_assigned(&begins, |tp| {
-            cluster.watermarks(&tp.0, tp.1).map(|m| Marks {
-                start: m.log_start_offset,
-                end: m.high_watermark,
-            })
-        });
+        let result = self.check.groups.on_assigned(&begins, |tp| marks(cluster, tp));
         self.check.expect(result);
+    }
+
+    /// A client that sees to rebalances by itself has unsubscribed. Until its coordinator has heard of that it may be
+    /// subscribed again, and takes what it has up anew without a word to anybody.
+    pub(crate) fn restart_ownership(&mut self, reader: u32) {
+        let (cluster, now_us) = (&self.cluster, self.now_us);
+        self.check.groups.on_restarted(reader, now_us, |tp| marks(cluster, tp));
     }
 
     /// A client that sees to rebalances by itself has said which partitions it has: it does not consume others.
@@ -483,6 +485,13 @@ impl World {
         }
         None
     }
+}
+
+fn marks(cluster: &Cluster, tp: &Tp) -> Option<Marks> {
+    cluster.watermarks(&tp.0, tp.1).map(|m| Marks {
+        start: m.log_start_offset,
+        end: m.high_watermark,
+    })
 }
 
 /// A member's share as its leader wrote it (ConsumerProtocolAssignment, any version); `None` when it is damaged.

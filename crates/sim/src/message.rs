@@ -144,20 +144,30 @@ pub(crate) struct Logged {
 /// # Errors
 /// What is wrong with the data.
 pub(crate) fn read_records(data: Bytes) -> Result<Vec<Logged>, String> {
-    let mut out = Vec::new();
-    for batch in BatchIter::new(data) {
-        let batch = batch.map_err(|e| e.to_string())?;
-        read_batch(&batch, &mut out)?;
-    }
-    Ok(out)
+    read_data(data).map(|(messages, _)| messages)
 }
 
-fn read_batch(batch: &Batch, out: &mut Vec<Logged>) -> Result<(), String> {
+/// As [`read_records`], and how many bytes the records take without compression.
+///
+/// # Errors
+/// What is wrong with the data.
+pub(crate) fn read_data(data: Bytes) -> Result<(Vec<Logged>, usize), String> {
+    let (mut out, mut size) = (Vec::new(), 0);
+    for batch in BatchIter::new(data) {
+        let batch = batch.map_err(|e| e.to_string())?;
+        size += read_batch(&batch, &mut out)?;
+    }
+    Ok((out, size))
+}
+
+fn read_batch(batch: &Batch, out: &mut Vec<Logged>) -> Result<usize, String> {
     batch.verify_crc().map_err(|e| e.to_string())?;
     if batch.header().is_control() {
-        return Ok(());
+        return Ok(0);
     }
-    for record in batch.records(64 << 20).map_err(|e| e.to_string())? {
+    let data = batch.decompress(64 << 20).map_err(|e| e.to_string())?;
+    let size = data.bytes().len();
+    for record in data.into_records() {
         let record = record.map_err(|e| e.to_string())?;
         let headers = record.headers.iter().flatten();
         let found = read(record.key.as_deref(), record.value.as_deref(), headers);
@@ -170,7 +180,7 @@ fn read_batch(batch: &Batch, out: &mut Vec<Logged>) -> Result<(), String> {
             found,
         });
     }
-    Ok(())
+    Ok(size)
 }
 
 #[cfg(test)]

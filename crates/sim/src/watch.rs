@@ -14,9 +14,6 @@ use crate::message;
 use crate::trace::trace;
 use crate::world::World;
 
-/// What a record takes besides its value, at the most: lengths, key and headers.
-const RECORD_OVERHEAD: usize = 80;
-
 /// API and version of a request without its length prefix.
 pub(crate) fn api_of(request: &[u8]) -> Option<(ApiKey, i16, i32)> {
     let key = i16::from_be_bytes(*request.first_chunk()?);
@@ -30,6 +27,8 @@ struct Sent {
     topic: (String, Uuid),
     partition: i32,
     messages: Vec<message::Logged>,
+    /// Bytes that the records take without compression.
+    size: usize,
     wire: Wire,
 }
 
@@ -46,7 +45,7 @@ fn messages_of(request: &Bytes) -> Result<Vec<Sent>, String> {
                 let first = BatchIter::new(bytes.clone()).next().and_then(Result::ok);
                 let codec = first.and_then(|batch| batch.header().compression().ok());
                 let len = bytes.len();
-                let messages = message::read_records(bytes)?;
+                let (messages, size) = message::read_data(bytes)?;
                 out.push(Sent {
                     topic: (topic.name.clone(), topic.topic_id),
                     partition: data.index,
@@ -59,6 +58,7 @@ fn messages_of(request: &Bytes) -> Result<Vec<Sent>, String> {
                         bytes: len,
                     },
                     messages,
+                    size,
                 });
             }
         }
@@ -94,14 +94,16 @@ impl World {
                 self.coverage
                     .count("requests with message sets", u64::from(version < 3));
                 self.await_answer((client, conn, correlation), version, &partitions);
-                for Sent { messages, wire, .. } in partitions {
+                for Sent {
+                    messages, size, wire, ..
+                } in partitions
+                {
                     if let Some(first) = messages.first() {
                         let result = self.check.produced.on_batch(first.found.id, &wire);
                         self.check.expect(result);
                     }
                     trace!(self.trace, "c{client}   {}", list(&messages));
-                    let bytes = messages.iter().map(|m| (m.found.value_len + RECORD_OVERHEAD) as u64);
-                    self.check.consumed.on_batch(bytes.sum());
+                    self.check.consumed.on_batch(size as u64);
                     for logged in messages {
                         let again = self.check.produced.was_sent(logged.found.id);
                         self.coverage.count("messages sent again", u64::from(again));

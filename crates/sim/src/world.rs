@@ -10,6 +10,7 @@ use ottla::client::Core;
 use ottla::connection::{ConnId, LookupId, NetEvent};
 use ottla::env::{Clock, Instant};
 use ottla_mock::{BrokerId, Cluster, Time as ClusterTime};
+use ottla_protocol::ApiKey;
 
 use crate::Options;
 use crate::chance::Chance;
@@ -158,6 +159,8 @@ pub(crate) struct World {
 const MAX_STEPS: u64 = 5_000_000;
 /// A client that is driven so often without time passing runs in a circle.
 const MAX_SPIN: u32 = 2000;
+/// Metadata names topics by their ids from this version on (KIP-516).
+const FIRST_METADATA_WITH_IDS: i16 = 10;
 const DAY_MS: i64 = 86_400_000;
 /// Virtual time begins here rather than at zero, which production code may take for "never".
 const START_US: u64 = 1_000_000;
@@ -256,6 +259,10 @@ impl World {
         }
         for (api, max) in self.plan.versions.clone() {
             self.cluster.set_api_versions(api, (max >= 0).then_some((0, max)));
+        }
+        let metadata = self.plan.versions.iter().find(|(api, _)| *api == ApiKey::METADATA);
+        if metadata.is_some_and(|(_, max)| *max < FIRST_METADATA_WITH_IDS) {
+            self.check.consumed.expect_no_ids();
         }
         if self.plan.has_old_brokers() {
             self.coverage.count("worlds of message sets", 1);

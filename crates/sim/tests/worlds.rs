@@ -105,6 +105,30 @@ const REGRESSIONS: &[(u64, &str)] = &[
         "a message produced during a flush waited for linger to end: nobody woke the client's thread for it",
     ),
     (
+        52000078,
+        "the mock cluster divided nothing anew after an upgrade, though the classic leader had not either",
+    ),
+    (
+        52000666,
+        "a member that unsubscribed and subscribed before its coordinator heard of it began at another end",
+    ),
+    (
+        700002359,
+        "a reader that sought to what an unclean election had cut off began anew",
+    ),
+    (
+        910000552,
+        "a batch with many headers was held alone, and was larger than it was thought to be",
+    ),
+    (
+        910000623,
+        "without topic ids a topic that was made anew was taken for one whose log was cut",
+    ),
+    (
+        911000920,
+        "a request that timed out before it was written was called unwritten, and went out later on a connection that stayed",
+    ),
+    (
         1795238477606,
         "a rebalance for a topic that had grown was taken for a takeover that never ended",
     ),

@@ -60,7 +60,7 @@ impl Group {
         let members = upgraded.collect::<Option<Vec<_>>>().ok_or(refused)?;
         classic.send_all_away(cluster, ErrorCode::REBALANCE_IN_PROGRESS);
         classic.discard(cluster);
-        let mut group = ConsumerGroup::with_members(cluster, &self.id, generation, members);
+        let mut group = ConsumerGroup::with_members(&self.id, generation, members);
         group.begin_sessions(cluster);
         self.membership = Membership::Consumer(group);
         Ok(())

@@ -177,6 +177,19 @@ fn a_cooperative_member_goes_on_while_its_group_is_upgraded() {
 }
 
 #[test]
+fn what_a_classic_leader_never_divided_is_divided_after_the_upgrade() {
+    let mut group = Group::new();
+    // It joins as the leader and is gone before it brings an assignment.
+    assert!(group.test.send(1, CLASSIC, &joining("", Some("i"), &[]), 5).is_later());
+    group.take::<JoinGroupRequest>(5);
+    let back = ConsumerGroupHeartbeatRequest {
+        instance_id: Some("i".into()),
+        ..new_member("n")
+    };
+    assert_eq!(group.told(&back), (2, Some(vec![0, 1, 2, 3])));
+}
+
+#[test]
 fn an_eager_member_gives_everything_up_when_it_joins() {
     let mut group = Group::new();
     let a = group.one_classic_member(None);
@@ -299,17 +312,17 @@ fn static_members_change_the_protocol_and_keep_their_share() {
         ..new_member("n")
     };
     // It takes over without having been let go: a classic member does not say when it goes.
-    assert_eq!(group.told(&comes), (1, Some(vec![0, 1, 2, 3])));
+    assert_eq!(group.told(&comes), (2, Some(vec![0, 1, 2, 3])));
     assert!(group.is_consumer());
     assert_ne!(group.test.cluster.group_members("g"), [a]);
     let back = group.test.send(1, CLASSIC, &joining("", Some("i"), &[]), 9).now();
-    assert_eq!((back.error_code, back.generation_id), (0, 1));
+    assert_eq!((back.error_code, back.generation_id), (0, 2));
     assert!(!group.is_consumer());
     assert_eq!(
         share(
             &group
                 .test
-                .send(1, CLASSIC, &syncing(&back.member_id, Some("i"), 1), 5)
+                .send(1, CLASSIC, &syncing(&back.member_id, Some("i"), 2), 5)
                 .now()
         ),
         [0, 1, 2, 3]

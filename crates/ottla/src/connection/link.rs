@@ -103,7 +103,8 @@ pub enum FailureKind {
 pub struct Failure {
     /// Timed out or disconnected.
     pub kind: FailureKind,
-    /// Whether any byte of the request had been taken by the kernel: when not, the broker cannot have seen it.
+    /// Whether any byte of the request had been taken by the kernel, or still may be, on a connection that stays after a
+    /// timeout: when not, the broker never sees it.
     pub written: bool,
     /// What to tell the application.
     pub error: Error,

@@ -50,6 +50,8 @@ pub(crate) struct Consumed {
     skips: bool,
     /// Consumers that go on at a log's end where there is nothing at their offset.
     to_the_end: BTreeSet<u32>,
+    /// Brokers do not tell topics' ids: one that was made anew looks like one whose log was cut.
+    without_ids: bool,
     /// The largest batch that was ever sent, in uncompressed bytes.
     largest_batch: u64,
 }
@@ -104,6 +106,11 @@ impl Consumed {
     /// The consumer goes on at a log's end where there is nothing at its offset: what came before is passed over.
     pub(crate) fn resets_to_the_end(&mut self, client: u32) {
         self.to_the_end.insert(client);
+    }
+
+    /// Brokers do not tell topics' ids.
+    pub(crate) fn expect_no_ids(&mut self) {
+        self.without_ids = true;
     }
 
     /// A batch of so many uncompressed bytes was sent.
@@ -166,8 +173,13 @@ impl Consumed {
                 _ => {}
             }
         }
+        // The application has gone to an offset that was cut off: there is nothing, and reading begins anew.
+        let begins_anew = |at: i64| {
+            let cut_off = !reader.knows_epoch && reader.cuts.iter().any(|c| c.kept < at);
+            cut_off && (offset == 0 || self.skips)
+        };
         let right = match reader.expect {
-            Expect::At(at) => at == offset,
+            Expect::At(at) => at == offset || begins_anew(at),
             Expect::Either(a, b) => a == offset || b == offset,
             Expect::Anywhere => true,
             Expect::Nothing => false,
@@ -223,6 +235,10 @@ impl Consumed {
             if (reader.jumps > 0 || self.skips) && self.to_the_end.contains(&client) {
                 return None;
             }
+            // The new topic's log may end in the epoch of what was read last, and reading goes on there.
+            if reader.jumps > 0 && self.without_ids && reader.knows_epoch {
+                return None;
+            }
             let behind = if reader.jumps > 0 {
                 at != log.high_watermark && log.high_watermark > log.start
             } else {
@@ -252,5 +268,69 @@ impl Consumed {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::LogView;
+    use crate::message::Print;
+
+    const TOPIC: &str = "t";
+
+    fn take(consumed: &mut Consumed, offset: i64, epoch: i32) -> Result<(), String> {
+        let id = MessageId {
+            client: 1,
+            number: offset as u32,
+        };
+        let found = Found {
+            id,
+            intact: true,
+            value_len: 1,
+            key: Print::default(),
+            headers: Print::default(),
+        };
+        consumed.on_record(0, (TOPIC, 0), (offset, epoch), found)
+    }
+
+    /// A reader of three records of epoch 0, of which two were lost afterwards, to a leader of epoch 1.
+    fn cut_behind_the_first() -> Consumed {
+        let mut consumed = Consumed::default();
+        consumed.set_expectation(0, TOPIC, 0, Expect::At(0));
+        for offset in 0..3 {
+            take(&mut consumed, offset, 0).unwrap();
+        }
+        consumed.on_lost(TOPIC, 0, (1, 1));
+        consumed
+    }
+
+    #[test]
+    fn who_seeks_to_what_was_cut_off_begins_anew() {
+        let mut consumed = cut_behind_the_first();
+        assert!(take(&mut consumed, 0, 0).is_err());
+        let mut consumed = cut_behind_the_first();
+        consumed.set_expectation(0, TOPIC, 0, Expect::At(2));
+        assert_eq!(take(&mut consumed, 0, 0), Ok(()));
+        assert_eq!(take(&mut consumed, 1, 1), Ok(()));
+        let mut consumed = cut_behind_the_first();
+        consumed.set_expectation(0, TOPIC, 0, Expect::At(1));
+        assert!(take(&mut consumed, 0, 0).is_err());
+    }
+
+    #[test]
+    fn without_ids_a_new_topic_may_be_taken_for_one_that_was_cut() {
+        let mut consumed = Consumed::default();
+        consumed.set_expectation(0, TOPIC, 0, Expect::At(0));
+        take(&mut consumed, 0, 0).unwrap();
+        consumed.on_topic_deleted(TOPIC, false);
+        let log = LogView {
+            high_watermark: 4,
+            ..LogView::default()
+        };
+        let logs = Logs::from([((TOPIC.to_owned(), 0), log)]);
+        assert_eq!(consumed.behind(0, &logs).len(), 1);
+        consumed.expect_no_ids();
+        assert!(consumed.behind(0, &logs).is_empty());
     }
 }

@@ -83,6 +83,19 @@ struct Own {
     member: String,
 }
 
+impl Own {
+    fn new(member: String, now_us: u64, marks: Option<Marks>) -> Self {
+        Own {
+            since_us: now_us,
+            marks,
+            next: None,
+            taken_to: None,
+            sought: false,
+            member,
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Member {
     group: String,
@@ -178,14 +191,7 @@ impl Groups {
                 member.owned.clear();
             }
             for tp in begins.share {
-                let own = Own {
-                    since_us: begins.now_us,
-                    marks: marks(tp),
-                    next: None,
-                    taken_to: None,
-                    sought: false,
-                    member: begins.member.to_owned(),
-                };
+                let own = Own::new(begins.member.to_owned(), begins.now_us, marks(tp));
                 member.owned.entry(tp.clone()).or_insert(own);
             }
         }
@@ -215,6 +221,15 @@ impl Groups {
             }
         }
         Ok(())
+    }
+
+    /// The client has stopped consuming what it has, and may begin anew.
+    pub(crate) fn on_restarted(&mut self, client: u32, now_us: u64, marks: impl Fn(&Tp) -> Option<Marks>) {
+        if let Some(member) = self.members.get_mut(&client) {
+            for (tp, own) in &mut member.owned {
+                *own = Own::new(std::mem::take(&mut own.member), now_us, marks(tp));
+            }
+        }
     }
 
     /// The client has given these partitions up.
@@ -534,5 +549,37 @@ impl Groups {
             Some(gap) => Err(format!("{group} never read {tp:?} @ {gap}, and has read {last}")),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_stopped_may_begin_at_another_end() {
+        let tp: Tp = ("t".into(), 0);
+        let end = |end| Some(Marks { start: 0, end });
+        let stands = || {
+            let mut groups = Groups::default();
+            groups.add_member(0, "g", Reset::Latest, false);
+            let begins = Beginning {
+                client: 0,
+                share: std::slice::from_ref(&tp),
+                more: false,
+                member: "m",
+                members: &[],
+                given: &[],
+                now_us: 1,
+            };
+            groups.on_assigned(&begins, |_| end(0)).unwrap();
+            groups.on_end(0, &tp, 0, end(0)).unwrap();
+            groups
+        };
+        assert!(stands().on_end(0, &tp, 7, end(7)).is_err());
+        let mut groups = stands();
+        groups.on_restarted(0, 2, |_| end(3));
+        assert!(groups.on_end(0, &tp, 2, end(7)).is_err());
+        groups.on_end(0, &tp, 7, end(7)).unwrap();
     }
 }

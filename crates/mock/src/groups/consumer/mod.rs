@@ -62,20 +62,19 @@ impl ConsumerGroup {
         }
     }
 
-    /// A group of these members, all of which have what the target assignment of this epoch gives them.
-    pub(super) fn with_members(cluster: &Cluster, id: &str, epoch: i32, members: Vec<ConsumerMember>) -> Self {
+    /// A group of these members, all of which have what the target assignment of this epoch gives them. Of their topics
+    /// nothing is known yet, so that the next heartbeat divides them anew: a leader that went away may never have done so.
+    pub(super) fn with_members(id: &str, epoch: i32, members: Vec<ConsumerMember>) -> Self {
         let instances = members
             .iter()
             .filter_map(|m| Some((m.instance_id.clone()?, m.id.clone())));
-        let mut group = Self {
+        Self {
             epoch,
             assignment_epoch: epoch,
             static_members: instances.collect(),
             members: members.into_iter().map(|m| (m.id.clone(), m)).collect(),
             ..Self::new(id)
-        };
-        group.topics = group.wanted_topics(cluster);
-        group
+        }
     }
 
     pub(crate) fn epoch(&self) -> i32 {

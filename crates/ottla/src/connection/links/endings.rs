@@ -139,13 +139,16 @@ impl Links {
         let negotiating = matches!(link.state, State::Negotiating { .. });
         let too_many = self.config.max_timeouts > 0 && link.timeouts >= self.config.max_timeouts;
         let first = timed_out.first().map(|t| t.2.clone());
+        let ends = negotiating || too_many;
         for (tag, written, error) in timed_out {
             if tag.owner != Owner::Link {
                 let kind = FailureKind::TimedOut;
+                // What waits to be written on a connection that stays will be.
+                let written = written || !ends;
                 self.fail_request(key, tag, Failure { kind, written, error });
             }
         }
-        if negotiating || too_many {
+        if ends {
             self.take_down(key, first, now);
         } else {
             // Requests that timed out hold nobody up any more.

@@ -245,7 +245,12 @@ impl MemberLoad {
             Asked::Assign(_) => self.expect_success(world, client, "assign", answer.map(|_| ())),
             Asked::Change(_) => self.expect_success(world, client, "an incremental change", answer.map(|_| ())),
             Asked::Subscribe(_) => self.expect_success(world, client, "subscribe", answer.map(|_| ())),
-            Asked::Unsubscribe(_) => self.expect_success(world, client, "unsubscribe", answer.map(|_| ())),
+            Asked::Unsubscribe(_) => {
+                if !self.plan.by_event && self.plan.is_consumer {
+                    world.restart_ownership(self.client);
+                }
+                self.expect_success(world, client, "unsubscribe", answer.map(|_| ()));
+            }
             Asked::Seek(_) => {
                 for (tp, _, error) in answer.map(pairs).unwrap_or_default() {
                     // The partition may have been taken away.
