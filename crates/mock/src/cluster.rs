@@ -16,6 +16,7 @@ use crate::producers::ProducerIds;
 use crate::rng::Rng;
 use crate::timers::Timers;
 use crate::topics::Topics;
+use crate::transactions::Transactions;
 use crate::{Outgoing, Time};
 
 /// A broker's node id.
@@ -70,6 +71,7 @@ pub struct Cluster {
     pub(crate) topics: Topics,
     pub(crate) groups: Groups,
     pub(crate) producer_ids: ProducerIds,
+    pub(crate) transactions: Transactions,
     pub(crate) faults: Faults,
     pub(crate) coordinator_overrides: CoordinatorOverrides,
     pub(crate) coordinator_errors: CoordinatorErrors,
@@ -111,6 +113,7 @@ impl Cluster {
             topics: Topics::default(),
             groups: Groups::default(),
             producer_ids: ProducerIds::default(),
+            transactions: Transactions::default(),
             faults: Faults::default(),
             coordinator_overrides: CoordinatorOverrides::new(),
             coordinator_errors: CoordinatorErrors::new(),

@@ -46,6 +46,18 @@ pub struct ClusterConfig {
     /// Whether brokers answer UNKNOWN_PRODUCER_ID to a batch of a producer that they do not remember unless it is its
     /// first, as those before Kafka 2.5 do.
     pub refuse_unknown_producers: bool,
+    /// `transaction.max.timeout.ms`: the longest timeout that a producer may ask for its transactions.
+    pub transaction_max_timeout_ms: i32,
+    /// The level of the feature `transaction.version` that the cluster has settled on. With 2 producers add partitions
+    /// by writing to them, and their epoch rises with every transaction (KIP-890); with 0 and 1, as in clusters of
+    /// before Kafka 4.0, neither.
+    pub transaction_version: i16,
+    /// `transaction.partition.verification.enable`: whether leaders ask the coordinator before they take a batch of a
+    /// transaction that is not yet open in their partition (KIP-890, part 1). Brokers before Kafka 3.6 do not.
+    pub transaction_partition_verification: bool,
+    /// How long after the end of a transaction was decided its markers are written, in microseconds. 0 means at once,
+    /// before EndTxn is answered.
+    pub transaction_marker_delay_us: u64,
     /// `max.incremental.fetch.session.cache.slots` of each broker. 0 turns fetch sessions off.
     pub fetch_session_slots: usize,
     /// `group.initial.rebalance.delay.ms`. Here 0, as tests have no use for waiting; Kafka's own default is 3000.
@@ -97,6 +109,10 @@ impl Default for ClusterConfig {
             max_log_bytes: None,
             producer_id_expiration_ms: 86_400_000,
             refuse_unknown_producers: false,
+            transaction_max_timeout_ms: 900_000,
+            transaction_version: 2,
+            transaction_partition_verification: true,
+            transaction_marker_delay_us: 1000,
             fetch_session_slots: 1000,
             group_initial_rebalance_delay_ms: 0,
             group_min_session_timeout_ms: 6000,

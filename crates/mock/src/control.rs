@@ -298,7 +298,9 @@ impl Cluster {
     }
 
     /// An unclean election: `leader` takes over with a log that lacks the batch of `offset` and what lies behind it, though
-    /// all of that was committed and may have been read. Gives where the log ends now, and the new leader epoch.
+    /// all of that was committed and may have been read. Where the end of a transaction is lost whose beginning is
+    /// not, its marker is written again, as an operator would have to do for consumers ever to get past it. Gives where
+    /// the log ends now, and the new leader epoch.
     ///
     /// # Errors
     /// BROKER_NOT_AVAILABLE when the broker is down; UNKNOWN_TOPIC_OR_PARTITION.
@@ -312,12 +314,21 @@ impl Cluster {
         if !self.is_alive(leader) {
             return Err(ErrorCode::BROKER_NOT_AVAILABLE);
         }
+        let now_ms = self.wall_clock_ms();
         let log = &mut self.partition_mut(topic, partition)?.log;
         let from = log.batch_start(offset);
+        let lost = log.markers_from(from);
         if from >= log.start_offset() {
             log.truncate_to(from);
         }
         self.set_leader(topic, partition, Some(leader))?;
+        let state = self.partition_mut(topic, partition)?;
+        for marker in lost {
+            if state.log.transactions.open(marker.producer_id).is_some() {
+                state.log.append_marker(marker, state.leader_epoch, now_ms);
+                state.log.advance_high_watermark(i64::MAX);
+            }
+        }
         let state = self.partition_mut(topic, partition)?;
         Ok((state.log.end_offset(), state.leader_epoch))
     }
@@ -514,6 +525,17 @@ impl Cluster {
     /// Changes how long followers take to copy what leaders append from now on, in microseconds.
     pub fn set_replication_delay_us(&mut self, micros: u64) {
         self.config.replication_delay_us = micros;
+    }
+
+    /// Changes how long after the end of a transaction was decided its markers are written, from now on, in
+    /// microseconds.
+    pub fn set_transaction_marker_delay_us(&mut self, micros: u64) {
+        self.config.transaction_marker_delay_us = micros;
+    }
+
+    /// Changes the level of the feature `transaction.version`, as an upgrade of the cluster does.
+    pub fn set_transaction_version(&mut self, level: i16) {
+        self.config.transaction_version = level;
     }
 
     /// Whether clients can see the topic yet.

@@ -75,15 +75,31 @@ impl Cluster {
         self.coordinator_errors.get(&(kind, key.to_owned())).copied()
     }
 
-    /// Whether `broker` may serve requests of a group.
-    pub(crate) fn check_group_coordinator(&self, broker: BrokerId, group: &str) -> Result<(), ErrorCode> {
-        if self.coordinator(CoordinatorKind::Group, group) != Some(broker) {
+    /// Whether `broker` may serve requests for what it or another one coordinates.
+    pub(crate) fn check_coordinator(
+        &self,
+        kind: CoordinatorKind,
+        broker: BrokerId,
+        key: &str,
+    ) -> Result<(), ErrorCode> {
+        if self.coordinator(kind, key) != Some(broker) {
             return Err(ErrorCode::NOT_COORDINATOR);
         }
-        match self.coordinator_error(CoordinatorKind::Group, group) {
+        match self.coordinator_error(kind, key) {
             Some(error) => Err(error),
             None => Ok(()),
         }
+    }
+
+    /// Whether `broker` may serve requests of a group.
+    pub(crate) fn check_group_coordinator(&self, broker: BrokerId, group: &str) -> Result<(), ErrorCode> {
+        self.check_coordinator(CoordinatorKind::Group, broker, group)
+    }
+
+    /// A broker came or went, or a coordinator was set.
+    pub(crate) fn coordinators_moved(&mut self) {
+        self.group_coordinators_moved();
+        self.transaction_coordinators_moved();
     }
 }
 

@@ -447,6 +447,8 @@ impl Cluster {
             Timer::JoinPhase { group } => self.classic_group_due(&group, ClassicGroup::join_phase_due),
             Timer::SyncPhase { group } => self.classic_group_due(&group, ClassicGroup::sync_phase_due),
             Timer::ConsumerMember { group, member, timer } => self.consumer_member_due(&group, &member, timer),
+            Timer::TransactionTimeout { id } => self.transaction_timed_out(&id),
+            Timer::TransactionMarkers { id } => self.markers_due(&id),
         }
     }
 

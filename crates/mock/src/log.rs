@@ -4,9 +4,12 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 use ottla_protocol::Records;
-use ottla_protocol::record::{Batch, BatchHeader, BatchIter, NO_PRODUCER_ID, TimestampType};
+use ottla_protocol::record::{
+    Batch, BatchHeader, BatchIter, BatchParams, NO_PRODUCER_ID, TimestampType, end_transaction_batch,
+};
 
 use crate::producer_state::{ProducerStamp, ProducerStates};
+use crate::transaction_index::{Marker, TransactionIndex};
 
 /// The most that a batch may decompress to when a single record's timestamp is looked for in it.
 const LOOKUP_LIMIT_BYTES: usize = 256 << 20;
@@ -21,6 +24,8 @@ struct StoredBatch {
     appended_ms: i64,
     /// The greatest timestamp of this batch and all before it: rises along the log, so that a time can be searched.
     running_max_timestamp: i64,
+    /// What it says if it is the end of a transaction.
+    marker: Option<Marker>,
 }
 
 /// An offset with the timestamp of its record and the epoch of the leader that appended it; -1 where there is none.
@@ -44,7 +49,14 @@ impl FoundOffset {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Appended {
     pub(crate) base_offset: i64,
-    pub(crate) bytes: usize,
+}
+
+/// What [`PartitionLog::read`] found.
+#[derive(Debug)]
+pub(crate) struct ReadRecords {
+    pub(crate) records: Records,
+    /// The offset after the last batch of which there is anything.
+    pub(crate) end_offset: i64,
 }
 
 /// The part of a partition that all its replicas share.
@@ -58,6 +70,7 @@ pub(crate) struct PartitionLog {
     high_watermark: i64,
     bytes: u64,
     pub(crate) producers: ProducerStates,
+    pub(crate) transactions: TransactionIndex,
 }
 
 impl PartitionLog {
@@ -76,9 +89,10 @@ impl PartitionLog {
         self.high_watermark
     }
 
-    /// Up to here all transactions have ended. There are no transactions here, so this is the high watermark.
+    /// Up to here all transactions have ended, and all in-sync replicas know it.
     pub(crate) fn last_stable_offset(&self) -> i64 {
-        self.high_watermark
+        let unstable = self.transactions.first_unstable().unwrap_or(i64::MAX);
+        self.high_watermark.min(unstable.max(self.start_offset))
     }
 
     /// Where a reader of this isolation level (1: read committed) must stop.
@@ -106,6 +120,26 @@ impl PartitionLog {
     ) -> Option<Appended> {
         let base_offset = self.end_offset;
         let records = batch.assign(base_offset, leader_epoch, log_append_time.then_some(now_ms))?;
+        self.push(records, leader_epoch, now_ms, None)
+    }
+
+    /// Appends the end of a producer's transaction, as the transaction coordinator has it written (KIP-98). The high
+    /// watermark stays where it is.
+    pub(crate) fn append_marker(&mut self, marker: Marker, leader_epoch: i32, now_ms: i64) -> Option<Appended> {
+        let params = BatchParams {
+            base_offset: self.end_offset,
+            partition_leader_epoch: leader_epoch,
+            producer_id: marker.producer_id,
+            producer_epoch: marker.epoch,
+            base_timestamp: now_ms,
+            ..BatchParams::default()
+        };
+        let records = end_transaction_batch(&params, marker.outcome, marker.coordinator_epoch).ok()?;
+        self.push(records, leader_epoch, now_ms, Some(marker))
+    }
+
+    fn push(&mut self, records: Records, leader_epoch: i32, now_ms: i64, marker: Option<Marker>) -> Option<Appended> {
+        let base_offset = self.end_offset;
         let header = BatchHeader::parse(records.parts().first()?)?;
         let end_offset = base_offset
             .checked_add(i64::from(header.last_offset_delta))?
@@ -121,15 +155,24 @@ impl PartitionLog {
             len,
             appended_ms: now_ms,
             running_max_timestamp: before.max(header.max_timestamp),
+            marker,
         };
-        remember_producer(&mut self.producers, &stored);
+        remember_producer(&mut self.producers, &mut self.transactions, &stored);
         self.batches.push_back(stored);
         self.end_offset = end_offset;
         self.bytes += len as u64;
-        Some(Appended {
-            base_offset,
-            bytes: len,
-        })
+        Some(Appended { base_offset })
+    }
+
+    /// Whether a producer has a transaction open here in this epoch.
+    pub(crate) fn has_open_transaction(&self, producer_id: i64, epoch: i16) -> bool {
+        self.transactions.open(producer_id).is_some() && self.producers.epoch(producer_id) == Some(epoch)
+    }
+
+    /// The ends of transactions at `offset` and behind it.
+    pub(crate) fn markers_from(&self, offset: i64) -> Vec<Marker> {
+        let behind = self.batches.range(self.batch_at(offset)..);
+        behind.filter_map(|b| b.marker).collect()
     }
 
     /// Moves the high watermark up to `offset`, not beyond the end and never back. True when it moved.
@@ -137,6 +180,7 @@ impl PartitionLog {
         let target = offset.min(self.end_offset);
         let moved = target > self.high_watermark;
         self.high_watermark = self.high_watermark.max(target);
+        self.transactions.replicated(self.high_watermark);
         moved
     }
 
@@ -148,25 +192,30 @@ impl PartitionLog {
     /// Reads whole batches from the one that holds `offset` on, below `end`, and fills up to `max_bytes` with the
     /// beginning of the next, as a broker does that sends ranges of its files. When not even the first batch fits,
     /// it is given whole if `at_least_one`, and nothing otherwise.
-    pub(crate) fn read(&self, offset: i64, end: i64, max_bytes: usize, at_least_one: bool) -> Records {
+    pub(crate) fn read(&self, offset: i64, end: i64, max_bytes: usize, at_least_one: bool) -> ReadRecords {
         let mut parts: Vec<Bytes> = Vec::new();
+        let mut end_offset = offset;
         let mut left = max_bytes;
         for batch in self.batches.range(self.batch_at(offset)..) {
             if batch.header.base_offset >= end {
                 break;
             }
-            if batch.len > left {
-                match (parts.is_empty(), at_least_one) {
-                    (true, true) => parts.extend_from_slice(batch.records.parts()),
-                    (true, false) => {}
-                    (false, _) => put_prefix(&mut parts, &batch.records, left),
-                }
+            let fits = batch.len <= left;
+            match (fits, parts.is_empty(), at_least_one) {
+                (true, ..) | (false, true, true) => parts.extend_from_slice(batch.records.parts()),
+                (false, true, false) => break,
+                (false, false, _) => put_prefix(&mut parts, &batch.records, left),
+            }
+            end_offset = batch.header.next_offset();
+            if !fits {
                 break;
             }
             left -= batch.len;
-            parts.extend_from_slice(batch.records.parts());
         }
-        Records::from_parts(parts)
+        ReadRecords {
+            records: Records::from_parts(parts),
+            end_offset,
+        }
     }
 
     /// Bytes readable from `offset` on and below `end`, counted no further than `enough`.
@@ -253,9 +302,11 @@ impl PartitionLog {
         self.high_watermark = self.high_watermark.min(self.end_offset);
         self.epochs.retain(|(_, start)| *start < self.end_offset);
         self.producers.clear();
+        self.transactions.clear();
         for batch in &self.batches {
-            remember_producer(&mut self.producers, batch);
+            remember_producer(&mut self.producers, &mut self.transactions, batch);
         }
+        self.transactions.replicated(self.high_watermark);
     }
 
     /// Makes `offset` the log's start and drops the batches that lie wholly before it.
@@ -270,6 +321,7 @@ impl PartitionLog {
                 self.bytes -= batch.len as u64;
             }
         }
+        self.transactions.delete_before(self.start_offset);
         let keep = self.epochs.partition_point(|(_, start)| *start <= self.start_offset);
         if let Some(first) = keep.checked_sub(1) {
             self.epochs.drain(..first);
@@ -299,13 +351,21 @@ impl PartitionLog {
     }
 }
 
-fn remember_producer(producers: &mut ProducerStates, batch: &StoredBatch) {
+fn remember_producer(producers: &mut ProducerStates, transactions: &mut TransactionIndex, batch: &StoredBatch) {
     let header = &batch.header;
+    if let Some(marker) = &batch.marker {
+        producers.marked(marker.producer_id, marker.epoch, batch.appended_ms);
+        transactions.ended(marker, header.base_offset);
+        return;
+    }
     if header.producer_id == NO_PRODUCER_ID || header.base_sequence < 0 {
         return;
     }
     let stamp = ProducerStamp::of(header);
     producers.appended(&stamp, header.base_offset, header.max_timestamp, batch.appended_ms);
+    if header.is_transactional() {
+        transactions.appended(header.producer_id, header.base_offset);
+    }
 }
 
 /// Appends the first `len` bytes of `records`.
@@ -369,7 +429,8 @@ mod tests {
         let log = log(&[3, 1, 2]);
         assert_eq!((log.end_offset(), log.high_watermark()), (6, 6));
         let all = log.read(0, 6, usize::MAX, false);
-        let offsets: Vec<_> = BatchIter::new(all.into_bytes())
+        assert_eq!(all.end_offset, 6);
+        let offsets: Vec<_> = BatchIter::new(all.records.into_bytes())
             .map(|b| {
                 let b = b.unwrap();
                 b.verify_crc().unwrap();
@@ -378,17 +439,17 @@ mod tests {
             .collect();
         assert_eq!(offsets, [(0, 2), (3, 3), (4, 5)]);
         // From the middle of a batch the whole batch comes.
-        assert_eq!(log.read(4, 6, usize::MAX, false).len(), batch_len(2));
-        assert_eq!(log.read(5, 6, usize::MAX, false).len(), batch_len(2));
-        assert_eq!(log.read(6, 6, usize::MAX, true).len(), 0);
+        assert_eq!(log.read(4, 6, usize::MAX, false).records.len(), batch_len(2));
+        assert_eq!(log.read(5, 6, usize::MAX, false).records.len(), batch_len(2));
+        assert_eq!(log.read(6, 6, usize::MAX, true).records.len(), 0);
     }
 
     #[test]
     fn size_limits_cut_the_last_batch_and_let_the_first_through() {
         let log = log(&[3, 1, 2]);
-        assert_eq!(log.read(0, 6, 10, false).len(), 0);
-        assert_eq!(log.read(0, 6, 10, true).len(), batch_len(3));
-        assert_eq!(log.read(0, 6, batch_len(3) + 7, false).len(), batch_len(3) + 7);
+        assert_eq!(log.read(0, 6, 10, false).records.len(), 0);
+        assert_eq!(log.read(0, 6, 10, true).records.len(), batch_len(3));
+        assert_eq!(log.read(0, 6, batch_len(3) + 7, false).records.len(), batch_len(3) + 7);
         assert_eq!(log.available_bytes(0, 6, 1), batch_len(3));
         assert_eq!(log.available_bytes(3, 6, usize::MAX), batch_len(1) + batch_len(2));
     }
@@ -464,7 +525,7 @@ mod tests {
         let mut log = PartitionLog::default();
         log.append(&batch(10, 3), 0, true, 7777).unwrap();
         log.advance_high_watermark(3);
-        let stored = BatchIter::new(log.read(0, 3, usize::MAX, true).into_bytes()).next();
+        let stored = BatchIter::new(log.read(0, 3, usize::MAX, true).records.into_bytes()).next();
         let stored = stored.unwrap().unwrap();
         stored.verify_crc().unwrap();
         assert_eq!(stored.header().max_timestamp, 7777);

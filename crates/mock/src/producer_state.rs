@@ -76,6 +76,11 @@ pub(crate) struct ProducerStates {
 }
 
 impl ProducerStates {
+    /// The epoch of a producer's latest batch or marker.
+    pub(crate) fn epoch(&self, producer_id: i64) -> Option<i16> {
+        Some(self.producers.get(&producer_id)?.epoch)
+    }
+
     /// Whether the partition remembers a producer.
     pub(crate) fn knows(&self, producer_id: i64, now_ms: i64, expiration_ms: i64) -> bool {
         let producer = self.producers.get(&producer_id);
@@ -103,25 +108,17 @@ impl ProducerStates {
         if let Some(batch) = producer.batches.iter().find(same) {
             return SequenceCheck::Duplicate(*batch);
         }
-        match producer.batches.back() {
-            Some(batch) if add_sequence(batch.last_sequence, 1) != first => {
-                SequenceCheck::Refuse(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER)
-            }
-            _ => SequenceCheck::Append,
+        // Of an epoch that a marker has brought there are no batches yet.
+        let expected = producer.batches.back().map_or(0, |b| add_sequence(b.last_sequence, 1));
+        match first == expected {
+            true => SequenceCheck::Append,
+            false => SequenceCheck::Refuse(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER),
         }
     }
 
     /// Remembers a batch that was appended.
     pub(crate) fn appended(&mut self, stamp: &ProducerStamp, base_offset: i64, timestamp: i64, now_ms: i64) {
-        let producer = self.producers.entry(stamp.producer_id).or_insert_with(|| Producer {
-            epoch: stamp.epoch,
-            batches: VecDeque::with_capacity(CACHED_BATCHES),
-            last_append_ms: now_ms,
-        });
-        if producer.epoch != stamp.epoch {
-            producer.epoch = stamp.epoch;
-            producer.batches.clear();
-        }
+        let producer = self.enter(stamp.producer_id, stamp.epoch, now_ms);
         if producer.batches.len() == CACHED_BATCHES {
             producer.batches.pop_front();
         }
@@ -131,7 +128,26 @@ impl ProducerStates {
             base_offset,
             timestamp,
         });
+    }
+
+    /// Remembers the marker that ended a producer's transaction: what comes later is of no older epoch.
+    pub(crate) fn marked(&mut self, producer_id: i64, epoch: i16, now_ms: i64) {
+        self.enter(producer_id, epoch, now_ms);
+    }
+
+    /// The producer in an epoch, of which it may be the first that is heard.
+    fn enter(&mut self, producer_id: i64, epoch: i16, now_ms: i64) -> &mut Producer {
+        let producer = self.producers.entry(producer_id).or_insert_with(|| Producer {
+            epoch,
+            batches: VecDeque::with_capacity(CACHED_BATCHES),
+            last_append_ms: now_ms,
+        });
+        if producer.epoch != epoch {
+            producer.epoch = epoch;
+            producer.batches.clear();
+        }
         producer.last_append_ms = now_ms;
+        producer
     }
 
     /// Forgets everything; the caller replays the batches that are left.

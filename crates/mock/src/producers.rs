@@ -1,6 +1,6 @@
 //! Producer ids: handed out once in the cluster's life.
 
-/// The source of producer ids. (The transaction coordinator will keep its ids, epochs and states here.)
+/// The source of producer ids.
 #[derive(Debug, Default)]
 pub(crate) struct ProducerIds {
     next: i64,

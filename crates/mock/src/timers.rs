@@ -37,6 +37,10 @@ pub(crate) enum Timer {
     JoinPhase { group: String },
     /// The time for members to fetch their assignment is over.
     SyncPhase { group: String },
+    /// A transaction has been open for as long as it may.
+    TransactionTimeout { id: String },
+    /// Markers of a transaction's end are to be written.
+    TransactionMarkers { id: String },
 }
 
 /// Names an arranged timer, so that it can be called off.

@@ -26,11 +26,32 @@ impl Cluster {
         }
     }
 
-    /// `bytes` more can be read from a partition that these requests wait for.
-    pub(crate) fn records_readable(&mut self, waiters: &BTreeSet<Token>, bytes: usize) {
+    /// Followers have copied a partition up to `offset`: what waits for that, or for what can be read now, goes on.
+    pub(crate) fn advance_high_watermark(&mut self, topic: Uuid, partition: i32, offset: i64) {
+        let state = self.topics.by_id_mut(topic).and_then(|t| t.partition_mut(partition));
+        let Some(state) = state else {
+            return;
+        };
+        let before = [0, 1].map(|level| state.log.readable_end(level));
+        if !state.log.advance_high_watermark(offset) || state.waiters.is_empty() {
+            return;
+        }
+        let log = &state.log;
+        let news = [(0, before[0]), (1, before[1])];
+        let readable = news.map(|(level, from)| log.available_bytes(from, log.readable_end(level), usize::MAX));
+        let waiters = state.waiters.clone();
+        self.records_readable(&waiters, readable);
+    }
+
+    /// So many bytes more can be read uncommitted and committed from a partition that these requests wait for.
+    fn records_readable(&mut self, waiters: &BTreeSet<Token>, [uncommitted, committed]: [usize; 2]) {
         for &token in waiters {
             match self.parked.get_mut(&token).map(|p| &mut p.waiting) {
                 Some(Waiting::Fetch(fetch)) => {
+                    let bytes = match fetch.isolation_level {
+                        1 => committed,
+                        _ => uncommitted,
+                    };
                     fetch.available = fetch.available.saturating_add(bytes);
                     if fetch.available >= fetch.min_bytes {
                         self.complete_fetch(token);

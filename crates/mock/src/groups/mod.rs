@@ -20,7 +20,7 @@ use crate::coordinators::CoordinatorKind;
 pub(crate) use classic::{ClassicGroup, GroupState, JoinOutcome, SyncOutcome};
 pub(crate) use consumer::{ConsumerGroup, ConsumerMember, MemberTimer, Partitions, assignor_names, by_topic};
 pub use migration::MigrationPolicy;
-pub(crate) use offsets::{CommittedOffset, CommittedOffsets};
+pub(crate) use offsets::{CommittedOffset, CommittedOffsets, Committer};
 pub use view::{CommitRecord, GroupMemberView, GroupView};
 
 /// What a group's members speak.
@@ -116,8 +116,8 @@ impl Cluster {
         }
     }
 
-    /// A broker came or went: requests that wait at a group's former coordinator are sent away.
-    pub(crate) fn coordinators_moved(&mut self) {
+    /// The coordinators of groups may have moved: requests that wait at a group's former one are sent away.
+    pub(crate) fn group_coordinators_moved(&mut self) {
         let ids: Vec<_> = self.groups.groups.keys().cloned().collect();
         for id in ids {
             let coordinator = self.coordinator(CoordinatorKind::Group, &id);

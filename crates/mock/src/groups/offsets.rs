@@ -1,6 +1,8 @@
-//! The offsets that a group has committed.
+//! The offsets that a group has committed, and those that wait for the end of a transaction.
 
 use std::collections::BTreeMap;
+
+use crate::cluster::{BrokerId, ConnectionId};
 
 /// A committed offset.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,35 +13,198 @@ pub(crate) struct CommittedOffset {
     pub(crate) metadata: String,
 }
 
-/// All offsets of one group, by topic name and partition. (Offsets of open transactions will wait beside these.)
+/// Who commits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Committer {
+    /// Empty for a consumer outside of the group.
+    pub(crate) member: String,
+    /// Or the member's epoch; -1 outside of one.
+    pub(crate) generation: i32,
+    pub(crate) broker: BrokerId,
+    pub(crate) connection: ConnectionId,
+}
+
+/// An offset that counts once its transaction is committed.
+#[derive(Debug)]
+pub(super) struct PendingOffset {
+    pub(super) committed: CommittedOffset,
+    pub(super) committer: Committer,
+    order: u64,
+}
+
+/// By topic name and partition.
+type ByPartition<T> = BTreeMap<String, BTreeMap<i32, T>>;
+
+/// All offsets of one group.
 #[derive(Debug, Default)]
 pub(crate) struct CommittedOffsets {
-    topics: BTreeMap<String, BTreeMap<i32, CommittedOffset>>,
+    /// With the number of the commit.
+    committed: ByPartition<(u64, CommittedOffset)>,
+    /// By producer id (KIP-98).
+    pending: BTreeMap<i64, ByPartition<PendingOffset>>,
+    /// The epochs in which producers committed last, or had their transactions ended.
+    epochs: BTreeMap<i64, i16>,
+    commits: u64,
 }
 
 impl CommittedOffsets {
     pub(crate) fn get(&self, topic: &str, partition: i32) -> Option<&CommittedOffset> {
-        self.topics.get(topic)?.get(&partition)
+        let (_, committed) = self.committed.get(topic)?.get(&partition)?;
+        Some(committed)
     }
 
     pub(crate) fn commit(&mut self, topic: &str, partition: i32, committed: CommittedOffset) {
-        match self.topics.get_mut(topic) {
-            Some(partitions) => {
-                partitions.insert(partition, committed);
-            }
-            None => {
-                self.topics
-                    .insert(topic.to_owned(), BTreeMap::from([(partition, committed)]));
-            }
-        }
+        self.commits += 1;
+        self.store(topic, partition, self.commits, committed);
     }
 
-    /// Topics with their partitions.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&String, &BTreeMap<i32, CommittedOffset>)> {
-        self.topics.iter()
+    /// False when a later commit has been stored already.
+    fn store(&mut self, topic: &str, partition: i32, order: u64, committed: CommittedOffset) -> bool {
+        let partitions = match self.committed.get_mut(topic) {
+            Some(partitions) => partitions,
+            None => self.committed.entry(topic.to_owned()).or_default(),
+        };
+        let is_latest = partitions.get(&partition).is_none_or(|(stored, _)| *stored < order);
+        if is_latest {
+            partitions.insert(partition, (order, committed));
+        }
+        is_latest
+    }
+
+    /// Topics with their partitions, those included for which there are only pending offsets.
+    pub(crate) fn places(&self) -> BTreeMap<&str, Vec<i32>> {
+        let mut places: BTreeMap<&str, Vec<i32>> = BTreeMap::new();
+        for (topic, partitions) in &self.committed {
+            places.entry(topic).or_default().extend(partitions.keys());
+        }
+        for (topic, partitions) in self.pending.values().flatten() {
+            places.entry(topic).or_default().extend(partitions.keys());
+        }
+        for partitions in places.values_mut() {
+            partitions.sort_unstable();
+            partitions.dedup();
+        }
+        places
     }
 
     pub(crate) fn topic_deleted(&mut self, topic: &str) {
-        self.topics.remove(topic);
+        self.committed.remove(topic);
+        for pending in self.pending.values_mut() {
+            pending.remove(topic);
+        }
+    }
+
+    // ---------------------------------------------------------------- transactions
+
+    /// Whether an offset waits for the end of a transaction (KIP-447).
+    pub(crate) fn is_pending(&self, topic: &str, partition: i32) -> bool {
+        let mut pending = self.pending.values();
+        pending.any(|p| p.get(topic).is_some_and(|p| p.contains_key(&partition)))
+    }
+
+    /// Whether a producer has offsets here in its transaction of this epoch.
+    pub(crate) fn has_open_transaction(&self, producer_id: i64, epoch: i16) -> bool {
+        self.pending.contains_key(&producer_id) && self.epochs.get(&producer_id) == Some(&epoch)
+    }
+
+    /// Whether a producer has been heard of in a later epoch.
+    pub(crate) fn is_fenced(&self, producer_id: i64, epoch: i16) -> bool {
+        self.epochs.get(&producer_id).is_some_and(|e| *e > epoch)
+    }
+
+    /// Commits an offset as part of a producer's transaction.
+    pub(crate) fn commit_in_transaction(
+        &mut self,
+        (producer_id, epoch): (i64, i16),
+        topic: &str,
+        partition: i32,
+        committed: CommittedOffset,
+        committer: Committer,
+    ) {
+        self.commits += 1;
+        self.epochs.insert(producer_id, epoch);
+        let topics = self.pending.entry(producer_id).or_default();
+        let offset = PendingOffset {
+            committed,
+            committer,
+            order: self.commits,
+        };
+        topics.entry(topic.to_owned()).or_default().insert(partition, offset);
+    }
+
+    /// Ends a producer's transaction and gives the offsets that were in it. They are committed, except where another
+    /// commit came after them.
+    pub(super) fn end_transaction(
+        &mut self,
+        producer_id: i64,
+        epoch: i16,
+        commits: bool,
+    ) -> Vec<(String, i32, PendingOffset, Option<i64>)> {
+        self.epochs.insert(producer_id, epoch);
+        let mut ended = Vec::new();
+        for (topic, partitions) in self.pending.remove(&producer_id).unwrap_or_default() {
+            for (partition, pending) in partitions {
+                let before = self.get(&topic, partition).map(|c| c.offset);
+                let committed = pending.committed.clone();
+                if commits && self.store(&topic, partition, pending.order, committed) {
+                    ended.push((topic.clone(), partition, pending, before));
+                }
+            }
+        }
+        ended
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(offset: i64) -> CommittedOffset {
+        CommittedOffset {
+            offset,
+            leader_epoch: -1,
+            metadata: String::new(),
+        }
+    }
+
+    fn nobody() -> Committer {
+        Committer {
+            member: String::new(),
+            generation: -1,
+            broker: BrokerId(1),
+            connection: ConnectionId(0),
+        }
+    }
+
+    #[test]
+    fn offsets_of_transactions_count_from_their_commit_on() {
+        let mut offsets = CommittedOffsets::default();
+        offsets.commit("t", 0, at(1));
+        offsets.commit_in_transaction((7, 0), "t", 0, at(5), nobody());
+        offsets.commit_in_transaction((7, 0), "u", 1, at(6), nobody());
+        assert!(offsets.is_pending("t", 0) && offsets.is_pending("u", 1) && !offsets.is_pending("u", 0));
+        assert_eq!(offsets.places(), BTreeMap::from([("t", vec![0]), ("u", vec![1])]));
+        assert_eq!(offsets.get("t", 0), Some(&at(1)));
+        assert_eq!(offsets.end_transaction(7, 0, true).len(), 2);
+        assert_eq!(offsets.get("t", 0), Some(&at(5)));
+        assert!(!offsets.is_pending("t", 0));
+        offsets.commit_in_transaction((7, 0), "t", 0, at(9), nobody());
+        assert!(offsets.end_transaction(7, 1, false).is_empty());
+        assert_eq!(offsets.get("t", 0), Some(&at(5)));
+        assert!(offsets.is_fenced(7, 0) && !offsets.is_fenced(7, 1) && !offsets.is_fenced(8, 0));
+    }
+
+    #[test]
+    fn the_later_commit_wins_whenever_its_transaction_ends() {
+        let mut offsets = CommittedOffsets::default();
+        offsets.commit_in_transaction((7, 0), "t", 0, at(5), nobody());
+        offsets.commit_in_transaction((8, 0), "t", 0, at(6), nobody());
+        offsets.end_transaction(8, 0, true);
+        assert!(offsets.end_transaction(7, 0, true).is_empty());
+        assert_eq!(offsets.get("t", 0), Some(&at(6)));
+        offsets.commit_in_transaction((7, 0), "t", 0, at(7), nobody());
+        offsets.commit("t", 0, at(8));
+        offsets.end_transaction(7, 0, true);
+        assert_eq!(offsets.get("t", 0), Some(&at(8)));
     }
 }

@@ -5,9 +5,12 @@ use ottla_protocol::api::consumer_group_heartbeat::{ConsumerGroupHeartbeatReques
 use ottla_protocol::api::join_group::JoinGroupRequest;
 use ottla_protocol::api::offset_commit::OffsetCommitRequest;
 use ottla_protocol::api::sync_group::SyncGroupRequest;
+use ottla_protocol::api::txn_offset_commit::TxnOffsetCommitRequest;
 
 use super::consumer::PROTOCOL_TYPE;
-use super::{ClassicGroup, ConsumerGroup, Group, GroupState, JoinOutcome, MemberTimer, Membership, SyncOutcome};
+use super::{
+    ClassicGroup, CommitRecord, ConsumerGroup, Group, GroupState, JoinOutcome, MemberTimer, Membership, SyncOutcome,
+};
 use crate::cluster::Cluster;
 use crate::dispatch::Context;
 use crate::handlers::k11_join_group::failed_join;
@@ -169,6 +172,43 @@ impl Group {
         match &mut self.membership {
             Membership::Classic(group) => group.check_commit(cluster, member, instance, generation),
             Membership::Consumer(group) => group.check_commit(member, generation, version),
+        }
+    }
+
+    /// Whether a commit as part of a transaction may be taken.
+    pub(crate) fn check_transactional_commit(
+        &mut self,
+        cluster: &mut Cluster,
+        request: &TxnOffsetCommitRequest,
+    ) -> Result<(), ErrorCode> {
+        let (member, generation) = (&request.member_id, request.generation_id);
+        let instance = request.group_instance_id.as_deref();
+        match &mut self.membership {
+            Membership::Classic(group) => group.check_transactional_commit(cluster, member, instance, generation),
+            Membership::Consumer(group) => group.check_transactional_commit(member, instance, generation),
+        }
+    }
+
+    /// A producer's transaction has ended: the offsets that it committed count, or are forgotten.
+    pub(crate) fn end_transaction(&mut self, cluster: &mut Cluster, producer_id: i64, epoch: i16, commits: bool) {
+        let ended = self.offsets.end_transaction(producer_id, epoch, commits);
+        if let Some(log) = &mut cluster.groups.commit_log {
+            log.extend(
+                ended
+                    .into_iter()
+                    .map(|(topic, partition, pending, before)| CommitRecord {
+                        group: self.id.clone(),
+                        member: pending.committer.member,
+                        generation: pending.committer.generation,
+                        topic,
+                        partition,
+                        offset: pending.committed.offset,
+                        before,
+                        broker: pending.committer.broker,
+                        connection: pending.committer.connection,
+                        producer_id: Some(producer_id),
+                    }),
+            );
         }
     }
 

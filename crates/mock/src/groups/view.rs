@@ -58,6 +58,8 @@ pub struct CommitRecord {
     pub broker: BrokerId,
     /// The connection on which it came.
     pub connection: ConnectionId,
+    /// The producer in whose transaction it was committed. Such a commit is told when it takes effect.
+    pub producer_id: Option<i64>,
 }
 
 impl Cluster {

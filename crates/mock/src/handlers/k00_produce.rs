@@ -11,9 +11,16 @@
 //! is among its producer's last five succeeds with its first offset. `acks=0` is not answered, and a failure closes the
 //! connection. `acks=all` waits for the followers.
 //!
+//! Transactional batches (KIP-98): unless the producer's transaction is open in the partition, the coordinator is asked
+//! whether it has the partition (KIP-890, part 1): INVALID_TXN_STATE, or TRANSACTION_ABORTABLE from version 11 on, when
+//! it has not. From version 12 on it is made to have it (transaction version 2, KIP-890, part 2), which
+//! CONCURRENT_TRANSACTIONS puts off while the transaction before is being ended. Further errors: INVALID_PRODUCER_EPOCH
+//! of a fenced producer, INVALID_PRODUCER_ID_MAPPING, NOT_ENOUGH_REPLICAS while the coordinator cannot be asked,
+//! TRANSACTIONAL_ID_AUTHORIZATION_FAILED without transactional id, INVALID_TXN_STATE for a batch outside of its
+//! producer's open transaction.
+//!
 //! Left out: timestamps are those of the batch's head; records are looked at one by one only to say which of them are
 //! out of range.
-//! Transactional batches are refused with INVALID_PRODUCER_ID_MAPPING, as no transactional id is registered here.
 
 use std::collections::BTreeSet;
 
@@ -32,10 +39,10 @@ use crate::cluster::{BrokerId, Cluster};
 use crate::dispatch::Context;
 use crate::limits::Limits;
 use crate::message_sets;
-use crate::parked::{PendingAppend, PendingProduce, Token, Waiting};
+use crate::parked::{PendingAppend, PendingProduce, Waiting};
 use crate::producer_state::{ProducerStamp, SequenceCheck};
-use crate::timers::Timer;
 use crate::topics::{Partition, TopicRef};
+use crate::transactions::{Joining, Participant, Support};
 
 pub(crate) struct Produce;
 
@@ -76,8 +83,8 @@ struct Accepted {
     end_offset: i64,
     log_append_time_ms: i64,
     log_start_offset: i64,
-    /// Bytes that became readable.
-    readable: usize,
+    /// It was appended now.
+    is_new: bool,
 }
 
 impl Handler for Produce {
@@ -97,6 +104,7 @@ impl Handler for Produce {
             responses: Vec::with_capacity(request.topic_data.len()),
             ..Default::default()
         };
+        let transactional_id = request.transactional_id.as_deref();
         let mut until = Vec::new();
         for topic in request.topic_data {
             let name = match context.version {
@@ -110,7 +118,7 @@ impl Handler for Produce {
             };
             for data in topic.partition_data {
                 let index = data.index;
-                let partition = match accept(cluster, context, &name, data, acks) {
+                let partition = match accept(cluster, context, transactional_id, &name, data, acks) {
                     Ok(accepted) => {
                         let position = (response.responses.len(), answered.partition_responses.len());
                         let wait = after_append(cluster, &accepted, index, position, acks);
@@ -175,7 +183,7 @@ fn success(index: i32, accepted: &Accepted) -> PartitionProduceResponse {
     }
 }
 
-fn failure(index: i32, rejection: Rejection) -> PartitionProduceResponse {
+pub(crate) fn failure(index: i32, rejection: Rejection) -> PartitionProduceResponse {
     let blamed = rejection.blamed.iter().map(|index| BatchIndexAndErrorMessage {
         batch_index: *index,
         batch_index_error_message: rejection.message.clone(),
@@ -219,81 +227,126 @@ fn blame(data: &PartitionProduceData, every: u32) -> PartitionProduceResponse {
     }
 }
 
-/// Checks one partition's data and appends it.
+/// Checks one partition's data, makes sure of its transaction, and appends it.
 fn accept(
     cluster: &mut Cluster,
     context: &Context,
+    transactional_id: Option<&str>,
     name: &TopicRef,
     data: PartitionProduceData,
     acks: i16,
 ) -> Result<Accepted, Rejection> {
-    let (now, now_ms) = (cluster.now, cluster.broker_clock_ms(context.broker));
-    let expiration_ms = cluster.config.producer_id_expiration_ms;
-    let refuses_unknown = cluster.config.refuse_unknown_producers;
-    let id = match cluster.topics.find(name) {
-        Some(topic) if topic.visible_at <= now => topic.id,
+    let topic = match cluster.topics.find(name) {
+        Some(topic) if cluster.is_visible(topic) => topic,
         _ => return Err(name.unknown_error().into()),
     };
-    let Some(topic) = cluster.topics.by_id_mut(id) else {
-        return Err(name.unknown_error().into());
-    };
-    cluster
-        .faults
-        .check_partition(ApiKey::PRODUCE, &topic.name, data.index)?;
-    let (config, min_insync) = (topic.config.limits(), topic.config.min_insync_replicas);
-    let retention = topic.config.retention_bytes;
-    let partition = topic
-        .partition_mut(data.index)
-        .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
+    let (id, index) = (topic.id, data.index);
+    cluster.faults.check_partition(ApiKey::PRODUCE, &topic.name, index)?;
+    let partition = topic.partition(index).ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
     let batch = match context.version {
         ..3 => message_sets::to_batch(data.records.unwrap_or_default().into_bytes())?,
         _ => only_batch(data)?,
     };
     partition.check_access(context.broker, -1, true)?;
     let insync = i32::try_from(partition.isr.len()).unwrap_or(i32::MAX);
-    if acks == -1 && insync < min_insync {
+    if acks == -1 && insync < topic.config.min_insync_replicas {
         return Err(ErrorCode::NOT_ENOUGH_REPLICAS.into());
     }
-    check_batch(&batch, &config, context.version, now_ms)?;
+    let now_ms = cluster.broker_clock_ms(context.broker);
+    check_batch(&batch, &topic.config.limits(), context.version, now_ms)?;
+    let header = batch.header();
+    if header.is_transactional() {
+        let transactional_id = transactional_id.ok_or(ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED)?;
+        if !partition
+            .log
+            .has_open_transaction(header.producer_id, header.producer_epoch)
+        {
+            let joins = Joining {
+                transactional_id,
+                producer_id: header.producer_id,
+                epoch: header.producer_epoch,
+                support: Support::of_produce(context.version),
+            };
+            let place = (topic.name.clone(), index);
+            cluster
+                .join_transaction(&joins, Participant::Partition(place))
+                .map_err(as_produce_error)?;
+        }
+    }
+    append(cluster, context, id, index, &batch)
+}
+
+/// Appends a batch unless its producer's numbers speak against it.
+fn append(
+    cluster: &mut Cluster,
+    context: &Context,
+    topic_id: Uuid,
+    index: i32,
+    batch: &Batch,
+) -> Result<Accepted, Rejection> {
+    let now_ms = cluster.broker_clock_ms(context.broker);
+    let expiration_ms = cluster.config.producer_id_expiration_ms;
+    let refuses_unknown = cluster.config.refuse_unknown_producers;
+    let gone = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
+    let topic = cluster.topics.by_id_mut(topic_id).ok_or(gone)?;
+    let (log_append_time, retention) = (topic.config.log_append_time, topic.config.retention_bytes);
+    let partition = topic.partition_mut(index).ok_or(gone)?;
     let leader_epoch = partition.leader_epoch;
-    let accepted = |base_offset, log_append_time_ms, log_start_offset, readable| Accepted {
-        topic: id,
+    let accepted = |base_offset, log_append_time_ms, log_start_offset, is_new| Accepted {
+        topic: topic_id,
         leader_epoch,
         base_offset,
         end_offset: base_offset + i64::from(batch.header().last_offset_delta) + 1,
         log_append_time_ms,
         log_start_offset,
-        readable,
+        is_new,
     };
-    if batch.header().producer_id != NO_PRODUCER_ID {
-        let stamp = ProducerStamp::of(batch.header());
-        let known = |id| partition.log.producers.knows(id, now_ms, expiration_ms);
-        if refuses_unknown && stamp.base_sequence != 0 && !known(stamp.producer_id) {
-            return Err(ErrorCode::UNKNOWN_PRODUCER_ID.into());
+    let header = batch.header();
+    if header.producer_id != NO_PRODUCER_ID {
+        let stamp = ProducerStamp::of(header);
+        let known = partition.log.producers.knows(stamp.producer_id, now_ms, expiration_ms);
+        if !known && stamp.base_sequence != 0 {
+            // With transaction version 2 each epoch's first batch is known by its number (KIP-890).
+            if header.is_transactional() && Support::of_produce(context.version) == Support::AddsPartitions {
+                return Err(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER.into());
+            }
+            if refuses_unknown {
+                return Err(ErrorCode::UNKNOWN_PRODUCER_ID.into());
+            }
         }
         match partition.log.producers.check(&stamp, now_ms, expiration_ms) {
             SequenceCheck::Append => {}
             SequenceCheck::Refuse(error) => return Err(error.into()),
             SequenceCheck::Duplicate(earlier) => {
-                let time = if config.log_append_time { earlier.timestamp } else { -1 };
-                return Ok(accepted(earlier.base_offset, time, partition.log.start_offset(), 0));
+                let time = if log_append_time { earlier.timestamp } else { -1 };
+                return Ok(accepted(earlier.base_offset, time, partition.log.start_offset(), false));
             }
+        }
+        if !header.is_transactional() && partition.log.transactions.open(stamp.producer_id).is_some() {
+            return Err(ErrorCode::INVALID_TXN_STATE.into());
         }
     }
     let appended = partition
         .log
-        .append(&batch, leader_epoch, config.log_append_time, now_ms)
+        .append(batch, leader_epoch, log_append_time, now_ms)
         .ok_or_else(|| Rejection::invalid_record("The batch cannot be given offsets."))?;
     if let Some(limit) = retention {
         partition.log.enforce_retention(limit);
     }
-    let time = if config.log_append_time { now_ms } else { -1 };
-    Ok(accepted(
-        appended.base_offset,
-        time,
-        partition.log.start_offset(),
-        appended.bytes,
-    ))
+    let time = if log_append_time { now_ms } else { -1 };
+    let start = partition.log.start_offset();
+    Ok(accepted(appended.base_offset, time, start, true))
+}
+
+/// What a producer is told when the coordinator would not have the partition in the transaction.
+fn as_produce_error(error: ErrorCode) -> ErrorCode {
+    match error {
+        // Older producers would not know how to try again after these.
+        ErrorCode::COORDINATOR_LOAD_IN_PROGRESS | ErrorCode::COORDINATOR_NOT_AVAILABLE | ErrorCode::NOT_COORDINATOR => {
+            ErrorCode::NOT_ENOUGH_REPLICAS
+        }
+        error => error,
+    }
 }
 
 /// The one batch that a partition's data has to be.
@@ -353,8 +406,8 @@ fn check_batch(batch: &Batch, limits: &Limits, version: i16, now_ms: i64) -> Res
             "The record count does not match the offsets.",
         ));
     }
-    if header.is_transactional() {
-        return Err(ErrorCode::INVALID_PRODUCER_ID_MAPPING.into());
+    if header.is_transactional() && header.producer_id == NO_PRODUCER_ID {
+        return Err(Rejection::invalid_record("A transactional batch needs a producer id."));
     }
     if header.producer_id != NO_PRODUCER_ID && (header.producer_epoch < 0 || header.base_sequence < 0) {
         return Err(Rejection::invalid_record(
@@ -380,27 +433,10 @@ fn after_append(
     acks: i16,
 ) -> Option<PendingAppend> {
     let topic = accepted.topic;
-    let state = cluster.topics.by_id_mut(topic)?.partition_mut(partition)?;
-    if cluster.config.replication_delay_us == 0 || state.isr.len() < 2 {
-        if state.log.advance_high_watermark(accepted.end_offset) && !state.waiters.is_empty() {
-            let waiters = state.waiters.clone();
-            cluster.records_readable(&waiters, accepted.readable);
-        }
-        return None;
+    if accepted.is_new {
+        cluster.replicate(topic, partition, accepted.end_offset);
     }
-    if accepted.readable > 0 {
-        let at = cluster.now.plus_us(cluster.config.replication_delay_us);
-        let offset = accepted.end_offset;
-        cluster.timers.set(
-            at,
-            Timer::Replicated {
-                topic,
-                partition,
-                leader_epoch: accepted.leader_epoch,
-                offset,
-            },
-        );
-    }
+    let state = cluster.topics.by_id(topic)?.partition(partition)?;
     let waits = acks == -1 && state.log.high_watermark() < accepted.end_offset;
     waits.then_some(PendingAppend {
         topic,
@@ -412,7 +448,7 @@ fn after_append(
 }
 
 /// Tells clients that came to the wrong broker who leads, where they can read it.
-fn name_leaders(cluster: &Cluster, context: &Context, response: &mut ProduceResponse) {
+pub(crate) fn name_leaders(cluster: &Cluster, context: &Context, response: &mut ProduceResponse) {
     if context.version < 10 || cluster.faults.leader_hints == LeaderHints::None {
         return;
     }
@@ -467,106 +503,4 @@ fn park(cluster: &mut Cluster, context: &Context, timeout_ms: i32, pending: Pend
     let deadline = cluster.now.plus_ms(timeout_ms);
     let token = cluster.park(context, Waiting::Produce(pending), Some(deadline));
     cluster.wait_on(token, partitions);
-}
-
-impl Cluster {
-    /// Settles what can be settled of a parked produce request, and answers it when nothing is left to wait for.
-    pub(crate) fn advance_produce(&mut self, token: Token) {
-        let Some(parked) = self.parked.get_mut(&token) else {
-            return;
-        };
-        let Waiting::Produce(produce) = &mut parked.waiting else {
-            return;
-        };
-        let broker = parked.context.broker;
-        let PendingProduce { response, until } = produce;
-        let mut settled = Vec::new();
-        let topics = &self.topics;
-        until.retain(|wait| {
-            let partition = topics.by_id(wait.topic).and_then(|t| t.partition(wait.partition));
-            let error = match partition {
-                None => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
-                Some(p) if p.leader != Some(broker) || p.leader_epoch != wait.leader_epoch => {
-                    ErrorCode::NOT_LEADER_OR_FOLLOWER
-                }
-                Some(p) if p.log.high_watermark() >= wait.end_offset => ErrorCode::NONE,
-                Some(_) => return true,
-            };
-            if error != ErrorCode::NONE {
-                set_error(response, wait.position, error);
-            }
-            settled.push((wait.topic, wait.partition));
-            false
-        });
-        let done = until.is_empty();
-        self.stop_waiting(token, settled);
-        if done {
-            self.finish_produce(token);
-        }
-    }
-
-    /// The followers were too slow.
-    pub(crate) fn expire_produce(&mut self, token: Token) {
-        if let Some(parked) = self.parked.get_mut(&token)
-            && let Waiting::Produce(produce) = &mut parked.waiting
-        {
-            let mut waits = Vec::new();
-            for wait in produce.until.drain(..) {
-                set_error(&mut produce.response, wait.position, ErrorCode::REQUEST_TIMED_OUT);
-                waits.push((wait.topic, wait.partition));
-            }
-            self.stop_waiting(token, waits);
-            self.finish_produce(token);
-        }
-    }
-
-    fn finish_produce(&mut self, token: Token) {
-        if let Some(parked) = self.unpark(token)
-            && let Waiting::Produce(mut produce) = parked.waiting
-        {
-            if let Some(error) = parked.context.error_after {
-                fail_all(&mut produce.response, error);
-            }
-            name_leaders(self, &parked.context, &mut produce.response);
-            self.respond(&parked.context, &produce.response);
-        }
-    }
-
-    pub(crate) fn stop_waiting_for_replication(&mut self, token: Token, produce: &PendingProduce) {
-        let waits: Vec<_> = produce.until.iter().map(|p| (p.topic, p.partition)).collect();
-        self.stop_waiting(token, waits);
-    }
-
-    /// Followers have copied a partition up to `offset`, if its leader is still of this epoch: another one began with
-    /// what the followers had, and what lies at the offset now may be something else.
-    pub(crate) fn replicated(&mut self, topic: Uuid, partition: i32, leader_epoch: i32, offset: i64) {
-        let state = self.topics.by_id_mut(topic).and_then(|t| t.partition_mut(partition));
-        let Some(state) = state.filter(|p| p.leader_epoch == leader_epoch) else {
-            return;
-        };
-        let before = state.log.high_watermark();
-        if state.log.advance_high_watermark(offset) && !state.waiters.is_empty() {
-            let readable = state
-                .log
-                .available_bytes(before, state.log.high_watermark(), usize::MAX);
-            let waiters = state.waiters.clone();
-            self.records_readable(&waiters, readable);
-        }
-    }
-}
-
-/// Has every partition that went well answer an error.
-fn fail_all(response: &mut ProduceResponse, error: ErrorCode) {
-    let partitions = response.responses.iter_mut().flat_map(|t| &mut t.partition_responses);
-    for partition in partitions.filter(|p| p.error_code == 0) {
-        *partition = failure(partition.index, error.into());
-    }
-}
-
-/// A partition was appended to and goes wrong afterwards: the answer keeps the offset, as that of real brokers does.
-fn set_error(response: &mut ProduceResponse, position: (usize, usize), error: ErrorCode) {
-    let topic = response.responses.get_mut(position.0);
-    if let Some(partition) = topic.and_then(|t| t.partition_responses.get_mut(position.1)) {
-        partition.error_code = error.0;
-    }
 }

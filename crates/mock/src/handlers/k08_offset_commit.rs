@@ -19,7 +19,7 @@ use ottla_protocol::{ApiKey, ErrorCode};
 use super::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
 use crate::dispatch::Context;
-use crate::groups::{CommitRecord, CommittedOffset};
+use crate::groups::{CommitRecord, CommittedOffset, Committer};
 use crate::topics::TopicRef;
 
 pub(crate) struct OffsetCommit;
@@ -33,14 +33,15 @@ impl Handler for OffsetCommit {
         if let Err(error) = check(cluster, context, &request) {
             return Self::refuse(cluster, context, request, error);
         }
+        let group = request.group_id.clone();
         let committer = Committer {
-            context,
-            group: request.group_id.clone(),
             member: request.member_id.clone(),
             generation: request.generation_id_or_member_epoch,
+            broker: context.broker,
+            connection: context.connection,
         };
         respond(context, request, |topic, partition| {
-            match commit(cluster, &committer, topic, partition) {
+            match commit(cluster, &group, &committer, topic, partition) {
                 Ok(()) => ErrorCode::NONE,
                 Err(error) => error,
             }
@@ -96,50 +97,53 @@ fn check(cluster: &mut Cluster, context: &Context, request: &OffsetCommitRequest
     })
 }
 
-/// Who commits.
-struct Committer<'a> {
-    context: &'a Context,
-    group: String,
-    member: String,
-    generation: i32,
-}
-
 fn commit(
     cluster: &mut Cluster,
-    who: &Committer<'_>,
+    group: &str,
+    who: &Committer,
     topic: &TopicRef,
-    partition: &OffsetCommitRequestPartition,
+    asked: &OffsetCommitRequestPartition,
 ) -> Result<(), ErrorCode> {
-    let found = cluster.topics.find(topic).ok_or_else(|| topic.unknown_error())?;
-    found
-        .partition(partition.partition_index)
-        .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
-    let name = found.name.clone();
-    let index = partition.partition_index;
-    cluster.faults.check_partition(ApiKey::OFFSET_COMMIT, &name, index)?;
-    let metadata = partition.committed_metadata.clone().unwrap_or_default();
-    if metadata.len() > cluster.config.offset_metadata_max_bytes {
-        return Err(ErrorCode::OFFSET_METADATA_TOO_LARGE);
-    }
+    let index = asked.partition_index;
+    let metadata = asked.committed_metadata.clone().unwrap_or_default();
+    let name = check_place(cluster, ApiKey::OFFSET_COMMIT, topic, index, &metadata)?;
     let committed = CommittedOffset {
-        offset: partition.committed_offset,
-        leader_epoch: partition.committed_leader_epoch,
+        offset: asked.committed_offset,
+        leader_epoch: asked.committed_leader_epoch,
         metadata,
     };
-    let before = cluster.committed_offset(&who.group, &name, index);
+    let before = cluster.committed_offset(group, &name, index);
     if let Some(log) = &mut cluster.groups.commit_log {
         log.push(CommitRecord {
-            group: who.group.clone(),
+            group: group.to_owned(),
             member: who.member.clone(),
             generation: who.generation,
             topic: name.clone(),
             partition: index,
             offset: committed.offset,
             before,
-            broker: who.context.broker,
-            connection: who.context.connection,
+            broker: who.broker,
+            connection: who.connection,
+            producer_id: None,
         });
     }
-    cluster.with_group(&who.group, |_, group| group.offsets.commit(&name, index, committed));
+    cluster.with_group(group, |_, group| group.offsets.commit(&name, index, committed));
     Ok(())
+}
+
+/// Whether an offset can be committed for a partition, whose topic's name it gives.
+pub(super) fn check_place(
+    cluster: &Cluster,
+    api: ApiKey,
+    topic: &TopicRef,
+    index: i32,
+    metadata: &str,
+) -> Result<String, ErrorCode> {
+    let found = cluster.topics.find(topic).ok_or_else(|| topic.unknown_error())?;
+    found.partition(index).ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
+    cluster.faults.check_partition(api, &found.name, index)?;
+    match metadata.len() > cluster.config.offset_metadata_max_bytes {
+        true => Err(ErrorCode::OFFSET_METADATA_TOO_LARGE),
+        false => Ok(found.name.clone()),
+    }
 }

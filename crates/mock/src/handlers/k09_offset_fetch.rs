@@ -5,9 +5,9 @@
 //! From version 9 on members of groups of the consumer protocol give their id and epoch (KIP-848); from version 10 on
 //! topics have ids.
 //! Errors: NOT_COORDINATOR, UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH and, for members of the classic protocol in such a
-//! group, ILLEGAL_GENERATION per group (per partition in version 1), UNKNOWN_TOPIC_ID per partition.
-//!
-//! Left out: `require_stable` (version 7), as no offset is part of a transaction.
+//! group, ILLEGAL_GENERATION per group (per partition in version 1), UNKNOWN_TOPIC_ID per partition, and where stable
+//! offsets are required (version 7 and later, KIP-447) UNSTABLE_OFFSET_COMMIT while an offset waits for the end of a
+//! transaction.
 
 use ottla_protocol::api::offset_fetch::{
     OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopic, OffsetFetchRequestTopics,
@@ -51,6 +51,7 @@ fn respond(
     check: impl Fn(&OffsetFetchRequestGroup) -> Result<(), ErrorCode>,
 ) -> Answer<OffsetFetchResponse> {
     let throttle_time_ms = context.throttle_time_ms;
+    let stable = request.require_stable;
     if context.version < 8 {
         let asked = OffsetFetchRequestGroup {
             group_id: request.group_id,
@@ -59,7 +60,7 @@ fn respond(
                 .map(|topics| topics.into_iter().map(newer_form).collect()),
             ..Default::default()
         };
-        let answered = one_group(cluster, context, asked, &check);
+        let answered = one_group(cluster, context, asked, stable, &check);
         // Version 1 has no place for the group's error but the partitions.
         let of_partition = match context.version {
             1 => answered.error_code,
@@ -74,7 +75,7 @@ fn respond(
         });
     }
     let groups = request.groups.into_iter();
-    let groups = groups.map(|asked| one_group(cluster, context, asked, &check));
+    let groups = groups.map(|asked| one_group(cluster, context, asked, stable, &check));
     Answer::Respond(OffsetFetchResponse {
         throttle_time_ms,
         groups: groups.collect(),
@@ -110,6 +111,7 @@ fn one_group(
     cluster: &Cluster,
     context: &Context,
     asked: OffsetFetchRequestGroup,
+    stable: bool,
     check: impl Fn(&OffsetFetchRequestGroup) -> Result<(), ErrorCode>,
 ) -> OffsetFetchResponseGroup {
     let refused = check(&asked);
@@ -127,9 +129,9 @@ fn one_group(
     answered.topics = match asked.topics {
         Some(topics) => topics
             .into_iter()
-            .map(|t| asked_topic(cluster, context, group, t))
+            .map(|t| asked_topic(cluster, context, group, stable, t))
             .collect(),
-        None => group.map_or_else(Vec::new, |group| all_topics(cluster, context, group)),
+        None => group.map_or_else(Vec::new, |group| all_topics(cluster, context, group, stable)),
     };
     answered
 }
@@ -138,6 +140,7 @@ fn asked_topic(
     cluster: &Cluster,
     context: &Context,
     group: Option<&Group>,
+    stable: bool,
     asked: OffsetFetchRequestTopics,
 ) -> OffsetFetchResponseTopics {
     let topic = match context.version {
@@ -151,9 +154,11 @@ fn asked_topic(
     let partitions = asked.partition_indexes.into_iter().map(|index| {
         let known = name.ok_or(ErrorCode::UNKNOWN_TOPIC_ID);
         let checked = known.and_then(|name| cluster.faults.check_partition(ApiKey::OFFSET_FETCH, name, index));
-        let committed = group.zip(name).and_then(|(group, name)| group.offsets.get(name, index));
         match checked {
-            Ok(()) => one_partition(index, committed, ErrorCode::NONE),
+            Ok(()) => match group.zip(name) {
+                Some((group, name)) => committed(group, name, index, stable),
+                None => one_partition(index, None, ErrorCode::NONE),
+            },
             Err(error) => one_partition(index, None, error),
         }
     });
@@ -165,23 +170,29 @@ fn asked_topic(
     }
 }
 
-fn all_topics(cluster: &Cluster, context: &Context, group: &Group) -> Vec<OffsetFetchResponseTopics> {
-    let topics = group
-        .offsets
-        .iter()
-        .map(|(name, partitions)| OffsetFetchResponseTopics {
-            topic_id: match context.version {
-                ..10 => Default::default(),
-                _ => cluster.topics.id_of(name).unwrap_or_default(),
-            },
-            name: name.clone(),
-            partitions: partitions
-                .iter()
-                .map(|(index, committed)| one_partition(*index, Some(committed), ErrorCode::NONE))
-                .collect(),
-            ..Default::default()
-        });
-    topics.collect()
+fn all_topics(cluster: &Cluster, context: &Context, group: &Group, stable: bool) -> Vec<OffsetFetchResponseTopics> {
+    let places = group.offsets.places().into_iter();
+    let topics = places.map(|(name, partitions)| OffsetFetchResponseTopics {
+        topic_id: match context.version {
+            ..10 => Default::default(),
+            _ => cluster.topics.id_of(name).unwrap_or_default(),
+        },
+        name: name.to_owned(),
+        partitions: partitions
+            .into_iter()
+            .filter(|index| stable || group.offsets.get(name, *index).is_some())
+            .map(|index| committed(group, name, index, stable))
+            .collect(),
+        ..Default::default()
+    });
+    topics.filter(|t| !t.partitions.is_empty()).collect()
+}
+
+fn committed(group: &Group, topic: &str, index: i32, stable: bool) -> OffsetFetchResponsePartitions {
+    match stable && group.offsets.is_pending(topic, index) {
+        true => one_partition(index, None, ErrorCode::UNSTABLE_OFFSET_COMMIT),
+        false => one_partition(index, group.offsets.get(topic, index), ErrorCode::NONE),
+    }
 }
 
 fn one_partition(index: i32, committed: Option<&CommittedOffset>, error: ErrorCode) -> OffsetFetchResponsePartitions {

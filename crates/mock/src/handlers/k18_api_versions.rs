@@ -6,9 +6,14 @@
 //! A version that the broker does not have is answered in version 0 with UNSUPPORTED_VERSION and the range of
 //! ApiVersions itself (KIP-511).
 //!
-//! Left out: feature levels, of which the cluster has none to speak of.
+//! From version 3 on also the feature `transaction.version` (KIP-890): the levels that brokers support, and the one that
+//! the cluster has settled on unless that is 0 (KIP-584).
+//!
+//! Left out: all other features.
 
-use ottla_protocol::api::api_versions::{ApiVersion, ApiVersionsRequest, ApiVersionsResponse};
+use ottla_protocol::api::api_versions::{
+    ApiVersion, ApiVersionsRequest, ApiVersionsResponse, FinalizedFeatureKey, SupportedFeatureKey,
+};
 use ottla_protocol::{ApiKey, ErrorCode};
 
 use super::{APIS, Answer, AnswerOf, Api, Handler};
@@ -16,6 +21,9 @@ use crate::cluster::Cluster;
 use crate::dispatch::{Context, Served};
 
 pub(crate) struct ApiVersions;
+
+/// The latest level of `transaction.version` that there is.
+const MAX_TRANSACTION_VERSION: i16 = 2;
 
 impl Handler for ApiVersions {
     type Request = ApiVersionsRequest;
@@ -26,11 +34,15 @@ impl Handler for ApiVersions {
         if context.version >= 3 && !named {
             return Self::refuse(cluster, context, request, ErrorCode::INVALID_REQUEST);
         }
-        Answer::Respond(ApiVersionsResponse {
+        let mut response = ApiVersionsResponse {
             api_keys: APIS.iter().filter_map(|api| advertised(cluster, api)).collect(),
             throttle_time_ms: context.throttle_time_ms,
             ..Default::default()
-        })
+        };
+        if context.version >= 3 {
+            tell_features(cluster, context, &mut response);
+        }
+        Answer::Respond(response)
     }
 
     fn refuse(_: &Cluster, context: &Context, _: ApiVersionsRequest, error: ErrorCode) -> AnswerOf<Self> {
@@ -39,6 +51,27 @@ impl Handler for ApiVersions {
             throttle_time_ms: context.throttle_time_ms,
             ..Default::default()
         })
+    }
+}
+
+fn tell_features(cluster: &Cluster, context: &Context, response: &mut ApiVersionsResponse) {
+    let name = "transaction.version";
+    response.supported_features.push(SupportedFeatureKey {
+        name: name.into(),
+        // Clients of before cannot read a lowest level of 0 (KIP-1022).
+        min_version: if context.version < 4 { 1 } else { 0 },
+        max_version: MAX_TRANSACTION_VERSION,
+        ..Default::default()
+    });
+    let level = cluster.config.transaction_version.min(MAX_TRANSACTION_VERSION);
+    response.finalized_features_epoch = 1;
+    if level > 0 {
+        response.finalized_features.push(FinalizedFeatureKey {
+            name: name.into(),
+            min_version_level: level,
+            max_version_level: level,
+            ..Default::default()
+        });
     }
 }
 

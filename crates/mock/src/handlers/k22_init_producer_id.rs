@@ -1,15 +1,20 @@
 //! InitProducerId (key 22), versions 0 to 6.
 //!
-//! Without a transactional id every request gets a new producer id with epoch 0. A client that gives the id and epoch
-//! it has (version 3 and later) does so for its transactional id; an idempotent producer gets a new id all the same, as
-//! from Kafka.
+//! Without a transactional id every request gets a new producer id with epoch 0; a client that gives the id and epoch it
+//! has (version 3 and later) gets a new id all the same, as from Kafka.
 //!
-//! Left out: transactional ids, which are refused with INVALID_REQUEST: the cluster has no transaction coordinator.
+//! A transactional id is given to the producer that asks, under the next epoch, which fences its predecessor (KIP-98).
+//! An open transaction of the predecessor is aborted first, answered with CONCURRENT_TRANSACTIONS. A producer that gives
+//! what it has (KIP-360) goes on with the next epoch unless another has come.
+//! Errors: NOT_COORDINATOR and what else the coordinator answers, INVALID_REQUEST for an empty transactional id or half
+//! a producer, INVALID_TRANSACTION_TIMEOUT, CONCURRENT_TRANSACTIONS, PRODUCER_FENCED (INVALID_PRODUCER_EPOCH before
+//! version 4). Two-phase commit (KIP-939, version 6) is off: TRANSACTIONAL_ID_AUTHORIZATION_FAILED for who enables it,
+//! UNSUPPORTED_VERSION for who wants to keep a prepared transaction, as Kafka 4.3 answers.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::init_producer_id::{InitProducerIdRequest, InitProducerIdResponse};
 
-use super::{Answer, AnswerOf, Handler};
+use super::{Answer, AnswerOf, Handler, fenced_before};
 use crate::cluster::Cluster;
 use crate::dispatch::Context;
 
@@ -19,15 +24,15 @@ impl Handler for InitProducerId {
     type Request = InitProducerIdRequest;
 
     fn handle(cluster: &mut Cluster, context: &Context, request: InitProducerIdRequest) -> AnswerOf<Self> {
-        if request.transactional_id.is_some() {
-            return Self::refuse(cluster, context, request, ErrorCode::INVALID_REQUEST);
+        match init(cluster, context, &request) {
+            Ok((producer_id, producer_epoch)) => Answer::Respond(InitProducerIdResponse {
+                throttle_time_ms: context.throttle_time_ms,
+                producer_id,
+                producer_epoch,
+                ..Default::default()
+            }),
+            Err(error) => Self::refuse(cluster, context, request, fenced_before(4, context, error)),
         }
-        Answer::Respond(InitProducerIdResponse {
-            throttle_time_ms: context.throttle_time_ms,
-            producer_id: cluster.producer_ids.allocate(),
-            producer_epoch: 0,
-            ..Default::default()
-        })
     }
 
     fn refuse(_: &Cluster, context: &Context, _: InitProducerIdRequest, error: ErrorCode) -> AnswerOf<Self> {
@@ -38,4 +43,29 @@ impl Handler for InitProducerId {
             ..Default::default()
         })
     }
+}
+
+fn init(cluster: &mut Cluster, context: &Context, request: &InitProducerIdRequest) -> Result<(i64, i16), ErrorCode> {
+    let Some(id) = request.transactional_id.as_deref() else {
+        return Ok((cluster.producer_ids.allocate(), 0));
+    };
+    let resumed = match (request.producer_id, request.producer_epoch) {
+        (-1, -1) => None,
+        (-1, _) | (_, -1) => return Err(ErrorCode::INVALID_REQUEST),
+        both => Some(both),
+    };
+    if id.is_empty() {
+        return Err(ErrorCode::INVALID_REQUEST);
+    }
+    if request.enable2_pc {
+        return Err(ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
+    }
+    if request.keep_prepared_txn {
+        return Err(ErrorCode::UNSUPPORTED_VERSION);
+    }
+    if !(1..=cluster.config.transaction_max_timeout_ms).contains(&request.transaction_timeout_ms) {
+        return Err(ErrorCode::INVALID_TRANSACTION_TIMEOUT);
+    }
+    cluster.check_transaction_coordinator(context.broker, id)?;
+    cluster.init_transactional_id(id, request.transaction_timeout_ms, resumed)
 }

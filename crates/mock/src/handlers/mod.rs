@@ -25,6 +25,10 @@ mod k20_delete_topics;
 mod k21_delete_records;
 mod k22_init_producer_id;
 mod k23_offset_for_leader_epoch;
+mod k24_add_partitions_to_txn;
+mod k25_add_offsets_to_txn;
+mod k26_end_txn;
+mod k28_txn_offset_commit;
 mod k32_describe_configs;
 mod k37_create_partitions;
 mod k42_delete_groups;
@@ -86,7 +90,7 @@ impl Api {
     }
 }
 
-/// What the brokers serve, by ascending key. Sasl, transactions and telemetry take their places here.
+/// What the brokers serve, by ascending key. Sasl and telemetry take their places here.
 pub(crate) static APIS: &[Api] = &[
     Api::of::<k00_produce::Produce>(),
     Api::of::<k01_fetch::Fetch>(),
@@ -107,6 +111,10 @@ pub(crate) static APIS: &[Api] = &[
     Api::of::<k21_delete_records::DeleteRecords>(),
     Api::of::<k22_init_producer_id::InitProducerId>(),
     Api::of::<k23_offset_for_leader_epoch::OffsetForLeaderEpoch>(),
+    Api::of::<k24_add_partitions_to_txn::AddPartitionsToTxn>(),
+    Api::of::<k25_add_offsets_to_txn::AddOffsetsToTxn>(),
+    Api::of::<k26_end_txn::EndTxn>(),
+    Api::of::<k28_txn_offset_commit::TxnOffsetCommit>(),
     Api::of::<k32_describe_configs::DescribeConfigs>(),
     Api::of::<k37_create_partitions::CreatePartitions>(),
     Api::of::<k42_delete_groups::DeleteGroups>(),
@@ -147,6 +155,14 @@ fn serve<H: Handler>(
         Answer::Park => Served::Parked,
         Answer::Nothing => Served::Nothing,
         Answer::Close(reason) => Served::Close(reason),
+    }
+}
+
+/// PRODUCER_FENCED as clients are told whose version does not know it yet.
+fn fenced_before(version: i16, context: &Context, error: ErrorCode) -> ErrorCode {
+    match error {
+        ErrorCode::PRODUCER_FENCED if context.version < version => ErrorCode::INVALID_PRODUCER_EPOCH,
+        error => error,
     }
 }
 

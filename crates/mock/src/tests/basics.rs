@@ -211,7 +211,10 @@ fn producer_ids_differ() {
         transactional_id: Some("x".into()),
         ..Default::default()
     };
-    assert_eq!(test.call(1, &transactional, 4).error_code, ErrorCode::INVALID_REQUEST.0);
+    assert_eq!(
+        test.call(1, &transactional, 4).error_code,
+        ErrorCode::INVALID_TRANSACTION_TIMEOUT.0
+    );
 }
 
 #[test]

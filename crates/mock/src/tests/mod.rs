@@ -10,3 +10,4 @@ mod groups;
 mod migration;
 mod offsets;
 mod produce;
+mod transactions;

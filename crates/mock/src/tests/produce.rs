@@ -104,7 +104,7 @@ fn bad_batches_are_refused_for_what_is_wrong_with_them() {
         (
             "transaction",
             with(|p| p.is_transactional = true),
-            ErrorCode::INVALID_PRODUCER_ID_MAPPING,
+            ErrorCode::INVALID_RECORD,
         ),
         (
             "future",

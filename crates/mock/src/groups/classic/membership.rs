@@ -76,6 +76,25 @@ impl ClassicGroup {
         Ok(())
     }
 
+    /// Whether a commit as part of a transaction may be taken. A producer that does not say whose offsets it commits may
+    /// always (KIP-447).
+    pub(crate) fn check_transactional_commit(
+        &mut self,
+        cluster: &mut Cluster,
+        member: &str,
+        instance: Option<&str>,
+        generation: i32,
+    ) -> Result<(), ErrorCode> {
+        let says_nothing = generation < 0 && member.is_empty() && instance.is_none();
+        if says_nothing || generation < 0 && self.state == GroupState::Empty {
+            return Ok(());
+        }
+        self.check_member(member, instance)?;
+        self.check_generation(generation)?;
+        self.schedule_session(cluster, member);
+        Ok(())
+    }
+
     /// A member's session has ended, or that of an id which was never used.
     pub(crate) fn session_due(&mut self, cluster: &mut Cluster, id: &str) {
         if self.pending.remove(id).is_some() {

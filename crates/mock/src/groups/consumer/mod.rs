@@ -128,6 +128,25 @@ impl ConsumerGroup {
         found.check_epoch_of_offsets(epoch)
     }
 
+    /// Whether a commit as part of a transaction may be taken. A producer that does not say whose offsets it commits may
+    /// always (KIP-447).
+    pub(crate) fn check_transactional_commit(
+        &self,
+        member: &str,
+        instance: Option<&str>,
+        epoch: i32,
+    ) -> Result<(), ErrorCode> {
+        let says_nothing = epoch < 0 && member.is_empty() && instance.is_none();
+        if says_nothing || epoch < 0 && self.members.is_empty() {
+            return Ok(());
+        }
+        let found = self.members.get(member).ok_or(ErrorCode::UNKNOWN_MEMBER_ID)?;
+        // STALE_MEMBER_EPOCH is unknown to TxnOffsetCommit.
+        found
+            .check_epoch_of_offsets(epoch)
+            .map_err(|_| ErrorCode::ILLEGAL_GENERATION)
+    }
+
     /// Whether committed offsets may be told; who gives neither member nor epoch may always know them.
     pub(crate) fn check_fetch(&self, member: Option<&str>, epoch: i32) -> Result<(), ErrorCode> {
         match member {

@@ -1,0 +1,72 @@
+//! The transaction coordinator (KIP-98): which producer holds a transactional id, in which epoch, and how its transaction
+//! stands.
+//!
+//! ```text
+//!           partition added          EndTxn, or the time is up            all markers are written
+//!   Empty ─────────────────▶ Ongoing ─────────────────────────▶ Prepare… ─────────────────────────▶ Complete…
+//!     ▲                         ▲                                                                     │    │
+//!     │                         └───────────────────────── partition added ──────────────────────────┘    │
+//!     └──────────────────────────────────────────────────── InitProducerId ────────────────────────────────┘
+//! ```
+//!
+//! With transaction version 2 (KIP-890) the epoch rises at every step to `Prepare…`, so that no request of one
+//! transaction can be taken for one of the next. What was decided outlives moves of the coordinator and its crashes.
+//!
+//! Left out: transactional ids do not expire.
+
+mod coordinator;
+mod markers;
+mod transaction;
+mod view;
+
+use std::collections::BTreeMap;
+
+use ottla_protocol::ErrorCode;
+
+use crate::cluster::{BrokerId, Cluster};
+use crate::coordinators::CoordinatorKind;
+
+pub(crate) use coordinator::{Joining, Support};
+pub(crate) use transaction::{Generation, Participant, Transaction, TransactionState};
+pub use view::{TransactionRecord, TransactionStep, TransactionView};
+
+/// All transactional ids.
+#[derive(Debug, Default)]
+pub(crate) struct Transactions {
+    by_id: BTreeMap<String, Transaction>,
+    /// Every step since the last look, when somebody looks.
+    log: Option<Vec<TransactionRecord>>,
+}
+
+impl Transactions {
+    pub(crate) fn get(&self, id: &str) -> Option<&Transaction> {
+        self.by_id.get(id)
+    }
+
+    /// By ascending id.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&String, &Transaction)> {
+        self.by_id.iter()
+    }
+}
+
+impl Cluster {
+    /// Whether `broker` may serve requests of a transactional id.
+    pub(crate) fn check_transaction_coordinator(&self, broker: BrokerId, id: &str) -> Result<(), ErrorCode> {
+        match id.is_empty() {
+            true => Err(ErrorCode::INVALID_REQUEST),
+            false => self.check_coordinator(CoordinatorKind::Transaction, broker, id),
+        }
+    }
+
+    /// Works on a transaction that exists, with the rest of the cluster at hand.
+    pub(crate) fn with_transaction<T>(
+        &mut self,
+        id: &str,
+        f: impl FnOnce(&mut Self, &mut Transaction) -> T,
+    ) -> Option<T> {
+        let (id, mut transaction) = self.transactions.by_id.remove_entry(id)?;
+        let result = f(self, &mut transaction);
+        self.transactions.by_id.insert(id, transaction);
+        Some(result)
+    }
+}

@@ -1,0 +1,440 @@
+//! What the coordinator has written down of one transactional id, and what may become of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ottla_protocol::ErrorCode;
+
+use crate::cluster::BrokerId;
+use crate::timers::TimerId;
+
+/// A state under Kafka's names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TransactionState {
+    Empty,
+    Ongoing,
+    PrepareCommit,
+    PrepareAbort,
+    CompleteCommit,
+    CompleteAbort,
+}
+
+impl TransactionState {
+    /// The name that DescribeTransactions and ListTransactions give.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Empty => "Empty",
+            Self::Ongoing => "Ongoing",
+            Self::PrepareCommit => "PrepareCommit",
+            Self::PrepareAbort => "PrepareAbort",
+            Self::CompleteCommit => "CompleteCommit",
+            Self::CompleteAbort => "CompleteAbort",
+        }
+    }
+
+    pub(crate) fn is_prepared(self) -> bool {
+        matches!(self, Self::PrepareCommit | Self::PrepareAbort)
+    }
+
+    /// Whether markers of this state say COMMIT.
+    pub(crate) fn commits(self) -> bool {
+        matches!(self, Self::PrepareCommit | Self::CompleteCommit)
+    }
+}
+
+/// What takes part in a transaction.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Participant {
+    /// A partition of a topic.
+    Partition((String, i32)),
+    /// The offsets of a group.
+    Offsets(String),
+}
+
+/// Which protocol ends a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Generation {
+    /// Transaction versions 0 and 1: the epoch stays.
+    Classic,
+    /// Transaction version 2 (KIP-890): the epoch rises.
+    EpochBump,
+}
+
+/// What EndTxn comes to when it is not refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// It begins.
+    Begin,
+    /// An earlier request has done it.
+    Done,
+}
+
+/// A marker that lies in a partition, and what has to come true for all replicas to have it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WrittenMarker {
+    pub(crate) leader_epoch: i32,
+    pub(crate) end_offset: i64,
+}
+
+const NO_PRODUCER_ID: i64 = -1;
+const NO_EPOCH: i16 = -1;
+
+/// A transactional id.
+#[derive(Debug)]
+pub(crate) struct Transaction {
+    pub(crate) producer_id: i64,
+    /// Before the current id, whose epochs were used up.
+    previous_producer_id: i64,
+    /// From the end of the transaction on, when this id's epochs are used up.
+    next_producer_id: i64,
+    /// -1 before the first producer.
+    pub(crate) epoch: i16,
+    /// By which a producer that asks again is known.
+    last_epoch: i16,
+    pub(crate) timeout_ms: i32,
+    pub(crate) state: TransactionState,
+    /// Under which protocol the transaction ends.
+    pub(crate) generation: Generation,
+    /// Who takes part; while it is being ended, those whose markers are still to be written.
+    pub(crate) participants: BTreeSet<Participant>,
+    /// Markers that lie in partitions and that the followers may not have yet.
+    pub(crate) written: BTreeMap<Participant, WrittenMarker>,
+    /// Milliseconds since 1970; -1 without transaction.
+    pub(crate) started_ms: i64,
+    pub(crate) timeout: Option<TimerId>,
+    /// The broker that coordinates it, and how often that has changed.
+    pub(crate) coordinator: Option<BrokerId>,
+    pub(crate) coordinator_epoch: i32,
+}
+
+impl Transaction {
+    pub(crate) fn new(producer_id: i64, coordinator: Option<BrokerId>) -> Self {
+        Self {
+            producer_id,
+            previous_producer_id: NO_PRODUCER_ID,
+            next_producer_id: NO_PRODUCER_ID,
+            epoch: NO_EPOCH,
+            last_epoch: NO_EPOCH,
+            timeout_ms: 0,
+            state: TransactionState::Empty,
+            generation: Generation::Classic,
+            participants: BTreeSet::new(),
+            written: BTreeMap::new(),
+            started_ms: -1,
+            timeout: None,
+            coordinator,
+            coordinator_epoch: 0,
+        }
+    }
+
+    /// The last epoch is kept for fencing.
+    fn is_exhausted(epoch: i16) -> bool {
+        epoch >= i16::MAX - 1
+    }
+
+    /// Gives the transactional id to a producer. One that says which id and epoch it has goes on with the next (KIP-360).
+    /// `new_id` makes a producer id for when the epochs are used up. There must be no transaction.
+    ///
+    /// # Errors
+    /// PRODUCER_FENCED when another has the transactional id by now.
+    pub(crate) fn init(
+        &mut self,
+        expected: Option<(i64, i16)>,
+        timeout_ms: i32,
+        new_id: impl FnOnce() -> i64,
+    ) -> Result<(i64, i16), ErrorCode> {
+        let last_epoch = if expected.is_some() { self.epoch } else { NO_EPOCH };
+        let is_current = |epoch| self.epoch == NO_EPOCH || epoch == self.epoch;
+        if Self::is_exhausted(self.epoch) && expected.is_none_or(|(_, epoch)| epoch == self.epoch) {
+            self.previous_producer_id = self.producer_id;
+            self.producer_id = new_id();
+            self.epoch = 0;
+            self.last_epoch = last_epoch;
+        } else if expected.is_none_or(|(_, epoch)| is_current(epoch)) {
+            self.epoch += 1;
+            self.last_epoch = last_epoch;
+        } else if expected.is_some_and(|(_, epoch)| epoch != self.last_epoch) {
+            return Err(ErrorCode::PRODUCER_FENCED);
+        }
+        self.timeout_ms = timeout_ms;
+        self.state = TransactionState::Empty;
+        self.participants.clear();
+        self.started_ms = -1;
+        Ok((self.producer_id, self.epoch))
+    }
+
+    /// Whether a producer that says which id it has may go on.
+    pub(crate) fn check_resumed(&self, (producer_id, epoch): (i64, i16)) -> Result<(), ErrorCode> {
+        let retried = producer_id == self.previous_producer_id && Self::is_exhausted(epoch);
+        match self.epoch == NO_EPOCH || producer_id == self.producer_id || retried {
+            true => Ok(()),
+            false => Err(ErrorCode::PRODUCER_FENCED),
+        }
+    }
+
+    /// Whether a producer is the one that has the transactional id.
+    ///
+    /// # Errors
+    /// INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED.
+    fn check_producer(&self, producer_id: i64, epoch: i16) -> Result<(), ErrorCode> {
+        if self.producer_id != producer_id {
+            return Err(ErrorCode::INVALID_PRODUCER_ID_MAPPING);
+        }
+        match self.epoch == epoch {
+            true => Ok(()),
+            false => Err(ErrorCode::PRODUCER_FENCED),
+        }
+    }
+
+    /// Whether the producer may have more in its transaction, or begin one.
+    ///
+    /// # Errors
+    /// Also CONCURRENT_TRANSACTIONS while the transaction before is being ended.
+    pub(crate) fn check_active(&self, producer_id: i64, epoch: i16) -> Result<(), ErrorCode> {
+        self.check_producer(producer_id, epoch)?;
+        match self.state.is_prepared() {
+            true => Err(ErrorCode::CONCURRENT_TRANSACTIONS),
+            false => Ok(()),
+        }
+    }
+
+    /// What becomes of a request to end the transaction.
+    pub(crate) fn check_end(
+        &self,
+        generation: Generation,
+        producer_id: i64,
+        epoch: i16,
+        commit: bool,
+    ) -> Result<Ending, ErrorCode> {
+        match generation {
+            Generation::Classic => self.check_end_classic(producer_id, epoch, commit),
+            Generation::EpochBump => self.check_end_bumping(producer_id, epoch, commit),
+        }
+    }
+
+    fn check_end_classic(&self, producer_id: i64, epoch: i16, commit: bool) -> Result<Ending, ErrorCode> {
+        self.check_producer(producer_id, epoch)?;
+        let same = self.state.commits() == commit;
+        match self.state {
+            TransactionState::Ongoing => Ok(Ending::Begin),
+            TransactionState::CompleteCommit | TransactionState::CompleteAbort if same => Ok(Ending::Done),
+            TransactionState::PrepareCommit | TransactionState::PrepareAbort if same => {
+                Err(ErrorCode::CONCURRENT_TRANSACTIONS)
+            }
+            _ => Err(ErrorCode::INVALID_TXN_STATE),
+        }
+    }
+
+    /// Here the epoch tells a request for this transaction from one that is repeated for the transaction before.
+    fn check_end_bumping(&self, producer_id: i64, epoch: i16, commit: bool) -> Result<Ending, ErrorCode> {
+        let overflown = self.previous_producer_id == producer_id && epoch == i16::MAX - 1 && self.epoch == 0;
+        let repeated = epoch.checked_add(1) == Some(self.epoch) || overflown;
+        if self.producer_id != producer_id && !overflown {
+            return Err(ErrorCode::INVALID_PRODUCER_ID_MAPPING);
+        }
+        let current = epoch == self.epoch;
+        let valid = match self.state {
+            TransactionState::Ongoing | TransactionState::Empty => current,
+            TransactionState::PrepareCommit | TransactionState::PrepareAbort => repeated,
+            TransactionState::CompleteCommit | TransactionState::CompleteAbort => current || repeated,
+        };
+        if !valid {
+            return Err(ErrorCode::PRODUCER_FENCED);
+        }
+        match self.state {
+            TransactionState::Ongoing => Ok(Ending::Begin),
+            TransactionState::PrepareCommit | TransactionState::PrepareAbort => Err(ErrorCode::CONCURRENT_TRANSACTIONS),
+            _ if repeated => match self.state.commits() == commit {
+                true => Ok(Ending::Done),
+                false => Err(ErrorCode::INVALID_TXN_STATE),
+            },
+            // A producer that does not know whether any of its batches arrived aborts to be sure.
+            _ if !commit => Ok(Ending::Begin),
+            _ => Err(ErrorCode::INVALID_TXN_STATE),
+        }
+    }
+
+    /// Decides how the transaction ends. From here on it does, whatever happens.
+    pub(crate) fn prepare(&mut self, generation: Generation, commit: bool, now_ms: i64, new_id: impl FnOnce() -> i64) {
+        self.generation = generation;
+        if generation == Generation::EpochBump {
+            if Self::is_exhausted(self.epoch) {
+                self.next_producer_id = new_id();
+            }
+            self.last_epoch = self.epoch;
+            self.epoch = self.epoch.saturating_add(1);
+        }
+        if self.state != TransactionState::Ongoing {
+            self.started_ms = now_ms;
+        }
+        self.state = match commit {
+            true => TransactionState::PrepareCommit,
+            false => TransactionState::PrepareAbort,
+        };
+    }
+
+    /// Decides that an open transaction is aborted and that its producer is not the one that has the transactional id
+    /// any more.
+    pub(crate) fn prepare_fence(&mut self, generation: Generation) {
+        self.generation = generation;
+        self.last_epoch = match generation {
+            Generation::Classic => NO_EPOCH,
+            Generation::EpochBump => self.epoch,
+        };
+        self.epoch = self.epoch.saturating_add(1);
+        self.state = TransactionState::PrepareAbort;
+    }
+
+    /// All markers are written.
+    pub(crate) fn complete(&mut self) {
+        self.state = match self.state.commits() {
+            true => TransactionState::CompleteCommit,
+            false => TransactionState::CompleteAbort,
+        };
+        if self.next_producer_id != NO_PRODUCER_ID {
+            self.previous_producer_id = self.producer_id;
+            self.producer_id = std::mem::replace(&mut self.next_producer_id, NO_PRODUCER_ID);
+            self.epoch = 0;
+        }
+        self.participants.clear();
+        self.written.clear();
+    }
+
+    /// Id and epoch of the next transaction, which EndTxn tells from version 5 on.
+    pub(crate) fn next_producer(&self) -> (i64, i16) {
+        match self.next_producer_id {
+            NO_PRODUCER_ID => (self.producer_id, self.epoch),
+            id => (id, 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Generation::{Classic, EpochBump};
+    use TransactionState::{CompleteAbort, CompleteCommit, Empty, Ongoing, PrepareAbort, PrepareCommit};
+
+    const ID: i64 = 5;
+
+    fn transaction(state: TransactionState, epoch: i16) -> Transaction {
+        let mut transaction = Transaction::new(ID, None);
+        transaction.epoch = epoch;
+        transaction.state = state;
+        transaction
+    }
+
+    #[test]
+    fn classic_ends_are_told_apart_by_the_state() {
+        let invalid = Err(ErrorCode::INVALID_TXN_STATE);
+        let concurrent = Err(ErrorCode::CONCURRENT_TRANSACTIONS);
+        let cases = [
+            (Ongoing, Ok(Ending::Begin), Ok(Ending::Begin)),
+            (Empty, invalid, invalid),
+            (PrepareCommit, concurrent, invalid),
+            (PrepareAbort, invalid, concurrent),
+            (CompleteCommit, Ok(Ending::Done), invalid),
+            (CompleteAbort, invalid, Ok(Ending::Done)),
+        ];
+        for (state, committed, aborted) in cases {
+            let transaction = transaction(state, 3);
+            assert_eq!(transaction.check_end(Classic, ID, 3, true), committed, "{state:?}");
+            assert_eq!(transaction.check_end(Classic, ID, 3, false), aborted, "{state:?}");
+            for epoch in [2, 4] {
+                let other = transaction.check_end(Classic, ID, epoch, true);
+                assert_eq!(other, Err(ErrorCode::PRODUCER_FENCED), "{state:?}");
+            }
+            let other = transaction.check_end(Classic, 6, 3, true);
+            assert_eq!(other, Err(ErrorCode::INVALID_PRODUCER_ID_MAPPING));
+        }
+    }
+
+    #[test]
+    fn with_epoch_bumps_ends_are_told_apart_by_the_epoch() {
+        let fenced = Err(ErrorCode::PRODUCER_FENCED);
+        let invalid = Err(ErrorCode::INVALID_TXN_STATE);
+        let concurrent = Err(ErrorCode::CONCURRENT_TRANSACTIONS);
+        let (begin, done) = (Ok(Ending::Begin), Ok(Ending::Done));
+        // Repeated abort, abort, repeated commit, commit: the table of Kafka's coordinator.
+        let cases = [
+            (Empty, [fenced, begin, fenced, invalid]),
+            (CompleteAbort, [done, begin, invalid, invalid]),
+            (CompleteCommit, [invalid, begin, done, invalid]),
+            (Ongoing, [fenced, begin, fenced, begin]),
+            (PrepareAbort, [concurrent, fenced, concurrent, fenced]),
+            (PrepareCommit, [concurrent, fenced, concurrent, fenced]),
+        ];
+        for (state, expected) in cases {
+            let transaction = transaction(state, 3);
+            let asked = [(2, false), (3, false), (2, true), (3, true)];
+            let found = asked.map(|(epoch, commit)| transaction.check_end(EpochBump, ID, epoch, commit));
+            assert_eq!(found, expected, "{state:?}");
+            assert_eq!(transaction.check_end(EpochBump, ID, 1, true), fenced, "{state:?}");
+            assert_eq!(transaction.check_end(EpochBump, ID, 4, true), fenced, "{state:?}");
+        }
+    }
+
+    #[test]
+    fn every_transaction_of_version_2_has_its_epoch() {
+        let mut transaction = transaction(Ongoing, 3);
+        transaction.prepare(EpochBump, true, 0, || panic!("epochs are left"));
+        assert_eq!(transaction.next_producer(), (ID, 4));
+        transaction.complete();
+        assert_eq!((transaction.state, transaction.epoch), (CompleteCommit, 4));
+        assert_eq!(transaction.check_end(EpochBump, ID, 3, true), Ok(Ending::Done));
+        assert_eq!(transaction.check_active(ID, 3), Err(ErrorCode::PRODUCER_FENCED));
+        assert_eq!(transaction.check_active(ID, 4), Ok(()));
+    }
+
+    #[test]
+    fn used_up_epochs_bring_another_producer_id() {
+        let mut transaction = transaction(Ongoing, i16::MAX - 1);
+        transaction.prepare(EpochBump, false, 0, || 9);
+        assert_eq!(transaction.next_producer(), (9, 0));
+        assert_eq!((transaction.producer_id, transaction.epoch), (ID, i16::MAX));
+        transaction.complete();
+        assert_eq!((transaction.producer_id, transaction.epoch), (9, 0));
+        assert_eq!(
+            transaction.check_end(EpochBump, ID, i16::MAX - 1, false),
+            Ok(Ending::Done)
+        );
+        // Likewise when a producer asks for the next.
+        let mut transaction = self::transaction(Empty, i16::MAX - 1);
+        let expected = Some((ID, i16::MAX - 1));
+        assert_eq!(transaction.init(expected, 1, || 9), Ok((9, 0)));
+        assert_eq!(transaction.check_resumed((ID, i16::MAX - 1)), Ok(()));
+        assert_eq!(transaction.init(expected, 1, || 10), Ok((9, 0)));
+        assert_eq!(transaction.check_resumed((ID, 4)), Err(ErrorCode::PRODUCER_FENCED));
+    }
+
+    #[test]
+    fn producers_go_on_until_another_one_came() {
+        let new_id = || panic!("epochs are left");
+        let mut transaction = Transaction::new(ID, None);
+        assert_eq!(transaction.init(None, 1, new_id), Ok((ID, 0)));
+        assert_eq!(transaction.init(Some((ID, 0)), 1, new_id), Ok((ID, 1)));
+        // The answer was lost, and it asks again.
+        assert_eq!(transaction.init(Some((ID, 0)), 1, new_id), Ok((ID, 1)));
+        assert_eq!(transaction.init(None, 1, new_id), Ok((ID, 2)));
+        for epoch in [0, 1, 3] {
+            let resumed = transaction.init(Some((ID, epoch)), 1, new_id);
+            assert_eq!(resumed, Err(ErrorCode::PRODUCER_FENCED));
+        }
+    }
+
+    #[test]
+    fn fenced_producers_find_another_epoch() {
+        for generation in [Classic, EpochBump] {
+            let mut transaction = transaction(Ongoing, 3);
+            transaction.prepare_fence(generation);
+            assert_eq!((transaction.state, transaction.epoch), (PrepareAbort, 4));
+            assert_eq!(transaction.check_active(ID, 3), Err(ErrorCode::PRODUCER_FENCED));
+            transaction.complete();
+            let ended = transaction.check_end(generation, ID, 3, true);
+            let expected = match generation {
+                Classic => ErrorCode::PRODUCER_FENCED,
+                EpochBump => ErrorCode::INVALID_TXN_STATE,
+            };
+            assert_eq!(ended, Err(expected));
+        }
+    }
+}
