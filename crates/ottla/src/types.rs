@@ -176,6 +176,20 @@ impl fmt::Display for TopicPartition {
     }
 }
 
+/// Who a consumer is in its group, for a producer that commits offsets for it (KIP-447). With only a group id, nothing
+/// tells whether the consumer still owns what it has read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GroupMetadata {
+    /// `group.id`.
+    pub group_id: String,
+    /// The generation or member epoch, -1 outside of one.
+    pub generation: i32,
+    /// The member id that the coordinator gave, empty without one.
+    pub member_id: String,
+    /// `group.instance.id`.
+    pub group_instance_id: Option<String>,
+}
+
 /// One row of a list of partitions as it goes in and out of the public calls.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PartitionOffset {

@@ -13,7 +13,7 @@ use crate::connection::{LinkConfig, LinkEvent, LinkKey, Links, NetAction, NetEve
 use crate::consumer::{self, Consumer, FileAction, FileEvent, ListOffsets};
 use crate::env::{Instant, Rng, earliest};
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, Event, Throttle, level};
+use crate::event::{DebugContexts, Event, Throttle};
 use crate::producer::{self, Sender};
 use crate::types::TopicHooks;
 
@@ -38,7 +38,7 @@ impl Command {
         let error = Error::new(ErrorCode::L_DESTROY, "the client is being destroyed");
         match self {
             Command::Cluster(command) => command.refuse(error),
-            Command::Producer(command) => command.refuse(),
+            Command::Producer(command) => command.refuse(error),
             Command::Consumer(command) => command.refuse(error),
             Command::Admin(command) => command.refuse(error),
             Command::Terminate => {}
@@ -198,6 +198,7 @@ impl Core {
             wake = earliest(wake, producer.poll(&mut ctx, &mut self.cluster));
             if let Some(fatal) = producer.take_fatal() {
                 self.shared.set_fatal(fatal.code, &fatal.message);
+                producer.on_fatal_told();
             }
         }
         if let Some(consumer) = &mut self.consumer {
@@ -351,9 +352,7 @@ impl Core {
             Command::Cluster(command) => self.cluster.on_command(&mut ctx, command),
             Command::Producer(command) => match &mut self.producer {
                 Some(p) => p.on_command(&mut ctx, &mut self.cluster, command),
-                None => ctx
-                    .log
-                    .log(level::ERROR, "COMMAND", || "producer call on a consumer".into()),
+                None => command.refuse(Error::invalid_arg("the client is a consumer, not a producer")),
             },
             Command::Consumer(command) => match &mut self.consumer {
                 Some(c) => c.on_command(&mut ctx, &mut self.cluster, command),

@@ -281,7 +281,7 @@ impl Client {
 
     // ---------------------------------------------------------------- producer
 
-    fn accumulator(&self) -> Result<&Arc<Accumulator>, Error> {
+    pub(super) fn accumulator(&self) -> Result<&Arc<Accumulator>, Error> {
         let producer = self.inner.shared.producer.as_ref();
         producer.ok_or_else(|| Error::new(ErrorCode::L_INVALID_ARG, "the client is a consumer, not a producer"))
     }

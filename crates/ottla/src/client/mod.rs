@@ -8,6 +8,7 @@ mod model_tests;
 mod options;
 mod parts;
 mod shared;
+mod transacting;
 
 pub use self::core::{Command, Core};
 pub use crate::event::DeliveryMode;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use super::core::Command;
 use super::options::ClientHooks;
@@ -12,7 +13,7 @@ use crate::env::sync::{AtomicBool, Mutex, RwLock};
 use crate::env::{SharedClock, Waker};
 use crate::error::{Error, ErrorCode};
 use crate::event::{Event, Logger, Queue, Reply, level};
-use crate::producer::Accumulator;
+use crate::producer::{self, Accumulator, TransactionCall, TransactionReply};
 use crate::types::{ClientKind, Topic, TopicHooks};
 
 /// The longest topic name that Kafka takes.
@@ -186,6 +187,24 @@ impl Shared {
         self.waker.wake();
     }
 
+    /// Begins a call of the transactional API, whose answer comes in the reply when the client is driven; `None` is as long
+    /// as the transaction's coordinator waits ([`transaction.timeout.ms`](ClientConfig::transaction_timeout_ms)), twice as
+    /// long for [`TransactionCall::Init`], which may have to wait for the end of an older producer's transaction.
+    pub fn transact(&self, call: TransactionCall, timeout: Option<Duration>) -> TransactionReply {
+        let reply = Reply::new();
+        let longest = Duration::from_millis(self.conf.transaction_timeout_ms.into());
+        let timeout = timeout.unwrap_or(match call {
+            TransactionCall::Init => longest * 2,
+            _ => longest,
+        });
+        self.send(Command::Producer(producer::Command::Transaction {
+            call,
+            deadline: self.clock.now() + timeout,
+            reply: reply.clone(),
+        }));
+        reply
+    }
+
     pub(super) fn take_commands(&self) -> Vec<Command> {
         std::mem::take(&mut self.mailbox.lock().commands)
     }
@@ -232,7 +251,7 @@ impl Shared {
         if let Some(accumulator) = &self.producer {
             // What is in flight still gets its answer; what was not sent never will be.
             accumulator.set_fatal();
-            self.send(Command::Producer(crate::producer::Command::Purge {
+            self.send(Command::Producer(producer::Command::Purge {
                 queue: true,
                 in_flight: false,
                 done: Reply::new(),

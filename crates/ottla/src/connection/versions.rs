@@ -8,6 +8,7 @@ use ottla_protocol::{ApiKey, Message};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BrokerVersions {
     ranges: HashMap<i16, (i16, i16)>,
+    transaction_version: i16,
 }
 
 impl BrokerVersions {
@@ -15,7 +16,22 @@ impl BrokerVersions {
     pub fn new(rows: impl IntoIterator<Item = (i16, i16, i16)>) -> Self {
         BrokerVersions {
             ranges: rows.into_iter().map(|(key, min, max)| (key, (min, max))).collect(),
+            transaction_version: 0,
         }
+    }
+
+    /// The same, with the level at which the cluster uses the feature `transaction.version` (KIP-890, KIP-1022).
+    #[must_use]
+    pub fn with_transaction_version(self, transaction_version: i16) -> Self {
+        BrokerVersions {
+            transaction_version,
+            ..self
+        }
+    }
+
+    /// The level at which the cluster uses the feature `transaction.version`, 0 where it does not.
+    pub fn transaction_version(&self) -> i16 {
+        self.transaction_version
     }
 
     /// What a broker of a release before ApiVersions (0.10.0) speaks. `release` is a `broker.version.fallback` value.

@@ -23,6 +23,11 @@ struct ReadyList {
     looks_at: Instant,
 }
 
+/// A fatal error came up.
+const FATAL: usize = 1;
+/// The producer is transactional, and no transaction is open that could be committed.
+const NO_TRANSACTION: usize = 2;
+
 /// A lone record of no more than this is sent on the thread that produces it.
 const HELPED_BYTES: u64 = 64 * 1024;
 
@@ -48,8 +53,8 @@ pub struct Accumulator {
     flushing: AtomicUsize,
     /// A record was refused, and none taken since: open batches have nothing to wait for.
     full: AtomicBool,
-    /// The client takes no records any more.
-    fatal: AtomicBool,
+    /// Why no records are taken: [`FATAL`], [`NO_TRANSACTION`], both, or 0.
+    refusing: AtomicUsize,
     closed: AtomicBool,
 }
 
@@ -120,7 +125,7 @@ impl Accumulator {
             random: AtomicU64::new(Rng::from_entropy().next_u64()),
             flushing: AtomicUsize::new(0),
             full: AtomicBool::new(false),
-            fatal: AtomicBool::new(false),
+            refusing: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
         }
     }
@@ -207,8 +212,23 @@ impl Accumulator {
 
     /// Refuses every later record with [`L_FATAL`](ErrorCode::L_FATAL).
     pub fn set_fatal(&self) {
-        self.fatal.store(true, Ordering::Release);
+        self.refuse_for(FATAL, true);
         self.quota.stir();
+    }
+
+    /// Whether [`set_fatal`](Self::set_fatal) was called.
+    pub(super) fn is_fatal(&self) -> bool {
+        self.refusing.load(Ordering::Relaxed) & FATAL != 0
+    }
+
+    /// Has a transactional producer take records, or refuse them with [`L_STATE`](ErrorCode::L_STATE).
+    pub(super) fn set_in_transaction(&self, open: bool) {
+        self.refuse_for(NO_TRANSACTION, !open);
+    }
+
+    fn refuse_for(&self, why: usize, yes: bool) {
+        let set = |before: usize| Some(if yes { before | why } else { before & !why });
+        let _ = self.refusing.fetch_update(Ordering::AcqRel, Ordering::Relaxed, set);
     }
 
     /// Fixes the sequence of random partitions, for simulations.
@@ -232,8 +252,13 @@ impl Accumulator {
     }
 
     fn check_open(&self) -> Result<(), Error> {
-        if self.fatal.load(Ordering::Relaxed) {
-            return Err(Error::from(ErrorCode::L_FATAL));
+        match self.refusing.load(Ordering::Relaxed) {
+            0 => {}
+            NO_TRANSACTION => {
+                let text = "a transactional producer takes records only while a transaction is open and has not failed";
+                return Err(Error::new(ErrorCode::L_STATE, text));
+            }
+            _ => return Err(Error::from(ErrorCode::L_FATAL)),
         }
         if self.closed.load(Ordering::Acquire) {
             return Err(Error::new(ErrorCode::L_DESTROY, "the client is being destroyed"));
@@ -369,6 +394,17 @@ impl Accumulator {
         self.topics
             .iter()
             .filter_map(|(i, t)| Some((u32::try_from(i).ok()?, t)))
+    }
+
+    /// What [`flush_begin`](Self::flush_begin) and [`flush_end`](Self::flush_end) do, for the client's own thread, which
+    /// looks at the batches right after.
+    pub(super) fn cut_linger(&self, cut: bool) {
+        match cut {
+            true => {
+                self.flushing.fetch_add(1, Ordering::AcqRel);
+            }
+            false => self.flush_end(),
+        }
     }
 
     /// Whether nothing lingers: somebody flushes, or the queue is full.

@@ -1,6 +1,7 @@
 //! Filling produce requests and handing them to links.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use ottla_protocol::Uuid;
 
@@ -10,6 +11,7 @@ use super::in_flight::{InFlight, Slot};
 use super::lane::Delivering;
 use super::sender::Sender;
 use super::timers::TimerKind;
+use super::transactions::Transactions;
 use super::wire::{self, Part};
 use crate::cluster::{Cluster, Ctx};
 use crate::connection::{BrokerVersions, LinkKey, Owner, Ready, Tag};
@@ -23,6 +25,32 @@ struct Class {
     version: i16,
     acks: i16,
     timeout_ms: i32,
+}
+
+/// The class of a request for a partition's records, `Some(None)` without a version in common; `None` as long as the
+/// partition is not part of the transaction.
+#[allow(clippy::option_option)] // two reasons to send nothing, with different consequences
+fn class_of(
+    transactions: &mut Option<Box<Transactions>>,
+    versions: &BrokerVersions,
+    id: PartitionId,
+    name: &Arc<str>,
+    delivering: Delivering,
+    ids: bool,
+) -> Option<Option<Class>> {
+    let mut second = None;
+    if let Some(transactions) = transactions {
+        if !transactions.admits(id, name) {
+            return None;
+        }
+        second = Some(transactions.is_second());
+    }
+    let version = wire::pick_version(versions, ids, second);
+    Some(version.map(|version| Class {
+        version,
+        acks: wire::acks_for(version, delivering.acks),
+        timeout_ms: delivering.request_timeout_ms,
+    }))
 }
 
 /// What a ready partition had to give.
@@ -46,7 +74,7 @@ impl Sender {
             destination.dirty = false;
         }
         loop {
-            let unknown = self.identity.as_ref().is_some_and(|i| i.id().is_none());
+            let unknown = self.identity.as_ref().is_some_and(|i| i.current().is_none());
             let Some(destination) = self.destinations.get_mut(&node).filter(|d| !d.ready.is_empty()) else {
                 return;
             };
@@ -147,7 +175,7 @@ impl Sender {
         bytes: usize,
     ) -> Taken {
         let (max_request, rules) = (self.max_request, self.in_flight_rules());
-        let producer_id = self.identity.as_ref().and_then(Identity::id);
+        let numbered = self.identity.as_ref().and_then(Identity::current);
         let accumulator = self.accumulator.clone();
         let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
             return Taken::Nothing;
@@ -163,12 +191,12 @@ impl Sender {
             self.enqueue(ctx, cluster, id);
             return Taken::Nothing;
         }
-        let version = wire::pick_version(versions, topic_id != Uuid::ZERO);
-        let this = version.map(|version| Class {
-            version,
-            acks: wire::acks_for(version, delivering.acks),
-            timeout_ms: delivering.request_timeout_ms,
-        });
+        let ids = topic_id != Uuid::ZERO;
+        let Some(this) = class_of(&mut self.transactions, versions, id, &name, delivering, ids) else {
+            // The transaction takes the partition in first, which brings it back.
+            lane.queued_on = None;
+            return Taken::Nothing;
+        };
         if class.is_some() && class != this {
             return Taken::OtherClass;
         }
@@ -181,8 +209,8 @@ impl Sender {
                 lane.take_open(queue);
             }
         }
-        if let Some(producer_id) = producer_id
-            && !lane.number_front(producer_id)
+        if let Some(numbered) = numbered
+            && !lane.number_front(numbered)
         {
             if let Some(identity) = &mut self.identity {
                 identity.renew();
@@ -258,7 +286,8 @@ impl Sender {
     fn transmit(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId, mut parts: Vec<Part>, class: Class) {
         // Topics must be together, and responses are matched by binary search.
         parts.sort_by_key(|p| p.slot.id);
-        let request = wire::build(&parts, class.acks, class.timeout_ms);
+        let transactional_id = self.transactions.as_deref().map(Transactions::name);
+        let request = wire::build(&parts, class.acks, class.timeout_ms, transactional_id);
         let (key, id) = (LinkKey::general(node), self.requests.next_id());
         let tag = Tag {
             owner: Owner::Producer,
@@ -288,6 +317,9 @@ impl Sender {
                     }
                 }
                 self.requests.insert(id, InFlight { node, slots });
+                if let Some(transactions) = &mut self.transactions {
+                    transactions.on_sent();
+                }
                 self.destinations.entry(node).or_default().pace.on_sent();
             }
             Err(error) => self.unsent(ctx, cluster, slots, &error),

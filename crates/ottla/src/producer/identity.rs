@@ -14,10 +14,21 @@ use crate::event::{DebugContexts, level};
 /// How often to look for a broker when no event will tell of one.
 const SEARCH_INTERVAL_MS: u64 = 500;
 
+/// What batches are numbered with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Numbered {
+    /// A producer id; epochs are each partition's own.
+    Idempotent { id: i64 },
+    /// What the transaction's coordinator gave, for all partitions.
+    Transactional { id: i64, epoch: i16 },
+}
+
 /// The producer id, or what is done to get it.
 #[derive(Debug, Default)]
 pub(super) struct Identity {
-    id: Option<i64>,
+    current: Option<Numbered>,
+    /// The transaction manager gives it: nothing is to be asked for.
+    given: bool,
     wanted: bool,
     /// The request under way.
     request: Option<u64>,
@@ -28,20 +39,32 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// The id, once it is known.
-    pub(super) fn id(&self) -> Option<i64> {
-        self.id
+    /// One that another part of the producer gives.
+    pub(super) fn given() -> Self {
+        Identity {
+            given: true,
+            ..Default::default()
+        }
+    }
+
+    pub(super) fn set(&mut self, current: Option<Numbered>) {
+        self.current = current;
+    }
+
+    /// What to number with, once it is known.
+    pub(super) fn current(&self) -> Option<Numbered> {
+        self.current
     }
 
     /// Something is to be sent.
     pub(super) fn want(&mut self) {
-        self.wanted |= self.id.is_none();
+        self.wanted |= self.current.is_none() && !self.given;
     }
 
     /// The id's epochs are used up.
     pub(super) fn renew(&mut self) {
-        self.id = None;
-        self.wanted = true;
+        self.current = None;
+        self.want();
     }
 
     fn is_due(&self, now: Instant) -> bool {
@@ -122,19 +145,26 @@ impl Sender {
                 format!("producer id {}", response.producer_id)
             });
             *identity = Identity {
-                id: Some(response.producer_id),
+                current: Some(Numbered::Idempotent {
+                    id: response.producer_id,
+                }),
                 ..Default::default()
             };
-            let mut nodes: Vec<_> = self.destinations.keys().copied().collect();
-            // In an order that is the same each time, as simulations need it.
-            nodes.sort_unstable();
-            for node in nodes {
-                self.revive(LinkKey::general(node));
-            }
+            self.revive_all();
             return true;
         }
         self.on_identity_refused(ctx, code);
         true
+    }
+
+    /// Has everything that waits for the producer's id tried again.
+    pub(super) fn revive_all(&mut self) {
+        let mut nodes: Vec<_> = self.destinations.keys().copied().collect();
+        // In an order that is the same each time, as simulations need it.
+        nodes.sort_unstable();
+        for node in nodes {
+            self.revive(LinkKey::general(node));
+        }
     }
 
     fn on_identity_refused(&mut self, ctx: &mut Ctx<'_>, code: ErrorCode) {

@@ -53,6 +53,15 @@ impl Requests {
         self.next_id
     }
 
+    /// The last number that was given, for parts of the producer with requests of their own.
+    pub(super) fn counter(&mut self) -> &mut u64 {
+        &mut self.next_id
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_id.is_empty()
+    }
+
     pub(super) fn insert(&mut self, id: u64, request: InFlight) {
         self.by_id.insert(id, request);
     }

@@ -41,6 +41,7 @@ mod sender;
 mod settle;
 mod timers;
 mod topic_queue;
+mod transactions;
 mod upkeep;
 mod verdict;
 mod wire;
@@ -48,9 +49,12 @@ mod wire;
 pub use accumulator::Accumulator;
 pub use partitioner::Partitioner;
 pub use sender::Sender;
+pub use transactions::{TransactionCall, TransactionReply};
 
 use std::sync::Arc;
 
+use crate::env::Instant;
+use crate::error::Error;
 use crate::event::Reply;
 pub use crate::event::{HeadersIn, Payload};
 
@@ -81,13 +85,23 @@ pub enum Command {
         /// Filled when that is done.
         done: Arc<Reply<()>>,
     },
+    /// A call of the transactional API.
+    Transaction {
+        /// Which.
+        call: TransactionCall,
+        /// It is answered by then, with [`L_TIMED_OUT`](crate::error::ErrorCode::L_TIMED_OUT) if it has not ended.
+        deadline: Instant,
+        /// Filled with the result.
+        reply: TransactionReply,
+    },
 }
 
 impl Command {
     /// Lets the caller of a command go that nobody will carry out.
-    pub fn refuse(self) {
+    pub fn refuse(self, error: Error) {
         match self {
             Command::Purge { done, .. } => done.fill(()),
+            Command::Transaction { reply, .. } => reply.fill(Err(error)),
         }
     }
 }

@@ -14,6 +14,7 @@
 //!   the present epoch, one batch is in flight at a time.
 
 use super::batch::Batch;
+use super::identity::Numbered;
 use super::lane::Lane;
 use crate::env::Instant;
 use crate::types::NodeId;
@@ -30,6 +31,7 @@ pub(super) struct Stamp {
     pub(super) epoch: i16,
     /// Of the first record.
     pub(super) base_sequence: i32,
+    pub(super) transactional: bool,
 }
 
 impl Stamp {
@@ -58,6 +60,7 @@ pub(super) struct Numbering {
     pub(super) gap: bool,
     /// When a broker last took a batch under this epoch.
     proven_at: Option<Instant>,
+    transactional: bool,
 }
 
 impl Numbering {
@@ -68,6 +71,7 @@ impl Numbering {
             producer_id,
             epoch,
             base_sequence: self.next,
+            transactional: self.transactional,
         };
         self.next = advance(self.next, records);
         stamp
@@ -84,6 +88,17 @@ impl Numbering {
         self.gap = false;
         self.proven_at = None;
         true
+    }
+
+    /// The coordinator's id and epoch count. Under another epoch than before, numbers begin at zero.
+    fn adopt(&mut self, id: i64, epoch: i16) {
+        if self.current != Some((id, epoch)) {
+            *self = Numbering {
+                current: Some((id, epoch)),
+                transactional: true,
+                ..Default::default()
+            };
+        }
     }
 
     /// A broker has the batch with these numbers.
@@ -125,8 +140,17 @@ impl Lane {
 
     /// Gives the batch at the front its numbers. Only to be called when [`must_drain`](Self::must_drain) is false; false
     /// when another producer id is needed first.
-    pub(super) fn number_front(&mut self, producer_id: i64) -> bool {
-        if self.numbering.gap && !self.has_unresolved() {
+    pub(super) fn number_front(&mut self, by: Numbered) -> bool {
+        let producer_id = match by {
+            Numbered::Idempotent { id } => id,
+            Numbered::Transactional { id, epoch } => {
+                self.numbering.adopt(id, epoch);
+                id
+            }
+        };
+        // A transaction with a gap is aborted; the next one comes with another epoch.
+        let renews = !self.numbering.transactional;
+        if renews && self.numbering.gap && !self.has_unresolved() {
             if !self.numbering.renew(producer_id) {
                 return false;
             }
@@ -204,6 +228,31 @@ mod tests {
         assert_eq!(numbering.in_flight_max(now), 1, "that was the epoch before");
     }
 
+    #[test]
+    fn a_transaction_has_the_coordinators_epoch_and_never_raises_it() {
+        let by = |epoch| Numbered::Transactional { id: 9, epoch };
+        let mut numbering = Numbering::default();
+        for (epoch, sequence) in [(4, 0), (4, 3), (5, 0)] {
+            numbering.adopt(9, epoch);
+            let stamp = numbering.assign(9, 3);
+            assert_eq!(
+                (stamp.epoch, stamp.base_sequence, stamp.transactional),
+                (epoch, sequence, true)
+            );
+        }
+        numbering.gap = true;
+        let mut lane = Lane {
+            numbering,
+            ..Default::default()
+        };
+        lane.put_back(Batch::default());
+        assert!(lane.number_front(by(5)));
+        assert_eq!(lane.pending[0].stamp, None);
+        assert!(lane.take_next().is_none(), "nothing is sent behind a gap");
+        assert!(lane.number_front(by(6)));
+        assert_eq!(lane.pending[0].stamp.map(|s| (s.epoch, s.base_sequence)), Some((6, 0)));
+    }
+
     fn lane_with(fates: &[(u64, bool)]) -> Lane {
         let mut lane = Lane::default();
         for (first_id, maybe_persisted) in fates {
@@ -222,11 +271,11 @@ mod tests {
     #[test]
     fn batches_of_unknown_fate_keep_their_numbers() {
         let mut lane = lane_with(&[(5, false), (6, true)]);
-        assert!(lane.number_front(1));
+        assert!(lane.number_front(Numbered::Idempotent { id: 1 }));
         let kept: Vec<_> = lane.pending.iter().filter_map(|b| b.stamp).collect();
         assert_eq!(kept.iter().map(|s| s.epoch).collect::<Vec<_>>(), [0, 0]);
         let mut lane = lane_with(&[(5, false), (6, false)]);
-        assert!(lane.number_front(1));
+        assert!(lane.number_front(Numbered::Idempotent { id: 1 }));
         let stamps: Vec<_> = lane.pending.iter().map(|b| b.stamp).collect();
         assert_eq!((stamps[0].map(|s| s.epoch), stamps[1]), (Some(1), None));
     }

@@ -112,6 +112,12 @@ impl PartitionQueue {
         inner.open.as_ref().map(RecordsBuilder::opened_at)
     }
 
+    /// Whether no record waits here.
+    pub(super) fn is_empty(&self) -> bool {
+        let inner = self.inner.lock();
+        inner.open.is_none() && inner.closed.is_empty()
+    }
+
     pub(super) fn is_available(&self) -> bool {
         self.available.load(Ordering::Relaxed)
     }

@@ -10,6 +10,7 @@ use super::identity::Identity;
 use super::in_flight::Requests;
 use super::lane::{InFlightRules, Lane, TopicLanes};
 use super::timers::{TimerKind, Timers, fired};
+use super::transactions::Transactions;
 use super::{Command, PartitionId};
 use crate::cluster::{Cluster, Ctx};
 use crate::config::ClientConfig;
@@ -53,7 +54,9 @@ pub struct Sender {
     pub(super) one_at_a_time: bool,
     /// An idempotent producer's id.
     pub(super) identity: Option<Identity>,
-    /// `enable.gapless.guarantee`
+    /// With a `transactional.id`.
+    pub(super) transactions: Option<Box<Transactions>>,
+    /// `enable.gapless.guarantee`; a transaction with a gap is aborted anyway.
     pub(super) gapless: bool,
     /// A fatal error came up: nothing is tried again.
     pub(super) fatal: bool,
@@ -65,6 +68,12 @@ pub struct Sender {
 impl Sender {
     /// A sender for what `accumulator` gathers; delivery reports go to `main_queue`.
     pub fn new(accumulator: Arc<Accumulator>, conf: &ClientConfig, main_queue: Arc<Queue>) -> Self {
+        let is_transactional = !conf.transactional_id.is_empty();
+        let transactions = is_transactional.then(|| Box::new(Transactions::new(conf, accumulator.clone())));
+        let identity = || match is_transactional {
+            true => Identity::given(),
+            false => Identity::default(),
+        };
         Sender {
             accumulator,
             main_queue,
@@ -79,8 +88,9 @@ impl Sender {
             max_request: usize::try_from(conf.message_max_bytes).unwrap_or(usize::MAX),
             request_timeout: Duration::from_millis(conf.socket_timeout_ms.into()),
             one_at_a_time: conf.max_in_flight_requests_per_connection == 1,
-            identity: conf.enable_idempotence.then(Identity::default),
-            gapless: conf.enable_gapless_guarantee,
+            identity: conf.enable_idempotence.then(identity),
+            transactions,
+            gapless: conf.enable_gapless_guarantee && !is_transactional,
             fatal: false,
             raised: None,
             said: Said::default(),
@@ -110,8 +120,9 @@ impl Sender {
         while let Some(node) = self.dirty.pop() {
             self.serve(ctx, cluster, node);
         }
+        let ending = self.drive_transaction(ctx, cluster);
         let seeking = self.identity.as_ref().and_then(|i| i.wake(ctx.now));
-        let wake = earliest(self.timers.next(), seeking);
+        let wake = earliest(earliest(self.timers.next(), seeking), ending);
         let wake = earliest(wake, self.trim(ctx.now));
         if self.accumulator.rest_until(wake) {
             wake
@@ -130,8 +141,11 @@ impl Sender {
     }
 
     /// Carries out a command.
-    pub fn on_command(&mut self, ctx: &mut Ctx<'_>, _cluster: &mut Cluster, command: Command) {
+    pub fn on_command(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, command: Command) {
         match command {
+            Command::Transaction { call, deadline, reply } => {
+                self.on_transaction_call(ctx, cluster, call, deadline, reply);
+            }
             Command::Purge { queue, in_flight, done } => {
                 if queue {
                     self.give_up_queued(ctx.now, &Error::from(ErrorCode::L_PURGE_QUEUE));
@@ -156,6 +170,9 @@ impl Sender {
 
     /// A link went down, or an attempt failed.
     pub fn on_link_down(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: LinkKey, error: Option<&Error>) {
+        if let Some(transactions) = &mut self.transactions {
+            transactions.on_link_down(ctx, key, error);
+        }
         self.revive(key);
         if error.is_none() || key.purpose != Purpose::General {
             return;

@@ -7,6 +7,7 @@ use super::batch::Batch;
 use super::in_flight::InFlight;
 use super::sender::Sender;
 use super::timers::{TimerKind, retry_delay};
+use super::transactions::Transactions;
 use super::verdict::{Verdict, is_about_numbers, judge};
 use super::{PartitionId, wire};
 use crate::cluster::{Cluster, Ctx, NodeInfo};
@@ -19,7 +20,7 @@ use crate::types::{NodeId, PersistStatus, offset};
 impl Sender {
     /// What became of a request of this manager.
     pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: LinkKey, id: u64, outcome: Outcome) {
-        if self.on_identity(ctx, key, id, &outcome) {
+        if self.on_identity(ctx, key, id, &outcome) || self.on_transaction_outcome(ctx, cluster, key, id, &outcome) {
             return;
         }
         let Some(mut request) = self.requests.remove(id) else {
@@ -255,7 +256,8 @@ impl Sender {
                 self.raise_fatal(error.clone());
             }
         }
-        let verdict = match batch.maybe_persisted {
+        let transactional = batch.stamp.is_some_and(|s| s.transactional);
+        let verdict = match batch.maybe_persisted || transactional {
             true => Verdict::Fail,
             false => {
                 // Nobody has it under its numbers, and nobody will take it under them. What comes behind it and may be in
@@ -289,7 +291,8 @@ impl Sender {
         batch.last_error = Some(error.code);
         batch.left_in_flight = 0;
         let max_retries = ctx.conf.message_send_max_retries;
-        let verdict = if self.fatal { Verdict::Fail } else { verdict };
+        let gives_up = self.fatal || self.transactions.as_deref().is_some_and(Transactions::gives_up);
+        let verdict = if gives_up { Verdict::Fail } else { verdict };
         match verdict {
             Verdict::Split if batch.records.len() > 1 => {
                 let front = batch.split_front(batch.records.len() / 2);
@@ -374,10 +377,11 @@ impl Sender {
         status: PersistStatus,
         now: Instant,
     ) {
-        if batch.stamp.is_some()
-            && let Some(error) = &error
-        {
-            self.on_numbered_given_up(id, error);
+        if let Some(error) = &error {
+            if batch.stamp.is_some() {
+                self.on_numbered_given_up(id, error);
+            }
+            self.on_undelivered(batch.records.len(), batch.stamp.is_some(), error);
         }
         self.report(id, batch, error, status, offset::INVALID, None, now);
     }

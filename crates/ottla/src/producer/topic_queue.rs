@@ -217,6 +217,11 @@ impl TopicQueue {
         std::mem::take(&mut waiting.full)
     }
 
+    /// Whether no record waits here or in a partition's queue.
+    pub(super) fn is_empty(&self) -> bool {
+        self.oldest_unassigned().is_none() && self.used_partitions().all(|(_, partition)| partition.is_empty())
+    }
+
     /// When the oldest record that waits was produced.
     pub(super) fn oldest_unassigned(&self) -> Option<Instant> {
         let waiting = self.unassigned.lock();

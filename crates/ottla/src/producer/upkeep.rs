@@ -398,6 +398,10 @@ impl Sender {
     pub fn close(&mut self, ctx: &mut Ctx<'_>, _cluster: &mut Cluster) {
         let accumulator = self.accumulator.clone();
         accumulator.close();
+        if let Some(transactions) = &mut self.transactions {
+            let text = "the client was closed while the call was under way";
+            transactions.close(&Error::new(ErrorCode::L_DESTROY, text));
+        }
         let error = Error::new(
             ErrorCode::L_DESTROY,
             "the client was closed before the record was delivered",

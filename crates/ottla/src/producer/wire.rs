@@ -15,6 +15,8 @@ use super::in_flight::Slot;
 use crate::connection::BrokerVersions;
 use crate::error::{Error, ErrorCode};
 
+/// The first version with which brokers add partitions to transactions by themselves (KIP-890).
+const FIRST_OF_SECOND_GENERATION: i16 = 12;
 /// The last version that names topics by name.
 const LAST_BY_NAME: i16 = 12;
 /// The first version that takes zstd.
@@ -22,10 +24,16 @@ const FIRST_WITH_ZSTD: i16 = 7;
 /// The first version with record batches of magic 2; brokers that have it take no `acks` above 1.
 const FIRST_WITH_BATCHES: i16 = 3;
 
-/// The version to use with a broker; `ids` says whether the topics' ids are known.
-pub(super) fn pick_version(versions: &BrokerVersions, ids: bool) -> Option<i16> {
-    let cap = if ids { i16::MAX } else { LAST_BY_NAME };
-    versions.pick_up_to::<ProduceRequest>(cap)
+/// The version to use with a broker; `ids` says whether the topics' ids are known, `second` inside of a transaction
+/// whether it is one of the second generation (KIP-890).
+pub(super) fn pick_version(versions: &BrokerVersions, ids: bool, second: Option<bool>) -> Option<i16> {
+    let cap = match (ids, second) {
+        (_, Some(false)) => FIRST_OF_SECOND_GENERATION - 1,
+        (true, _) => i16::MAX,
+        (false, _) => LAST_BY_NAME,
+    };
+    let version = versions.pick_up_to::<ProduceRequest>(cap)?;
+    (version >= FIRST_OF_SECOND_GENERATION || second != Some(true)).then_some(version)
 }
 
 /// `acks` for a request of this version. Brokers that know record batches refuse a number of replicas above 1; all
@@ -96,6 +104,7 @@ fn seal_v2(batch: &Batch, codec: Codec, level: Option<i32>) -> Result<Records, E
         producer_id: batch.stamp.map_or(NO_PRODUCER_ID, |s| s.producer_id),
         producer_epoch: batch.stamp.map_or(-1, |s| s.epoch),
         base_sequence: batch.stamp.map_or(-1, |s| s.base_sequence),
+        is_transactional: batch.stamp.is_some_and(|s| s.transactional),
         ..Default::default()
     };
     let parts = records.parts();
@@ -128,7 +137,7 @@ pub(super) struct Part {
 }
 
 /// Builds the request; the parts must be sorted by topic.
-pub(super) fn build(parts: &[Part], acks: i16, timeout_ms: i32) -> ProduceRequest {
+pub(super) fn build(parts: &[Part], acks: i16, timeout_ms: i32, transactional_id: Option<&str>) -> ProduceRequest {
     let mut topics: Vec<TopicProduceData> = Vec::new();
     let mut last = None;
     for part in parts {
@@ -150,6 +159,7 @@ pub(super) fn build(parts: &[Part], acks: i16, timeout_ms: i32) -> ProduceReques
         last = Some(id.topic);
     }
     ProduceRequest {
+        transactional_id: transactional_id.map(str::to_owned),
         acks,
         timeout_ms,
         topic_data: topics,
@@ -183,8 +193,17 @@ mod tests {
     #[test]
     fn ids_cap_the_version() {
         let modern = BrokerVersions::new([(0, 3, 13)]);
-        assert_eq!(pick_version(&modern, true), Some(13));
-        assert_eq!(pick_version(&modern, false), Some(12));
-        assert_eq!(pick_version(&BrokerVersions::new([(0, 13, 20)]), false), None);
+        assert_eq!(pick_version(&modern, true, None), Some(13));
+        assert_eq!(pick_version(&modern, false, None), Some(12));
+        assert_eq!(pick_version(&BrokerVersions::new([(0, 13, 20)]), false, None), None);
+    }
+
+    #[test]
+    fn the_generation_of_a_transaction_bounds_the_version() {
+        let modern = BrokerVersions::new([(0, 3, 13)]);
+        assert_eq!(pick_version(&modern, true, Some(false)), Some(11));
+        assert_eq!(pick_version(&modern, true, Some(true)), Some(13));
+        assert_eq!(pick_version(&modern, false, Some(true)), Some(12));
+        assert_eq!(pick_version(&BrokerVersions::new([(0, 3, 11)]), true, Some(true)), None);
     }
 }

@@ -203,7 +203,6 @@ fn what_is_missing_is_refused_and_says_so() {
         ),
         ("consumer", "ssl.ca.location=/x"),
         ("producer", "enable.ssl.certificate.verification=false"),
-        ("producer", "transactional.id=t"),
         ("consumer", "plugin.library.paths=x"),
         ("producer", "statistics.interval.ms=1000"),
         ("producer", "enable.metrics.push=true"),
@@ -247,6 +246,7 @@ fn what_does_not_ask_for_something_missing_is_not_refused() {
         ("producer", "partition.assignment.strategy=cooperative-sticky"),
         ("producer", "test.mock.num.brokers=3;security.protocol=ssl"),
         ("producer", "transactional.id="),
+        ("producer", "transactional.id=t"),
     ] {
         if let Err(e) = conf(settings).finalize(kind(client)) {
             panic!("{client} {settings}: {e}");

@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// The feature whose level says which generation of transactions a cluster speaks.
+const TRANSACTION_VERSION: &str = "transaction.version";
+
 impl Links {
     pub(super) fn new_id(&mut self) -> u64 {
         let id = self.next_id;
@@ -157,7 +160,12 @@ impl Links {
             .api_keys
             .iter()
             .map(|k| (k.api_key, k.min_version, k.max_version));
-        self.come_up(key, BrokerVersions::new(rows), now);
+        let mut features = response.finalized_features.iter();
+        let level = features
+            .find(|f| f.name == TRANSACTION_VERSION)
+            .map_or(0, |f| f.max_version_level);
+        let versions = BrokerVersions::new(rows).with_transaction_version(level);
+        self.come_up(key, versions, now);
     }
 
     pub(super) fn come_up(&mut self, key: LinkKey, versions: BrokerVersions, now: Instant) {

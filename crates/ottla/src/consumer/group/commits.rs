@@ -11,9 +11,8 @@ use std::time::Duration;
 use ottla_protocol::api::offset_commit::{OffsetCommitRequest, OffsetCommitResponse};
 
 use super::Identity;
-use super::coordinator::is_coordinator_error;
 use super::offset_messages::commit_request;
-use crate::cluster::Ctx;
+use crate::cluster::{Ctx, is_coordinator_error};
 use crate::connection::{BrokerVersions, LinkKey, Owner, Tag};
 use crate::consumer::CommitTarget;
 use crate::env::{Instant, earliest};

@@ -12,12 +12,11 @@ use ottla_protocol::api::join_group::JoinGroupResponse;
 use ottla_protocol::api::sync_group::SyncGroupResponse;
 
 use super::assignor::{Assignment, Member, Shape, Strategy};
-use super::coordinator::is_coordinator_error;
 use super::interest::Interest;
 use super::member_messages::{read_member, read_share};
 use super::orders::{Order, RebalanceProtocol};
 use super::poll_watch;
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::{Cluster, Ctx, is_coordinator_error};
 use crate::config::ClientConfig;
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};

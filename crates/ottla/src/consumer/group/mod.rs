@@ -4,7 +4,6 @@
 
 mod assignor;
 mod commits;
-mod coordinator;
 mod handing_over;
 mod interest;
 mod leading;
@@ -27,16 +26,15 @@ use ottla_protocol::api::offset_fetch::OffsetFetchRequest;
 use super::positions::{Origin, Position};
 use super::registry::Registry;
 use super::{CommitTarget, OffsetsResult, int32, millis};
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::{Cluster, Coordinated, Coordinator, Ctx};
 use crate::config::ClientConfig;
-use crate::connection::{LinkKey, Outcome};
+use crate::connection::{LinkKey, Outcome, Owner};
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{PartitionState, Queue, Reply};
 use crate::types::{PartitionOffset, TopicPartition};
 
 use commits::{Commits, Committer, Consequences, Purpose};
-use coordinator::Coordinator;
 use place::Place;
 use poll_watch::PollWatch;
 use readings::{Reader, Readings};
@@ -89,7 +87,7 @@ impl Group {
             auto_commit_interval_ms: millis(conf.auto_commit_interval_ms),
             keeps_offsets: conf.offset_store_method != "none",
             registry,
-            coordinator: Coordinator::new(),
+            coordinator: Coordinator::new(Coordinated::Group, Owner::Group),
             commits: Commits::new(events),
             readings: Readings::default(),
             place: Place::new(conf),

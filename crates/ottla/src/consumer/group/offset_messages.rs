@@ -8,7 +8,7 @@ use ottla_protocol::api::offset_fetch::{
 };
 
 use super::Identity;
-use super::coordinator::is_coordinator_error;
+use crate::cluster::is_coordinator_error;
 use crate::error::{Error, ErrorCode};
 use crate::types::{PartitionOffset, TopicPartition};
 

@@ -8,9 +8,8 @@ use ottla_protocol::api::offset_fetch::{OffsetFetchRequest, OffsetFetchResponse}
 
 use super::Identity;
 use super::commits::{Consequences, NEWEST_WITH_NAMES};
-use super::coordinator::is_coordinator_error;
 use super::offset_messages::{fetch_request, rows_of};
-use crate::cluster::Ctx;
+use crate::cluster::{Ctx, is_coordinator_error};
 use crate::connection::{BrokerVersions, LinkKey, Owner, Tag};
 use crate::consumer::OffsetsResult;
 use crate::env::Instant;

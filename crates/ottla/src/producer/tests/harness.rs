@@ -13,6 +13,7 @@ use ottla_protocol::api::metadata::{
 use ottla_protocol::api::produce::{PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceResponse};
 use ottla_protocol::{ApiKey, Frame, Message, Reader, RequestHeader, Uuid, encode_response};
 
+use super::coordinator::Coordinating;
 use super::played::{Hand, Model, Report, Sent};
 use crate::cluster::{Change, Cluster, Ctx, parse_endpoints};
 use crate::config::{ClientConfig, Conf, TopicConf, TopicConfig};
@@ -61,6 +62,8 @@ pub(in crate::producer) struct World {
     pub(in crate::producer) identity_requests: usize,
     /// What brokers answer who are asked for a producer id.
     pub(in crate::producer) identity_error: i16,
+    /// The coordinators of transactions and groups.
+    pub(in crate::producer) coordinating: Coordinating,
 }
 
 const BROKERS: [i32; 3] = [1, 2, 3];
@@ -126,6 +129,7 @@ impl World {
             pauses: Vec::new(),
             identity_requests: 0,
             identity_error: 0,
+            coordinating: Coordinating::default(),
         };
         let (endpoints, _) = parse_endpoints("broker1:9001");
         let mut ctx = ctx!(w);
@@ -300,14 +304,17 @@ impl World {
                     max_version,
                     ..Default::default()
                 };
+                let coordinated = self.coordinating.versions();
                 let keys = [
                     row(ApiKey::METADATA, (0, 12)),
                     row(ApiKey::API_VERSIONS, (0, 3)),
                     row(ApiKey::PRODUCE, self.produce_versions),
                     row(ApiKey::INIT_PRODUCER_ID, (0, 5)),
                 ];
+                let coordinated = coordinated.into_iter().map(|(key, range)| row(key, range));
                 let response = ApiVersionsResponse {
-                    api_keys: keys.into(),
+                    api_keys: keys.into_iter().chain(coordinated).collect(),
+                    finalized_features: self.coordinating.features(),
                     ..Default::default()
                 };
                 self.respond(conn, correlation, &response, version);
@@ -318,6 +325,13 @@ impl World {
                 let request = MetadataRequest::decode(&mut reader, version).unwrap();
                 let response = self.metadata(&request);
                 self.respond(conn, correlation, &response, version);
+            }
+            key if self.coordinating.takes(key, &self.conf) => {
+                self.write(conn);
+                let body = self.coordinating.answer(node, key, correlation, version, &mut reader);
+                if let Some(body) = body {
+                    self.respond_with(conn, correlation, body);
+                }
             }
             ApiKey::INIT_PRODUCER_ID => {
                 self.write(conn);

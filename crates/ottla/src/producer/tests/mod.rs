@@ -1,6 +1,7 @@
 //! The producer with real links and metadata, and brokers played by hand.
 
 mod chaos;
+pub(in crate::producer) mod coordinator;
 mod giving_up;
 pub(in crate::producer) mod harness;
 mod idempotent;
@@ -10,6 +11,7 @@ mod record_errors;
 mod refusals;
 mod sending;
 mod taxonomy;
+mod transactions;
 
 use ottla_protocol::api::produce::{BatchIndexAndErrorMessage, LeaderIdAndEpoch, NodeEndpoint, ProduceResponse};
 use ottla_protocol::record::BatchIter;

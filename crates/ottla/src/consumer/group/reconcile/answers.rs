@@ -2,10 +2,9 @@
 
 use ottla_protocol::api::consumer_group_heartbeat::ConsumerGroupHeartbeatResponse;
 
-use super::super::coordinator::is_coordinator_error;
 use super::lookup::Lookup;
 use super::{Partitions, Phase, Reconciler};
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::{Cluster, Ctx, is_coordinator_error};
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;

@@ -1,19 +1,52 @@
-//! Finding the group's coordinator and the way to it.
+//! Finding the coordinator of a group or of a transactional id, and the way to it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_protocol::api::find_coordinator::FindCoordinatorRequest;
 
-use crate::cluster::{Cluster, Ctx};
+use super::{Cluster, Ctx};
 use crate::connection::{BrokerVersions, LinkKey, Outcome, Owner, Ready, Tag};
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
 use crate::types::NodeId;
 
-/// FindCoordinator's key type of a consumer group.
-const GROUP: i8 = 0;
+/// What is coordinated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Coordinated {
+    /// A consumer group.
+    Group,
+    /// A transactional id (KIP-98).
+    Transactions,
+}
+
+impl Coordinated {
+    fn key_type(self) -> i8 {
+        match self {
+            Coordinated::Group => 0,
+            Coordinated::Transactions => 1,
+        }
+    }
+
+    /// The first FindCoordinator version that knows it.
+    fn first_version(self) -> i16 {
+        match self {
+            Coordinated::Group => 0,
+            Coordinated::Transactions => 1,
+        }
+    }
+}
+
+impl std::fmt::Display for Coordinated {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Coordinated::Group => "consumer groups",
+            Coordinated::Transactions => "transactions",
+        })
+    }
+}
+
 /// The first version that asks for several coordinators at once.
 const FIRST_BATCHED: i16 = 4;
 
@@ -27,7 +60,10 @@ const SEARCH_INTERVAL_MS: u64 = 100;
 
 /// Where the coordinator is, as far as it is known.
 #[derive(Debug)]
-pub(super) struct Coordinator {
+pub(crate) struct Coordinator {
+    of: Coordinated,
+    /// Whose requests these are.
+    owner: Owner,
     node: Option<NodeId>,
     /// The requests under way that look for it, and who was asked.
     asked: Vec<(u64, LinkKey)>,
@@ -41,8 +77,10 @@ pub(super) struct Coordinator {
 }
 
 impl Coordinator {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new(of: Coordinated, owner: Owner) -> Self {
         Coordinator {
+            of,
+            owner,
             node: None,
             asked: Vec::new(),
             late_at: Instant::ORIGIN,
@@ -54,11 +92,11 @@ impl Coordinator {
     }
 
     /// The link to the coordinator when a request can be sent on it now. Otherwise what is missing is got under way.
-    pub(super) fn link(
+    pub(crate) fn link(
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
-        group_id: &str,
+        name: &str,
         next_id: &mut u64,
     ) -> Option<(LinkKey, Arc<BrokerVersions>)> {
         self.wanted = true;
@@ -73,11 +111,11 @@ impl Coordinator {
                 Ready::Unknown => self.node = None,
             }
         }
-        self.find(ctx, cluster, group_id, next_id);
+        self.find(ctx, cluster, name, next_id);
         None
     }
 
-    fn find(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, group_id: &str, next_id: &mut u64) {
+    fn find(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, name: &str, next_id: &mut u64) {
         if self.retry_at > ctx.now || !self.may_ask(ctx.now) {
             return;
         }
@@ -91,31 +129,34 @@ impl Coordinator {
         let Some((key, versions)) = link else {
             return;
         };
-        let Some(version) = versions.pick::<FindCoordinatorRequest>() else {
+        let Some(version) = versions
+            .pick::<FindCoordinatorRequest>()
+            .filter(|v| *v >= self.of.first_version())
+        else {
             self.failure = Some(Error::new(
                 ErrorCode::L_UNSUPPORTED_FEATURE,
-                "the broker does not support consumer groups",
+                format!("the broker does not support {}", self.of),
             ));
             return self.back_off(ctx);
         };
         let request = match version >= FIRST_BATCHED {
             true => FindCoordinatorRequest {
-                key_type: GROUP,
-                coordinator_keys: vec![group_id.to_owned()],
+                key_type: self.of.key_type(),
+                coordinator_keys: vec![name.to_owned()],
                 ..Default::default()
             },
             false => FindCoordinatorRequest {
-                key: group_id.to_owned(),
-                key_type: GROUP,
+                key: name.to_owned(),
+                key_type: self.of.key_type(),
                 ..Default::default()
             },
         };
         *next_id += 1;
         let tag = Tag {
-            owner: Owner::Group,
+            owner: self.owner,
             id: *next_id,
         };
-        let timeout = Duration::from_millis(super::millis(ctx.conf.socket_timeout_ms));
+        let timeout = Duration::from_millis(ctx.conf.socket_timeout_ms.into());
         match ctx.links.send(key, ctx.now, tag, &request, version, timeout) {
             Ok(()) => {
                 self.late_at = ctx.now.plus_ms(LATE_AFTER_MS << self.asked.len().min(ASKED_MAX));
@@ -136,7 +177,7 @@ impl Coordinator {
     }
 
     /// Whether `id` is this part's request; then its outcome was taken in.
-    pub(super) fn on_outcome(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, id: u64, outcome: &Outcome) -> bool {
+    pub(crate) fn on_outcome(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, id: u64, outcome: &Outcome) -> bool {
         let Some(at) = self.asked.iter().position(|a| a.0 == id) else {
             return false;
         };
@@ -165,9 +206,12 @@ impl Coordinator {
         match (code.is_ok(), port) {
             (true, Some(port)) if node >= 0 && !host.is_empty() => {
                 let node = NodeId(node);
-                ctx.log.debug(DebugContexts::CGRP, "CGRPCOORD", || {
-                    format!("the group's coordinator is broker {node}")
-                });
+                let (context, what) = match self.of {
+                    Coordinated::Group => (DebugContexts::CGRP, "CGRPCOORD"),
+                    Coordinated::Transactions => (DebugContexts::EOS, "TXNCOORD"),
+                };
+                ctx.log
+                    .debug(context, what, || format!("the coordinator is broker {node}"));
                 ctx.links.set_address(LinkKey::coordinator(node), &host, port, ctx.now);
                 self.node = Some(node);
                 self.tries = 0;
@@ -187,7 +231,7 @@ impl Coordinator {
 
     /// Another way to the coordinator than the connection that waits for the group, once [`link`](Self::link) has given
     /// that; the same where there is no other.
-    pub(super) fn link_aside(
+    pub(crate) fn link_aside(
         &self,
         ctx: &mut Ctx<'_>,
         link: (LinkKey, Arc<BrokerVersions>),
@@ -201,32 +245,32 @@ impl Coordinator {
     }
 
     /// Closes the connection to the coordinator: what it holds up must not wait.
-    pub(super) fn hang_up(&self, ctx: &mut Ctx<'_>) {
+    pub(crate) fn hang_up(&self, ctx: &mut Ctx<'_>) {
         if let Some(node) = self.node {
             ctx.links.hang_up(LinkKey::coordinator(node), ctx.now);
         }
     }
 
     /// The coordinator said that it is not, or cannot be reached: look for it again.
-    pub(super) fn forget(&mut self, ctx: &mut Ctx<'_>) {
+    pub(crate) fn forget(&mut self, ctx: &mut Ctx<'_>) {
         if self.node.take().is_some() {
             self.back_off(ctx);
         }
     }
 
-    pub(super) fn on_link_down(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, error: Option<&Error>) {
+    pub(crate) fn on_link_down(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, error: Option<&Error>) {
         if error.is_some() && self.node.map(LinkKey::coordinator) == Some(key) {
             self.forget(ctx);
         }
     }
 
     /// An error to be told to the application, once.
-    pub(super) fn take_failure(&mut self) -> Option<Error> {
+    pub(crate) fn take_failure(&mut self) -> Option<Error> {
         self.failure.take()
     }
 
     /// When a search that is wanted may go on. Without any broker there is no event to wait for, so look again soon.
-    pub(super) fn wake(&self, now: Instant) -> Option<Instant> {
+    pub(crate) fn wake(&self, now: Instant) -> Option<Instant> {
         if !self.wanted || self.node.is_some() {
             return None;
         }
@@ -238,6 +282,6 @@ impl Coordinator {
 }
 
 /// Whether an error of the group's requests says that the coordinator is elsewhere or not ready.
-pub(super) fn is_coordinator_error(code: ErrorCode) -> bool {
+pub(crate) fn is_coordinator_error(code: ErrorCode) -> bool {
     matches!(code, ErrorCode::NOT_COORDINATOR | ErrorCode::COORDINATOR_NOT_AVAILABLE)
 }

@@ -1,0 +1,495 @@
+//! The transactional producer: what is asked of coordinators and when, and how calls end.
+
+use std::sync::Arc;
+
+use ottla_protocol::ApiKey;
+use ottla_protocol::api::produce::PartitionProduceResponse;
+
+use super::harness::World;
+use super::*;
+use crate::error::Error;
+use crate::producer::{TransactionCall, TransactionReply};
+use crate::types::{GroupMetadata, PartitionOffset, TopicPartition};
+
+type Answer = Option<Result<(), Error>>;
+
+fn world(level: i16, settings: &[(&str, &str)]) -> World {
+    world_with_topic(level, settings, &[])
+}
+
+fn world_with_topic(level: i16, settings: &[(&str, &str)], topic: &[(&str, &str)]) -> World {
+    let fixed = [
+        ("transactional.id", "tid"),
+        ("linger.ms", "5"),
+        ("retry.backoff.ms", "100"),
+    ];
+    let settings: Vec<_> = fixed.iter().chain(settings).copied().collect();
+    let mut w = World::with_topic(&settings, topic);
+    w.coordinating.level = level;
+    w.produce_versions = (3, 13);
+    w.add_topic("t", &[1, 1]);
+    let t = w.topic("t");
+    w.accumulator.announce(&t);
+    w.drive();
+    w
+}
+
+/// As [`world`], after `init_transactions()`.
+fn ready(level: i16) -> World {
+    let mut w = world(level, &[]);
+    assert_eq!(run(&mut w, TransactionCall::Init), Ok(()));
+    w.coordinating.asked.clear();
+    w
+}
+
+fn call_for(w: &mut World, call: TransactionCall, ms: u64) -> TransactionReply {
+    let reply: TransactionReply = Reply::new();
+    let deadline = w.now.plus_ms(ms);
+    w.command(Command::Transaction {
+        call,
+        deadline,
+        reply: reply.clone(),
+    });
+    reply
+}
+
+fn call(w: &mut World, call: TransactionCall) -> TransactionReply {
+    call_for(w, call, 60_000)
+}
+
+/// A call that ends by itself within a second.
+fn run(w: &mut World, what: TransactionCall) -> Result<(), Error> {
+    let reply = call(w, what);
+    w.run_ms(1000);
+    reply.try_take().expect("the call has ended")
+}
+
+fn begin(w: &mut World) {
+    assert_eq!(run(w, TransactionCall::Begin), Ok(()));
+}
+
+fn code(answer: &Answer) -> Option<ErrorCode> {
+    answer.as_ref().and_then(|a| a.as_ref().err()).map(|e| e.code)
+}
+
+fn asked(w: &mut World) -> Vec<String> {
+    std::mem::take(&mut w.coordinating.asked)
+}
+
+fn offsets(generation: i32) -> TransactionCall {
+    let row = |offset| PartitionOffset::new(TopicPartition::new(Arc::from("in"), 3), offset);
+    TransactionCall::SendOffsets {
+        offsets: vec![row(17), row(crate::types::offset::INVALID)],
+        group: GroupMetadata {
+            group_id: "g".into(),
+            generation,
+            member_id: "m".into(),
+            group_instance_id: None,
+        },
+    }
+}
+
+/// Takes and acknowledges every request that is there.
+fn acknowledge_all(w: &mut World) {
+    while !w.sent.is_empty() {
+        w.acknowledge(0);
+    }
+}
+
+/// Producer epoch, base sequence, transactional.
+fn header(w: &World) -> (i16, i32, bool) {
+    let sent = &w.sent[0];
+    assert_eq!(sent.request.transactional_id.as_deref(), Some("tid"));
+    let records = sent.request.topic_data[0].partition_data[0].records.clone().unwrap();
+    let batch = BatchIter::new(records.into_bytes()).next().unwrap().unwrap();
+    let h = batch.header();
+    (h.producer_epoch, h.base_sequence, h.is_transactional())
+}
+
+#[test]
+fn the_first_generation_adds_partitions_before_it_writes() {
+    let mut w = ready(0);
+    assert_eq!(
+        code(&w.produce("t", 0, "early").map_or_else(|e| Some(Err(e)), |()| None)),
+        Some(ErrorCode::L_STATE)
+    );
+    for sequence in [0, 1] {
+        begin(&mut w);
+        w.produce("t", 0, "a").unwrap();
+        w.produce("t", 1, "b").unwrap();
+        assert!(w.sent.is_empty());
+        w.run_ms(10);
+        assert_eq!(asked(&mut w), ["2: add t [0, 1]"]);
+        assert_eq!(header(&w), (1, sequence, true));
+        assert_eq!(w.sent[0].version, 11);
+        let commit = call(&mut w, TransactionCall::Commit);
+        assert!(w.produce("t", 0, "late").is_err());
+        assert_eq!(asked(&mut w), Vec::<String>::new(), "not before all is written");
+        acknowledge_all(&mut w);
+        assert_eq!(commit.try_take(), Some(Ok(())));
+        assert_eq!(asked(&mut w), ["2: commit v4 e1"]);
+    }
+    assert!(w.reports().iter().all(|r| r.error.is_ok()));
+}
+
+#[test]
+fn the_second_generation_writes_at_once_and_has_an_epoch_a_transaction() {
+    let mut w = ready(2);
+    for epoch in [1, 2] {
+        begin(&mut w);
+        w.produce("t", 0, "a").unwrap();
+        w.run_ms(10);
+        assert_eq!(header(&w), (epoch, 0, true));
+        assert_eq!(w.sent[0].version, 13);
+        let commit = call(&mut w, TransactionCall::Commit);
+        acknowledge_all(&mut w);
+        assert_eq!(commit.try_take(), Some(Ok(())));
+        assert_eq!(asked(&mut w), [format!("2: commit v5 e{epoch}")]);
+    }
+}
+
+#[test]
+fn a_commit_does_not_wait_for_linger_and_an_empty_one_asks_nothing() {
+    for level in [0, 2] {
+        let mut w = world(level, &[("linger.ms", "5000")]);
+        assert_eq!(run(&mut w, TransactionCall::Init), Ok(()));
+        asked(&mut w);
+        for end in [TransactionCall::Commit, TransactionCall::Abort] {
+            begin(&mut w);
+            assert_eq!(run(&mut w, end), Ok(()));
+        }
+        assert_eq!(asked(&mut w), Vec::<String>::new());
+        begin(&mut w);
+        w.produce("t", 0, "a").unwrap();
+        let commit = call(&mut w, TransactionCall::Commit);
+        assert_eq!(w.sent.len(), 1, "level {level}");
+        acknowledge_all(&mut w);
+        assert_eq!(commit.try_take(), Some(Ok(())));
+        begin(&mut w);
+        w.produce("t", 0, "b").unwrap();
+        w.run_ms(100);
+        assert!(w.sent.is_empty(), "the next one lingers again");
+    }
+}
+
+#[test]
+fn offsets_go_to_the_groups_coordinator_with_the_members_generation() {
+    for (level, expected) in [
+        (
+            0,
+            &[
+                "2: add group g",
+                "1: find group",
+                "2: offsets v4 g g5 m in[3]@17",
+                "2: commit v4 e1",
+            ][..],
+        ),
+        (
+            2,
+            &["1: find group", "2: offsets v5 g g5 m in[3]@17", "2: commit v5 e1"],
+        ),
+    ] {
+        let mut w = ready(level);
+        begin(&mut w);
+        assert_eq!(run(&mut w, offsets(5)), Ok(()));
+        assert_eq!(run(&mut w, TransactionCall::Commit), Ok(()));
+        let got = asked(&mut w);
+        // Whichever broker is asked where the coordinator is.
+        let got: Vec<String> = got
+            .iter()
+            .map(|s| s.replace("2: find", "1: find").replace("3: find", "1: find"))
+            .collect();
+        assert_eq!(got, expected, "level {level}");
+    }
+}
+
+#[test]
+fn an_abort_gives_up_what_waits_and_waits_for_what_is_in_flight() {
+    for level in [0, 2] {
+        let mut w = ready(level);
+        begin(&mut w);
+        w.produce("t", 0, "sent").unwrap();
+        w.run_ms(10);
+        w.produce("t", 0, "waits").unwrap();
+        asked(&mut w);
+        let abort = call(&mut w, TransactionCall::Abort);
+        let reports = w.reports();
+        assert_eq!(reports.len(), 1);
+        assert_eq!(
+            (reports[0].value.as_str(), reports[0].error),
+            ("waits", ErrorCode::L_PURGE_QUEUE)
+        );
+        assert_eq!(abort.try_take(), None);
+        assert_eq!(asked(&mut w), Vec::<String>::new());
+        acknowledge_all(&mut w);
+        assert_eq!(abort.try_take(), Some(Ok(())));
+        let version = if level == 2 { 5 } else { 4 };
+        assert_eq!(asked(&mut w), [format!("2: abort v{version} e1")]);
+        begin(&mut w);
+        w.produce("t", 0, "next").unwrap();
+        w.run_ms(10);
+        assert_eq!(header(&w), if level == 2 { (2, 0, true) } else { (1, 1, true) });
+    }
+}
+
+#[test]
+fn after_an_undelivered_record_only_an_abort_is_possible_and_the_epoch_rises() {
+    for (level, ends) in [(0, &["2: abort v4 e1", "2: init 500/1"][..]), (2, &["2: abort v5 e1"])] {
+        let mut w = ready(level);
+        begin(&mut w);
+        w.produce("t", 0, "a").unwrap();
+        w.run_ms(10);
+        w.refuse(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER);
+        assert_eq!(w.reports().len(), 1);
+        assert!(w.produce("t", 0, "b").is_err());
+        for refused in [TransactionCall::Commit, offsets(1)] {
+            let error = run(&mut w, refused).unwrap_err();
+            assert!(error.txn_requires_abort && !error.fatal && !error.retriable, "{error}");
+            assert_eq!(error.code, ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER);
+        }
+        asked(&mut w);
+        assert_eq!(run(&mut w, TransactionCall::Abort), Ok(()));
+        assert_eq!(asked(&mut w), ends, "level {level}");
+        begin(&mut w);
+        w.produce("t", 0, "c").unwrap();
+        w.run_ms(10);
+        assert_eq!(header(&w), (2, 0, true));
+        let commit = call(&mut w, TransactionCall::Commit);
+        acknowledge_all(&mut w);
+        assert_eq!(commit.try_take(), Some(Ok(())));
+    }
+}
+
+#[test]
+fn a_coordinator_that_moves_or_is_busy_is_asked_again() {
+    let mut w = world(0, &[]);
+    w.coordinating
+        .refuse(ApiKey::FIND_COORDINATOR, &[ErrorCode::COORDINATOR_NOT_AVAILABLE]);
+    w.coordinating.refuse(
+        ApiKey::INIT_PRODUCER_ID,
+        &[
+            ErrorCode::COORDINATOR_LOAD_IN_PROGRESS,
+            ErrorCode::CONCURRENT_TRANSACTIONS,
+        ],
+    );
+    assert_eq!(run(&mut w, TransactionCall::Init), Ok(()));
+    begin(&mut w);
+    w.produce("t", 0, "a").unwrap();
+    w.coordinating
+        .refuse(ApiKey::ADD_PARTITIONS_TO_TXN, &[ErrorCode::CONCURRENT_TRANSACTIONS]);
+    w.run_ms(30);
+    assert_eq!(w.sent.len(), 1, "a few milliseconds later");
+    acknowledge_all(&mut w);
+    asked(&mut w);
+    w.coordinating.refuse(ApiKey::END_TXN, &[ErrorCode::NOT_COORDINATOR]);
+    w.coordinating.node = 3;
+    assert_eq!(run(&mut w, TransactionCall::Commit), Ok(()));
+    let asked = asked(&mut w);
+    assert_eq!(
+        (asked[0].as_str(), asked[2].as_str()),
+        ("2: commit v4 e1", "3: commit v4 e1"),
+        "{asked:?}"
+    );
+}
+
+#[test]
+fn a_lost_coordinator_is_found_again_and_told_the_same() {
+    let mut w = ready(2);
+    begin(&mut w);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(10);
+    acknowledge_all(&mut w);
+    w.coordinating.silent = Some(ApiKey::END_TXN);
+    let commit = call(&mut w, TransactionCall::Commit);
+    asked(&mut w);
+    w.coordinating.silent = None;
+    // The coordinator has done it, and knows the question again.
+    w.coordinating.epoch = 1;
+    w.disconnect(2);
+    w.run_ms(2000);
+    assert_eq!(commit.try_take(), Some(Ok(())));
+    assert_eq!(asked(&mut w).last().map(String::as_str), Some("2: commit v5 e1"));
+}
+
+#[test]
+fn a_timed_out_call_goes_on_and_is_taken_up_again() {
+    let mut w = ready(0);
+    begin(&mut w);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(10);
+    let first = call_for(&mut w, TransactionCall::Commit, 50);
+    let beside = call(&mut w, TransactionCall::Commit).try_take().unwrap().unwrap_err();
+    assert_eq!((beside.code, beside.retriable), (ErrorCode::L_PREV_IN_PROGRESS, true));
+    w.run_ms(100);
+    let late = first.try_take().unwrap().unwrap_err();
+    assert_eq!(
+        (late.code, late.retriable, late.txn_requires_abort),
+        (ErrorCode::L_TIMED_OUT, true, false)
+    );
+    let other = call(&mut w, TransactionCall::Abort).try_take().unwrap().unwrap_err();
+    assert_eq!((other.code, other.retriable), (ErrorCode::L_CONFLICT, true));
+    let second = call(&mut w, TransactionCall::Commit);
+    assert_eq!(second.try_take(), None);
+    acknowledge_all(&mut w);
+    assert_eq!(second.try_take(), Some(Ok(())));
+    // One that ends while nobody waits is told to who asks again.
+    begin(&mut w);
+    w.produce("t", 0, "b").unwrap();
+    w.run_ms(10);
+    let first = call_for(&mut w, TransactionCall::Commit, 0);
+    assert_eq!(code(&first.try_take()), Some(ErrorCode::L_TIMED_OUT));
+    acknowledge_all(&mut w);
+    assert_eq!(run(&mut w, TransactionCall::Commit), Ok(()));
+    begin(&mut w);
+}
+
+#[test]
+fn offsets_that_were_not_taken_in_time_may_be_sent_anew() {
+    let mut w = ready(0);
+    begin(&mut w);
+    w.coordinating.silent = Some(ApiKey::TXN_OFFSET_COMMIT);
+    let first = call_for(&mut w, offsets(5), 50);
+    w.run_ms(100);
+    assert_eq!(code(&first.try_take()), Some(ErrorCode::L_TIMED_OUT));
+    w.coordinating.silent = None;
+    let second = call(&mut w, offsets(6));
+    w.disconnect(2);
+    w.run_ms(3000);
+    assert_eq!(second.try_take(), Some(Ok(())));
+    assert_eq!(run(&mut w, TransactionCall::Commit), Ok(()));
+}
+
+#[test]
+fn a_fenced_producer_is_at_its_end() {
+    for (key, what) in [
+        (ApiKey::ADD_PARTITIONS_TO_TXN, ErrorCode::PRODUCER_FENCED),
+        (ApiKey::END_TXN, ErrorCode::INVALID_PRODUCER_EPOCH),
+    ] {
+        let mut w = ready(0);
+        begin(&mut w);
+        w.produce("t", 0, "a").unwrap();
+        w.coordinating.refuse(key, &[what]);
+        w.run_ms(10);
+        acknowledge_all(&mut w);
+        let commit = call(&mut w, TransactionCall::Commit);
+        let fatal = w.sender.take_fatal().expect("a fatal error");
+        assert_eq!(fatal.code, ErrorCode::L_FENCED);
+        w.sender.on_fatal_told();
+        let error = commit.try_take().unwrap().unwrap_err();
+        assert_eq!(
+            (error.code, error.fatal, error.txn_requires_abort),
+            (ErrorCode::L_FENCED, true, false)
+        );
+        let again = run(&mut w, TransactionCall::Abort).unwrap_err();
+        assert!(again.fatal);
+    }
+}
+
+#[test]
+fn an_epoch_that_a_leader_finds_old_is_the_coordinators_to_judge() {
+    let mut w = ready(2);
+    begin(&mut w);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(10);
+    w.refuse(ErrorCode::INVALID_PRODUCER_EPOCH);
+    let error = run(&mut w, TransactionCall::Commit).unwrap_err();
+    assert!(error.txn_requires_abort && !error.fatal);
+    // The coordinator had aborted the transaction after its timeout.
+    w.coordinating.epoch = 1;
+    assert_eq!(run(&mut w, TransactionCall::Abort), Ok(()));
+    begin(&mut w);
+}
+
+#[test]
+fn a_coordinator_that_has_forgotten_the_producer_gives_it_another_epoch() {
+    let mut w = ready(0);
+    begin(&mut w);
+    w.produce("t", 0, "a").unwrap();
+    w.coordinating
+        .refuse(ApiKey::ADD_PARTITIONS_TO_TXN, &[ErrorCode::INVALID_PRODUCER_ID_MAPPING]);
+    w.run_ms(10);
+    asked(&mut w);
+    let error = run(&mut w, TransactionCall::Commit).unwrap_err();
+    assert_eq!(
+        (error.code, error.txn_requires_abort),
+        (ErrorCode::INVALID_PRODUCER_ID_MAPPING, true)
+    );
+    assert_eq!(run(&mut w, TransactionCall::Abort), Ok(()));
+    assert_eq!(asked(&mut w), ["2: init 500/1"]);
+}
+
+#[test]
+fn a_group_that_has_moved_on_has_the_transaction_aborted() {
+    let mut w = ready(2);
+    begin(&mut w);
+    w.coordinating
+        .refuse(ApiKey::TXN_OFFSET_COMMIT, &[ErrorCode::ILLEGAL_GENERATION]);
+    let error = run(&mut w, offsets(1)).unwrap_err();
+    assert_eq!(
+        (error.code, error.txn_requires_abort),
+        (ErrorCode::ILLEGAL_GENERATION, true)
+    );
+    assert_eq!(run(&mut w, TransactionCall::Abort), Ok(()));
+}
+
+#[test]
+fn calls_out_of_place_are_refused() {
+    let mut w = world(2, &[]);
+    let refused = |w: &mut World, what| run(w, what).unwrap_err().code;
+    for early in [
+        TransactionCall::Begin,
+        TransactionCall::Commit,
+        TransactionCall::Abort,
+        offsets(1),
+    ] {
+        assert_eq!(refused(&mut w, early), ErrorCode::L_STATE);
+    }
+    assert_eq!(run(&mut w, TransactionCall::Init), Ok(()));
+    for early in [
+        TransactionCall::Init,
+        TransactionCall::Commit,
+        TransactionCall::Abort,
+        offsets(1),
+    ] {
+        assert_eq!(refused(&mut w, early), ErrorCode::L_STATE);
+    }
+    begin(&mut w);
+    for late in [TransactionCall::Init, TransactionCall::Begin] {
+        assert_eq!(refused(&mut w, late), ErrorCode::L_STATE);
+    }
+}
+
+#[test]
+fn a_record_that_ran_out_of_time_has_the_transaction_aborted() {
+    let mut w = world_with_topic(0, &[], &[("message.timeout.ms", "1000")]);
+    assert_eq!(run(&mut w, TransactionCall::Init), Ok(()));
+    begin(&mut w);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(10);
+    let commit = call(&mut w, TransactionCall::Commit);
+    w.run_ms(1500);
+    let error = commit.try_take().unwrap().unwrap_err();
+    assert_eq!(
+        (error.code, error.txn_requires_abort),
+        (ErrorCode::L_MSG_TIMED_OUT, true)
+    );
+    asked(&mut w);
+    let abort = call(&mut w, TransactionCall::Abort);
+    assert_eq!(asked(&mut w), Vec::<String>::new(), "the request is still in flight");
+    let sent = w.take_sent();
+    w.answer(&sent, |_, p: &mut PartitionProduceResponse| p.base_offset = 0);
+    w.run_ms(1000);
+    assert_eq!(abort.try_take(), Some(Ok(())));
+    assert_eq!(asked(&mut w), ["2: abort v4 e1", "2: init 500/1"]);
+}
+
+#[test]
+fn closing_ends_the_call_under_way() {
+    let mut w = ready(0);
+    begin(&mut w);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(10);
+    let commit = call(&mut w, TransactionCall::Commit);
+    w.close();
+    assert_eq!(code(&commit.try_take()), Some(ErrorCode::L_DESTROY));
+}

@@ -1,0 +1,465 @@
+//! The transactional producer (KIP-98): one transaction after the other, each committed or aborted as a whole.
+//!
+//! ```text
+//! call.rs       the application's calls: one at a time, resumed after a timeout
+//! mod.rs        where the transaction stands, and what is to be asked next
+//! requests.rs   what is asked of the coordinators, and what their answers change
+//! table.rs      what each error code means
+//! sending.rs    what the transaction means for the sender: when it sends, what it gives up, what has failed
+//! ```
+//!
+//! One request to a coordinator is under way at a time: their order is the transaction's.
+//!
+//! There are two generations of the protocol, and a transaction keeps the one that it was begun with. In the first one
+//! partitions and groups are added at the coordinator before anything is written to them, and the epoch stays the same
+//! until something went wrong; then it is raised with InitProducerId (KIP-360). In the second one (KIP-890, clusters whose
+//! feature `transaction.version` is 2 or higher) partition leaders do the adding, and every end of a transaction gives the
+//! next epoch, so that nothing that is late can get into the next transaction.
+
+mod call;
+mod requests;
+mod sending;
+mod table;
+
+pub use call::{TransactionCall, TransactionReply};
+pub(super) use table::{Ask, Consequence, consequence};
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use call::{Admission, Kind, Stage, UnderWay, admit};
+
+use super::PartitionId;
+use super::accumulator::Accumulator;
+use crate::cluster::{Cluster, Coordinated, Coordinator, Ctx};
+use crate::config::ClientConfig;
+use crate::connection::{LinkKey, Owner};
+use crate::env::{Instant, earliest};
+use crate::error::{Error, ErrorCode};
+use crate::types::{GroupMetadata, PartitionOffset};
+
+/// The level of `transaction.version` from which on the second generation of the protocol is spoken.
+const SECOND_GENERATION: i16 = 2;
+
+/// Where the producer stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Phase {
+    /// Nothing was asked for yet.
+    New,
+    /// `init_transactions()` is under way.
+    Initialising,
+    /// No transaction is open.
+    Ready,
+    /// A transaction is open.
+    Open,
+    /// What was produced is being written, then the coordinator is told to commit.
+    Committing,
+    /// What is in flight is waited for, then the coordinator is told to abort.
+    Aborting,
+}
+
+/// Offsets on their way into the transaction.
+#[derive(Debug)]
+struct Offsets {
+    rows: Vec<PartitionOffset>,
+    group: GroupMetadata,
+}
+
+/// A request that is not answered yet.
+#[derive(Debug)]
+struct Request {
+    id: u64,
+    ask: Ask,
+    /// The call that it was sent for has ended: what it achieves is of no use, what it finds wrong is.
+    left: bool,
+}
+
+/// The transaction manager. It decides; [`Sender`](super::Sender) tells it what becomes of records.
+#[derive(Debug)]
+pub(super) struct Transactions {
+    name: String,
+    timeout_ms: i32,
+    accumulator: Arc<Accumulator>,
+    phase: Phase,
+    call: Option<UnderWay>,
+    /// Why the transaction can only be aborted.
+    failed: Option<Error>,
+    /// Why nothing can be done any more.
+    fatal: Option<Error>,
+    /// Producer id and epoch.
+    producer: Option<(i64, i16)>,
+    /// The coordinator's level of `transaction.version` when it was last spoken to.
+    level: i16,
+    /// The transaction at hand is one of the second generation.
+    second: bool,
+    coordinator: Coordinator,
+    /// The coordinator of the group whose offsets are committed.
+    group_coordinator: (String, Coordinator),
+    request: Option<Request>,
+    retry_at: Instant,
+    tries: u32,
+    /// The last refusal that was not the end, for texts.
+    last: Option<(Ask, Error)>,
+    /// Partitions to be added, those of the request under way, and those that were added.
+    wanted: BTreeMap<PartitionId, Arc<str>>,
+    adding: Vec<PartitionId>,
+    added: BTreeSet<PartitionId>,
+    /// Added since the sender last looked.
+    news: Vec<PartitionId>,
+    offsets: Option<Offsets>,
+    groups: BTreeSet<String>,
+    /// The coordinator may know of the transaction: it has to be ended there.
+    started: bool,
+    /// Records were given numbers and not written, or nobody knows: the epoch must rise before the next transaction.
+    bump: bool,
+    /// The coordinator may have been told how the transaction ends: nothing can change that any more.
+    ending: bool,
+    /// The coordinator has no use for an EndTxn: it does not know the producer any more.
+    forgotten: bool,
+    /// What the sender was last told.
+    told: sending::Told,
+}
+
+impl Transactions {
+    /// A manager for a client with `transactional.id`.
+    pub(super) fn new(conf: &ClientConfig, accumulator: Arc<Accumulator>) -> Self {
+        accumulator.set_in_transaction(false);
+        Transactions {
+            name: conf.transactional_id.clone(),
+            timeout_ms: i32::try_from(conf.transaction_timeout_ms).unwrap_or(i32::MAX),
+            accumulator,
+            phase: Phase::New,
+            call: None,
+            failed: None,
+            fatal: None,
+            producer: None,
+            level: 0,
+            second: false,
+            coordinator: Coordinator::new(Coordinated::Transactions, Owner::Producer),
+            group_coordinator: (String::new(), Coordinator::new(Coordinated::Group, Owner::Producer)),
+            request: None,
+            retry_at: Instant::ORIGIN,
+            tries: 0,
+            last: None,
+            wanted: BTreeMap::new(),
+            adding: Vec::new(),
+            added: BTreeSet::new(),
+            news: Vec::new(),
+            offsets: None,
+            groups: BTreeSet::new(),
+            started: false,
+            bump: false,
+            ending: false,
+            forgotten: false,
+            told: sending::Told::default(),
+        }
+    }
+
+    // ---------------------------------------------------------------- calls
+
+    /// Takes a call of the application. It is answered at `deadline` at the latest.
+    pub(super) fn on_call(&mut self, now: Instant, call: TransactionCall, deadline: Instant, reply: TransactionReply) {
+        if let Some(fatal) = &self.fatal {
+            return reply.fill(Err(fatal.clone()));
+        }
+        let kind = call.kind();
+        let reply = match admit(&mut self.call, kind, deadline, reply) {
+            Admission::New(reply) => reply,
+            Admission::Settled => return self.expire_call(now),
+        };
+        if let Err(error) = self.check(kind) {
+            return reply.fill(Err(error));
+        }
+        match call {
+            TransactionCall::Begin => {
+                self.second = self.level >= SECOND_GENERATION;
+                self.enter(Phase::Open);
+                return reply.fill(Ok(()));
+            }
+            TransactionCall::SendOffsets { mut offsets, group } => {
+                offsets.retain(|row| row.offset >= 0);
+                if offsets.is_empty() {
+                    return reply.fill(Ok(()));
+                }
+                if self.group_coordinator.0 != group.group_id {
+                    let coordinator = Coordinator::new(Coordinated::Group, Owner::Producer);
+                    self.group_coordinator = (group.group_id.clone(), coordinator);
+                }
+                self.offsets = Some(Offsets { rows: offsets, group });
+            }
+            TransactionCall::Init => self.enter(Phase::Initialising),
+            TransactionCall::Commit => self.enter(Phase::Committing),
+            TransactionCall::Abort => {
+                self.wanted.clear();
+                self.offsets = None;
+                self.enter(Phase::Aborting);
+            }
+        }
+        self.last = None;
+        let stage = Stage::Waiting { reply, deadline };
+        self.call = Some(UnderWay { kind, stage });
+    }
+
+    /// Whether a call has its place where the producer stands.
+    fn check(&self, kind: Kind) -> Result<(), Error> {
+        let (phase, failed) = (self.phase, self.failed.as_ref());
+        let fits = match kind {
+            Kind::Init => phase == Phase::New,
+            Kind::Begin => phase == Phase::Ready,
+            Kind::SendOffsets | Kind::Commit => phase == Phase::Open && failed.is_none(),
+            Kind::Abort => phase == Phase::Open,
+        };
+        if fits {
+            return Ok(());
+        }
+        if let Some(failed) = failed {
+            return Err(failed.clone());
+        }
+        let standing = match phase {
+            Phase::New => "init_transactions() has not been called",
+            Phase::Initialising => "init_transactions() has not ended",
+            Phase::Ready => "no transaction is open",
+            Phase::Open => "a transaction is open",
+            Phase::Committing => "the transaction is being committed",
+            Phase::Aborting => "the transaction is being aborted",
+        };
+        let text = format!("{} cannot be called now: {standing}", kind.name());
+        Err(Error::new(ErrorCode::L_STATE, text))
+    }
+
+    fn enter(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.open_or_close();
+    }
+
+    /// Tells `produce()` whether it may take records. Before the application hears of what has changed it.
+    fn open_or_close(&self) {
+        let open = self.phase == Phase::Open && self.failed.is_none() && self.fatal.is_none();
+        self.accumulator.set_in_transaction(open);
+    }
+
+    fn end_call(&mut self, result: Result<(), Error>) {
+        let Some(mut call) = self.call.take() else { return };
+        match call.stage {
+            Stage::Waiting { reply, .. } => reply.fill(result),
+            Stage::Left | Stage::Done(_) => {
+                call.stage = Stage::Done(result);
+                self.call = Some(call);
+            }
+        }
+    }
+
+    fn expire_call(&mut self, now: Instant) {
+        let Some(call) = &mut self.call else { return };
+        let Stage::Waiting { reply, deadline } = &call.stage else {
+            return;
+        };
+        if *deadline > now {
+            return;
+        }
+        let name = call.kind.name();
+        let why = match &self.last {
+            Some((ask, error)) => format!("the last {} failed: {error}", ask.name()),
+            None => "no answer has come yet".to_owned(),
+        };
+        let text = format!("{name} has not ended in time: {why}");
+        reply.fill(Err(Error::new(ErrorCode::L_TIMED_OUT, text).into_retriable()));
+        if call.kind == Kind::SendOffsets {
+            // The next call may be about other offsets.
+            self.call = None;
+            self.offsets = None;
+            if let Some(request) = self.request.as_mut() {
+                request.left |= matches!(request.ask, Ask::AddOffsets | Ask::CommitOffsets);
+            }
+        } else {
+            call.stage = Stage::Left;
+        }
+    }
+
+    /// Ends whoever waits, as the client ends.
+    pub(super) fn close(&mut self, error: &Error) {
+        self.end_call(Err(error.clone()));
+        self.fatal.get_or_insert_with(|| error.clone());
+    }
+
+    // ---------------------------------------------------------------- errors
+
+    /// The transaction can only be aborted from now on. The first reason counts.
+    fn fail(&mut self, error: Error) {
+        if !matches!(self.phase, Phase::Open | Phase::Committing) || self.failed.is_some() {
+            return;
+        }
+        self.ending = false;
+        let error = error.into_abortable();
+        self.failed = Some(error.clone());
+        self.wanted.clear();
+        self.offsets = None;
+        self.enter(Phase::Open);
+        self.end_call(Err(error));
+    }
+
+    /// Nothing can be done any more. Who waits hears of it from [`tell_fatal`](Self::tell_fatal).
+    fn raise(&mut self, error: Error) {
+        self.fatal.get_or_insert_with(|| error.into_fatal());
+        self.open_or_close();
+    }
+
+    /// Answers who waits, once the client as a whole knows of the fatal error.
+    pub(super) fn tell_fatal(&mut self) {
+        if let Some(fatal) = self.fatal.clone() {
+            self.end_call(Err(fatal));
+        }
+    }
+
+    /// What follows from a coordinator's error.
+    fn suffer(&mut self, ctx: &mut Ctx<'_>, ask: Ask, error: Error) {
+        match consequence(ask, error.code) {
+            Consequence::RetrySoon => {
+                let soon = SOON_MS << self.tries.min(2);
+                self.retry_at = ctx.now.plus_ms(soon);
+                self.tries = self.tries.saturating_add(1);
+                self.last = Some((ask, error));
+            }
+            Consequence::Retry => {
+                self.back_off(ctx);
+                self.last = Some((ask, error));
+            }
+            Consequence::FindAgain => {
+                match ask {
+                    Ask::CommitOffsets => self.group_coordinator.1.forget(ctx),
+                    _ => self.coordinator.forget(ctx),
+                }
+                self.last = Some((ask, error));
+            }
+            _ => self.give_up(ask, &error),
+        }
+    }
+
+    /// What follows from an error after which the transaction cannot go on.
+    fn give_up(&mut self, ask: Ask, error: &Error) {
+        let refused = || Error::new(error.code, format!("{} was refused: {}", ask.name(), error.message));
+        match consequence(ask, error.code) {
+            Consequence::Abort => self.fail(refused()),
+            Consequence::Forgotten => {
+                self.forgotten = true;
+                self.bump = true;
+                self.fail(refused());
+            }
+            Consequence::Fatal => self.raise(refused()),
+            Consequence::Fenced => {
+                let text = format!(
+                    "{} was refused ({}): a newer producer has the transactional.id \"{}\", or the coordinator has ended a \
+                     transaction that took longer than transaction.timeout.ms",
+                    ask.name(),
+                    error.code.name(),
+                    self.name
+                );
+                self.raise(Error::new(ErrorCode::L_FENCED, text));
+            }
+            Consequence::Done | Consequence::RetrySoon | Consequence::Retry | Consequence::FindAgain => {}
+        }
+    }
+
+    fn back_off(&mut self, ctx: &mut Ctx<'_>) {
+        self.retry_at = ctx.now + ctx.retry_delay(self.tries);
+        self.tries = self.tries.saturating_add(1);
+    }
+
+    // ---------------------------------------------------------------- what comes next
+
+    /// What is to be asked now; ends what needs no question. `settled`: no record is waiting or in flight.
+    fn next_ask(&mut self, settled: bool) -> Option<Ask> {
+        let settled = settled || self.ending;
+        if self.fatal.is_some() {
+            return None;
+        }
+        match self.phase {
+            Phase::New | Phase::Ready => None,
+            Phase::Initialising => Some(Ask::Init),
+            Phase::Open => self.ask_while_open(),
+            Phase::Committing => match self.ask_while_open() {
+                None if settled && self.started => Some(Ask::Commit),
+                None if settled => {
+                    self.finish();
+                    None
+                }
+                ask => ask,
+            },
+            Phase::Aborting if !settled => None,
+            Phase::Aborting if self.started && !self.forgotten => Some(Ask::Abort),
+            Phase::Aborting if self.bump => Some(Ask::Init),
+            Phase::Aborting => {
+                self.finish();
+                None
+            }
+        }
+    }
+
+    fn ask_while_open(&self) -> Option<Ask> {
+        if self.failed.is_some() {
+            return None;
+        }
+        if !self.wanted.is_empty() {
+            return Some(Ask::AddPartitions);
+        }
+        let offsets = self.offsets.as_ref()?;
+        let known = self.second || self.groups.contains(&offsets.group.group_id);
+        Some(if known { Ask::CommitOffsets } else { Ask::AddOffsets })
+    }
+
+    /// The transaction has ended.
+    fn finish(&mut self) {
+        self.failed = None;
+        self.wanted.clear();
+        self.added.clear();
+        self.news.clear();
+        self.groups.clear();
+        self.started = false;
+        self.bump = false;
+        self.ending = false;
+        self.forgotten = false;
+        self.enter(Phase::Ready);
+        self.end_call(Ok(()));
+    }
+
+    /// Goes on as far as possible; gives when to be called again at the latest.
+    pub(super) fn poll(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        next_id: &mut u64,
+        settled: bool,
+    ) -> Option<Instant> {
+        self.expire_call(ctx.now);
+        let mut wake = None;
+        if self.request.is_none()
+            && let Some(ask) = self.next_ask(settled)
+        {
+            if self.retry_at <= ctx.now {
+                self.send(ctx, cluster, next_id, ask);
+            }
+            if self.retry_at > ctx.now {
+                wake = Some(self.retry_at);
+            }
+            wake = earliest(wake, self.coordinator.wake(ctx.now));
+            wake = earliest(wake, self.group_coordinator.1.wake(ctx.now));
+        }
+        earliest(wake, self.deadline())
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        match &self.call.as_ref()?.stage {
+            Stage::Waiting { deadline, .. } => Some(*deadline),
+            Stage::Left | Stage::Done(_) => None,
+        }
+    }
+
+    /// A link went down, or an attempt failed.
+    pub(super) fn on_link_down(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, error: Option<&Error>) {
+        self.coordinator.on_link_down(ctx, key, error);
+        self.group_coordinator.1.on_link_down(ctx, key, error);
+    }
+}
+
+/// The first pause before a request is sent again that came while the transaction before was about to end.
+const SOON_MS: u64 = 20;

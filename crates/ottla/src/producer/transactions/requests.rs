@@ -1,0 +1,404 @@
+//! What is asked of the coordinators, and what their answers change.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ottla_protocol::api::add_offsets_to_txn::AddOffsetsToTxnRequest;
+use ottla_protocol::api::add_partitions_to_txn::{AddPartitionsToTxnRequest, AddPartitionsToTxnTopic};
+use ottla_protocol::api::end_txn::EndTxnRequest;
+use ottla_protocol::api::init_producer_id::InitProducerIdRequest;
+use ottla_protocol::api::txn_offset_commit::{
+    TxnOffsetCommitRequest, TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic,
+};
+use ottla_protocol::{DecodeError, Message, Request as ProtocolRequest};
+
+use super::table::{Ask, Consequence, consequence};
+use super::{Offsets, Phase, Request, Transactions};
+use crate::cluster::{Cluster, Ctx};
+use crate::connection::{BrokerVersions, LinkKey, Outcome, Owner, Reply, Tag};
+use crate::error::{Error, ErrorCode};
+use crate::event::DebugContexts;
+
+/// The first InitProducerId version that raises the epoch of a producer that is known (KIP-360).
+const FIRST_WITH_BUMP: i16 = 3;
+/// The last AddPartitionsToTxn version for clients; brokers send the later ones.
+const LAST_ADD_PARTITIONS: i16 = 3;
+/// The first versions of the second generation (KIP-890).
+const SECOND_END_TXN: i16 = 5;
+const SECOND_OFFSET_COMMIT: i16 = 5;
+/// The first TxnOffsetCommit version that says who has consumed (KIP-447).
+const FIRST_WITH_MEMBER: i16 = 3;
+
+/// The version to use in a transaction of this generation.
+fn pick<R: Message>(versions: &BrokerVersions, second: bool, first_of_second: i16) -> Option<i16> {
+    match second {
+        true => versions.pick::<R>().filter(|v| *v >= first_of_second),
+        false => versions.pick_up_to::<R>(first_of_second - 1),
+    }
+}
+
+impl Transactions {
+    /// Sends a request if its coordinator is known and connected; otherwise that is got under way.
+    pub(super) fn send(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, next_id: &mut u64, ask: Ask) {
+        let link = if ask == Ask::CommitOffsets {
+            let (group, coordinator) = &mut self.group_coordinator;
+            coordinator.link(ctx, cluster, group, next_id)
+        } else {
+            self.coordinator.link(ctx, cluster, &self.name, next_id)
+        };
+        if let Some(error) = self.coordinator.take_failure() {
+            return self.suffer(ctx, Ask::FindCoordinator, error);
+        }
+        if let Some(error) = self.group_coordinator.1.take_failure() {
+            return self.suffer(ctx, Ask::FindGroup, error);
+        }
+        let Some((key, versions)) = link else { return };
+        if ask != Ask::CommitOffsets {
+            self.level = versions.transaction_version();
+        }
+        *next_id += 1;
+        let id = *next_id;
+        let sent = match ask {
+            Ask::Init => self.send_init(ctx, key, &versions, id),
+            Ask::AddPartitions => self.send_partitions(ctx, key, &versions, id),
+            Ask::AddOffsets => self.send_group(ctx, key, &versions, id),
+            Ask::CommitOffsets => self.send_offsets(ctx, key, &versions, id),
+            Ask::Commit | Ask::Abort => self.send_end(ctx, key, &versions, id, ask == Ask::Commit),
+            Ask::FindCoordinator | Ask::FindGroup | Ask::Produce => return,
+        };
+        match sent {
+            Ok(()) => {
+                ctx.log.debug(DebugContexts::EOS, "TXN", || {
+                    format!("{} to broker {}", ask.name(), key.node)
+                });
+                self.request = Some(Request { id, ask, left: false });
+            }
+            Err(error) if error.code == ErrorCode::L_TRANSPORT => self.back_off(ctx),
+            Err(error) => self.raise(error),
+        }
+    }
+
+    fn send_init(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, versions: &BrokerVersions, id: u64) -> Result<(), Error> {
+        let version = versions.pick::<InitProducerIdRequest>();
+        let (producer_id, producer_epoch) = match self.phase {
+            Phase::Aborting => self.producer.unwrap_or((-1, -1)),
+            _ => (-1, -1),
+        };
+        if producer_id >= 0 && version.is_some_and(|v| v < FIRST_WITH_BUMP) {
+            return Err(unsupported("to go on after an error, which takes Kafka 2.5 or later"));
+        }
+        let request = InitProducerIdRequest {
+            transactional_id: Some(self.name.clone()),
+            transaction_timeout_ms: self.timeout_ms,
+            producer_id,
+            producer_epoch,
+            ..Default::default()
+        };
+        send(ctx, key, id, &request, version)
+    }
+
+    fn send_partitions(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        key: LinkKey,
+        versions: &BrokerVersions,
+        id: u64,
+    ) -> Result<(), Error> {
+        let (producer_id, epoch) = self.producer.unwrap_or((-1, -1));
+        let mut topics: BTreeMap<&str, Vec<i32>> = BTreeMap::new();
+        for (at, name) in &self.wanted {
+            topics.entry(name).or_default().push(at.partition);
+        }
+        let topics = topics.into_iter().map(|(name, partitions)| AddPartitionsToTxnTopic {
+            name: name.to_owned(),
+            partitions,
+            ..Default::default()
+        });
+        let request = AddPartitionsToTxnRequest {
+            v3_and_below_transactional_id: self.name.clone(),
+            v3_and_below_producer_id: producer_id,
+            v3_and_below_producer_epoch: epoch,
+            v3_and_below_topics: topics.collect(),
+            ..Default::default()
+        };
+        let version = versions.pick_up_to::<AddPartitionsToTxnRequest>(LAST_ADD_PARTITIONS);
+        send(ctx, key, id, &request, version)?;
+        self.adding = self.wanted.keys().copied().collect();
+        self.started = true;
+        Ok(())
+    }
+
+    fn send_group(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, versions: &BrokerVersions, id: u64) -> Result<(), Error> {
+        let (producer_id, producer_epoch) = self.producer.unwrap_or((-1, -1));
+        let request = AddOffsetsToTxnRequest {
+            transactional_id: self.name.clone(),
+            producer_id,
+            producer_epoch,
+            group_id: self.group_coordinator.0.clone(),
+            ..Default::default()
+        };
+        let version = versions.pick::<AddOffsetsToTxnRequest>();
+        send(ctx, key, id, &request, version)?;
+        self.started = true;
+        Ok(())
+    }
+
+    fn send_offsets(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        key: LinkKey,
+        versions: &BrokerVersions,
+        id: u64,
+    ) -> Result<(), Error> {
+        let Some(offsets) = &self.offsets else { return Ok(()) };
+        let version = pick::<TxnOffsetCommitRequest>(versions, self.second, SECOND_OFFSET_COMMIT);
+        let request = self.offsets_request(offsets, version.unwrap_or(0));
+        send(ctx, key, id, &request, version)?;
+        self.started = true;
+        Ok(())
+    }
+
+    fn offsets_request(&self, offsets: &Offsets, version: i16) -> TxnOffsetCommitRequest {
+        let (producer_id, producer_epoch) = self.producer.unwrap_or((-1, -1));
+        let mut topics: BTreeMap<&str, Vec<TxnOffsetCommitRequestPartition>> = BTreeMap::new();
+        for row in &offsets.rows {
+            let metadata = row.metadata.as_deref().unwrap_or_default();
+            topics
+                .entry(&row.tp.topic)
+                .or_default()
+                .push(TxnOffsetCommitRequestPartition {
+                    partition_index: row.tp.partition,
+                    committed_offset: row.offset,
+                    committed_leader_epoch: row.leader_epoch,
+                    committed_metadata: Some(String::from_utf8_lossy(metadata).into_owned()),
+                    ..Default::default()
+                });
+        }
+        let topics = topics
+            .into_iter()
+            .map(|(name, partitions)| TxnOffsetCommitRequestTopic {
+                name: name.to_owned(),
+                partitions,
+                ..Default::default()
+            });
+        let base = TxnOffsetCommitRequest {
+            transactional_id: self.name.clone(),
+            group_id: offsets.group.group_id.clone(),
+            producer_id,
+            producer_epoch,
+            topics: topics.collect(),
+            ..Default::default()
+        };
+        if version < FIRST_WITH_MEMBER {
+            return base;
+        }
+        TxnOffsetCommitRequest {
+            generation_id: offsets.group.generation,
+            member_id: offsets.group.member_id.clone(),
+            group_instance_id: offsets.group.group_instance_id.clone(),
+            ..base
+        }
+    }
+
+    fn send_end(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        key: LinkKey,
+        versions: &BrokerVersions,
+        id: u64,
+        committed: bool,
+    ) -> Result<(), Error> {
+        let (producer_id, producer_epoch) = self.producer.unwrap_or((-1, -1));
+        let request = EndTxnRequest {
+            transactional_id: self.name.clone(),
+            producer_id,
+            producer_epoch,
+            committed,
+            ..Default::default()
+        };
+        let version = pick::<EndTxnRequest>(versions, self.second, SECOND_END_TXN);
+        send(ctx, key, id, &request, version)?;
+        self.ending = true;
+        Ok(())
+    }
+
+    /// Whether `id` is a request of this manager; then its outcome was taken in.
+    pub(in crate::producer) fn on_outcome(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        key: LinkKey,
+        id: u64,
+        outcome: &Outcome,
+    ) -> bool {
+        if self.coordinator.on_outcome(ctx, key, id, outcome)
+            || self.group_coordinator.1.on_outcome(ctx, key, id, outcome)
+        {
+            return true;
+        }
+        let Some(request) = self.request.take_if(|r| r.id == id) else {
+            return false;
+        };
+        let reply = match outcome {
+            Outcome::Reply(reply) => reply,
+            Outcome::Failed(failure) => {
+                self.last = Some((request.ask, failure.error.clone()));
+                self.back_off(ctx);
+                return true;
+            }
+            Outcome::Sent => return true,
+        };
+        let told = match self.read(request.ask, reply) {
+            Ok(told) => told,
+            Err(e) => {
+                let text = format!("{} response cannot be read: {e}", request.ask.name());
+                ctx.links.fail(key, Error::new(ErrorCode::L_BAD_MSG, text), ctx.now);
+                self.back_off(ctx);
+                return true;
+            }
+        };
+        ctx.log.debug(DebugContexts::EOS, "TXN", || {
+            format!("{}: {}", request.ask.name(), told.code.name())
+        });
+        if told.code.is_ok() {
+            self.tries = 0;
+            self.retry_at = ctx.now;
+            self.on_done(&request, told.producer);
+        } else {
+            let text = match told.at {
+                Some(at) => format!("{}: {}", at, told.code.description()),
+                None => told.code.description().into_owned(),
+            };
+            self.suffer(ctx, request.ask, Error::new(told.code, text));
+        }
+        true
+    }
+
+    fn on_done(&mut self, request: &Request, producer: Option<(i64, i16)>) {
+        match request.ask {
+            Ask::Init => {
+                self.producer = producer.or(self.producer);
+                match self.phase {
+                    Phase::Initialising => self.finish(),
+                    _ => {
+                        self.started = false;
+                        self.forgotten = false;
+                        self.bump = false;
+                    }
+                }
+            }
+            Ask::AddPartitions => {
+                for at in std::mem::take(&mut self.adding) {
+                    // What is not wanted any more was given up with the transaction.
+                    if self.wanted.remove(&at).is_some() {
+                        self.added.insert(at);
+                        self.news.push(at);
+                    }
+                }
+            }
+            Ask::AddOffsets => {
+                self.groups.insert(self.group_coordinator.0.clone());
+            }
+            Ask::CommitOffsets if !request.left => {
+                self.offsets = None;
+                self.end_call(Ok(()));
+            }
+            Ask::Commit => {
+                self.producer = producer.or(self.producer);
+                self.finish();
+            }
+            Ask::Abort => {
+                self.started = false;
+                if let Some(next) = producer {
+                    self.producer = Some(next);
+                    self.bump = false;
+                }
+            }
+            Ask::CommitOffsets | Ask::FindCoordinator | Ask::FindGroup | Ask::Produce => {}
+        }
+    }
+
+    fn read(&self, ask: Ask, reply: &Reply) -> Result<Told, DecodeError> {
+        let known = |id: i64, epoch: i16| (id >= 0 && epoch >= 0).then_some((id, epoch));
+        Ok(match ask {
+            Ask::Init => {
+                let r = reply.decode::<InitProducerIdRequest>()?;
+                Told::new(r.error_code, known(r.producer_id, r.producer_epoch))
+            }
+            Ask::AddPartitions => {
+                let r = reply.decode::<AddPartitionsToTxnRequest>()?;
+                let rows = r.results_by_topic_v3_and_below.iter().flat_map(|t| {
+                    let rows = t.results_by_partition.iter();
+                    rows.map(|p| (t.name.as_str(), p.partition_index, p.partition_error_code))
+                });
+                Told::worst(ask, rows)
+            }
+            Ask::AddOffsets => Told::new(reply.decode::<AddOffsetsToTxnRequest>()?.error_code, None),
+            Ask::CommitOffsets => {
+                let r = reply.decode::<TxnOffsetCommitRequest>()?;
+                let rows = r.topics.iter().flat_map(|t| {
+                    let rows = t.partitions.iter();
+                    rows.map(|p| (t.name.as_str(), p.partition_index, p.error_code))
+                });
+                Told::worst(ask, rows)
+            }
+            _ => {
+                let r = reply.decode::<EndTxnRequest>()?;
+                Told::new(r.error_code, known(r.producer_id, r.producer_epoch))
+            }
+        })
+    }
+}
+
+/// What an answer says.
+struct Told {
+    code: ErrorCode,
+    /// The partition that the code is about.
+    at: Option<String>,
+    producer: Option<(i64, i16)>,
+}
+
+impl Told {
+    fn new(code: i16, producer: Option<(i64, i16)>) -> Self {
+        Told {
+            code: code.into(),
+            at: None,
+            producer,
+        }
+    }
+
+    /// Of answers about partitions the one that weighs most.
+    fn worst<'a>(ask: Ask, rows: impl Iterator<Item = (&'a str, i32, i16)>) -> Self {
+        let mut told = Told::new(0, None);
+        let mut most = Consequence::Done;
+        for (topic, partition, code) in rows {
+            let this = consequence(ask, code.into());
+            if this > most {
+                most = this;
+                told.code = code.into();
+                told.at = Some(format!("{topic} [{partition}]"));
+            }
+        }
+        told
+    }
+}
+
+fn unsupported(what: &str) -> Error {
+    let text = format!("the brokers do not support {what}");
+    Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, text)
+}
+
+fn send<R: ProtocolRequest>(
+    ctx: &mut Ctx<'_>,
+    key: LinkKey,
+    id: u64,
+    request: &R,
+    version: Option<i16>,
+) -> Result<(), Error> {
+    let version = version.ok_or_else(|| unsupported("transactions: they need Kafka 0.11 or later"))?;
+    let timeout = Duration::from_millis(ctx.conf.socket_timeout_ms.into());
+    let tag = Tag {
+        owner: Owner::Producer,
+        id,
+    };
+    ctx.links.send(key, ctx.now, tag, request, version, timeout)
+}
