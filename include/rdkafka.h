@@ -1024,9 +1024,9 @@ RD_EXPORT void rd_kafka_conf_set_dr_cb(rd_kafka_conf_t *conf,
                                                      void *msg_opaque));
 
 /**
- * Consumed messages by callback. With it set, rd_kafka_consumer_poll() returns
- * no messages but calls this for them; rd_kafka_poll() does as well once
- * rd_kafka_poll_set_consumer() was called.
+ * Consumed messages by callback: rd_kafka_queue_poll_callback(), and rd_kafka_poll() once
+ * rd_kafka_poll_set_consumer() was called, call this for them. rd_kafka_consumer_poll()
+ * returns messages all the same.
  *
  * The message belongs to the library and is valid during the call. Its
  * errors come here too, in rkmessage->err.
