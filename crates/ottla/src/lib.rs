@@ -15,6 +15,7 @@ pub mod consumer;
 pub mod env;
 pub mod error;
 pub mod event;
+pub mod processor;
 pub mod producer;
 pub mod runtime;
 pub mod transport;

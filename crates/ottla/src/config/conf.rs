@@ -403,6 +403,16 @@ impl Conf {
         self.topic = topic;
     }
 
+    /// The clients that a property is for, of clients or of topics; `None` when there is none of this name.
+    pub fn applies(name: &str) -> Option<super::Applies> {
+        let short = name.strip_prefix("topic.").unwrap_or(name);
+        let of = |name: &str, table: &'static [Property]| {
+            let named = |p: &&Property| p.name == name || p.aliases.contains(&name);
+            table.iter().find(named).map(|p| p.applies)
+        };
+        of(name, GLOBAL).or_else(|| of(short, TOPIC))
+    }
+
     /// Whether clients have a property of this name.
     pub(super) fn knows(&self, name: &str) -> bool {
         self.settings.find(name).is_some()

@@ -287,6 +287,11 @@ impl Queue {
         if in_time { Look::Again } else { Look::Nothing }
     }
 
+    /// Says that somebody serves the queue, who is at work on what was taken from it.
+    pub fn visit(&self) {
+        self.at_target(|_, mut inner| inner.visits = inner.visits.wrapping_add(1));
+    }
+
     /// Items that wait, records counted one by one.
     pub fn len(&self) -> usize {
         self.len_where(|_| true)

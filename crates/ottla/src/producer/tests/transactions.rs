@@ -471,7 +471,7 @@ fn a_record_that_ran_out_of_time_has_the_transaction_aborted() {
     let error = commit.try_take().unwrap().unwrap_err();
     assert_eq!(
         (error.code, error.txn_requires_abort),
-        (ErrorCode::L_INCONSISTENT, true)
+        (ErrorCode::L_MSG_TIMED_OUT, true)
     );
     asked(&mut w);
     let abort = call(&mut w, TransactionCall::Abort);

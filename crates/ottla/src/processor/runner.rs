@@ -1,0 +1,172 @@
+//! The loop on the caller's thread, with its clients.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::process::{Process, ProcessError};
+use super::settings::ProcessorConf;
+use super::worker::{Turn, Worker};
+use crate::client::{Client, ClientHooks};
+use crate::env::Rng;
+use crate::env::sync::AtomicBool;
+use crate::error::Error;
+use crate::event::{DeliveryMode, LogSink, Queue};
+use crate::types::ClientKind;
+
+/// How long a turn may wait.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A read-process-write loop with a consumer and a producer of its own. See the [module](super) for what it promises.
+///
+/// ```no_run
+/// use ottla::processor::{Input, Output, ProcessError, Processor, ProcessorConf};
+/// use ottla::producer::{Payload, Record};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// let mut conf = ProcessorConf::new("shout", &["words"]);
+/// conf.set("bootstrap.servers", "localhost:9092")?;
+/// conf.set("processing.guarantee", "exactly_once")?;
+/// let mut processor = Processor::new(conf, |input: &Input<'_>, output: &mut Output| -> Result<(), ProcessError> {
+///     let word = input.record.value.unwrap_or_default().to_ascii_uppercase();
+///     let record = Record { key: input.record.key, value: Payload::Copy(&word), ..Record::default() };
+///     output.send("shouts", record)?;
+///     Ok(())
+/// })?;
+/// processor.run()?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct Processor<P> {
+    worker: Worker<P>,
+    conf: ProcessorConf,
+    hooks: ClientHooks,
+    consumer: Client,
+    producer: Client,
+    stopper: Stopper,
+}
+
+impl<P> std::fmt::Debug for Processor<P> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Processor")
+            .field("consumer", &self.consumer)
+            .field("producer", &self.producer)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Ends a [`Processor`] from any thread, a signal handler's included if that may take a lock.
+#[derive(Clone)]
+pub struct Stopper {
+    wanted: Arc<AtomicBool>,
+    queue: Arc<Queue>,
+}
+
+impl std::fmt::Debug for Stopper {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Stopper").finish_non_exhaustive()
+    }
+}
+
+impl Stopper {
+    /// Has [`Processor::run`] commit what was processed, leave the group and return; returns at once.
+    pub fn stop(&self) {
+        self.wanted.store(true, std::sync::atomic::Ordering::Release);
+        self.queue.wake();
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.wanted.load(std::sync::atomic::Ordering::Acquire)
+    }
+}
+
+impl<P: Process> Processor<P> {
+    /// Creates the clients; nothing is read before [`run`](Self::run). Clients' log lines are dropped.
+    ///
+    /// # Errors
+    /// `L_INVALID_ARG` for settings that contradict each other or the guarantee, and what creating a client may fail with.
+    pub fn new(conf: ProcessorConf, process: P) -> Result<Self, Error> {
+        Self::with_log(conf, process, None)
+    }
+
+    /// Like [`new`](Self::new); log lines of the clients go to `log`.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_log(mut conf: ProcessorConf, process: P, log: Option<LogSink>) -> Result<Self, Error> {
+        conf.name_instance(&mut Rng::from_entropy());
+        let hooks = ClientHooks {
+            log,
+            delivery: DeliveryMode::ErrorsOnly,
+            rebalance_event: true,
+            error_event: true,
+            ..ClientHooks::default()
+        };
+        let consumer = make(&conf, ClientKind::Consumer, &hooks)?;
+        let producer = make(&conf, ClientKind::Producer, &hooks)?;
+        let stopper = Stopper {
+            wanted: Arc::new(AtomicBool::new(false)),
+            queue: consumer.consumer_queue().clone(),
+        };
+        let worker = Worker::new(
+            conf.loop_settings(),
+            consumer.shared().clone(),
+            producer.shared().clone(),
+            process,
+        );
+        Ok(Processor {
+            worker,
+            conf,
+            hooks,
+            consumer,
+            producer,
+            stopper,
+        })
+    }
+
+    /// Ends the loop from elsewhere.
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+
+    /// What processes the records.
+    pub fn process(&self) -> &P {
+        self.worker.process()
+    }
+
+    /// Runs the loop on this thread until it is stopped or fails.
+    ///
+    /// # Errors
+    /// The application's own error, or a [`struct@Error`] that nothing can be done about: settings or rights that the brokers
+    /// refuse, another instance with the same `instance.id`, a position that is gone with `auto.offset.reset=error`. What was
+    /// not committed is rolled back then.
+    pub fn run(&mut self) -> Result<(), ProcessError> {
+        loop {
+            if self.stopper.is_wanted() {
+                self.worker.stop();
+            }
+            match self.worker.turn(PATIENCE) {
+                Turn::Busy | Turn::Idle => {}
+                Turn::NeedsProducer => {
+                    // What the old one still has to say is of no interest, and it must not be heard of any more.
+                    self.producer.destroy();
+                    self.producer = make(&self.conf, ClientKind::Producer, &self.hooks)?;
+                    self.worker.replace_producer(self.producer.shared().clone());
+                }
+                Turn::Ended(result) => {
+                    self.producer.destroy();
+                    self.consumer.destroy();
+                    return result;
+                }
+            }
+        }
+    }
+}
+
+fn make(conf: &ProcessorConf, kind: ClientKind, hooks: &ClientHooks) -> Result<Client, Error> {
+    let conf = match kind {
+        ClientKind::Consumer => conf.consumer()?,
+        _ => conf.producer()?,
+    };
+    let (client, topic) = conf.finalize(kind)?;
+    Client::new(kind, client, topic, hooks.clone())
+}

@@ -1,0 +1,209 @@
+//! The read-process-write loop on the embedded cluster, over real sockets.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // clippy takes only the test functions themselves for tests
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use ottla::client::{Client, ClientHooks};
+use ottla::config::Conf;
+use ottla::event::Event;
+use ottla::processor::{Input, Output, Process, ProcessError, Processor, ProcessorConf, Stopper};
+use ottla::producer::{Payload, Record};
+use ottla::types::{ClientKind, TopicHooks, TopicPartition};
+
+const DEADLINE: Duration = Duration::from_secs(60);
+const PARTITIONS: i32 = 4;
+
+fn client(kind: ClientKind, settings: &[(&str, &str)]) -> Client {
+    let mut conf = Conf::new();
+    for (name, value) in settings {
+        conf.set(name, *value).unwrap();
+    }
+    let (client, topic) = conf.finalize(kind).unwrap();
+    Client::new(kind, client, topic, ClientHooks::default()).unwrap()
+}
+
+/// A cluster, which lives as long as its producer.
+struct World {
+    producer: Client,
+    servers: String,
+    produced: usize,
+}
+
+impl World {
+    fn new() -> Self {
+        let producer = client(
+            ClientKind::Producer,
+            &[("test.mock.num.brokers", "3"), ("linger.ms", "1")],
+        );
+        let servers = producer.with_embedded(|e| e.bootstrap_servers()).unwrap();
+        World {
+            producer,
+            servers,
+            produced: 0,
+        }
+    }
+
+    fn produce(&mut self, n: usize) {
+        let topic = self.producer.topic("in", None, TopicHooks::default()).unwrap();
+        for _ in 0..n {
+            let value = self.produced.to_string();
+            let partition = i32::try_from(self.produced % PARTITIONS as usize).unwrap();
+            let record = Record {
+                value: Payload::Copy(value.as_bytes()),
+                ..Record::default()
+            };
+            self.producer.produce(&topic, partition, record, true).unwrap();
+            self.produced += 1;
+        }
+        while self.producer.main_queue().pop(Some(Duration::ZERO)).is_some() {}
+    }
+
+    fn conf(&self, guarantee: &str) -> ProcessorConf {
+        let mut conf = ProcessorConf::new("app", &["in"]);
+        for (name, value) in [
+            ("bootstrap.servers", self.servers.as_str()),
+            ("processing.guarantee", guarantee),
+            ("commit.interval.ms", "20"),
+            ("linger.ms", "1"),
+        ] {
+            conf.set(name, value).unwrap();
+        }
+        conf
+    }
+
+    /// Reads what is committed in the output until each input is there; gives how often.
+    fn read(&self) -> BTreeMap<usize, usize> {
+        let reader = client(
+            ClientKind::Consumer,
+            &[
+                ("bootstrap.servers", &self.servers),
+                ("group.id", "reader"),
+                ("auto.offset.reset", "earliest"),
+                ("enable.auto.commit", "false"),
+            ],
+        );
+        reader.subscribe(vec!["out".into()]).unwrap();
+        let mut seen = BTreeMap::new();
+        let end = Instant::now() + DEADLINE;
+        // Some more time after the last one: it may come twice.
+        let mut quiet_since = Instant::now();
+        while seen.len() < self.produced || quiet_since.elapsed() < Duration::from_millis(300) {
+            assert!(Instant::now() < end, "{} of {}", seen.len(), self.produced);
+            let taken = reader
+                .consumer_queue()
+                .pop_one(Some(Duration::from_millis(20)), |chunk| {
+                    let record = chunk.next()?;
+                    let text = std::str::from_utf8(record.value.unwrap()).unwrap();
+                    Some(text.parse::<usize>().unwrap())
+                });
+            match taken {
+                Some(Ok(n)) => {
+                    *seen.entry(n).or_default() += 1;
+                    quiet_since = Instant::now();
+                }
+                Some(Err(Event::Partition(n))) => panic!("{}", n.error),
+                _ => {}
+            }
+        }
+        seen
+    }
+}
+
+/// Copies the input to the output, and fails when it is told to.
+#[derive(Default)]
+struct Copy {
+    processed: Arc<AtomicUsize>,
+    fail_at: Option<usize>,
+    told: Arc<Mutex<Vec<String>>>,
+}
+
+impl Process for Copy {
+    fn process(&mut self, input: &Input<'_>, output: &mut Output) -> Result<(), ProcessError> {
+        let n = self.processed.fetch_add(1, Ordering::Relaxed);
+        if self.fail_at == Some(n) {
+            return Err("told to fail".into());
+        }
+        let record = Record {
+            value: input.record.value.map_or(Payload::Null, Payload::Copy),
+            ..Record::default()
+        };
+        output.send_to("out", input.partition, record)?;
+        Ok(())
+    }
+
+    fn on_revoked(&mut self, partitions: &[TopicPartition]) {
+        self.told.lock().unwrap().push(format!("revoked {}", partitions.len()));
+    }
+
+    fn on_rolled_back(&mut self) {
+        self.told.lock().unwrap().push("rolled back".into());
+    }
+}
+
+type Running = (Stopper, JoinHandle<Result<(), String>>);
+
+fn run(conf: ProcessorConf, process: Copy) -> Running {
+    let mut processor = Processor::new(conf, process).unwrap();
+    let stopper = processor.stopper();
+    let thread = std::thread::spawn(move || processor.run().map_err(|e| e.to_string()));
+    (stopper, thread)
+}
+
+fn stop((stopper, thread): Running) -> Result<(), String> {
+    stopper.stop();
+    thread.join().unwrap()
+}
+
+fn wait_for(count: &AtomicUsize, n: usize) {
+    let end = Instant::now() + DEADLINE;
+    while count.load(Ordering::Relaxed) < n {
+        assert!(Instant::now() < end, "{} of {n}", count.load(Ordering::Relaxed));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Instances come, leave and fail while records come in; every record is in the output.
+fn live(guarantee: &str) -> BTreeMap<usize, usize> {
+    let mut w = World::new();
+    w.produce(2000);
+    let first = Copy::default();
+    let processed = first.processed.clone();
+    let first = run(w.conf(guarantee), first);
+    wait_for(&processed, 500);
+    let failing = Copy {
+        fail_at: Some(100),
+        ..Copy::default()
+    };
+    let failing = run(w.conf(guarantee), failing);
+    let end = Instant::now() + DEADLINE;
+    while !failing.1.is_finished() {
+        assert!(Instant::now() < end, "nothing comes to the one that is to fail");
+        w.produce(50);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(failing.1.join().unwrap(), Err("told to fail".into()));
+    let second = run(w.conf(guarantee), Copy::default());
+    w.produce(2000);
+    stop(first).unwrap();
+    let seen = w.read();
+    stop(second).unwrap();
+    assert_eq!(seen.len(), w.produced);
+    seen
+}
+
+#[test]
+fn at_least_once_passes_nothing_over() {
+    live("at_least_once");
+}
+
+#[test]
+fn exactly_once_has_every_effect_once() {
+    let seen = live("exactly_once");
+    let twice: Vec<_> = seen.iter().filter(|(_, times)| **times > 1).collect();
+    assert!(twice.is_empty(), "{twice:?}");
+}
