@@ -1,4 +1,4 @@
-"""Transactions that Kafka's own Java client wrote, read by the library."""
+"""Transactions that Kafka's own Java client wrote, read by the library; and the other way round."""
 
 import subprocess
 import unittest
@@ -47,6 +47,67 @@ class Transactions(unittest.TestCase):
 
     def test_compressed(self):
         self.check("lz4")
+
+
+class OwnTransactions(unittest.TestCase):
+    """Transactions that the library wrote, in both generations of the protocol (KIP-890)."""
+
+    ROUNDS = 30
+
+    @classmethod
+    def setUpClass(cls):
+        support.need_library()
+        support.need_program("java")
+        cls.kafka = support.cluster(2)
+
+    def features(self, *args):
+        return kafka.tool("org.apache.kafka.tools.FeatureCommand", "--bootstrap-server", self.kafka.bootstrap,
+                          *args).decode()
+
+    def producer(self, topic, rounds):
+        return support.start(support.compiled("tests/real/transactional_producer.c"), self.kafka.bootstrap, topic,
+                             f"{topic}-id", rounds, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def read(self, topic, isolation):
+        out = kafka.tool("org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", self.kafka.bootstrap,
+                         "--topic", topic, "--from-beginning", "--timeout-ms", "10000",
+                         "--isolation-level", isolation).decode()
+        return sorted(out.split(), key=lambda line: (line.split("-")[0], int(line.split("-")[1])))
+
+    def check(self, level):
+        topic = support.topic_name(f"own-transactions-{level}")
+        self.kafka.create_topic(topic, partitions=2, replication=2)
+        self.kafka.create_topic(f"{topic}-in", partitions=1, replication=1)
+        older = self.producer(topic, self.ROUNDS)
+        self.assertEqual(older.stdout.readline(), "begun\n")
+        # A newer producer with the same id ends the transaction that the older one has left open, and fences it.
+        newer = self.producer(topic, 0)
+        self.assertEqual(newer.stdout.readline(), "begun\n")
+        older_said, _ = older.communicate("go\n", timeout=60)
+        self.assertEqual(older_said, "_FENCED 1\n")
+        newer_said, _ = newer.communicate("go\n", timeout=60)
+        self.assertEqual(newer_said, "NO_ERROR 0\n")
+        numbers = range(10 * self.ROUNDS)
+        committed = [f"committed-{n}" for n in numbers if n // 10 % 3 != 2]
+        aborted = [f"aborted-{n}" for n in numbers if n // 10 % 3 == 2]
+        self.assertEqual(self.read(topic, "read_committed"), [*committed, "zombie-0"])
+        self.assertEqual(self.read(topic, "read_uncommitted"), [*aborted, *committed, "zombie-0", "zombie-0"])
+        group = kafka.tool("org.apache.kafka.tools.consumer.group.ConsumerGroupCommand", "--bootstrap-server",
+                           self.kafka.bootstrap, "--describe", "--group", f"{topic}-group", "--offsets").decode()
+        last = max(n for n in numbers if n // 10 % 3 != 2) + 1
+        row = [line.split() for line in group.splitlines() if f"{topic}-in" in line]
+        self.assertEqual([r[3] for r in row], [str(last)], group)
+
+    def test_second_generation(self):
+        self.features("upgrade", "--feature", "transaction.version=2")
+        self.check(2)
+
+    def test_first_generation(self):
+        self.features("downgrade", "--feature", "transaction.version=0")
+        try:
+            self.check(0)
+        finally:
+            self.features("upgrade", "--feature", "transaction.version=2")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 //! What became of produce requests: acknowledgements, retries, splits and errors.
 
+use std::time::Duration;
+
 use ottla_protocol::ApiKey;
 use ottla_protocol::api::produce::{NodeEndpoint, PartitionProduceResponse, ProduceRequest, ProduceResponse};
 
@@ -7,7 +9,7 @@ use super::batch::Batch;
 use super::in_flight::InFlight;
 use super::sender::Sender;
 use super::timers::{TimerKind, retry_delay};
-use super::transactions::Transactions;
+use super::transactions::{self, Transactions};
 use super::verdict::{Verdict, is_about_numbers, judge};
 use super::{PartitionId, wire};
 use crate::cluster::{Cluster, Ctx, NodeInfo};
@@ -307,10 +309,13 @@ impl Sender {
                 if verdict == Verdict::Remake {
                     batch.sealed = None;
                 }
-                let attempt = batch.attempts;
+                let failed = batch.attempts - 1;
                 self.put_back(id, batch);
-                if !at_once {
-                    self.block(ctx, id, attempt);
+                if error.code == ErrorCode::CONCURRENT_TRANSACTIONS {
+                    self.block(ctx, id, transactions::soon(failed));
+                } else if !at_once {
+                    let pause = retry_delay(ctx, failed);
+                    self.block(ctx, id, pause);
                 }
             }
             _ => {
@@ -336,9 +341,9 @@ impl Sender {
         }
     }
 
-    /// Has a partition wait before its next attempt, longer with each (KIP-580).
-    fn block(&mut self, ctx: &mut Ctx<'_>, id: PartitionId, attempt: u32) {
-        let until = ctx.now + retry_delay(ctx, attempt.saturating_sub(1));
+    /// Has a partition wait before its next attempt.
+    fn block(&mut self, ctx: &mut Ctx<'_>, id: PartitionId, pause: Duration) {
+        let until = ctx.now + pause;
         let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
             return;
         };

@@ -26,6 +26,7 @@ pub(super) use table::{Ask, Consequence, consequence};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use call::{Admission, Kind, Stage, UnderWay, admit};
 
@@ -315,8 +316,7 @@ impl Transactions {
     fn suffer(&mut self, ctx: &mut Ctx<'_>, ask: Ask, error: Error) {
         match consequence(ask, error.code) {
             Consequence::RetrySoon => {
-                let soon = SOON_MS << self.tries.min(2);
-                self.retry_at = ctx.now.plus_ms(soon);
+                self.retry_at = ctx.now + soon(self.tries);
                 self.tries = self.tries.saturating_add(1);
                 self.last = Some((ask, error));
             }
@@ -461,5 +461,8 @@ impl Transactions {
     }
 }
 
-/// The first pause before a request is sent again that came while the transaction before was about to end.
-const SOON_MS: u64 = 20;
+/// The pause before something is sent again that came while the transaction before was about to end, after `failed`
+/// attempts before the last one: markers are written in a few milliseconds, mostly.
+pub(super) fn soon(failed: u32) -> Duration {
+    Duration::from_millis(20 << failed.min(2))
+}

@@ -67,31 +67,124 @@ pub(in crate::producer) enum Consequence {
 
 /// Reads the answer to a request.
 pub(in crate::producer) fn consequence(ask: Ask, code: ErrorCode) -> Consequence {
-    use Ask::*;
-    use Consequence::{Done, Fatal, Fenced, FindAgain, Forgotten, Retry, RetrySoon};
+    use Ask::{AddOffsets, AddPartitions, Commit, CommitOffsets, FindCoordinator, FindGroup, Init, Produce};
+    use Consequence::{Abort, Done, Fatal, Fenced, FindAgain, Forgotten, Retry, RetrySoon};
     match (ask, code) {
         (_, ErrorCode::NO_ERROR) => Done,
+        // What is worth trying again was tried again before.
+        (FindCoordinator, _) => Fatal,
+        (FindGroup, _) => Abort,
         // A partition's leader says so, too, when the coordinator has aborted a transaction that took too long. The
         // coordinator knows whether there is another producer, and the abort asks it.
-        (Produce, ErrorCode::INVALID_PRODUCER_EPOCH) => Consequence::Abort,
+        (Produce, ErrorCode::INVALID_PRODUCER_EPOCH | ErrorCode::UNKNOWN_PRODUCER_ID) => Abort,
         (_, ErrorCode::PRODUCER_FENCED | ErrorCode::INVALID_PRODUCER_EPOCH) => Fenced,
         (_, ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED | ErrorCode::CLUSTER_AUTHORIZATION_FAILED) => Fatal,
+        (Init, ErrorCode::INVALID_PRODUCER_ID_MAPPING | ErrorCode::UNKNOWN_PRODUCER_ID) => Fatal,
+        (_, ErrorCode::INVALID_PRODUCER_ID_MAPPING | ErrorCode::UNKNOWN_PRODUCER_ID) => Forgotten,
+        (Produce, _) => Abort,
         (_, ErrorCode::CONCURRENT_TRANSACTIONS) => RetrySoon,
         (_, ErrorCode::NOT_COORDINATOR | ErrorCode::COORDINATOR_NOT_AVAILABLE) => FindAgain,
-        // It answers so when it waited in vain for the offsets to be written, as when it has lost the partition.
+        // The group's coordinator waited in vain for the offsets to be replicated, as when it has lost the partition.
         (CommitOffsets, ErrorCode::REQUEST_TIMED_OUT) => FindAgain,
+        _ if code.action().is_retriable() => Retry,
         // Not tried because another partition of the request was refused, which decides.
         (AddPartitions, ErrorCode::OPERATION_NOT_ATTEMPTED) => Retry,
+        (AddPartitions | AddOffsets | CommitOffsets, _) => Abort,
         (Init, ErrorCode::TRANSACTION_ABORTABLE) => Retry,
-        (Abort, ErrorCode::TRANSACTION_ABORTABLE) => Forgotten,
-        (Init, ErrorCode::INVALID_PRODUCER_ID_MAPPING | ErrorCode::UNKNOWN_PRODUCER_ID) => Fatal,
-        (Produce, ErrorCode::UNKNOWN_PRODUCER_ID) => Consequence::Abort,
-        (_, ErrorCode::INVALID_PRODUCER_ID_MAPPING | ErrorCode::UNKNOWN_PRODUCER_ID) => Forgotten,
-        _ if code.action().is_retriable() && ask != Produce => Retry,
-        // Beyond this nothing is known of where the coordinator stands. A commit that it finds impossible was not made,
-        // and to abort is still possible.
-        (Commit, ErrorCode::INVALID_TXN_STATE | ErrorCode::TRANSACTION_ABORTABLE) => Consequence::Abort,
-        (FindCoordinator | Init | Commit | Abort, _) => Fatal,
-        (FindGroup | AddPartitions | AddOffsets | CommitOffsets | Produce, _) => Consequence::Abort,
+        (Ask::Abort, ErrorCode::TRANSACTION_ABORTABLE) => Forgotten,
+        // A commit that the coordinator finds impossible was not made, and to abort is still possible.
+        (Commit, ErrorCode::INVALID_TXN_STATE | ErrorCode::TRANSACTION_ABORTABLE) => Abort,
+        // Beyond this nothing is known of where the coordinator stands.
+        (Init | Commit | Ask::Abort, _) => Fatal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ASKS: [Ask; 7] = [
+        Ask::Init,
+        Ask::AddPartitions,
+        Ask::AddOffsets,
+        Ask::CommitOffsets,
+        Ask::Commit,
+        Ask::Abort,
+        Ask::Produce,
+    ];
+
+    fn word(consequence: Consequence) -> &'static str {
+        match consequence {
+            Consequence::Done => "done",
+            Consequence::RetrySoon => "soon",
+            Consequence::Retry => "again",
+            Consequence::FindAgain => "find",
+            Consequence::Abort => "abort",
+            Consequence::Forgotten => "forgotten",
+            Consequence::Fatal => "fatal",
+            Consequence::Fenced => "fenced",
+        }
+    }
+
+    /// The table of the document: each code's row, and the last one for all codes without a row of their own.
+    fn documented() -> Vec<(String, Vec<String>)> {
+        let document = include_str!("../../../../../docs/ERRORS.md");
+        let table = document
+            .lines()
+            .skip_while(|l| !l.starts_with("| code | InitProducerId |"))
+            .skip(2)
+            .take_while(|l| l.starts_with('|'));
+        let cells = |line: &str| {
+            let cells = line
+                .trim_matches('|')
+                .split('|')
+                .map(|c| c.trim().trim_matches('`').to_owned());
+            cells.collect::<Vec<String>>()
+        };
+        table
+            .map(|line| {
+                let mut cells = cells(line);
+                (cells.remove(0), cells)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_code_is_read_as_the_document_says() {
+        let rows = documented();
+        let find = |name: &str| rows.iter().find(|r| r.0 == name).map(|r| &r.1);
+        let codes = ErrorCode::listed().filter(|c| c.is_from_broker());
+        let mut seen = 0;
+        for code in codes {
+            let of_code = find(&code.name());
+            seen += usize::from(of_code.is_some());
+            let other = match code.action().is_retriable() {
+                true => "other retriable codes",
+                false => "other codes",
+            };
+            let row = of_code.or_else(|| find(other)).unwrap();
+            let read: Vec<&str> = ASKS.iter().map(|ask| word(consequence(*ask, code))).collect();
+            assert_eq!(row, &read, "{}", code.name());
+        }
+        assert_eq!(seen + 2, rows.len(), "a row that no code has");
+    }
+
+    #[test]
+    fn of_several_answers_the_worst_counts() {
+        use Consequence::*;
+        let all = [Done, RetrySoon, Retry, FindAgain, Abort, Forgotten, Fatal, Fenced];
+        assert!(all.is_sorted());
+    }
+
+    #[test]
+    fn a_group_that_cannot_be_found_concerns_the_transaction_alone() {
+        assert_eq!(
+            consequence(Ask::FindGroup, ErrorCode::GROUP_AUTHORIZATION_FAILED),
+            Consequence::Abort
+        );
+        assert_eq!(
+            consequence(Ask::FindCoordinator, ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+            Consequence::Fatal
+        );
     }
 }
