@@ -1,7 +1,8 @@
 # Ottla: build, install and test from one place. `make help` lists the targets.
 #
 # Cargo builds the Rust static library; the C compiler turns it into the shared
-# library, so that a version script decides what it exports.
+# library, so that a version script decides what it exports. The C++ compiler
+# builds the C++ library, which stands on that one.
 
 .DEFAULT_GOAL := lib
 SHELL := /bin/sh
@@ -14,11 +15,13 @@ LD      ?= ld
 OBJCOPY ?= objcopy
 INSTALL ?= install
 CFLAGS  ?= -O2 -g
+CXXFLAGS ?= -O2 -g
 
 BUILD      := build
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 
 include mk/lib.mk
+include mk/cpp.mk
 include mk/install.mk
 include mk/examples.mk
 include mk/test.mk

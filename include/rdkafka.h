@@ -45,19 +45,20 @@ struct addrinfo;
  *  13. Messages
  *  14. Message headers
  *  15. Producing
- *  16. Partitioners
- *  17. Consuming: subscribe, assign, poll
- *  18. Consuming: positions, stored and committed offsets
- *  19. Consuming one partition at a time: the simple consumer
- *  20. Watermarks and offsets by time
- *  21. Queues
- *  22. Events
- *  23. Metadata and cluster information
- *  24. Groups of the cluster
- *  25. Logging
- *  26. Topic ids (UUIDs)
- *  27. Memory, diagnostics, shutdown
- *  28. Vocabulary of further services
+ *  16. Transactions
+ *  17. Partitioners
+ *  18. Consuming: subscribe, assign, poll
+ *  19. Consuming: positions, stored and committed offsets
+ *  20. Consuming one partition at a time: the simple consumer
+ *  21. Watermarks and offsets by time
+ *  22. Queues
+ *  23. Events
+ *  24. Metadata and cluster information
+ *  25. Groups of the cluster
+ *  26. Logging
+ *  27. Topic ids (UUIDs)
+ *  28. Memory, diagnostics, shutdown
+ *  29. Vocabulary of further services
  *
  * ==========================================================================
  *
@@ -227,15 +228,15 @@ typedef struct rd_kafka_topic_s rd_kafka_topic_t;
 typedef struct rd_kafka_conf_s rd_kafka_conf_t;
 /** Topic-level configuration. See section 9. */
 typedef struct rd_kafka_topic_conf_s rd_kafka_topic_conf_t;
-/** A queue of events and messages. See section 21. */
+/** A queue of events and messages. See section 22. */
 typedef struct rd_kafka_queue_s rd_kafka_queue_t;
-/** One event taken from a queue. See section 22. */
+/** One event taken from a queue. See section 23. */
 typedef struct rd_kafka_op_s rd_kafka_event_t;
 /** An error with a code, a text and advice. See section 6. */
 typedef struct rd_kafka_error_s rd_kafka_error_t;
 /** An ordered list of message headers. See section 14. */
 typedef struct rd_kafka_headers_s rd_kafka_headers_t;
-/** A 128 bit id, as Kafka gives to topics. See section 26. */
+/** A 128 bit id, as Kafka gives to topics. See section 27. */
 typedef struct rd_kafka_Uuid_s rd_kafka_Uuid_t;
 /** A consumed message, or a delivery report. See section 13. */
 typedef struct rd_kafka_message_s rd_kafka_message_t;
@@ -946,7 +947,7 @@ RD_EXPORT void rd_kafka_conf_properties_show(FILE *fp);
 RD_EXPORT void rd_kafka_conf_set_opaque(rd_kafka_conf_t *conf, void *opaque);
 
 /**
- * Chooses what becomes an event (section 22) on the client's queues instead of
+ * Chooses what becomes an event (section 23) on the client's queues instead of
  * a callback: a sum of RD_KAFKA_EVENT_ constants, for example
  * RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR. Events are taken with
  * rd_kafka_queue_poll().
@@ -1023,9 +1024,9 @@ RD_EXPORT void rd_kafka_conf_set_dr_cb(rd_kafka_conf_t *conf,
                                                      void *msg_opaque));
 
 /**
- * Consumed messages by callback. With it set, rd_kafka_consumer_poll() returns
- * no messages but calls this for them; rd_kafka_poll() does as well once
- * rd_kafka_poll_set_consumer() was called.
+ * Consumed messages by callback: rd_kafka_queue_poll_callback(), and rd_kafka_poll() once
+ * rd_kafka_poll_set_consumer() was called, call this for them. rd_kafka_consumer_poll()
+ * returns messages all the same.
  *
  * The message belongs to the library and is valid during the call. Its
  * errors come here too, in rkmessage->err.
@@ -1278,7 +1279,7 @@ RD_EXPORT void rd_kafka_topic_conf_set_opaque(rd_kafka_topic_conf_t *conf, void 
  * Called from the producing thread, or from a thread of the library for
  * messages that waited for the number of partitions. It must be thread-safe, must not
  * block and may call nothing of the library but rd_kafka_topic_partition_available()
- * and the partitioners of section 16.
+ * and the partitioners of section 17.
  */
 RD_EXPORT void rd_kafka_topic_conf_set_partitioner_cb(rd_kafka_topic_conf_t *topic_conf,
                                                       int32_t (*partitioner)(
@@ -2049,7 +2050,121 @@ RD_EXPORT int rd_kafka_outq_len(rd_kafka_t *rk);
 
 
 /* ==========================================================================
- *  16. PARTITIONERS
+ *  16. TRANSACTIONS
+ *
+ *  A producer with the property `transactional.id` writes in transactions (KIP-98): the messages of
+ *  one, to whichever topics and partitions, and the consumed offsets that were added to it, are
+ *  committed together or not at all. Consumers with `isolation.level=read_committed` (the default)
+ *  read committed messages only.
+ *
+ *      rd_kafka_init_transactions(rk, -1);
+ *      for (;;) {
+ *              rd_kafka_begin_transaction(rk);
+ *              rd_kafka_producev(rk, ...);                            // any number of times
+ *              rd_kafka_send_offsets_to_transaction(rk, offsets, group, -1);
+ *              rd_kafka_commit_transaction(rk, -1);
+ *      }
+ *
+ *  The id names the producer across restarts and machines. Of two producers with the same id only
+ *  the one that called rd_kafka_init_transactions() last can go on; the other is fenced: its next
+ *  call fails with the fatal RD_KAFKA_RESP_ERR__FENCED. A coordinator aborts a transaction that is
+ *  open for longer than `transaction.timeout.ms`.
+ *
+ *  Each of these functions returns NULL on success, else an error that the caller owns
+ *  (rd_kafka_error_destroy()) and that says what to do, to be asked in this order:
+ *
+ *  - rd_kafka_error_is_fatal(): this producer cannot go on. Destroy it; a new one with the same id
+ *    aborts what it has left open.
+ *  - rd_kafka_error_txn_requires_abort(): the transaction can no longer be committed, since a
+ *    message was not delivered or an offset not taken. Call rd_kafka_abort_transaction(), then begin
+ *    anew. rd_kafka_producev() fails with RD_KAFKA_RESP_ERR__STATE until then.
+ *  - rd_kafka_error_is_retriable(): call the same function again. After
+ *    RD_KAFKA_RESP_ERR__TIMED_OUT the operation goes on meanwhile, and the call made again waits for
+ *    its end or tells how it ended (rd_kafka_send_offsets_to_transaction() begins anew). Until then
+ *    the others fail with RD_KAFKA_RESP_ERR__CONFLICT, and the same function in another thread with
+ *    RD_KAFKA_RESP_ERR__PREV_IN_PROGRESS; both are retriable.
+ *  - none of them: the call was wrong. RD_KAFKA_RESP_ERR__STATE: not now;
+ *    RD_KAFKA_RESP_ERR__NOT_CONFIGURED: no `transactional.id`; RD_KAFKA_RESP_ERR__INVALID_ARG: an
+ *    argument, or not a producer.
+ *
+ *  docs/ERRORS.md says which error of a broker is of which kind. The functions may be called from any
+ *  thread, one at a time.
+ * ========================================================================== */
+
+/**
+ * Gets the producer's id and epoch from the coordinator of its `transactional.id`, fences older
+ * producers with that id, and waits until what they have left open was ended. Once, before any
+ * other function of this section.
+ *
+ * @param timeout_ms  -1 waits for twice `transaction.timeout.ms`.
+ *
+ * @return NULL on success; see above.
+ */
+RD_EXPORT rd_kafka_error_t *rd_kafka_init_transactions(rd_kafka_t *rk, int timeout_ms);
+
+/**
+ * Begins a transaction: messages may be produced now. Does not wait for brokers; they hear of the
+ * transaction with its first message or offset.
+ *
+ * @return NULL on success; see above.
+ */
+RD_EXPORT rd_kafka_error_t *rd_kafka_begin_transaction(rd_kafka_t *rk);
+
+/**
+ * Adds consumed offsets to the transaction: the group's committed offsets change if and only if
+ * the transaction is committed. To be called before the commit, once or more often. The consumer
+ * must not commit by itself (`enable.auto.commit=false`).
+ *
+ * @param offsets     What the group is to go on with: the offset of the last processed message plus
+ *                    one. Elements with a negative (logical) offset are left out; without any other
+ *                    nothing is done. Stays the caller's.
+ * @param cgmetadata  rd_kafka_consumer_group_metadata() of the consumer. When the group has given
+ *                    the partitions to another member since, the error requires an abort (KIP-447).
+ *                    Stays the caller's.
+ * @param timeout_ms  -1 waits for `transaction.timeout.ms`.
+ *
+ * @return NULL on success; see above.
+ */
+RD_EXPORT rd_kafka_error_t *
+rd_kafka_send_offsets_to_transaction(rd_kafka_t *rk,
+                                     const rd_kafka_topic_partition_list_t *offsets,
+                                     const rd_kafka_consumer_group_metadata_t *cgmetadata,
+                                     int timeout_ms);
+
+/**
+ * Waits until every message of the transaction was written, whatever `linger.ms` says, then commits
+ * it. If a message cannot be delivered the commit fails, and the transaction must be aborted.
+ *
+ * Delivery reports are served meanwhile as by rd_kafka_flush(), unless the application takes them
+ * as events (RD_KAFKA_EVENT_DR).
+ *
+ * @param timeout_ms  -1 waits for `transaction.timeout.ms`, which is the best choice: what takes
+ *                    longer the coordinator aborts anyway.
+ *
+ * @return NULL: it is committed; else see above.
+ *
+ * May call: the callbacks of rd_kafka_poll().
+ */
+RD_EXPORT rd_kafka_error_t *rd_kafka_commit_transaction(rd_kafka_t *rk, int timeout_ms);
+
+/**
+ * Aborts the transaction. Messages that were not sent fail with RD_KAFKA_RESP_ERR__PURGE_QUEUE
+ * (KIP-654), those in flight are waited for. Afterwards another transaction may be begun, also
+ * after an error that required the abort (KIP-360).
+ *
+ * Delivery reports are served meanwhile as by rd_kafka_commit_transaction().
+ *
+ * @param timeout_ms  -1 waits for `transaction.timeout.ms`.
+ *
+ * @return NULL: it is aborted; else see above.
+ *
+ * May call: the callbacks of rd_kafka_poll().
+ */
+RD_EXPORT rd_kafka_error_t *rd_kafka_abort_transaction(rd_kafka_t *rk, int timeout_ms);
+
+
+/* ==========================================================================
+ *  17. PARTITIONERS
  *
  *  The ones that the property `partitioner` names, for use inside a partitioner
  *  callback. `msg_opaque` and `rkt_opaque` are not looked at. Each returns a partition from 0 to
@@ -2122,7 +2237,7 @@ RD_EXPORT int32_t rd_kafka_msg_partitioner_fnv1a_random(const rd_kafka_topic_t *
 
 
 /* ==========================================================================
- *  17. CONSUMING: SUBSCRIBE, ASSIGN, POLL
+ *  18. CONSUMING: SUBSCRIBE, ASSIGN, POLL
  *
  *  A consumer either subscribes to topics, and its group (`group.id`) shares out the
  *  partitions among the members, or assigns partitions to itself. The messages of all its
@@ -2383,7 +2498,7 @@ rd_kafka_resume_partitions(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *part
 
 
 /* ==========================================================================
- *  18. CONSUMING: POSITIONS, STORED AND COMMITTED OFFSETS
+ *  19. CONSUMING: POSITIONS, STORED AND COMMITTED OFFSETS
  *
  *  The position is the offset of the next message that the application will get. The stored
  *  offset is the one that the next commit takes, by default the position. The committed offset is
@@ -2526,10 +2641,10 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_committed(rd_kafka_t *rk,
 
 
 /* ==========================================================================
- *  19. CONSUMING ONE PARTITION AT A TIME: THE SIMPLE CONSUMER
+ *  20. CONSUMING ONE PARTITION AT A TIME: THE SIMPLE CONSUMER
  *
  *  The older interface: start a partition, consume from it, stop it. There is no group; the
- *  application keeps track of offsets. It cannot be mixed with section 17 in
+ *  application keeps track of offsets. It cannot be mixed with section 18 in
  *  one client.
  * ========================================================================== */
 
@@ -2544,7 +2659,7 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_committed(rd_kafka_t *rk,
  *
  * @return 0, or -1 and from rd_kafka_last_error() RD_KAFKA_RESP_ERR__INVALID_ARG: not a
  *         consumer, or an offset that is not valid; RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION: a
- *         partition below 0; RD_KAFKA_RESP_ERR__CONFLICT: the client is used with section 17.
+ *         partition below 0; RD_KAFKA_RESP_ERR__CONFLICT: the client is used with section 18.
  *         `errno` is EINVAL, ESRCH or EBUSY. That a partition does not exist in the cluster
  *         shows when consuming.
  */
@@ -2633,7 +2748,7 @@ rd_kafka_consume_callback(rd_kafka_topic_t *rkt,
 RD_EXPORT rd_kafka_message_t *rd_kafka_consume_queue(rd_kafka_queue_t *rkqu, int timeout_ms);
 
 /**
- * rd_kafka_consume_batch() from a queue; also works on the consumer queue of section 17
+ * rd_kafka_consume_batch() from a queue; also works on the consumer queue of section 18
  * (rd_kafka_queue_get_consumer()). May call: callbacks of events in the queue.
  */
 RD_EXPORT ssize_t rd_kafka_consume_batch_queue(rd_kafka_queue_t *rkqu,
@@ -2651,7 +2766,7 @@ rd_kafka_consume_callback_queue(rd_kafka_queue_t *rkqu,
 
 
 /* ==========================================================================
- *  20. WATERMARKS AND OFFSETS BY TIME
+ *  21. WATERMARKS AND OFFSETS BY TIME
  * ========================================================================== */
 
 /**
@@ -2712,7 +2827,7 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_offsets_for_times(rd_kafka_t *rk,
 
 
 /* ==========================================================================
- *  21. QUEUES
+ *  22. QUEUES
  *
  *  Everything that a client wants to tell waits in a queue: messages, delivery reports, errors,
  *  statistics. The functions of the sections before serve the standard queues and are all that
@@ -2823,7 +2938,7 @@ RD_EXPORT int rd_kafka_queue_poll_callback(rd_kafka_queue_t *rkqu, int timeout_m
 
 
 /* ==========================================================================
- *  22. EVENTS
+ *  23. EVENTS
  *
  *  An event belongs to the thread that took it and ends with rd_kafka_event_destroy(). What its
  *  accessors return belongs to the event, unless said otherwise. An accessor that does not fit
@@ -2950,7 +3065,7 @@ RD_EXPORT rd_kafka_topic_partition_t *rd_kafka_event_topic_partition(rd_kafka_ev
 
 
 /* ==========================================================================
- *  23. METADATA AND CLUSTER INFORMATION
+ *  24. METADATA AND CLUSTER INFORMATION
  * ========================================================================== */
 
 /** A broker. */
@@ -3039,7 +3154,7 @@ RD_EXPORT int32_t *rd_kafka_brokers_learned_ids(rd_kafka_t *rk, size_t *cntp);
 
 
 /* ==========================================================================
- *  24. GROUPS OF THE CLUSTER
+ *  25. GROUPS OF THE CLUSTER
  * ========================================================================== */
 
 /** State of a group. */
@@ -3140,7 +3255,7 @@ RD_EXPORT void rd_kafka_group_list_destroy(const struct rd_kafka_group_list *grp
 
 
 /* ==========================================================================
- *  25. LOGGING
+ *  26. LOGGING
  *
  *  Levels are syslog's: 0 emergency, 1 alert, 2 critical, 3 error, 4 warning, 5 notice,
  *  6 information, 7 debug. `log_level` is the least urgent one that is written; `debug` adds
@@ -3190,7 +3305,7 @@ rd_kafka_log_syslog(const rd_kafka_t *rk, int level, const char *fac, const char
 
 
 /* ==========================================================================
- *  26. TOPIC IDS (UUIDs)
+ *  27. TOPIC IDS (UUIDs)
  * ========================================================================== */
 
 /** Makes an id from its two halves. Free it with rd_kafka_Uuid_destroy(). */
@@ -3217,7 +3332,7 @@ RD_EXPORT int64_t rd_kafka_Uuid_least_significant_bits(const rd_kafka_Uuid_t *uu
 
 
 /* ==========================================================================
- *  27. MEMORY, DIAGNOSTICS, SHUTDOWN
+ *  28. MEMORY, DIAGNOSTICS, SHUTDOWN
  *
  *  Memory that changes hands comes from the C library's malloc(). Where program and library may
  *  have different C libraries, use these functions instead of malloc() and free().
@@ -3252,7 +3367,7 @@ RD_EXPORT int rd_kafka_wait_destroyed(int timeout_ms);
 
 
 /* ==========================================================================
- *  28. VOCABULARY OF FURTHER SERVICES
+ *  29. VOCABULARY OF FURTHER SERVICES
  *
  *  Types and constants of the interface's other services: administration, access control,
  *  certificates, share groups (KIP-932), interceptors and plugins. They are

@@ -1,11 +1,17 @@
-# The C examples, each linked to build/lib and able to run where they stand.
+# The examples in C and C++, each linked to build/lib and able to run where they stand.
 
 BIN_DIR      := $(BUILD)/bin
 EXAMPLE_SRCS := $(wildcard examples/c/*.c)
 EXAMPLES     := $(patsubst examples/c/%.c,$(BIN_DIR)/%,$(EXAMPLE_SRCS))
 
+CPP_EXAMPLE_SRCS := $(wildcard examples/cpp/*.cpp)
+CPP_EXAMPLES     := $(patsubst examples/cpp/%.cpp,$(BIN_DIR)/cpp/%,$(CPP_EXAMPLE_SRCS))
+
 EXAMPLE_CFLAGS := -std=gnu11 -Wall -Wextra -Iinclude
 EXAMPLE_LIBS   := -L$(LIB_DIR) -lrdkafka -lpthread -lm -Wl,-rpath,'$$ORIGIN/../lib'
+
+CPP_EXAMPLE_CXXFLAGS := -std=c++11 -Wall -Wextra -Iinclude
+CPP_EXAMPLE_LIBS     := -L$(LIB_DIR) -lrdkafka++ -lrdkafka -Wl,-rpath,'$$ORIGIN/../../lib'
 
 .PHONY: demo examples
 
@@ -13,11 +19,15 @@ EXAMPLE_LIBS   := -L$(LIB_DIR) -lrdkafka -lpthread -lm -Wl,-rpath,'$$ORIGIN/../l
 demo: lib $(BIN_DIR)/demo
 	@$(BIN_DIR)/demo
 
-## examples: build examples/c/*.c into build/bin
-examples: lib $(EXAMPLES)
+## examples: build examples/c/*.c into build/bin, examples/cpp/*.cpp into build/bin/cpp
+examples: lib $(EXAMPLES) $(CPP_EXAMPLES)
 
 # The library is an order-only prerequisite: a program needs relinking only when
 # the headers change.
 $(BIN_DIR)/%: examples/c/%.c $(wildcard examples/c/*.h) $(HEADERS) | $(LIB_DIR)/librdkafka.so
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(EXAMPLE_CFLAGS) -o $@ $< $(EXAMPLE_LIBS)
+
+$(BIN_DIR)/cpp/%: examples/cpp/%.cpp $(HEADERS) | $(LIB_DIR)/librdkafka++.so
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) $(CPP_EXAMPLE_CXXFLAGS) -o $@ $< $(CPP_EXAMPLE_LIBS)

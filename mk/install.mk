@@ -12,10 +12,11 @@ DESTDIR    ?=
 install: lib
 	$(INSTALL) -d $(DESTDIR)$(LIBDIR) $(DESTDIR)$(PKGCONFDIR) $(DESTDIR)$(INCDIR)/librdkafka
 	$(INSTALL) -m 644 $(HEADERS) $(DESTDIR)$(INCDIR)/librdkafka/
-	$(INSTALL) -m 755 $(LIB_DIR)/$(SONAME) $(DESTDIR)$(LIBDIR)/$(SONAME)
+	$(INSTALL) -m 755 $(addprefix $(LIB_DIR)/,$(SONAME) $(CPP_SONAME)) $(DESTDIR)$(LIBDIR)/
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/librdkafka.so
-	$(INSTALL) -m 644 $(LIB_DIR)/librdkafka.a $(DESTDIR)$(LIBDIR)/librdkafka.a
-	@for pc in rdkafka rdkafka-static; do \
+	ln -sf $(CPP_SONAME) $(DESTDIR)$(LIBDIR)/librdkafka++.so
+	$(INSTALL) -m 644 $(addprefix $(LIB_DIR)/,librdkafka.a librdkafka++.a) $(DESTDIR)$(LIBDIR)/
+	@for pc in $(PC_NAMES); do \
 		sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCDIR)|' \
 		    -e 's|@VERSION@|$(API_VERSION)|' -e 's|@SYSTEM_LIBS@|$(SYSTEM_LIBS)|' \
 		    packaging/$$pc.pc.in > $(DESTDIR)$(PKGCONFDIR)/$$pc.pc || exit 1; \
@@ -24,7 +25,7 @@ install: lib
 
 ## uninstall: remove what install put there (same PREFIX and DESTDIR)
 uninstall:
-	rm -f $(DESTDIR)$(LIBDIR)/$(SONAME) $(DESTDIR)$(LIBDIR)/librdkafka.so $(DESTDIR)$(LIBDIR)/librdkafka.a
-	rm -f $(DESTDIR)$(PKGCONFDIR)/rdkafka.pc $(DESTDIR)$(PKGCONFDIR)/rdkafka-static.pc
+	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,$(SONAME) $(CPP_SONAME) librdkafka.so librdkafka++.so librdkafka.a librdkafka++.a)
+	rm -f $(addprefix $(DESTDIR)$(PKGCONFDIR)/,$(addsuffix .pc,$(PC_NAMES)))
 	rm -f $(addprefix $(DESTDIR)$(INCDIR)/librdkafka/,$(notdir $(HEADERS)))
 	-rmdir $(DESTDIR)$(INCDIR)/librdkafka

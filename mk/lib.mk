@@ -5,11 +5,13 @@ LIB_DIR     := $(BUILD)/lib
 PC_DIR      := $(LIB_DIR)/pkgconfig
 INCLUDE_DIR := $(BUILD)/include/librdkafka
 SONAME      := librdkafka.so.1
-HEADERS     := include/rdkafka.h include/rdkafka_mock.h
+HEADERS     := include/rdkafka.h include/rdkafka_mock.h include/rdkafkacpp.h
 
 # What programs compare against: the librdkafka release whose API this is.
 # tests/install checks that it equals RD_KAFKA_VERSION of the header.
 API_VERSION := 2.16.0
+
+PC_NAMES := rdkafka rdkafka-static rdkafka++ rdkafka++-static
 
 RUST_LIB := $(TARGET_DIR)/release/librdkafka.a
 EXPORTS  := packaging/rdkafka.map
@@ -26,8 +28,8 @@ SHARED_LDFLAGS := -shared -Wl,-soname,$(SONAME) -Wl,--version-script=$(EXPORTS) 
 FORCE:
 
 ## lib: (default) build the libraries and pkg-config files in build/lib
-lib: $(LIB_DIR)/librdkafka.so $(LIB_DIR)/librdkafka.a $(PC_DIR)/rdkafka.pc $(PC_DIR)/rdkafka-static.pc \
-	$(addprefix $(INCLUDE_DIR)/,$(notdir $(HEADERS)))
+lib: $(LIB_DIR)/librdkafka.so $(LIB_DIR)/librdkafka.a $(LIB_DIR)/librdkafka++.so $(LIB_DIR)/librdkafka++.a \
+	$(addprefix $(PC_DIR)/,$(addsuffix .pc,$(PC_NAMES))) $(addprefix $(INCLUDE_DIR)/,$(notdir $(HEADERS)))
 
 # Cargo decides whether there is anything to do. The crate type is given here
 # because link-time optimisation only happens when no rlib is asked for as well.

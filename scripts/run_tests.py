@@ -22,6 +22,7 @@ LOGS = ROOT / "build" / "test"
 LIB_DIR = Path(os.environ.get("OTTLA_LIB_DIR") or ROOT / "build" / "lib")
 CARGO = os.environ.get("CARGO", "cargo")
 CC = os.environ.get("CC", "cc")
+CXX = os.environ.get("CXX", "c++")
 
 # Exit status by which a test program says that it cannot run here.
 SKIPPED = 77
@@ -113,25 +114,31 @@ def rust_failures(output):
     return output if not kept else "\n".join(kept) + "\n" + "\n".join(errors)
 
 
-def c_programs():
-    """tests/c/*.c: each a program that links the library and exits with 0."""
-    sources = sorted((ROOT / "tests" / "c").glob("*.c"))
-    total = Result()
-    if not sources:
-        total.skipped = "tests/c holds no program"
-    for source in sources:
-        total.add(c_program(source))
-    return total
+def programs(folder, build, run=()):
+    """The sources of tests/FOLDER: each a program that links the library and exits with 0. `build` is the compiler's
+    command without file names, `run` what the program is started with."""
+    def suite():
+        suffix = ".cpp" if folder == "cpp" else ".c"
+        sources = sorted((ROOT / "tests" / folder).glob("*" + suffix))
+        total = Result()
+        if not sources:
+            total.skipped = f"tests/{folder} holds no program"
+        for source in sources:
+            total.add(program(source, build, list(run)))
+        return total
+    return suite
 
 
-def c_program(source):
-    target = ROOT / "build" / "test" / "c" / source.stem
+def program(source, build, run):
+    folder = source.parent.name
+    target = ROOT / "build" / "test" / folder / source.stem
     target.parent.mkdir(parents=True, exist_ok=True)
+    libraries = ["-lrdkafka++"] if folder == "cpp" else []
     status, output = execute(
-        [CC, "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-Iinclude", "-Itests/c",
-         "-o", str(target), str(source), f"-L{LIB_DIR}", "-lrdkafka", "-lpthread", "-lm"], 120)
+        [*build, "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-Iinclude", f"-Itests/{folder}",
+         "-o", str(target), str(source), f"-L{LIB_DIR}", *libraries, "-lrdkafka", "-lpthread", "-lm"], 120)
     if status == 0:
-        status, output = execute([str(target)], 180, {"LD_LIBRARY_PATH": str(LIB_DIR)})
+        status, output = execute([*run, str(target)], 180, {"LD_LIBRARY_PATH": str(LIB_DIR)})
     if status == SKIPPED:
         return Result(output=output, skipped=f"{source.name}: {last_line(output)}")
     passed = len(re.findall(r"^ok\b", output, re.M))
@@ -146,6 +153,19 @@ def c_program(source):
         # What went well is in the program's own log.
         output = "\n".join(line for line in output.splitlines() if not line.startswith("ok "))
     return Result(passed, failed, f"--- {source.name}\n{output}\n" if failed else "")
+
+
+def cpp():
+    """The C++ interface: programs in the oldest C++ that the header is for and in a newer one, under valgrind where
+    it is installed; and the header against the list of what programs rely on."""
+    if shutil.which(CXX) is None:
+        return Result(skipped=f"no C++ compiler {CXX} (make deps)")
+    valgrind = ["valgrind", "--quiet", "--leak-check=full", "--error-exitcode=9", "--num-callers=30",
+                "--suppressions=tests/c/valgrind.supp"]
+    total = programs("cpp", [CXX, "-std=c++11"], valgrind if shutil.which(valgrind[0]) else [])()
+    total.add(programs("cpp", [CXX, "-std=c++17"])())
+    total.add(python_tests("tests/cpp")())
+    return total
 
 
 def last_line(text):
@@ -220,7 +240,8 @@ SUITES = [
     ("models", "", models),
     ("lib", "", single("make", "--no-print-directory", "lib", "examples", timeout_s=1500)),
     ("header", "", single(CARGO, "xtask", "header")),
-    ("c", "", c_programs),
+    ("c", "", programs("c", [CC, "-std=gnu11"])),
+    ("cpp", "", cpp),
     ("install", "", python_tests("tests/install")),
     ("real", "kafka", python_tests("tests/real", timeout_s=1200)),
 ]

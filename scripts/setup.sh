@@ -10,7 +10,7 @@ set -u
 # program:debian package:what for ("build" programs are required)
 wanted='
 cc:gcc:build
-c++:g++:coverage-guided fuzzing
+c++:g++:build
 ld:binutils:build
 pkg-config:pkg-config:tests of the installation
 java:openjdk-17-jre-headless:real Kafka tests

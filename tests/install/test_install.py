@@ -10,6 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 CC = os.environ.get("CC", "cc")
+CXX = os.environ.get("CXX", "c++")
 
 PROGRAM = r"""
 #include <librdkafka/rdkafka.h>
@@ -28,12 +29,35 @@ int main(void) {
 }
 """
 
+CPP_PROGRAM = r"""
+#include <librdkafka/rdkafkacpp.h>
+#include <iostream>
+#include <memory>
+int main() {
+    std::unique_ptr<RdKafka::Conf> conf(RdKafka::Conf::create(RdKafka::Conf::CONF_GLOBAL));
+    std::string errstr, value;
+    if (conf->set("client.id", "installed", errstr) || conf->get("client.id", value))
+        return 1;
+    std::unique_ptr<RdKafka::Producer> producer(RdKafka::Producer::create(conf.get(), errstr));
+    if (!producer)
+        return 1;
+    std::cout << std::hex << RD_KAFKA_VERSION << " " << RdKafka::version() << " " << value << std::endl;
+    return 0;
+}
+"""
+
 INSTALLED = {
     "include/librdkafka/rdkafka.h",
     "include/librdkafka/rdkafka_mock.h",
+    "include/librdkafka/rdkafkacpp.h",
+    "lib/librdkafka++.a",
+    "lib/librdkafka++.so",
+    "lib/librdkafka++.so.1",
     "lib/librdkafka.a",
     "lib/librdkafka.so",
     "lib/librdkafka.so.1",
+    "lib/pkgconfig/rdkafka++-static.pc",
+    "lib/pkgconfig/rdkafka++.pc",
     "lib/pkgconfig/rdkafka-static.pc",
     "lib/pkgconfig/rdkafka.pc",
 }
@@ -65,6 +89,8 @@ class Install(unittest.TestCase):
         make("install", f"PREFIX={cls.prefix}")
         cls.source = cls.folder / "program.c"
         cls.source.write_text(PROGRAM)
+        cls.cpp_source = cls.folder / "program.cpp"
+        cls.cpp_source.write_text(CPP_PROGRAM)
         header = (ROOT / "include" / "rdkafka.h").read_text()
         cls.version = int(re.search(r"#define RD_KAFKA_VERSION\s+(0x[0-9a-f]+)", header).group(1), 16)
 
@@ -79,6 +105,11 @@ class Install(unittest.TestCase):
         run(CC, "-Wall", "-Wextra", "-Werror", "-o", target, self.source, *before, *flags)
         return target
 
+    def build_cpp(self, name, flags):
+        target = self.folder / name
+        run(CXX, "-std=c++11", "-Wall", "-Wextra", "-Werror", "-o", target, self.cpp_source, *flags)
+        return target
+
     def check_runs(self, target, env=None):
         self.assertEqual(run(target, env=env), f"{self.version:x} {self.version:x} installed\n")
 
@@ -87,6 +118,10 @@ class Install(unittest.TestCase):
         self.assertEqual(os.readlink(self.prefix / "lib" / "librdkafka.so"), "librdkafka.so.1")
         dynamic = run("readelf", "-d", self.prefix / "lib" / "librdkafka.so.1")
         self.assertIn("soname: [librdkafka.so.1]", dynamic)
+        self.assertEqual(os.readlink(self.prefix / "lib" / "librdkafka++.so"), "librdkafka++.so.1")
+        dynamic = run("readelf", "-d", self.prefix / "lib" / "librdkafka++.so.1")
+        self.assertIn("soname: [librdkafka++.so.1]", dynamic)
+        self.assertIn("Shared library: [librdkafka.so.1]", dynamic)
 
     def test_a_shared_program(self):
         target = self.build("shared", self.pkg_config("--cflags", "--libs", "rdkafka"))
@@ -102,6 +137,18 @@ class Install(unittest.TestCase):
         flags = self.pkg_config("--cflags", "--libs", "rdkafka-static")
         # glibc warns that getaddrinfo needs its shared parts at run time.
         self.check_runs(self.build("all-static", ["-static", *flags]))
+
+    def test_a_shared_cpp_program(self):
+        target = self.build_cpp("shared-cpp", self.pkg_config("--cflags", "--libs", "rdkafka++"))
+        self.check_runs(target, {"LD_LIBRARY_PATH": str(self.prefix / "lib")})
+        self.assertIn("librdkafka++.so.1", run("readelf", "-d", target))
+
+    def test_a_cpp_program_with_the_static_libraries(self):
+        flags = self.pkg_config("--cflags", "--libs", "rdkafka++-static")
+        target = self.build_cpp("static-cpp", flags)
+        self.check_runs(target)
+        self.assertNotIn("librdkafka", run("readelf", "-d", target))
+        self.check_runs(self.build_cpp("all-static-cpp", ["-static", *flags]))
 
     def test_a_program_with_another_rust_library(self):
         other = self.folder / "other.rs"
@@ -131,8 +178,8 @@ class Install(unittest.TestCase):
 
     def test_the_version_is_the_headers(self):
         major, minor, revision = (self.version >> 24, self.version >> 16 & 0xff, self.version >> 8 & 0xff)
-        self.assertEqual(self.pkg_config("--modversion", "rdkafka"), [f"{major}.{minor}.{revision}"])
-        self.assertEqual(self.pkg_config("--modversion", "rdkafka-static"), [f"{major}.{minor}.{revision}"])
+        for name in ("rdkafka", "rdkafka-static", "rdkafka++", "rdkafka++-static"):
+            self.assertEqual(self.pkg_config("--modversion", name), [f"{major}.{minor}.{revision}"])
 
     def test_only_the_api_is_visible(self):
         shared = run("nm", "-D", "--defined-only", self.prefix / "lib" / "librdkafka.so.1").splitlines()
@@ -147,8 +194,16 @@ class Install(unittest.TestCase):
         source.write_text("#include <librdkafka/rdkafka.h>\n#include <librdkafka/rdkafka_mock.h>\n")
         include = f"-I{self.prefix / 'include'}"
         run(CC, "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", include, source)
-        if shutil.which("c++"):
-            run("c++", "-x", "c++", "-std=c++11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", include, source)
+        run(CXX, "-x", "c++", "-std=c++11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", include, source)
+
+    def test_the_cpp_header_compiles_in_every_cpp_and_beside_the_c_header(self):
+        c, cpp = ("#include <librdkafka/rdkafka.h>\n", "#include <librdkafka/rdkafkacpp.h>\n")
+        flags = ["-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{self.prefix / 'include'}"]
+        for standard, texts in (("98", [cpp]), ("11", [cpp, c + cpp, cpp + c]), ("20", [c + cpp])):
+            for text in texts:
+                source = self.folder / "only.cpp"
+                source.write_text(text)
+                run(CXX, f"-std=c++{standard}", *flags, source)
 
 
 class Readme(unittest.TestCase):

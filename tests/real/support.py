@@ -103,12 +103,25 @@ def start(*command, **options):
 @functools.cache
 def compiled(source):
     """Compiles one C program against the library under test; returns its path."""
+    compiler = [os.environ.get("CC", "cc"), "-std=gnu11"]
+    return compiled_with(compiler, source, ["-l:librdkafka.so.1"])
+
+
+def compiled_cpp(source):
+    """The same of a C++ program."""
+    if not (LIB_DIR / "librdkafka++.so.1").is_file():
+        raise unittest.SkipTest(f"no librdkafka++.so.1 in {LIB_DIR}")
+    compiler = [os.environ.get("CXX", "c++"), "-std=c++11"]
+    return compiled_with(compiler, source, ["-l:librdkafka++.so.1", "-l:librdkafka.so.1"])
+
+
+def compiled_with(compiler, source, libraries):
     source = ROOT / source
-    BIN_DIR.mkdir(parents=True, exist_ok=True)
-    target = BIN_DIR / source.stem
-    command = [os.environ.get("CC", "cc"), "-std=gnu11", "-O2", "-g", "-Wall", "-Wextra",
+    target = BIN_DIR / source.suffix[1:] / source.stem
+    target.parent.mkdir(parents=True, exist_ok=True)
+    command = [*compiler, "-O2", "-g", "-Wall", "-Wextra",
                f"-I{INCLUDE_DIR}", f"-I{source.parent}", "-o", target, source,
-               "-L", LIB_DIR, "-l:librdkafka.so.1", "-Wl,--allow-shlib-undefined", "-lpthread", "-lm"]
+               "-L", LIB_DIR, *libraries, "-Wl,--allow-shlib-undefined", "-lpthread", "-lm"]
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=120)
     if done.returncode != 0:
         raise AssertionError(f"{source} does not compile:\n{done.stderr}")

@@ -1,4 +1,4 @@
-"""The C examples on real brokers, the classic benchmark's four command lines among them."""
+"""The examples in C and C++ on real brokers, the classic benchmark's four command lines among them."""
 
 import signal
 import subprocess
@@ -9,14 +9,8 @@ import unittest
 import perf
 import support
 
-EXAMPLES = support.ROOT / "examples" / "c"
-
-
 def program(name):
-    source = EXAMPLES / f"{name}.c"
-    if not source.is_file():
-        raise unittest.SkipTest(f"examples/c/{name}.c is not there")
-    return support.compiled(source.relative_to(support.ROOT))
+    return support.compiled(f"examples/c/{name}.c")
 
 
 class Performance(unittest.TestCase):
@@ -79,14 +73,17 @@ class Performance(unittest.TestCase):
 
 
 class ProducerAndConsumer(unittest.TestCase):
-    """examples/c/producer BROKERS TOPIC reads lines; consumer BROKERS GROUP TOPIC... prints them."""
+    """producer BROKERS TOPIC reads lines; consumer BROKERS GROUP TOPIC... prints them."""
 
     @classmethod
     def setUpClass(cls):
         support.need_library()
-        cls.producer = program("producer")
-        cls.consumer = program("consumer")
+        cls.producer, cls.consumer = cls.programs()
         cls.kafka = support.cluster(2)
+
+    @classmethod
+    def programs(cls):
+        return program("producer"), program("consumer")
 
     def test_lines_go_there_and_come_back(self):
         topic = support.topic_name("example")
@@ -113,6 +110,14 @@ class ProducerAndConsumer(unittest.TestCase):
             reader.kill()
             reader.wait()
             reader.stdout.close()
+
+
+class CppProducerAndConsumer(ProducerAndConsumer):
+    """The same of examples/cpp."""
+
+    @classmethod
+    def programs(cls):
+        return tuple(support.compiled_cpp(f"examples/cpp/{name}.cpp") for name in ("producer", "consumer"))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use crate::abi::{MessageFields, PartitionList};
+use crate::abi::{MessageFields, PartitionList, event_type};
 use crate::event::EventHandle;
 use crate::ffi::FromC;
 use crate::handle::Handle;
@@ -152,6 +152,11 @@ impl Callbacks {
     /// Whether an event type is wanted on queues.
     pub fn wants(&self, event_type: i32) -> bool {
         self.events & event_type != 0
+    }
+
+    /// Whether the application takes delivery reports as events, from a queue of its own.
+    pub fn takes_reports_as_events(&self) -> bool {
+        self.wants(event_type::DR) && self.dr.is_none() && self.dr_msg.is_none()
     }
 
     /// Forgets the callbacks whose property `keep` does not want.

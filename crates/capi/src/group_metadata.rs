@@ -61,7 +61,7 @@ impl GroupMetadata {
     }
 
     fn of(rk: &Handle) -> Result<Owned<Self>, Error> {
-        let group = rk.need_group()?.group()?;
+        let group = rk.need_group()?.group_metadata()?;
         let instance_id = group.group_instance_id.as_deref();
         Ok(Self::new(
             &group.group_id,
@@ -69,6 +69,17 @@ impl GroupMetadata {
             &group.member_id,
             instance_id,
         ))
+    }
+
+    /// As the core takes it.
+    pub fn to_core(&self) -> ottla::types::GroupMetadata {
+        let text = |t: &CString| t.to_string_lossy().into_owned();
+        ottla::types::GroupMetadata {
+            group_id: text(&self.group_id),
+            generation: self.generation,
+            member_id: text(&self.member_id),
+            group_instance_id: self.instance_id.as_ref().map(text),
+        }
     }
 
     fn write(&self) -> Vec<u8> {

@@ -32,3 +32,4 @@ pub mod simple_consumer;
 pub mod topic;
 pub mod topic_conf;
 pub mod tplist;
+pub mod transactions;

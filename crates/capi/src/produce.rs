@@ -11,7 +11,7 @@ use ottla::error::{Error, ErrorCode};
 use ottla::producer::{HeadersIn, Payload, Record};
 use ottla::types::{ClientKind, PARTITION_UA};
 
-use crate::abi::{MessageFields, Vu, event_type, msg_flag, purge_flag, vtype};
+use crate::abi::{MessageFields, Vu, msg_flag, purge_flag, vtype};
 use crate::errors::ErrorHandle;
 use crate::ffi::{self, Deadline, FromC, Owned, Timeout, exports};
 use crate::handle::Handle;
@@ -341,8 +341,7 @@ unsafe extern "C" fn ottla_producev(rk: *const Handle, vus: *const Vu, count: us
 fn flush(handle: &Handle, client: &Client, deadline: &Deadline) -> ErrorCode {
     /// The longest wait at once where none but the deadline ends it.
     const LOOK: Duration = Duration::from_secs(1);
-    let callbacks = handle.callbacks();
-    let polled_elsewhere = callbacks.wants(event_type::DR) && callbacks.dr.is_none() && callbacks.dr_msg.is_none();
+    let polled_elsewhere = handle.callbacks().takes_reports_as_events();
     let outstanding = || client.shared().producer.as_ref().map_or(0, |p| p.outstanding());
     loop {
         let left = if polled_elsewhere {

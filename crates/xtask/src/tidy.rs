@@ -17,10 +17,10 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Extensions of files that people write, whose text is checked.
 const TEXT: &[&str] = &[
-    "rs", "c", "h", "cpp", "py", "sh", "toml", "md", "mk", "in", "map", "yml", "yaml",
+    "rs", "c", "h", "cpp", "hpp", "py", "sh", "toml", "md", "mk", "in", "map", "yml", "yaml",
 ];
 /// Extensions of source files, whose length is checked.
-const SOURCE: &[&str] = &["rs", "c", "h", "cpp", "py", "sh", "mk"];
+const SOURCE: &[&str] = &["rs", "c", "h", "cpp", "hpp", "py", "sh", "mk"];
 
 /// What a source file must not say, in lower case. Written in two parts, so
 /// that this list does not find itself.

@@ -70,11 +70,13 @@ impl Transactions {
                 self.give_up(Ask::Produce, error);
             }
             _ => {
-                let text = format!(
-                    "{count} record(s) of the transaction were not delivered: {}",
-                    error.message
-                );
-                self.fail(Error::new(error.code, text));
+                let text = format!("{count} record(s) of the transaction were not delivered: {error}");
+                // Delivery reports tell what the client itself gave up.
+                let code = match error.code.is_from_broker() {
+                    true => error.code,
+                    false => ErrorCode::L_INCONSISTENT,
+                };
+                self.fail(Error::new(code, text));
             }
         }
     }

@@ -1,0 +1,83 @@
+/*
+ * What the C library does not have yet.
+ *
+ * The C++ interface has methods for services whose C functions librdkafka.so.1 lacks. They are named
+ * here, as weak references: such a function is NULL, and its method answers with
+ * unavailable(), until the C library exports it. When rdkafka.h declares one of them its line here
+ * goes; `cargo xtask header` checks that.
+ */
+
+#ifndef OTTLA_CPP_UNAVAILABLE_H
+#define OTTLA_CPP_UNAVAILABLE_H
+
+#include <string>
+
+#include <rdkafka.h>
+#include <rdkafkacpp.h>
+
+#define OTTLA_WEAK __attribute__((__weak__))
+
+extern "C" {
+
+OTTLA_WEAK void rd_kafka_conf_set_oauthbearer_token_refresh_cb(
+    rd_kafka_conf_t *conf,
+    void (*oauthbearer_token_refresh_cb)(rd_kafka_t *rk,
+                                         const char *oauthbearer_config,
+                                         void *opaque));
+OTTLA_WEAK void rd_kafka_conf_enable_sasl_queue(rd_kafka_conf_t *conf, int enable);
+OTTLA_WEAK rd_kafka_conf_res_t rd_kafka_conf_set_ssl_cert_verify_cb(
+    rd_kafka_conf_t *conf,
+    int (*ssl_cert_verify_cb)(rd_kafka_t *rk,
+                              const char *broker_name,
+                              int32_t broker_id,
+                              int *x509_error,
+                              int depth,
+                              const char *buf,
+                              size_t size,
+                              char *errstr,
+                              size_t errstr_size,
+                              void *opaque));
+OTTLA_WEAK rd_kafka_conf_res_t rd_kafka_conf_set_ssl_cert(rd_kafka_conf_t *conf,
+                                                          rd_kafka_cert_type_t cert_type,
+                                                          rd_kafka_cert_enc_t cert_enc,
+                                                          const void *buffer,
+                                                          size_t size,
+                                                          char *errstr,
+                                                          size_t errstr_size);
+OTTLA_WEAK void rd_kafka_conf_set_engine_callback_data(rd_kafka_conf_t *conf, void *callback_data);
+OTTLA_WEAK rd_kafka_queue_t *rd_kafka_queue_get_sasl(rd_kafka_t *rk);
+OTTLA_WEAK rd_kafka_error_t *rd_kafka_sasl_background_callbacks_enable(rd_kafka_t *rk);
+OTTLA_WEAK rd_kafka_error_t *
+rd_kafka_sasl_set_credentials(rd_kafka_t *rk, const char *username, const char *password);
+OTTLA_WEAK rd_kafka_resp_err_t rd_kafka_oauthbearer_set_token(rd_kafka_t *rk,
+                                                              const char *token_value,
+                                                              int64_t md_lifetime_ms,
+                                                              const char *md_principal_name,
+                                                              const char **extensions,
+                                                              size_t extension_size,
+                                                              char *errstr,
+                                                              size_t errstr_size);
+OTTLA_WEAK rd_kafka_resp_err_t rd_kafka_oauthbearer_set_token_failure(rd_kafka_t *rk,
+                                                                      const char *errstr);
+OTTLA_WEAK rd_kafka_error_t *rd_kafka_init_transactions(rd_kafka_t *rk, int timeout_ms);
+OTTLA_WEAK rd_kafka_error_t *rd_kafka_begin_transaction(rd_kafka_t *rk);
+OTTLA_WEAK rd_kafka_error_t *
+rd_kafka_send_offsets_to_transaction(rd_kafka_t *rk,
+                                     const rd_kafka_topic_partition_list_t *offsets,
+                                     const rd_kafka_consumer_group_metadata_t *cgmetadata,
+                                     int timeout_ms);
+OTTLA_WEAK rd_kafka_error_t *rd_kafka_commit_transaction(rd_kafka_t *rk, int timeout_ms);
+OTTLA_WEAK rd_kafka_error_t *rd_kafka_abort_transaction(rd_kafka_t *rk, int timeout_ms);
+}
+
+namespace ottla {
+
+/** The answer of a method whose service is missing. */
+RdKafka::Error *unavailable(const char *service);
+
+/** The same where there is a text to fill. */
+RdKafka::ErrorCode unavailable(const char *service, std::string &errstr);
+
+}  // namespace ottla
+
+#endif /* OTTLA_CPP_UNAVAILABLE_H */

@@ -1,0 +1,100 @@
+/* What the library does not have yet is refused with a word, never silently done without. */
+
+#include "test.hpp"
+
+using RdKafka::Conf;
+
+struct Verifies : RdKafka::SslCertificateVerifyCb {
+        bool ssl_cert_verify_cb(
+            const std::string &, int32_t, int *, int, const char *, size_t, std::string &) {
+                return true;
+        }
+};
+
+struct Refreshes : RdKafka::OAuthBearerTokenRefreshCb {
+        void oauthbearer_token_refresh_cb(RdKafka::Handle *, const std::string &) {
+        }
+};
+
+struct Opens : RdKafka::SocketCb, RdKafka::OpenCb {
+        int socket_cb(int, int, int) {
+                return -1;
+        }
+        int open_cb(const std::string &, int, int) {
+                return -1;
+        }
+};
+
+static bool says(const std::string &text, const char *what) {
+        return text.find(what) != std::string::npos;
+}
+
+static void security_in_configurations() {
+        ConfPtr conf = new_conf();
+        Verifies verifies;
+        Refreshes refreshes;
+        std::string errstr;
+        RdKafka::SslCertificateVerifyCb *verify = &verifies;
+        RdKafka::OAuthBearerTokenRefreshCb *refresh = &refreshes;
+        CHECK_INT(conf->set("ssl_cert_verify_cb", verify, errstr), Conf::CONF_INVALID);
+        CHECK(says(errstr, "TLS"));
+        CHECK_INT(conf->set("oauthbearer_token_refresh_cb", refresh, errstr), Conf::CONF_INVALID);
+        CHECK(says(errstr, "OAUTHBEARER"));
+        errstr.clear();
+        CHECK_INT(conf->set_ssl_cert(RdKafka::CERT_CA, RdKafka::CERT_ENC_PEM, "x", 1, errstr),
+                  Conf::CONF_INVALID);
+        CHECK(says(errstr, "TLS"));
+        CHECK_INT(conf->set_engine_callback_data(&errstr, errstr), Conf::CONF_INVALID);
+        CHECK(says(errstr, "engine"));
+        CHECK_INT(conf->enable_sasl_queue(true, errstr), Conf::CONF_INVALID);
+        CHECK(says(errstr, "SASL"));
+        /* They can be read and taken back. */
+        CHECK_INT(conf->get(verify), Conf::CONF_OK);
+        CHECK(verify == NULL);
+        CHECK_INT(conf->get(refresh), Conf::CONF_OK);
+        CHECK(refresh == NULL);
+        CHECK_INT(conf->set("ssl_cert_verify_cb", verify, errstr), Conf::CONF_OK);
+        CHECK_INT(conf->set("oauthbearer_token_refresh_cb", refresh, errstr), Conf::CONF_OK);
+}
+
+static void security_of_clients() {
+        ProducerPtr p = new_producer(new_conf());
+        std::string errstr;
+        CHECK_CODE(p->oauthbearer_set_token("token", 1, "me", std::list<std::string>(), errstr),
+                   RdKafka::ERR__NOT_IMPLEMENTED);
+        CHECK(says(errstr, "OAUTHBEARER"));
+        CHECK_CODE(p->oauthbearer_set_token_failure("none"), RdKafka::ERR__NOT_IMPLEMENTED);
+        std::unique_ptr<RdKafka::Error> error(p->sasl_background_callbacks_enable());
+        REQUIRE(error != NULL);
+        CHECK_CODE(error->code(), RdKafka::ERR__NOT_IMPLEMENTED);
+        CHECK(says(error->str(), "SASL"));
+        error.reset(p->sasl_set_credentials("me", "secret"));
+        REQUIRE(error != NULL);
+        CHECK_CODE(error->code(), RdKafka::ERR__NOT_IMPLEMENTED);
+        CHECK(p->get_sasl_queue() == NULL);
+}
+
+/* Refused when the client is created, by the C library. */
+static void refused(const char *name, const ConfPtr &conf) {
+        std::string errstr;
+        ProducerPtr p(RdKafka::Producer::create(conf.get(), errstr));
+        CHECK(p == NULL);
+        CHECK(says(errstr, name));
+}
+
+static void sockets_and_files() {
+        Opens opens;
+        ConfPtr conf = new_conf();
+        set_cb<RdKafka::SocketCb>(conf, "socket_cb", &opens);
+        refused("socket_cb", conf);
+        conf = new_conf();
+        set_cb<RdKafka::OpenCb>(conf, "open_cb", &opens);
+        refused("open_cb", conf);
+}
+
+int main() {
+        RUN(security_in_configurations);
+        RUN(security_of_clients);
+        RUN(sockets_and_files);
+        return test_end();
+}
