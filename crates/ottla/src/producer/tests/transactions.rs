@@ -386,6 +386,67 @@ fn a_fenced_producer_is_at_its_end() {
 }
 
 #[test]
+fn a_leader_that_finds_the_transaction_before_not_ended_is_asked_again_soon() {
+    let mut w = ready(2);
+    begin(&mut w);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(10);
+    for pause in [5, 10, 20] {
+        w.refuse(ErrorCode::CONCURRENT_TRANSACTIONS);
+        w.run_ms(pause - 1);
+        assert!(w.sent.is_empty(), "{pause}");
+        w.run_ms(1);
+        assert_eq!(w.sent.len(), 1, "{pause}");
+    }
+    let commit = call(&mut w, TransactionCall::Commit);
+    acknowledge_all(&mut w);
+    assert_eq!(commit.try_take(), Some(Ok(())));
+}
+
+#[test]
+fn a_commit_that_may_have_been_seen_is_asked_again_whatever_happens() {
+    let mut w = ready(0);
+    begin(&mut w);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(10);
+    acknowledge_all(&mut w);
+    w.coordinating.silent = Some(ApiKey::END_TXN);
+    let commit = call_for(&mut w, TransactionCall::Commit, 100);
+    // A record of another thread, which had passed the gate before it closed, is given up.
+    w.accumulator.set_in_transaction(true);
+    w.produce("t", 1, "late").unwrap();
+    w.accumulator.set_in_transaction(false);
+    purge(&mut w, true, false);
+    assert_eq!(w.reports().last().map(|r| r.error), Some(ErrorCode::L_PURGE_QUEUE));
+    w.run_ms(200);
+    assert_eq!(code(&commit.try_take()), Some(ErrorCode::L_TIMED_OUT));
+    w.coordinating.silent = None;
+    asked(&mut w);
+    w.disconnect(2);
+    w.run_ms(1000);
+    assert_eq!(asked(&mut w).last().map(String::as_str), Some("2: commit v4 e1"));
+    assert_eq!(run(&mut w, TransactionCall::Commit), Ok(()));
+}
+
+#[test]
+fn a_record_that_comes_while_a_transaction_ends_is_not_sent_outside_of_one() {
+    let mut w = ready(2);
+    begin(&mut w);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(10);
+    acknowledge_all(&mut w);
+    assert_eq!(run(&mut w, TransactionCall::Commit), Ok(()));
+    w.accumulator.set_in_transaction(true);
+    w.produce("t", 0, "stray").unwrap();
+    w.accumulator.set_in_transaction(false);
+    w.run_ms(500);
+    assert!(w.sent.is_empty());
+    begin(&mut w);
+    w.run_ms(10);
+    assert_eq!(header(&w), (2, 0, true));
+}
+
+#[test]
 fn an_epoch_that_a_leader_finds_old_is_the_coordinators_to_judge() {
     let mut w = ready(2);
     begin(&mut w);

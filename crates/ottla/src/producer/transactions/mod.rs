@@ -464,5 +464,5 @@ impl Transactions {
 /// The pause before something is sent again that came while the transaction before was about to end, after `failed`
 /// attempts before the last one: markers are written in a few milliseconds, mostly.
 pub(super) fn soon(failed: u32) -> Duration {
-    Duration::from_millis(20 << failed.min(2))
+    Duration::from_millis(5 << failed.min(3))
 }
