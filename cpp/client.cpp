@@ -112,17 +112,18 @@ void on_log(const rd_kafka_t *rk, int level, const char *fac, const char *buf) {
 }
 
 int on_socket(int domain, int type, int protocol, void *opaque) {
+        RdKafka::SocketCb *callback = client_of_opaque(opaque)->callbacks.socket;
         errno = ECANCELED;
         return guarded(nullptr, "socket_cb", -1, [&] {
-                return client_of_opaque(opaque)->callbacks.socket->socket_cb(domain, type, protocol);
+                return callback->socket_cb(domain, type, protocol);
         }, Exceptions::OF_NONE);
 }
 
 int on_open(const char *path, int flags, mode_t mode, void *opaque) {
+        RdKafka::OpenCb *callback = client_of_opaque(opaque)->callbacks.open;
         errno = ECANCELED;
         return guarded(nullptr, "open_cb", -1, [&] {
-                return client_of_opaque(opaque)->callbacks.open->open_cb(path, flags,
-                                                                         static_cast<int>(mode));
+                return callback->open_cb(path, flags, static_cast<int>(mode));
         }, Exceptions::OF_NONE);
 }
 
@@ -145,10 +146,11 @@ int on_ssl_cert_verify(rd_kafka_t *rk,
                        char *errstr,
                        size_t errstr_size,
                        void *opaque) {
+        const Callbacks &callbacks = client_of_opaque(opaque)->callbacks;
         std::string reason = "The callback threw an exception";
         bool accepted = guarded(rk, "ssl_cert_verify_cb", false, [&] {
                 std::string given;
-                bool answer = client_of_opaque(opaque)->callbacks.ssl_cert_verify->ssl_cert_verify_cb(
+                bool answer = callbacks.ssl_cert_verify->ssl_cert_verify_cb(
                     broker_name, broker_id, x509_error, depth, buf, size, given);
                 reason = given;
                 return answer;

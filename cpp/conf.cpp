@@ -22,8 +22,8 @@ Conf::ConfResult result_of(rd_kafka_conf_res_t result) {
 bool is_name(const std::string &name, const char *wanted, std::string &errstr) {
         if (name == wanted)
                 return true;
-        errstr = "Property \"" + name + "\" does not take an object of this class: use \"" + wanted +
-                 "\"";
+        errstr = "Property \"" + name + "\" does not take an object of this class: \"" + wanted +
+                 "\" does";
         return false;
 }
 

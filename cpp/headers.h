@@ -10,7 +10,7 @@ namespace ottla {
 
 class HeadersImpl : public RdKafka::Headers {
        public:
-        /** Whose the object is: the application's, until a producer has taken it, or a message's. */
+        /** Whose it is: the application's, until a producer has taken it, or a message's. */
         enum Owner { APPLICATION, MESSAGE };
 
         /** Takes the list over. */

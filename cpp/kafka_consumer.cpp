@@ -112,8 +112,8 @@ class KafkaConsumerImpl : public RdKafka::KafkaConsumer, public HandleImpl {
         }
 
         RdKafka::ConsumerGroupMetadata *groupMetadata() override {
-                rd_kafka_consumer_group_metadata_t *metadata = rd_kafka_consumer_group_metadata(rk_);
-                return metadata ? new GroupMetadataImpl(metadata) : nullptr;
+                rd_kafka_consumer_group_metadata_t *group = rd_kafka_consumer_group_metadata(rk_);
+                return group ? new GroupMetadataImpl(group) : nullptr;
         }
 
         bool assignment_lost() override {
@@ -145,9 +145,10 @@ class KafkaConsumerImpl : public RdKafka::KafkaConsumer, public HandleImpl {
        private:
         ErrorCode commit_and_call(const rd_kafka_topic_partition_list_t *offsets,
                                   RdKafka::OffsetCommitCb *callback) {
+                auto call = callback ? offset_commit_to : nullptr;
                 return serving([&] {
-                        return code_of(rd_kafka_commit_queue(
-                            rk_, offsets, nullptr, callback ? offset_commit_to : nullptr, callback));
+                        return code_of(
+                            rd_kafka_commit_queue(rk_, offsets, nullptr, call, callback));
                 });
         }
 };

@@ -7,7 +7,6 @@
 #include "handle.h"
 #include "headers.h"
 #include "serving.h"
-#include "unavailable.h"
 
 namespace ottla {
 
@@ -105,50 +104,41 @@ class ProducerImpl : public RdKafka::Producer, public HandleImpl {
         }
 
         RdKafka::Error *init_transactions(int timeout_ms) override {
-                if (!rd_kafka_init_transactions)
-                        return unavailable("transactions");
-                return serve([&] { return rd_kafka_init_transactions(rk_, timeout_ms); });
+                return outcome([&] { return rd_kafka_init_transactions(rk_, timeout_ms); });
         }
 
         RdKafka::Error *begin_transaction() override {
-                if (!rd_kafka_begin_transaction)
-                        return unavailable("transactions");
-                return serve([&] { return rd_kafka_begin_transaction(rk_); });
+                return outcome([&] { return rd_kafka_begin_transaction(rk_); });
         }
 
         RdKafka::Error *
         send_offsets_to_transaction(const Partitions &offsets,
                                     const RdKafka::ConsumerGroupMetadata *group_metadata,
                                     int timeout_ms) override {
-                if (!rd_kafka_send_offsets_to_transaction)
-                        return unavailable("transactions");
                 PartitionList list(offsets);
                 const GroupMetadataImpl *group =
                     dynamic_cast<const GroupMetadataImpl *>(group_metadata);
-                return serve([&] {
+                return outcome([&] {
                         return rd_kafka_send_offsets_to_transaction(
                             rk_, list.get(), group ? group->c_ptr() : nullptr, timeout_ms);
                 });
         }
 
         RdKafka::Error *commit_transaction(int timeout_ms) override {
-                if (!rd_kafka_commit_transaction)
-                        return unavailable("transactions");
-                return serve([&] { return rd_kafka_commit_transaction(rk_, timeout_ms); });
+                return outcome([&] { return rd_kafka_commit_transaction(rk_, timeout_ms); });
         }
 
         RdKafka::Error *abort_transaction(int timeout_ms) override {
-                if (!rd_kafka_abort_transaction)
-                        return unavailable("transactions");
-                return serve([&] { return rd_kafka_abort_transaction(rk_, timeout_ms); });
+                return outcome([&] { return rd_kafka_abort_transaction(rk_, timeout_ms); });
         }
 
        private:
-        /** Calls a function that serves callbacks and returns an error. */
+        /** Whether a transaction is committed must come out, whatever a delivery report throws:
+         *  who does not know it writes twice, or nothing. */
         template <class Call>
-        static RdKafka::Error *serve(Call call) {
-                return serving([&] { return std::unique_ptr<RdKafka::Error>(error_of(call())); })
-                    .release();
+        static RdKafka::Error *outcome(Call call) {
+                Serving scope(Exceptions::OF_NONE);
+                return error_of(call());
         }
 };
 

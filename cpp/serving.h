@@ -5,9 +5,9 @@
  * unwound. So a callback is called through guarded(), which catches, and a method runs the C
  * function inside serving(), which throws again what was caught on its thread meanwhile. The two
  * meet in a chain of Serving objects on the thread's stack: the innermost one is the call that the
- * application will see the exception come out of, if it is of the kind that leads to such callbacks.
- * Everywhere else (threads of the library, destructors, calls of the C interface) nobody could catch
- * it: it is reported.
+ * application will see the exception come out of, if it is of the kind that leads to such
+ * callbacks. Everywhere else (threads of the library, destructors, calls of the C interface) nobody
+ * could catch it: it is reported.
  */
 
 #ifndef OTTLA_CPP_SERVING_H
@@ -24,10 +24,10 @@ namespace ottla {
 enum class Exceptions {
         /** Of callbacks that are served: delivery reports, rebalances, errors and so on. */
         OF_SERVED,
-        /** Of partitioners, which decide whether produce() accepts a message. Where a message waits for
-         *  its partitions, any call may be the one that drives the client on and calls them. */
+        /** Of partitioners, which decide whether produce() accepts a message. For messages that
+         *  wait for their partitions they are called by whoever drives the client on. */
         OF_PARTITIONERS,
-        /** Of none: log lines, sockets, files help the library in its work. */
+        /** Of none: a call whose outcome must come out, a destructor; log lines, sockets, files. */
         OF_NONE
 };
 

@@ -95,8 +95,8 @@ RdKafka::Topic *Topics::create(rd_kafka_t *rk,
                 errstr = "A topic needs a configuration of the type CONF_TOPIC";
                 return nullptr;
         }
-        /* The lock is held until the C library has the topic: what a first call found not valid must
-         * not decide over a second one. */
+        /* The lock is held until the C library has the topic: what a first call found not valid
+         * must not decide over a second one. */
         std::lock_guard<std::mutex> hold(lock_);
         std::unique_ptr<TopicContext> fresh;
         auto known = contexts_.find(name);
@@ -143,7 +143,8 @@ Topic::create(Handle *base, const std::string &topic_str, const Conf *conf, std:
                 errstr = "A topic needs a client";
                 return nullptr;
         }
-        return ottla::client_of(base->c_ptr())->topics.create(base->c_ptr(), topic_str, conf, errstr);
+        rd_kafka_t *rk = base->c_ptr();
+        return ottla::client_of(rk)->topics.create(rk, topic_str, conf, errstr);
 }
 
 }  // namespace RdKafka

@@ -1,8 +1,8 @@
 /*
  * What the C library does not have yet.
  *
- * The C++ interface has methods for services whose C functions librdkafka.so.1 lacks. They are named
- * here, as weak references: such a function is NULL, and its method answers with
+ * The C++ interface has methods for services whose C functions librdkafka.so.1 lacks. They are
+ * named here, as weak references: such a function is NULL, and its method answers with
  * unavailable(), until the C library exports it. When rdkafka.h declares one of them its line here
  * goes; `cargo xtask header` checks that.
  */
@@ -59,15 +59,6 @@ OTTLA_WEAK rd_kafka_resp_err_t rd_kafka_oauthbearer_set_token(rd_kafka_t *rk,
                                                               size_t errstr_size);
 OTTLA_WEAK rd_kafka_resp_err_t rd_kafka_oauthbearer_set_token_failure(rd_kafka_t *rk,
                                                                       const char *errstr);
-OTTLA_WEAK rd_kafka_error_t *rd_kafka_init_transactions(rd_kafka_t *rk, int timeout_ms);
-OTTLA_WEAK rd_kafka_error_t *rd_kafka_begin_transaction(rd_kafka_t *rk);
-OTTLA_WEAK rd_kafka_error_t *
-rd_kafka_send_offsets_to_transaction(rd_kafka_t *rk,
-                                     const rd_kafka_topic_partition_list_t *offsets,
-                                     const rd_kafka_consumer_group_metadata_t *cgmetadata,
-                                     int timeout_ms);
-OTTLA_WEAK rd_kafka_error_t *rd_kafka_commit_transaction(rd_kafka_t *rk, int timeout_ms);
-OTTLA_WEAK rd_kafka_error_t *rd_kafka_abort_transaction(rd_kafka_t *rk, int timeout_ms);
 }
 
 namespace ottla {

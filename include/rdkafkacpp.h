@@ -112,11 +112,11 @@ struct rd_kafka_topic_conf_s;
  *    doing, and comes out of the method that served the callback, on the same
  *    thread: a `throw` in dr_cb() leaves Handle::poll(), and the reports that
  *    were not served yet come with the next poll. If several callbacks
- *    throw in one call, the first exception is the one that comes out. On a
- *    thread of the library, in a destructor, and where the application called
- *    the C interface itself there is nobody to catch it: it is reported on
- *    stderr, with its what(), and the library goes on as each callback
- *    describes. The client is usable afterwards in all cases.
+ *    throw in one call, the first exception is the one that comes out, the
+ *    others are reported on stderr, with their what(). So are all those that
+ *    nobody could catch: on a thread of the library, in a destructor, where the
+ *    application called the C interface itself. The library then goes on as the
+ *    callback describes. The client is usable afterwards in all cases.
  *  - TIMEOUTS are in milliseconds. 0 does not wait, -1 waits as long as it
  *    takes. A timeout bounds the whole call.
  *  - TIMESTAMPS are milliseconds since 1970-01-01 00:00 UTC.
@@ -2104,12 +2104,23 @@ class RD_EXPORT Producer : public virtual Handle {
 
         /* -- Transactions (KIP-98, KIP-447, KIP-890): a producer with a `transactional.id`.
          *    Each method returns NULL on success, else an error that the caller deletes and that
-         *    says what to do: Error::is_retriable(): call again; Error::txn_requires_abort():
-         *    abort_transaction() and begin anew; Error::is_fatal(): delete the producer. -- */
+         *    says what to do, to be asked in this order:
+         *
+         *    Error::is_fatal()            delete the producer; a new one with the same id aborts
+         *                                 what it has left open
+         *    Error::txn_requires_abort()  abort_transaction(), and begin anew
+         *    Error::is_retriable()        call the same method again
+         *    none of them                 the call was wrong: ERR__STATE (not now),
+         *                                 ERR__NOT_CONFIGURED (no `transactional.id`),
+         *                                 ERR__INVALID_ARG
+         *
+         *    They may be called from any thread, one at a time. A timeout of -1 waits for
+         *    `transaction.timeout.ms`. Delivery reports are served by commit and abort; what they
+         *    throw is reported on stderr, so that the outcome of the transaction is not lost. -- */
 
         /**
-         * Gets the producer's id, finishes what an earlier producer of this transactional id has
-         * left, and fences it. Once, before everything else.
+         * Gets the producer's id, fences older producers with this transactional id, and waits
+         * until what they have left open was ended. Once, before the other methods.
          */
         virtual Error *init_transactions(int timeout_ms) = 0;
 
@@ -2117,10 +2128,11 @@ class RD_EXPORT Producer : public virtual Handle {
         virtual Error *begin_transaction() = 0;
 
         /**
-         * Makes a consumer's offsets part of the transaction, so that what was read and what was
-         * written for it count together or not at all.
+         * Makes a consumer's offsets part of the transaction: they are committed if and only if it
+         * is.
          *
-         * @param offsets         Offsets (last consumed + 1). The consumer must not commit
+         * @param offsets         What the group is to go on with: last processed offset + 1.
+         *                        Logical offsets are left out. The consumer must not commit by
          *                        itself: `enable.auto.commit` false.
          * @param group_metadata  KafkaConsumer::groupMetadata().
          */
@@ -2128,10 +2140,13 @@ class RD_EXPORT Producer : public virtual Handle {
                                                    const ConsumerGroupMetadata *group_metadata,
                                                    int timeout_ms) = 0;
 
-        /** Delivers what is left, as flush(), and commits the transaction. */
+        /**
+         * Waits until every message of the transaction was written, then commits it. If a message
+         * cannot be delivered, the commit fails and the transaction must be aborted.
+         */
         virtual Error *commit_transaction(int timeout_ms) = 0;
 
-        /** Gives up on what is left, as purge(), and aborts the transaction. */
+        /** Purges what was not sent yet, waits for the rest, and aborts the transaction. */
         virtual Error *abort_transaction(int timeout_ms) = 0;
 };
 

@@ -22,7 +22,8 @@ void on_signal(int) {
         running = 0;
 }
 
-std::unique_ptr<RdKafka::KafkaConsumer> create(const std::string &brokers, const std::string &group) {
+std::unique_ptr<RdKafka::KafkaConsumer>
+create(const std::string &brokers, const std::string &group) {
         const std::string settings[][2] = {
             {"bootstrap.servers", brokers},
             {"group.id", group},
@@ -63,7 +64,8 @@ int main(int argc, char **argv) {
         std::unique_ptr<RdKafka::KafkaConsumer> consumer = create(argv[1], argv[2]);
         if (!consumer)
                 return 1;
-        RdKafka::ErrorCode err = consumer->subscribe(std::vector<std::string>(argv + 3, argv + argc));
+        const std::vector<std::string> topics(argv + 3, argv + argc);
+        RdKafka::ErrorCode err = consumer->subscribe(topics);
         if (err) {
                 std::cerr << "subscribe: " << RdKafka::err2str(err) << std::endl;
                 return 1;

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import shutil
 import subprocess
 import tempfile
@@ -96,6 +97,14 @@ class Interface(unittest.TestCase):
             ran = subprocess.run([f"{folder}/probe"], capture_output=True, text=True, timeout=60,
                                  env={**os.environ, "LD_LIBRARY_PATH": str(LIB_DIR)})
             self.assertEqual((ran.returncode, ran.stdout), (0, ""))
+
+    def test_every_method_is_documented(self):
+        lines = (ROOT / "include" / "rdkafkacpp.h").read_text().splitlines()
+        declarations = [(before, line) for before, line in zip(lines, lines[1:])
+                        if re.match(r"(?! *//)(\s*(virtual|static|class RD_EXPORT|enum)|RD_EXPORT) ", line)
+                        and "~" not in line]
+        self.assertGreater(len(declarations), 250)
+        self.assertEqual([line for before, line in declarations if not before.endswith("*/")], [])
 
     def test_the_exported_names(self):
         listing = subprocess.run(["nm", "-D", "--defined-only", str(LIB_DIR / "librdkafka++.so.1")],

@@ -107,6 +107,7 @@ def compiled(source):
     return compiled_with(compiler, source, ["-l:librdkafka.so.1"])
 
 
+@functools.cache
 def compiled_cpp(source):
     """The same of a C++ program."""
     if not (LIB_DIR / "librdkafka++.so.1").is_file():

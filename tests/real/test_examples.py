@@ -85,23 +85,25 @@ class ProducerAndConsumer(unittest.TestCase):
     def programs(cls):
         return program("producer"), program("consumer")
 
-    def test_lines_go_there_and_come_back(self):
-        topic = support.topic_name("example")
-        self.kafka.create_topic(topic, 2, replication=1)
-        sent = [f"message {n}" for n in range(100)]
-        support.run(self.producer, self.kafka.bootstrap, topic, stdin="\n".join(sent).encode() + b"\n")
-        self.assertEqual(self.kafka.message_count(topic), 100)
+    def send(self, topic, lines):
+        support.run(self.producer, self.kafka.bootstrap, topic, stdin="\n".join(lines).encode() + b"\n")
+        self.assertEqual(self.kafka.message_count(topic), len(lines))
+
+    def receive(self, topic, lines, timeout_s=60):
+        """Runs the consumer until it has printed all lines; returns what it printed."""
         # Into a pipe the C library would hold its output back.
         reader = support.start("stdbuf", "-oL", self.consumer, self.kafka.bootstrap, support.topic_name("group"), topic,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         # A reader that says nothing any more is killed, which ends its output.
-        killer = threading.Timer(60, reader.kill)
+        killer = threading.Timer(timeout_s, reader.kill)
         killer.start()
         text = b""
         try:
-            while any(line.encode() not in text for line in sent):
+            missing = {line.encode() for line in lines}
+            while missing:
                 more = reader.stdout.readline()
                 self.assertTrue(more, text[-2000:])
+                missing -= {line for line in missing if line in more}
                 text += more
             reader.send_signal(signal.SIGINT)
             self.assertEqual(reader.wait(30), 0)
@@ -110,6 +112,14 @@ class ProducerAndConsumer(unittest.TestCase):
             reader.kill()
             reader.wait()
             reader.stdout.close()
+        return text.decode()
+
+    def test_lines_go_there_and_come_back(self):
+        topic = support.topic_name("example")
+        self.kafka.create_topic(topic, 2, replication=1)
+        sent = [f"message {n:02}" for n in range(100)]
+        self.send(topic, sent)
+        self.receive(topic, sent)
 
 
 class CppProducerAndConsumer(ProducerAndConsumer):
@@ -118,6 +128,38 @@ class CppProducerAndConsumer(ProducerAndConsumer):
     @classmethod
     def programs(cls):
         return tuple(support.compiled_cpp(f"examples/cpp/{name}.cpp") for name in ("producer", "consumer"))
+
+    def test_transactions_copy_each_message_once(self):
+        """transactions BROKERS GROUP FROM TO, killed and started again on the way."""
+        copier = support.compiled_cpp("examples/cpp/transactions.cpp")
+        source, target, group = (support.topic_name(name) for name in ("from", "to", "group"))
+        self.kafka.create_topic(source, 2, replication=1)
+        self.kafka.create_topic(target, 1, replication=1)
+        sent = [f"message {n:04}" for n in range(2000)]
+        self.send(source, sent)
+        command = [copier, self.kafka.bootstrap, group, source, target]
+        first = support.start(*command, stderr=subprocess.PIPE)
+        try:
+            for _ in range(3):
+                self.assertIn(b"committed", first.stderr.readline())
+        finally:
+            first.kill()
+            first.wait()
+            first.stderr.close()
+        second = support.start(*command, stderr=subprocess.DEVNULL)
+        try:
+            # The dead one is a member of the group until its session times out.
+            self.receive(target, sent, timeout_s=120)
+            second.send_signal(signal.SIGINT)
+            self.assertEqual(second.wait(60), 0)
+        finally:
+            second.kill()
+            second.wait()
+        end = "the end"
+        support.run(self.producer, self.kafka.bootstrap, target, stdin=f"{end}\n".encode())
+        text = self.receive(target, [end])
+        for line in sent:
+            self.assertEqual(text.count(line), 1, line)
 
 
 if __name__ == "__main__":
