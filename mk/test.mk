@@ -1,6 +1,6 @@
 # Tests. scripts/run_tests.py runs them and prints one line for each suite.
 
-.PHONY: test test-fast check soak soak-kafka soak-groups models fuzz bench bench-parts bench-python deny
+.PHONY: test test-fast check soak soak-kafka soak-groups soak-pipeline models fuzz bench bench-parts bench-python deny
 
 ## test: run every test, real Kafka brokers included; ends with "N passed, N failed"
 test:
@@ -25,6 +25,10 @@ soak-kafka: lib
 ## soak-groups: 20 members of a group come, leave and are killed for MINUTES (10) on real brokers, with PROTOCOL (range)
 soak-groups: lib
 	@$(PYTHON) tests/real/groups.py --minutes $(or $(MINUTES),10) --protocol $(or $(PROTOCOL),range) $(SOAK_ARGS)
+
+## soak-pipeline: MESSAGES (1000000) over MINUTES (10) through two stages, exactly once, while brokers and processes fail
+soak-pipeline: lib
+	@$(PYTHON) tests/real/pipeline.py --minutes $(or $(MINUTES),10) --messages $(or $(MESSAGES),1000000) $(SOAK_ARGS)
 
 ## models: run the thread models with PREEMPTIONS more preemptions than make test (default 1), each for SECONDS at most (60)
 models:

@@ -144,10 +144,19 @@ def read_by_library(cluster, topic):
 
 def read_by_java(cluster, topic):
     """All rows as Kafka's own consumer reads them."""
+    return _read_by_java(cluster, topic, "--max-messages", cluster.message_count(topic), "--timeout-ms", 30_000)
+
+
+def read_committed_by_java(cluster, topic):
+    """All rows of committed transactions as Kafka's own consumer reads them."""
+    return _read_by_java(cluster, topic, "--isolation-level", "read_committed", "--timeout-ms", 15_000)
+
+
+def _read_by_java(cluster, topic, *options):
     output = kafka.tool(
         "org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", cluster.bootstrap, "--topic", topic,
-        "--from-beginning", "--max-messages", cluster.message_count(topic), "--timeout-ms", 30_000,
-        "--property", "print.partition=true", "--property", "print.offset=true", timeout_s=600)
+        "--from-beginning", *options, "--property", "print.partition=true", "--property", "print.offset=true",
+        timeout_s=600)
     for line in output.splitlines():
         if line.startswith(b"Partition:"):
             partition, offset, payload = line.split(b"\t", 2)

@@ -1,0 +1,50 @@
+//! Reads a topic, makes another record of each, and writes these to a second topic, so that each record read has its effect
+//! there exactly once.
+//!
+//! ```text
+//! exactly_once APPLICATION INPUT OUTPUT PROPERTY=VALUE...
+//! ```
+//!
+//! What it makes is the record with a `+` behind it, in the partition of the same number. It runs until its standard input
+//! ends (Ctrl-D). `bootstrap.servers` must be among the properties, which are those of `ottla::processor::ProcessorConf`.
+
+use std::io::Read;
+
+use ottla::processor::{Input, Output, ProcessError, Processor, ProcessorConf};
+use ottla::producer::{Payload, Record};
+
+fn add_plus(output_topic: &str, input: &Input<'_>, output: &mut Output) -> Result<(), ProcessError> {
+    let mut value = input.record.value.unwrap_or_default().to_vec();
+    value.push(b'+');
+    let record = Record {
+        key: input.record.key,
+        value: Payload::Copy(&value),
+        ..Record::default()
+    };
+    output.send_to(output_topic, input.partition, record)?;
+    Ok(())
+}
+
+fn main() -> Result<(), ProcessError> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [application, input, output, properties @ ..] = args.as_slice() else {
+        return Err("usage: exactly_once APPLICATION INPUT OUTPUT PROPERTY=VALUE...".into());
+    };
+    let mut conf = ProcessorConf::new(application, &[input]);
+    conf.set("processing.guarantee", "exactly_once")?;
+    for property in properties {
+        let (name, value) = property.split_once('=').ok_or("PROPERTY=VALUE is wanted")?;
+        conf.set(name, value)?;
+    }
+    let topic = output.clone();
+    let mut processor = Processor::new(conf, move |input: &Input<'_>, output: &mut Output| {
+        add_plus(&topic, input, output)
+    })?;
+    let stopper = processor.stopper();
+    std::thread::spawn(move || {
+        // The end of the input, or an error, ends the loop.
+        let _ = std::io::stdin().read_to_end(&mut Vec::new());
+        stopper.stop();
+    });
+    processor.run()
+}
