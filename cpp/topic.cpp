@@ -68,7 +68,7 @@ int32_t choose_partition(const rd_kafka_topic_t *rkt,
                 const RdKafka::Topic *object = context->object.load();
                 const RdKafka::Topic *topic = object ? object : &lent;
                 const Partitioners &call = context->partitioners;
-                if (call.key_pointer)
+                if (!call.plain)
                         return call.key_pointer->partitioner_cb(topic, key, key_len, partition_cnt,
                                                                 msg_opaque);
                 if (!key)

@@ -986,11 +986,11 @@ class RD_EXPORT Conf {
         virtual Conf::ConfResult
         set(const std::string &name, const Conf *topic_conf, std::string &errstr) = 0;
 
-        /** "partitioner_cb". Topic. */
+        /** "partitioner_cb". Topic. It goes first where both are set. */
         virtual Conf::ConfResult
         set(const std::string &name, PartitionerCb *partitioner_cb, std::string &errstr) = 0;
 
-        /** "partitioner_key_pointer_cb". Topic. It goes first where both are set. */
+        /** "partitioner_key_pointer_cb". Topic. */
         virtual Conf::ConfResult set(const std::string &name,
                                      PartitionerKeyPointerCb *partitioner_kp_cb,
                                      std::string &errstr) = 0;

@@ -224,6 +224,26 @@ static void a_rebalance_that_was_not_answered() {
         CHECK_FINE(c->close());
 }
 
+static void out_of_a_queue() {
+        BadRebalances rebalances(false);
+        ProducerPtr p = new_cluster();
+        send_numbers(p, "t", 0, 0, 1);
+        ConfPtr conf = consumer_conf(servers_of(p), "g");
+        set_cb<RdKafka::RebalanceCb>(conf, "rebalance_cb", &rebalances);
+        rebalances.first = false;
+        ConsumerPtr c = new_consumer(conf);
+        CHECK_FINE(c->subscribe(std::vector<std::string>(1, "t")));
+        CHECK(next_message(c) != NULL);
+        rebalances.throw_at_the_end = true;
+        std::unique_ptr<RdKafka::Queue> queue(RdKafka::Queue::create(c.get()));
+        CHECK(std::unique_ptr<RdKafka::Error>(c->close(queue.get())) == NULL);
+        int thrown = 0;
+        for (int i = 0; i < 100 && !c->closed(); i++)
+                thrown += throws("at the end", [&] { queue->poll(100); });
+        CHECK(c->closed());
+        CHECK_INT(thrown, 1);
+}
+
 struct BadCommits : RdKafka::OffsetCommitCb {
         void offset_commit_cb(RdKafka::ErrorCode, std::vector<RdKafka::TopicPartition *> &) {
                 throw std::runtime_error("commit");
@@ -358,6 +378,7 @@ int main() {
         RUN(a_partitioner_of_a_message_that_waited);
         RUN(out_of_consume);
         RUN(a_rebalance_that_was_not_answered);
+        RUN(out_of_a_queue);
         RUN(out_of_commit);
         RUN(out_of_consume_callback);
         RUN(events);

@@ -88,24 +88,38 @@ static void of_one_topic() {
         CHECK_INT(by_letter.pointer_calls, 0);
 }
 
-static void the_key_pointer_goes_first() {
-        ByLetter by_letter;
+/* Sends one message with the partitioners of `topic_conf`; is its partition. */
+static int32_t send_with(const ConfPtr &topic_conf) {
         LastPartition last;
         ConfPtr conf = new_conf();
         set_cb<RdKafka::DeliveryReportCb>(conf, "dr_cb", &last);
-        ConfPtr topic_conf(RdKafka::Conf::create(RdKafka::Conf::CONF_TOPIC));
-        set_cb<RdKafka::PartitionerCb>(topic_conf, "partitioner_cb", &by_letter);
-        set_cb<RdKafka::PartitionerKeyPointerCb>(topic_conf, "partitioner_key_pointer_cb",
-                                                 &by_letter);
         ProducerPtr p = new_cluster(conf);
         std::string errstr;
         std::unique_ptr<Topic> topic(Topic::create(p.get(), "t", topic_conf.get(), errstr));
         know(p, topic.get());
         CHECK_FINE(send_key(p, topic.get(), "c", NULL));
         CHECK_FINE(p->flush(10000));
+        return last.partition;
+}
+
+static void by_key_pointer() {
+        ByLetter by_letter;
+        ConfPtr topic_conf(RdKafka::Conf::create(RdKafka::Conf::CONF_TOPIC));
+        set_cb<RdKafka::PartitionerKeyPointerCb>(topic_conf, "partitioner_key_pointer_cb",
+                                                 &by_letter);
+        CHECK_INT(send_with(topic_conf), 2);
         CHECK_INT(by_letter.pointer_calls, 1);
-        CHECK_INT(by_letter.calls, 0);
-        CHECK_INT(last.partition, 2);
+}
+
+static void of_both_the_first_is_called() {
+        ByLetter by_letter;
+        ConfPtr topic_conf(RdKafka::Conf::create(RdKafka::Conf::CONF_TOPIC));
+        set_cb<RdKafka::PartitionerKeyPointerCb>(topic_conf, "partitioner_key_pointer_cb",
+                                                 &by_letter);
+        set_cb<RdKafka::PartitionerCb>(topic_conf, "partitioner_cb", &by_letter);
+        CHECK_INT(send_with(topic_conf), 2);
+        CHECK_INT(by_letter.pointer_calls, 0);
+        CHECK_INT(by_letter.calls, 1);
 }
 
 static void of_all_topics() {
@@ -162,7 +176,8 @@ static void a_partitioner_may_refuse() {
 
 int main() {
         RUN(of_one_topic);
-        RUN(the_key_pointer_goes_first);
+        RUN(by_key_pointer);
+        RUN(of_both_the_first_is_called);
         RUN(of_all_topics);
         RUN(a_partitioner_may_refuse);
         return test_end();
