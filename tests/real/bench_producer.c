@@ -2,13 +2,14 @@
  * Produces messages in one of the ways that applications do, and says how fast.
  *
  *     bench_producer -b BROKERS -t TOPIC [-c COUNT] [-s SIZE] [-f copy|lend|give]
- *                    [-n THREADS] [-k] [-1] [-X name=value]...
+ *                    [-n THREADS] [-k] [-1] [-T MS] [-X name=value]...
  *
  *   -f   who keeps the payload's memory: copied by the library (F_COPY), lent until
  *        the delivery report, or given away (F_FREE)
  *   -k   messages have keys, which choose their partitions
  *   -1   one message at a time: the next is produced when this one was delivered;
  *        prints how long that took
+ *   -T   in transactions of so many milliseconds; transactional.id must be set
  *
  * Says the CPU time of the process from the first message to the last report.
  * Payloads are words of a fixed text and differ from message to message. The last
@@ -33,7 +34,7 @@ static rd_kafka_topic_t *rkt;
 static char *text;
 static size_t size = 100;
 static long count = 1000000;
-static int threads = 1, keyed, flags = RD_KAFKA_MSG_F_COPY, one_at_a_time;
+static int threads = 1, keyed, flags = RD_KAFKA_MSG_F_COPY, one_at_a_time, transaction_ms;
 static atomic_long delivered, failed;
 
 static double now_us(void) {
@@ -114,6 +115,30 @@ static void *produce_share(void *share) {
         return NULL;
 }
 
+/* Ends the program when a transaction's call fails: nothing disturbs it here. */
+static void expect(const char *call, rd_kafka_error_t *error) {
+        if (error)
+                die(call, rd_kafka_error_string(error));
+}
+
+static void produce_in_transactions(void) {
+        double commit_at = now_us() + transaction_ms * 1e3;
+
+        expect("begin", rd_kafka_begin_transaction(rk));
+        for (long i = 0; i < count; i++) {
+                produce((unsigned long)i);
+                if (i % 100 != 0)
+                        continue;
+                rd_kafka_poll(rk, 0);
+                if (now_us() >= commit_at) {
+                        expect("commit", rd_kafka_commit_transaction(rk, -1));
+                        expect("begin", rd_kafka_begin_transaction(rk));
+                        commit_at += transaction_ms * 1e3;
+                }
+        }
+        expect("commit", rd_kafka_commit_transaction(rk, -1));
+}
+
 static int by_size(const void *a, const void *b) {
         double x = *(const double *)a, y = *(const double *)b;
         return (x > y) - (x < y);
@@ -149,7 +174,7 @@ int main(int argc, char **argv) {
         char why[512];
         int option;
 
-        while ((option = getopt(argc, argv, "b:t:c:s:f:n:k1X:")) != -1) {
+        while ((option = getopt(argc, argv, "b:t:c:s:f:n:k1T:X:")) != -1) {
                 switch (option) {
                 case 'b': set(conf, "bootstrap.servers", optarg); break;
                 case 't': topic = optarg; break;
@@ -158,6 +183,7 @@ int main(int argc, char **argv) {
                 case 'n': threads = atoi(optarg); break;
                 case 'k': keyed = 1; break;
                 case '1': one_at_a_time = 1; break;
+                case 'T': transaction_ms = atoi(optarg); break;
                 case 'f':
                         flags = *optarg == 'l' ? 0 : *optarg == 'g' ? RD_KAFKA_MSG_F_FREE : RD_KAFKA_MSG_F_COPY;
                         break;
@@ -173,7 +199,7 @@ int main(int argc, char **argv) {
                 }
         }
         if (!topic || count < 1 || size < 1 || size > TEXT_BYTES / 2 || threads < 1 || threads > THREADS_MAX)
-                die("usage", "-b BROKERS -t TOPIC [-c COUNT] [-s SIZE] [-f copy|lend|give] [-n THREADS] [-k] [-1]");
+                die("usage", "-b BROKERS -t TOPIC [-c COUNT] [-s SIZE] [-f copy|lend|give] [-n THREADS] [-k] [-1] [-T MS]");
         write_text();
         rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
         rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, why, sizeof(why));
@@ -183,10 +209,15 @@ int main(int argc, char **argv) {
         if (!rkt)
                 die("rd_kafka_topic_new", rd_kafka_err2str(rd_kafka_last_error()));
 
+        if (transaction_ms)
+                expect("init", rd_kafka_init_transactions(rk, -1));
+
         /* What comes before has a price, too, but not one for each message. */
         double begin = now_us(), cpu_begin = cpu_us();
         if (one_at_a_time) {
                 produce_one_at_a_time();
+        } else if (transaction_ms) {
+                produce_in_transactions();
         } else if (threads == 1) {
                 produce_share((void *)0);
         } else {

@@ -62,8 +62,8 @@ written to before: what brokers do at a partition's first batch is not what is m
 
 ## Goals
 
-Ours to librdkafka's. *Own threads* are those that the client has beside the application's; *rate / 1 thr* is our rate to that of
-our own with one thread.
+Ours to librdkafka's. *Own threads* are those that the client has beside the application's; *rate to own* is our rate to our
+own in another row: several threads to one, transactions to requests one after the other.
 
 | | | found | wanted | |
 |---|---|--:|--:|---|
