@@ -98,7 +98,10 @@ impl Cluster {
                 self.absorb_topic(name, topic, &source);
             }
         }
-        if asked.all && is_latest {
+        if asked.all && !is_latest {
+            // What it leaves out may have come since: who keeps every name up to date asks again.
+            self.list_again(self.all_due.is_none(), ctx.now);
+        } else if asked.all {
             self.drop_unlisted(ctx.now, response);
             self.listings += 1;
             self.list_again(true, ctx.now + refresh_interval(ctx));

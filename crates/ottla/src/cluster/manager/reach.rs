@@ -187,6 +187,7 @@ impl Cluster {
         self.unanswered_since = None;
         self.brokers_asked_at = Instant::ORIGIN;
         self.brokers_due = Some(ctx.now);
+        self.list_again(true, ctx.now);
         let names: Vec<Arc<str>> = self.watches.keys().cloned().collect();
         for name in names {
             self.reschedule(&name, ctx.now);

@@ -215,3 +215,53 @@ fn a_lost_answer_to_a_patient_call_is_noticed() {
     assert!(took.is_some_and(|ms| ms < 61_000), "{took:?}");
     assert_eq!(w.conns.len(), 2);
 }
+
+fn listing(w: &World) -> Option<usize> {
+    w.asked.iter().position(|a| a.topics.is_none())
+}
+
+#[test]
+fn a_listing_that_is_overtaken_is_asked_for_again() {
+    let mut w = three_brokers(&[]);
+    // Two brokers are connected.
+    w.cluster.stale("t", w.now);
+    w.run_ms(2500);
+    while !w.asked.is_empty() {
+        w.answer(&three(vec![topic("t", 1, &[(2, 5)])]));
+        w.run_ms(0);
+    }
+    w.cluster.list_all(w.now, true);
+    w.run_ms(200);
+    assert_eq!(listing(&w), Some(0));
+    w.cluster.stale("t", w.now);
+    w.run_ms(500);
+    let last = w.asked.len() - 1;
+    assert_ne!(w.asked[0].host, w.asked[last].host);
+    w.answer_at(last, &three(vec![topic("t", 1, &[(2, 5)])]));
+    w.answer_at(0, &three(vec![]));
+    assert_eq!(w.cluster.listings(), 0, "`t` may have come since");
+    assert_eq!(w.cluster.topic_names().count(), 1);
+    w.run_ms(1000);
+    let again = listing(&w).unwrap();
+    w.answer_at(again, &three(vec![]));
+    assert_eq!(w.cluster.listings(), 1);
+}
+
+#[test]
+fn who_begins_again_lists_again() {
+    let mut w = World::new("one");
+    // Brokers may ask for it from this version on.
+    w.version = 13;
+    w.cluster.watch(&name("t"), w.now);
+    w.settle();
+    w.answer(&metadata(vec![topic("t", 1, &[(2, 5)])]));
+    w.cluster.list_all(w.now, true);
+    w.run_ms(200);
+    assert_eq!(listing(&w), Some(0));
+    w.answer(&MetadataResponse {
+        error_code: ottla_protocol::ErrorCode::REBOOTSTRAP_REQUIRED.0,
+        ..Default::default()
+    });
+    w.run_ms(1000);
+    assert!(listing(&w).is_some());
+}
