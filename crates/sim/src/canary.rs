@@ -46,6 +46,8 @@ pub enum Canary {
     CommitAhead,
     /// A commit takes an offset back.
     CommitBack,
+    /// A consumer outside of groups commits what it was not handed.
+    StrayCommit,
     /// A partition is given to nobody.
     Orphan,
     /// A partition is given to two members.
@@ -56,6 +58,8 @@ pub enum Canary {
     LostLeave,
     /// A member says that it gave partitions up before its application has.
     EarlyRelease,
+    /// A cooperative member goes on with a partition of which it says that it gave it up.
+    KeptPartition,
     /// A commit that was refused for its epoch is tried again with the same.
     StaleRetry,
 }
@@ -84,11 +88,13 @@ impl Canary {
         ("repeated-offset", Canary::RepeatedOffset),
         ("commit-ahead", Canary::CommitAhead),
         ("commit-back", Canary::CommitBack),
+        ("stray-commit", Canary::StrayCommit),
         ("orphaned-partition", Canary::Orphan),
         ("two-owners", Canary::TwoOwners),
         ("late-start", Canary::LateStart),
         ("lost-leave", Canary::LostLeave),
         ("early-release", Canary::EarlyRelease),
+        ("kept-partition", Canary::KeptPartition),
         ("stale-retry", Canary::StaleRetry),
     ];
 

@@ -10,8 +10,10 @@ use ottla_protocol::{Reader, Uuid};
 
 use crate::chance::Chance;
 use crate::check::{Beginning, Commit, Marks, Tp};
-use crate::client::SimClient;
+use crate::client::{SimClient, lookup};
+use crate::handover::Stayers;
 use crate::load::{GroupsPlan, Load, Manner, MemberLoad};
+use crate::net::GIVE_UP_US;
 use crate::plan::SOCKET_TIMEOUT_MAX_MS;
 use crate::tamper::Awaited;
 use crate::trace::trace;
@@ -33,6 +35,8 @@ pub(crate) struct Crowd {
     chance: Chance,
     /// Who leaves in peace.
     pub(crate) leaver: Option<usize>,
+    /// Who stays then, and keeps what it has.
+    pub(crate) stayers: Option<Stayers>,
     /// When it had left, as it was told.
     left_at_us: Option<u64>,
     /// Requests whose responses are looked at, by client, connection and correlation id.
@@ -66,6 +70,7 @@ impl Crowd {
             seeds: Chance::of(seed, 21),
             chance: Chance::of(seed, 22),
             leaver: None,
+            stayers: None,
             left_at_us: None,
             awaited: BTreeMap::new(),
             told: BTreeMap::new(),
@@ -89,8 +94,8 @@ impl Crowd {
 
 impl World {
     pub(crate) fn set_up_groups(&mut self) {
-        let Some(plan) = self.crowd.plan.clone() else { return };
         self.cluster.log_commits();
+        let Some(plan) = self.crowd.plan.clone() else { return };
         if self.plan.cluster.max_log_bytes.is_some() {
             self.check.groups.allow_retention();
         }
@@ -205,8 +210,10 @@ impl World {
         let may = |c: &&usize| self.member_load(**c).is_some_and(|load| !load.plan().is_static);
         let leavers: Vec<usize> = live.iter().filter(may).copied().collect();
         if live.len() > 1 && !leavers.is_empty() {
-            self.crowd.leaver = Some(self.crowd.chance.pick(&leavers));
+            let leaver = self.crowd.chance.pick(&leavers);
+            self.crowd.leaver = Some(leaver);
             self.coverage.count("members that left in peace", 1);
+            self.crowd.stayers = self.stayers(&group, &live, leaver);
         }
     }
 
@@ -217,7 +224,7 @@ impl World {
         }
     }
 
-    fn live_members(&self, group: &str) -> Vec<usize> {
+    pub(crate) fn live_members(&self, group: &str) -> Vec<usize> {
         let clients = self.crowd.slots.iter().filter_map(|s| s.client);
         let live = clients.filter(|c| {
             self.member_load(*c)
@@ -273,7 +280,7 @@ impl World {
 
     /// A client that sees to rebalances by itself has said which partitions it has: it does not consume others.
     pub(crate) fn on_claimed(&mut self, client: usize, tps: &[Tp]) {
-        let by_itself = |load: &MemberLoad| !load.plan().by_event && load.plan().is_consumer;
+        let by_itself = |load: &MemberLoad| !load.plan().by_event && load.plan().is_incremental();
         if self.member_load(client).is_some_and(by_itself) {
             let reader = u32::try_from(client).unwrap_or(u32::MAX);
             self.check.groups.on_claimed(reader, tps);
@@ -306,14 +313,10 @@ impl World {
     pub(crate) fn on_synced(&mut self, client: usize, generation: i32, member: &str, assignment: Bytes) {
         let Some(load) = self.member_load(client) else { return };
         let plan = load.plan();
-        let (group, by_event) = (plan.group.clone(), plan.by_event);
+        let (group, by_event, incremental) = (plan.group.clone(), plan.by_event, plan.is_incremental());
         // Generations begin anew when a group that was empty changes its protocol.
         let one_protocol = !plan.manner.knows_consumers();
-        // A static member that comes back has another id and the same partitions in the same generation.
-        let owner = match load.plan().is_static {
-            true => format!("the static member of slot {}", load.slot),
-            false => member.to_owned(),
-        };
+        let owner = load.owner(member);
         let share = match read_assignment(assignment) {
             Some(share) => share,
             None => {
@@ -333,7 +336,7 @@ impl World {
         self.note_generation(group, generation);
         if !by_event {
             let reader = u32::try_from(client).unwrap_or(u32::MAX);
-            self.begin_ownership(client, reader, &share, false);
+            self.begin_ownership(client, reader, &share, incremental);
         }
     }
 
@@ -341,10 +344,20 @@ impl World {
     pub(crate) fn look_at_commits(&mut self) {
         for record in self.cluster.take_commits() {
             trace!(self.trace, "COMMIT {record:?}");
-            self.coverage.count("commits", 1);
             let conn = self.net.conns.get(&record.connection.0);
             let abandoned = conn.is_none_or(|c| !c.client_open);
             let tp = (record.topic.clone(), record.partition);
+            if !self.crowd.exists() {
+                // Nobody can call such a request back.
+                if let Some(client) = conn.filter(|_| !abandoned).map(|c| c.client) {
+                    self.coverage.count("commits of readers", 1);
+                    let reader = u32::try_from(client).unwrap_or(u32::MAX);
+                    let result = self.check.consumed.on_commit(reader, (&tp.0, tp.1), record.offset);
+                    self.check.expect(result);
+                }
+                continue;
+            }
+            self.coverage.count("commits", 1);
             let view = self.cluster.group_view(&record.group);
             let commit = Commit {
                 group: &record.group,
@@ -373,11 +386,14 @@ impl World {
             .iter()
             .flat_map(|p| &p.members)
             .filter(|m| m.group == record.group);
-        match plans.next().map(|m| m.manner) {
-            Some(Manner::Classic | Manner::Consumer) | None => !given,
+        let may_be_late = plans.next().is_some_and(|m| match m.manner {
+            // What a member is to give up it still may commit, until another has it.
+            Manner::Classic => m.is_cooperative,
+            Manner::Consumer => false,
             // The last assignment of an eager member may be void while the group turns back, and its commit is not yet.
-            Some(Manner::Migrating) => !given && view.members.iter().any(has),
-        }
+            Manner::Migrating => true,
+        });
+        !given && (!may_be_late || view.members.iter().any(has))
     }
 
     // ---------------------------------------------------------------- calm
@@ -388,7 +404,7 @@ impl World {
             let live = self.live_members(&group);
             if let Some(what) = self.unsettled(&group, &live) {
                 // What was asked before faults ended may still be waited for, and hold up whoever takes over.
-                let calm = self.healed_at_us.saturating_add(SOCKET_TIMEOUT_MAX_MS * 1000);
+                let calm = self.healed_at_us.saturating_add(self.patience_us(&live));
                 if let Some(at) = self.crowd.left_at_us
                     && self.now_us > at.max(calm) + self.takeover_limit_us()
                 {
@@ -401,9 +417,24 @@ impl World {
             }
         }
         // Taken over: a later rebalance, such as for a topic that was found to have grown, is another matter.
-        self.crowd.left_at_us = None;
+        if self.crowd.left_at_us.take().is_some() {
+            self.check_moves();
+        }
         let groups = self.crowd.groups();
         groups.iter().find_map(|group| self.behind(&self.live_members(group)))
+    }
+
+    /// How long these clients may wait for what is not answered any more.
+    fn patience_us(&self, clients: &[usize]) -> u64 {
+        let waits_for_ever = |c: &usize| {
+            let settings = self.member_load(*c).map(|load| load.plan().settings());
+            settings.is_some_and(|s| lookup(&s, "socket.max.fails") == Some("0"))
+        };
+        match clients.iter().any(waits_for_ever) {
+            // Requests that time out do not end a connection: that is left to the kernel.
+            true => GIVE_UP_US + SOCKET_TIMEOUT_MAX_MS * 1000,
+            false => SOCKET_TIMEOUT_MAX_MS * 1000,
+        }
     }
 
     /// Whether groups had their time to settle. A static leader that comes back is not told what an earlier one divided

@@ -14,6 +14,7 @@ mod clock;
 mod coverage;
 mod crowd;
 mod faults;
+mod handover;
 mod load;
 mod message;
 mod net;

@@ -128,18 +128,20 @@ impl Plan {
                 .extend([(ApiKey::PRODUCE, produce), (ApiKey::INIT_PRODUCER_ID, -1)]);
         }
         if seed % WORLDS_PER_GROUP_WORLD == 2 {
-            plan.add_groups(&mut Chance::of(seed, 20), &mut Chance::of(seed, 23));
+            let chances = [20, 23, 24].map(|subject| Chance::of(seed, subject));
+            plan.add_groups(chances);
         }
         plan
     }
 
     /// Members of groups take the place of those who choose their partitions themselves.
-    fn add_groups(&mut self, c: &mut Chance, late: &mut Chance) {
+    fn add_groups(&mut self, [mut c, mut late, mut later]: [Chance; 3]) {
         self.consumers.clear();
         // Sessions have to have the time to end.
         self.fault_phase_us = self.fault_phase_us.max(c.spread(5_000_000, 60_000_000));
         self.settle_us += GROUP_SETTLE_US;
-        let groups = GroupsPlan::draw(c, late, &self.topics, self.fault_phase_us);
+        let mut groups = GroupsPlan::draw(&mut c, &mut late, &self.topics, self.fault_phase_us);
+        self.cluster.racks = groups.refine(&mut later, usize::try_from(self.cluster.brokers).unwrap_or(0));
         self.cluster.group_min_session_timeout_ms = 100;
         self.cluster.group_initial_rebalance_delay_ms = groups.initial_delay_ms;
         for (api, low, high) in GROUP_VERSIONS {

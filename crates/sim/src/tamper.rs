@@ -4,9 +4,11 @@
 use bytes::Bytes;
 use ottla::connection::ConnId;
 use ottla_protocol::api::consumer_group_heartbeat::{ConsumerGroupHeartbeatRequest, TopicPartitions};
+use ottla_protocol::api::join_group::JoinGroupRequest;
 use ottla_protocol::api::offset_commit::OffsetCommitRequest;
 use ottla_protocol::api::offset_fetch::{OffsetFetchRequest, OffsetFetchResponse};
 use ottla_protocol::api::sync_group::SyncGroupRequest;
+use ottla_protocol::consumer_protocol::ConsumerProtocolSubscription;
 use ottla_protocol::{
     ApiKey, Reader, Request, RequestHeader, decode_response, encode_request, encode_response, peek_correlation_id,
 };
@@ -74,6 +76,16 @@ impl World {
                 generation: sync.generation_id,
                 member: sync.member_id,
             }),
+            ApiKey::JOIN_GROUP => {
+                if let Some((_, join)) = decode::<JoinGroupRequest>(frame) {
+                    self.on_joining(client, &join);
+                }
+                None
+            }
+            ApiKey::LEAVE_GROUP => {
+                self.on_claimed(client, &[]);
+                None
+            }
             ApiKey::CONSUMER_GROUP_HEARTBEAT => {
                 self.on_consumer_heartbeat(client, frame);
                 Some(Awaited::ConsumerHeartbeat { version })
@@ -167,7 +179,7 @@ impl World {
     /// A canary's doings with a request; `None` when it does not leave the client.
     pub(crate) fn tamper_with_request(&mut self, client: usize, frame: Bytes) -> Option<Bytes> {
         let canary = match self.options.canary {
-            Some(canary) if self.crowd.exists() => canary,
+            Some(canary) if self.crowd.exists() != (canary == Canary::StrayCommit) => canary,
             _ => return Some(frame),
         };
         let api = api_of(frame.get(4..).unwrap_or_default()).map(|(api, ..)| api);
@@ -176,8 +188,11 @@ impl World {
             (Canary::EarlyRelease, Some(ApiKey::CONSUMER_GROUP_HEARTBEAT)) => {
                 release_early(&frame, self.crowd.told.get(&client))
             }
+            (Canary::KeptPartition, Some(ApiKey::JOIN_GROUP)) => hide_one(&frame),
             (Canary::StaleRetry, Some(ApiKey::OFFSET_COMMIT)) => self.commit_in_the_first_epoch(client, &frame),
-            (Canary::CommitAhead, Some(ApiKey::OFFSET_COMMIT)) => move_commit(&frame, |at, _| at + 1),
+            (Canary::CommitAhead | Canary::StrayCommit, Some(ApiKey::OFFSET_COMMIT)) => {
+                move_commit(&frame, |at, _| at + 1)
+            }
             (Canary::CommitBack, Some(ApiKey::OFFSET_COMMIT)) => {
                 move_commit(&frame, |at, number| if number % 2 == 0 { at / 2 } else { at })
             }
@@ -216,6 +231,18 @@ fn release_early(frame: &Bytes, told: Option<&Vec<TopicPartitions>>) -> Option<B
         return None;
     }
     request.topic_partitions = Some(told?.clone());
+    encode(&header, &request)
+}
+
+/// Says of one partition that it was given up, which is kept.
+fn hide_one(frame: &Bytes) -> Option<Bytes> {
+    let (header, mut request) = decode::<JoinGroupRequest>(frame)?;
+    for protocol in request.protocols.iter_mut().filter(|p| p.name == "cooperative-sticky") {
+        let version = i16::from_be_bytes(*protocol.metadata.first_chunk()?);
+        let mut subscription = ConsumerProtocolSubscription::from_bytes(protocol.metadata.clone()).ok()?;
+        subscription.owned_partitions.last_mut()?.partitions.pop();
+        protocol.metadata = subscription.to_bytes(version).ok()?;
+    }
     encode(&header, &request)
 }
 

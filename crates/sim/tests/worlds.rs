@@ -129,6 +129,18 @@ const REGRESSIONS: &[(u64, &str)] = &[
         "a request that timed out before it was written was called unwritten, and went out later on a connection that stayed",
     ),
     (
+        1186,
+        "an answer about all topics that was overtaken was the last one, and a pattern never met the next topic",
+    ),
+    (
+        1634,
+        "a member that stayed lost its session on a connection that never opened, and others had what it had",
+    ),
+    (
+        912008626,
+        "with socket.max.fails=0 a member waited for its kernel to give up a dead connection",
+    ),
+    (
         1795238477606,
         "a rebalance for a topic that had grown was taken for a takeover that never ended",
     ),

@@ -15,6 +15,8 @@ pub struct GroupView {
     pub generation: i32,
     /// Whether it speaks the consumer protocol.
     pub is_consumer: bool,
+    /// The assignor in force; empty while there is none.
+    pub assignor: String,
     /// The members, sorted by id.
     pub members: Vec<GroupMemberView>,
 }
@@ -66,14 +68,15 @@ impl Cluster {
     /// A group as it is now; `None` when nobody ever joined or committed.
     pub fn group_view(&self, group: &str) -> Option<GroupView> {
         let group = self.groups.get(group)?;
-        let (is_consumer, members) = match &group.membership {
-            Membership::Classic(classic) => (false, classic_members(classic)),
-            Membership::Consumer(consumer) => (true, self.consumer_members(consumer)),
+        let (is_consumer, assignor, members) = match &group.membership {
+            Membership::Classic(classic) => (false, classic.protocol_name(), classic_members(classic)),
+            Membership::Consumer(consumer) => (true, consumer.assignor_name(), self.consumer_members(consumer)),
         };
         Some(GroupView {
             state: group.state_name(),
             generation: group.generation(),
             is_consumer,
+            assignor: assignor.to_owned(),
             members,
         })
     }

@@ -36,6 +36,15 @@ struct Reader {
     before_pause: Option<Expect>,
 }
 
+/// What a consumer was handed of a partition, as far as commits speak of it.
+#[derive(Debug, Default)]
+struct Handed {
+    /// The offsets behind its records, in the order in which it got them.
+    ends: Vec<i64>,
+    /// How many of them are committed.
+    committed: usize,
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Cut {
     kept: i64,
@@ -46,6 +55,7 @@ struct Cut {
 #[derive(Debug, Default)]
 pub(crate) struct Consumed {
     readers: BTreeMap<(u32, String, i32), Reader>,
+    handed: BTreeMap<(u32, String, i32), Handed>,
     /// Logs lose their starts: offsets may be left out.
     skips: bool,
     /// Consumers that go on at a log's end where there is nothing at their offset.
@@ -154,6 +164,8 @@ impl Consumed {
         found: Found,
     ) -> Result<(), String> {
         let place = || format!("client {client} {topic} [{partition}] @ {offset}");
+        let handed = self.handed.entry((client, topic.to_owned(), partition)).or_default();
+        handed.ends.push(offset + 1);
         let Some(reader) = self.readers.get_mut(&(client, topic.to_owned(), partition)) else {
             return Err(format!("{}: a record of a partition that is not consumed", place()));
         };
@@ -204,6 +216,29 @@ impl Consumed {
             reader.seen.push((offset, found.id));
         }
         Ok(())
+    }
+
+    /// The coordinator took a commit of a consumer outside of groups: it is behind a record that was handed out, and comes
+    /// in the order of those. Only where the application has gone back may a lower offset follow a higher one.
+    pub(crate) fn on_commit(
+        &mut self,
+        client: u32,
+        (topic, partition): (&str, i32),
+        offset: i64,
+    ) -> Result<(), String> {
+        let handed = self.handed.entry((client, topic.to_owned(), partition)).or_default();
+        // The last one may be committed again.
+        let from = handed.committed.saturating_sub(1);
+        match handed.ends.iter().skip(from).position(|end| *end == offset) {
+            Some(at) => {
+                handed.committed = from + at + 1;
+                Ok(())
+            }
+            None => Err(format!(
+                "client {client} commits {offset} of {topic} [{partition}], where it was handed what ends at {:?}",
+                &handed.ends[from..]
+            )),
+        }
     }
 
     pub(super) fn on_topic_deleted(&mut self, topic: &str, lags: bool) {
@@ -316,6 +351,23 @@ mod tests {
         let mut consumed = cut_behind_the_first();
         consumed.set_expectation(0, TOPIC, 0, Expect::At(1));
         assert!(take(&mut consumed, 0, 0).is_err());
+    }
+
+    #[test]
+    fn commits_follow_what_was_handed_out() {
+        let mut consumed = Consumed::default();
+        consumed.set_expectation(0, TOPIC, 0, Expect::At(0));
+        for offset in 0..3 {
+            take(&mut consumed, offset, 0).unwrap();
+        }
+        let mut commit = |offset| consumed.on_commit(0, (TOPIC, 0), offset);
+        assert!(commit(4).is_err(), "ahead");
+        commit(2).unwrap();
+        commit(2).unwrap();
+        assert!(commit(1).is_err(), "back");
+        consumed.set_expectation(0, TOPIC, 0, Expect::At(0));
+        take(&mut consumed, 0, 0).unwrap();
+        consumed.on_commit(0, (TOPIC, 0), 1).unwrap();
     }
 
     #[test]

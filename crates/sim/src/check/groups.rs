@@ -3,6 +3,9 @@
 //! Known here: what the coordinator gave to whom (as the responses say), what applications were told and took, every
 //! commit in the coordinator's log, and the partitions' watermarks.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Logs;
@@ -177,6 +180,33 @@ impl Groups {
             }
         }
         Ok(())
+    }
+
+    /// A member of the classic protocol joins, with what it says that it has and in which generation it got that. What
+    /// it still consumes and does not name would be given to others (KIP-429); what it names and was not given would keep
+    /// others from having it.
+    pub(crate) fn on_joining(
+        &self,
+        client: u32,
+        owner: &str,
+        (claims, generation): (&[Tp], i32),
+    ) -> Result<(), String> {
+        let Some(member) = self.members.get(&client) else {
+            return Ok(());
+        };
+        if let Some(tp) = member.owned.keys().find(|tp| !claims.contains(tp)) {
+            return Err(format!(
+                "client {client} joins without {tp:?}, which it has not given up"
+            ));
+        }
+        let given = self.owners.get(&(member.group.clone(), generation));
+        let is_given = |tp: &&Tp| given.and_then(|g| g.get(*tp)).is_some_and(|o| o == owner);
+        match claims.iter().find(|tp| !is_given(tp)) {
+            Some(tp) => Err(format!(
+                "client {client} joins with {tp:?}, which {owner} was not given in generation {generation}"
+            )),
+            None => Ok(()),
+        }
     }
 
     /// From now on the client consumes these partitions.
@@ -549,37 +579,5 @@ impl Groups {
             Some(gap) => Err(format!("{group} never read {tp:?} @ {gap}, and has read {last}")),
             None => Ok(()),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_client_that_stopped_may_begin_at_another_end() {
-        let tp: Tp = ("t".into(), 0);
-        let end = |end| Some(Marks { start: 0, end });
-        let stands = || {
-            let mut groups = Groups::default();
-            groups.add_member(0, "g", Reset::Latest, false);
-            let begins = Beginning {
-                client: 0,
-                share: std::slice::from_ref(&tp),
-                more: false,
-                member: "m",
-                members: &[],
-                given: &[],
-                now_us: 1,
-            };
-            groups.on_assigned(&begins, |_| end(0)).unwrap();
-            groups.on_end(0, &tp, 0, end(0)).unwrap();
-            groups
-        };
-        assert!(stands().on_end(0, &tp, 7, end(7)).is_err());
-        let mut groups = stands();
-        groups.on_restarted(0, 2, |_| end(3));
-        assert!(groups.on_end(0, &tp, 2, end(7)).is_err());
-        groups.on_end(0, &tp, 7, end(7)).unwrap();
     }
 }

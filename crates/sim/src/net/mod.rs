@@ -15,6 +15,7 @@ use ottla_protocol::Frame;
 use crate::chance::Chance;
 
 pub(crate) use names::{Names, PORT};
+pub(crate) use up::GIVE_UP_US;
 
 /// How the network behaves in a world.
 #[derive(Debug, Clone)]

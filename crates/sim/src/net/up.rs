@@ -14,7 +14,7 @@ use crate::world::{Happening, World};
 /// How long a broker keeps a connection whose client is gone without a word.
 const REAP_US: u64 = 30_000_000;
 /// How long a client's kernel sends again what is not acknowledged.
-const GIVE_UP_US: u64 = 90_000_000;
+pub(crate) const GIVE_UP_US: u64 = 90_000_000;
 
 impl World {
     /// Does what a client's core asks of the network.

@@ -246,7 +246,7 @@ impl MemberLoad {
             Asked::Change(_) => self.expect_success(world, client, "an incremental change", answer.map(|_| ())),
             Asked::Subscribe(_) => self.expect_success(world, client, "subscribe", answer.map(|_| ())),
             Asked::Unsubscribe(_) => {
-                if !self.plan.by_event && self.plan.is_consumer {
+                if !self.plan.by_event && self.plan.is_incremental() {
                     world.restart_ownership(self.client);
                 }
                 self.expect_success(world, client, "unsubscribe", answer.map(|_| ()));

@@ -78,7 +78,7 @@ impl MemberLoad {
         trace!(world.trace, "c{client} app hears {rebalance:?}");
         let shared = world.shared(client);
         let lost = shared.consumer.as_ref().is_some_and(|r| r.is_assignment_lost());
-        let incremental = self.plan.is_consumer;
+        let incremental = self.plan.is_incremental();
         match rebalance.code {
             ErrorCode::L_ASSIGN_PARTITIONS => {
                 world.coverage.count("assignments told", 1);

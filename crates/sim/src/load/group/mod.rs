@@ -303,6 +303,15 @@ impl MemberLoad {
         &self.plan
     }
 
+    /// Who owns what this client has. A static member that comes back has another member id and the same partitions in
+    /// the same generation.
+    pub(crate) fn owner(&self, member: &str) -> String {
+        match self.plan.is_static {
+            true => format!("the static member of slot {}", self.slot),
+            false => member.to_owned(),
+        }
+    }
+
     /// Why this is not done; `None` when it is.
     pub(in crate::load) fn waits_for(&mut self, world: &mut World, client: usize) -> Option<String> {
         if world.is_finished(client) || self.life == Life::Gone {

@@ -1,5 +1,7 @@
 //! What groups a world has: drawn apart from the rest of the plan.
 
+use std::collections::BTreeSet;
+
 use crate::chance::Chance;
 use crate::check::Reset;
 use crate::faults::GroupFaultPlan;
@@ -24,7 +26,7 @@ pub(crate) enum CommitHow {
 /// Which protocol the members of a group speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Manner {
-    /// The classic protocol: everybody gives everything up before it is divided anew.
+    /// The classic protocol.
     Classic,
     /// The consumer protocol (KIP-848).
     Consumer,
@@ -50,6 +52,8 @@ pub(crate) struct MemberPlan {
     pub(crate) manner: Manner,
     /// Its client speaks the consumer protocol.
     pub(crate) is_consumer: bool,
+    /// While it speaks the classic protocol it keeps what stays its own (KIP-429).
+    pub(crate) is_cooperative: bool,
     settings: Vec<(String, String)>,
     /// What is set besides while it speaks the classic protocol.
     classic: Vec<(String, String)>,
@@ -143,7 +147,7 @@ impl GroupsPlan {
     }
 }
 
-/// What the members of a group may be set to: all have one in common.
+/// What the members of a group may be set to: all have one in common. Eager strategies and cooperative ones do not mix.
 const STRATEGIES: &[&[&str]] = &[
     &["range"],
     &["roundrobin"],
@@ -151,6 +155,47 @@ const STRATEGIES: &[&[&str]] = &[
     &["range,roundrobin", "roundrobin,range"],
     &["roundrobin", "range,roundrobin"],
 ];
+
+/// As [`STRATEGIES`], with those that mind what members had.
+const STICKY_STRATEGIES: &[&[&str]] = &[
+    &["sticky"],
+    &["sticky,range", "range,sticky"],
+    &["roundrobin,sticky", "sticky"],
+    &["cooperative-sticky"],
+    &["cooperative-sticky"],
+    &["cooperative-sticky"],
+    &["cooperative-sticky"],
+];
+
+const RACKS: &[&str] = &["rack-a", "rack-b", "rack-c"];
+
+impl GroupsPlan {
+    /// What was added to worlds still later: sticky strategies, patterns in the classic protocol, and racks, of which
+    /// the brokers' are given back.
+    pub(crate) fn refine(&mut self, c: &mut Chance, brokers: usize) -> Vec<String> {
+        let names: BTreeSet<String> = self.members.iter().map(|m| m.group.clone()).collect();
+        for name in names {
+            let strategies = c.hit(0.6).then(|| c.pick(STICKY_STRATEGIES));
+            let patterns = c.pick(&[0.0, 0.0, 0.5, 1.0]);
+            for member in self.members.iter_mut().filter(|m| m.group == name) {
+                if let Some(strategies) = strategies {
+                    member.set_classic(c.pick(strategies));
+                }
+                member.by_pattern |= member.manner != Manner::Consumer && c.hit(patterns);
+            }
+        }
+        if !c.hit(0.3) {
+            return Vec::new();
+        }
+        for member in &mut self.members {
+            if c.hit(0.8) {
+                let rack = c.pick(RACKS).to_owned();
+                member.settings.push(("client.rack".to_owned(), rack));
+            }
+        }
+        (0..brokers).map(|_| c.pick(RACKS).to_owned()).collect()
+    }
+}
 
 impl MemberPlan {
     fn draw(
@@ -175,6 +220,7 @@ impl MemberPlan {
         let mut plan = MemberPlan {
             manner: Manner::Classic,
             is_consumer: false,
+            is_cooperative: false,
             settings: Vec::new(),
             classic: Vec::new(),
             consumer: Vec::new(),
@@ -207,6 +253,7 @@ impl MemberPlan {
 
     fn set_classic(&mut self, strategy: &str) {
         let set = |name: &str, value: String| (name.to_owned(), value);
+        self.is_cooperative = strategy == "cooperative-sticky";
         self.classic = vec![
             set("partition.assignment.strategy", strategy.to_owned()),
             set("session.timeout.ms", self.session_ms.to_string()),
@@ -236,9 +283,16 @@ impl MemberPlan {
     }
 
     /// Whether nobody else may own what this member has been given and has not given up: not so while everybody gives
-    /// everything up at each rebalance, and members may miss one.
+    /// everything up at each rebalance, and members may miss one; nor for static members of the classic protocol, whose
+    /// last word stands for who follows them.
     pub(crate) fn is_exclusive(&self) -> bool {
-        self.by_event && self.is_consumer
+        let keeps = self.is_cooperative && self.manner == Manner::Classic && !self.is_static;
+        self.by_event && (self.is_consumer || keeps)
+    }
+
+    /// Whether it keeps what stays its own while the shares of others change.
+    pub(crate) fn is_incremental(&self) -> bool {
+        self.is_consumer || self.is_cooperative
     }
 
     pub(crate) fn is_by_pattern(&self) -> bool {

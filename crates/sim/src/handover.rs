@@ -1,0 +1,120 @@
+//! What members of the classic protocol claim when they join, and what changes hands when one leaves.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ottla_protocol::api::join_group::JoinGroupRequest;
+use ottla_protocol::consumer_protocol::ConsumerProtocolSubscription;
+
+use crate::check::Tp;
+use crate::load::Manner;
+use crate::trace::trace;
+use crate::world::World;
+
+/// Members of a group that minds what they have, before another one leaves in peace.
+#[derive(Debug)]
+pub(crate) struct Stayers {
+    group: String,
+    /// By client: its member id and its partitions.
+    shares: BTreeMap<usize, (String, BTreeSet<Tp>)>,
+    /// The numbers of the topics' partitions.
+    counts: Vec<Option<usize>>,
+}
+
+impl World {
+    /// A client of the classic protocol is about to join.
+    pub(crate) fn on_joining(&mut self, client: usize, join: &JoinGroupRequest) {
+        let Some(load) = self.member_load(client) else { return };
+        let (plan, owner) = (load.plan().clone(), load.owner(&join.member_id));
+        let has_lost = self
+            .shared(client)
+            .consumer
+            .as_ref()
+            .is_some_and(|r| r.is_assignment_lost());
+        let stays = |s: &mut Stayers| s.shares.contains_key(&client);
+        if has_lost && self.crowd.stayers.take_if(stays).is_some() {
+            trace!(self.trace, "c{client} has lost what it had: others may have it");
+        }
+        let subscription = join.protocols.first();
+        let subscription = subscription.and_then(|p| ConsumerProtocolSubscription::from_bytes(p.metadata.clone()).ok());
+        let Some(subscription) = subscription.filter(|_| plan.is_cooperative) else {
+            return;
+        };
+        let keeps_books = plan.by_event && plan.manner == Manner::Classic;
+        let owned = subscription.owned_partitions.iter();
+        let owned = owned.flat_map(|t| t.partitions.iter().map(|p| (t.topic.clone(), *p)));
+        let owned: Vec<Tp> = owned.collect();
+        if !owned.is_empty() {
+            self.coverage.count("members that join with partitions", 1);
+        }
+        self.on_claimed(client, &owned);
+        if keeps_books {
+            let reader = u32::try_from(client).unwrap_or(u32::MAX);
+            let claims = (owned.as_slice(), subscription.generation_id);
+            let result = self.check.groups.on_joining(reader, &owner, claims);
+            self.check.expect(result);
+        }
+    }
+
+    /// Those of a group's members who keep all that they have when one of them leaves: where all want the same, each
+    /// share may only grow, and nothing but what the leaver had has to move. Replicas nearby are another reason to move.
+    pub(crate) fn stayers(&self, group: &str, live: &[usize], leaver: usize) -> Option<Stayers> {
+        let mut loads = live.iter().filter_map(|c| self.member_load(*c));
+        let first = &loads.next()?.subscription;
+        let alike = loads.all(|load| load.subscription == *first) && self.plan.cluster.racks.is_empty();
+        if !alike || !self.minds_what_members_have(group) {
+            return None;
+        }
+        let stay = live.iter().filter(|c| **c != leaver);
+        Some(Stayers {
+            group: group.to_owned(),
+            shares: stay.map(|c| (*c, self.share_of(*c))).collect(),
+            counts: self.topic_sizes(),
+        })
+    }
+
+    /// Somebody has left, and the others have taken over.
+    pub(crate) fn check_moves(&mut self) {
+        let Some(before) = self.crowd.stayers.take() else {
+            return;
+        };
+        if before.counts != self.topic_sizes() || !self.minds_what_members_have(&before.group) {
+            return;
+        }
+        let now = before.shares.keys().map(|c| (*c, self.share_of(*c)));
+        let now: BTreeMap<usize, (String, BTreeSet<Tp>)> = now.collect();
+        if before
+            .shares
+            .iter()
+            .any(|(c, (member, _))| now.get(c).is_none_or(|(id, _)| id != member))
+        {
+            return;
+        }
+        self.coverage.count("takeovers in which others keep what they have", 1);
+        for (client, (_, share)) in &before.shares {
+            let has = now.get(client).map(|(_, has)| has.clone()).unwrap_or_default();
+            if let Some(tp) = share.difference(&has).next() {
+                return self.check.violate(format!(
+                    "client {client} had {tp:?} and has not, though only another member of {} left: {has:?}",
+                    before.group
+                ));
+            }
+        }
+    }
+
+    fn share_of(&self, client: usize) -> (String, BTreeSet<Tp>) {
+        let shared = self.shared(client);
+        let member = shared.consumer.as_ref().map(|r| r.group().member_id);
+        let reader = u32::try_from(client).unwrap_or(u32::MAX);
+        (member.unwrap_or_default(), self.check.groups.owned(reader))
+    }
+
+    fn topic_sizes(&self) -> Vec<Option<usize>> {
+        let names = self.plan.topics.iter();
+        names.map(|t| self.cluster.partition_count(&t.name)).collect()
+    }
+
+    fn minds_what_members_have(&self, group: &str) -> bool {
+        let view = self.cluster.group_view(group);
+        view.is_some_and(|v| !v.is_consumer && matches!(v.assignor.as_str(), "sticky" | "cooperative-sticky"))
+    }
+}
