@@ -1,5 +1,6 @@
 //! The layering check: crates and modules import only downwards, and the clock,
-//! threads and sockets are named only where `layers.toml` lets them be.
+//! threads and sockets are named only where `layers.toml` lets them be. The C++ face
+//! stands on the public C header alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -51,11 +52,42 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         let text = read(&root.join(file))?;
         findings.extend(rules.check_file(file, &text)?);
     }
+    for file in files.iter().filter(|f| f.starts_with(CPP_FACE)) {
+        let text = read(&root.join(file))?;
+        findings.extend(check_includes(file, &text, &files));
+    }
     if findings.is_empty() {
         Ok(())
     } else {
         Err(findings.join("\n"))
     }
+}
+
+/// The C++ face, and the headers outside its folder that it may include besides the standard library's.
+const CPP_FACE: &str = "cpp";
+const CPP_INCLUDES: &[&str] = &["rdkafka.h", "rdkafkacpp.h"];
+
+/// What a C++ source includes that is neither C++'s own, nor the public interface, nor beside it.
+fn check_includes(file: &Path, text: &str, files: &[PathBuf]) -> Vec<String> {
+    let mut findings = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let Some(name) = line.strip_prefix("#include ") else {
+            continue;
+        };
+        let name = name.trim();
+        let fine = match name.strip_prefix('<').and_then(|n| n.strip_suffix('>')) {
+            // The headers of C++ have no extension.
+            Some(name) => CPP_INCLUDES.contains(&name) || !name.contains(['.', '/']),
+            None => files.contains(&Path::new(CPP_FACE).join(name.trim_matches('"'))),
+        };
+        if !fine {
+            let place = format!("{}:{}", file.display(), number + 1);
+            findings.push(format!(
+                "{place}: includes {name}: the C++ face stands on C++ and the public C header"
+            ));
+        }
+    }
+    findings
 }
 
 fn read(path: &Path) -> Result<String, String> {
@@ -427,6 +459,18 @@ mod tests {
         assert!(findings("crates/core/src/client.rs", text).is_empty());
         let tests = "#[cfg(test)]\nmod tests { fn f() { std::thread::spawn(g); } }";
         assert!(findings("crates/core/src/producer.rs", tests).is_empty());
+    }
+
+    #[test]
+    fn the_cpp_face_includes_the_public_header_only() {
+        let files = [PathBuf::from("cpp/conf.h")];
+        let check = |text: &str| check_includes(Path::new("cpp/conf.cpp"), text, &files).len();
+        let fine = "#include \"conf.h\"\n#include <memory>\n#include <rdkafka.h>\n#include <rdkafkacpp.h>\n";
+        assert_eq!(check(fine), 0);
+        assert_eq!(
+            check("#include <rdkafka_mock.h>\n#include <sys/socket.h>\n#include \"other.h\"\n"),
+            3
+        );
     }
 
     #[test]
