@@ -207,17 +207,23 @@ class Install(unittest.TestCase):
 
 
 class Readme(unittest.TestCase):
-    """The README's C example is compiled, so that it stays true."""
+    """The README's examples are compiled, so that they stay true."""
 
-    def test_the_example_compiles(self):
+    def check_compiles(self, language, compiler, libraries):
         text = (ROOT / "README.md").read_text()
-        examples = re.findall(r"^```c\n(.*?)^```", text, re.M | re.S)
+        examples = re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
         self.assertEqual(len(examples), 1)
         with tempfile.TemporaryDirectory() as folder:
-            source = Path(folder) / "example.c"
+            source = Path(folder) / f"example.{language}"
             source.write_text(examples[0])
-            run(CC, "-Wall", "-Wextra", "-Werror", "-o", Path(folder) / "example", source,
-                f"-I{ROOT / 'build' / 'include'}", f"-L{ROOT / 'build' / 'lib'}", "-lrdkafka")
+            run(*compiler, "-Wall", "-Wextra", "-Werror", "-o", Path(folder) / "example", source,
+                f"-I{ROOT / 'build' / 'include'}", f"-L{ROOT / 'build' / 'lib'}", *libraries)
+
+    def test_the_example_compiles(self):
+        self.check_compiles("c", [CC], ["-lrdkafka"])
+
+    def test_the_cpp_example_compiles(self):
+        self.check_compiles("cpp", [CXX, "-std=c++11"], ["-lrdkafka++", "-lrdkafka"])
 
     def test_it_starts_with_the_two_commands(self):
         text = (ROOT / "README.md").read_text()
