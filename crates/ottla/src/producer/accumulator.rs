@@ -173,7 +173,9 @@ impl Accumulator {
             }
             self.check_open()?;
         }
-        self.place(topic, partition, record, size)
+        // What was open at first may have ended meanwhile, a transaction above all.
+        self.check_open()
+            .and_then(|()| self.place(topic, partition, record, size))
             .inspect_err(|_| self.quota.release(1, size))
     }
 
@@ -224,6 +226,7 @@ impl Accumulator {
     /// Has a transactional producer take records, or refuse them with [`L_STATE`](ErrorCode::L_STATE).
     pub(super) fn set_in_transaction(&self, open: bool) {
         self.refuse_for(NO_TRANSACTION, !open);
+        self.quota.stir();
     }
 
     fn refuse_for(&self, why: usize, yes: bool) {

@@ -180,3 +180,27 @@ fn records_produced_during_a_flush_wake_the_clients_thread() {
     acc.produce(&topic, 1, record()).unwrap();
     assert!(!woken(), "not by one after it");
 }
+
+/// Whoever waits for room when the transaction fails must not add a record to the next one.
+#[test]
+fn a_record_that_waits_for_room_is_refused_when_the_transaction_ends() {
+    let (acc, _, conf) = accumulator(&[("queue.buffering.max.messages", "1")]);
+    let topic = topic(&conf);
+    let record = || Record {
+        value: Payload::Copy(b"v"),
+        ..Default::default()
+    };
+    acc.produce(&topic, 0, record()).unwrap();
+    let waiting = thread::spawn({
+        let (acc, topic) = (acc.clone(), topic.clone());
+        move || acc.produce_blocking(&topic, 0, record())
+    });
+    thread::sleep(Duration::from_millis(20));
+    acc.set_in_transaction(false);
+    // The purge of an abort makes room.
+    acc.quota.release(1, 1);
+    assert_eq!(waiting.join().unwrap().unwrap_err().code, ErrorCode::L_STATE);
+    assert_eq!(acc.outstanding(), 0);
+    acc.set_in_transaction(true);
+    acc.produce(&topic, 0, record()).unwrap();
+}

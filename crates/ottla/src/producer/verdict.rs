@@ -64,6 +64,8 @@ pub(super) fn judge(code: ErrorCode, part: &PartitionProduceResponse, acks: i16)
     let verdict = match code {
         ErrorCode::MSG_SIZE_TOO_LARGE | ErrorCode::RECORD_LIST_TOO_LARGE => Verdict::Split,
         ErrorCode::INVALID_MSG => Verdict::Remake,
+        // The transaction before has not quite ended, of which nobody is at fault.
+        ErrorCode::CONCURRENT_TRANSACTIONS => Verdict::RetryFree,
         _ if stale && !may_be_written => Verdict::RetryFree,
         _ if code.action().is_retriable() => Verdict::Retry,
         _ => Verdict::Fail,

@@ -45,7 +45,7 @@ const BY_BROKERS: &[(ErrorCode, bool, Fate, Fate)] = &[
     (Code::COORDINATOR_LOAD_IN_PROGRESS, false, Retried(NOT), Retried(NOT)),
     (Code::COORDINATOR_NOT_AVAILABLE, false, Retried(NOT), Retried(NOT)),
     (Code::NOT_COORDINATOR, false, Retried(NOT), Retried(NOT)),
-    (Code::CONCURRENT_TRANSACTIONS, false, Retried(NOT), Retried(NOT)),
+    (Code::CONCURRENT_TRANSACTIONS, false, Follows, Follows),
     (Code::THROTTLING_QUOTA_EXCEEDED, false, Retried(NOT), Retried(NOT)),
     (Code::UNKNOWN_LEADER_EPOCH, false, Retried(NOT), Retried(NOT)),
     (Code::INVALID_MSG, false, Remade, Remade),
