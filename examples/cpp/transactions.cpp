@@ -74,6 +74,7 @@ class Copier {
                 conf = configure({{"bootstrap.servers", brokers},
                                   {"group.id", group},
                                   {"auto.offset.reset", "earliest"},
+                                  {"session.timeout.ms", "6000"}, /* after a crash */
                                   {"enable.auto.commit", "false"}}); /* the transaction commits */
                 consumer_.reset(RdKafka::KafkaConsumer::create(conf.get(), errstr));
                 if (!consumer_)

@@ -8,50 +8,22 @@ any library through LD_LIBRARY_PATH.
 
 import functools
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import debian
 import kafka
+from debian import Unavailable
 
 PACKAGES = ["python3-confluent-kafka", "librdkafka1"]
-FOLDER = kafka.ROOT / ".cache" / "debian"
 # It is compiled for Debian's Python, not for any other that may come first in PATH.
 INTERPRETER = "/usr/bin/python3"
 
 
-class Unavailable(Exception):
-    """The binding cannot be had or run here; the text says why."""
-
-
 def fetch():
-    """Returns the folder into which both packages are unpacked, fetched with apt-get when not in the cache."""
-    if FOLDER.exists():
-        return FOLDER
-    for program in ("apt-get", "dpkg"):
-        if shutil.which(program) is None:
-            raise Unavailable(f"{program} is not there: Debian's packages cannot be had")
-    fresh = FOLDER.with_name("debian-fetching")
-    shutil.rmtree(fresh, ignore_errors=True)
-    fresh.mkdir(parents=True)
-    done = _download(fresh)
-    if done.returncode != 0 and os.geteuid() == 0:
-        subprocess.run(["apt-get", "update", "-qq"], capture_output=True, timeout=120)
-        done = _download(fresh)
-    archives = list(fresh.glob("*.deb"))
-    if done.returncode != 0 or len(archives) != len(PACKAGES):
-        raise Unavailable(f"apt-get could not download {' '.join(PACKAGES)}: {done.stderr.strip()[-300:]}")
-    for archive in archives:
-        subprocess.run(["dpkg", "-x", archive, fresh], check=True, timeout=60)
-        archive.unlink()
-    fresh.rename(FOLDER)
-    return FOLDER
-
-
-def _download(folder):
-    return subprocess.run(["apt-get", "download", "-qq", *PACKAGES], cwd=folder, capture_output=True, text=True,
-                          timeout=120)
+    """Returns the folder into which both packages are unpacked."""
+    return debian.unpacked("debian", PACKAGES)
 
 
 def own_library():

@@ -107,22 +107,30 @@ def compiled(source):
     return compiled_with(compiler, source, ["-l:librdkafka.so.1"])
 
 
+CXX11 = [os.environ.get("CXX", "c++"), "-std=c++11"]
+CPP_LIBRARIES = ["-l:librdkafka++.so.1", "-l:librdkafka.so.1"]
+
+
+def need_cpp_library():
+    if not (LIB_DIR / "librdkafka++.so.1").is_file():
+        raise unittest.SkipTest(f"no librdkafka++.so.1 in {LIB_DIR}")
+
+
 @functools.cache
 def compiled_cpp(source):
     """The same of a C++ program."""
-    if not (LIB_DIR / "librdkafka++.so.1").is_file():
-        raise unittest.SkipTest(f"no librdkafka++.so.1 in {LIB_DIR}")
-    compiler = [os.environ.get("CXX", "c++"), "-std=c++11"]
-    return compiled_with(compiler, source, ["-l:librdkafka++.so.1", "-l:librdkafka.so.1"])
+    need_cpp_library()
+    return compiled_with(CXX11, source, CPP_LIBRARIES)
 
 
-def compiled_with(compiler, source, libraries):
+def compiled_with(compiler, source, libraries, include_dir=INCLUDE_DIR, lib_dir=LIB_DIR, kind=""):
+    """Compiles a program against the headers and libraries of these folders; returns its path."""
     source = ROOT / source
-    target = BIN_DIR / source.suffix[1:] / source.stem
+    target = BIN_DIR / kind / source.suffix[1:] / source.stem
     target.parent.mkdir(parents=True, exist_ok=True)
     command = [*compiler, "-O2", "-g", "-Wall", "-Wextra",
-               f"-I{INCLUDE_DIR}", f"-I{source.parent}", "-o", target, source,
-               "-L", LIB_DIR, *libraries, "-Wl,--allow-shlib-undefined", "-lpthread", "-lm"]
+               f"-I{include_dir}", f"-I{source.parent}", "-o", target, source,
+               "-L", lib_dir, *libraries, "-Wl,--allow-shlib-undefined", "-lpthread", "-lm"]
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=120)
     if done.returncode != 0:
         raise AssertionError(f"{source} does not compile:\n{done.stderr}")

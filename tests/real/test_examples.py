@@ -6,6 +6,7 @@ import threading
 import time
 import unittest
 
+import debian
 import perf
 import support
 
@@ -126,12 +127,16 @@ class CppProducerAndConsumer(ProducerAndConsumer):
     """The same of examples/cpp."""
 
     @classmethod
+    def program(cls, name):
+        return support.compiled_cpp(f"examples/cpp/{name}.cpp")
+
+    @classmethod
     def programs(cls):
-        return tuple(support.compiled_cpp(f"examples/cpp/{name}.cpp") for name in ("producer", "consumer"))
+        return cls.program("producer"), cls.program("consumer")
 
     def test_transactions_copy_each_message_once(self):
         """transactions BROKERS GROUP FROM TO, killed and started again on the way."""
-        copier = support.compiled_cpp("examples/cpp/transactions.cpp")
+        copier = self.program("transactions")
         source, target, group = (support.topic_name(name) for name in ("from", "to", "group"))
         self.kafka.create_topic(source, 2, replication=1)
         self.kafka.create_topic(target, 1, replication=1)
@@ -160,6 +165,23 @@ class CppProducerAndConsumer(ProducerAndConsumer):
         text = self.receive(target, [end])
         for line in sent:
             self.assertEqual(text.count(line), 1, line)
+
+
+class CppProgramsOfDebian(CppProducerAndConsumer):
+    """The same programs, compiled with the headers and linked to the libraries of Debian's librdkafka++."""
+
+    PACKAGES = ["librdkafka-dev", "librdkafka++1", "librdkafka1"]
+
+    @classmethod
+    def program(cls, name):
+        support.need_cpp_library()
+        try:
+            folder = debian.unpacked("debian-cpp", cls.PACKAGES) / "usr"
+        except debian.Unavailable as e:
+            raise unittest.SkipTest(str(e)) from None
+        (library,) = (folder / "lib").glob("*/librdkafka++.so.1")
+        return support.compiled_with(support.CXX11, f"examples/cpp/{name}.cpp", support.CPP_LIBRARIES,
+                                     folder / "include" / "librdkafka", library.parent, "debian")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,41 @@
+"""Debian's packages, unpacked in .cache without installing them."""
+
+import os
+import shutil
+import subprocess
+
+import kafka
+
+
+class Unavailable(Exception):
+    """Something of Debian's cannot be had or run here; the text says why."""
+
+
+def unpacked(name, packages):
+    """Returns the folder .cache/NAME into which the packages are unpacked, fetched with apt-get when it is not there."""
+    folder = kafka.ROOT / ".cache" / name
+    if folder.exists():
+        return folder
+    for program in ("apt-get", "dpkg"):
+        if shutil.which(program) is None:
+            raise Unavailable(f"{program} is not there: Debian's packages cannot be had")
+    fresh = folder.with_name(f"{name}-fetching")
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    done = _download(fresh, packages)
+    if done.returncode != 0 and os.geteuid() == 0:
+        subprocess.run(["apt-get", "update", "-qq"], capture_output=True, timeout=120)
+        done = _download(fresh, packages)
+    archives = list(fresh.glob("*.deb"))
+    if done.returncode != 0 or len(archives) != len(packages):
+        raise Unavailable(f"apt-get could not download {' '.join(packages)}: {done.stderr.strip()[-300:]}")
+    for archive in archives:
+        subprocess.run(["dpkg", "-x", archive, fresh], check=True, timeout=60)
+        archive.unlink()
+    fresh.rename(folder)
+    return folder
+
+
+def _download(folder, packages):
+    return subprocess.run(["apt-get", "download", "-qq", *packages], cwd=folder, capture_output=True, text=True,
+                          timeout=120)
