@@ -2483,9 +2483,12 @@ rd_kafka_consumer_group_metadata_read(rd_kafka_consumer_group_metadata_t **cgmdp
 /**
  * Stops fetching and delivering messages of some partitions, in a consumer; or stops sending,
  * in a producer. What was fetched already is dropped and fetched again after the resume.
- * Positions stay. The consumer must still be polled.
+ * Positions stay. The consumer must still be polled. A paused producer takes messages as before;
+ * they wait, and message.timeout.ms counts on.
  *
- * @param partitions  Partitions. `err` of each element receives its outcome.
+ * @param partitions  Partitions. `err` of each element receives its outcome:
+ *                    RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION for one that is not consumed, or in a
+ *                    producer for a topic without a handle or a number that it does not have.
  *
  * @return RD_KAFKA_RESP_ERR_NO_ERROR; see also the elements.
  */

@@ -98,6 +98,22 @@ static void on_error(rd_kafka_t *rk, int err, const char *reason, void *opaque) 
         fatal_seen += err == RD_KAFKA_RESP_ERR__FATAL;
 }
 
+static void a_consumer_begins_nothing_after_a_fatal_error(void) {
+        rd_kafka_conf_t *conf = test_conf();
+        rd_kafka_topic_partition_list_t *topics = rd_kafka_topic_partition_list_new(1);
+        rd_kafka_t *rk;
+
+        test_set(conf, "group.id", "g");
+        rk = test_client(RD_KAFKA_CONSUMER, conf);
+        rd_kafka_topic_partition_list_add(topics, "t", 0);
+        CHECK_OK(rd_kafka_test_fatal_error(rk, RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID, "for the test"));
+        CHECK_ERR(rd_kafka_subscribe(rk, topics), RD_KAFKA_RESP_ERR__FATAL);
+        CHECK_ERR(rd_kafka_assign(rk, topics), RD_KAFKA_RESP_ERR__FATAL);
+        CHECK_OK(rd_kafka_assign(rk, NULL));
+        rd_kafka_topic_partition_list_destroy(topics);
+        rd_kafka_destroy(rk);
+}
+
 static void fatal_errors_stay(void) {
         rd_kafka_conf_t *conf = test_conf();
         char errstr[128] = "";
@@ -132,6 +148,7 @@ int main(void) {
         RUN(error_objects_without_text_use_the_code);
         RUN(no_error_object_is_success);
         RUN(long_error_texts_are_kept);
+        RUN(a_consumer_begins_nothing_after_a_fatal_error);
         RUN(fatal_errors_stay);
         return test_end();
 }

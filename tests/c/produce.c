@@ -341,6 +341,30 @@ static void partitioners_agree_with_their_names(void) {
         rd_kafka_topic_destroy(rkt);
 }
 
+static void a_paused_partition_waits(void) {
+        rd_kafka_topic_t *rkt = rd_kafka_topic_new(producer, "paused", NULL);
+        rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(3);
+
+        reset();
+        CHECK_INT(test_produce(producer, "paused", 0, 0, 1), 0);
+        rd_kafka_topic_partition_list_add(list, "paused", 0);
+        rd_kafka_topic_partition_list_add(list, "paused", 1000);
+        rd_kafka_topic_partition_list_add(list, "never-heard-of", 0);
+        CHECK_INT(rd_kafka_pause_partitions(producer, list), 0);
+        CHECK_INT(list->elems[0].err, 0);
+        CHECK_INT(list->elems[1].err, RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION);
+        CHECK_INT(list->elems[2].err, RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION);
+        CHECK_INT(rd_kafka_produce(rkt, 0, RD_KAFKA_MSG_F_COPY, "a", 1, NULL, 0, NULL), 0);
+        CHECK_INT(rd_kafka_produce(rkt, 1, RD_KAFKA_MSG_F_COPY, "b", 1, NULL, 0, NULL), 0);
+        CHECK_INT(rd_kafka_flush(producer, 300), RD_KAFKA_RESP_ERR__TIMED_OUT);
+        CHECK_INT(dr.cnt, 2);
+        CHECK_INT(rd_kafka_resume_partitions(producer, list), 0);
+        CHECK_INT(rd_kafka_flush(producer, 10000), 0);
+        CHECK_INT(dr.cnt, 3);
+        rd_kafka_topic_partition_list_destroy(list);
+        rd_kafka_topic_destroy(rkt);
+}
+
 static void the_same_topic_is_the_same_handle(void) {
         rd_kafka_topic_t *a = rd_kafka_topic_new(producer, "same", NULL);
         rd_kafka_topic_t *b = rd_kafka_topic_new(producer, "same", rd_kafka_topic_conf_new());
@@ -367,6 +391,7 @@ int main(void) {
         RUN(only_errors_are_reported_on_request);
         RUN(partitioner_callback);
         RUN(partitioners_agree_with_their_names);
+        RUN(a_paused_partition_waits);
         RUN(the_same_topic_is_the_same_handle);
         rd_kafka_destroy(producer);
         return test_end();

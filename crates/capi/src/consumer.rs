@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_int};
 
 use ottla::consumer::RebalanceProtocol;
 use ottla::error::{Error, ErrorCode};
-use ottla::types::{PARTITION_UA, PartitionOffset, TopicPartition, offset};
+use ottla::types::{ClientKind, PARTITION_UA, PartitionOffset, TopicPartition, offset};
 
 use crate::abi::PartitionList;
 use crate::errors::ErrorHandle;
@@ -63,12 +63,12 @@ fn give_list(rows: Result<Vec<PartitionOffset>, Error>, to: *mut *mut PartitionL
 
 /// Pauses or resumes, and writes the rows' results back.
 fn set_paused(rk: &Handle, list: &mut PartitionList, pause: bool) -> ErrorCode {
-    let result = rk.need_consumer().and_then(|client| {
+    let result = rk.need_client().and_then(|client| {
         let partitions = list.to_partitions().ok_or_else(bad_list)?;
-        if pause {
-            client.pause(partitions)
-        } else {
-            client.resume(partitions)
+        match (rk.kind(), pause) {
+            (ClientKind::Producer, _) => client.pause_producing(partitions, pause),
+            (ClientKind::Consumer, true) => client.pause(partitions),
+            (ClientKind::Consumer, false) => client.resume(partitions),
         }
     });
     match result {

@@ -88,8 +88,20 @@ impl Client {
         self.ask(|reply| Command::Seek { partitions, reply })
     }
 
-    /// Replaces the assignment; `None` empties it.
+    /// Nothing new is begun after a fatal error.
+    fn need_life(&self) -> Result<(), Error> {
+        self.fatal_error().map_or(Ok(()), |fatal| {
+            let text = format!("nothing can be consumed after a fatal error: {}", fatal.message);
+            Err(Error::new(ErrorCode::L_FATAL, text).into_fatal())
+        })
+    }
+
+    /// Replaces the assignment; `None` empties it. After a fatal error only the latter is done: the former gives
+    /// [`ErrorCode::L_FATAL`].
     pub fn assign(&self, partitions: Option<Vec<PartitionOffset>>) -> Result<(), Error> {
+        if partitions.is_some() {
+            self.need_life()?;
+        }
         self.ask(|reply| match partitions {
             Some(partitions) => Command::Assign { partitions, reply },
             None => Command::Unassign { reply },
@@ -111,8 +123,9 @@ impl Client {
         self.ask(|reply| Command::Assignment { reply })
     }
 
-    /// Joins the group for these topics.
+    /// Joins the group for these topics. Gives [`ErrorCode::L_FATAL`] after a fatal error.
     pub fn subscribe(&self, topics: Vec<String>) -> Result<(), Error> {
+        self.need_life()?;
         self.ask(|reply| Command::Subscribe { topics, reply })
     }
 

@@ -12,6 +12,7 @@ use super::shared::Shared;
 use crate::admin::{self, GroupListing};
 use crate::cluster::{self, MetadataReply, MetadataScope, parse_endpoints};
 use crate::config::{ClientConfig, TopicConfig};
+use crate::consumer::OffsetsResult;
 use crate::env::sync::Mutex;
 use crate::env::sync::thread::{self, JoinHandle, ThreadId};
 use crate::env::{Instant, Rng, SystemClock};
@@ -19,7 +20,7 @@ use crate::error::{Error, ErrorCode};
 use crate::event::{Event, Queue, Reply};
 use crate::producer::{self, Accumulator, Record};
 use crate::runtime::{Loop, live_threads};
-use crate::types::{ClientKind, Topic, TopicHooks};
+use crate::types::{ClientKind, PartitionOffset, Topic, TopicHooks, TopicPartition, offset};
 
 pub(super) struct Inner {
     shared: Arc<Shared>,
@@ -337,6 +338,31 @@ impl Client {
             accumulator.flush_end();
             accumulator.quota().end_flush(self.main_queue());
         }
+    }
+
+    /// Stops sending to partitions, or goes on. Records for them are taken and wait; `message.timeout.ms` counts on. Each row
+    /// has its result: [`ErrorCode::L_UNKNOWN_PARTITION`] for a topic that the client has not heard of by
+    /// [`topic`](Self::topic), and for a partition that it does not have.
+    pub fn pause_producing(&self, partitions: Vec<TopicPartition>, paused: bool) -> OffsetsResult {
+        let accumulator = self.accumulator()?;
+        let mut known = Vec::new();
+        let rows = partitions.into_iter().map(|tp| {
+            let mut row = PartitionOffset::new(tp, offset::INVALID);
+            match self.find_topic(&row.tp.topic) {
+                Some(topic) if accumulator.may_have(&topic, row.tp.partition) => known.push((topic, row.tp.partition)),
+                _ => row.error = ErrorCode::L_UNKNOWN_PARTITION,
+            }
+            row
+        });
+        let rows = rows.collect();
+        let done = Reply::new();
+        self.inner.shared.send(Command::Producer(producer::Command::Pause {
+            partitions: known,
+            paused,
+            done: done.clone(),
+        }));
+        done.wait(None);
+        Ok(rows)
     }
 
     /// Gives up records that wait in queues, in flight, or both; each gets its delivery report with

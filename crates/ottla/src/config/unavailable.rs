@@ -201,10 +201,20 @@ impl Conf {
     /// kind, those without effect, and deprecated ones. One line each, to be logged.
     pub fn warnings(&self, kind: ClientKind) -> Vec<String> {
         let of_topics = self.topic_defaults().into_iter().flat_map(TopicConf::explicit);
-        self.explicit()
+        let mut warnings: Vec<String> = self
+            .explicit()
             .chain(of_topics)
             .filter_map(|p| warning(p, kind))
-            .collect()
+            .collect();
+        let is_classic = self.get("group.protocol").is_ok_and(|protocol| protocol == "classic");
+        if kind == ClientKind::Consumer && is_classic && self.is_modified("group.remote.assignor") {
+            warnings.push(
+                "Configuration property group.remote.assignor has no effect in a group of the classic protocol: its \
+                 members divide the partitions, see partition.assignment.strategy"
+                    .to_owned(),
+            );
+        }
+        warnings
     }
 }
 

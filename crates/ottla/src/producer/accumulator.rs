@@ -186,6 +186,12 @@ impl Accumulator {
             .is_some_and(|t| t.is_available(partition))
     }
 
+    /// Whether a topic may have a partition: it has it, or its partitions are not known yet.
+    pub fn may_have(&self, topic: &Arc<Topic>, partition: i32) -> bool {
+        let count = self.queue_of(topic).map_or(0, TopicQueue::count);
+        partition >= 0 && (count == 0 || partition < count)
+    }
+
     /// Has the topic's metadata fetched now, so that the first record need not wait for it.
     pub fn announce(&self, topic: &Arc<Topic>) {
         if self.queue_of(topic).is_some_and(|t| t.count() == 0) {

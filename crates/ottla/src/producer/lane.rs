@@ -41,6 +41,8 @@ pub(super) struct Lane {
     pub(super) queued_on: Option<NodeId>,
     /// It stands there among those whose open batch goes on filling.
     pub(super) held: bool,
+    /// The application wants nothing to be sent.
+    pub(super) paused: bool,
     /// Nothing is sent before this: a retry waits.
     pub(super) blocked_until: Option<Instant>,
     pub(super) armed: Armed,
@@ -49,7 +51,8 @@ pub(super) struct Lane {
 impl Lane {
     /// Whether there is something that could be sent now.
     pub(super) fn has_work(&self, now: Instant) -> bool {
-        (self.open_due || !self.pending.is_empty()) && self.blocked_until.is_none_or(|until| until <= now)
+        let blocked = self.paused || self.blocked_until.is_some_and(|until| until > now);
+        (self.open_due || !self.pending.is_empty()) && !blocked
     }
 
     /// Whether an outcome must come before more is sent to `node`.

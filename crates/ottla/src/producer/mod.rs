@@ -57,6 +57,7 @@ use crate::env::Instant;
 use crate::error::Error;
 use crate::event::Reply;
 pub use crate::event::{HeadersIn, Payload};
+use crate::types::Topic;
 
 /// A record to be produced. Everything is borrowed from the caller; what the client needs it copies.
 #[derive(Clone, Debug, Default)]
@@ -85,6 +86,15 @@ pub enum Command {
         /// Filled when that is done.
         done: Arc<Reply<()>>,
     },
+    /// Stops sending to partitions, or goes on. Records are taken and wait, and time out as ever.
+    Pause {
+        /// Which.
+        partitions: Vec<(Arc<Topic>, i32)>,
+        /// Stop, rather than go on.
+        paused: bool,
+        /// Filled when that is done.
+        done: Arc<Reply<()>>,
+    },
     /// A call of the transactional API.
     Transaction {
         /// Which.
@@ -100,7 +110,7 @@ impl Command {
     /// Lets the caller of a command go that nobody will carry out.
     pub fn refuse(self, error: Error) {
         match self {
-            Command::Purge { done, .. } => done.fill(()),
+            Command::Purge { done, .. } | Command::Pause { done, .. } => done.fill(()),
             Command::Transaction { reply, .. } => reply.fill(Err(error)),
         }
     }

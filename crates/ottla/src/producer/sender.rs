@@ -18,7 +18,7 @@ use crate::connection::{LinkKey, Purpose};
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::Queue;
-use crate::types::NodeId;
+use crate::types::{NodeId, Topic};
 
 /// Memory that was not needed for this long goes back to the system.
 const TRIM_INTERVAL: Duration = Duration::from_secs(5);
@@ -146,6 +146,16 @@ impl Sender {
             Command::Transaction { call, deadline, reply } => {
                 self.on_transaction_call(ctx, cluster, call, deadline, reply);
             }
+            Command::Pause {
+                partitions,
+                paused,
+                done,
+            } => {
+                for (topic, partition) in &partitions {
+                    self.pause(ctx, cluster, topic, *partition, paused);
+                }
+                done.fill(());
+            }
             Command::Purge { queue, in_flight, done } => {
                 if queue {
                     self.give_up_queued(ctx.now, &Error::from(ErrorCode::L_PURGE_QUEUE));
@@ -272,6 +282,18 @@ impl Sender {
         }
         if let Some(slot) = self.topics.get_mut(at) {
             *slot = Some(topic);
+        }
+    }
+
+    /// Stops sending to a partition, or goes on. What is under way comes back and waits.
+    fn pause(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, topic: &Arc<Topic>, partition: i32, paused: bool) {
+        self.accumulator.announce(topic);
+        let topic = u32::try_from(topic.index()).unwrap_or(u32::MAX);
+        self.adopt(ctx, cluster, topic);
+        let id = PartitionId { topic, partition };
+        if let Some(lane) = self.lane(id) {
+            lane.paused = paused;
+            self.enqueue(ctx, cluster, id);
         }
     }
 

@@ -291,9 +291,9 @@ fn where_offsets_are_kept_is_said_by_the_topic_or_else_by_the_client() {
 
 #[test]
 fn settings_that_change_nothing_are_warned_of() {
-    let conf =
+    let settings =
         conf("linger.ms=7;socket.blocking.max.ms=10;queuing.strategy=lifo;client.id=x;api.version.fallback.ms=1");
-    let warnings = conf.warnings(ClientKind::Consumer);
+    let warnings = settings.warnings(ClientKind::Consumer);
     let all = warnings.join("\n");
     assert_eq!(warnings.len(), 4, "{all}");
     assert!(all.contains("queue.buffering.max.ms is a producer property"));
@@ -301,6 +301,12 @@ fn settings_that_change_nothing_are_warned_of() {
     assert!(all.contains("queuing.strategy is a producer property"));
     assert!(all.contains("api.version.fallback.ms is deprecated"));
     assert_eq!(Conf::new().warnings(ClientKind::Producer), Vec::<String>::new());
+    for (settings, count) in [
+        ("group.remote.assignor=range", 1),
+        ("group.remote.assignor=range;group.protocol=consumer", 0),
+    ] {
+        assert_eq!(conf(settings).warnings(ClientKind::Consumer).len(), count, "{settings}");
+    }
     assert_eq!(
         topic_conf("acks=1").warnings(ClientKind::Producer),
         Vec::<String>::new()

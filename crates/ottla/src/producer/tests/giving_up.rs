@@ -30,6 +30,37 @@ fn records_wait_for_an_unknown_topic_in_order() {
 }
 
 #[test]
+fn a_paused_partition_waits_and_its_records_time_out_as_ever() {
+    let mut w = World::with_topic(&[], &[("message.timeout.ms", "1000")]);
+    w.add_topic("t", &[1, 1]);
+    let t = w.topic("t");
+    let pause = |w: &mut World, paused| {
+        let done = Reply::new();
+        w.command(Command::Pause {
+            partitions: vec![(t.clone(), 0)],
+            paused,
+            done: done.clone(),
+        });
+        assert_eq!(done.try_take(), Some(()));
+    };
+    pause(&mut w, true);
+    w.produce("t", 0, "a").unwrap();
+    w.produce("t", 1, "b").unwrap();
+    w.run_ms(500);
+    assert_eq!(w.sent_values(), [("t/1".into(), strings(&["b"]))]);
+    pause(&mut w, false);
+    w.run_ms(100);
+    assert_eq!(w.sent_values().last(), Some(&("t/0".into(), strings(&["a"]))));
+    w.acknowledge(0);
+    w.acknowledge(0);
+    pause(&mut w, true);
+    w.produce("t", 0, "late").unwrap();
+    w.run_ms(1100);
+    let late = w.reports().into_iter().find(|r| r.value == "late").unwrap();
+    assert_eq!((late.error, late.status), (ErrorCode::L_MSG_TIMED_OUT, NotPersisted));
+}
+
+#[test]
 fn a_topic_that_does_not_come_fails_its_records() {
     let mut w = World::new(&[("topic.metadata.propagation.max.ms", "2000")]);
     w.produce("t", 0, "a").unwrap();
