@@ -295,7 +295,8 @@ impl Transactions {
                     }
                 }
             }
-            Ask::AddOffsets => {
+            // The next call may be about another group.
+            Ask::AddOffsets if !request.left => {
                 self.groups.insert(self.group_coordinator.0.clone());
             }
             Ask::CommitOffsets if !request.left => {
@@ -313,7 +314,7 @@ impl Transactions {
                     self.bump = false;
                 }
             }
-            Ask::CommitOffsets | Ask::FindCoordinator | Ask::FindGroup | Ask::Produce => {}
+            Ask::AddOffsets | Ask::CommitOffsets | Ask::FindCoordinator | Ask::FindGroup | Ask::Produce => {}
         }
     }
 
@@ -401,4 +402,28 @@ fn send<R: ProtocolRequest>(
         id,
     };
     ctx.links.send(key, ctx.now, tag, request, version, timeout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::producer::tests::harness::World;
+
+    #[test]
+    fn a_group_that_was_added_for_a_call_that_has_ended_is_not_taken_for_that_of_the_next() {
+        let mut w = World::new(&[("transactional.id", "tid")]);
+        let transactions = w.sender.transactions.as_mut().unwrap();
+        transactions.group_coordinator.0 = "next".into();
+        let mut added_after = |left| {
+            let request = Request {
+                id: 1,
+                ask: Ask::AddOffsets,
+                left,
+            };
+            transactions.on_done(&request, None);
+            transactions.groups.contains("next")
+        };
+        assert!(!added_after(true));
+        assert!(added_after(false));
+    }
 }
