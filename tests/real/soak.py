@@ -249,10 +249,7 @@ def main():
         found = run(args)
     except (unittest.SkipTest, kafka.Unavailable) as e:
         sys.exit(f"soak.py: {e}")
-    for text in found:
-        print(f"WRONG: {text}")
-    print(f"{len(found)} complaints (seed {args.seed})")
-    sys.exit(1 if found else 0)
+    support.end_soak(found, args.seed)
 
 
 if __name__ == "__main__":

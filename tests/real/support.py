@@ -12,6 +12,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import unittest
 import uuid
 from pathlib import Path
@@ -74,6 +75,14 @@ def need_library():
 def need_program(name):
     if shutil.which(name) is None:
         raise unittest.SkipTest(f"{name} is not installed (make deps)")
+
+
+def end_soak(found, seed):
+    """Says what a soak complains of, and ends the program accordingly."""
+    for text in found:
+        print(f"WRONG: {text}")
+    print(f"{len(found)} complaints (seed {seed})")
+    sys.exit(1 if found else 0)
 
 
 def topic_name(what):

@@ -20,7 +20,7 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    /// The answer, which is waited for as long as `patience`. Rows come without those that have no result.
+    /// The answer, which is waited for as long as `patience`.
     pub(super) fn take(&self, patience: Duration) -> Option<Result<Vec<PartitionOffset>, Error>> {
         fn within<T>(reply: &Reply<T>, patience: Duration) -> Option<T> {
             match patience {

@@ -240,13 +240,10 @@ impl<P: Process> Worker<P> {
         self.work(now, patience)
     }
 
-    /// Waits a little for other threads.
-    fn rest(&self, patience: Duration) -> Turn {
-        if patience > Duration::ZERO {
-            // What comes is looked at in the next turn.
-            if let Some(event) = self.calls.producer.main_queue.pop(Some(patience.min(LOOK))) {
-                self.calls.producer.main_queue.push_front(event);
-            }
+    /// Waits a little for what the producer has to tell.
+    fn rest(&mut self, patience: Duration) -> Turn {
+        if let Some(event) = self.calls.producer.main_queue.pop(Some(patience.min(LOOK))) {
+            self.on_producer_event(event);
         }
         Turn::Idle
     }
@@ -332,20 +329,24 @@ impl<P: Process> Worker<P> {
 
     fn hear_producer(&mut self) {
         while let Some(event) = self.calls.producer.main_queue.pop(Some(Duration::ZERO)) {
-            match event {
-                // What is not delivered fails a transaction by itself.
-                Event::Delivery(delivery) if !self.is_exactly_once() && self.undoing == Undoing::Nothing => {
-                    if let Some(error) = &delivery.error {
-                        let error = error.clone();
-                        self.undo(&error);
-                    }
-                }
-                Event::Error(error) => self.process.on_error(&error),
-                _ => {}
-            }
+            self.on_producer_event(event);
         }
         if self.calls.producer.fatal_error().is_some() && !self.needs_producer {
             self.lose_producer();
+        }
+    }
+
+    fn on_producer_event(&mut self, event: Event) {
+        match event {
+            // What is not delivered fails a transaction by itself.
+            Event::Delivery(delivery) if !self.is_exactly_once() && self.undoing == Undoing::Nothing => {
+                if let Some(error) = &delivery.error {
+                    let error = error.clone();
+                    self.undo(&error);
+                }
+            }
+            Event::Error(error) => self.process.on_error(&error),
+            _ => {}
         }
     }
 
