@@ -114,9 +114,9 @@ def rust_failures(output):
     return output if not kept else "\n".join(kept) + "\n" + "\n".join(errors)
 
 
-def programs(folder, build, run=()):
+def programs(folder, build, libraries):
     """The sources of tests/FOLDER: each a program that links the library and exits with 0. `build` is the compiler's
-    command without file names, `run` what the program is started with."""
+    command without file names."""
     def suite():
         suffix = ".cpp" if folder == "cpp" else ".c"
         sources = sorted((ROOT / "tests" / folder).glob("*" + suffix))
@@ -124,21 +124,20 @@ def programs(folder, build, run=()):
         if not sources:
             total.skipped = f"tests/{folder} holds no program"
         for source in sources:
-            total.add(program(source, build, list(run)))
+            total.add(program(source, build, libraries))
         return total
     return suite
 
 
-def program(source, build, run):
+def program(source, build, libraries):
     folder = source.parent.name
     target = ROOT / "build" / "test" / folder / source.stem
     target.parent.mkdir(parents=True, exist_ok=True)
-    libraries = ["-lrdkafka++"] if folder == "cpp" else []
     status, output = execute(
         [*build, "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-Iinclude", f"-Itests/{folder}",
-         "-o", str(target), str(source), f"-L{LIB_DIR}", *libraries, "-lrdkafka", "-lpthread", "-lm"], 120)
+         "-o", str(target), str(source), f"-L{LIB_DIR}", *libraries, "-lpthread", "-lm"], 120)
     if status == 0:
-        status, output = execute([*run, str(target)], 180, {"LD_LIBRARY_PATH": str(LIB_DIR)})
+        status, output = execute([str(target)], 180, {"LD_LIBRARY_PATH": str(LIB_DIR)})
     if status == SKIPPED:
         return Result(output=output, skipped=f"{source.name}: {last_line(output)}")
     passed = len(re.findall(r"^ok\b", output, re.M))
@@ -156,14 +155,20 @@ def program(source, build, run):
 
 
 def cpp():
-    """The C++ interface: programs in the oldest C++ that the header is for and in a newer one, under valgrind where
-    it is installed; and the header against the list of what programs rely on."""
+    """The C++ interface: programs in the oldest C++ that the library is for, with the library itself under
+    AddressSanitizer, and in a newer one; and the header against the list of what programs rely on."""
     if shutil.which(CXX) is None:
         return Result(skipped=f"no C++ compiler {CXX} (make deps)")
-    valgrind = ["valgrind", "--quiet", "--leak-check=full", "--error-exitcode=9", "--num-callers=30",
-                "--suppressions=tests/c/valgrind.supp"]
-    total = programs("cpp", [CXX, "-std=c++11"], valgrind if shutil.which(valgrind[0]) else [])()
-    total.add(programs("cpp", [CXX, "-std=c++17"])())
+    sanitize = "-fsanitize=address,undefined"
+    folder = "build/test/sanitized"
+    library = f"{folder}/lib/librdkafka++.a"
+    status, output = execute(
+        ["make", "--no-print-directory", f"BUILD={folder}", f"CXX={CXX}",
+         f"CXXFLAGS=-O1 -g -Werror -fno-omit-frame-pointer {sanitize}", library], 600)
+    if status != 0:
+        return Result(0, 1, output)
+    total = programs("cpp", [CXX, "-std=c++11", sanitize], [library, "-lrdkafka"])()
+    total.add(programs("cpp", [CXX, "-std=c++17"], ["-lrdkafka++", "-lrdkafka"])())
     total.add(python_tests("tests/cpp")())
     return total
 
@@ -240,7 +245,7 @@ SUITES = [
     ("models", "", models),
     ("lib", "", single("make", "--no-print-directory", "lib", "examples", timeout_s=1500)),
     ("header", "", single(CARGO, "xtask", "header")),
-    ("c", "", programs("c", [CC, "-std=gnu11"])),
+    ("c", "", programs("c", [CC, "-std=gnu11"], ["-lrdkafka"])),
     ("cpp", "", cpp),
     ("install", "", python_tests("tests/install")),
     ("real", "kafka", python_tests("tests/real", timeout_s=1200)),

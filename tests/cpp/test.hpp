@@ -118,9 +118,9 @@ inline std::string text_of(const RdKafka::Message &message) {
         return std::string(static_cast<const char *>(message.payload()), message.len());
 }
 
-/** The next message proper; NULL if none comes in ten seconds. */
+/** The next message proper; NULL if none comes in half a minute. */
 inline MessagePtr next_message(const ConsumerPtr &consumer) {
-        int64_t end = test_now_ms() + 10000;
+        int64_t end = test_now_ms() + 30000;
         while (test_now_ms() < end) {
                 MessagePtr message(consumer->consume(100));
                 if (message->err() == RdKafka::ERR_NO_ERROR)
