@@ -409,6 +409,11 @@ class Cluster:
 
     # -- topics
 
+    def set_feature(self, change, name, level):
+        """Sets a feature of the cluster; `change`: upgrade or downgrade."""
+        tool("org.apache.kafka.tools.FeatureCommand", "--bootstrap-server", self.bootstrap, change, "--feature",
+             f"{name}={level}")
+
     def create_topic(self, name, partitions=1, replication=None, config=None):
         wire.create_topic(self.address(), name, partitions, replication or self.count, config)
         # Every node must know it: a client may ask any of them.

@@ -26,15 +26,14 @@ import time
 import unittest
 
 import broker_faults
+import groups
 import kafka
 import readback
 import soak
 import support
 
 PARTITIONS = 4
-TOPICS = {"transaction.state.log.min.isr": 2, **soak.BROKERS}
-# Processes come back soon: what they had left open must not be what is waited for.
-MEMBERS = ("session.timeout.ms=6000", "heartbeat.interval.ms=1000")
+BROKERS = {"transaction.state.log.min.isr": 2, **soak.BROKERS, **groups.BROKERS}
 # Nothing is written to the output for so long: the pipeline has come to its end, or to a standstill.
 QUIET_S = 40
 DRAINS_WITHIN_S = 400
@@ -99,9 +98,9 @@ class Pipeline:
         c, rust = support.compiled("examples/c/exactly_once.c"), rust_example()
         self.instances = []
         for number in range(count):
-            first = [c, cluster.bootstrap, f"{source}-c", f"i{number}", source, middle, *MEMBERS, *properties]
+            first = [c, cluster.bootstrap, f"{source}-c", f"i{number}", source, middle, *properties]
             second = [rust, f"{source}-rust", middle, output, f"bootstrap.servers={cluster.bootstrap}",
-                      f"instance.id=i{number}", *MEMBERS, *properties]
+                      f"instance.id=i{number}", *properties]
             self.instances.append(Instance(f"{source}-c-{number}", first))
             self.instances.append(Instance(f"{source}-rust-{number}", second))
 
@@ -210,7 +209,7 @@ def soaked(cluster, args):
         print(f"{time.monotonic() - begin:7.1f} s  {text}", flush=True)
 
     producer = soak.Producer(cluster, name, args.messages, args.messages / (args.minutes * 60), soak.PROPERTIES)
-    pipeline = Pipeline(cluster, topics, args.instances, args.set)
+    pipeline = Pipeline(cluster, topics, args.instances, [*groups.PROTOCOLS[args.protocol], *args.set])
     done = threading.Event()
     harasser = threading.Thread(target=harass, args=(pipeline, random.Random(rng.random()), tell, done))
     try:
@@ -241,6 +240,8 @@ def main():
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--messages", type=int, default=1_000_000)
     parser.add_argument("--instances", type=int, default=2, help="processes of each stage")
+    parser.add_argument("--protocol", choices=groups.PROTOCOLS, default="cooperative-sticky", help="of the groups")
+    parser.add_argument("--first-generation", action="store_true", help="transactions as before KIP-890")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--base-port", type=int, help="of the brokers (default: any free ports)")
     parser.add_argument("--set", action="append", default=[], metavar="PROPERTY=VALUE", help="for both stages")
@@ -249,7 +250,9 @@ def main():
     try:
         support.need_library()
         support.need_program("kcat")
-        with kafka.Cluster(3, base_port=args.base_port, config=TOPICS) as cluster:
+        with kafka.Cluster(3, base_port=args.base_port, config=BROKERS) as cluster:
+            if args.first_generation:
+                cluster.set_feature("downgrade", "transaction.version", 0)
             found = soaked(cluster, args)
     except (unittest.SkipTest, kafka.Unavailable) as e:
         sys.exit(f"pipeline.py: {e}")

@@ -60,10 +60,6 @@ class OwnTransactions(unittest.TestCase):
         support.need_program("java")
         cls.kafka = support.cluster(2)
 
-    def features(self, *args):
-        return kafka.tool("org.apache.kafka.tools.FeatureCommand", "--bootstrap-server", self.kafka.bootstrap,
-                          *args).decode()
-
     def producer(self, topic, rounds):
         return support.start(support.compiled("tests/real/transactional_producer.c"), self.kafka.bootstrap, topic,
                              f"{topic}-id", rounds, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -99,15 +95,15 @@ class OwnTransactions(unittest.TestCase):
         self.assertEqual([r[3] for r in row], [str(last)], group)
 
     def test_second_generation(self):
-        self.features("upgrade", "--feature", "transaction.version=2")
+        self.kafka.set_feature("upgrade", "transaction.version", 2)
         self.check(2)
 
     def test_first_generation(self):
-        self.features("downgrade", "--feature", "transaction.version=0")
+        self.kafka.set_feature("downgrade", "transaction.version", 0)
         try:
             self.check(0)
         finally:
-            self.features("upgrade", "--feature", "transaction.version=2")
+            self.kafka.set_feature("upgrade", "transaction.version", 2)
 
 
 if __name__ == "__main__":
