@@ -59,16 +59,23 @@ impl Aborted {
         }
     }
 
-    /// Whether a batch that ends at `last_offset` was aborted. Must be asked in the order of offsets.
-    fn covers(&mut self, batch: &Batch, last_offset: i64) -> bool {
-        while let Some((_, producer)) = self.coming.pop_front_if(|(first, _)| *first <= last_offset) {
+    /// The transactions that have begun at `offset`.
+    fn begin(&mut self, offset: i64) {
+        while let Some((_, producer)) = self.coming.pop_front_if(|(first, _)| *first <= offset) {
             self.active.insert(producer);
         }
+    }
+
+    /// Whether a batch that ends at `last_offset` was aborted. Must be asked in the order of offsets.
+    fn covers(&mut self, batch: &Batch, last_offset: i64) -> bool {
+        self.begin(last_offset);
         batch.header().is_transactional() && self.active.contains(&batch.header().producer_id)
     }
 
     /// An end of transaction: what the producer writes afterwards belongs to another one.
     fn on_control(&mut self, batch: &Batch, limit: usize) {
+        // One that has its end here may have its records before what was fetched.
+        self.begin(batch.header().last_offset());
         if self.active.is_empty() {
             return;
         }

@@ -319,6 +319,28 @@ fn aborted_and_control_records_are_skipped() {
 }
 
 #[test]
+fn the_end_of_an_aborted_transaction_ends_it_where_none_of_its_records_is_fetched() {
+    let mut w = world();
+    w.assign(&[("t", 0, 2)]).unwrap();
+    let (asked, ..) = w.next_fetch().unwrap();
+    let mut part = data(
+        0,
+        6,
+        &[
+            batch_of(2, &["\0\0\0\0\0\0"], Codec::None, true, true, 7),
+            batch_of(3, &["later"], Codec::None, true, false, 7),
+        ],
+    );
+    part.aborted_transactions = Some(vec![AbortedTransaction {
+        producer_id: 7,
+        first_offset: 0,
+        ..Default::default()
+    }]);
+    w.answer_fetch(&asked, vec![part]);
+    assert_eq!(w.take(), [record(0, 3, "later")]);
+}
+
+#[test]
 fn a_pause_drops_what_waits_and_resuming_fetches_it_again() {
     let mut w = world();
     w.assign(&[("t", 0, 0)]).unwrap();
