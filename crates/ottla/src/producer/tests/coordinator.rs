@@ -36,6 +36,8 @@ pub(in crate::producer) struct Coordinating {
     pub(in crate::producer) errors: HashMap<i16, VecDeque<ErrorCode>>,
     /// Requests of this kind are not answered.
     pub(in crate::producer) silent: Option<ApiKey>,
+    /// What the last of them would have been answered.
+    pub(super) held: Option<Bytes>,
 }
 
 impl Default for Coordinating {
@@ -47,6 +49,7 @@ impl Default for Coordinating {
             asked: Vec::new(),
             errors: HashMap::new(),
             silent: None,
+            held: None,
         }
     }
 }
@@ -158,7 +161,13 @@ impl Coordinating {
                 body(correlation, &response, version)
             }
         };
-        answer.filter(|_| !silent)
+        match silent {
+            true => {
+                self.held = answer;
+                None
+            }
+            false => answer,
+        }
     }
 
     fn add_partitions(

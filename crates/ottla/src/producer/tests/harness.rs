@@ -64,6 +64,8 @@ pub(in crate::producer) struct World {
     pub(in crate::producer) identity_error: i16,
     /// The coordinators of transactions and groups.
     pub(in crate::producer) coordinating: Coordinating,
+    /// The last request that a coordinator did not answer.
+    unanswered: Option<(ConnId, i32)>,
 }
 
 const BROKERS: [i32; 3] = [1, 2, 3];
@@ -130,6 +132,7 @@ impl World {
             identity_requests: 0,
             identity_error: 0,
             coordinating: Coordinating::default(),
+            unanswered: None,
         };
         let (endpoints, _) = parse_endpoints("broker1:9001");
         let mut ctx = ctx!(w);
@@ -329,8 +332,9 @@ impl World {
             key if self.coordinating.takes(key, &self.conf) => {
                 self.write(conn);
                 let body = self.coordinating.answer(node, key, correlation, version, &mut reader);
-                if let Some(body) = body {
-                    self.respond_with(conn, correlation, body);
+                match body {
+                    Some(body) => self.respond_with(conn, correlation, body),
+                    None => self.unanswered = Some((conn, correlation)),
                 }
             }
             ApiKey::INIT_PRODUCER_ID => {
@@ -423,6 +427,13 @@ impl World {
             .unwrap()
             .into_bytes()
             .slice(4..);
+        self.respond_with(conn, correlation, body);
+    }
+
+    /// Answers, late, what a coordinator has not answered.
+    pub(in crate::producer) fn answer_late(&mut self) {
+        let held = self.coordinating.held.take().zip(self.unanswered.take());
+        let (body, (conn, correlation)) = held.expect("a request without answer");
         self.respond_with(conn, correlation, body);
     }
 

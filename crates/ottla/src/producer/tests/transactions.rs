@@ -360,6 +360,28 @@ fn offsets_that_were_not_taken_in_time_may_be_sent_anew() {
 }
 
 #[test]
+fn offsets_that_are_answered_after_their_transaction_has_failed_end_no_other_call() {
+    let mut w = ready(2);
+    begin(&mut w);
+    w.coordinating.silent = Some(ApiKey::TXN_OFFSET_COMMIT);
+    let sending = call(&mut w, offsets(5));
+    w.run_ms(1000);
+    assert!(asked(&mut w).iter().any(|a| a.contains("offsets")));
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(10);
+    w.refuse(ErrorCode::INVALID_TIMESTAMP);
+    assert_eq!(code(&sending.try_take()), Some(ErrorCode::INVALID_TIMESTAMP));
+    let abort = call(&mut w, TransactionCall::Abort);
+    w.coordinating.silent = Some(ApiKey::END_TXN);
+    w.answer_late();
+    w.run_ms(100);
+    assert_eq!(abort.try_take(), None);
+    w.answer_late();
+    w.run_ms(100);
+    assert_eq!(abort.try_take(), Some(Ok(())));
+}
+
+#[test]
 fn a_fenced_producer_is_at_its_end() {
     for (key, what) in [
         (ApiKey::ADD_PARTITIONS_TO_TXN, ErrorCode::PRODUCER_FENCED),

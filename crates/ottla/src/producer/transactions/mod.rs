@@ -268,12 +268,17 @@ impl Transactions {
         if call.kind == Kind::SendOffsets {
             // The next call may be about other offsets.
             self.call = None;
-            self.offsets = None;
-            if let Some(request) = self.request.as_mut() {
-                request.left |= matches!(request.ask, Ask::AddOffsets | Ask::CommitOffsets);
-            }
+            self.leave_offsets();
         } else {
             call.stage = Stage::Left;
+        }
+    }
+
+    /// Offsets are not to be sent any more: the call that gave them has ended, and must not be answered for another.
+    fn leave_offsets(&mut self) {
+        self.offsets = None;
+        if let Some(request) = self.request.as_mut() {
+            request.left |= matches!(request.ask, Ask::AddOffsets | Ask::CommitOffsets);
         }
     }
 
@@ -294,7 +299,7 @@ impl Transactions {
         let error = error.into_abortable();
         self.failed = Some(error.clone());
         self.wanted.clear();
-        self.offsets = None;
+        self.leave_offsets();
         self.enter(Phase::Open);
         self.end_call(Err(error));
     }
