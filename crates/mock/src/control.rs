@@ -17,6 +17,8 @@ pub struct Watermarks {
     pub log_start_offset: i64,
     /// Up to here clients can read.
     pub high_watermark: i64,
+    /// Up to here they can read committed.
+    pub last_stable_offset: i64,
     /// The offset that the next record gets.
     pub log_end_offset: i64,
     /// Bytes of all batches between start and end.
@@ -385,6 +387,7 @@ impl Cluster {
         Some(Watermarks {
             log_start_offset: log.start_offset(),
             high_watermark: log.high_watermark(),
+            last_stable_offset: log.last_stable_offset(),
             log_end_offset: log.end_offset(),
             size_bytes: log.size_bytes(),
         })
@@ -531,6 +534,12 @@ impl Cluster {
     /// microseconds.
     pub fn set_transaction_marker_delay_us(&mut self, micros: u64) {
         self.config.transaction_marker_delay_us = micros;
+    }
+
+    /// One of the next markers is not written, and its transaction ends without it, as no broker does: for those who
+    /// look whether anybody notices.
+    pub fn lose_a_marker(&mut self) {
+        self.faults.loses_marker = true;
     }
 
     /// Changes the level of the feature `transaction.version`, as an upgrade of the cluster does.

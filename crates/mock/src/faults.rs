@@ -66,6 +66,8 @@ pub(crate) struct Faults {
     /// By API and topic: what requests for a partition are answered with.
     partitions: BTreeMap<(ApiKey, String), BTreeMap<i32, ErrorCode>>,
     pub(crate) leader_hints: LeaderHints,
+    /// The next marker that would be written is not.
+    pub(crate) loses_marker: bool,
 }
 
 impl Faults {

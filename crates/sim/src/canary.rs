@@ -62,6 +62,14 @@ pub enum Canary {
     KeptPartition,
     /// A commit that was refused for its epoch is tried again with the same.
     StaleRetry,
+    /// An abort is taken for a commit.
+    FalseCommit,
+    /// Offsets are committed outside of the transaction that they belong to.
+    OffsetsOutside,
+    /// A partition does not get the marker of a transaction.
+    LostMarker,
+    /// The end of one transaction reaches the next.
+    LateEnd,
 }
 
 impl Canary {
@@ -96,6 +104,10 @@ impl Canary {
         ("early-release", Canary::EarlyRelease),
         ("kept-partition", Canary::KeptPartition),
         ("stale-retry", Canary::StaleRetry),
+        ("false-commit", Canary::FalseCommit),
+        ("offsets-outside", Canary::OffsetsOutside),
+        ("lost-marker", Canary::LostMarker),
+        ("late-end", Canary::LateEnd),
     ];
 
     /// By its name.

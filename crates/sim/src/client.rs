@@ -12,7 +12,10 @@ use crate::canary::Canary;
 use crate::chance::Chance;
 use crate::check::{Checker, own_choice};
 use crate::clock::{ClientClock, Time, WakeFlag};
-use crate::load::{ConsumerLoad, ConsumerPlan, Load, MemberLoad, MemberPlan, ProducerLoad, ProducerPlan, TopicUse};
+use crate::load::{
+    ConsumerLoad, ConsumerPlan, Load, MemberLoad, MemberPlan, ProducerLoad, ProducerPlan, ReaderLoad, ReaderPlan,
+    TopicUse, WorkerLoad, WorkerPlan, topic,
+};
 
 /// A client and its application.
 pub(crate) struct SimClient {
@@ -153,6 +156,84 @@ impl SimClient {
             rebalance_event: plan.by_event,
             topics: &TopicUse::all(&plan.topics),
             load: Load::Member(MemberLoad::new(client, slot, plan, now_us)),
+        };
+        Self::make(making, bootstrap, time, seeds, tracing)
+    }
+
+    /// A client that writes transactions. `consumer` is the one that reads for it.
+    pub(crate) fn worker(
+        number: usize,
+        (slot, plan): (usize, WorkerPlan),
+        consumer: Option<usize>,
+        bootstrap: &str,
+        (time, now_us): (&Time, u64),
+        seeds: &mut Chance,
+        tracing: bool,
+    ) -> Result<Self, String> {
+        let client = u32::try_from(number).unwrap_or(u32::MAX);
+        let making = Making {
+            kind: ClientKind::Producer,
+            settings: plan.producer.clone(),
+            skew_ms: 0,
+            delivery: DeliveryMode::All,
+            rebalance_event: false,
+            topics: &TopicUse::all(&[topic(plan.stage)]),
+            load: Load::Worker(WorkerLoad::new(client, (slot, plan), consumer, now_us)),
+        };
+        let mut made = Self::make(making, bootstrap, time, seeds, tracing)?;
+        made.limits = Limits::of(&[("enable.idempotence".into(), "true".into())]);
+        if let Some(accumulator) = &made.shared.producer {
+            accumulator.seed(seeds.u64());
+        }
+        Ok(made)
+    }
+
+    /// A client that reads what chains of transactions have written.
+    pub(crate) fn reader(
+        plan: ReaderPlan,
+        bootstrap: &str,
+        time: &Time,
+        seeds: &mut Chance,
+        tracing: bool,
+    ) -> Result<Self, String> {
+        let settings = plan.settings.clone();
+        Self::reading(
+            settings,
+            Load::Reader(ReaderLoad::new(plan)),
+            bootstrap,
+            time,
+            seeds,
+            tracing,
+        )
+    }
+
+    /// A client that reads for a worker, and whose application is that.
+    pub(crate) fn helper(
+        settings: Vec<(String, String)>,
+        bootstrap: &str,
+        time: &Time,
+        seeds: &mut Chance,
+        tracing: bool,
+    ) -> Result<Self, String> {
+        Self::reading(settings, Load::None, bootstrap, time, seeds, tracing)
+    }
+
+    fn reading(
+        settings: Vec<(String, String)>,
+        load: Load,
+        bootstrap: &str,
+        time: &Time,
+        seeds: &mut Chance,
+        tracing: bool,
+    ) -> Result<Self, String> {
+        let making = Making {
+            kind: ClientKind::Consumer,
+            settings,
+            skew_ms: 0,
+            delivery: DeliveryMode::None,
+            rebalance_event: false,
+            topics: &[],
+            load,
         };
         Self::make(making, bootstrap, time, seeds, tracing)
     }

@@ -23,6 +23,7 @@ mod plan;
 mod tamper;
 mod trace;
 mod watch;
+mod workers;
 mod world;
 
 pub use canary::Canary;

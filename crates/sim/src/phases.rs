@@ -77,6 +77,7 @@ impl World {
     fn wait_for_apps(&mut self, waited: u64, next: Phase) {
         let waits = (0..self.clients.len()).find_map(|client| self.app_waits_for(client));
         let waits = waits.or_else(|| self.groups_wait_for());
+        let waits = waits.or_else(|| self.transactions_wait_for());
         match waits {
             None => {
                 self.enter(next);
@@ -163,8 +164,12 @@ impl World {
             }
         }
         self.coverage.count("connections", self.net.next - 1);
-        let logs = self.read_logs();
-        self.check.compare_with_logs(&logs);
+        if self.workers.exist() {
+            self.compare_chain();
+        } else {
+            let logs = self.read_logs();
+            self.check.compare_with_logs(&logs);
+        }
         self.check_nothing_is_left();
         self.enter(Phase::Over);
     }

@@ -6,7 +6,9 @@ use ottla_protocol::ApiKey;
 use crate::chance::Chance;
 use crate::clock::WALL_START_MS;
 use crate::faults::FaultPlan;
-use crate::load::{ConsumerPlan, GroupsPlan, IDLE_MAX_US, MemberPlan, ProducerPlan, Surroundings};
+use crate::load::{
+    ConsumerPlan, GroupsPlan, IDLE_MAX_US, MemberPlan, ProducerPlan, Surroundings, TransactionsPlan, topic,
+};
 use crate::net::NetPlan;
 
 /// A topic of a world.
@@ -31,6 +33,7 @@ pub(crate) struct Plan {
     pub(crate) producers: Vec<ProducerPlan>,
     pub(crate) consumers: Vec<ConsumerPlan>,
     pub(crate) groups: Option<GroupsPlan>,
+    pub(crate) transactions: Option<TransactionsPlan>,
     /// How long faults go on.
     pub(crate) fault_phase_us: u64,
     /// How long everything may take to settle after that.
@@ -46,6 +49,22 @@ const REQUEST_TRANSFER_US: u64 = 500_000;
 
 /// One world in so many has groups: they cost more than others.
 const WORLDS_PER_GROUP_WORLD: u64 = 4;
+/// One world in so many, of those that have no groups, has transactions.
+const WORLDS_PER_TRANSACTION_WORLD: u64 = 16;
+/// Whoever follows another one has to wait for the transaction that this has left open, more than once in a row.
+const TRANSACTION_SETTLE_US: u64 = 120_000_000;
+const DAY_MS: i64 = 86_400_000;
+/// What brokers from before transaction version 2 speak of the requests of transactions.
+const TRANSACTION_VERSIONS: &[(ApiKey, u64, u64)] = &[
+    (ApiKey::PRODUCE, 7, 11),
+    (ApiKey::FIND_COORDINATOR, 1, 5),
+    (ApiKey::INIT_PRODUCER_ID, 0, 5),
+    (ApiKey::ADD_PARTITIONS_TO_TXN, 0, 3),
+    (ApiKey::ADD_OFFSETS_TO_TXN, 0, 4),
+    (ApiKey::END_TXN, 0, 4),
+    (ApiKey::TXN_OFFSET_COMMIT, 0, 4),
+    (ApiKey::OFFSET_FETCH, 1, 9),
+];
 /// A session has to end, and a generation to begin without those who do not answer, before the last one can begin.
 const GROUP_SETTLE_US: u64 = 90_000_000;
 /// What older brokers speak of the groups' requests.
@@ -115,6 +134,7 @@ impl Plan {
             producers,
             consumers,
             groups: None,
+            transactions: None,
             fault_phase_us,
             settle_us,
         };
@@ -131,7 +151,46 @@ impl Plan {
             let chances = [20, 23, 24].map(|subject| Chance::of(seed, subject));
             plan.add_groups(chances);
         }
+        if seed % WORLDS_PER_TRANSACTION_WORLD == 9 {
+            plan.add_transactions(&mut Chance::of(seed, 40));
+        }
         plan
+    }
+
+    /// Chains of processors take the place of all other clients.
+    fn add_transactions(&mut self, c: &mut Chance) {
+        self.producers.clear();
+        self.consumers.clear();
+        self.versions.clear();
+        self.fault_phase_us = self.fault_phase_us.max(c.spread(5_000_000, 60_000_000));
+        self.settle_us += TRANSACTION_SETTLE_US;
+        self.faults.spare_records();
+        let transactions = TransactionsPlan::draw(c);
+        let replicas = self.cluster.brokers.min(3) as u64;
+        let topics = transactions.partitions.iter().enumerate();
+        let topics = topics.map(|(stage, partitions)| TopicPlan {
+            name: topic(stage),
+            partitions: *partitions,
+            replicas: c.between(1, replicas) as i16,
+            made_at_us: 0,
+        });
+        self.topics = topics.collect();
+        self.cluster = ClusterConfig {
+            message_max_bytes: 1_048_588,
+            max_log_bytes: None,
+            producer_id_expiration_ms: DAY_MS,
+            refuse_unknown_producers: false,
+            transaction_version: transactions.version,
+            transaction_marker_delay_us: transactions.marker_delay_us,
+            transaction_partition_verification: !transactions.unverified,
+            ..self.cluster.clone()
+        };
+        if transactions.version < 2 && c.hit(0.6) {
+            for (api, low, high) in TRANSACTION_VERSIONS {
+                self.versions.push((*api, c.between(*low, *high) as i16));
+            }
+        }
+        self.transactions = Some(transactions);
     }
 
     /// Members of groups take the place of those who choose their partitions themselves.

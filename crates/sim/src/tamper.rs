@@ -1,9 +1,11 @@
-//! Requests and responses of groups as they pass: what the coordinator gave to whom, for the checkers, and deliberate
-//! bugs, done on the wire.
+//! Requests and responses of groups and transactions as they pass: what the coordinator gave to whom, for the checkers,
+//! and deliberate bugs, done on the wire.
 
 use bytes::Bytes;
 use ottla::connection::ConnId;
+use ottla_mock::{ConnectionId, CoordinatorKind};
 use ottla_protocol::api::consumer_group_heartbeat::{ConsumerGroupHeartbeatRequest, TopicPartitions};
+use ottla_protocol::api::end_txn::EndTxnRequest;
 use ottla_protocol::api::join_group::JoinGroupRequest;
 use ottla_protocol::api::offset_commit::OffsetCommitRequest;
 use ottla_protocol::api::offset_fetch::{OffsetFetchRequest, OffsetFetchResponse};
@@ -48,6 +50,49 @@ fn encode<R: Request>(header: &RequestHeader, request: &R) -> Option<Bytes> {
     let name = header.client_id.as_deref();
     let frame = encode_request(header.correlation_id, name, request, header.api_version);
     frame.ok().map(ottla_protocol::Frame::into_bytes)
+}
+
+impl World {
+    /// Has an abort say commit, for a canary.
+    pub(crate) fn canary_commits(&mut self, frame: Bytes) -> Bytes {
+        if self.options.canary != Some(Canary::FalseCommit) {
+            return frame;
+        }
+        let api = api_of(frame.get(4..).unwrap_or_default());
+        if !matches!(api, Some((ApiKey::END_TXN, ..))) {
+            return frame;
+        }
+        let Some((header, mut request)) = decode::<EndTxnRequest>(&frame) else {
+            return frame;
+        };
+        if request.committed || !self.is_canary(Canary::FalseCommit) {
+            return frame;
+        }
+        request.committed = true;
+        encode(&header, &request).unwrap_or(frame)
+    }
+
+    /// Has the end of an earlier transaction reach a producer's open one, for a canary.
+    pub(crate) fn end_behind_its_back(&mut self, name: &str) {
+        let view = self.cluster.transaction_view(name);
+        let broker = self.cluster.coordinator(CoordinatorKind::Transaction, name);
+        let Some((view, broker)) = view.zip(broker) else { return };
+        let request = EndTxnRequest {
+            transactional_id: name.to_owned(),
+            producer_id: view.producer_id,
+            producer_epoch: view.epoch,
+            committed: true,
+            ..Default::default()
+        };
+        let Ok(frame) = encode_request(0, None, &request, 0) else {
+            return;
+        };
+        let connection = ConnectionId(u64::MAX);
+        let (body, now) = (frame.into_bytes().slice(4..), ottla_mock::Time(self.now_us));
+        // Who sent it is not there any more to be answered.
+        drop(self.cluster.handle(broker, connection, body, now));
+        self.cluster.disconnected(broker, connection);
+    }
 }
 
 fn write_assignment(share: &[Tp]) -> Bytes {

@@ -86,7 +86,8 @@ impl World {
         if self.crowd.exists() {
             self.await_response(client, conn, frame);
         }
-        if api != ApiKey::PRODUCE {
+        // Records of transactions are for other books.
+        if api != ApiKey::PRODUCE || self.workers.exist() {
             return;
         }
         match messages_of(&body) {
@@ -300,7 +301,12 @@ fn describe_response(api: ApiKey, version: i16, body: Bytes) -> Option<String> {
         | ApiKey::OFFSET_COMMIT
         | ApiKey::OFFSET_FETCH
         | ApiKey::CONSUMER_GROUP_HEARTBEAT
-        | ApiKey::FIND_COORDINATOR => describe_group_response(api, version, body),
+        | ApiKey::FIND_COORDINATOR
+        | ApiKey::INIT_PRODUCER_ID
+        | ApiKey::ADD_PARTITIONS_TO_TXN
+        | ApiKey::ADD_OFFSETS_TO_TXN
+        | ApiKey::END_TXN
+        | ApiKey::TXN_OFFSET_COMMIT => describe_coordinators_response(api, version, body),
         ApiKey::LIST_OFFSETS => {
             let (_, r) = decode_response::<list_offsets::ListOffsetsRequest>(body, version).ok()?;
             Some(format!("{:?}", r.topics))
@@ -313,10 +319,10 @@ fn error_mark(code: i16) -> String {
     if code == 0 { String::new() } else { format!("!{code}") }
 }
 
-fn describe_group_response(api: ApiKey, version: i16, body: Bytes) -> Option<String> {
+fn describe_coordinators_response(api: ApiKey, version: i16, body: Bytes) -> Option<String> {
     use ottla_protocol::api::{
-        consumer_group_heartbeat, find_coordinator, heartbeat, join_group, leave_group, offset_commit, offset_fetch,
-        sync_group,
+        add_offsets_to_txn, add_partitions_to_txn, consumer_group_heartbeat, end_txn, find_coordinator, heartbeat,
+        init_producer_id, join_group, leave_group, offset_commit, offset_fetch, sync_group, txn_offset_commit,
     };
     use ottla_protocol::{Request, decode_response};
     fn text<R: Request>(version: i16, body: Bytes) -> Option<String>
@@ -336,6 +342,11 @@ fn describe_group_response(api: ApiKey, version: i16, body: Bytes) -> Option<Str
             text::<consumer_group_heartbeat::ConsumerGroupHeartbeatRequest>(version, body)
         }
         ApiKey::FIND_COORDINATOR => text::<find_coordinator::FindCoordinatorRequest>(version, body),
+        ApiKey::INIT_PRODUCER_ID => text::<init_producer_id::InitProducerIdRequest>(version, body),
+        ApiKey::ADD_PARTITIONS_TO_TXN => text::<add_partitions_to_txn::AddPartitionsToTxnRequest>(version, body),
+        ApiKey::ADD_OFFSETS_TO_TXN => text::<add_offsets_to_txn::AddOffsetsToTxnRequest>(version, body),
+        ApiKey::END_TXN => text::<end_txn::EndTxnRequest>(version, body),
+        ApiKey::TXN_OFFSET_COMMIT => text::<txn_offset_commit::TxnOffsetCommitRequest>(version, body),
         _ => None,
     }
 }

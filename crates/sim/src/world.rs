@@ -23,6 +23,7 @@ use crate::faults::{FaultEvent, FaultState};
 use crate::net::{Down, Net};
 use crate::plan::Plan;
 use crate::trace::{Trace, trace};
+use crate::workers::Workers;
 
 /// What happens at some time.
 #[derive(Debug)]
@@ -72,6 +73,8 @@ pub(crate) enum Happening {
     Cluster,
     /// A member of a group is to be started.
     Member(usize),
+    /// A worker of transactions is to be started.
+    Worker(usize),
     Fault(FaultEvent),
     /// Looks how far the world is.
     Phase,
@@ -132,6 +135,7 @@ pub(crate) struct World {
     pub(crate) frozen: BTreeSet<BrokerId>,
     pub(crate) faults: FaultState,
     pub(crate) crowd: Crowd,
+    pub(crate) workers: Workers,
     pub(crate) check: Checker,
     pub(crate) trace: Trace,
     pub(crate) coverage: Coverage,
@@ -182,6 +186,7 @@ impl World {
             frozen: BTreeSet::new(),
             faults: FaultState::new(Chance::of(seed, 3)),
             crowd: Crowd::new(seed, plan.groups.clone()),
+            workers: Workers::new(seed, plan.transactions.clone()),
             check: Checker::default(),
             trace,
             coverage: Coverage::default(),
@@ -283,6 +288,7 @@ impl World {
         }
         self.make_clients();
         self.set_up_groups();
+        self.set_up_workers();
         self.net.hostile = true;
         self.start_faults();
         self.after_us(self.plan.fault_phase_us, Happening::Phase);
@@ -372,6 +378,7 @@ impl World {
                 }
             }
             Happening::Member(slot) => self.start_member(slot),
+            Happening::Worker(slot) => self.start_worker(slot),
             Happening::Fault(event) => self.on_fault(event),
             Happening::Phase => self.next_phase(),
         }
@@ -404,6 +411,7 @@ impl World {
             }
         }
         self.look_at_commits();
+        self.look_at_transactions();
         for client in 0..self.clients.len() {
             if self.clients[client].waker.take() && !self.canary_loses_wakeup(client) {
                 self.wake(client);

@@ -51,6 +51,14 @@ const REGRESSIONS: &[(u64, &str)] = &[
         "an error of a partition was dropped with stale records, and never told again",
     ),
     (
+        297,
+        "a fetch that began at the end of an aborted transaction took the producer's next one for aborted",
+    ),
+    (
+        2073,
+        "offsets that were answered after their transaction had failed ended the abort",
+    ),
+    (
         61864,
         "after out of range, an id from old metadata was taken for the topic's, and the right one for another deletion",
     ),

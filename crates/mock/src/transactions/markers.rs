@@ -131,7 +131,7 @@ impl Cluster {
             Generation::Classic => marker.epoch < current,
             Generation::EpochBump => marker.epoch <= current,
         };
-        if late {
+        if late || std::mem::take(&mut self.faults.loses_marker) {
             return Progress::Done;
         }
         let leader_epoch = partition.leader_epoch;

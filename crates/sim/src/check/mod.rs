@@ -6,11 +6,13 @@ mod groups;
 mod partitioner;
 mod produced;
 mod spans;
+mod transactions;
 
 pub(crate) use consumed::{Consumed, Expect};
 pub(crate) use groups::{Beginning, Commit, Groups, Marks, Reset, Tp};
 pub(crate) use partitioner::{Partitioner, Place, own_choice};
 pub(crate) use produced::{Accepted, Answer, Outcome, Produced, Promise, Report, Wire};
+pub(crate) use transactions::{PartitionView, Transactions, Views};
 
 use std::collections::BTreeMap;
 
@@ -22,6 +24,7 @@ pub(crate) struct Checker {
     pub(crate) produced: Produced,
     pub(crate) consumed: Consumed,
     pub(crate) groups: Groups,
+    pub(crate) transactions: Transactions,
     violation: Option<String>,
 }
 

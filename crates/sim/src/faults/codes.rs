@@ -323,6 +323,49 @@ pub(super) const CODES: &[Codes] = &[
         whole: &[],
         after: &[E::REQUEST_TIMED_OUT, E::UNKNOWN_SERVER_ERROR],
     },
+    Codes {
+        api: ApiKey::ADD_PARTITIONS_TO_TXN,
+        passing: OF_TRANSACTIONS,
+        fatal: &[E::TOPIC_AUTHORIZATION_FAILED, E::INVALID_TXN_STATE, UNHEARD_OF],
+        whole: &[],
+        after: &[E::REQUEST_TIMED_OUT],
+    },
+    Codes {
+        api: ApiKey::ADD_OFFSETS_TO_TXN,
+        passing: OF_TRANSACTIONS,
+        fatal: &[E::GROUP_AUTHORIZATION_FAILED, E::INVALID_TXN_STATE, UNHEARD_OF],
+        whole: &[],
+        after: &[E::REQUEST_TIMED_OUT],
+    },
+    Codes {
+        api: ApiKey::TXN_OFFSET_COMMIT,
+        passing: &[
+            E::COORDINATOR_NOT_AVAILABLE,
+            E::COORDINATOR_LOAD_IN_PROGRESS,
+            E::NOT_COORDINATOR,
+            E::REQUEST_TIMED_OUT,
+            E::UNKNOWN_TOPIC_OR_PARTITION,
+        ],
+        fatal: &[E::GROUP_AUTHORIZATION_FAILED, E::OFFSET_METADATA_TOO_LARGE, UNHEARD_OF],
+        whole: &[],
+        after: &[E::REQUEST_TIMED_OUT],
+    },
+    Codes {
+        api: ApiKey::END_TXN,
+        passing: OF_TRANSACTIONS,
+        fatal: &[E::TRANSACTIONAL_ID_AUTHORIZATION_FAILED, UNHEARD_OF],
+        whole: &[],
+        after: &[E::REQUEST_TIMED_OUT, E::COORDINATOR_NOT_AVAILABLE],
+    },
+];
+
+/// Errors of transactions' coordinators that pass.
+const OF_TRANSACTIONS: &[ErrorCode] = &[
+    E::COORDINATOR_NOT_AVAILABLE,
+    E::COORDINATOR_LOAD_IN_PROGRESS,
+    E::NOT_COORDINATOR,
+    E::CONCURRENT_TRANSACTIONS,
+    E::REQUEST_TIMED_OUT,
 ];
 
 /// The requests whose answers speak of partitions one by one, so that one of them can fail alone.

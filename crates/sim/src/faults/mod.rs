@@ -5,14 +5,16 @@ mod codes;
 mod groups;
 mod requests;
 mod topics;
+mod transactions;
 
 use std::collections::BTreeSet;
 
-use ottla_mock::{BrokerId, LeaderHints};
+use ottla_mock::{BrokerId, CoordinatorKind, LeaderHints};
 use ottla_protocol::ApiKey;
 
 pub(crate) use codes::is_told_elsewhere;
 pub(crate) use groups::{GroupFault, GroupFaultPlan};
+pub(crate) use transactions::{TransactionFault, TransactionFaultPlan};
 
 use crate::chance::Chance;
 use crate::world::{Happening, World};
@@ -127,6 +129,18 @@ pub(crate) struct FaultPlan {
 }
 
 impl FaultPlan {
+    /// Leaves out what takes committed records away, and errors that say what is not so.
+    pub(crate) fn spare_records(&mut self) {
+        let spared = [
+            FaultKind::Recreate,
+            FaultKind::Grow,
+            FaultKind::Unclean,
+            FaultKind::BadRecords,
+        ];
+        self.kinds.retain(|(kind, _)| !spared.contains(kind));
+        self.fatal_errors = false;
+    }
+
     /// `late` is for what came to be drawn after worlds were first kept as tests: their draws stay as they were.
     pub(crate) fn draw(c: &mut Chance, late: &mut Chance) -> Self {
         let share = c.pick(&[0.0, 0.1, 0.2, 0.4]);
@@ -164,6 +178,8 @@ pub(crate) enum FaultEvent {
     EndLag(BrokerId),
     StrikeGroup(GroupFault, u64),
     EndCoordinatorError(String),
+    StrikeTransaction(TransactionFault, u64),
+    EndBlock(CoordinatorKind, String),
 }
 
 /// What is under way.
@@ -194,6 +210,7 @@ impl World {
             self.next_strike(kind, mean_us);
         }
         self.start_group_faults();
+        self.start_transaction_faults();
     }
 
     fn next_strike(&mut self, kind: FaultKind, mean_us: u64) {
@@ -234,6 +251,8 @@ impl World {
             FaultEvent::EndLag(broker) => self.cluster.hold_metadata(broker, false),
             FaultEvent::StrikeGroup(kind, mean_us) => self.strike_group(kind, mean_us),
             FaultEvent::EndCoordinatorError(group) => self.end_coordinator_error(&group),
+            FaultEvent::StrikeTransaction(kind, mean_us) => self.strike_transaction(kind, mean_us),
+            FaultEvent::EndBlock(kind, key) => self.end_block(kind, &key),
             FaultEvent::EndTopicError(topic) => {
                 // The topic may be gone by now.
                 let _ = self.cluster.set_topic_error(&topic, None);
@@ -283,6 +302,7 @@ impl World {
         self.heal_requests();
         self.heal_topics();
         self.heal_groups();
+        self.heal_transactions();
     }
 
     fn set_a_clock(&mut self) -> bool {

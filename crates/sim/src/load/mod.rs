@@ -3,10 +3,14 @@
 mod consumer;
 mod group;
 mod producer;
+mod transactions;
 
 pub(crate) use consumer::{ConsumerLoad, ConsumerPlan};
 pub(crate) use group::{GroupsPlan, Manner, MemberLoad, MemberPlan};
 pub(crate) use producer::{ProducerLoad, ProducerPlan, Surroundings, TopicUse};
+pub(crate) use transactions::{
+    Item, ReaderLoad, ReaderPlan, Tag, TransactionsPlan, WorkerLoad, WorkerPlan, group, topic,
+};
 
 use crate::world::{Phase, World};
 
@@ -19,13 +23,15 @@ pub(crate) enum Load {
     Producer(ProducerLoad),
     Consumer(ConsumerLoad),
     Member(MemberLoad),
+    Worker(WorkerLoad),
+    Reader(ReaderLoad),
 }
 
 impl Load {
     /// Whether the application leaves what it is told where it is.
     pub(crate) fn is_deaf(&self) -> bool {
         match self {
-            Load::None | Load::Member(_) => false,
+            Load::None | Load::Member(_) | Load::Worker(_) | Load::Reader(_) => false,
             Load::Producer(producer) => producer.is_deaf(),
             Load::Consumer(consumer) => consumer.is_deaf(),
         }
@@ -48,6 +54,8 @@ impl World {
             Load::Producer(producer) => producer.turn(self, client),
             Load::Consumer(consumer) => consumer.turn(self, client),
             Load::Member(member) => member.turn(self, client),
+            Load::Worker(worker) => worker.turn(self, client),
+            Load::Reader(reader) => reader.turn(self, client),
         };
         self.clients[client].load = load;
         if let Some(pause) = pause {
@@ -73,6 +81,9 @@ impl World {
             Load::Producer(producer) => producer.waits_for(self, client),
             Load::Consumer(consumer) => consumer.waits_for(self, client),
             Load::Member(member) => member.waits_for(self, client),
+            Load::Worker(worker) => worker.waits_for(self, client),
+            // What they have seen is looked at for all together.
+            Load::Reader(_) => None,
         };
         self.clients[client].load = load;
         waits

@@ -87,6 +87,7 @@ impl World {
             return;
         };
         let frame = self.canary_forgets_numbers(frame);
+        let frame = self.canary_commits(frame);
         let twice = self.canary_doubles(&frame);
         let waiting = self.net.conns.get(&number).map_or(0, |state| state.queue.len());
         if matches!(api_of(frame.get(4..).unwrap_or_default()), Some((ApiKey::PRODUCE, ..))) {

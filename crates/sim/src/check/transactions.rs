@@ -1,0 +1,352 @@
+//! Transactions: each counts as a whole or not at all, and each input has its effect in the committed output once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use ottla_protocol::record::{BatchIter, ControlRecord, ControlType};
+
+use crate::load::{Item, Tag};
+
+/// A topic's number in the chain and a partition.
+pub(crate) type Place = (usize, i32);
+
+/// What became of a transaction, as far as its application knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Fate {
+    /// Nobody has asked for a commit.
+    #[default]
+    Open,
+    /// Somebody has, and was not told how it went.
+    Asked,
+    Committed,
+    Aborted,
+}
+
+#[derive(Debug, Default)]
+struct Transaction {
+    fate: Fate,
+    /// Records that were handed to the client.
+    handed: u64,
+}
+
+/// Records with their offsets.
+type Records = Vec<(i64, Item)>;
+
+/// What lies in a partition.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct PartitionView {
+    /// Every record, and those of committed transactions.
+    all: Records,
+    committed: Records,
+    /// Transactions that have not ended.
+    open: usize,
+}
+
+impl PartitionView {
+    /// Reads a partition's log.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn read(batches: impl Iterator<Item = Bytes>) -> Result<Self, String> {
+        let mut view = PartitionView::default();
+        let mut open: BTreeMap<i64, Records> = BTreeMap::new();
+        for batch in batches.flat_map(BatchIter::new) {
+            let batch = batch.map_err(|e| e.to_string())?;
+            let header = *batch.header();
+            let data = batch.decompress(64 << 20).map_err(|e| e.to_string())?;
+            for record in data.iter() {
+                let record = record.map_err(|e| e.to_string())?;
+                if header.is_control() {
+                    let ended = open.remove(&header.producer_id).unwrap_or_default();
+                    let marker = ControlRecord::parse(&record).map(|c| c.control_type);
+                    match marker {
+                        Some(ControlType::COMMIT) => view.committed.extend(ended),
+                        Some(ControlType::ABORT) => {}
+                        other => return Err(format!("offset {}: a control record of {other:?}", record.offset)),
+                    }
+                    continue;
+                }
+                let Some(item) = record.value.and_then(Item::parse) else {
+                    return Err(format!("the record at offset {} was produced by nobody", record.offset));
+                };
+                view.all.push((record.offset, item));
+                open.entry(header.producer_id).or_default().push((record.offset, item));
+            }
+        }
+        view.open = open.len();
+        view.committed.sort_by_key(|(offset, _)| *offset);
+        Ok(view)
+    }
+}
+
+/// All partitions of a chain.
+pub(crate) type Views = BTreeMap<Place, PartitionView>;
+
+/// The books of all transactions.
+#[derive(Debug, Default)]
+pub(crate) struct Transactions {
+    transactions: BTreeMap<Tag, Transaction>,
+    /// By reader, and whether it reads committed: what it has seen.
+    readers: BTreeMap<(usize, bool), BTreeMap<(String, i32), Records>>,
+}
+
+impl Transactions {
+    /// A reader that reads everything from its beginning on.
+    pub(crate) fn add_reader(&mut self, reader: usize, committed: bool) {
+        self.readers.entry((reader, committed)).or_default();
+    }
+
+    pub(crate) fn on_handed(&mut self, tag: Tag) {
+        self.transactions.entry(tag).or_default().handed += 1;
+    }
+
+    pub(crate) fn on_commit_asked(&mut self, tag: Tag) {
+        let transaction = self.transactions.entry(tag).or_default();
+        if transaction.fate == Fate::Open {
+            transaction.fate = Fate::Asked;
+        }
+    }
+
+    pub(crate) fn on_committed(&mut self, tag: Tag) {
+        self.transactions.entry(tag).or_default().fate = Fate::Committed;
+    }
+
+    pub(crate) fn on_aborted(&mut self, tag: Tag) -> Result<(), String> {
+        let transaction = self.transactions.entry(tag).or_default();
+        match std::mem::replace(&mut transaction.fate, Fate::Aborted) {
+            Fate::Committed => Err(format!("{tag:?} was committed, and then aborted")),
+            _ => Ok(()),
+        }
+    }
+
+    /// A reader takes a record. `stable` is where those who read committed must stop.
+    pub(crate) fn on_read(
+        &mut self,
+        reader: usize,
+        committed: bool,
+        place: (String, i32),
+        (offset, item): (i64, Option<Item>),
+        stable: Option<i64>,
+    ) -> Result<(), String> {
+        if stable.is_some_and(|stable| offset >= stable) {
+            return Err(format!(
+                "client {reader} reads committed, and has {place:?} @ {offset}, behind the last stable offset {stable:?}"
+            ));
+        }
+        let Some(item) = item else {
+            return Err(format!("client {reader}: {place:?} @ {offset} was made by nobody"));
+        };
+        let fate = self.transactions.get(&item.tag).map(|t| t.fate);
+        if committed && fate == Some(Fate::Aborted) {
+            return Err(format!(
+                "client {reader} reads {item:?} of {place:?} @ {offset}, which was aborted"
+            ));
+        }
+        let places = self.readers.entry((reader, committed)).or_default();
+        let seen = places.entry(place.clone()).or_default();
+        if seen.last().is_some_and(|(last, _)| *last >= offset) {
+            return Err(format!(
+                "client {reader} reads {place:?} @ {offset} after {:?}",
+                seen.last()
+            ));
+        }
+        seen.push((offset, item));
+        Ok(())
+    }
+
+    /// What is still to come through the chain, or to its readers; `None` when all is there.
+    pub(crate) fn behind(&self, views: &Views, names: impl Fn(usize) -> String) -> Option<String> {
+        if let Some((place, view)) = views.iter().find(|(_, v)| v.open > 0) {
+            return Some(format!("{} transactions of {place:?} have no end", view.open));
+        }
+        let stages: BTreeSet<usize> = views.keys().map(|(stage, _)| *stage).collect();
+        let count = |stage: usize| -> usize {
+            let of_stage = views.iter().filter(|((s, _), _)| *s == stage);
+            of_stage.map(|(_, v)| v.committed.len()).sum()
+        };
+        for stage in stages.iter().skip(1) {
+            let (before, after) = (count(stage - 1), count(*stage));
+            if after < before {
+                return Some(format!("stage {stage} has written {after} of {before}"));
+            }
+        }
+        for ((reader, committed), places) in &self.readers {
+            for ((stage, partition), view) in views {
+                let expected = if *committed { &view.committed } else { &view.all };
+                let seen = places.get(&(names(*stage), *partition)).map_or(0, Vec::len);
+                if seen < expected.len() {
+                    let all = expected.len();
+                    return Some(format!(
+                        "client {reader} has seen {seen} of {all} of stage {stage} [{partition}]"
+                    ));
+                }
+            }
+        }
+        None
+    }
+
+    /// Compares everything with the logs as they are at the end. `names` are the topics, `offsets` what the groups of the
+    /// stages have committed for their inputs.
+    pub(crate) fn compare(
+        &self,
+        views: &Views,
+        names: impl Fn(usize) -> String,
+        offsets: impl Fn(usize, i32) -> Option<i64>,
+    ) -> Result<(), String> {
+        if let Some(what) = self.behind(views, &names) {
+            return Err(what);
+        }
+        self.compare_transactions(views)?;
+        self.compare_stages(views, offsets)?;
+        self.compare_readers(views, names)
+    }
+
+    /// Each transaction is there as a whole or not at all.
+    fn compare_transactions(&self, views: &Views) -> Result<(), String> {
+        let mut found: BTreeMap<Tag, u64> = BTreeMap::new();
+        for (_, item) in views.values().flat_map(|v| &v.committed) {
+            *found.entry(item.tag).or_default() += 1;
+        }
+        for tag in found.keys() {
+            if !self.transactions.contains_key(tag) {
+                return Err(format!("{tag:?} is committed, and nobody began it"));
+            }
+        }
+        for (tag, transaction) in &self.transactions {
+            let found = found.get(tag).copied().unwrap_or(0);
+            let (handed, fate) = (transaction.handed, transaction.fate);
+            let right = match fate {
+                Fate::Committed => found == handed,
+                Fate::Asked => found == handed || found == 0,
+                Fate::Open | Fate::Aborted => found == 0,
+            };
+            if !right {
+                return Err(format!(
+                    "{tag:?} is {fate:?}: {found} of its {handed} records are committed"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Each input has one output, in its order, under the right state; and what is committed as read is what was.
+    fn compare_stages(&self, views: &Views, offsets: impl Fn(usize, i32) -> Option<i64>) -> Result<(), String> {
+        for ((stage, partition), view) in views {
+            let next = stage + 1;
+            if !views.keys().any(|(s, _)| *s == next) {
+                continue;
+            }
+            let written = views.iter().filter(|((s, _), _)| *s == next);
+            let written = written.flat_map(|(_, v)| &v.committed).map(|(_, item)| item);
+            let mut outputs: Vec<&Item> = written.filter(|item| item.source == *partition).collect();
+            outputs.sort_by_key(|item| item.count);
+            for (number, (offset, input)) in (1..).zip(&view.committed) {
+                let output = outputs.get(number - 1);
+                let right = output.is_some_and(|o| o.origin == input.origin && o.count == number as u64);
+                if !right {
+                    return Err(format!(
+                        "input {number} of stage {next} from [{partition}] @ {offset} is {input:?}, its output {output:?}"
+                    ));
+                }
+            }
+            if outputs.len() != view.committed.len() {
+                let (out, of) = (outputs.len(), view.committed.len());
+                return Err(format!(
+                    "stage {next} has {out} outputs of {of} inputs from [{partition}]"
+                ));
+            }
+            let read = view.committed.last().map(|(offset, _)| offset + 1);
+            let committed = offsets(next, *partition);
+            if read != committed {
+                return Err(format!(
+                    "stage {next} has read [{partition}] to {read:?}, and committed {committed:?}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn compare_readers(&self, views: &Views, names: impl Fn(usize) -> String) -> Result<(), String> {
+        for ((reader, committed), places) in &self.readers {
+            for ((stage, partition), view) in views {
+                let expected = if *committed { &view.committed } else { &view.all };
+                let seen = places.get(&(names(*stage), *partition)).cloned().unwrap_or_default();
+                if seen != *expected {
+                    let at = seen.iter().zip(expected).find(|(a, b)| a != b);
+                    return Err(format!(
+                        "client {reader} has read other records of stage {stage} [{partition}] than lie there: {at:?}"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(origin: u64, number: u32, source: i32, count: u64) -> Item {
+        let tag = Tag { client: 1, number };
+        Item {
+            origin,
+            tag,
+            source,
+            count,
+        }
+    }
+
+    fn view(committed: &[(i64, Item)]) -> PartitionView {
+        PartitionView {
+            all: committed.to_vec(),
+            committed: committed.to_vec(),
+            open: 0,
+        }
+    }
+
+    fn compare(books: &Transactions, views: &Views) -> Result<(), String> {
+        books.compare(views, |stage| stage.to_string(), |_, _| Some(2))
+    }
+
+    #[test]
+    fn what_is_torn_lost_doubled_or_out_of_order_is_noticed() {
+        let inputs = [(0, item(7, 1, -1, 0)), (1, item(8, 1, -1, 0))];
+        let outputs = [(0, item(7, 2, 0, 1)), (1, item(8, 2, 0, 2))];
+        let mut books = Transactions::default();
+        for number in [1, 1, 2, 2] {
+            books.on_handed(Tag { client: 1, number });
+        }
+        for number in [1, 2] {
+            books.on_commit_asked(Tag { client: 1, number });
+        }
+        let chain = |outputs: &[(i64, Item)]| Views::from([((0, 0), view(&inputs)), ((1, 0), view(outputs))]);
+        assert_eq!(compare(&books, &chain(&outputs)), Ok(()));
+        let doubled = [outputs[0], outputs[1], (2, item(7, 2, 0, 3))];
+        let swapped = [(0, item(8, 2, 0, 1)), (1, item(7, 2, 0, 2))];
+        let stateless = [(0, item(7, 2, 0, 1)), (1, item(8, 2, 0, 1))];
+        for wrong in [&doubled[..], &outputs[..1], &swapped, &stateless] {
+            assert!(compare(&books, &chain(wrong)).is_err(), "{wrong:?}");
+        }
+        assert!(
+            books
+                .compare(&chain(&outputs), |s| s.to_string(), |_, _| Some(1))
+                .is_err()
+        );
+        books.on_aborted(Tag { client: 1, number: 2 }).unwrap();
+        assert!(compare(&books, &chain(&outputs)).is_err());
+    }
+
+    #[test]
+    fn readers_of_committed_records_see_nothing_else() {
+        let mut books = Transactions::default();
+        let record = item(7, 1, -1, 0);
+        let place = || ("0".to_owned(), 0);
+        assert!(books.on_read(5, true, place(), (3, Some(record)), Some(3)).is_err());
+        assert_eq!(books.on_read(5, true, place(), (3, Some(record)), Some(4)), Ok(()));
+        assert!(books.on_read(5, true, place(), (3, Some(record)), Some(4)).is_err());
+        books.on_aborted(record.tag).unwrap();
+        assert!(books.on_read(5, true, place(), (4, Some(record)), Some(9)).is_err());
+        assert_eq!(books.on_read(6, false, place(), (4, Some(record)), None), Ok(()));
+    }
+}

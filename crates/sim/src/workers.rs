@@ -1,0 +1,222 @@
+//! The workers and readers of a world of transactions: who lives, who follows whom, and whether their chain is done.
+
+use crate::canary::Canary;
+use crate::chance::Chance;
+use crate::check::{PartitionView, Views};
+use crate::client::SimClient;
+use crate::load::{TransactionsPlan, group, topic};
+use crate::world::{Happening, Phase, World};
+
+use ottla_mock::TransactionStep;
+
+/// Where a worker's clients live, and later those that follow them.
+#[derive(Debug, Default, Clone)]
+struct Slot {
+    client: Option<usize>,
+    starts: u32,
+}
+
+/// All workers of a world.
+#[derive(Debug)]
+pub(crate) struct Workers {
+    plan: Option<TransactionsPlan>,
+    slots: Vec<Slot>,
+    seeds: Chance,
+    chance: Chance,
+    origins: u64,
+    /// What was found in the logs when they were this long.
+    looked: Option<(i64, Option<String>)>,
+}
+
+impl Workers {
+    pub(crate) fn new(seed: u64, plan: Option<TransactionsPlan>) -> Self {
+        let count = plan.as_ref().map_or(0, |p| p.workers.len());
+        Workers {
+            slots: vec![Slot::default(); count],
+            plan,
+            seeds: Chance::of(seed, 41),
+            chance: Chance::of(seed, 42),
+            origins: 0,
+            looked: None,
+        }
+    }
+
+    pub(crate) fn exist(&self) -> bool {
+        self.plan.is_some()
+    }
+
+    /// The transactional ids.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.plan
+            .iter()
+            .flat_map(|p| &p.workers)
+            .map(|w| w.name.clone())
+            .collect()
+    }
+
+    /// The groups of the stages.
+    pub(crate) fn groups(&self) -> Vec<String> {
+        let last = self.plan.as_ref().map_or(0, TransactionsPlan::last);
+        (1..=last).map(group).collect()
+    }
+
+    /// An input that was never there before.
+    pub(crate) fn next_origin(&mut self) -> u64 {
+        self.origins += 1;
+        self.origins
+    }
+}
+
+impl World {
+    pub(crate) fn set_up_workers(&mut self) {
+        let Some(plan) = self.workers.plan.clone() else { return };
+        self.cluster.log_transaction_steps();
+        if self.is_canary(Canary::LostMarker) {
+            self.cluster.lose_a_marker();
+        }
+        let kind = match plan.version {
+            2.. => "worlds of transaction version 2",
+            _ => "worlds of older transaction versions",
+        };
+        self.coverage.count(kind, 1);
+        for reader in plan.readers {
+            let number = self.clients.len();
+            self.check.transactions.add_reader(number, reader.committed);
+            let bootstrap = self.net.names.bootstrap();
+            let tracing = self.trace.is_on();
+            let made = SimClient::reader(reader, &bootstrap, &self.time, &mut self.workers.seeds, tracing);
+            self.add_client(made);
+        }
+        for slot in 0..self.workers.slots.len() {
+            let at = self.workers.chance.between(0, 2_000_000);
+            self.after_us(at, Happening::Worker(slot));
+        }
+    }
+
+    /// Starts clients in a slot, unless there are some.
+    pub(crate) fn start_worker(&mut self, slot: usize) {
+        let Some(plan) = self.workers.plan.as_ref().and_then(|p| p.workers.get(slot)).cloned() else {
+            return;
+        };
+        if self.workers.slots[slot].client.is_some() || self.phase > Phase::Probing {
+            return;
+        }
+        let bootstrap = self.net.names.bootstrap();
+        let tracing = self.trace.is_on();
+        let first = self.clients.len();
+        let consumer = (plan.stage > 0).then_some(first);
+        if consumer.is_some() {
+            let settings = plan.consumer.clone();
+            let made = SimClient::helper(settings, &bootstrap, &self.time, &mut self.workers.seeds, tracing);
+            self.add_client(made);
+        }
+        let number = self.clients.len();
+        let made = SimClient::worker(
+            number,
+            (slot, plan),
+            consumer,
+            &bootstrap,
+            (&self.time, self.now_us),
+            &mut self.workers.seeds,
+            tracing,
+        );
+        let state = &mut self.workers.slots[slot];
+        state.client = Some(number);
+        state.starts += 1;
+        let again = u64::from(state.starts > 1);
+        self.coverage.count("workers restarted", again);
+        self.add_client(made);
+        if self.phase != Phase::Hostile {
+            // Clocks were set right already.
+            let skew = self.healed_skew_ms();
+            for client in &self.clients[first..] {
+                client.clock.set_skew_ms(skew);
+            }
+        }
+    }
+
+    /// A slot's clients are over, or others take their place (`at_once`).
+    pub(crate) fn worker_gone(&mut self, slot: usize, at_once: bool) {
+        self.workers.slots[slot].client = None;
+        let longest = self.workers.plan.as_ref().map_or(0, |p| p.workers[slot].returns_us);
+        let pause = match at_once || self.phase != Phase::Hostile {
+            true => 0,
+            false => self.workers.chance.between(longest / 10, longest),
+        };
+        self.after_us(pause, Happening::Worker(slot));
+    }
+
+    /// Why transactions are not done with what the phase asks of them; `None` when they are.
+    pub(crate) fn transactions_wait_for(&mut self) -> Option<String> {
+        let plan = self.workers.plan.as_ref()?;
+        let partitions = plan.partitions.clone();
+        if let Some(slot) = self.workers.slots.iter().position(|s| s.client.is_none()) {
+            return Some(format!("worker {slot} has no client"));
+        }
+        if self.cluster.has_open_transactions() {
+            return Some("a transaction is open".to_owned());
+        }
+        let mut length = 0;
+        for (stage, count) in partitions.iter().enumerate() {
+            for partition in 0..*count {
+                let marks = self.cluster.watermarks(&topic(stage), partition);
+                length += marks.map_or(0, |m| m.log_end_offset);
+            }
+        }
+        // What readers have seen changes without the logs.
+        if let Some((at, Some(what))) = &self.workers.looked
+            && *at == length
+            && what.starts_with("stage")
+        {
+            return Some(what.clone());
+        }
+        let waits = match self.read_chain() {
+            Ok(views) => self.check.transactions.behind(&views, topic),
+            Err(what) => {
+                self.check.violate(what);
+                None
+            }
+        };
+        self.workers.looked = Some((length, waits.clone()));
+        waits
+    }
+
+    fn read_chain(&self) -> Result<Views, String> {
+        let mut views = Views::new();
+        let partitions = self.workers.plan.iter().flat_map(|p| &p.partitions);
+        for (stage, count) in partitions.enumerate() {
+            let name = topic(stage);
+            for partition in 0..*count {
+                let batches = self.cluster.partition_batches(&name, partition).unwrap_or_default();
+                let view = PartitionView::read(batches.into_iter().map(ottla_protocol::Records::into_bytes));
+                let view = view.map_err(|what| format!("{name} [{partition}]: {what}"))?;
+                views.insert((stage, partition), view);
+            }
+        }
+        Ok(views)
+    }
+
+    /// Everything has ended: compares what was done with what lies in the logs.
+    pub(crate) fn compare_chain(&mut self) {
+        let result = self.read_chain().and_then(|views| {
+            let committed = |stage: usize, partition| {
+                self.cluster
+                    .committed_offset(&group(stage), &topic(stage - 1), partition)
+            };
+            self.check.transactions.compare(&views, topic, committed)
+        });
+        self.check.expect(result);
+    }
+
+    /// Counts what coordinators did.
+    pub(crate) fn look_at_transactions(&mut self) {
+        for record in self.cluster.take_transaction_steps() {
+            let kind = match record.step {
+                TransactionStep::Fenced => "transactions aborted for another producer",
+                TransactionStep::TimedOut => "transactions timed out on the broker",
+                _ => continue,
+            };
+            self.coverage.count(kind, 1);
+        }
+    }
+}
