@@ -1,6 +1,7 @@
 """Transactions that Kafka's own Java client wrote, read by the library; and the other way round."""
 
 import subprocess
+import time
 import unittest
 
 import kafka
@@ -60,9 +61,9 @@ class OwnTransactions(unittest.TestCase):
         support.need_program("java")
         cls.kafka = support.cluster(2)
 
-    def producer(self, topic, rounds):
+    def producer(self, topic, rounds, *settings):
         return support.start(support.compiled("tests/real/transactional_producer.c"), self.kafka.bootstrap, topic,
-                             f"{topic}-id", rounds, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                             f"{topic}-id", rounds, *settings, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def read(self, topic, isolation):
         out = kafka.tool("org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", self.kafka.bootstrap,
@@ -93,6 +94,18 @@ class OwnTransactions(unittest.TestCase):
         last = max(n for n in numbers if n // 10 % 3 != 2) + 1
         row = [line.split() for line in group.splitlines() if f"{topic}-in" in line]
         self.assertEqual([r[3] for r in row], [str(last)], group)
+
+    def test_a_transaction_that_took_too_long_is_not_the_end(self):
+        topic = support.topic_name("timed-out-transaction")
+        self.kafka.create_topic(topic, partitions=2, replication=2)
+        self.kafka.set_feature("upgrade", "transaction.version", 2)
+        late = self.producer(topic, 0, "transaction.timeout.ms=2000")
+        self.assertEqual(late.stdout.readline(), "begun\n")
+        # The coordinator looks every 10 s.
+        time.sleep(14)
+        said, _ = late.communicate("go\n", timeout=60)
+        self.assertEqual(said, "INVALID_TXN_STATE 0\nwent on\n")
+        self.assertEqual(self.read(topic, "read_committed"), ["after-0"])
 
     def test_second_generation(self):
         self.kafka.set_feature("upgrade", "transaction.version", 2)

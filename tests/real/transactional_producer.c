@@ -2,7 +2,8 @@
  *
  * Each round is a transaction of 10 messages "committed-N" or, every third round, "aborted-N", over two partitions. With
  * it goes the offset N of topic "TOPIC-in" for group "TOPIC-group". Prints "begun" when the first message of a last
- * transaction, "zombie-0", is written, commits that when a line comes on stdin, and prints the name of the error. */
+ * transaction, "zombie-0", is written, commits that when a line comes on stdin, and prints the name of the error. Where that
+ * asks for an abort, it aborts, commits "after-0" and prints "went on". */
 #include "client.h"
 
 static void must(rd_kafka_error_t *error, const char *what) {
@@ -67,6 +68,13 @@ int main(int argc, char **argv) {
         return 1;
     rd_kafka_error_t *error = rd_kafka_commit_transaction(rk, -1);
     printf("%s %d\n", error ? rd_kafka_error_name(error) : "NO_ERROR", rd_kafka_error_is_fatal(error));
+    if (rd_kafka_error_txn_requires_abort(error)) {
+        must(rd_kafka_abort_transaction(rk, -1), "abort");
+        must(rd_kafka_begin_transaction(rk), "begin");
+        put(rk, topic, "after", 0);
+        must(rd_kafka_commit_transaction(rk, -1), "commit");
+        printf("went on\n");
+    }
     rd_kafka_error_destroy(error);
     rd_kafka_topic_partition_list_destroy(offsets);
     rd_kafka_consumer_group_metadata_destroy(group);

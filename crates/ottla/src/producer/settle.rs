@@ -247,7 +247,9 @@ impl Sender {
             return self.put_back(id, batch);
         }
         let lost = !std::mem::replace(&mut lane.numbering.gap, true);
-        if lost {
+        let transactional = batch.stamp.is_some_and(|s| s.transactional);
+        // A transaction fails for it, and says so.
+        if lost && !transactional {
             ctx.log.log(level::WARNING, "SEQUENCE", || {
                 format!(
                     "partition {} of topic index {}: the broker does not have what it acknowledged before ({error})",
@@ -258,7 +260,6 @@ impl Sender {
                 self.raise_fatal(error.clone());
             }
         }
-        let transactional = batch.stamp.is_some_and(|s| s.transactional);
         let verdict = match batch.maybe_persisted || transactional {
             true => Verdict::Fail,
             false => {
