@@ -382,6 +382,19 @@ fn offsets_that_are_answered_after_their_transaction_has_failed_end_no_other_cal
 }
 
 #[test]
+fn a_transaction_that_the_coordinator_has_not_begun_is_not_aborted_there() {
+    let mut w = ready(0);
+    begin(&mut w);
+    let concurrent = [ErrorCode::CONCURRENT_TRANSACTIONS; 20];
+    w.coordinating.refuse(ApiKey::ADD_PARTITIONS_TO_TXN, &concurrent);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(10);
+    assert!(asked(&mut w).iter().any(|a| a.contains("add")));
+    assert_eq!(run(&mut w, TransactionCall::Abort), Ok(()));
+    assert_eq!(asked(&mut w), [] as [String; 0]);
+}
+
+#[test]
 fn a_fenced_producer_is_at_its_end() {
     for (key, what) in [
         (ApiKey::ADD_PARTITIONS_TO_TXN, ErrorCode::PRODUCER_FENCED),

@@ -321,6 +321,12 @@ impl Transactions {
     fn suffer(&mut self, ctx: &mut Ctx<'_>, ask: Ask, error: Error) {
         match consequence(ask, error.code) {
             Consequence::RetrySoon => {
+                // While the transaction before has not ended, the coordinator has not begun this one, and would find
+                // nothing to abort.
+                let adds = matches!(ask, Ask::AddPartitions | Ask::AddOffsets);
+                if adds && self.added.is_empty() && self.groups.is_empty() {
+                    self.started = false;
+                }
                 self.retry_at = ctx.now + soon(self.tries);
                 self.tries = self.tries.saturating_add(1);
                 self.last = Some((ask, error));
