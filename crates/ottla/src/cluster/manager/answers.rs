@@ -75,6 +75,10 @@ impl Cluster {
 
     fn absorb(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, asked: &Asked, version: i16, response: &MetadataResponse) {
         if response.error_code == ottla_protocol::ErrorCode::REBOOTSTRAP_REQUIRED.0 {
+            // Who begins again already, or never does, has still to ask for what this answer did not bring.
+            let again = ctx.now + duration_ms(ctx.conf.topic_metadata_refresh_fast_interval_ms);
+            self.brokers_due = Some(self.brokers_due.map_or(again, |at| at.min(again)));
+            self.list_again(asked.all, again);
             return self.rebootstrap(ctx, "a broker asked for it");
         }
         self.unanswered_since = None;

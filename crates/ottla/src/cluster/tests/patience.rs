@@ -257,11 +257,19 @@ fn who_begins_again_lists_again() {
     w.answer(&metadata(vec![topic("t", 1, &[(2, 5)])]));
     w.cluster.list_all(w.now, true);
     w.run_ms(200);
-    assert_eq!(listing(&w), Some(0));
-    w.answer(&MetadataResponse {
-        error_code: ottla_protocol::ErrorCode::REBOOTSTRAP_REQUIRED.0,
-        ..Default::default()
-    });
-    w.run_ms(1000);
-    assert!(listing(&w).is_some());
+    // The second time there is nobody left to forget.
+    for _ in 0..2 {
+        let at = listing(&w).unwrap();
+        let refused = MetadataResponse {
+            error_code: ottla_protocol::ErrorCode::REBOOTSTRAP_REQUIRED.0,
+            ..Default::default()
+        };
+        w.answer_at(at, &refused);
+        w.run_ms(1000);
+        // One request a broker: what is asked for by name may come first.
+        while listing(&w).is_none() {
+            w.answer(&metadata(vec![topic("t", 1, &[(2, 5)])]));
+            w.run_ms(1000);
+        }
+    }
 }
