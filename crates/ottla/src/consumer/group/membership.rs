@@ -566,7 +566,8 @@ impl Membership {
                     self.tries = self.tries.max(4);
                 }
                 // An error of a heartbeat; in JoinGroup and SyncGroup a member that keeps its partitions just asks again.
-                if matches!(self.state, State::Stable | State::Revoking) && self.holds_partitions() {
+                // What is being given up is waited for in any case.
+                if self.state == State::Revoking || self.state == State::Stable && self.holds_partitions() {
                     self.rebalance(ctx, true);
                 } else {
                     self.back_off(ctx);

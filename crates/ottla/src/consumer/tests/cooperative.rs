@@ -342,3 +342,17 @@ fn nothing_is_committed_while_the_generation_changes() {
     assert_eq!(error.code, ErrorCode::REBALANCE_IN_PROGRESS);
     assert!(w.next::<OffsetCommitRequest>().is_none());
 }
+
+#[test]
+fn what_is_being_given_up_is_waited_for_whatever_a_heartbeat_says() {
+    let mut w = listening(&[0]);
+    heartbeat(&mut w, 27);
+    join(&mut w, 2);
+    give(&mut w, &[1]);
+    assert_eq!(w.take(), [revoked(&[0])]);
+    heartbeat(&mut w, -1);
+    w.run_ms(1000);
+    assert!(w.next::<JoinGroupRequest>().is_none(), "0 is still in use");
+    remove(&mut w, &[0]).unwrap();
+    assert_eq!(join(&mut w, 3), (vec![], -1));
+}
