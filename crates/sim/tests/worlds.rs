@@ -149,6 +149,18 @@ const REGRESSIONS: &[(u64, &str)] = &[
         "with socket.max.fails=0 a member waited for its kernel to give up a dead connection",
     ),
     (
+        913001978,
+        "a member that was giving everything up joined before its application had, after an error of a heartbeat",
+    ),
+    (
+        913002650,
+        "brokers asked twice to begin again, and nobody asked for all topics after that",
+    ),
+    (
+        914007590,
+        "an application forgot what it could not commit while its group rebalanced",
+    ),
+    (
         1795238477606,
         "a rebalance for a topic that had grown was taken for a takeover that never ended",
     ),

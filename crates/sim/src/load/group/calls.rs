@@ -26,7 +26,8 @@ pub(super) enum Asked {
     /// Incremental, either way.
     Change(Done),
     Seek(Arc<Reply<OffsetsResult>>),
-    Commit(Arc<Reply<OffsetsResult>>),
+    /// With what is to be committed.
+    Commit(Arc<Reply<OffsetsResult>>, Vec<(Tp, i64)>),
     Committed(Arc<Reply<OffsetsResult>>, u64),
 }
 
@@ -169,9 +170,10 @@ impl MemberLoad {
             CommitHow::Sync => true,
             CommitHow::Async => waits,
         };
-        let rows = std::mem::take(&mut self.to_commit).into_iter();
-        let rows: Vec<_> = rows
-            .map(|(tp, at)| PartitionOffset::new(TopicPartition::new(tp.0.as_str(), tp.1), at))
+        let what: Vec<(Tp, i64)> = std::mem::take(&mut self.to_commit).into_iter().collect();
+        let rows: Vec<_> = what
+            .iter()
+            .map(|(tp, at)| PartitionOffset::new(TopicPartition::new(tp.0.as_str(), tp.1), *at))
             .collect();
         if rows.is_empty() {
             return;
@@ -180,7 +182,7 @@ impl MemberLoad {
         let offsets = Some(rows);
         if waits {
             let reply = Reply::new();
-            let asked = Asked::Commit(reply.clone());
+            let asked = Asked::Commit(reply.clone(), what);
             let target = CommitTarget::Reply(reply);
             return self.send(world, client, asked, Command::Commit { offsets, target });
         }
@@ -203,12 +205,12 @@ impl MemberLoad {
             | Asked::Assign(reply)
             | Asked::Unassign(reply)
             | Asked::Change(reply) => reply.try_take().map(|r| r.map(|()| Vec::new())),
-            Asked::Seek(reply) | Asked::Commit(reply) | Asked::Committed(reply, _) => reply.try_take(),
+            Asked::Seek(reply) | Asked::Commit(reply, _) | Asked::Committed(reply, _) => reply.try_take(),
         };
         let Some(answer) = answer else {
             let shared = world.shared(client);
             let limit = match &asked {
-                Asked::Commit(_) => u64::from(shared.conf.socket_timeout_ms) * 1000,
+                Asked::Commit(..) => u64::from(shared.conf.socket_timeout_ms) * 1000,
                 Asked::Committed(_, wait_us) => *wait_us,
                 _ => 0,
             };
@@ -225,10 +227,18 @@ impl MemberLoad {
 
     fn on_answer(&mut self, world: &mut World, client: usize, (asked, since): (Asked, u64), answer: OffsetsResult) {
         match asked {
-            Asked::Commit(_) => {
-                let rows = answer.map(pairs).unwrap_or_default();
-                self.on_commit_rows(world, &rows);
-            }
+            Asked::Commit(_, what) => match answer {
+                Ok(rows) => self.on_commit_rows(world, &pairs(rows)),
+                // Who keeps partitions while the group rebalances commits them later. Who does not hear of rebalances could
+                // not know whether they are its own then.
+                Err(error) if error.code == ErrorCode::REBALANCE_IN_PROGRESS && self.plan.by_event => {
+                    self.uncommitted += 1;
+                    for (tp, at) in what {
+                        self.to_commit.entry(tp).or_insert(at);
+                    }
+                }
+                Err(_) => self.refused.extend(what.into_iter().map(|(tp, _)| tp)),
+            },
             Asked::Committed(..) => {
                 for (tp, at, error) in answer.map(pairs).unwrap_or_default() {
                     if error == ErrorCode::NO_ERROR {
