@@ -133,7 +133,7 @@ static void produce_in_transactions(void) {
                 if (now_us() >= commit_at) {
                         expect("commit", rd_kafka_commit_transaction(rk, -1));
                         expect("begin", rd_kafka_begin_transaction(rk));
-                        commit_at += transaction_ms * 1e3;
+                        commit_at = now_us() + transaction_ms * 1e3;
                 }
         }
         expect("commit", rd_kafka_commit_transaction(rk, -1));
