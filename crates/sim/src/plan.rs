@@ -182,7 +182,9 @@ impl Plan {
             refuse_unknown_producers: false,
             transaction_version: transactions.version,
             transaction_marker_delay_us: transactions.marker_delay_us,
-            transaction_partition_verification: !transactions.unverified,
+            // Brokers that do not verify (before KIP-890) take what is late into a transaction that has ended, or into the
+            // producer's next one: no client can prevent that.
+            transaction_partition_verification: true,
             ..self.cluster.clone()
         };
         if transactions.version < 2 && c.hit(0.6) {

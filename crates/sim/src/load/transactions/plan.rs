@@ -54,8 +54,6 @@ pub(crate) struct TransactionsPlan {
     /// The cluster's level of `transaction.version`.
     pub(crate) version: i16,
     pub(crate) marker_delay_us: u64,
-    /// Brokers are so old that they do not ask the coordinator before they take a batch.
-    pub(crate) unverified: bool,
 }
 
 /// The name of the topic that a stage writes.
@@ -93,7 +91,6 @@ impl TransactionsPlan {
             faults: TransactionFaultPlan::draw(c),
             version,
             marker_delay_us: c.pick(&[0, 1000, 20_000, 300_000]),
-            unverified: version == 0 && c.hit(0.3),
         }
     }
 
