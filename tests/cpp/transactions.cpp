@@ -1,6 +1,8 @@
 /* Transactions: what is committed, what is not, what each error asks for. */
 
+#include <chrono>
 #include <stdexcept>
+#include <thread>
 
 #include "test.hpp"
 
@@ -47,6 +49,16 @@ static std::string committed(const std::string &servers, const char *topic) {
         }
 }
 
+/* Waits until that is what a reader finds: a transaction's end reaches its partitions soon after the call that ends it. */
+static void check_committed(const std::string &servers, const char *topic, const std::string &expected) {
+        std::string found = committed(servers, topic);
+        for (int i = 0; i < 200 && found != expected; i++) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(50));
+                found = committed(servers, topic);
+        }
+        CHECK_TEXT(found, expected);
+}
+
 static void committed_and_aborted() {
         ProducerPtr cluster = new_cluster();
         std::string servers = servers_of(cluster);
@@ -62,7 +74,7 @@ static void committed_and_aborted() {
         REQUIRE(fine(p->begin_transaction()));
         CHECK_FINE(send(p, "t", 0, "c"));
         CHECK(fine(p->commit_transaction(-1)));
-        CHECK_TEXT(committed(servers, "t"), "a c ");
+        check_committed(servers, "t", "a c ");
 }
 
 /* Reads, writes what was read, commits both together; the second time it does not. */
@@ -90,7 +102,7 @@ static void consumed_offsets_count_with_what_was_written() {
         Partitions kept("in", 1);
         CHECK_FINE(c->committed(kept.list, 10000));
         CHECK_INT(kept.list[0]->offset(), 2);
-        CHECK_TEXT(committed(servers, "out"), "0 1 ");
+        check_committed(servers, "out", "0 1 ");
         CHECK_FINE(c->close());
 }
 
@@ -143,7 +155,7 @@ static void exceptions_do_not_hide_the_outcome() {
         CHECK_FINE(send(p, "t", 0, "b"));
         CHECK(fine(p->commit_transaction(-1)));
         CHECK_INT(reports.cnt, 2);
-        CHECK_TEXT(committed(servers, "t"), "a b ");
+        check_committed(servers, "t", "a b ");
 }
 
 int main() {
