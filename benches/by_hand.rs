@@ -128,7 +128,7 @@ impl ProducerByHand {
             NetAction::Connect { conn, .. } => {
                 self.written = 0;
                 self.connected += 1;
-                self.news.push_back(NetEvent::Connected { conn });
+                self.news.push_back(NetEvent::Connected { conn, socket: -1 });
             }
             NetAction::Send { conn, frame } => self.serve(conn, frame),
             NetAction::Close { .. } => self.cluster.disconnected(BROKER, ConnectionId(self.connected)),

@@ -58,7 +58,8 @@ struct addrinfo;
  *  26. Logging
  *  27. Topic ids (UUIDs)
  *  28. Memory, diagnostics, shutdown
- *  29. Vocabulary of further services
+ *  29. Interceptors
+ *  30. Vocabulary of further services
  *
  * ==========================================================================
  *
@@ -3370,10 +3371,325 @@ RD_EXPORT int rd_kafka_wait_destroyed(int timeout_ms);
 
 
 /* ==========================================================================
- *  29. VOCABULARY OF FURTHER SERVICES
+ *  29. INTERCEPTORS
+ *
+ *  An interceptor is a set of functions that see what a client does: messages on their way,
+ *  commits, requests, connections, threads. It has a name, and a pointer (`ic_opaque`) that each of
+ *  its functions gets. Monitoring and tracing are done so without a change to the application.
+ *
+ *  Functions are added in two steps: to the configuration, before a client is there, those that
+ *  concern the configuration and on_new(); and in on_new(), to the new client, all others:
+ *
+ *      static rd_kafka_resp_err_t on_new(rd_kafka_t *rk, const rd_kafka_conf_t *conf,
+ *                                        void *ic_opaque, char *errstr, size_t errstr_size) {
+ *              return rd_kafka_interceptor_add_on_send(rk, "trace", on_send, ic_opaque);
+ *      }
+ *      ...
+ *      rd_kafka_conf_interceptor_add_on_new(conf, "trace", on_new, my_state);
+ *
+ *  On each occasion the functions are called in the order in which they were added. An error that
+ *  one returns is logged as a warning (facility ICFAIL) and changes nothing, except with
+ *  on_conf_set().
+ *
+ *  The functions of a client are called on the thread that the occasion belongs to, which their
+ *  types name. On the client's own thread ("main") nothing else is done meanwhile: return soon,
+ *  wait for nothing that the client does, and call nothing of this library but what reads from the
+ *  arguments (the functions of a message, a topic's name, rd_kafka_name()).
+ *  A client without interceptors spends nothing on them.
+ *
+ *  A function that is already there under the same interceptor's name is refused with
+ *  RD_KAFKA_RESP_ERR__CONFLICT.
+ * ========================================================================== */
+
+/** A thread of the library. */
+typedef enum rd_kafka_thread_type_t {
+        RD_KAFKA_THREAD_MAIN = 0,       /**< The one that runs the client, named "main". */
+        RD_KAFKA_THREAD_BACKGROUND = 1, /**< The one that serves the background queue. */
+        RD_KAFKA_THREAD_BROKER = 2      /**< Not used: one thread serves all brokers. */
+} rd_kafka_thread_type_t;
+
+/* -- Of a configuration -- */
+
+/**
+ * A property is being set with rd_kafka_conf_set(). Called before the library looks at it, so that
+ * an interceptor can have properties of its own. The application's thread.
+ *
+ * @param val     Value, or NULL.
+ * @param errstr  Receives the reason for RD_KAFKA_CONF_INVALID; NULL while a configuration is copied.
+ *
+ * @return RD_KAFKA_CONF_OK: taken, nobody else sees it; RD_KAFKA_CONF_INVALID: known, but not with
+ *         this value; RD_KAFKA_CONF_UNKNOWN: not mine, on to the next interceptor and at last to the
+ *         library.
+ */
+typedef rd_kafka_conf_res_t (rd_kafka_interceptor_f_on_conf_set_t)(
+    rd_kafka_conf_t *conf, const char *name, const char *val, char *errstr, size_t errstr_size,
+    void *ic_opaque);
+
+/**
+ * A configuration is being copied with rd_kafka_conf_dup() or rd_kafka_conf_dup_filter().
+ * Interceptors are not copied: this is where one adds itself to the copy, with the same pointer or
+ * another. Called before anything else is copied. Afterwards the properties that on_conf_set() took
+ * from the old configuration are set on the new one, less those that the filter leaves out.
+ * The application's thread.
+ *
+ * @param filter  `filter_cnt` beginnings of names that are not copied.
+ *
+ * @return Not looked at: a configuration has no log.
+ */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_conf_dup_t)(
+    rd_kafka_conf_t *new_conf, const rd_kafka_conf_t *old_conf, size_t filter_cnt,
+    const char **filter, void *ic_opaque);
+
+/**
+ * A configuration is being freed: by rd_kafka_conf_destroy(), or when the client that it went into
+ * is destroyed. The application's thread.
+ *
+ * @return Not looked at.
+ */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_conf_destroy_t)(void *ic_opaque);
+
+/**
+ * A client is being created with rd_kafka_new(). It has no thread and no name yet: nothing but
+ * rd_kafka_interceptor_add_on_...() may be called with it, and only here. The application's thread.
+ *
+ * @param conf    The client's configuration.
+ * @param errstr  Receives the reason for an error, for the log.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR, or an error to be logged; the client is created all the same.
+ */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_new_t)(
+    rd_kafka_t *rk, const rd_kafka_conf_t *conf, void *ic_opaque, char *errstr, size_t errstr_size);
+
+/**
+ * Adds a function that is offered every property.
+ *
+ * @param ic_name      Name of the interceptor. Copied.
+ * @param on_conf_set  Function.
+ * @param ic_opaque    Pointer for the function.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__CONFLICT: it is there already;
+ *         RD_KAFKA_RESP_ERR__INVALID_ARG: an argument is NULL. The same for all that follow.
+ */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_conf_interceptor_add_on_conf_set(rd_kafka_conf_t *conf,
+                                          const char *ic_name,
+                                          rd_kafka_interceptor_f_on_conf_set_t *on_conf_set,
+                                          void *ic_opaque);
+
+/** Adds a function that hears of copies. */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_conf_interceptor_add_on_conf_dup(rd_kafka_conf_t *conf,
+                                          const char *ic_name,
+                                          rd_kafka_interceptor_f_on_conf_dup_t *on_conf_dup,
+                                          void *ic_opaque);
+
+/**
+ * Adds a function that hears of the configuration's end. It is never refused as a duplicate: an
+ * interceptor may have several things to free.
+ */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_conf_interceptor_add_on_conf_destroy(rd_kafka_conf_t *conf,
+                                              const char *ic_name,
+                                              rd_kafka_interceptor_f_on_conf_destroy_t *on_conf_destroy,
+                                              void *ic_opaque);
+
+/** Adds a function that hears of the client. */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_conf_interceptor_add_on_new(rd_kafka_conf_t *conf,
+                                     const char *ic_name,
+                                     rd_kafka_interceptor_f_on_new_t *on_new,
+                                     void *ic_opaque);
+
+/* -- Of a client -- */
+
+/**
+ * The client is destroyed: its threads have ended and nothing else is called any more with this
+ * `rk`, which serves to tell clients apart only. Called in rd_kafka_destroy(), or in rd_kafka_new()
+ * if that fails after on_new().
+ */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_destroy_t)(rd_kafka_t *rk, void *ic_opaque);
+
+/**
+ * A message is being produced, before its partition is chosen. Its headers may be changed:
+ * rd_kafka_message_headers() gives those that are there, rd_kafka_message_set_headers() sets others.
+ * All else is not to be changed. The thread of the producing call.
+ *
+ * Each message that is seen here comes to on_acknowledgement(), one that is refused, say with
+ * RD_KAFKA_RESP_ERR__QUEUE_FULL, before the producing call returns.
+ *
+ * @param rkmessage  Lives during the call only.
+ */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_send_t)(
+    rd_kafka_t *rk, rd_kafka_message_t *rkmessage, void *ic_opaque);
+
+/**
+ * A message was delivered, or has failed for good (`err`), whether or not the application wants
+ * delivery reports, which come later. The client's thread, or that of a producing call that fails.
+ *
+ * @param rkmessage  As in a delivery report, its functions included. Lives during the call only.
+ */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_acknowledgement_t)(
+    rd_kafka_t *rk, rd_kafka_message_t *rkmessage, void *ic_opaque);
+
+/**
+ * A message, not an error, is about to be handed to the application by whatever function. The
+ * thread of the polling call.
+ *
+ * @param rkmessage  The one that the application gets.
+ */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_consume_t)(
+    rd_kafka_t *rk, rd_kafka_message_t *rkmessage, void *ic_opaque);
+
+/**
+ * Offsets of the group were committed, or the commit has failed. The client's thread.
+ *
+ * @param offsets  What was to be committed, each element with its own error. Lives during the call.
+ * @param err      The first error, or RD_KAFKA_RESP_ERR_NO_ERROR.
+ */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_commit_t)(
+    rd_kafka_t *rk, const rd_kafka_topic_partition_list_t *offsets, rd_kafka_resp_err_t err,
+    void *ic_opaque);
+
+/**
+ * A request was handed to the operating system as a whole. The client's thread.
+ *
+ * @param sockfd      Descriptor of the connection.
+ * @param brokername  "host:port/id", "host:port/bootstrap" as long as the id is not known.
+ * @param brokerid    Broker id, -1 as long as it is not known.
+ * @param ApiKey      Kind of request; https://kafka.apache.org/protocol#protocol_api_keys
+ * @param ApiVersion  Its version.
+ * @param CorrId      Correlation id, which its response has, too.
+ * @param size        Bytes, the length prefix included.
+ */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_request_sent_t)(
+    rd_kafka_t *rk, int sockfd, const char *brokername, int32_t brokerid, int16_t ApiKey,
+    int16_t ApiVersion, int32_t CorrId, size_t size, void *ic_opaque);
+
+/**
+ * A response is there as a whole and was not read yet. The client's thread. Arguments as in
+ * on_request_sent(), and
+ *
+ * @param rtt  Microseconds since the request was handed over for sending.
+ * @param err  RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__NOENT for a response that no request
+ *             waits for, which ends the connection: `ApiKey`, `ApiVersion` and `rtt` are -1 then.
+ */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_response_received_t)(
+    rd_kafka_t *rk, int sockfd, const char *brokername, int32_t brokerid, int16_t ApiKey,
+    int16_t ApiVersion, int32_t CorrId, size_t size, int64_t rtt, rd_kafka_resp_err_t err,
+    void *ic_opaque);
+
+/**
+ * A thread of the client starts; called on it, first of all. Threads that exist only while a name
+ * is looked up or an offset file is written are not told of.
+ *
+ * @param thread_name  "main" or "background".
+ */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_thread_start_t)(
+    rd_kafka_t *rk, rd_kafka_thread_type_t thread_type, const char *thread_name, void *ic_opaque);
+
+/** A thread of the client ends; called on it, last of all. Arguments as above. */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_thread_exit_t)(
+    rd_kafka_t *rk, rd_kafka_thread_type_t thread_type, const char *thread_name, void *ic_opaque);
+
+/**
+ * A connection to a broker changed its state. The client's thread.
+ *
+ * @param broker_id  Broker id, -1 as long as it is not known.
+ * @param secproto   `security.protocol`.
+ * @param name       Host name.
+ * @param port       Port.
+ * @param state      "DOWN", "TRY_CONNECT", "CONNECT", "APIVERSION_QUERY" or "UP".
+ */
+typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_broker_state_change_t)(
+    rd_kafka_t *rk, int32_t broker_id, const char *secproto, const char *name, int port,
+    const char *state, void *ic_opaque);
+
+/**
+ * Adds a function that hears of the client's end. This one and all that follow are for on_new().
+ *
+ * @param ic_name     Name of the interceptor. Copied.
+ * @param on_destroy  Function.
+ * @param ic_opaque   Pointer for the function.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__CONFLICT: it is there already;
+ *         RD_KAFKA_RESP_ERR__STATE: the client is created already, only on_new() can add functions;
+ *         RD_KAFKA_RESP_ERR__INVALID_ARG: an argument is NULL. The same for all that follow.
+ */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_interceptor_add_on_destroy(rd_kafka_t *rk,
+                                    const char *ic_name,
+                                    rd_kafka_interceptor_f_on_destroy_t *on_destroy,
+                                    void *ic_opaque);
+
+/** Adds a function for messages that are produced. */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_interceptor_add_on_send(rd_kafka_t *rk,
+                                 const char *ic_name,
+                                 rd_kafka_interceptor_f_on_send_t *on_send,
+                                 void *ic_opaque);
+
+/** Adds a function for messages that were delivered or have failed. */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_interceptor_add_on_acknowledgement(
+    rd_kafka_t *rk,
+    const char *ic_name,
+    rd_kafka_interceptor_f_on_acknowledgement_t *on_acknowledgement,
+    void *ic_opaque);
+
+/** Adds a function for messages that are consumed. */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_interceptor_add_on_consume(rd_kafka_t *rk,
+                                    const char *ic_name,
+                                    rd_kafka_interceptor_f_on_consume_t *on_consume,
+                                    void *ic_opaque);
+
+/** Adds a function for results of commits. */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_interceptor_add_on_commit(rd_kafka_t *rk,
+                                   const char *ic_name,
+                                   rd_kafka_interceptor_f_on_commit_t *on_commit,
+                                   void *ic_opaque);
+
+/** Adds a function for requests. */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_interceptor_add_on_request_sent(rd_kafka_t *rk,
+                                         const char *ic_name,
+                                         rd_kafka_interceptor_f_on_request_sent_t *on_request_sent,
+                                         void *ic_opaque);
+
+/** Adds a function for responses. */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_interceptor_add_on_response_received(
+    rd_kafka_t *rk,
+    const char *ic_name,
+    rd_kafka_interceptor_f_on_response_received_t *on_response_received,
+    void *ic_opaque);
+
+/** Adds a function that each thread calls first. */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_interceptor_add_on_thread_start(rd_kafka_t *rk,
+                                         const char *ic_name,
+                                         rd_kafka_interceptor_f_on_thread_start_t *on_thread_start,
+                                         void *ic_opaque);
+
+/** Adds a function that each thread calls last. */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_interceptor_add_on_thread_exit(rd_kafka_t *rk,
+                                        const char *ic_name,
+                                        rd_kafka_interceptor_f_on_thread_exit_t *on_thread_exit,
+                                        void *ic_opaque);
+
+/** Adds a function for the states of connections. */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_interceptor_add_on_broker_state_change(
+    rd_kafka_t *rk,
+    const char *ic_name,
+    rd_kafka_interceptor_f_on_broker_state_change_t *on_broker_state_change,
+    void *ic_opaque);
+
+
+/* ==========================================================================
+ *  30. VOCABULARY OF FURTHER SERVICES
  *
  *  Types and constants of the interface's other services: administration, access control,
- *  certificates, share groups (KIP-932), interceptors and plugins. They are
+ *  certificates, share groups (KIP-932), plugins. They are
  *  here so that programs that mention them compile. The services' functions are declared where
  *  the library offers them; what is not declared in this header cannot be called.
  * ========================================================================== */
@@ -3654,79 +3970,11 @@ typedef enum rd_kafka_share_AcknowledgeType_s {
         RD_KAFKA_SHARE_ACKNOWLEDGE_TYPE_REJECT = 3   /**< Do not give it to anybody again. */
 } rd_kafka_share_AcknowledgeType_t;
 
-/* -- Interceptors and plugins -- */
-
-/** A thread of the library. */
-typedef enum rd_kafka_thread_type_t {
-        RD_KAFKA_THREAD_MAIN = 0,       /**< The one that runs the client. */
-        RD_KAFKA_THREAD_BACKGROUND = 1, /**< The one that runs the background event callback. */
-        RD_KAFKA_THREAD_BROKER = 2      /**< One that talks to brokers. */
-} rd_kafka_thread_type_t;
+/* -- Plugins -- */
 
 /** A plugin's `conf_init`, called when its library is loaded by `plugin.library.paths`. */
 typedef rd_kafka_resp_err_t (rd_kafka_plugin_f_conf_init_t)(
     rd_kafka_conf_t *conf, void **plug_opaquep, char *errstr, size_t errstr_size);
-
-/** A property is being set; RD_KAFKA_CONF_UNKNOWN passes it on. */
-typedef rd_kafka_conf_res_t (rd_kafka_interceptor_f_on_conf_set_t)(
-    rd_kafka_conf_t *conf, const char *name, const char *val, char *errstr, size_t errstr_size,
-    void *ic_opaque);
-
-/** A configuration is being copied. */
-typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_conf_dup_t)(
-    rd_kafka_conf_t *new_conf, const rd_kafka_conf_t *old_conf, size_t filter_cnt,
-    const char **filter, void *ic_opaque);
-
-/** A configuration is being freed. */
-typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_conf_destroy_t)(void *ic_opaque);
-
-/** A client was created. */
-typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_new_t)(
-    rd_kafka_t *rk, const rd_kafka_conf_t *conf, void *ic_opaque, char *errstr, size_t errstr_size);
-
-/** A client is about to be destroyed. */
-typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_destroy_t)(rd_kafka_t *rk, void *ic_opaque);
-
-/** A message was produced. */
-typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_send_t)(
-    rd_kafka_t *rk, rd_kafka_message_t *rkmessage, void *ic_opaque);
-
-/** A message was acknowledged or has failed. */
-typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_acknowledgement_t)(
-    rd_kafka_t *rk, rd_kafka_message_t *rkmessage, void *ic_opaque);
-
-/** A message is handed to the application. */
-typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_consume_t)(
-    rd_kafka_t *rk, rd_kafka_message_t *rkmessage, void *ic_opaque);
-
-/** Offsets were committed, or the commit failed. */
-typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_commit_t)(
-    rd_kafka_t *rk, const rd_kafka_topic_partition_list_t *offsets, rd_kafka_resp_err_t err,
-    void *ic_opaque);
-
-/** A request was sent. */
-typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_request_sent_t)(
-    rd_kafka_t *rk, int sockfd, const char *brokername, int32_t brokerid, int16_t ApiKey,
-    int16_t ApiVersion, int32_t CorrId, size_t size, void *ic_opaque);
-
-/** A response was received; `rtt` in microseconds. */
-typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_response_received_t)(
-    rd_kafka_t *rk, int sockfd, const char *brokername, int32_t brokerid, int16_t ApiKey,
-    int16_t ApiVersion, int32_t CorrId, size_t size, int64_t rtt, rd_kafka_resp_err_t err,
-    void *ic_opaque);
-
-/** A thread started; called on it. */
-typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_thread_start_t)(
-    rd_kafka_t *rk, rd_kafka_thread_type_t thread_type, const char *thread_name, void *ic_opaque);
-
-/** A thread ends; called on it. */
-typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_thread_exit_t)(
-    rd_kafka_t *rk, rd_kafka_thread_type_t thread_type, const char *thread_name, void *ic_opaque);
-
-/** A broker connection's state changed. */
-typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_broker_state_change_t)(
-    rd_kafka_t *rk, int32_t broker_id, const char *secproto, const char *name, int port,
-    const char *state, void *ic_opaque);
 
 #ifdef __cplusplus
 }

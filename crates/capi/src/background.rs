@@ -1,5 +1,6 @@
 //! The background queue and the thread that serves it, which exists only once somebody asks for either.
 
+use std::ffi::CStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
@@ -11,7 +12,11 @@ use ottla::event::{Event, Queue, level};
 use crate::event;
 use crate::ffi::{Deadline, IntoC, Timeout};
 use crate::handle::Handle;
+use crate::interceptors::ThreadType;
 use crate::serve;
+
+/// The thread's name for interceptors.
+const NAME: &CStr = c"background";
 
 /// Threads of this kind alive in this process.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
@@ -35,8 +40,15 @@ impl Background {
         let (from, ends) = (queue.clone(), ending.clone());
         THREADS.fetch_add(1, Ordering::Relaxed);
         let spawned = thread::Builder::new().name("ottla-events".into()).spawn(move || {
+            let interceptors = handle.interceptors().get();
+            if let Some(methods) = interceptors {
+                methods.thread_started(&handle, ThreadType::Background, NAME);
+            }
             while !ends.load(Ordering::Acquire) {
                 serve_one(&handle, &from);
+            }
+            if let Some(methods) = interceptors {
+                methods.thread_exits(&handle, ThreadType::Background, NAME);
             }
             THREADS.fetch_sub(1, Ordering::Relaxed);
         });

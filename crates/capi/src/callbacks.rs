@@ -4,7 +4,6 @@ use std::ffi::{c_char, c_int, c_void};
 
 use crate::abi::{MessageFields, PartitionList, event_type};
 use crate::event::EventHandle;
-use crate::ffi::FromC;
 use crate::handle::Handle;
 use crate::topic::TopicHandle;
 
@@ -16,7 +15,7 @@ macro_rules! callbacks {
         $(#[$doc])*
         pub type $name = unsafe extern "C" fn($($arg),*) $(-> $ret)?;
 
-        impl FromC for Option<$name> {
+        impl $crate::ffi::FromC for Option<$name> {
             type C = Option<$name>;
             unsafe fn from_c(c: Option<$name>) -> Option<Self> {
                 Some(c)
@@ -24,6 +23,8 @@ macro_rules! callbacks {
         }
     )*};
 }
+
+pub(crate) use callbacks;
 
 callbacks! {
     /// `dr_cb`: client, payload, length, error, client's opaque, message's opaque.

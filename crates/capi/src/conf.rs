@@ -1,6 +1,7 @@
 //! `rd_kafka_conf_t`: settings by name, and the callbacks.
 
 use std::ffi::{c_char, c_int, c_void};
+use std::sync::Arc;
 
 use ottla::config::{ClientConfig, Conf, ConfError, ConfErrorKind, TopicConfig, properties_show};
 use ottla::error::Error;
@@ -10,14 +11,17 @@ use crate::callbacks::{
     BackgroundEventCb, Callbacks, CloseSocketCb, ConnectCb, ConsumeCb, DrCb, DrMsgCb, ErrorCb, LogCb, OpenCb,
     PartitionsCb, ResolveCb, SocketCb, StatsCb, ThrottleCb,
 };
-use crate::ffi::{self, FromC, Owned, Tag, Tagged, boxed, exports};
+use crate::ffi::{self, FromC, Lent, Owned, Tag, Tagged, boxed, exports};
+use crate::interceptors::ConfInterceptors;
 use crate::log::print_to;
 use crate::topic_conf::TopicConfHandle;
 
 /// `RD_KAFKA_CONF_OK`, `_INVALID`, `_UNKNOWN`
-const OK: c_int = 0;
-const INVALID: c_int = -1;
-const UNKNOWN: c_int = -2;
+pub const OK: c_int = 0;
+/// See [`OK`].
+pub const INVALID: c_int = -1;
+/// See [`OK`].
+pub const UNKNOWN: c_int = -2;
 
 /// `rd_kafka_conf_t`
 #[repr(C)]
@@ -28,6 +32,8 @@ pub struct ConfHandle {
     callbacks: Callbacks,
     /// The default topic settings that the application can hold a pointer to.
     topic: Option<Box<TopicConfHandle>>,
+    /// The client's, too, when it is made of this object.
+    interceptors: Arc<ConfInterceptors>,
 }
 
 // SAFETY: repr(C), tag first.
@@ -49,16 +55,26 @@ impl ConfHandle {
             conf: Conf::new(),
             callbacks: Callbacks::default(),
             topic: None,
+            interceptors: Arc::default(),
         }
     }
 
-    /// A copy.
-    pub fn duplicate(&self) -> Self {
+    /// What becomes the client's: the same settings and the same interceptors.
+    pub fn for_client(&self) -> Self {
+        ConfHandle {
+            interceptors: self.interceptors.clone(),
+            ..self.duplicate()
+        }
+    }
+
+    /// A copy without interceptors.
+    fn duplicate(&self) -> Self {
         ConfHandle {
             tag: Tag::new(Self::TAG),
             conf: self.synced(),
             callbacks: self.callbacks,
             topic: self.topic.as_ref().map(|t| Box::new(t.duplicate())),
+            interceptors: Arc::default(),
         }
     }
 
@@ -75,6 +91,11 @@ impl ConfHandle {
     /// The callbacks.
     pub fn callbacks(&self) -> &Callbacks {
         &self.callbacks
+    }
+
+    /// The interceptors.
+    pub fn interceptors(&self) -> &ConfInterceptors {
+        &self.interceptors
     }
 
     /// The settings as they are.
@@ -114,6 +135,16 @@ impl ConfHandle {
         Ok(())
     }
 
+    /// Takes over what interceptors have set in `own` while it was to become this copy, unless it was copied.
+    fn keep_from(&mut self, own: &ConfHandle) {
+        for (name, value) in own.conf.dump() {
+            if own.conf.is_modified(&name) && !self.conf.is_modified(&name) {
+                // Pointers are not set by text; everything else was printed by the same table.
+                let _ = self.set(&name, Some(&value));
+            }
+        }
+    }
+
     fn note_pointer(&mut self, name: &str, address: usize) {
         // The names are those of the table; a test sets every one.
         let set = self.conf.set_pointer(name, address);
@@ -132,6 +163,52 @@ impl ConfHandle {
         self.conf = resolved;
         self.take_topic();
         Ok((self.conf.client_config(), self.conf.topic_config()))
+    }
+}
+
+/// Sets a property, for which the interceptors are asked first.
+///
+/// # Safety
+/// A live object to which no reference is held; `errstr` is NULL or has `size` bytes.
+unsafe fn set(conf: Lent<ConfHandle>, name: &str, value: Option<&str>, errstr: *mut c_char, size: usize) -> c_int {
+    // SAFETY: by the caller's promise; each reference ends before code of the application is called.
+    unsafe {
+        let interceptors = (*conf.0).interceptors.clone();
+        if let Some(result) = interceptors.offer(conf.0, name, value, errstr, size) {
+            return result;
+        }
+        conf_result((*conf.0).set(name, value), errstr, size)
+    }
+}
+
+/// A copy without the properties whose names begin with one of `filter`. Interceptors are not copied: those of the old
+/// object are told first, and add to the new one what they want there; then they get the properties that they had taken.
+///
+/// # Safety
+/// A live object to which no reference is held that could write; strings. `None` when one of them is not UTF-8.
+unsafe fn copy(old: Lent<ConfHandle>, filter: &[*const c_char]) -> Option<Owned<ConfHandle>> {
+    // SAFETY: by the caller's promise; the new object is this function's until it is returned, and each reference ends
+    // before code of the application is called.
+    unsafe {
+        let prefixes: Vec<&str> = filter.iter().map(|text| <&str>::from_c(*text)).collect::<Option<_>>()?;
+        let interceptors = (*old.0).interceptors.clone();
+        let new = Box::into_raw(Box::new(ConfHandle::new()));
+        interceptors.copying(new, old.0, filter);
+        {
+            let new = &mut *new;
+            let added = Arc::clone(&new.interceptors);
+            let own = std::mem::replace(new, (*old.0).filtered(&prefixes));
+            new.interceptors = added;
+            new.keep_from(&own);
+        }
+        for (name, value) in interceptors.taken() {
+            let (name, value) = (name.to_str().unwrap_or_default(), value.as_deref().map(|v| v.to_str()));
+            if !prefixes.iter().any(|prefix| name.starts_with(prefix)) {
+                // What an interceptor refuses now it took before: there is nobody to be told.
+                set(Lent(new), name, value.and_then(Result::ok), std::ptr::null_mut(), 0);
+            }
+        }
+        Some(Owned(Box::from_raw(new)))
     }
 }
 
@@ -246,32 +323,36 @@ exports! {
     /// Frees settings; NULL is fine.
     fn rd_kafka_conf_destroy(conf: *mut ConfHandle) {
         // SAFETY: NULL or the application's settings.
-        drop(unsafe { <Owned<ConfHandle>>::from_c(conf) });
+        if let Some(Owned(conf)) = unsafe { <Owned<ConfHandle>>::from_c(conf) } {
+            conf.interceptors.end();
+        }
     }
 
     /// A copy.
-    fn rd_kafka_conf_dup(conf: &ConfHandle) -> Option<Owned<ConfHandle>>, or None; {
-        Some(boxed(conf.duplicate()))
+    fn rd_kafka_conf_dup(conf: Lent<ConfHandle>) -> Option<Owned<ConfHandle>>, or None; {
+        // SAFETY: live settings.
+        unsafe { copy(conf, &[]) }
     }
 
     /// A copy without the properties whose names begin with one of `filter`.
-    fn rd_kafka_conf_dup_filter(conf: &ConfHandle, count: usize, filter: *const *const c_char)
+    fn rd_kafka_conf_dup_filter(conf: Lent<ConfHandle>, count: usize, filter: *const *const c_char)
         -> Option<Owned<ConfHandle>>, or None;
     {
-        let mut prefixes = Vec::new();
-        for i in 0..if filter.is_null() { 0 } else { count } {
+        let filter: &[*const c_char] = match filter.is_null() || count == 0 {
+            true => &[],
             // SAFETY: an array of `count` strings, by the API's contract.
-            prefixes.push(unsafe { <&str>::from_c(*filter.add(i)) }?);
-        }
-        Some(boxed(conf.filtered(&prefixes)))
+            false => unsafe { std::slice::from_raw_parts(filter, count) },
+        };
+        // SAFETY: live settings and strings.
+        unsafe { copy(conf, filter) }
     }
 
     /// Sets a property.
     fn rd_kafka_conf_set(
-        conf: &mut ConfHandle, name: &str, value: Option<&str>, errstr: *mut c_char, size: usize,
+        conf: Lent<ConfHandle>, name: &str, value: Option<&str>, errstr: *mut c_char, size: usize,
     ) -> i32, or INVALID; {
-        // SAFETY: the caller's buffer.
-        unsafe { conf_result(conf.set(name, value), errstr, size) }
+        // SAFETY: live settings and the caller's buffer.
+        unsafe { set(conf, name, value, errstr, size) }
     }
 
     /// A property's value.

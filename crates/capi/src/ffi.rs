@@ -327,6 +327,17 @@ impl<T: Tagged> FromC for Option<&T> {
     }
 }
 
+/// A handle that is lent for the call, in which callbacks may use and change it as well.
+#[derive(Clone, Copy)]
+pub struct Lent<T: Tagged>(pub *mut T);
+
+impl<T: Tagged> FromC for Lent<T> {
+    type C = *mut T;
+    unsafe fn from_c(c: *mut T) -> Option<Self> {
+        is_tagged(c).then_some(Lent(c))
+    }
+}
+
 /// A boxed handle that changes hands.
 pub struct Owned<T: Tagged>(pub Box<T>);
 

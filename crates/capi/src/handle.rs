@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ottla::client::{Client, ClientHooks, DeliveryMode};
 use ottla::error::{Error, ErrorCode};
-use ottla::event::{Delivery, LogLine, Queue, Reply, level};
+use ottla::event::{DebugContexts, Delivery, LogLine, Queue, Reply, level};
 use ottla::types::{ClientKind, Topic};
 use parking_lot::{Condvar, Mutex, RwLock};
 
@@ -18,6 +18,7 @@ use crate::background::{self, Background};
 use crate::callbacks::{Callbacks, Opaque, PartitionsCb};
 use crate::conf::ConfHandle;
 use crate::ffi::{self, Deadline, FromC, Owned, Tag, Tagged, Timeout, c_text, exports};
+use crate::interceptors::{ClientMethods, Interceptors, Watch};
 use crate::log::LogState;
 use crate::serve;
 use crate::topic::{HandleSlot, TopicHandle, hooks};
@@ -32,6 +33,7 @@ pub struct Handle {
     name: OnceLock<CString>,
     conf: ConfHandle,
     callbacks: Callbacks,
+    interceptors: Interceptors,
     topics: RwLock<TopicTable>,
     /// Where log lines go.
     pub log: LogState,
@@ -159,6 +161,38 @@ impl Handle {
         &self.callbacks
     }
 
+    /// The interceptors.
+    #[inline]
+    pub fn interceptors(&self) -> &Interceptors {
+        &self.interceptors
+    }
+
+    /// Logs a warning, also before the client is there and after it was destroyed.
+    pub fn warn(&self, facility: &'static str, message: impl FnOnce() -> String) {
+        match self.client() {
+            Some(client) => client.shared().log.log(level::WARNING, facility, message),
+            None => self.log.write(
+                self,
+                LogLine {
+                    level: level::WARNING,
+                    facility,
+                    message: message(),
+                    contexts: DebugContexts::default(),
+                },
+            ),
+        }
+    }
+
+    fn end_interceptors(&self) {
+        if let Some(methods) = self.interceptors.get() {
+            methods.ended(self);
+        }
+    }
+
+    fn intercepts_sending(&self) -> bool {
+        self.interceptors.get().is_some_and(ClientMethods::see_messages_sent)
+    }
+
     /// The settings it was created with.
     pub fn conf(&self) -> &ConfHandle {
         &self.conf
@@ -246,7 +280,8 @@ impl Handle {
         }
         // The core gave the topic, so there is a client.
         let client = self.client().cloned();
-        let handle = Arc::new(TopicHandle::new(topic.clone(), client, self.this.clone()));
+        let handle = TopicHandle::new(topic.clone(), client, self.this.clone(), self.intercepts_sending());
+        let handle = Arc::new(handle);
         topics.insert(&handle);
         handle
     }
@@ -271,7 +306,8 @@ impl Handle {
         // The slot is filled before the table is unlocked: the partitioner waits for that.
         let slot = HandleSlot::default();
         let topic = client.topic(name, settings, hooks(conf, &self.this, &slot))?;
-        let handle = Arc::new(TopicHandle::new(topic, Some(client.clone()), self.this.clone()));
+        let (client_too, owner) = (Some(client.clone()), self.this.clone());
+        let handle = Arc::new(TopicHandle::new(topic, client_too, owner, self.intercepts_sending()));
         slot.fill(&handle);
         topics.insert(&handle);
         drop(topics);
@@ -313,6 +349,7 @@ fn client_hooks(callbacks: &Callbacks, only_error: bool, this: &Weak<Handle>) ->
         commit_event: callbacks.offset_commit.is_some() || callbacks.wants(event_type::OFFSET_COMMIT),
         error_event: callbacks.error.is_some() || callbacks.wants(event_type::ERROR),
         throttle_event: callbacks.throttle.is_some(),
+        watcher: None,
     }
 }
 
@@ -337,6 +374,7 @@ fn create(kind: c_int, mut conf: ConfHandle) -> Result<Arc<Handle>, Error> {
         client: OnceLock::new(),
         name: OnceLock::new(),
         callbacks,
+        interceptors: Interceptors::default(),
         topics: RwLock::default(),
         log,
         half_served: Mutex::default(),
@@ -348,8 +386,13 @@ fn create(kind: c_int, mut conf: ConfHandle) -> Result<Arc<Handle>, Error> {
         this: this.clone(),
         conf,
     });
-    let hooks = client_hooks(&callbacks, only_error, &handle.this);
-    let client = Client::new(kind, settings, topic_settings, hooks)?;
+    handle.conf.interceptors().client_made(&handle, &handle.conf);
+    handle.interceptors.fix();
+    let hooks = ClientHooks {
+        watcher: Watch::of(&handle),
+        ..client_hooks(&callbacks, only_error, &handle.this)
+    };
+    let client = Client::new(kind, settings, topic_settings, hooks).inspect_err(|_| handle.end_interceptors())?;
     let client = handle.client.get_or_init(|| client);
     if callbacks.background_event.is_some() {
         handle.background_queue()?;
@@ -384,6 +427,8 @@ fn destroy(handle: &Arc<Handle>, flags: c_int) {
     drop(std::mem::take(&mut *handle.topics.write()));
     drop(std::mem::take(&mut *handle.commit_callbacks.lock()));
     handle.log.close();
+    handle.end_interceptors();
+    handle.conf.interceptors().end();
     let mut count = ALIVE.count.lock();
     *count = count.saturating_sub(1);
     drop(count);
@@ -397,7 +442,7 @@ exports! {
     {
         // SAFETY: NULL or the application's settings.
         let given = match unsafe { <Option<&ConfHandle>>::from_c(conf) } {
-            Some(given) => given.map_or_else(ConfHandle::new, ConfHandle::duplicate),
+            Some(given) => given.map_or_else(ConfHandle::new, ConfHandle::for_client),
             None => {
                 // SAFETY: the caller's buffer.
                 unsafe { ffi::put_text(errstr, size, "conf is not a live configuration object") };

@@ -18,6 +18,7 @@ pub mod group_metadata;
 pub mod groups;
 pub mod handle;
 pub mod headers;
+pub mod interceptors;
 pub mod log;
 pub mod message;
 pub mod message_block;

@@ -98,6 +98,15 @@ impl MessagePtr {
         MessagePtr(Box::into_raw(boxed).cast())
     }
 
+    /// Shows it to the interceptors that see what the application gets. No lock may be held.
+    #[inline]
+    pub fn intercept(&self, handle: &Handle) {
+        if let Some(methods) = handle.interceptors().get() {
+            // SAFETY: a live message that is owned here.
+            methods.consumed(handle, unsafe { &mut *self.0 });
+        }
+    }
+
     /// Its address; the owner stays responsible.
     pub fn as_ptr(&self) -> *mut MessageFields {
         self.0.cast()
@@ -216,6 +225,32 @@ impl Message {
         message
     }
 
+    /// A message that is about to be produced, with its headers, for interceptors.
+    ///
+    /// # Safety
+    /// The message must not be used after what `fields` point to is gone, and [`Message::release`] is called before.
+    pub unsafe fn produced(fields: MessageFields, timestamp: i64, headers: Option<Headers>) -> Message {
+        let empty = Message::empty(Place::Lent);
+        Message {
+            fields,
+            timestamp,
+            timestamp_type: timestamp_type_number(TimestampType::CreateTime),
+            headers: headers.map(ffi::boxed).into_c(),
+            ..empty
+        }
+    }
+
+    /// The headers that it was made with, or that an interceptor has put in their place.
+    pub fn own_headers(&self) -> Option<&Headers> {
+        // SAFETY: NULL or owned by the message.
+        unsafe { <&Headers>::from_c(self.headers) }
+    }
+
+    /// Notes why it was not taken.
+    pub fn refused(&mut self, code: ErrorCode) {
+        self.fields.err = code.0;
+    }
+
     /// A fetched record of this partition.
     ///
     /// # Safety
@@ -269,6 +304,11 @@ impl Message {
             // SAFETY: owned by the message.
             drop(unsafe { <Owned<Headers> as FromC>::from_c(headers) });
         }
+    }
+
+    /// The public fields' address, for who may change headers through it.
+    pub fn fields_mut(&mut self) -> *mut MessageFields {
+        (&raw mut *self).cast()
     }
 
     /// The public fields' address.
@@ -369,6 +409,9 @@ pub fn next(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) -> Option<
                 message
             },
         );
+        if let Some(Ok(message)) = &taken {
+            message.intercept(handle);
+        }
         // A chunk that turned out to have no record left may have another behind it.
         if taken.is_some() || !used_up {
             return taken;

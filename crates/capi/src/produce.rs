@@ -3,19 +3,20 @@
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use ottla::client::Client;
 use ottla::error::{Error, ErrorCode};
 use ottla::producer::{HeadersIn, Payload, Record};
-use ottla::types::{ClientKind, PARTITION_UA};
+use ottla::types::{ClientKind, PARTITION_UA, offset};
 
 use crate::abi::{MessageFields, Vu, msg_flag, purge_flag, vtype};
 use crate::errors::ErrorHandle;
 use crate::ffi::{self, Deadline, FromC, Owned, Timeout, exports};
 use crate::handle::Handle;
 use crate::headers::{Headers, sized_bytes};
+use crate::message::Message;
 use crate::serve;
 use crate::topic::TopicHandle;
 
@@ -89,6 +90,71 @@ struct Input<'a> {
 /// # Safety
 /// The value is NULL or has `len` readable bytes, malloc'ed with `RD_KAFKA_MSG_F_FREE`.
 unsafe fn produce(rkt: &TopicHandle, client: &Client, input: Input<'_>) -> Result<(), Error> {
+    match rkt.is_intercepted() {
+        // SAFETY: by the caller's promise.
+        false => unsafe { hand_over(rkt, client, input) },
+        // SAFETY: as above.
+        true => unsafe { produce_intercepted(rkt, client, input) },
+    }
+}
+
+/// As [`produce`]: interceptors see the message first and may change its headers; they hear of it when it is refused.
+///
+/// # Safety
+/// As for [`produce`].
+#[cold]
+unsafe fn produce_intercepted(rkt: &TopicHandle, client: &Client, mut input: Input<'_>) -> Result<(), Error> {
+    let owner = rkt.owner();
+    let Some((handle, methods)) = owner.as_ref().and_then(|h| Some((h, h.interceptors().get()?))) else {
+        return Err(Error::new(ErrorCode::L_DESTROY, "The topic's client was destroyed"));
+    };
+    if input.timestamp_ms == 0 {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        input.timestamp_ms = i64::try_from(now.as_millis()).unwrap_or(0);
+    }
+    let mut headers = Headers::new(0);
+    for header in input.headers.iter() {
+        headers.add(header.key, header.value);
+    }
+    let has_headers = headers.iter().len() > 0;
+    let fields = MessageFields {
+        err: 0,
+        rkt: (&raw const *rkt).cast_mut(),
+        partition: input.partition,
+        payload: input.value.ptr,
+        len: input.value.len,
+        key: input
+            .key
+            .map_or(std::ptr::null_mut(), |key| key.as_ptr().cast_mut().cast()),
+        key_len: input.key.map_or(0, <[u8]>::len),
+        offset: offset::INVALID,
+        private: input.opaque,
+    };
+    // SAFETY: all of it lives longer than the message, which is released below.
+    let mut message = unsafe { Message::produced(fields, input.timestamp_ms, has_headers.then_some(headers)) };
+    methods.sending(handle, &mut message);
+    let result = {
+        let listed: Vec<_> = message.own_headers().into_iter().flat_map(Headers::iter).collect();
+        let input = Input {
+            headers: HeadersIn::List(&listed),
+            ..input
+        };
+        // SAFETY: by the caller's promise.
+        unsafe { hand_over(rkt, client, input) }
+    };
+    if let Err(error) = &result {
+        message.refused(ffi::public_code(error));
+        methods.acknowledged(handle, &mut message);
+    }
+    message.release();
+    result
+}
+
+/// As [`produce`], without interceptors.
+///
+/// # Safety
+/// As for [`produce`].
+unsafe fn hand_over(rkt: &TopicHandle, client: &Client, input: Input<'_>) -> Result<(), Error> {
     if input.flags & msg_flag::BLOCK != 0 {
         // In a delivery report's callback the wait might be for room that this thread holds.
         serve::give_back_handled();

@@ -97,6 +97,9 @@ pub fn poll_messages(
     while filled < room.len() {
         let before = filled;
         let taken = queue.pop_one_within(|| deadline.left(), |chunk| take_many(handle, chunk, room, &mut filled));
+        for message in room.iter().take(filled).skip(before).flatten() {
+            message.intercept(handle);
+        }
         match taken {
             Some(Ok(())) => {}
             Some(Err(event)) => match message_or_call(handle, queue, event) {
@@ -275,6 +278,7 @@ fn consume(handle: &Handle, queue: &Arc<Queue>, mut chunk: Chunk) -> Flow {
         return Flow::Stop;
     };
     while let Some(message) = message::take(handle, &mut chunk) {
+        message.intercept(handle);
         // SAFETY: the application's function; the message lives during the call.
         unsafe { callback(message.as_ptr(), handle.callbacks().opaque) };
         if take_yield() {

@@ -23,6 +23,8 @@ pub struct TopicHandle {
     owner: Weak<Handle>,
     /// The client was destroyed.
     gone: AtomicBool,
+    /// Interceptors see what is produced to it.
+    intercepted: bool,
 }
 
 // SAFETY: repr(C), tag first.
@@ -32,7 +34,7 @@ unsafe impl Tagged for TopicHandle {
 
 impl TopicHandle {
     /// A handle for a topic of `owner`.
-    pub fn new(topic: Arc<Topic>, client: Option<Client>, owner: Weak<Handle>) -> Self {
+    pub fn new(topic: Arc<Topic>, client: Option<Client>, owner: Weak<Handle>, intercepted: bool) -> Self {
         let name = c_text(topic.name());
         TopicHandle {
             tag: Tag::new(Self::TAG),
@@ -41,6 +43,7 @@ impl TopicHandle {
             client,
             owner,
             gone: AtomicBool::new(false),
+            intercepted,
         }
     }
 
@@ -55,6 +58,11 @@ impl TopicHandle {
             Some(client) if !self.gone.load(Ordering::Relaxed) => Ok(client),
             _ => Err(Error::new(ErrorCode::L_DESTROY, "The topic's client was destroyed")),
         }
+    }
+
+    /// Whether interceptors see what is produced to it.
+    pub fn is_intercepted(&self) -> bool {
+        self.intercepted
     }
 
     /// Refuses every later use: the client is being destroyed.

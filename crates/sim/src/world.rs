@@ -364,7 +364,7 @@ impl World {
             Happening::Connected { number } => {
                 if let Some(state) = self.net.conns.get(&number).filter(|c| c.client_open && !c.dead) {
                     let (client, conn) = (state.client, state.id);
-                    self.tell(client, NetEvent::Connected { conn });
+                    self.tell(client, NetEvent::Connected { conn, socket: -1 });
                 }
             }
             Happening::Refused { client, conn } => {

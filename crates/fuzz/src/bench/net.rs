@@ -217,7 +217,7 @@ impl Bench {
                 done,
             },
         );
-        self.tell(NetEvent::Connected { conn });
+        self.tell(NetEvent::Connected { conn, socket: -1 });
     }
 
     /// The kernel takes a request, whole or some bytes of it.

@@ -91,16 +91,21 @@ fn consumer_setup(shared: &Arc<Shared>) -> consumer::Setup {
         topics: Arc::new(move |name| topics.topic(name, None, TopicHooks::default())),
         rebalance_event: shared.hooks.rebalance_event,
         commit_event: shared.hooks.commit_event,
+        watcher: shared.hooks.watcher.clone(),
     }
 }
 
 impl Core {
     /// A core that has not done anything yet.
     pub fn new(shared: Arc<Shared>, mut rng: Rng) -> Self {
-        let links = Links::new(LinkConfig::new(&shared.conf), Rng::from_seed(rng.next_u64()));
+        let mut links = Links::new(LinkConfig::new(&shared.conf), Rng::from_seed(rng.next_u64()));
+        let watcher = &shared.hooks.watcher;
+        if let Some(watcher) = watcher {
+            links.watch(watcher.clone());
+        }
         let queue = &shared.main_queue;
         let producer = shared.producer.clone();
-        let producer = producer.map(|a| Sender::new(a, &shared.conf, queue.clone()));
+        let producer = producer.map(|a| Sender::new(a, &shared.conf, queue.clone()).watched_by(watcher.clone()));
         let consumer = shared
             .consumer
             .clone()

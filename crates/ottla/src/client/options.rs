@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::config::ClientConfig;
-use crate::event::{DebugContexts, DeliveryMode, LogSink};
+use crate::event::{DebugContexts, DeliveryMode, LogSink, Watcher};
 use crate::transport::{AddressFamily, SocketOptions};
 
 /// Told the client's name.
@@ -28,6 +28,9 @@ pub struct ClientHooks {
     pub error_event: bool,
     /// The application hears of throttling.
     pub throttle_event: bool,
+    /// Told of what the client does. One that calls code of the application needs
+    /// [`expect_callbacks`](crate::event::expect_callbacks) before.
+    pub watcher: Option<Arc<dyn Watcher>>,
 }
 
 /// `debug`.

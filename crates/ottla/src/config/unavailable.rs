@@ -50,7 +50,6 @@ pub(super) const MISSING: &[Missing] = &[
     missing("enable_sasl_queue", Asks::Any, "authentication"),
     missing("oauthbearer_token_refresh_cb", Asks::Any, "authentication"),
     missing("plugin.library.paths", Asks::Any, "loading plugins"),
-    missing("interceptors", Asks::Any, "interceptors"),
     missing("statistics.interval.ms", Asks::Any, "the statistics document"),
     missing(
         "enable.metrics.push",

@@ -14,6 +14,9 @@ use super::versions::BrokerVersions;
 use crate::env::Instant;
 use crate::error::Error;
 
+/// The state that every link begins in.
+pub(super) const INIT: &str = "INIT";
+
 /// Where a link stands.
 #[derive(Debug)]
 pub(super) enum State {
@@ -39,6 +42,18 @@ impl State {
         match self {
             State::Connecting { conn, .. } | State::Negotiating { conn } | State::Up { conn, .. } => Some(*conn),
             State::Idle | State::Backoff { .. } | State::Resolving { .. } => None,
+        }
+    }
+
+    /// The state's name for who watches. `tried`: whether an attempt to connect was ever made.
+    pub(super) fn public_name(&self, tried: bool) -> &'static str {
+        match self {
+            State::Idle if !tried => INIT,
+            State::Idle | State::Backoff { .. } => "DOWN",
+            State::Resolving { .. } => "TRY_CONNECT",
+            State::Connecting { .. } => "CONNECT",
+            State::Negotiating { .. } => "APIVERSION_QUERY",
+            State::Up { .. } => "UP",
         }
     }
 
@@ -69,6 +84,8 @@ pub(super) struct InFlight {
     /// Timed out and reported: the late response is to be dropped.
     pub(super) abandoned: bool,
     pub(super) api: ApiKey,
+    /// Bytes of the frame, its length prefix included; 0 when nobody watches.
+    pub(super) size: usize,
 }
 
 /// A response as it came, not decoded yet.
@@ -156,6 +173,10 @@ pub(super) struct Link {
     pub(super) assume_old_until: Option<Instant>,
     /// Requests that timed out on this connection.
     pub(super) timeouts: u32,
+    /// The connection's descriptor, of the present or the last one.
+    pub(super) socket: i32,
+    /// The state that a watcher was last told of.
+    pub(super) announced: &'static str,
     /// The deadline now in the table's timer set.
     pub(super) armed: Option<Instant>,
 }
@@ -184,6 +205,8 @@ impl Link {
             throttled_until: Instant::ORIGIN,
             assume_old_until: None,
             timeouts: 0,
+            socket: -1,
+            announced: INIT,
             armed: None,
         }
     }

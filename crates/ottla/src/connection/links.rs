@@ -4,6 +4,7 @@ mod connecting;
 mod endings;
 mod requests;
 mod throttling;
+mod watching;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -15,12 +16,13 @@ use ottla_protocol::{
     ErrorCode as BrokerError, Message, Request, decode_response, encode_request, peek_correlation_id,
 };
 
-use super::link::{Failure, FailureKind, InFlight, Link, Outcome, Reply, State};
+use super::link::{Failure, FailureKind, INIT, InFlight, Link, Outcome, Reply, State};
 use super::link_config::LinkConfig;
 use super::net::{CloseReason, ConnId, LookupId, NetAction, NetEvent};
 use super::versions::BrokerVersions;
 use crate::env::{Instant, Rng};
 use crate::error::{Error, ErrorCode};
+use crate::event::{BrokerState, Exchange, Watcher};
 use crate::types::NodeId;
 
 /// What a connection is for. Requests that may be held back by the broker for long have connections of their own, since
@@ -159,6 +161,7 @@ pub struct Links {
     events: VecDeque<LinkEvent>,
     next_id: u64,
     rng: Rng,
+    watcher: Option<Arc<dyn Watcher>>,
 }
 
 impl Links {
@@ -176,6 +179,7 @@ impl Links {
             events: VecDeque::new(),
             next_id: 1,
             rng,
+            watcher: None,
         }
     }
 
@@ -223,7 +227,15 @@ impl Links {
             self.by_conn.insert(conn, to);
         }
         let up = matches!(link.state, State::Up { .. });
-        self.links.insert(to, Link { armed: None, ..link });
+        // Who watches learns of the broker's id so.
+        self.links.insert(
+            to,
+            Link {
+                armed: None,
+                announced: INIT,
+                ..link
+            },
+        );
         self.rearm(to);
         if up {
             self.events.push_back(LinkEvent::Up { key: to });
@@ -455,14 +467,16 @@ impl Links {
     pub fn on_net(&mut self, event: NetEvent, now: Instant) {
         match event {
             NetEvent::Resolved { lookup, result } => self.on_resolved(lookup, result, now),
-            NetEvent::Connected { conn } => self.on_connected(conn, now),
+            NetEvent::Connected { conn, socket } => self.on_connected(conn, socket, now),
             NetEvent::Written { conn, begun, done } => self.on_written(conn, begun, done),
             NetEvent::Received { conn, body } => self.on_received(conn, body, now),
             NetEvent::Closed { conn, reason } => self.on_closed(conn, reason, now),
         }
     }
 
+    /// Every change of a link ends here.
     fn rearm(&mut self, key: LinkKey) {
+        self.tell_state(key);
         let idle_after = self.config.idle_after;
         let Some(link) = self.links.get_mut(&key) else { return };
         let next = link.deadline(idle_after, Instant::ORIGIN);

@@ -123,7 +123,7 @@ impl World {
     fn up(&mut self) -> ConnId {
         assert!(matches!(self.ready(), Ready::Connecting));
         let conn = self.resolve(1);
-        self.net(NetEvent::Connected { conn });
+        self.net(NetEvent::Connected { conn, socket: -1 });
         let (correlation, api, version) = self.sent();
         assert_eq!(api, ApiKey::API_VERSIONS);
         self.respond(conn, correlation, &versions(), version);
@@ -297,7 +297,7 @@ fn a_response_that_is_cut_short_is_told_as_such() {
         let conn = if during_versions {
             assert!(matches!(w.ready(), Ready::Connecting));
             let conn = w.resolve(1);
-            w.net(NetEvent::Connected { conn });
+            w.net(NetEvent::Connected { conn, socket: -1 });
             conn
         } else {
             let conn = w.up();
@@ -441,7 +441,7 @@ fn an_older_api_versions_is_asked_again() {
     let mut w = World::new(config());
     let _ = w.ready();
     let conn = w.resolve(1);
-    w.net(NetEvent::Connected { conn });
+    w.net(NetEvent::Connected { conn, socket: -1 });
     let (correlation, _, version) = w.sent();
     let row = ApiVersion {
         api_key: ApiKey::API_VERSIONS.0,
@@ -466,7 +466,7 @@ fn a_broker_that_hangs_up_on_api_versions_is_taken_as_old() {
     let mut w = World::new(config());
     let _ = w.ready();
     let conn = w.resolve(1);
-    w.net(NetEvent::Connected { conn });
+    w.net(NetEvent::Connected { conn, socket: -1 });
     w.actions();
     w.net(NetEvent::Closed {
         conn,
@@ -476,7 +476,7 @@ fn a_broker_that_hangs_up_on_api_versions_is_taken_as_old() {
     let _ = w.ready();
     w.advance(200);
     let conn = w.connecting();
-    w.net(NetEvent::Connected { conn });
+    w.net(NetEvent::Connected { conn, socket: -1 });
     assert!(w.actions().is_empty(), "not asked again");
     assert_eq!(
         w.links.versions(w.key).as_deref(),
@@ -564,7 +564,7 @@ fn a_connect_that_hangs_times_out() {
             .any(|a| matches!(a, NetAction::Close { conn: c } if *c == conn))
     );
     // What the network still says of it is ignored.
-    w.net(NetEvent::Connected { conn });
+    w.net(NetEvent::Connected { conn, socket: -1 });
     assert!(w.events().is_empty());
 }
 

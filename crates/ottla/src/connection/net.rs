@@ -62,6 +62,8 @@ pub enum NetEvent {
     Connected {
         /// Which connection.
         conn: ConnId,
+        /// Its descriptor, for who watches; -1 where there is none.
+        socket: i32,
     },
     /// The kernel took bytes. Both counts run from the connection's start.
     Written {

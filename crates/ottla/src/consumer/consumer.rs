@@ -15,7 +15,7 @@ use crate::config::ClientConfig;
 use crate::connection::{LinkKey, Outcome, Owner, Tag};
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
-use crate::event::{Event, PartitionNotice, Reply};
+use crate::event::{Event, PartitionNotice, Reply, Watcher};
 use crate::types::{PartitionOffset, Topic, TopicPartition, offset};
 
 /// Gets a topic by its name, or makes it known.
@@ -33,6 +33,8 @@ pub struct Setup {
     pub rebalance_event: bool,
     /// The application hears of commit results, by [`Event::Commit`].
     pub commit_event: bool,
+    /// Hears of every commit's result.
+    pub watcher: Option<Arc<dyn Watcher>>,
 }
 
 impl std::fmt::Debug for Setup {
@@ -79,7 +81,7 @@ impl Consumer {
             fetcher: Fetcher::new(conf, registry.budget().clone()),
             offsets: ListOffsets::new(conf),
             files: OffsetFiles::new(&conf.group_id),
-            group: Group::new(conf, registry.clone(), events),
+            group: Group::new(conf, registry.clone(), events, setup.watcher.clone()),
             registry,
             setup,
             given: BTreeSet::new(),

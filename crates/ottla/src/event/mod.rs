@@ -11,6 +11,7 @@ mod queue;
 mod quota;
 mod records;
 mod reply;
+mod watcher;
 
 pub use callbacks::expect_callbacks;
 pub(crate) use callbacks::has_callbacks;
@@ -23,6 +24,7 @@ pub use queue::{Attention, Notify, Queue};
 pub use quota::ProduceQuota;
 pub use records::{Attachment, Chunk, ChunkBuilder, ChunkMemory, RecordRef};
 pub use reply::Reply;
+pub use watcher::{BrokerState, Exchange, Watcher};
 
 use std::sync::Arc;
 

@@ -17,7 +17,7 @@ use crate::config::ClientConfig;
 use crate::connection::{LinkKey, Purpose};
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
-use crate::event::Queue;
+use crate::event::{Queue, Watcher};
 use crate::types::{NodeId, Topic};
 
 /// Memory that was not needed for this long goes back to the system.
@@ -63,6 +63,8 @@ pub struct Sender {
     /// The fatal error, until the client was told.
     pub(super) raised: Option<Error>,
     pub(super) said: Said,
+    /// Hears of every delivery report.
+    pub(super) watcher: Option<Arc<dyn Watcher>>,
 }
 
 impl Sender {
@@ -94,7 +96,14 @@ impl Sender {
             fatal: false,
             raised: None,
             said: Said::default(),
+            watcher: None,
         }
+    }
+
+    /// Tells `watcher` of every delivery report, wanted or not.
+    #[must_use]
+    pub fn watched_by(self, watcher: Option<Arc<dyn Watcher>>) -> Self {
+        Sender { watcher, ..self }
     }
 
     // ---------------------------------------------------------------- driver

@@ -452,6 +452,9 @@ impl Sender {
             quota: self.accumulator.quota().clone(),
             given_back: Room::default(),
         };
+        if let Some(watcher) = &self.watcher {
+            watcher.on_settled(&delivery);
+        }
         if wanted {
             self.main_queue.push(Event::Delivery(delivery));
         }

@@ -54,6 +54,7 @@ impl Loop {
         // Counted before it runs, so that the count is right when the client's creation returns.
         THREADS.fetch_add(1, Ordering::Relaxed);
         let Loop { waker, transport } = self;
+        let watcher = core.shared().hooks.watcher.clone();
         *waker.driver.lock() = Some(Driver {
             core,
             transport,
@@ -63,7 +64,13 @@ impl Loop {
         });
         let runner = waker.clone();
         let spawned = thread::Builder::new().name("ottla-io".into()).spawn(move || {
+            if let Some(watcher) = &watcher {
+                watcher.on_thread_start();
+            }
             runner.run();
+            if let Some(watcher) = watcher {
+                watcher.on_thread_exit();
+            }
             THREADS.fetch_sub(1, Ordering::Relaxed);
         });
         if spawned.is_err() {

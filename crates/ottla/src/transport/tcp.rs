@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, IoSlice, Read, Write};
 use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -288,7 +289,10 @@ impl TcpTransport {
             match c.stream.take_error() {
                 Ok(None) if c.stream.peer_addr().is_ok() => {
                     c.connected = true;
-                    self.events.push_back(NetEvent::Connected { conn: c.id });
+                    self.events.push_back(NetEvent::Connected {
+                        conn: c.id,
+                        socket: c.stream.as_raw_fd(),
+                    });
                 }
                 Ok(None) => return, // still connecting
                 Ok(Some(e)) | Err(e) => return self.close(token, CloseReason::Io(describe(&e))),

@@ -170,7 +170,7 @@ impl World {
                 let host = self.hosts[usize::from(addr.ip().octets()[3])].clone();
                 self.host_of.insert(conn, host);
                 self.conns.push(conn);
-                self.links.on_net(NetEvent::Connected { conn }, self.now);
+                self.links.on_net(NetEvent::Connected { conn, socket: -1 }, self.now);
             }
             NetAction::Send { conn, frame } => {
                 // The kernel takes it at once.

@@ -217,9 +217,9 @@ fn what_is_missing_is_refused_and_says_so() {
         assert!(error.message.starts_with(pair), "{settings}: {}", error.message);
         assert!(error.message.contains("not supported by this version of Ottla"));
     }
-    let mut interceptors = Conf::new();
-    interceptors.set_pointer("interceptors", 1).unwrap();
-    assert!(interceptors.finalize(ClientKind::Producer).is_err());
+    let mut pointer = Conf::new();
+    pointer.set_pointer("oauthbearer_token_refresh_cb", 1).unwrap();
+    assert!(pointer.finalize(ClientKind::Producer).is_err());
 }
 
 #[test]

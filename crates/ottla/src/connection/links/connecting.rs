@@ -88,7 +88,7 @@ impl Links {
         self.rearm(key);
     }
 
-    pub(super) fn on_connected(&mut self, conn: ConnId, now: Instant) {
+    pub(super) fn on_connected(&mut self, conn: ConnId, socket: i32, now: Instant) {
         let Some(&key) = self.by_conn.get(&conn) else { return };
         let ask = self.config.ask_versions;
         let fallback = self.config.fallback_release.clone();
@@ -96,6 +96,7 @@ impl Links {
         if !matches!(link.state, State::Connecting { .. }) {
             return;
         }
+        link.socket = socket;
         link.next_correlation_id = 1;
         link.frames_sent = 0;
         link.frames_begun = 0;

@@ -35,6 +35,7 @@ impl Links {
             expects_reply,
             abandoned: false,
             api: R::KEY,
+            size: self.watcher.as_ref().map_or(0, |_| frame.len()),
         });
         link.last_used = now;
         self.actions.push_back(NetAction::Send { conn, frame });
@@ -46,7 +47,9 @@ impl Links {
         let Some(&key) = self.by_conn.get(&conn) else { return };
         let Some(link) = self.links.get_mut(&key) else { return };
         link.frames_begun = begun;
-        link.frames_done = done.min(link.frames_sent);
+        let before = std::mem::replace(&mut link.frames_done, done.min(link.frames_sent));
+        self.tell_sent(key, before);
+        let Some(link) = self.links.get_mut(&key) else { return };
         let mut i = 0;
         while let Some(r) = link.in_flight.get(i) {
             if r.frame > done {
@@ -90,6 +93,8 @@ impl Links {
         let expected = position.and_then(|i| link.in_flight.get(i)).map(|r| r.correlation_id);
         let got = peek_correlation_id(&body).ok();
         if got.is_none() || got != expected {
+            self.tell_received(key, got.unwrap_or(-1), body.len(), None);
+            let Some(link) = self.links.get(&key) else { return };
             let text = format!(
                 "{}: response with correlation id {} where {} was expected: the peer broke the protocol",
                 link.peer(),
@@ -107,10 +112,12 @@ impl Links {
             link.in_flight.push_front(request);
             return self.take_down(key, Some(Error::new(ErrorCode::L_BAD_MSG, text)), now);
         }
+        let rtt = now.since(request.sent_at);
+        self.tell_received(key, request.correlation_id, body.len(), Some((&request, rtt)));
         let reply = Reply {
             version: request.version,
             body,
-            rtt: now.since(request.sent_at),
+            rtt,
         };
         self.tell_room(key);
         self.rearm(key);

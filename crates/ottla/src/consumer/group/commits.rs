@@ -17,7 +17,7 @@ use crate::connection::{BrokerVersions, LinkKey, Owner, Tag};
 use crate::consumer::CommitTarget;
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
-use crate::event::{CommitResult, Event, PartitionState, Queue};
+use crate::event::{CommitResult, Event, PartitionState, Queue, Watcher};
 use crate::types::{PartitionOffset, TopicPartition, offset};
 
 /// Topics have ids instead of names from this version on; names do as well.
@@ -131,10 +131,11 @@ pub(super) struct Commits {
     due: BTreeSet<(Instant, u32)>,
     /// Where results of commits go that nobody waits for, when the application listens.
     events: Option<Arc<Queue>>,
+    watcher: Option<Arc<dyn Watcher>>,
 }
 
 impl Commits {
-    pub(super) fn new(events: Option<Arc<Queue>>) -> Self {
+    pub(super) fn new(events: Option<Arc<Queue>>, watcher: Option<Arc<dyn Watcher>>) -> Self {
         Commits {
             newest: 0,
             jobs: VecDeque::new(),
@@ -143,6 +144,7 @@ impl Commits {
             tracked: BTreeMap::new(),
             due: BTreeSet::new(),
             events,
+            watcher,
         }
     }
 
@@ -462,6 +464,9 @@ impl Commits {
         }
         self.note(&rows);
         let error = rows.iter().map(|r| r.error).find(|e| !e.is_ok());
+        if let Some(watcher) = &self.watcher {
+            watcher.on_committed(&rows, error.unwrap_or(ErrorCode::NO_ERROR));
+        }
         let (queue, opaque) = match job.purpose {
             Purpose::Call(CommitTarget::Reply(reply)) => return reply.fill(result.map(|()| rows)),
             Purpose::Call(CommitTarget::Queue(queue, opaque)) => (Some(queue), opaque),

@@ -31,7 +31,7 @@ use crate::config::ClientConfig;
 use crate::connection::{LinkKey, Outcome, Owner};
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
-use crate::event::{PartitionState, Queue, Reply};
+use crate::event::{PartitionState, Queue, Reply, Watcher};
 use crate::types::{PartitionOffset, TopicPartition};
 
 use commits::{Commits, Committer, Consequences, Purpose};
@@ -79,7 +79,12 @@ const TELL_AFTER_MS: u64 = 20;
 
 impl Group {
     /// `events` is where commit results go that nobody waits for.
-    pub(super) fn new(conf: &ClientConfig, registry: Arc<Registry>, events: Option<Arc<Queue>>) -> Self {
+    pub(super) fn new(
+        conf: &ClientConfig,
+        registry: Arc<Registry>,
+        events: Option<Arc<Queue>>,
+        watcher: Option<Arc<dyn Watcher>>,
+    ) -> Self {
         Group {
             group_id: conf.group_id.clone(),
             instance_id: Some(conf.group_instance_id.clone()).filter(|i| !i.is_empty()),
@@ -88,7 +93,7 @@ impl Group {
             keeps_offsets: conf.offset_store_method != "none",
             registry,
             coordinator: Coordinator::new(Coordinated::Group, Owner::Group),
-            commits: Commits::new(events),
+            commits: Commits::new(events, watcher),
             readings: Readings::default(),
             place: Place::new(conf),
             poll_watch: PollWatch::new(conf),

@@ -133,6 +133,7 @@ impl World {
             topics: Arc::new(move |name| Ok(topic_of(&all, &topic_settings, name))),
             rebalance_event,
             commit_event: true,
+            watcher: None,
         };
         let mut w = World {
             consumer: Consumer::new(registry.clone(), &conf, setup),
@@ -311,7 +312,7 @@ impl World {
                     },
                     false => {
                         self.conns.insert(conn, node);
-                        NetEvent::Connected { conn }
+                        NetEvent::Connected { conn, socket: -1 }
                     }
                 };
                 self.links.on_net(event, self.now);

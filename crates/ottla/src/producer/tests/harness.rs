@@ -276,7 +276,7 @@ impl World {
                             ..Default::default()
                         },
                     );
-                    NetEvent::Connected { conn }
+                    NetEvent::Connected { conn, socket: -1 }
                 };
                 self.links.on_net(event, self.now);
             }

@@ -1,0 +1,148 @@
+//! Interceptors of settings.
+
+use std::ffi::{CString, c_char, c_int, c_void};
+
+use ottla::error::ErrorCode;
+use parking_lot::Mutex;
+
+use super::{Method, Methods, OnConfDestroy, OnConfDup, OnConfSet, OnNew};
+use crate::conf::{ConfHandle, OK, UNKNOWN};
+use crate::ffi::{c_text, exports, put_text};
+use crate::handle::Handle;
+
+/// Room for an error of `on_new`.
+const ERROR_ROOM: usize = 512;
+
+/// The interceptors of a configuration object. A client that is made of it has the same.
+///
+/// None of the lists is locked while a method runs: methods may add others, and set properties of the same object.
+#[derive(Default)]
+pub struct ConfInterceptors(Mutex<Lists>);
+
+#[derive(Default)]
+struct Lists {
+    on_conf_set: Methods<OnConfSet>,
+    on_conf_dup: Methods<OnConfDup>,
+    on_conf_destroy: Methods<OnConfDestroy>,
+    on_new: Methods<OnNew>,
+    /// Properties that interceptors have taken, for copies of the object.
+    taken: Vec<(CString, Option<CString>)>,
+}
+
+impl ConfInterceptors {
+    fn methods<F: Clone>(&self, list: impl FnOnce(&Lists) -> &Methods<F>) -> Vec<Method<F>> {
+        list(&self.0.lock()).0.clone()
+    }
+
+    /// Offers a property to the interceptors; `None` when none of them knows it.
+    ///
+    /// # Safety
+    /// `conf` is the live object of these interceptors, to which no reference is held; `errstr` is NULL or has `size`
+    /// bytes.
+    pub unsafe fn offer(
+        &self,
+        conf: *mut ConfHandle,
+        name: &str,
+        value: Option<&str>,
+        errstr: *mut c_char,
+        size: usize,
+    ) -> Option<c_int> {
+        let methods = self.methods(|lists| &lists.on_conf_set);
+        if methods.is_empty() {
+            return None;
+        }
+        let (name, value) = (c_text(name), value.map(c_text));
+        let text = value.as_ref().map_or(std::ptr::null(), |v| v.as_ptr());
+        for method in methods {
+            // SAFETY: the interceptor's function; by the caller's promise.
+            let result = unsafe { (method.call)(conf, name.as_ptr(), text, errstr, size, method.opaque) };
+            if result == OK {
+                self.0.lock().taken.push((name, value));
+                return Some(OK);
+            }
+            if result != UNKNOWN {
+                return Some(result);
+            }
+        }
+        None
+    }
+
+    /// Tells of a copy that is about to be made, to which nothing was copied yet. What methods answer has no log to go
+    /// to.
+    ///
+    /// # Safety
+    /// Both are live objects to which no reference is held that could write; `filter` has as many strings as it says.
+    pub unsafe fn copying(&self, new: *mut ConfHandle, old: *const ConfHandle, filter: &[*const c_char]) {
+        for method in self.methods(|lists| &lists.on_conf_dup) {
+            // SAFETY: the interceptor's function; by the caller's promise.
+            unsafe { (method.call)(new, old, filter.len(), filter.as_ptr(), method.opaque) };
+        }
+    }
+
+    /// The properties that interceptors have taken, in the order in which they were set.
+    pub fn taken(&self) -> Vec<(CString, Option<CString>)> {
+        self.0.lock().taken.clone()
+    }
+
+    /// Tells that the object is no more. Only the first call does.
+    pub fn end(&self) {
+        let methods = std::mem::take(&mut self.0.lock().on_conf_destroy);
+        for method in methods.0 {
+            // SAFETY: the interceptor's function.
+            unsafe { (method.call)(method.opaque) };
+        }
+    }
+
+    /// Tells of a new client, which has no threads yet.
+    pub fn client_made(&self, handle: &Handle, conf: &ConfHandle) {
+        let methods = Methods(self.methods(|lists| &lists.on_new));
+        let mut errstr: [c_char; ERROR_ROOM] = [0; ERROR_ROOM];
+        let at = errstr.as_mut_ptr();
+        let text = || {
+            // SAFETY: the array above; the last byte ends whatever was written.
+            let text = unsafe {
+                at.add(ERROR_ROOM - 1).write(0);
+                std::ffi::CStr::from_ptr(at).to_string_lossy()
+            };
+            if text.is_empty() {
+                String::new()
+            } else {
+                format!(" ({text})")
+            }
+        };
+        methods.run_about(handle, "on_new", text, |call, opaque| {
+            // SAFETY: the array above; the interceptor's function.
+            unsafe {
+                put_text(at, ERROR_ROOM, "");
+                call(handle.as_ptr(), conf, opaque, at, ERROR_ROOM)
+            }
+        });
+    }
+}
+
+/// Functions that add to a list.
+macro_rules! additions {
+    ($($(#[$doc:meta])* $name:ident($ty:ty) = $list:ident, $add:ident;)*) => {
+        exports! {$(
+            $(#[$doc])*
+            fn $name(conf: &ConfHandle, ic_name: &str, method: Option<$ty>, opaque: *mut c_void)
+                -> ErrorCode, or ErrorCode::L_INVALID_ARG;
+            {
+                let Some(method) = method else { return ErrorCode::L_INVALID_ARG };
+                let mut lists = conf.interceptors().0.lock();
+                lists.$list.$add(ic_name, method, method as usize, opaque)
+            }
+        )*}
+    };
+}
+
+additions! {
+    /// Adds a method that is offered every property that is set.
+    rd_kafka_conf_interceptor_add_on_conf_set(OnConfSet) = on_conf_set, add;
+    /// Adds a method that hears of copies.
+    rd_kafka_conf_interceptor_add_on_conf_dup(OnConfDup) = on_conf_dup, add;
+    /// Adds a method that hears of the object's end; it may be there several times, to free several things.
+    rd_kafka_conf_interceptor_add_on_conf_destroy(OnConfDestroy) = on_conf_destroy, add_again;
+    /// Adds a method that hears of the client that is made of the object.
+    rd_kafka_conf_interceptor_add_on_new(OnNew) = on_new, add;
+}
