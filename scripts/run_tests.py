@@ -14,7 +14,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
+import traceback
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -45,33 +47,44 @@ class Result:
         self.skipped = "; ".join(filter(None, [self.skipped, other.skipped]))
 
 
+# Processes of the suites that run, of all lanes.
+_running = set()
+
+
 def execute(command, timeout_s, env=None):
     """Runs a command in a process group of its own; returns (status, output)."""
     process = subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         env={**os.environ, **(env or {})}, start_new_session=True,
     )
+    _running.add(process)
     try:
         output, _ = process.communicate(timeout=timeout_s)
         status = process.returncode
     except BaseException as e:
-        # SIGTERM first: the real-Kafka tests stop their brokers on it.
-        for number, grace_s in ((signal.SIGTERM, 10), (signal.SIGKILL, 10)):
-            try:
-                os.killpg(process.pid, number)
-            except ProcessLookupError:
-                break
-            try:
-                process.wait(grace_s)
-                break
-            except subprocess.TimeoutExpired:
-                continue
+        end(process)
         if not isinstance(e, subprocess.TimeoutExpired):
             raise
         output, _ = process.communicate()
         output += f"\nstopped after {timeout_s} s\n".encode()
         status = -1
+    finally:
+        _running.discard(process)
     return status, output.decode(errors="replace")
+
+
+def end(process):
+    """Ends the process group: SIGTERM first, since the real-Kafka tests stop their brokers on it."""
+    for number, grace_s in ((signal.SIGTERM, 10), (signal.SIGKILL, 10)):
+        try:
+            os.killpg(process.pid, number)
+        except ProcessLookupError:
+            break
+        try:
+            process.wait(grace_s)
+            break
+        except subprocess.TimeoutExpired:
+            continue
 
 
 def single(*command, timeout_s=900):
@@ -233,23 +246,31 @@ def sim():
 
 
 # Name, what it needs besides a build ("kafka": brokers), function.
-SUITES = [
+CHECKS = [
     ("fmt", "", single(CARGO, "fmt", "--all", "--check")),
     ("clippy", "", single(CARGO, "clippy", "-q", "--workspace", "--all-targets", "--", "-D", "warnings")),
     ("layers", "", single(CARGO, "xtask", "layers")),
     ("tidy", "", single(CARGO, "xtask", "tidy")),
     ("licences", "", single(CARGO, "xtask", "licences")),
     ("config", "", gen_config),
-    ("rust", "", rust),
-    ("sim", "", sim),
-    ("models", "", models),
+]
+LIBRARY = [
     ("lib", "", single("make", "--no-print-directory", "lib", "examples", timeout_s=1500)),
     ("header", "", single(CARGO, "xtask", "header")),
+]
+PROGRAMS = [
+    ("rust", "", rust),
     ("c", "", programs("c", [CC, "-std=gnu11"], ["-lrdkafka"])),
     ("cpp", "", cpp),
     ("install", "", python_tests("tests/install")),
-    ("real", "kafka", python_tests("tests/real", timeout_s=1200)),
 ]
+REAL = [("real", "kafka", python_tests("tests/real", timeout_s=1500))]
+# These do not look at the clock.
+PROOFS = [("sim", "", sim), ("models", "", models)]
+
+# Stages follow one another; the lanes of a stage run side by side. What measures time runs alone, but for the tests on
+# real brokers: those wait most of the time, are patient, and come before what runs beside them.
+STAGES = [[CHECKS, LIBRARY], [PROGRAMS], [REAL, PROOFS]]
 
 
 def main():
@@ -258,43 +279,80 @@ def main():
     parser.add_argument("--list", action="store_true", help="list the suites")
     parser.add_argument("suites", nargs="*", metavar="SUITE")
     args = parser.parse_args()
-    known = [name for name, _, _ in SUITES]
+    known = [name for stage in STAGES for lane in stage for name, _, _ in lane]
     if args.list:
         print("\n".join(known))
         return 0
     for name in args.suites:
         if name not in known:
             parser.error(f"no suite {name!r}: there are {', '.join(known)}")
-    chosen = [s for s in SUITES if (not args.suites or s[0] in args.suites) and not (args.fast and s[1])]
     # A suite that was stopped must not leave brokers behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if not args.suites:
         subprocess.run(["sh", str(ROOT / "scripts" / "setup.sh")], cwd=ROOT)
-    return run_all(chosen)
-
-
-def run_all(chosen):
-    in_ci = os.environ.get("CI", "").lower() in ("1", "true", "yes")
     LOGS.mkdir(parents=True, exist_ok=True)
-    passed = failed = 0
-    begin = time.monotonic()
-    for name, needs, run in chosen:
-        if sys.stdout.isatty():
-            print(f"     {name} ...", end="\r", flush=True)
+    tally = Tally()
+    for stage in STAGES:
+        run_stage([[s for s in lane if (not args.suites or s[0] in args.suites) and not (args.fast and s[1])]
+                   for lane in stage], tally)
+    return tally.end()
+
+
+class Tally:
+    """What all suites came to, printed as they end."""
+
+    def __init__(self):
+        self.passed = self.failed = 0
+        self.begin = time.monotonic()
+        self.in_ci = os.environ.get("CI", "").lower() in ("1", "true", "yes")
+        self.lock = threading.Lock()
+
+    def run(self, name, needs, suite):
         start = time.monotonic()
-        result = run()
+        try:
+            result = suite()
+        except Exception:
+            result = Result(0, 1, traceback.format_exc())
         (LOGS / f"{name}.log").write_text(result.output)
-        if result.skipped and in_ci and needs == "kafka":
+        if result.skipped and self.in_ci and needs == "kafka":
             result.failed += 1
             result.output += f"\nskipped, which CI=true does not allow: {result.skipped}\n"
-        report(name, result, time.monotonic() - start)
-        passed += result.passed
-        failed += result.failed
-    print(f"total {time.monotonic() - begin:.0f} s; full output in {LOGS.relative_to(ROOT)}/")
-    if passed + failed == 0:
-        print("nothing ran")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or passed == 0 else 0
+        with self.lock:
+            report(name, result, time.monotonic() - start)
+            self.passed += result.passed
+            self.failed += result.failed
+
+    def end(self):
+        print(f"total {time.monotonic() - self.begin:.0f} s; full output in {LOGS.relative_to(ROOT)}/")
+        if self.passed + self.failed == 0:
+            print("nothing ran")
+        print(f"{self.passed} passed, {self.failed} failed")
+        return 1 if self.failed or self.passed == 0 else 0
+
+
+def run_stage(lanes, tally):
+    """Runs the first lane here and the others in threads, with less of the processors."""
+    def lane(suites, nice):
+        # Of this thread, and of what it starts.
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), nice)
+        for suite in suites:
+            if not stopped.is_set():
+                tally.run(*suite)
+
+    stopped = threading.Event()
+    threads = [threading.Thread(target=lane, args=(suites, 10)) for suites in lanes[1:] if suites]
+    for thread in threads:
+        thread.start()
+    try:
+        for suite in lanes[0]:
+            tally.run(*suite)
+    except BaseException:
+        stopped.set()
+        for process in list(_running):
+            end(process)
+        raise
+    for thread in threads:
+        thread.join()
 
 
 def report(name, result, seconds):
