@@ -1088,6 +1088,12 @@ RD_EXPORT void rd_kafka_conf_set_offset_commit_cb(rd_kafka_conf_t *conf,
  * RD_KAFKA_RESP_ERR__FATAL, where rd_kafka_fatal_error() has the cause.
  * Without this callback (and without the error event) errors are logged.
  *
+ * A cause is told once: a broker that cannot be reached, until it was up for ten seconds, for
+ * each code once and whatever the number of attempts and connections (the log sums them up);
+ * RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, until a broker is reached again. Brokers that close
+ * connections on which nothing is under way are no error. With `log.connection.close=false` neither
+ * are connections that break, only those that cannot be made.
+ *
  * Called from rd_kafka_poll(), rd_kafka_consumer_poll() and rd_kafka_flush().
  */
 RD_EXPORT void rd_kafka_conf_set_error_cb(
@@ -2928,8 +2934,9 @@ RD_EXPORT void rd_kafka_queue_yield(rd_kafka_queue_t *rkqu);
  *
  * @return The event, to be freed with rd_kafka_event_destroy(), or NULL if none came in time.
  *
- * Entries that are not enabled as events (rd_kafka_conf_set_events()) are served by their
- * callbacks on the way. Messages come as RD_KAFKA_EVENT_FETCH, one at a time.
+ * What has no event, throttling, is served by its callback on the way; all else is returned,
+ * also where a callback is set. What the client tells of at all is what has a callback or is
+ * enabled (rd_kafka_conf_set_events()). Messages come as RD_KAFKA_EVENT_FETCH, one at a time.
  */
 RD_EXPORT rd_kafka_event_t *rd_kafka_queue_poll(rd_kafka_queue_t *rkqu, int timeout_ms);
 
@@ -3013,13 +3020,17 @@ RD_EXPORT size_t rd_kafka_event_message_array(rd_kafka_event_t *rkev,
 /** The number of messages in a DR or FETCH event that were not taken yet. */
 RD_EXPORT size_t rd_kafka_event_message_count(rd_kafka_event_t *rkev);
 
-/** The error of an event: of any type, RD_KAFKA_RESP_ERR_NO_ERROR if all is well. */
+/**
+ * The error of an event: of any type, RD_KAFKA_RESP_ERR_NO_ERROR if all is well. A fatal error
+ * (rd_kafka_event_error_is_fatal()) has its own code here, where callbacks are given
+ * RD_KAFKA_RESP_ERR__FATAL.
+ */
 RD_EXPORT rd_kafka_resp_err_t rd_kafka_event_error(rd_kafka_event_t *rkev);
 
 /** The text for that error; never NULL: "Success" if there is none. */
 RD_EXPORT const char *rd_kafka_event_error_string(rd_kafka_event_t *rkev);
 
-/** RD_KAFKA_EVENT_ERROR: 1 if the error is fatal (rd_kafka_fatal_error()), else 0. */
+/** RD_KAFKA_EVENT_ERROR: 1 if the error is fatal (see rd_kafka_fatal_error()), else 0. */
 RD_EXPORT int rd_kafka_event_error_is_fatal(rd_kafka_event_t *rkev);
 
 /**
@@ -3294,7 +3305,8 @@ rd_kafka_set_logger(rd_kafka_t *rk,
                     void (*func)(const rd_kafka_t *rk, int level, const char *fac, const char *buf));
 
 /**
- * Sets the least urgent level that is written, 0 to 7. Contexts of `debug` raise it to 7.
+ * Sets the least urgent level that is written, 0 to 7. A client with contexts in `debug` begins
+ * with 7; below that they are silent. May be called at any time.
  * Deprecated: set `log_level`.
  */
 RD_EXPORT void rd_kafka_set_log_level(rd_kafka_t *rk, int level);

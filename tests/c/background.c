@@ -47,6 +47,9 @@ static void on_event(rd_kafka_t *rk, rd_kafka_event_t *event, void *opaque) {
         case RD_KAFKA_EVENT_DR:
                 seen.reports += (int)rd_kafka_event_message_count(event);
                 break;
+        case RD_KAFKA_EVENT_LOG:
+                seen.logs++;
+                break;
         case RD_KAFKA_EVENT_FETCH:
                 seen.messages++;
                 break;
@@ -160,6 +163,25 @@ static void without_the_callback_others_are_called(void) {
         rd_kafka_destroy(p);
 }
 
+static void logs_can_go_there(void) {
+        rd_kafka_conf_t *conf = rd_kafka_conf_new();
+        rd_kafka_queue_t *q;
+        rd_kafka_t *rk;
+
+        forget();
+        test_set(conf, "bootstrap.servers", servers);
+        test_set(conf, "log.queue", "true");
+        test_set(conf, "debug", "broker");
+        rd_kafka_conf_set_background_event_cb(conf, on_event);
+        rk = test_client(RD_KAFKA_PRODUCER, conf);
+        q  = rd_kafka_queue_get_background(rk);
+        CHECK_OK(rd_kafka_set_log_queue(rk, q));
+        CHECK(wait_for(&seen.logs, 3) >= 3);
+        CHECK(!seen.own_thread);
+        rd_kafka_queue_destroy(q);
+        rd_kafka_destroy(rk);
+}
+
 static void an_idle_thread_ends_with_its_client(void) {
         int i;
         for (i = 0; i < 20; i++) {
@@ -184,6 +206,7 @@ int main(void) {
         RUN(events_come_on_another_thread);
         RUN(a_consumer_can_live_in_the_background);
         RUN(without_the_callback_others_are_called);
+        RUN(logs_can_go_there);
         RUN(an_idle_thread_ends_with_its_client);
         rd_kafka_destroy(cluster);
         return test_end();

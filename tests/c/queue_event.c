@@ -129,6 +129,26 @@ static void errors_are_events(void) {
         rd_kafka_destroy(rk);
 }
 
+/* Callbacks are told _FATAL; an event has a flag for that, and the code of the cause. */
+static void fatal_errors_are_events_with_their_cause(void) {
+        rd_kafka_t *rk      = event_producer(RD_KAFKA_EVENT_ERROR);
+        rd_kafka_queue_t *q = rd_kafka_queue_get_main(rk);
+        rd_kafka_event_t *ev;
+        char text[256];
+
+        CHECK_OK(rd_kafka_test_fatal_error(rk, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, "a gap"));
+        ev = await(q, RD_KAFKA_EVENT_ERROR);
+        REQUIRE(ev != NULL);
+        CHECK_INT(rd_kafka_event_error_is_fatal(ev), 1);
+        CHECK_ERR(rd_kafka_event_error(ev), RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER);
+        CHECK_ERR(rd_kafka_fatal_error(rk, text, sizeof(text)),
+                  RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER);
+        CHECK_STR(rd_kafka_event_error_string(ev), text);
+        rd_kafka_event_destroy(ev);
+        rd_kafka_queue_destroy(q);
+        rd_kafka_destroy(rk);
+}
+
 static void statistics_are_refused(void) {
         test_refused(RD_KAFKA_PRODUCER, "statistics.interval.ms", "50");
 }
@@ -155,6 +175,7 @@ static void logs_are_events_in_a_queue(void) {
         CHECK(fac && fac[0] && line && line[0]);
         CHECK(level >= 0 && level <= 7);
         CHECK_INT(rd_kafka_event_debug_contexts(ev, contexts, sizeof(contexts)), 0);
+        CHECK_STR(contexts, "broker");
         rd_kafka_event_destroy(ev);
         CHECK_OK(rd_kafka_set_log_queue(rk, NULL));
         rd_kafka_queue_destroy(q);
@@ -289,6 +310,7 @@ int main(void) {
         RUN(delivery_reports_are_events);
         RUN(messages_come_in_arrays_too);
         RUN(errors_are_events);
+        RUN(fatal_errors_are_events_with_their_cause);
         RUN(statistics_are_refused);
         RUN(logs_are_events_in_a_queue);
         RUN(a_log_queue_must_be_configured);

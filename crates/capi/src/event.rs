@@ -4,14 +4,13 @@ use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::Arc;
 
 use ottla::error::{Error, ErrorCode};
-use ottla::event::{CommitResult, Delivery, Event, LogLine, PartitionNotice, Queue, Rebalance};
+use ottla::event::{CommitResult, DebugContexts, Delivery, Event, LogLine, PartitionNotice, Queue, Rebalance};
 use ottla::types::{PartitionOffset, TopicPartition};
 
 use crate::abi::{MessageFields, PartitionList, PartitionRow, event_type};
 use crate::errors;
 use crate::ffi::{self, Deadline, FromC, Owned, Tag, Tagged, boxed, c_text, exports};
 use crate::handle::Handle;
-use crate::log::context_names;
 use crate::message::{self, Message, MessagePtr};
 use crate::serve;
 use crate::topic::TopicHandle;
@@ -47,7 +46,7 @@ enum Content {
         level: i32,
         facility: CString,
         text: CString,
-        contexts: u32,
+        contexts: DebugContexts,
     },
     Stats(CString),
     Rebalance {
@@ -133,11 +132,20 @@ fn notice_error(notice: PartitionNotice) -> Content {
 fn error_content(error: &Error, partition: Option<PartitionOffset>) -> Content {
     let text = c_text(error.message.as_str());
     Content::Error {
-        code: ffi::public_code(error),
+        code: error.code,
         text,
         fatal: error.fatal,
         partition,
     }
+}
+
+/// What an error event tells: in place of `_FATAL` the first fatal error itself, since the event has a flag for that.
+fn cause(handle: &Handle, error: Error) -> Error {
+    if !error.fatal {
+        return error;
+    }
+    let first = handle.client().and_then(|client| client.fatal_error());
+    first.map_or(error, Error::into_fatal)
 }
 
 fn text_for(code: ErrorCode) -> Option<CString> {
@@ -149,7 +157,7 @@ fn content(handle: &Handle, event: Event) -> Result<Content, Box<Event>> {
     Ok(match event {
         Event::Delivery(delivery) => Content::Deliveries(Box::new(Deliveries::new(handle, delivery))),
         Event::Partition(notice) => notice_error(notice),
-        Event::Error(error) => error_content(&error, None),
+        Event::Error(error) => error_content(&cause(handle, error), None),
         Event::Log(line) => {
             handle.log.on_taken();
             let LogLine {
@@ -162,7 +170,7 @@ fn content(handle: &Handle, event: Event) -> Result<Content, Box<Event>> {
                 level,
                 facility: c_text(facility),
                 text: c_text(message),
-                contexts: contexts.0,
+                contexts,
             }
         }
         Event::Stats(text) => Content::Stats(c_text(text)),
@@ -267,7 +275,7 @@ exports! {
             event_type::ERROR => c"Error",
             event_type::REBALANCE => c"Rebalance",
             event_type::OFFSET_COMMIT => c"OffsetCommit",
-            event_type::STATS => c"Statistics",
+            event_type::STATS => c"Stats",
             _ => c"(NONE)",
         })
     }
@@ -348,7 +356,7 @@ exports! {
     fn rd_kafka_event_debug_contexts(event: &EventHandle, to: *mut c_char, size: usize) -> i32, or -1; {
         let Content::Log { contexts, .. } = &event.content else { return -1 };
         // SAFETY: the caller's buffer.
-        unsafe { ffi::put_text(to, size, &context_names(*contexts)) };
+        unsafe { ffi::put_text(to, size, &contexts.names()) };
         0
     }
 

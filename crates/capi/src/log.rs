@@ -153,17 +153,6 @@ exports! {
 const DEBUG_CONTEXTS: &CStr = c"all,generic,broker,topic,metadata,feature,queue,msg,protocol,cgrp,security,fetch,\
 interceptor,plugin,consumer,admin,eos,mock,assignor,conf";
 
-/// The names of the contexts that are set in `bits`, with commas between.
-pub fn context_names(bits: u32) -> String {
-    let names = DEBUG_CONTEXTS.to_str().unwrap_or_default().split(',').skip(1);
-    let set: Vec<&str> = names
-        .enumerate()
-        .filter(|(i, _)| bits >> i & 1 == 1)
-        .map(|(_, name)| name)
-        .collect();
-    set.join(",")
-}
-
 /// Writes text to the application's stdio stream.
 ///
 /// # Safety
@@ -185,22 +174,3 @@ fn expect(callback: Option<LogCb>) {
 
 /// The default log callback.
 pub const PRINT: LogCb = rd_kafka_log_print;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use ottla::event::DebugContexts;
-
-    #[test]
-    fn contexts_have_the_names_of_the_debug_property() {
-        assert_eq!(
-            context_names(DebugContexts::GENERIC.0 | DebugContexts::FETCH.0),
-            "generic,fetch"
-        );
-        assert_eq!(
-            context_names(DebugContexts::CONSUMER.0 | DebugContexts::MSG.0),
-            "msg,consumer"
-        );
-        assert_eq!(context_names(0), "");
-    }
-}

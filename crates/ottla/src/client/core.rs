@@ -3,17 +3,17 @@
 //! Order of calls: any number of [`Core::on_net`], then [`Core::drive`], then [`Core::next_action`] until it gives
 //! `None`; again when something happened or the time that `drive` gave has come.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::outages::Outages;
 use super::shared::Shared;
 use crate::admin::{self, Admin};
 use crate::cluster::{self, Change, Cluster, Ctx};
-use crate::connection::{LinkConfig, LinkEvent, LinkKey, Links, NetAction, NetEvent, Owner};
+use crate::connection::{LinkConfig, LinkEvent, LinkKey, Links, Loss, NetAction, NetEvent, Owner};
 use crate::consumer::{self, Consumer, FileAction, FileEvent, ListOffsets};
 use crate::env::{Instant, Rng, earliest};
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, Event, Throttle};
+use crate::event::{DebugContexts, Event, Throttle, level};
 use crate::producer::{self, Sender};
 use crate::types::TopicHooks;
 
@@ -57,8 +57,7 @@ pub struct Core {
     offsets: ListOffsets,
     admin: Admin,
     rng: Rng,
-    /// Links whose failure was reported and that have not come up since, with what was reported last.
-    failing: HashMap<LinkKey, ErrorCode>,
+    outages: Outages,
     finished: bool,
     started: bool,
 }
@@ -85,6 +84,12 @@ macro_rules! ctx {
     };
 }
 
+/// `host:port` of a link.
+fn address(links: &Links, key: LinkKey) -> String {
+    let address = links.address(key);
+    address.map_or_else(String::new, |(host, port)| format!("{host}:{port}"))
+}
+
 fn consumer_setup(shared: &Arc<Shared>) -> consumer::Setup {
     let topics = shared.clone();
     consumer::Setup {
@@ -98,7 +103,8 @@ fn consumer_setup(shared: &Arc<Shared>) -> consumer::Setup {
 impl Core {
     /// A core that has not done anything yet.
     pub fn new(shared: Arc<Shared>, mut rng: Rng) -> Self {
-        let mut links = Links::new(LinkConfig::new(&shared.conf), Rng::from_seed(rng.next_u64()));
+        let links = Links::new(LinkConfig::new(&shared.conf), Rng::from_seed(rng.next_u64()));
+        let mut links = links.with_log(shared.log.clone());
         let watcher = &shared.hooks.watcher;
         if let Some(watcher) = watcher {
             links.watch(watcher.clone());
@@ -120,7 +126,7 @@ impl Core {
             offsets,
             admin: Admin::default(),
             rng,
-            failing: HashMap::new(),
+            outages: Outages::default(),
             finished: false,
             started: false,
         }
@@ -251,9 +257,10 @@ impl Core {
         let mut ctx = ctx!(self, now, wall_ms);
         match event {
             LinkEvent::Up { key } => {
-                ctx.log
-                    .debug(DebugContexts::BROKER, "STATE", || format!("broker {}: up", key.node));
-                self.failing.remove(&key);
+                let name = ctx.links.name(key);
+                if let Some(line) = self.outages.on_up(&address(ctx.links, key), now) {
+                    ctx.log.log(level::INFO, "UP", || format!("{name}: {line}"));
+                }
                 self.cluster.on_link_up(&mut ctx, key);
                 if let Some(p) = &mut self.producer {
                     p.on_link_up(&mut ctx, &mut self.cluster, key);
@@ -262,7 +269,7 @@ impl Core {
                     c.on_link_up(&mut ctx, &mut self.cluster, key);
                 }
             }
-            LinkEvent::Down { key, error } => {
+            LinkEvent::Down { key, error, loss } => {
                 let error = error.as_ref();
                 if let Some(p) = &mut self.producer {
                     p.on_link_down(&mut ctx, &mut self.cluster, key, error);
@@ -274,12 +281,11 @@ impl Core {
                     self.offsets.on_link_down(&mut self.cluster, key, now);
                 }
                 self.cluster.on_link_down(&mut ctx, error);
-                self.tell_of_failure(key, error);
+                self.tell_of_failure(key, error, loss, now);
             }
             LinkEvent::Throttled { key, throttle_ms } => {
-                let address = ctx.links.address(key);
-                let broker_name = address.map(|(host, port)| format!("{host}:{port}"));
-                self.tell_of_throttling(broker_name.unwrap_or_default(), key.node.0, throttle_ms);
+                let broker_name = address(ctx.links, key);
+                self.tell_of_throttling(broker_name, key.node.0, throttle_ms);
             }
             LinkEvent::Unthrottled { key } => {
                 if let Some(p) = &mut self.producer {
@@ -310,24 +316,26 @@ impl Core {
         }
     }
 
-    /// One report for one outage: silence until the broker has been reached again, or fails in another way.
-    fn tell_of_failure(&mut self, key: LinkKey, error: Option<&Error>) {
-        let log = &self.shared.log;
+    /// One report for one outage; connections that were closed for being idle are none.
+    fn tell_of_failure(&mut self, key: LinkKey, error: Option<&Error>, loss: Loss, now: Instant) {
+        let Shared { log, conf, .. } = &*self.shared;
+        let name = self.links.name(key);
         let Some(error) = error else {
             return log.debug(DebugContexts::BROKER, "DISCONNECT", || {
-                format!("broker {}: idle, closed", key.node)
+                format!("{name}: closed, idle or not needed")
             });
         };
-        if self.failing.insert(key, error.code) == Some(error.code) {
-            return log.debug(DebugContexts::BROKER, "FAIL", || {
-                format!("broker {}: {}", key.node, error.message)
-            });
+        log.debug(DebugContexts::BROKER, "FAIL", || format!("{name}: {error}"));
+        if loss != Loss::Attempt && error.code == ErrorCode::L_TRANSPORT && !conf.log_connection_close {
+            return;
         }
-        if error.code != ErrorCode::L_TRANSPORT || self.shared.conf.log_connection_close {
-            let name = match self.links.address(key) {
-                Some((host, port)) => format!("{host}:{port}/{}", key.node),
-                None => key.node.to_string(),
-            };
+        let at = address(&self.links, key);
+        let is_known = |key| self.links.address(key).is_some();
+        let news = self.outages.on_down((key, &at), error, loss, now, is_known);
+        if let Some((level, line)) = news.line {
+            log.log(level, "FAIL", || format!("{name}: {line}"));
+        }
+        if news.report {
             self.shared.report_link_error(&name, error);
         }
     }

@@ -6,6 +6,7 @@ mod handle;
 #[cfg(all(test, ottla_loom))]
 mod model_tests;
 mod options;
+mod outages;
 mod parts;
 mod shared;
 mod transacting;

@@ -49,7 +49,7 @@ impl Parts {
             hooks: self.hooks,
             clock: self.clock,
             waker: self.waker,
-            log,
+            log: Arc::new(log),
             main_queue,
         });
         Core::new(Arc::new(shared), rng)

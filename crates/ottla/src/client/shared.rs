@@ -34,7 +34,7 @@ pub struct Shared {
     /// Wakes the client's thread.
     pub waker: Arc<dyn Waker>,
     /// The log.
-    pub log: Logger,
+    pub log: Arc<Logger>,
     /// Delivery reports, errors, logs, statistics: what `rd_kafka_poll()` serves.
     pub main_queue: Arc<Queue>,
     /// Records and group events: what `rd_kafka_consumer_poll()` serves.
@@ -73,7 +73,7 @@ pub(super) struct SharedParts {
     pub(super) hooks: ClientHooks,
     pub(super) clock: SharedClock,
     pub(super) waker: Arc<dyn Waker>,
-    pub(super) log: Logger,
+    pub(super) log: Arc<Logger>,
     pub(super) main_queue: Arc<Queue>,
 }
 
@@ -225,9 +225,13 @@ impl Shared {
         }
     }
 
-    /// Tells the application that the connection to `broker` (`host:port/id`) failed.
+    /// Tells the application, if it listens, that the connection to `broker` (`host:port/id`) failed. The log has a line
+    /// of its own for that.
     pub(crate) fn report_link_error(&self, broker: &str, error: &Error) {
-        self.report(Error::new(error.code, format!("{broker}: {}", error.message)));
+        if self.hooks.error_event {
+            let error = Error::new(error.code, format!("{broker}: {}", error.message));
+            self.main_queue.push(Event::Error(error));
+        }
     }
 
     /// The first fatal error, if there was one.

@@ -17,7 +17,7 @@ mod value;
 pub use conf::{Conf, ConfError, ConfErrorKind, IntoText, TopicConf};
 pub use manual::{manual, properties_show};
 pub use property::{Applies, Importance, Kind, Named, Property, TextCheck};
-pub use tables::{ClientConfig, Prop, TopicConfig, TopicProp};
+pub use tables::{ClientConfig, DEBUG_CONTEXTS, Prop, TopicConfig, TopicProp};
 pub use value::{Choice, PatternList};
 
 #[cfg(test)]

@@ -138,6 +138,18 @@ pub enum Outcome {
     Failed(Failure),
 }
 
+/// What a failure has cost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Loss {
+    /// Nothing but the attempt: there was no connection.
+    Attempt,
+    /// A connection that was up.
+    Connection {
+        /// Requests that were in flight on it.
+        in_flight: usize,
+    },
+}
+
 /// One broker connection and what is remembered between its attempts.
 #[derive(Debug)]
 pub(super) struct Link {
@@ -150,8 +162,10 @@ pub(super) struct Link {
     pub(super) wanted: bool,
     /// Somebody was turned away because too many requests were under way.
     pub(super) turned_away: bool,
-    /// Attempts that failed since the last success.
+    /// Attempts that failed since the last success, a connection that broke included.
     pub(super) failures: u32,
+    /// The last attempt to connect failed.
+    pub(super) unreachable: bool,
     /// Whether any attempt was ever made.
     pub(super) tried: bool,
     pub(super) addrs: Vec<SocketAddr>,
@@ -191,6 +205,7 @@ impl Link {
             wanted: false,
             turned_away: false,
             failures: 0,
+            unreachable: false,
             tried: false,
             addrs: Vec::new(),
             next_addr: 0,
@@ -209,11 +224,6 @@ impl Link {
             announced: INIT,
             armed: None,
         }
-    }
-
-    pub(super) fn enter(&mut self, state: State, now: Instant) {
-        self.state = state;
-        self.since = now;
     }
 
     /// The address now being tried, or the name, for messages.

@@ -21,6 +21,8 @@ pub struct LinkConfig {
     pub setup_timeout: Duration,
     /// `connections.max.idle.ms`; `None` keeps idle connections open.
     pub idle_after: Option<Duration>,
+    /// `socket.timeout.ms`: a connection that was not used for this long and breaks was dropped for being idle.
+    pub dropped_after: Duration,
     /// `max.in.flight.requests.per.connection`.
     pub max_in_flight: usize,
     /// `socket.max.fails`: requests that may time out before the connection is closed; 0 never closes.
@@ -53,6 +55,7 @@ impl LinkConfig {
             reconnect_backoff_max: ms(conf.reconnect_backoff_max_ms),
             setup_timeout: ms(conf.socket_connection_setup_timeout_ms),
             idle_after: (idle > 0).then(|| ms(idle)),
+            dropped_after: ms(conf.socket_timeout_ms),
             max_in_flight: usize::try_from(conf.max_in_flight_requests_per_connection).unwrap_or(usize::MAX),
             max_timeouts: conf.socket_max_fails,
             address_ttl: ms(conf.broker_address_ttl),

@@ -2,6 +2,7 @@
 
 mod connecting;
 mod endings;
+mod logging;
 mod requests;
 mod throttling;
 mod watching;
@@ -16,13 +17,13 @@ use ottla_protocol::{
     ErrorCode as BrokerError, Message, Request, decode_response, encode_request, peek_correlation_id,
 };
 
-use super::link::{Failure, FailureKind, INIT, InFlight, Link, Outcome, Reply, State};
+use super::link::{Failure, FailureKind, INIT, InFlight, Link, Loss, Outcome, Reply, State};
 use super::link_config::LinkConfig;
 use super::net::{CloseReason, ConnId, LookupId, NetAction, NetEvent};
 use super::versions::BrokerVersions;
 use crate::env::{Instant, Rng};
 use crate::error::{Error, ErrorCode};
-use crate::event::{BrokerState, Exchange, Watcher};
+use crate::event::{BrokerState, Exchange, Logger, Watcher};
 use crate::types::NodeId;
 
 /// What a connection is for. Requests that may be held back by the broker for long have connections of their own, since
@@ -118,6 +119,8 @@ pub enum LinkEvent {
         key: LinkKey,
         /// Why, naming address and state; `None` when the client closed it on purpose or it was idle.
         error: Option<Error>,
+        /// What was lost with it.
+        loss: Loss,
     },
     /// A response asked for a pause, or is the first after one that asks for none.
     Throttled {
@@ -149,6 +152,7 @@ const API_VERSIONS_FIRST: i16 = 0;
 #[derive(Debug)]
 pub struct Links {
     config: LinkConfig,
+    log: Arc<Logger>,
     /// In order, so that what is done for all of them is done in the same order every time.
     links: BTreeMap<LinkKey, Link>,
     by_conn: HashMap<ConnId, LinkKey>,
@@ -165,10 +169,11 @@ pub struct Links {
 }
 
 impl Links {
-    /// An empty table.
+    /// An empty table, which logs nothing.
     pub fn new(config: LinkConfig, rng: Rng) -> Self {
         Links {
             config,
+            log: Arc::new(Logger::silent()),
             links: BTreeMap::new(),
             by_conn: HashMap::new(),
             by_lookup: HashMap::new(),
@@ -181,6 +186,12 @@ impl Links {
             rng,
             watcher: None,
         }
+    }
+
+    /// The same, with a log.
+    #[must_use]
+    pub fn with_log(self, log: Arc<Logger>) -> Self {
+        Links { log, ..self }
     }
 
     // ---------------------------------------------------------------- for managers
@@ -197,6 +208,7 @@ impl Links {
                 link.port = port;
                 link.addrs.clear();
                 link.failures = 0;
+                link.unreachable = false;
                 let was_idle = matches!(link.state, State::Idle);
                 if !was_idle {
                     self.take_down(key, None, now);
@@ -323,9 +335,9 @@ impl Links {
         self.links.get(&key).is_some_and(|l| l.tried)
     }
 
-    /// Whether the last attempt or connection failed and none has succeeded since.
-    pub fn is_failing(&self, key: LinkKey) -> bool {
-        self.links.get(&key).is_some_and(|l| l.failures > 0)
+    /// Whether the last attempt to connect failed. A connection that broke says nothing of whether another can be made.
+    pub fn is_unreachable(&self, key: LinkKey) -> bool {
+        self.links.get(&key).is_some_and(|l| l.unreachable)
     }
 
     /// Every link's key.
@@ -344,6 +356,12 @@ impl Links {
     /// `host:port` of a link.
     pub fn address(&self, key: LinkKey) -> Option<(&str, u16)> {
         self.links.get(&key).map(|l| (l.host.as_str(), l.port))
+    }
+
+    /// A link as it is called in logs and errors: `host:port/id`.
+    pub fn name(&self, key: LinkKey) -> String {
+        let link = self.links.get(&key);
+        link.map_or_else(|| key.node.to_string(), |link| logging::Name(key, link).to_string())
     }
 
     /// Requests in flight on a link.

@@ -6,6 +6,8 @@ use ottla_protocol::api::api_versions::{ApiVersion, ApiVersionsResponse};
 use ottla_protocol::api::metadata::{MetadataRequest, MetadataResponse};
 use ottla_protocol::{ApiKey, Reader, RequestHeader, encode_response};
 
+#[path = "links_logging_tests.rs"]
+mod logging;
 #[path = "links_throttling_tests.rs"]
 mod throttling;
 #[path = "links_unwritten_tests.rs"]
@@ -20,6 +22,7 @@ fn config() -> LinkConfig {
         reconnect_backoff_max: Duration::from_secs(10),
         setup_timeout: Duration::from_secs(30),
         idle_after: None,
+        dropped_after: Duration::from_secs(60),
         max_in_flight: 2,
         max_timeouts: 1,
         address_ttl: Duration::from_secs(1),
@@ -315,18 +318,6 @@ fn a_response_that_is_cut_short_is_told_as_such() {
             "{text}"
         );
     }
-}
-
-#[test]
-fn an_idle_disconnect_is_no_error() {
-    let mut w = World::new(config());
-    let conn = w.up();
-    w.net(NetEvent::Closed {
-        conn,
-        reason: CloseReason::PeerClosed,
-    });
-    assert_eq!(down_text(&w.events()), "");
-    assert!(w.links.backoff_until(w.key).is_none());
 }
 
 #[test]

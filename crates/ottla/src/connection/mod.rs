@@ -15,7 +15,7 @@ mod net;
 mod versions;
 
 pub use frame_reader::FrameReader;
-pub use link::{Failure, FailureKind, Outcome, Reply};
+pub use link::{Failure, FailureKind, Loss, Outcome, Reply};
 pub use link_config::LinkConfig;
 pub use links::{LinkEvent, LinkKey, Links, Owner, Purpose, Ready, Tag};
 pub use net::{CloseReason, ConnId, LookupId, NetAction, NetEvent};

@@ -68,6 +68,11 @@ impl BrokerVersions {
         )
     }
 
+    /// (key, lowest, highest) of every request, in no order.
+    pub fn rows(&self) -> impl Iterator<Item = (i16, i16, i16)> + '_ {
+        self.ranges.iter().map(|(&key, &(low, high))| (key, low, high))
+    }
+
     /// The broker's range for a request.
     pub fn range(&self, key: ApiKey) -> Option<(i16, i16)> {
         self.ranges.get(&key.0).copied()

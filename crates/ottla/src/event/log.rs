@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+
+use crate::config::DEBUG_CONTEXTS;
 
 /// Syslog levels.
 pub mod level {
@@ -47,12 +49,38 @@ impl DebugContexts {
     pub const FETCH: DebugContexts = DebugContexts(0x400);
     /// `consumer`
     pub const CONSUMER: DebugContexts = DebugContexts(0x2000);
-    /// `eos`: the idempotent producer
+    /// `admin`
+    pub const ADMIN: DebugContexts = DebugContexts(0x4000);
+    /// `eos`: the idempotent and the transactional producer
     pub const EOS: DebugContexts = DebugContexts(0x8000);
+    /// `mock`: the embedded cluster
+    pub const MOCK: DebugContexts = DebugContexts(0x1_0000);
+    /// `assignor`
+    pub const ASSIGNOR: DebugContexts = DebugContexts(0x2_0000);
+    /// `conf`
+    pub const CONF: DebugContexts = DebugContexts(0x4_0000);
+    /// `telemetry`: metrics for the cluster (KIP-714)
+    pub const TELEMETRY: DebugContexts = DebugContexts(0x8_0000);
+
+    /// The contexts of either set.
+    #[must_use]
+    pub const fn with(self, other: DebugContexts) -> DebugContexts {
+        DebugContexts(self.0 | other.0)
+    }
 
     /// Whether any context of `other` is in this set.
-    pub fn intersects(self, other: DebugContexts) -> bool {
+    pub const fn intersects(self, other: DebugContexts) -> bool {
         self.0 & other.0 != 0
+    }
+
+    /// The contexts as the property `debug` names them, with commas between.
+    pub fn names(self) -> String {
+        let single = DEBUG_CONTEXTS.iter().filter(|(_, bits)| bits.count_ones() == 1);
+        let set: Vec<&str> = single
+            .filter(|(_, bit)| self.0 & bit.cast_unsigned() != 0)
+            .map(|(name, _)| *name)
+            .collect();
+        set.join(",")
     }
 }
 
@@ -77,21 +105,32 @@ pub struct Logger {
     sink: LogSink,
     max_level: AtomicI32,
     contexts: DebugContexts,
+    /// What `contexts` come to at the present level: all of them, or none. One look tells whether a line is wanted.
+    debugged: AtomicU32,
 }
 
 impl Logger {
     /// A logger that writes lines up to `max_level` (a syslog level) and debug lines of `contexts`.
     pub fn new(sink: LogSink, max_level: i32, contexts: DebugContexts) -> Self {
-        Logger {
+        let logger = Logger {
             sink,
             max_level: AtomicI32::new(max_level),
             contexts,
-        }
+            debugged: AtomicU32::new(0),
+        };
+        logger.set_max_level(max_level);
+        logger
+    }
+
+    /// A logger that writes nothing.
+    pub fn silent() -> Self {
+        Logger::new(Arc::new(|_| {}), -1, DebugContexts::default())
     }
 
     /// Whether a debug line of one of `contexts` would be written.
+    #[inline]
     pub fn debugs(&self, contexts: DebugContexts) -> bool {
-        self.contexts.intersects(contexts)
+        DebugContexts(self.debugged.load(Ordering::Relaxed)).intersects(contexts)
     }
 
     /// The level up to which lines are written.
@@ -99,9 +138,11 @@ impl Logger {
         self.max_level.load(Ordering::Relaxed)
     }
 
-    /// Changes the level up to which lines are written.
+    /// Changes the level up to which lines are written. Below [`level::DEBUG`] no context writes anything.
     pub fn set_max_level(&self, level: i32) {
+        let contexts = if level >= level::DEBUG { self.contexts.0 } else { 0 };
         self.max_level.store(level, Ordering::Relaxed);
+        self.debugged.store(contexts, Ordering::Relaxed);
     }
 
     /// Writes a line when its level is wanted.
@@ -117,6 +158,7 @@ impl Logger {
     }
 
     /// Writes a debug line when one of its contexts is on; `message` is not called otherwise.
+    #[inline]
     pub fn debug(&self, contexts: DebugContexts, facility: &'static str, message: impl FnOnce() -> String) {
         if self.debugs(contexts) {
             (self.sink)(LogLine {
@@ -134,5 +176,57 @@ impl fmt::Debug for Logger {
         f.debug_struct("Logger")
             .field("contexts", &self.contexts)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parking_lot::Mutex;
+
+    #[test]
+    fn contexts_have_the_names_of_the_debug_property() {
+        let both = DebugContexts::GENERIC.with(DebugContexts::FETCH);
+        assert_eq!(both.names(), "generic,fetch");
+        for (context, name) in [
+            (DebugContexts::BROKER, "broker"),
+            (DebugContexts::TOPIC, "topic"),
+            (DebugContexts::METADATA, "metadata"),
+            (DebugContexts::FEATURE, "feature"),
+            (DebugContexts::QUEUE, "queue"),
+            (DebugContexts::MSG, "msg"),
+            (DebugContexts::PROTOCOL, "protocol"),
+            (DebugContexts::CGRP, "cgrp"),
+            (DebugContexts::SECURITY, "security"),
+            (DebugContexts::CONSUMER, "consumer"),
+            (DebugContexts::ADMIN, "admin"),
+            (DebugContexts::EOS, "eos"),
+            (DebugContexts::MOCK, "mock"),
+            (DebugContexts::ASSIGNOR, "assignor"),
+            (DebugContexts::CONF, "conf"),
+            (DebugContexts::TELEMETRY, "telemetry"),
+        ] {
+            assert_eq!(context.names(), name);
+        }
+        assert_eq!(DebugContexts::default().names(), "");
+    }
+
+    #[test]
+    fn the_level_switches_contexts_off_and_on_again() {
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let to = lines.clone();
+        let logger = Logger::new(
+            Arc::new(move |line: LogLine| to.lock().push(line.message)),
+            level::DEBUG,
+            DebugContexts::MSG,
+        );
+        let say = |text: &'static str| logger.debug(DebugContexts::MSG, "TEST", || text.to_owned());
+        say("on");
+        logger.debug(DebugContexts::FETCH, "TEST", || unreachable!("another context"));
+        logger.set_max_level(level::INFO);
+        logger.debug(DebugContexts::MSG, "TEST", || unreachable!("the level is lower"));
+        logger.set_max_level(level::DEBUG);
+        say("on again");
+        assert_eq!(*lines.lock(), ["on", "on again"]);
     }
 }

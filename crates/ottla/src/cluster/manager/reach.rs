@@ -267,7 +267,7 @@ impl Cluster {
         let Some(error) = error else { return };
         self.last_failure = Some(error.clone());
         let candidates = self.candidates(ctx);
-        let all_down = candidates.iter().all(|k| ctx.links.is_failing(*k));
+        let all_down = candidates.iter().all(|k| ctx.links.is_unreachable(*k));
         if all_down && !self.outage_reported && !candidates.is_empty() {
             self.outage_reported = true;
             let text = format!(

@@ -46,7 +46,8 @@ const FEATURES: &[Named] = &[
 /// gzip, snappy, regex, lz4, zstd.
 const BUILT_IN: u32 = 0x1 | 0x2 | 0x10 | 0x20 | 0x400;
 
-const DEBUG_CONTEXTS: &[Named] = &[
+/// What `debug` may name: single contexts, and `all` of them.
+pub const DEBUG_CONTEXTS: &[Named] = &[
     ("generic", 0x1),
     ("broker", 0x2),
     ("topic", 0x4),

@@ -27,13 +27,8 @@ impl Links {
             host: link.host.clone(),
             port: link.port,
         });
-        link.enter(
-            State::Resolving {
-                lookup,
-                deadline: now + setup,
-            },
-            now,
-        );
+        let deadline = now + setup;
+        Self::enter(&self.log, key, link, State::Resolving { lookup, deadline }, now);
         self.by_lookup.insert(lookup, key);
         self.rearm(key);
     }
@@ -82,7 +77,7 @@ impl Links {
         let Some(&addr) = link.addrs.get(index) else { return };
         link.next_addr = index + 1;
         link.addrs_left = link.addrs_left.saturating_sub(1);
-        link.enter(State::Connecting { conn, deadline }, now);
+        Self::enter(&self.log, key, link, State::Connecting { conn, deadline }, now);
         self.by_conn.insert(conn, key);
         self.actions.push_back(NetAction::Connect { conn, addr });
         self.rearm(key);
@@ -104,7 +99,7 @@ impl Links {
         link.timeouts = 0;
         let assume_old = link.assume_old_until.is_some_and(|until| until > now);
         if ask && !assume_old {
-            link.enter(State::Negotiating { conn }, now);
+            Self::enter(&self.log, key, link, State::Negotiating { conn }, now);
             self.ask_versions(key, <ApiVersionsRequest as Message>::MAX_VERSION, now);
         } else {
             self.come_up(key, BrokerVersions::of_release(&fallback), now);
@@ -173,8 +168,10 @@ impl Links {
         let Some(link) = self.links.get_mut(&key) else { return };
         let Some(conn) = link.state.conn() else { return };
         let versions = Arc::new(versions);
-        link.enter(State::Up { conn, versions }, now);
+        Self::log_versions(&self.log, key, link, &versions);
+        Self::enter(&self.log, key, link, State::Up { conn, versions }, now);
         link.failures = 0;
+        link.unreachable = false;
         link.wanted = false;
         link.last_used = now;
         self.events.push_back(LinkEvent::Up { key });

@@ -32,6 +32,12 @@ impl Links {
                 let text = format!("{peer}: {what} (after {ms}ms in state {state})");
                 self.take_down(key, Some(Error::new(ErrorCode::L_BAD_MSG, text)), now);
             }
+            // Balancers between the client and the broker forget connections, and reset them when they hear of them.
+            (State::Up { .. }, CloseReason::Io(_))
+                if link.is_idle() && now.since(link.last_used) >= self.config.dropped_after =>
+            {
+                self.take_down(key, None, now);
+            }
             (_, CloseReason::PeerClosed) => {
                 // Closing an idle connection is the broker's good right, and no failure.
                 let error = link.in_flight.front().map(|first| {
@@ -77,7 +83,7 @@ impl Links {
                 }
             }
             State::Backoff { until } if until <= now => {
-                link.enter(State::Idle, now);
+                Self::enter(&self.log, key, link, State::Idle, now);
                 if link.wanted {
                     self.start_attempt(key, now);
                 }
@@ -111,6 +117,10 @@ impl Links {
         let peer = link.peer();
         let begun = link.frames_begun;
         let mut timed_out = Vec::new();
+        let due = |r: &&InFlight| !r.abandoned && r.deadline <= now;
+        for r in link.in_flight.iter().filter(due) {
+            Self::log_failed(&self.log, key, link, r, "timed out", now);
+        }
         for r in link.in_flight.iter_mut().filter(|r| !r.abandoned && r.deadline <= now) {
             r.abandoned = true;
             let ms = now.since(r.sent_at).as_millis();
@@ -174,20 +184,31 @@ impl Links {
         if let State::Resolving { lookup, .. } = link.state {
             self.by_lookup.remove(&lookup);
         }
+        let loss = match link.state {
+            State::Up { .. } => Loss::Connection {
+                in_flight: link.in_flight.len(),
+            },
+            _ => Loss::Attempt,
+        };
+        link.unreachable |= error.is_some() && loss == Loss::Attempt;
         let requests: Vec<InFlight> = link.in_flight.drain(..).collect();
+        for request in requests.iter().filter(|r| !r.abandoned) {
+            Self::log_failed(&self.log, key, link, request, "the connection is gone", now);
+        }
         let begun = link.frames_begun;
         let peer = link.peer();
         link.throttled_until = Instant::ORIGIN;
         match &error {
             // Closed on purpose: nothing speaks against connecting again when somebody wants to.
-            None => link.enter(State::Idle, now),
+            None => Self::enter(&self.log, key, link, State::Idle, now),
             Some(_) => {
                 let base = self.config.reconnect_backoff;
                 let max = self.config.reconnect_backoff_max.max(base);
                 let doubled = base.saturating_mul(1 << link.failures.min(20));
                 let delay = self.rng.jitter(doubled.min(max), 0.25, 0.5).min(max);
                 link.failures = link.failures.saturating_add(1);
-                link.enter(State::Backoff { until: now + delay }, now);
+                let until = now + delay;
+                Self::enter(&self.log, key, link, State::Backoff { until }, now);
                 // Whoever still needs the link asks again on hearing of the failure.
                 link.wanted = false;
             }
@@ -206,7 +227,7 @@ impl Links {
             let written = r.frame <= begun;
             self.fail_request(key, r.tag, Failure { kind, written, error });
         }
-        self.events.push_back(LinkEvent::Down { key, error });
+        self.events.push_back(LinkEvent::Down { key, error, loss });
         self.rearm(key);
     }
 }

@@ -25,7 +25,7 @@ impl Links {
             .map_err(|e| Error::new(ErrorCode::L_INVALID_ARG, format!("request cannot be encoded: {e}")))?;
         link.next_correlation_id = correlation_id.checked_add(1).unwrap_or(1);
         link.frames_sent += 1;
-        link.in_flight.push_back(InFlight {
+        let in_flight = InFlight {
             correlation_id,
             tag,
             version,
@@ -36,7 +36,9 @@ impl Links {
             abandoned: false,
             api: R::KEY,
             size: self.watcher.as_ref().map_or(0, |_| frame.len()),
-        });
+        };
+        Self::log_sent(&self.log, key, link, &in_flight, frame.len());
+        link.in_flight.push_back(in_flight);
         link.last_used = now;
         self.actions.push_back(NetAction::Send { conn, frame });
         self.rearm(key);
@@ -114,6 +116,9 @@ impl Links {
         }
         let rtt = now.since(request.sent_at);
         self.tell_received(key, request.correlation_id, body.len(), Some((&request, rtt)));
+        if let Some(link) = self.links.get(&key) {
+            Self::log_received(&self.log, key, link, &request, body.len(), now);
+        }
         let reply = Reply {
             version: request.version,
             body,

@@ -76,7 +76,8 @@ impl Links {
 }
 
 impl Link {
-    fn broker_name(&self, key: LinkKey) -> String {
+    /// `host:port/id`, where the id may be "bootstrap".
+    pub(super) fn broker_name(&self, key: LinkKey) -> String {
         format!("{}:{}/{}", self.host, self.port, key.node)
     }
 }

@@ -213,7 +213,7 @@ impl World {
                         self.cluster.on_link_up(&mut ctx, key);
                         self.sender.on_link_up(&mut ctx, &mut self.cluster, key);
                     }
-                    LinkEvent::Down { key, error } => {
+                    LinkEvent::Down { key, error, .. } => {
                         let error = error.as_ref();
                         self.sender.on_link_down(&mut ctx, &mut self.cluster, key, error);
                         self.cluster.on_link_down(&mut ctx, error);
