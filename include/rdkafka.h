@@ -58,7 +58,7 @@ struct addrinfo;
  *  26. Logging
  *  27. Topic ids (UUIDs)
  *  28. Memory, diagnostics, shutdown
- *  29. Interceptors
+ *  29. Interceptors and plugins
  *  30. Vocabulary of further services
  *
  * ==========================================================================
@@ -3383,7 +3383,7 @@ RD_EXPORT int rd_kafka_wait_destroyed(int timeout_ms);
 
 
 /* ==========================================================================
- *  29. INTERCEPTORS
+ *  29. INTERCEPTORS AND PLUGINS
  *
  *  An interceptor is a set of functions that see what a client does: messages on their way,
  *  commits, requests, connections, threads. It has a name, and a pointer (`ic_opaque`) that each of
@@ -3697,11 +3697,35 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_interceptor_add_on_broker_state_change(
     void *ic_opaque);
 
 
+/* -- Plugins -- */
+
+/**
+ * The type of the function `conf_init`, which a plugin exports.
+ *
+ * A plugin is a shared library with interceptors, which programs load without knowing it: the
+ * property `plugin.library.paths` names one or several, separated by ';'. Each is loaded when the
+ * property is set (see dlopen(3) for where; ".so" is added to a name without an extension), and its
+ * conf_init() adds interceptors to the configuration. The same happens for each copy of that
+ * configuration, after on_conf_dup(). A library stays loaded until the process ends.
+ * examples/c/plugins has one.
+ *
+ * @param conf          Configuration.
+ * @param plug_opaquep  Room for a pointer of the plugin's own; it is not looked at.
+ * @param errstr        Receives the reason for an error, for who sets the property.
+ * @param errstr_size   Its size.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR, or an error: the property is not set then. What was added
+ *         before stays.
+ */
+typedef rd_kafka_resp_err_t (rd_kafka_plugin_f_conf_init_t)(
+    rd_kafka_conf_t *conf, void **plug_opaquep, char *errstr, size_t errstr_size);
+
+
 /* ==========================================================================
  *  30. VOCABULARY OF FURTHER SERVICES
  *
  *  Types and constants of the interface's other services: administration, access control,
- *  certificates, share groups (KIP-932), plugins. They are
+ *  certificates, share groups (KIP-932). They are
  *  here so that programs that mention them compile. The services' functions are declared where
  *  the library offers them; what is not declared in this header cannot be called.
  * ========================================================================== */
@@ -3981,12 +4005,6 @@ typedef enum rd_kafka_share_AcknowledgeType_s {
         RD_KAFKA_SHARE_ACKNOWLEDGE_TYPE_RELEASE = 2, /**< Give it to a consumer again. */
         RD_KAFKA_SHARE_ACKNOWLEDGE_TYPE_REJECT = 3   /**< Do not give it to anybody again. */
 } rd_kafka_share_AcknowledgeType_t;
-
-/* -- Plugins -- */
-
-/** A plugin's `conf_init`, called when its library is loaded by `plugin.library.paths`. */
-typedef rd_kafka_resp_err_t (rd_kafka_plugin_f_conf_init_t)(
-    rd_kafka_conf_t *conf, void **plug_opaquep, char *errstr, size_t errstr_size);
 
 #ifdef __cplusplus
 }

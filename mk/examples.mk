@@ -4,6 +4,9 @@ BIN_DIR      := $(BUILD)/bin
 EXAMPLE_SRCS := $(wildcard examples/c/*.c)
 EXAMPLES     := $(patsubst examples/c/%.c,$(BIN_DIR)/%,$(EXAMPLE_SRCS))
 
+PLUGIN_SRCS  := $(wildcard examples/c/plugins/*.c)
+PLUGINS      := $(patsubst examples/c/plugins/%.c,$(BIN_DIR)/plugins/%.so,$(PLUGIN_SRCS))
+
 CPP_EXAMPLE_SRCS := $(wildcard examples/cpp/*.cpp)
 CPP_EXAMPLES     := $(patsubst examples/cpp/%.cpp,$(BIN_DIR)/cpp/%,$(CPP_EXAMPLE_SRCS))
 
@@ -19,14 +22,19 @@ CPP_EXAMPLE_LIBS     := -L$(LIB_DIR) -lrdkafka++ -lrdkafka -Wl,-rpath,'$$ORIGIN/
 demo: lib $(BIN_DIR)/demo
 	@$(BIN_DIR)/demo
 
-## examples: build examples/c/*.c into build/bin, examples/cpp/*.cpp into build/bin/cpp
-examples: lib $(EXAMPLES) $(CPP_EXAMPLES)
+## examples: build examples/c/*.c into build/bin, plugins into build/bin/plugins, examples/cpp/*.cpp into build/bin/cpp
+examples: lib $(EXAMPLES) $(PLUGINS) $(CPP_EXAMPLES)
 
 # The library is an order-only prerequisite: a program needs relinking only when
 # the headers change.
 $(BIN_DIR)/%: examples/c/%.c $(wildcard examples/c/*.h) $(HEADERS) | $(LIB_DIR)/librdkafka.so
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(EXAMPLE_CFLAGS) -o $@ $< $(EXAMPLE_LIBS)
+
+# The library's functions are those of the program that loads the plugin.
+$(BIN_DIR)/plugins/%.so: examples/c/plugins/%.c $(HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(EXAMPLE_CFLAGS) -shared -fPIC -o $@ $<
 
 $(BIN_DIR)/cpp/%: examples/cpp/%.cpp $(HEADERS) | $(LIB_DIR)/librdkafka++.so
 	@mkdir -p $(@D)

@@ -14,6 +14,7 @@ use crate::callbacks::{
 use crate::ffi::{self, FromC, Lent, Owned, Tag, Tagged, boxed, exports};
 use crate::interceptors::ConfInterceptors;
 use crate::log::print_to;
+use crate::plugins;
 use crate::topic_conf::TopicConfHandle;
 
 /// `RD_KAFKA_CONF_OK`, `_INVALID`, `_UNKNOWN`
@@ -166,7 +167,7 @@ impl ConfHandle {
     }
 }
 
-/// Sets a property, for which the interceptors are asked first.
+/// Sets a property, for which the interceptors are asked first. Plugins are loaded when they are named.
 ///
 /// # Safety
 /// A live object to which no reference is held; `errstr` is NULL or has `size` bytes.
@@ -177,12 +178,21 @@ unsafe fn set(conf: Lent<ConfHandle>, name: &str, value: Option<&str>, errstr: *
         if let Some(result) = interceptors.offer(conf.0, name, value, errstr, size) {
             return result;
         }
+        let loaded = match value {
+            Some(paths) if name == plugins::PATHS => plugins::load(conf.0, paths),
+            _ => Ok(()),
+        };
+        if let Err(message) = loaded {
+            let kind = ConfErrorKind::Invalid;
+            return conf_result(Err(ConfError { kind, message }), errstr, size);
+        }
         conf_result((*conf.0).set(name, value), errstr, size)
     }
 }
 
 /// A copy without the properties whose names begin with one of `filter`. Interceptors are not copied: those of the old
-/// object are told first, and add to the new one what they want there; then they get the properties that they had taken.
+/// object are told first, and add to the new one what they want there; plugins are loaded for it as for the old one. Then
+/// interceptors get the properties that they had taken.
 ///
 /// # Safety
 /// A live object to which no reference is held that could write; strings. `None` when one of them is not UTF-8.
@@ -200,6 +210,10 @@ unsafe fn copy(old: Lent<ConfHandle>, filter: &[*const c_char]) -> Option<Owned<
             let own = std::mem::replace(new, (*old.0).filtered(&prefixes));
             new.interceptors = added;
             new.keep_from(&own);
+        }
+        if let Ok(paths) = (*new).conf.get(plugins::PATHS) {
+            // They could be loaded for the old object.
+            let _ = plugins::load(new, &paths);
         }
         for (name, value) in interceptors.taken() {
             let (name, value) = (name.to_str().unwrap_or_default(), value.as_deref().map(|v| v.to_str()));

@@ -26,6 +26,7 @@ pub mod metadata;
 pub mod misc;
 pub mod offsets;
 pub mod partitioners;
+pub mod plugins;
 pub mod produce;
 pub mod queue;
 pub mod serve;
