@@ -173,7 +173,7 @@ fn content(handle: &Handle, event: Event) -> Result<Content, Box<Event>> {
                 contexts,
             }
         }
-        Event::Stats(text) => Content::Stats(c_text(text)),
+        Event::Stats(statistics) => Content::Stats(c_text(statistics.to_json())),
         Event::Rebalance(Rebalance { code, partitions }) => Content::Rebalance {
             code,
             text: text_for(code),

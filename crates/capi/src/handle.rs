@@ -350,6 +350,7 @@ fn client_hooks(callbacks: &Callbacks, only_error: bool, this: &Weak<Handle>) ->
         error_event: callbacks.error.is_some() || callbacks.wants(event_type::ERROR),
         throttle_event: callbacks.throttle.is_some(),
         watcher: None,
+        stats_event: callbacks.stats.is_some() || callbacks.wants(event_type::STATS),
     }
 }
 

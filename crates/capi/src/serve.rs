@@ -8,6 +8,7 @@ use std::time::Duration;
 use ottla::consumer::RebalanceProtocol;
 use ottla::error::{Error, ErrorCode};
 use ottla::event::{Chunk, CommitResult, Delivery, Event, Progress, Queue, Rebalance, level};
+use ottla::stats::Statistics;
 
 use crate::ffi::{self, Deadline, c_text};
 use crate::handle::{Handle, take_yield};
@@ -148,7 +149,7 @@ fn call_back(handle: &Handle, queue: &Arc<Queue>, event: Event) -> Flow {
             handle.log.on_taken();
             handle.log.print(handle, &line);
         }
-        Event::Stats(text) => statistics(handle, &text),
+        Event::Stats(document) => statistics(handle, &document),
         Event::Throttle(throttle) => {
             if let Some(callback) = handle.callbacks().throttle {
                 let name = c_text(throttle.broker_name.as_str());
@@ -307,11 +308,12 @@ fn error(handle: &Handle, error: &Error) {
     }
 }
 
-fn statistics(handle: &Handle, text: &str) {
+fn statistics(handle: &Handle, document: &Statistics) {
     let Some(callback) = handle.callbacks().stats else {
         return;
     };
-    let json = ffi::malloc_text(text);
+    let text = document.to_json();
+    let json = ffi::malloc_text(&text);
     if json.is_null() {
         return;
     }

@@ -18,5 +18,6 @@ pub mod event;
 pub mod processor;
 pub mod producer;
 pub mod runtime;
+pub mod stats;
 pub mod transport;
 pub mod types;

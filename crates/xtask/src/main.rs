@@ -5,10 +5,10 @@
 
 use std::process::ExitCode;
 
-mod gen_config;
 mod header;
 mod layers;
 mod licences;
+mod manuals;
 mod source;
 mod tidy;
 
@@ -34,7 +34,12 @@ const COMMANDS: &[Command] = &[
     (
         "gen-config",
         "write docs/CONFIGURATION.md from the property table: [--check]",
-        gen_config::run,
+        manuals::configuration,
+    ),
+    (
+        "gen-stats",
+        "write docs/STATISTICS.md from the table of fields: [--check]",
+        manuals::statistics,
     ),
     (
         "header",

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::outages::Outages;
+use super::reporting::Reporter;
 use super::shared::Shared;
 use crate::admin::{self, Admin};
 use crate::cluster::{self, Change, Cluster, Ctx};
@@ -48,16 +49,18 @@ impl Command {
 
 /// A client's decisions.
 pub struct Core {
-    shared: Arc<Shared>,
-    links: Links,
-    cluster: Cluster,
-    producer: Option<Sender>,
-    consumer: Option<Consumer>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) links: Links,
+    pub(super) cluster: Cluster,
+    pub(super) producer: Option<Sender>,
+    pub(super) consumer: Option<Consumer>,
     /// Offset look-ups of a producer's application; a consumer has its own.
     offsets: ListOffsets,
     admin: Admin,
     rng: Rng,
     outages: Outages,
+    /// While the application wants statistics.
+    pub(super) reporter: Option<Box<Reporter>>,
     finished: bool,
     started: bool,
 }
@@ -118,6 +121,7 @@ impl Core {
             .map(|r| Consumer::new(r, &shared.conf, consumer_setup(&shared)));
         let offsets = ListOffsets::new(&shared.conf);
         Core {
+            reporter: Reporter::new(&shared),
             shared,
             links,
             cluster: Cluster::default(),
@@ -225,6 +229,7 @@ impl Core {
         wake = earliest(wake, self.admin.poll(&mut ctx, &self.cluster));
         // Last, so that what the others asked of it just now is in its time to wake.
         wake = earliest(wake, self.cluster.poll(&mut ctx));
+        wake = earliest(wake, self.report(now, wall_ms));
         earliest(wake, self.links.next_wake())
     }
 

@@ -8,6 +8,7 @@ mod model_tests;
 mod options;
 mod outages;
 mod parts;
+mod reporting;
 mod shared;
 mod transacting;
 

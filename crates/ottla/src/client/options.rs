@@ -28,6 +28,8 @@ pub struct ClientHooks {
     pub error_event: bool,
     /// The application hears of throttling.
     pub throttle_event: bool,
+    /// The application wants statistics, every `statistics.interval.ms`; otherwise nothing is measured.
+    pub stats_event: bool,
     /// Told of what the client does. One that calls code of the application needs
     /// [`expect_callbacks`](crate::event::expect_callbacks) before.
     pub watcher: Option<Arc<dyn Watcher>>,

@@ -33,7 +33,10 @@ pub struct Parts {
 
 impl Parts {
     /// Makes the core, with its [`Shared`] part for the application's threads.
-    pub fn assemble(self, rng: Rng) -> Core {
+    pub fn assemble(mut self, rng: Rng) -> Core {
+        if !self.hooks.stats_event {
+            self.conf.statistics_interval_ms = 0;
+        }
         let number = CLIENTS.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}#{}-{number}", self.conf.client_id, self.kind);
         if let Some(named) = &self.hooks.named {

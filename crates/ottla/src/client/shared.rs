@@ -10,7 +10,7 @@ use super::options::ClientHooks;
 use crate::config::{ClientConfig, TopicConfig};
 use crate::consumer::Registry;
 use crate::env::sync::{AtomicBool, Mutex, RwLock};
-use crate::env::{SharedClock, Waker};
+use crate::env::{Instant, SharedClock, Waker};
 use crate::error::{Error, ErrorCode};
 use crate::event::{Event, Logger, Queue, Reply, level};
 use crate::producer::{self, Accumulator, TransactionCall, TransactionReply};
@@ -46,7 +46,7 @@ pub struct Shared {
     topic_defaults: TopicConfig,
     topics: RwLock<Topics>,
     mailbox: Mutex<Mailbox>,
-    fatal: Mutex<Option<Error>>,
+    fatal: Mutex<FatalErrors>,
     has_fatal: AtomicBool,
     learned_brokers: Mutex<Vec<i32>>,
 }
@@ -61,7 +61,19 @@ struct Mailbox {
 
 #[derive(Default)]
 struct Topics {
-    by_name: HashMap<Arc<str>, Arc<Topic>>,
+    by_name: HashMap<Arc<str>, KnownTopic>,
+}
+
+struct KnownTopic {
+    topic: Arc<Topic>,
+    since: Instant,
+}
+
+#[derive(Default)]
+struct FatalErrors {
+    /// The first one.
+    first: Option<Error>,
+    count: u64,
 }
 
 /// What [`Shared::new`] is given.
@@ -112,7 +124,7 @@ impl Shared {
             topic_defaults: parts.topic_defaults,
             topics: RwLock::new(Topics::default()),
             mailbox: Mutex::new(Mailbox::default()),
-            fatal: Mutex::new(None),
+            fatal: Mutex::default(),
             has_fatal: AtomicBool::new(false),
             learned_brokers: Mutex::new(Vec::new()),
         }
@@ -127,19 +139,23 @@ impl Shared {
         }
         check_topic_name(name)?;
         let mut topics = self.topics.write();
-        if let Some(topic) = topics.by_name.get(name) {
-            return Ok(topic.clone());
+        if let Some(known) = topics.by_name.get(name) {
+            return Ok(known.topic.clone());
         }
         let index = u32::try_from(topics.by_name.len()).unwrap_or(u32::MAX);
         let conf = conf.unwrap_or_else(|| self.topic_defaults.clone());
         let topic = Arc::new(Topic::new(name, conf, hooks, index));
-        topics.by_name.insert(topic.shared_name(), topic.clone());
+        let known = KnownTopic {
+            topic: topic.clone(),
+            since: self.clock.now(),
+        };
+        topics.by_name.insert(topic.shared_name(), known);
         Ok(topic)
     }
 
     /// A topic that is known.
     pub fn find_topic(&self, name: &str) -> Option<Arc<Topic>> {
-        self.topics.read().by_name.get(name).cloned()
+        self.topics.read().by_name.get(name).map(|known| known.topic.clone())
     }
 
     /// The settings of topics that are created without their own.
@@ -158,7 +174,15 @@ impl Shared {
 
     /// Every topic that is known.
     pub fn topics(&self) -> Vec<Arc<Topic>> {
-        self.topics.read().by_name.values().cloned().collect()
+        let topics = self.topics.read();
+        topics.by_name.values().map(|known| known.topic.clone()).collect()
+    }
+
+    /// The names of those, each with the time since when it is.
+    pub(super) fn topic_names(&self) -> Vec<(Arc<str>, Instant)> {
+        let topics = self.topics.read();
+        let known = topics.by_name.iter();
+        known.map(|(name, known)| (name.clone(), known.since)).collect()
     }
 
     /// Lets go of what grows with use: somebody may keep the handle of a client that was destroyed.
@@ -239,17 +263,23 @@ impl Shared {
         if !self.has_fatal.load(Ordering::Acquire) {
             return None;
         }
-        self.fatal.lock().clone()
+        self.fatal.lock().first.clone()
+    }
+
+    /// How many fatal errors were raised.
+    pub(super) fn fatal_count(&self) -> u64 {
+        self.fatal.lock().count
     }
 
     /// Raises a fatal error; only the first counts. True when it was the first.
     pub fn set_fatal(&self, code: ErrorCode, message: &str) -> bool {
         {
             let mut fatal = self.fatal.lock();
-            if fatal.is_some() {
+            fatal.count += 1;
+            if fatal.first.is_some() {
                 return false;
             }
-            *fatal = Some(Error::new(code, message));
+            fatal.first = Some(Error::new(code, message));
         }
         self.has_fatal.store(true, Ordering::Release);
         if let Some(accumulator) = &self.producer {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ottla_protocol::api::find_coordinator::FindCoordinatorRequest;
 
 use super::{Cluster, Ctx};
-use crate::connection::{BrokerVersions, LinkKey, Outcome, Owner, Ready, Tag};
+use crate::connection::{BrokerVersions, LinkKey, Links, Outcome, Owner, Ready, Tag};
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
@@ -261,6 +261,17 @@ impl Coordinator {
     pub(crate) fn on_link_down(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, error: Option<&Error>) {
         if error.is_some() && self.node.map(LinkKey::coordinator) == Some(key) {
             self.forget(ctx);
+        }
+    }
+
+    /// How far the way to it is, by the name that programs know.
+    pub(crate) fn public_state(&self, links: &Links) -> &'static str {
+        match self.node {
+            Some(node) if links.is_up(LinkKey::coordinator(node)) => "up",
+            Some(_) => "wait-broker-transport",
+            None if !self.asked.is_empty() => "wait-coord",
+            None if self.wanted => "query-coord",
+            None => "init",
         }
     }
 

@@ -7,6 +7,7 @@ mod answers;
 mod calls;
 mod reach;
 mod refreshes;
+mod statistics;
 mod under_way;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -25,6 +26,7 @@ use crate::error::{Error, ErrorCode};
 use crate::event::Reply;
 use crate::types::NodeId;
 use calls::Call;
+pub use statistics::Survey;
 use under_way::Asked;
 
 /// A broker as metadata names it.

@@ -10,7 +10,7 @@ mod tests;
 pub use bootstrap::{Endpoint, parse_endpoints};
 pub use cache::{PartitionMeta, TopicMeta};
 pub(crate) use coordinator::{Coordinated, Coordinator, is_coordinator_error};
-pub use manager::{Change, Cluster, Command, MetadataReply, MetadataScope, NodeInfo};
+pub use manager::{Change, Cluster, Command, MetadataReply, MetadataScope, NodeInfo, Survey};
 
 use std::time::Duration;
 

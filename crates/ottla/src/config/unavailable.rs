@@ -49,7 +49,6 @@ pub(super) const MISSING: &[Missing] = &[
     missing("enable.sasl.*", Asks::Any, "authentication"),
     missing("enable_sasl_queue", Asks::Any, "authentication"),
     missing("oauthbearer_token_refresh_cb", Asks::Any, "authentication"),
-    missing("statistics.interval.ms", Asks::Any, "the statistics document"),
     missing(
         "enable.metrics.push",
         Asks::Exactly(&["true"]),

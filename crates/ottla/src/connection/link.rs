@@ -10,6 +10,7 @@ use ottla_protocol::{ApiKey, DecodeError, Request, decode_response};
 
 use super::links::Tag;
 use super::net::{ConnId, LookupId};
+use super::traffic::Traffic;
 use super::versions::BrokerVersions;
 use crate::env::Instant;
 use crate::error::Error;
@@ -57,6 +58,11 @@ impl State {
         }
     }
 
+    /// Whether the connection is open.
+    pub(super) fn is_established(&self) -> bool {
+        matches!(self, State::Negotiating { .. } | State::Up { .. })
+    }
+
     /// The state's name as it stands in logs.
     pub(super) fn name(&self) -> &'static str {
         match self {
@@ -78,13 +84,15 @@ pub(super) struct InFlight {
     pub(super) version: i16,
     pub(super) sent_at: Instant,
     pub(super) deadline: Instant,
+    /// When the kernel had taken the whole of it; `sent_at` before.
+    pub(super) written_at: Instant,
     /// The frame's number on this connection, from 1.
     pub(super) frame: u64,
     pub(super) expects_reply: bool,
     /// Timed out and reported: the late response is to be dropped.
     pub(super) abandoned: bool,
     pub(super) api: ApiKey,
-    /// Bytes of the frame, its length prefix included; 0 when nobody watches.
+    /// Bytes of the frame, its length prefix included.
     pub(super) size: usize,
 }
 
@@ -193,6 +201,7 @@ pub(super) struct Link {
     pub(super) announced: &'static str,
     /// The deadline now in the table's timer set.
     pub(super) armed: Option<Instant>,
+    pub(super) traffic: Traffic,
 }
 
 impl Link {
@@ -223,6 +232,7 @@ impl Link {
             socket: -1,
             announced: INIT,
             armed: None,
+            traffic: Traffic::default(),
         }
     }
 

@@ -37,6 +37,8 @@ pub struct LinkConfig {
     pub fallback_for: Duration,
     /// `broker.version.fallback`.
     pub fallback_release: String,
+    /// Times are measured for statistics (`statistics.interval.ms`).
+    pub measures: bool,
 }
 
 fn ms(value: u32) -> Duration {
@@ -63,6 +65,7 @@ impl LinkConfig {
             versions_timeout: ms(conf.api_version_request_timeout_ms),
             fallback_for: ms(conf.api_version_fallback_ms),
             fallback_release: conf.broker_version_fallback.clone(),
+            measures: conf.statistics_interval_ms > 0,
         }
     }
 }

@@ -4,6 +4,7 @@ mod connecting;
 mod endings;
 mod logging;
 mod requests;
+mod statistics;
 mod throttling;
 mod watching;
 
@@ -20,6 +21,7 @@ use ottla_protocol::{
 use super::link::{Failure, FailureKind, INIT, InFlight, Link, Loss, Outcome, Reply, State};
 use super::link_config::LinkConfig;
 use super::net::{CloseReason, ConnId, LookupId, NetAction, NetEvent};
+use super::traffic::Totals;
 use super::versions::BrokerVersions;
 use crate::env::{Instant, Rng};
 use crate::error::{Error, ErrorCode};
@@ -166,6 +168,7 @@ pub struct Links {
     next_id: u64,
     rng: Rng,
     watcher: Option<Arc<dyn Watcher>>,
+    totals: Totals,
 }
 
 impl Links {
@@ -185,6 +188,7 @@ impl Links {
             next_id: 1,
             rng,
             watcher: None,
+            totals: Totals::default(),
         }
     }
 
@@ -235,19 +239,21 @@ impl Links {
         let mut idle = Link::new(link.host.clone(), link.port, now);
         idle.tried = true;
         self.links.insert(from, idle);
+        // What the connection has carried is the broker's, behind what earlier ones have.
+        let mut traffic = self.links.remove(&to).map(|l| l.traffic).unwrap_or_default();
+        traffic.absorb(link.traffic);
         if let Some(conn) = link.state.conn() {
             self.by_conn.insert(conn, to);
         }
         let up = matches!(link.state, State::Up { .. });
         // Who watches learns of the broker's id so.
-        self.links.insert(
-            to,
-            Link {
-                armed: None,
-                announced: INIT,
-                ..link
-            },
-        );
+        let adopted = Link {
+            armed: None,
+            announced: INIT,
+            traffic,
+            ..link
+        };
+        self.links.insert(to, adopted);
         self.rearm(to);
         if up {
             self.events.push_back(LinkEvent::Up { key: to });
@@ -486,7 +492,7 @@ impl Links {
         match event {
             NetEvent::Resolved { lookup, result } => self.on_resolved(lookup, result, now),
             NetEvent::Connected { conn, socket } => self.on_connected(conn, socket, now),
-            NetEvent::Written { conn, begun, done } => self.on_written(conn, begun, done),
+            NetEvent::Written { conn, begun, done } => self.on_written(conn, begun, done, now),
             NetEvent::Received { conn, body } => self.on_received(conn, body, now),
             NetEvent::Closed { conn, reason } => self.on_closed(conn, reason, now),
         }

@@ -27,6 +27,7 @@ fn config() -> LinkConfig {
         max_timeouts: 1,
         address_ttl: Duration::from_secs(1),
         ask_versions: true,
+        measures: true,
         versions_timeout: Duration::from_secs(10),
         fallback_for: Duration::from_secs(60),
         fallback_release: "0.9.0".into(),

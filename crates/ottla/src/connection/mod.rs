@@ -12,6 +12,7 @@ mod link;
 mod link_config;
 mod links;
 mod net;
+mod traffic;
 mod versions;
 
 pub use frame_reader::FrameReader;
@@ -19,4 +20,5 @@ pub use link::{Failure, FailureKind, Loss, Outcome, Reply};
 pub use link_config::LinkConfig;
 pub use links::{LinkEvent, LinkKey, Links, Owner, Purpose, Ready, Tag};
 pub use net::{CloseReason, ConnId, LookupId, NetAction, NetEvent};
+pub use traffic::Totals;
 pub use versions::BrokerVersions;

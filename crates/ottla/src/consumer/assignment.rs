@@ -280,6 +280,13 @@ fn check_offset(at: i64) -> Result<i64, Error> {
 /// Drops what became stale, so that it holds no room while nobody looks at the queue. A thread that is taking a record from
 /// one of the queues just now is waited for: afterwards positions and stored offsets are behind all that was handed out.
 pub(super) fn sweep(states: &[Arc<PartitionState>]) {
+    for queue in targets(states) {
+        drop(queue.extract(Event::is_stale));
+    }
+}
+
+/// The queues in which what is fetched of these partitions waits, each once.
+pub(super) fn targets(states: &[Arc<PartitionState>]) -> Vec<Arc<Queue>> {
     let mut queues: Vec<Arc<Queue>> = Vec::new();
     for state in states {
         let target = state.queue().target();
@@ -287,7 +294,5 @@ pub(super) fn sweep(states: &[Arc<PartitionState>]) {
             queues.push(target);
         }
     }
-    for queue in queues {
-        drop(queue.extract(Event::is_stale));
-    }
+    queues
 }

@@ -9,6 +9,7 @@ use super::list_offsets::ListOffsets;
 use super::offset_files::OffsetFiles;
 use super::positions::Origin;
 use super::rebalancing::{Ask, Change};
+use super::statistics::Rebalances;
 use super::{Command, CommitTarget, FileAction, FileEvent, Registry};
 use crate::cluster::{Cluster, Ctx};
 use crate::config::ClientConfig;
@@ -67,6 +68,7 @@ pub struct Consumer {
     pub(super) given: BTreeSet<TopicPartition>,
     /// What the application was asked to do, the first one, and is to be asked when it has.
     pub(super) asks: VecDeque<Ask>,
+    pub(super) rebalances: Rebalances,
     closing: Option<Closing>,
     closed: bool,
     /// The fatal error, until the client was told.
@@ -86,6 +88,7 @@ impl Consumer {
             setup,
             given: BTreeSet::new(),
             asks: VecDeque::new(),
+            rebalances: Rebalances::default(),
             closing: None,
             closed: false,
             fatal: None,

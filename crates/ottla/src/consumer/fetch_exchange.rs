@@ -505,6 +505,7 @@ impl Fetcher {
         }
         let low = (data.log_start_offset >= 0).then_some(data.log_start_offset);
         p.state.set_watermarks(low, Some(data.high_watermark));
+        p.last_stable = committed_end.unwrap_or(p.last_stable);
         let replica = NodeId(data.preferred_read_replica);
         if data.preferred_read_replica >= 0 && replica != node && cluster.node(replica).is_some() {
             let until = ctx.now + self.settings.preferred_for;

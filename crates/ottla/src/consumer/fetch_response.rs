@@ -11,6 +11,7 @@ use ottla_protocol::api::fetch::AbortedTransaction;
 use ottla_protocol::compression::CodecError;
 use ottla_protocol::record::{Batch, BatchIter, ControlRecord, ControlType, RecordData, RecordError};
 
+use super::statistics::Received;
 use crate::error::{Error, ErrorCode};
 use crate::event::{ChunkBuilder, Event, FetchBudget, PartitionNotice, PartitionState};
 
@@ -111,10 +112,12 @@ pub(super) struct Backlog {
     pub(super) leader_epoch: i32,
     /// Where the partition ends for this consumer: the high watermark or the last stable offset.
     pub(super) end_offset: i64,
-    broker_id: i32,
+    pub(super) broker_id: i32,
     any: bool,
     /// Bytes of the last compressed batch, before and after decompression: the next one may be like it.
     ratio: (u64, u64),
+    /// What was put into the queue, for statistics.
+    pub(super) fed: Received,
 }
 
 impl Backlog {
@@ -136,6 +139,7 @@ impl Backlog {
             broker_id,
             any: false,
             ratio: (1, 1),
+            fed: Received::default(),
         }
     }
 
@@ -158,7 +162,7 @@ impl Backlog {
         let mut builder = ChunkBuilder::new();
         loop {
             if builder.bytes() >= CHUNK_TARGET_BYTES {
-                push(state, epoch, self.broker_id, &mut builder);
+                self.push(state, epoch, &mut builder);
             }
             let (batch, size) = match self.waiting.take() {
                 Some(waiting) => (waiting.batch, Some(waiting.size)),
@@ -166,7 +170,7 @@ impl Backlog {
                     None => break,
                     Some(Ok(batch)) => (batch, None),
                     Some(Err(error)) => {
-                        push(state, epoch, self.broker_id, &mut builder);
+                        self.push(state, epoch, &mut builder);
                         return Fed::Broken(Error::new(ErrorCode::L_BAD_MSG, format!("{}: {error}", state.tp())));
                     }
                 },
@@ -178,23 +182,23 @@ impl Backlog {
             let size = size.unwrap_or_else(|| self.likely_size(&batch));
             if !fits(size) {
                 self.waiting = Some(Waiting { batch, size });
-                push(state, epoch, self.broker_id, &mut builder);
+                self.push(state, epoch, &mut builder);
                 return Fed::NoRoom;
             }
             match self.take(&batch, &mut builder, limits, fits) {
                 Ok(None) => {}
                 Ok(Some(size)) => {
                     self.waiting = Some(Waiting { batch, size });
-                    push(state, epoch, self.broker_id, &mut builder);
+                    self.push(state, epoch, &mut builder);
                     return Fed::NoRoom;
                 }
                 Err(error) => {
-                    push(state, epoch, self.broker_id, &mut builder);
+                    self.push(state, epoch, &mut builder);
                     self.report(state, epoch, &batch, &error);
                 }
             }
         }
-        push(state, epoch, self.broker_id, &mut builder);
+        self.push(state, epoch, &mut builder);
         match self.batches.needed_bytes() {
             Some(needed) if !self.any => Fed::TooSmall(needed),
             // Less than a length: anything that is larger will do.
@@ -286,10 +290,12 @@ impl Backlog {
             offset: header.base_offset,
         }));
     }
-}
 
-fn push(state: &Arc<PartitionState>, epoch: u32, broker_id: i32, builder: &mut ChunkBuilder) {
-    if let Some(chunk) = std::mem::take(builder).finish(state, epoch, broker_id) {
-        state.queue().push(Event::Records(chunk));
+    fn push(&mut self, state: &Arc<PartitionState>, epoch: u32, builder: &mut ChunkBuilder) {
+        if let Some(chunk) = std::mem::take(builder).finish(state, epoch, self.broker_id) {
+            self.fed.messages += chunk.remaining() as u64;
+            self.fed.bytes += chunk.bytes();
+            state.queue().push(Event::Records(chunk));
+        }
     }
 }

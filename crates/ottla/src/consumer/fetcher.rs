@@ -14,6 +14,7 @@ use super::fetch_response::Fed;
 use super::fetch_session::Session;
 use super::fetch_settings::Settings;
 use super::positions::{Next, Origin, Place, Position, Positions};
+use super::statistics::FetchCounts;
 use crate::cluster::{Cluster, Ctx};
 use crate::config::ClientConfig;
 use crate::env::Instant;
@@ -83,6 +84,7 @@ pub(super) struct Fetcher {
     pub(super) room_changed: bool,
     pub(super) next_id: u64,
     wants: Vec<Want>,
+    pub(super) counts: FetchCounts,
 }
 
 impl Fetcher {
@@ -102,6 +104,7 @@ impl Fetcher {
             held_back: 0,
             next_id: 1,
             wants: Vec::new(),
+            counts: FetchCounts::default(),
         }
     }
 
@@ -485,6 +488,10 @@ impl Fetcher {
             // The application may have made room between the last look and this.
             self.budget.set_starved();
             fed = backlog.feed(&p.state, &self.budget, &limits);
+        }
+        self.counts.on_fed(id, std::mem::take(&mut backlog.fed));
+        if matches!(fed, Fed::Done | Fed::TooSmall(_)) && backlog.next_batch_bytes().is_some() {
+            self.counts.on_partial(NodeId(backlog.broker_id));
         }
         p.next = Next::At(backlog.next_offset);
         p.epoch = backlog.leader_epoch;

@@ -31,6 +31,7 @@ mod offset_files;
 mod positions;
 mod rebalancing;
 mod registry;
+mod statistics;
 #[cfg(test)]
 mod tests;
 
@@ -40,6 +41,7 @@ pub use group::RebalanceProtocol;
 pub use list_offsets::ListOffsets;
 pub use offset_files::{FileAction, FileEvent, OffsetFile};
 pub use registry::{GroupInfo, Registry};
+pub use statistics::Received;
 
 /// A number of milliseconds from a setting; nothing for a negative one.
 fn millis(value: impl TryInto<u64>) -> u64 {

@@ -92,6 +92,8 @@ pub(super) struct Position {
     pub(super) told: ErrorCode,
     /// The end that was last reported, or `INVALID`.
     pub(super) eof_at: i64,
+    /// The last stable offset as the broker last told, or `INVALID`.
+    pub(super) last_stable: i64,
     /// Nothing was fetched yet from here.
     pub(super) fresh: bool,
     /// A follower that the leader named as closer (KIP-392), and until when to ask it.
@@ -121,6 +123,7 @@ impl Position {
             next_batch: 0,
             told: ErrorCode::NO_ERROR,
             eof_at: offset::INVALID,
+            last_stable: offset::INVALID,
             fresh: true,
             preferred: None,
             asked_epoch: -1,

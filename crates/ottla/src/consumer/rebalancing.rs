@@ -32,7 +32,7 @@ impl Change {
 #[derive(Debug)]
 pub(super) struct Ask {
     /// Give up, or take up.
-    revokes: bool,
+    pub(super) revokes: bool,
     partitions: Vec<TopicPartition>,
     /// Besides what it has, rather than in place of that.
     incremental: bool,
@@ -114,6 +114,7 @@ impl Consumer {
     // ---------------------------------------------------------------- the group's orders
 
     pub(super) fn carry_out(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, order: Order) {
+        self.rebalances.on_order(ctx.now, &order);
         match order {
             Order::Tell(error) => self.tell(error),
             Order::Lose => self.lose(),

@@ -124,6 +124,12 @@ impl Registry {
         self.partitions.read().by_name.get(topic)?.get(&partition).cloned()
     }
 
+    /// Every partition that was heard of, in no order.
+    pub(super) fn all(&self) -> Vec<Arc<PartitionState>> {
+        let all = self.partitions.read();
+        all.by_name.values().flat_map(HashMap::values).cloned().collect()
+    }
+
     /// Forgets every partition; the client was destroyed.
     pub(crate) fn empty(&self) {
         drop(std::mem::take(&mut *self.partitions.write()));

@@ -29,6 +29,7 @@ pub use watcher::{BrokerState, Exchange, Watcher};
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorCode};
+use crate::stats::Statistics;
 use crate::types::{PartitionOffset, TopicPartition};
 
 /// One item of a [`Queue`].
@@ -44,8 +45,8 @@ pub enum Event {
     Error(Error),
     /// A log line, when logs go to a queue.
     Log(LogLine),
-    /// A statistics document (JSON).
-    Stats(String),
+    /// What the client says of itself, every `statistics.interval.ms`.
+    Stats(Box<Statistics>),
     /// A broker delayed a request because of a quota.
     Throttle(Throttle),
     /// The group's assignment changes.

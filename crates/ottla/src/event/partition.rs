@@ -177,6 +177,8 @@ pub struct PartitionState {
     beginning: AtomicU32,
     /// Records waiting in queues.
     queued: AtomicU64,
+    /// Records that were dropped because they had become stale.
+    dropped: AtomicU64,
     /// When fewer records than this wait, the fetcher wants to know; 0 when it does not.
     hungry_below: AtomicU64,
     progress: Mutex<Progress>,
@@ -205,6 +207,7 @@ impl PartitionState {
             epoch: AtomicU32::new(0),
             beginning: AtomicU32::new(0),
             queued: AtomicU64::new(0),
+            dropped: AtomicU64::new(0),
             hungry_below: AtomicU64::new(0),
             progress: Mutex::new(Progress {
                 place: Place::new(NOWHERE, NOWHERE),
@@ -293,6 +296,15 @@ impl PartitionState {
     /// Records of this partition that wait for the application.
     pub fn queued(&self) -> u64 {
         self.queued.load(Ordering::Acquire)
+    }
+
+    /// Records of this partition that were fetched and then dropped, after a seek, a pause or a revocation.
+    pub fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn on_dropped(&self, records: u64) {
+        self.dropped.fetch_add(records, Ordering::Relaxed);
     }
 
     /// The next offset that the application will see, with the leader epoch of the record before it.

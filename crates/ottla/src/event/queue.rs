@@ -297,6 +297,11 @@ impl Queue {
         self.len_where(|_| true)
     }
 
+    /// Shows every event that waits to `look`, which is called with the queue locked and must take no lock.
+    pub fn visit_all(&self, mut look: impl FnMut(&Event)) {
+        self.at_target(|_, inner| inner.items.iter().for_each(&mut look));
+    }
+
     /// Items that wait and that `counts` says yes to.
     pub fn len_where(&self, counts: impl Fn(&Event) -> bool) -> usize {
         self.at_target(|_, inner| {

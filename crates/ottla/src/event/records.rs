@@ -194,6 +194,9 @@ fn timestamp_type(t: ottla_protocol::record::TimestampType) -> TimestampType {
 impl Drop for Chunk {
     fn drop(&mut self) {
         self.partition.on_unqueued(self.records, self.bytes);
+        if self.remaining > 0 && self.is_stale() {
+            self.partition.on_dropped(self.remaining as u64);
+        }
         if let Some(error) = self.broken.take().filter(|_| !self.is_stale()) {
             let (position, _) = self.partition.position();
             let text = format!("{}: {error}", self.partition.tp());

@@ -40,6 +40,8 @@ pub(super) struct Batch {
     pub(super) stamp: Option<Stamp>,
     /// Records that left the batch at its front while it was in flight: an acknowledged base offset is theirs.
     pub(super) left_in_flight: usize,
+    /// It was in a request before.
+    pub(super) sent: bool,
 }
 
 impl Batch {
@@ -77,6 +79,7 @@ impl Batch {
             sealed: None,
             stamp: self.stamp,
             left_in_flight: self.left_in_flight,
+            sent: self.sent,
         };
         self.first_id += n as u64;
         self.stamp = self.stamp.map(|stamp| stamp.skip(n));

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::PartitionId;
 use crate::env::Instant;
+use crate::stats::Window;
 
 /// Partitions that have something for one broker.
 #[derive(Debug, Default)]
@@ -18,6 +19,10 @@ pub(super) struct Destination {
     /// Stands in [`Sender::dirty`](super::sender::Sender::dirty).
     pub(super) dirty: bool,
     pub(super) pace: Pace,
+    /// Requests with records that had been sent before.
+    pub(super) retries: u64,
+    /// How long messages waited for their first request, while somebody wants to know.
+    pub(super) int_latency: Option<Box<Window>>,
 }
 
 /// Tells a broker that has more to do than it can from one that is far away.

@@ -308,6 +308,9 @@ impl Sender {
                 class.version
             )
         });
+        if sent.is_ok() {
+            self.count_sent(now, node, &mut parts);
+        }
         let slots: Vec<Slot> = parts.into_iter().map(|p| p.slot).collect();
         match sent {
             Ok(()) => {

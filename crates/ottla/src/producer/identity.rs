@@ -10,6 +10,7 @@ use crate::connection::{LinkKey, Outcome, Owner, Tag};
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
+use crate::stats::Eos;
 
 /// How often to look for a broker when no event will tell of one.
 const SEARCH_INTERVAL_MS: u64 = 500;
@@ -36,6 +37,8 @@ pub(super) struct Identity {
     tries: u32,
     /// Refusals are told once in a row.
     told: Option<ErrorCode>,
+    /// How many ids were given.
+    given_count: u64,
 }
 
 impl Identity {
@@ -76,6 +79,25 @@ impl Identity {
         let searching = self.wanted && self.request.is_none();
         let soon = now.plus_ms(SEARCH_INTERVAL_MS);
         searching.then(|| self.retry_at.filter(|at| *at > now).unwrap_or(soon))
+    }
+
+    /// Where the id stands, by the name that programs know.
+    pub(super) fn public_state(&self) -> &'static str {
+        match (self.current, self.request, self.wanted) {
+            (Some(_), _, _) => "Assigned",
+            (None, Some(_), _) => "WaitPID",
+            (None, None, true) => "RequestPID",
+            (None, None, false) => "Init",
+        }
+    }
+
+    /// Writes what is known of the id, whose highest epoch of all partitions is given.
+    pub(super) fn tell(&self, epoch: Option<i16>, to: &mut Eos) {
+        to.epoch_cnt = self.given_count;
+        if let Some(Numbered::Idempotent { id }) = self.current {
+            to.producer_id = id;
+            to.producer_epoch = epoch.unwrap_or(0).into();
+        }
     }
 
     fn back_off(&mut self, ctx: &mut Ctx<'_>) {
@@ -148,6 +170,7 @@ impl Sender {
                 current: Some(Numbered::Idempotent {
                     id: response.producer_id,
                 }),
+                given_count: identity.given_count + 1,
                 ..Default::default()
             };
             self.revive_all();

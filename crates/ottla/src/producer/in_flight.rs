@@ -83,6 +83,25 @@ impl Requests {
         }
     }
 
+    /// Messages in a request.
+    pub(super) fn messages_of(&self, id: u64) -> u64 {
+        let slots = self.by_id.get(&id).into_iter().flat_map(|r| &r.slots);
+        slots
+            .filter_map(|s| s.batch.as_ref())
+            .map(|b| b.records.len() as u64)
+            .sum()
+    }
+
+    /// Messages in all requests, by their partitions.
+    pub(super) fn messages_by_partition(&self) -> HashMap<PartitionId, u64> {
+        let mut all = HashMap::new();
+        for slot in self.by_id.values().flat_map(|r| &r.slots) {
+            let messages = slot.batch.as_ref().map_or(0, |b| b.records.len() as u64);
+            *all.entry(slot.id).or_default() += messages;
+        }
+        all
+    }
+
     pub(super) fn ids(&self) -> Vec<u64> {
         let mut ids: Vec<u64> = self.by_id.keys().copied().collect();
         ids.sort_unstable();

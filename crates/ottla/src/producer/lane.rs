@@ -10,6 +10,7 @@ use ottla_protocol::compression::Codec;
 use super::batch::Batch;
 use super::numbering::Numbering;
 use super::partition_queue::PartitionQueue;
+use super::statistics::{BatchWindows, Sent};
 use super::timers::Armed;
 use crate::config::{ClientConfig, TopicConfig};
 use crate::env::Instant;
@@ -46,6 +47,7 @@ pub(super) struct Lane {
     /// Nothing is sent before this: a retry waits.
     pub(super) blocked_until: Option<Instant>,
     pub(super) armed: Armed,
+    pub(super) sent: Sent,
 }
 
 impl Lane {
@@ -115,6 +117,8 @@ pub(super) struct TopicLanes {
     /// The partition count that was last acted upon, 0 while unknown.
     pub(super) count: i32,
     pub(super) armed: Armed,
+    /// While somebody wants to know.
+    pub(super) windows: Option<BatchWindows>,
 }
 
 impl TopicLanes {
@@ -126,6 +130,7 @@ impl TopicLanes {
             id: Uuid::ZERO,
             count: 0,
             armed: Armed::default(),
+            windows: None,
         }
     }
 

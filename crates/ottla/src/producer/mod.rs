@@ -39,6 +39,7 @@ mod partitioner;
 mod record_errors;
 mod sender;
 mod settle;
+mod statistics;
 mod timers;
 mod topic_queue;
 mod transactions;
@@ -49,6 +50,7 @@ mod wire;
 pub use accumulator::Accumulator;
 pub use partitioner::Partitioner;
 pub use sender::Sender;
+pub use statistics::Sent;
 pub use transactions::{TransactionCall, TransactionReply};
 
 use std::sync::Arc;

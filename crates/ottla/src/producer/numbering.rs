@@ -17,6 +17,7 @@ use super::batch::Batch;
 use super::identity::Numbered;
 use super::lane::Lane;
 use crate::env::Instant;
+use crate::stats;
 use crate::types::NodeId;
 
 /// Batches of a partition in flight at most: brokers remember as many.
@@ -61,6 +62,11 @@ pub(super) struct Numbering {
     /// When a broker last took a batch under this epoch.
     proven_at: Option<Instant>,
     transactional: bool,
+    /// The number behind the last record that a broker took under this epoch, and behind the last one that met any end.
+    acked: i32,
+    settled: i32,
+    /// The place of the last record that a broker took, counted from 1.
+    acked_id: u64,
 }
 
 impl Numbering {
@@ -87,6 +93,7 @@ impl Numbering {
         self.next = 0;
         self.gap = false;
         self.proven_at = None;
+        (self.acked, self.settled) = (0, 0);
         true
     }
 
@@ -96,16 +103,44 @@ impl Numbering {
             *self = Numbering {
                 current: Some((id, epoch)),
                 transactional: true,
+                acked_id: self.acked_id,
                 ..Default::default()
             };
         }
     }
 
-    /// A broker has the batch with these numbers.
-    pub(super) fn on_taken(&mut self, stamp: Stamp, now: Instant) {
-        if self.current == Some((stamp.producer_id, stamp.epoch)) {
+    /// A broker has the batch of `records` with these numbers, whose first record has the place `first_id`.
+    pub(super) fn on_taken(&mut self, stamp: Stamp, (first_id, records): (u64, usize), now: Instant) {
+        self.acked_id = self.acked_id.max(first_id + records as u64);
+        if self.is_current(stamp) {
             self.proven_at = Some(now);
+            self.acked = advance(stamp.base_sequence, records);
+            self.settled = self.acked;
         }
+    }
+
+    /// A batch with these numbers was given up.
+    pub(super) fn on_given_up(&mut self, stamp: Stamp, records: usize) {
+        self.gap = true;
+        if self.is_current(stamp) {
+            self.settled = advance(stamp.base_sequence, records);
+        }
+    }
+
+    fn is_current(&self, stamp: Stamp) -> bool {
+        self.current == Some((stamp.producer_id, stamp.epoch))
+    }
+
+    /// The epoch in use.
+    pub(super) fn epoch(&self) -> Option<i16> {
+        self.current.map(|(_, epoch)| epoch)
+    }
+
+    /// Writes where the numbers stand.
+    pub(super) fn tell(&self, to: &mut stats::Partition) {
+        to.next_ack_seq = self.acked;
+        to.next_err_seq = self.settled;
+        to.acked_msgid = self.acked_id;
     }
 
     /// The partition is another one now, or its broker may have forgotten the producer.
@@ -220,11 +255,11 @@ mod tests {
         let mut numbering = Numbering::default();
         let stamp = numbering.assign(1, 1);
         assert_eq!(numbering.in_flight_max(now), 1);
-        numbering.on_taken(stamp, now);
+        numbering.on_taken(stamp, (0, 1), now);
         assert_eq!(numbering.in_flight_max(now), IN_FLIGHT_MAX);
         assert_eq!(numbering.in_flight_max(now.plus_ms(TRUST_MS)), 1);
         assert!(numbering.renew(1));
-        numbering.on_taken(stamp, now);
+        numbering.on_taken(stamp, (0, 1), now);
         assert_eq!(numbering.in_flight_max(now), 1, "that was the epoch before");
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use ottla_protocol::record::BATCH_HEADER_LEN;
 
 use super::batch::Batch;
+use super::statistics::sum;
 use crate::env::Instant;
 use crate::env::sync::{AtomicBool, Mutex};
 use crate::event::{BlockPool, NewRecord, RecordsBuilder};
@@ -50,6 +51,16 @@ struct Inner {
     /// Size of the last batch: the next one probably needs as much.
     last_bytes: usize,
     last_records: usize,
+}
+
+/// What waits in a [`PartitionQueue`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    pub(super) messages: u64,
+    /// Of keys, values and headers.
+    pub(super) bytes: u64,
+    /// Messages that were ever put there.
+    pub(super) ever: u64,
 }
 
 /// The application's end of a partition. Thread-safe.
@@ -110,6 +121,21 @@ impl PartitionQueue {
         inner.listed_by = None;
         out.append(&mut inner.closed);
         inner.open.as_ref().map(RecordsBuilder::opened_at)
+    }
+
+    /// What waits here.
+    pub(super) fn holds(&self) -> Held {
+        let inner = self.inner.lock();
+        let (mut messages, mut bytes) = sum(inner.closed.iter().map(|b| &b.records));
+        if let Some(open) = &inner.open {
+            messages += open.len() as u64;
+            bytes += open.payload_bytes();
+        }
+        Held {
+            messages,
+            bytes,
+            ever: inner.next_id,
+        }
     }
 
     /// Whether no record waits here.

@@ -9,6 +9,7 @@ use super::destination::Destination;
 use super::identity::Identity;
 use super::in_flight::Requests;
 use super::lane::{InFlightRules, Lane, TopicLanes};
+use super::statistics::{BatchWindows, Sent};
 use super::timers::{TimerKind, Timers, fired};
 use super::transactions::Transactions;
 use super::{Command, PartitionId};
@@ -65,6 +66,10 @@ pub struct Sender {
     pub(super) said: Said,
     /// Hears of every delivery report.
     pub(super) watcher: Option<Arc<dyn Watcher>>,
+    /// What was put into requests.
+    pub(super) sent: Sent,
+    /// Messages and batches are measured for statistics (`statistics.interval.ms`).
+    pub(super) measures: bool,
 }
 
 impl Sender {
@@ -97,6 +102,8 @@ impl Sender {
             raised: None,
             said: Said::default(),
             watcher: None,
+            sent: Sent::default(),
+            measures: conf.statistics_interval_ms > 0,
         }
     }
 
@@ -279,7 +286,10 @@ impl Sender {
         let Some(queue) = self.accumulator.topic(index) else {
             return;
         };
-        let topic = TopicLanes::new(queue.topic(), ctx.conf);
+        let mut topic = TopicLanes::new(queue.topic(), ctx.conf);
+        if self.measures {
+            topic.windows = BatchWindows::new(self.max_request, self.accumulator.limits().records);
+        }
         cluster.watch(&topic.name, ctx.now);
         if let Some(identity) = &mut self.identity {
             identity.want();

@@ -189,7 +189,8 @@ impl Sender {
         let known_again = batch.stamp.is_some() && code == ErrorCode::DUPLICATE_SEQUENCE_NUMBER;
         if code.is_ok() || known_again {
             if let (Some(stamp), Some(lane)) = (batch.stamp, self.lane(id)) {
-                lane.numbering.on_taken(stamp, ctx.now);
+                let records = (batch.first_id, batch.records.len());
+                lane.numbering.on_taken(stamp, records, ctx.now);
             }
             let time = (part.log_append_time_ms >= 0).then_some(part.log_append_time_ms);
             // A broker that knows the batch again without remembering where it lies gives no offset.
@@ -384,7 +385,10 @@ impl Sender {
         now: Instant,
     ) {
         if let Some(error) = &error {
-            if batch.stamp.is_some() {
+            if let Some(stamp) = batch.stamp {
+                if let Some(lane) = self.lane(id) {
+                    lane.numbering.on_given_up(stamp, batch.records.len());
+                }
                 self.on_numbered_given_up(id, error);
             }
             self.on_undelivered(batch.records.len(), batch.stamp.is_some(), error);
@@ -394,9 +398,6 @@ impl Sender {
 
     /// Records that have numbers will not be written, or nobody will know: what follows needs new numbers.
     fn on_numbered_given_up(&mut self, id: PartitionId, error: &Error) {
-        if let Some(lane) = self.lane(id) {
-            lane.numbering.gap = true;
-        }
         let by_choice = matches!(
             error.code,
             ErrorCode::L_MSG_TIMED_OUT

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use super::once_table::OnceTable;
 use super::partition_queue::PartitionQueue;
 use super::partitioner::Partitioner;
+use super::statistics::sum;
 use crate::env::Instant;
 use crate::env::sync::{AtomicBool, AtomicI32, AtomicU64, Mutex};
 use crate::error::{Error, ErrorCode};
@@ -220,6 +221,15 @@ impl TopicQueue {
     /// Whether no record waits here or in a partition's queue.
     pub(super) fn is_empty(&self) -> bool {
         self.oldest_unassigned().is_none() && self.used_partitions().all(|(_, partition)| partition.is_empty())
+    }
+
+    /// Messages that wait for the partition count, and the bytes of their keys, values and headers.
+    pub(super) fn unassigned(&self) -> (u64, u64) {
+        let waiting = self.unassigned.lock();
+        let (messages, bytes) = sum(waiting.full.iter().map(|w| &w.records));
+        let open = waiting.open.as_ref();
+        let open = open.map_or((0, 0), |o| (o.len() as u64, o.payload_bytes()));
+        (messages + open.0, bytes + open.1)
     }
 
     /// When the oldest record that waits was produced.

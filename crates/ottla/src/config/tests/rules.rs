@@ -203,7 +203,6 @@ fn what_is_missing_is_refused_and_says_so() {
         ),
         ("consumer", "ssl.ca.location=/x"),
         ("producer", "enable.ssl.certificate.verification=false"),
-        ("producer", "statistics.interval.ms=1000"),
         ("producer", "enable.metrics.push=true"),
         ("producer", "queuing.strategy=lifo"),
     ] {
@@ -228,7 +227,7 @@ fn what_does_not_ask_for_something_missing_is_not_refused() {
         ("consumer", ""),
         (
             "producer",
-            "security.protocol=plaintext;enable.idempotence=false;statistics.interval.ms=0",
+            "security.protocol=plaintext;enable.idempotence=false;statistics.interval.ms=1000",
         ),
         ("producer", "enable.metrics.push=false"),
         ("producer", "enable.idempotence=true;enable.gapless.guarantee=true"),

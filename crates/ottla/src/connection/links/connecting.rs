@@ -17,6 +17,7 @@ impl Links {
         let setup = self.config.setup_timeout;
         let Some(link) = self.links.get_mut(&key) else { return };
         link.tried = true;
+        link.traffic.begin(self.config.measures);
         if !link.addrs.is_empty() && link.addrs_expire > now {
             link.addrs_left = link.addrs.len();
             self.try_next_address(key, now);

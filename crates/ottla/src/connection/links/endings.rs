@@ -9,6 +9,8 @@ impl Links {
         let peer = link.peer();
         let ms = now.since(link.since).as_millis();
         let state = link.state.name();
+        let established = link.state.is_established();
+        link.traffic.receive_errors += u64::from(established && reason != CloseReason::PeerClosed);
         match (&link.state, &reason) {
             (State::Connecting { .. }, CloseReason::Io(text)) => {
                 let text = format!("Connect to {peer} failed: {text} (after {ms}ms in state {state})");
@@ -143,6 +145,7 @@ impl Links {
             }
             return;
         }
+        link.traffic.timeouts += timed_out.len() as u64;
         link.timeouts = link
             .timeouts
             .saturating_add(u32::try_from(timed_out.len()).unwrap_or(u32::MAX));
@@ -191,6 +194,10 @@ impl Links {
             _ => Loss::Attempt,
         };
         link.unreachable |= error.is_some() && loss == Loss::Attempt;
+        if link.state.is_established() {
+            link.traffic.disconnects += 1;
+            link.traffic.unwritten += link.frames_sent - link.frames_done;
+        }
         let requests: Vec<InFlight> = link.in_flight.drain(..).collect();
         for request in requests.iter().filter(|r| !r.abandoned) {
             Self::log_failed(&self.log, key, link, request, "the connection is gone", now);

@@ -30,32 +30,40 @@ impl Links {
             tag,
             version,
             sent_at: now,
+            written_at: now,
             deadline: now + timeout,
             frame: link.frames_sent,
             expects_reply,
             abandoned: false,
             api: R::KEY,
-            size: self.watcher.as_ref().map_or(0, |_| frame.len()),
+            size: frame.len(),
         };
         Self::log_sent(&self.log, key, link, &in_flight, frame.len());
         link.in_flight.push_back(in_flight);
         link.last_used = now;
+        link.traffic.on_request(R::KEY);
         self.actions.push_back(NetAction::Send { conn, frame });
         self.rearm(key);
         Ok(())
     }
 
-    pub(super) fn on_written(&mut self, conn: ConnId, begun: u64, done: u64) {
+    pub(super) fn on_written(&mut self, conn: ConnId, begun: u64, done: u64, now: Instant) {
         let Some(&key) = self.by_conn.get(&conn) else { return };
         let Some(link) = self.links.get_mut(&key) else { return };
         link.frames_begun = begun;
         let before = std::mem::replace(&mut link.frames_done, done.min(link.frames_sent));
+        link.traffic.wakeups += 1;
         self.tell_sent(key, before);
         let Some(link) = self.links.get_mut(&key) else { return };
         let mut i = 0;
-        while let Some(r) = link.in_flight.get(i) {
+        while let Some(r) = link.in_flight.get_mut(i) {
             if r.frame > done {
                 break;
+            }
+            if r.frame > before {
+                r.written_at = now;
+                link.traffic.on_written(r.size, now.since(r.sent_at), now);
+                self.totals.on_written(r.size);
             }
             if r.expects_reply {
                 i += 1;
@@ -90,11 +98,14 @@ impl Links {
         let Some(&key) = self.by_conn.get(&conn) else { return };
         let Some(link) = self.links.get_mut(&key) else { return };
         link.last_used = now;
+        link.traffic.on_response(body.len(), now);
+        self.totals.on_response(body.len());
         // Requests without a response stand in the queue only until the kernel took them.
         let position = link.in_flight.iter().position(|r| r.expects_reply);
         let expected = position.and_then(|i| link.in_flight.get(i)).map(|r| r.correlation_id);
         let got = peek_correlation_id(&body).ok();
         if got.is_none() || got != expected {
+            link.traffic.unknown_responses += 1;
             self.tell_received(key, got.unwrap_or(-1), body.len(), None);
             let Some(link) = self.links.get(&key) else { return };
             let text = format!(
@@ -115,6 +126,7 @@ impl Links {
             return self.take_down(key, Some(Error::new(ErrorCode::L_BAD_MSG, text)), now);
         }
         let rtt = now.since(request.sent_at);
+        link.traffic.on_round_trip(now.since(request.written_at));
         self.tell_received(key, request.correlation_id, body.len(), Some((&request, rtt)));
         if let Some(link) = self.links.get(&key) {
             Self::log_received(&self.log, key, link, &request, body.len(), now);

@@ -23,6 +23,9 @@ impl Links {
     /// already, and tells of it.
     pub fn on_throttle_time(&mut self, key: LinkKey, (api, version): (ApiKey, i16), throttle_ms: i32, now: Instant) {
         let throttle_ms = throttle_ms.max(0);
+        if let Some(link) = self.links.get_mut(&key) {
+            link.traffic.on_throttle_time(throttle_ms);
+        }
         let before = std::mem::replace(&mut self.throttled, throttle_ms > 0);
         if throttle_ms > 0 && version >= first_prompt_version(api) {
             let pause = Duration::from_millis(u64::from(throttle_ms.unsigned_abs()));

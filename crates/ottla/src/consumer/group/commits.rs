@@ -85,6 +85,8 @@ struct Tracked {
     timer: Option<(u64, Instant)>,
     /// The offset last known to be committed, or `INVALID`.
     committed: i64,
+    /// The leader epoch that was committed with it, or -1.
+    committed_epoch: i32,
     /// The offset that an automatic commit under way takes, or `INVALID`.
     committing: i64,
     /// The state's when the two were noted. After a new beginning they say nothing: the topic may be another one, or
@@ -104,6 +106,7 @@ impl Tracked {
         if self.beginning != beginning {
             self.beginning = beginning;
             self.committed = offset::INVALID;
+            self.committed_epoch = -1;
             self.committing = offset::INVALID;
         }
     }
@@ -180,6 +183,7 @@ impl Commits {
                 state: state.clone(),
                 timer,
                 committed: offset::INVALID,
+                committed_epoch: -1,
                 committing: offset::INVALID,
                 beginning: state.beginning(),
             },
@@ -193,11 +197,18 @@ impl Commits {
     }
 
     /// The coordinator told what is committed of a partition.
-    pub(super) fn note_committed(&mut self, id: u32, offset: i64) {
+    pub(super) fn note_committed(&mut self, id: u32, (offset, leader_epoch): (i64, i32)) {
         if let Some(tracked) = self.tracked.get_mut(&id) {
             tracked.renew();
             tracked.committed = offset;
+            tracked.committed_epoch = leader_epoch;
         }
+    }
+
+    /// The offset last known to be committed of a partition, with its leader epoch.
+    pub(super) fn committed(&self, id: u32) -> Option<(i64, i32)> {
+        let tracked = self.tracked.get(&id).filter(|t| t.beginning == t.state.beginning())?;
+        (tracked.committed >= 0).then_some((tracked.committed, tracked.committed_epoch))
     }
 
     /// What a partition has stored beyond what is committed.
@@ -493,6 +504,7 @@ impl Commits {
             tracked.renew();
             if row.error.is_ok() {
                 tracked.committed = row.offset;
+                tracked.committed_epoch = row.leader_epoch;
             }
             if tracked.committing == row.offset {
                 tracked.committing = offset::INVALID;

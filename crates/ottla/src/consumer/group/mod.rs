@@ -28,7 +28,7 @@ use super::registry::Registry;
 use super::{CommitTarget, OffsetsResult, int32, millis};
 use crate::cluster::{Cluster, Coordinated, Coordinator, Ctx};
 use crate::config::ClientConfig;
-use crate::connection::{LinkKey, Outcome, Owner};
+use crate::connection::{LinkKey, Links, Outcome, Owner};
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{PartitionState, Queue, Reply, Watcher};
@@ -202,8 +202,8 @@ impl Group {
     pub(super) fn take_found(&mut self) -> Vec<Found> {
         let found = self.readings.take_found();
         for one in &found {
-            if let Ok((offset, _)) = one.result {
-                self.commits.note_committed(one.id, offset);
+            if let Ok(committed) = one.result {
+                self.commits.note_committed(one.id, committed);
             }
         }
         found
@@ -214,6 +214,16 @@ impl Group {
         for position in positions.filter(|p| p.origin == Origin::Assigned) {
             self.commits.untrack(position.state.id());
         }
+    }
+
+    /// The offset last known to be committed of a partition that is consumed, with its leader epoch.
+    pub(super) fn committed_of(&self, id: u32) -> Option<(i64, i32)> {
+        self.commits.committed(id)
+    }
+
+    /// How far the way to the coordinator and the membership are, by the names that programs know.
+    pub(super) fn public_states(&self, links: &Links) -> (&'static str, &'static str) {
+        (self.coordinator.public_state(links), self.place.public_state())
     }
 
     // ---------------------------------------------------------------- membership

@@ -11,7 +11,7 @@ use ottla_protocol::api::sync_group::SyncGroupRequest;
 use super::commits::{Commits, Committer};
 use super::decode;
 use super::interest::Interest;
-use super::membership::Membership;
+use super::membership::{Membership, State};
 use super::orders::{Order, RebalanceProtocol};
 use super::reconcile::Reconciler;
 use super::requests::Way;
@@ -53,6 +53,21 @@ impl Place {
         match self {
             Place::Classic(m) => m.knows_its_share(),
             Place::Consumer(r) => r.is_in(),
+        }
+    }
+
+    /// Where the membership stands, by the name that programs know.
+    pub(super) fn public_state(&self) -> &'static str {
+        match self {
+            Place::Classic(m) => match m.state {
+                State::Out | State::Wanting | State::Leaving(_) => "init",
+                State::Revoking => "wait-unassign-to-complete",
+                State::Joining(_) => "wait-join",
+                State::Dividing { .. } => "wait-metadata",
+                State::Syncing(_) => "wait-sync",
+                State::Stable => "steady",
+            },
+            Place::Consumer(r) => r.public_state(),
         }
     }
 

@@ -62,6 +62,11 @@ impl RecordsBuilder {
         self.elsewhere + self.block.len()
     }
 
+    /// Bytes of keys, values and headers so far.
+    pub(crate) fn payload_bytes(&self) -> u64 {
+        self.payload_bytes
+    }
+
     /// When the batch was opened.
     pub(crate) fn opened_at(&self) -> Instant {
         self.opened_at

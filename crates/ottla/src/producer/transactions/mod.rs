@@ -19,6 +19,7 @@
 mod call;
 mod requests;
 mod sending;
+mod statistics;
 mod table;
 
 pub use call::{TransactionCall, TransactionReply};
@@ -119,6 +120,8 @@ pub(super) struct Transactions {
     forgotten: bool,
     /// What the sender was last told.
     told: sending::Told,
+    /// How many times the coordinator gave an id or an epoch.
+    given_count: u64,
 }
 
 impl Transactions {
@@ -153,6 +156,7 @@ impl Transactions {
             ending: false,
             forgotten: false,
             told: sending::Told::default(),
+            given_count: 0,
         }
     }
 
@@ -235,8 +239,11 @@ impl Transactions {
 
     /// Tells `produce()` whether it may take records. Before the application hears of what has changed it.
     fn open_or_close(&self) {
-        let open = self.phase == Phase::Open && self.failed.is_none() && self.fatal.is_none();
-        self.accumulator.set_in_transaction(open);
+        self.accumulator.set_in_transaction(self.takes_records());
+    }
+
+    fn takes_records(&self) -> bool {
+        self.phase == Phase::Open && self.failed.is_none() && self.fatal.is_none()
     }
 
     fn end_call(&mut self, result: Result<(), Error>) {

@@ -274,6 +274,7 @@ impl Transactions {
     }
 
     fn on_done(&mut self, request: &Request, producer: Option<(i64, i16)>) {
+        self.given_count += u64::from(producer.is_some());
         match request.ask {
             Ask::Init => {
                 self.producer = producer.or(self.producer);

@@ -166,6 +166,16 @@ impl Reconciler {
         std::mem::take(&mut self.made_room)
     }
 
+    /// Where the membership stands, by the name that programs know.
+    pub(super) fn public_state(&self) -> &'static str {
+        match (self.phase, &self.step) {
+            (_, Step::Revoking(_) | Step::Settling(..)) => "wait-unassign-to-complete",
+            (Phase::Joining, Step::Idle) => "wait-join",
+            (Phase::Member, Step::Idle) => "steady",
+            (Phase::Out | Phase::Leaving(_) | Phase::Lost, Step::Idle) => "init",
+        }
+    }
+
     /// The member id and the member epoch.
     pub(super) fn who(&self) -> (&str, i32) {
         match self.is_out() {

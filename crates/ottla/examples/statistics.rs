@@ -1,0 +1,5 @@
+//! Prints the manual of the statistics: the text of `docs/STATISTICS.md`.
+
+fn main() {
+    print!("{}", ottla::stats::manual());
+}

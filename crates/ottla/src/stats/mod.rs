@@ -1,0 +1,34 @@
+//! Statistics: what a client says of itself every `statistics.interval.ms`.
+//!
+//! - `table`: the one table of fields; from its rows come the types that hold the numbers, the JSON document and
+//!   `docs/STATISTICS.md`;
+//! - `window`: histograms of one interval, in bounded memory;
+//! - `requests`: the names under which requests are counted;
+//! - `manual`: the table as people read it.
+//!
+//! Managers own the numbers and give them when they are asked to (their `statistics` functions); the client's core walks
+//! over them at the interval. What happens once in a request or a batch is always counted, in fields that only the
+//! client's thread writes. What is measured, one message or one request at a time, goes into a [`Window`], and there are
+//! none unless there is an interval and somebody who listens.
+
+mod manual;
+mod requests;
+mod table;
+mod window;
+
+pub use manual::manual;
+pub use requests::request_counts;
+pub use table::{Broker, Eos, Fatal, Group, Partition, Statistics, Summary, Topic, Toppar};
+pub use window::Window;
+pub(crate) use window::{LATENCY_MAX_US, RTT_MAX_US, THROTTLE_MAX_MS};
+
+impl Statistics {
+    /// The document as one line of JSON.
+    pub fn to_json(&self) -> String {
+        // Writing into memory does not fail, and every key is a text or a number.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

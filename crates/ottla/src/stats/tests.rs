@@ -1,0 +1,162 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use ottla_protocol::ApiKey;
+use serde_json::Value;
+
+use super::table::SECTIONS;
+use super::*;
+use crate::types::ClientKind;
+
+/// A document in which every place is taken.
+fn full() -> Statistics {
+    let topic = Topic {
+        topic: "t".into(),
+        partitions: BTreeMap::from([(-1, Partition::numbered(-1))]),
+        ..Default::default()
+    };
+    let broker = Broker {
+        toppars: BTreeMap::from([("t-0".into(), Toppar::default())]),
+        ..Broker::named("b".into())
+    };
+    Statistics {
+        brokers: BTreeMap::from([("b".into(), broker)]),
+        topics: BTreeMap::from([("t".into(), topic)]),
+        cgrp: Some(Group::default()),
+        eos: Some(Eos::default()),
+        fatal: Some(Fatal::default()),
+        ..Default::default()
+    }
+}
+
+fn parse(statistics: &Statistics) -> Value {
+    serde_json::from_str(&statistics.to_json()).unwrap()
+}
+
+/// Keys of objects are `*`.
+fn paths(at: &str, value: &Value, out: &mut BTreeSet<String>) {
+    for (key, member) in value.as_object().into_iter().flatten() {
+        let keyed = SECTIONS
+            .iter()
+            .flat_map(|s| s.places)
+            .any(|p| p.strip_suffix(".*") == Some(at));
+        let key = if keyed { "*" } else { key };
+        let path = if at.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{at}.{key}")
+        };
+        paths(&path, member, out);
+        out.insert(path);
+    }
+}
+
+#[test]
+fn the_document_is_what_the_table_says() {
+    let mut there = BTreeSet::new();
+    paths("", &parse(&full()), &mut there);
+    let mut told = BTreeSet::new();
+    for section in SECTIONS {
+        for place in section.places {
+            for field in section.fields {
+                for name in std::iter::once(&field.name).chain(field.also) {
+                    told.insert(if place.is_empty() {
+                        (*name).to_owned()
+                    } else {
+                        format!("{place}.{name}")
+                    });
+                }
+            }
+            if place.ends_with('*') {
+                told.insert((*place).to_owned());
+            }
+        }
+    }
+    assert_eq!(there, told);
+}
+
+#[test]
+fn what_there_is_none_of_is_left_out() {
+    let text = Statistics::default().to_json();
+    for name in ["cgrp", "eos", "fatal"] {
+        assert!(!text.contains(&format!("\"{name}\"")), "{text}");
+    }
+}
+
+#[test]
+fn any_name_makes_valid_json() {
+    let name = "quote \" backslash \\ newline \n nul \0 bell \x07 del \x7f é \u{2028} 😀";
+    let mut statistics = full();
+    statistics.client_id = name.into();
+    statistics.brokers.insert(name.into(), Broker::named(name.into()));
+    let text = statistics.to_json();
+    assert!(!text.contains('\n') && !text.contains('\0'), "one line: {text}");
+    let value = parse(&statistics);
+    assert_eq!(value["client_id"], name);
+    assert_eq!(value["brokers"][name]["name"], name);
+    assert_eq!(value["topics"]["t"]["partitions"]["-1"]["leader"], -1);
+    assert_eq!(value["topics"]["t"]["partitions"]["-1"]["commited_offset"], -1001);
+}
+
+#[test]
+fn requests_have_the_names_that_programs_know() {
+    let counts = BTreeMap::from([
+        (ApiKey::API_VERSIONS, 3),
+        (ApiKey(48), 2),
+        (ApiKey::FETCH, 5),
+        (ApiKey(68), 1),
+    ]);
+    let producer = request_counts(ClientKind::Producer, &counts);
+    assert_eq!(producer["ApiVersion"], 3);
+    assert_eq!(producer["DescribeClientQuotasRequest"], 2);
+    assert_eq!((producer["Produce"], producer["Fetch"]), (0, 5));
+    assert_eq!(producer["ConsumerGroupHeartbeat"], 1);
+    let consumer = request_counts(ClientKind::Consumer, &BTreeMap::new());
+    assert_eq!(consumer["Fetch"], 0);
+    assert!(!consumer.contains_key("Produce") && !consumer.contains_key("DescribeClientQuotasRequest"));
+}
+
+#[test]
+fn a_window_gives_what_was_recorded_once() {
+    let mut window = Window::new(100_000).unwrap();
+    let empty = window.take();
+    assert_eq!((empty.cnt, empty.max, empty.p99), (0, 0, 0));
+    assert!(empty.hdrsize > 1000);
+    for value in 1..=1000 {
+        window.record(value);
+    }
+    let summary = window.take();
+    assert_eq!((summary.cnt, summary.sum, summary.avg), (1000, 500_500, 500));
+    assert_eq!((summary.min, summary.max, summary.outofrange), (1, 1000, 0));
+    for (got, want) in [
+        (summary.p50, 500),
+        (summary.p75, 750),
+        (summary.p90, 900),
+        (summary.p99, 990),
+    ] {
+        assert!((got - want).abs() <= want / 100, "{got} for {want}");
+    }
+    assert!((summary.stddev - 288).abs() <= 4, "{}", summary.stddev);
+    assert_eq!(window.take(), empty);
+}
+
+#[test]
+fn values_that_are_too_large_are_counted_apart() {
+    let mut window = Window::new(1000).unwrap();
+    window.record(0);
+    window.record(7);
+    window.record(1_000_000);
+    let summary = window.take();
+    assert_eq!((summary.cnt, summary.outofrange), (3, 1));
+    assert_eq!((summary.min, summary.max, summary.p99_99), (0, 1_000_000, 7));
+    assert_eq!(window.take().outofrange, 0);
+}
+
+#[test]
+fn the_manual_is_that_of_the_table() {
+    let there = include_str!("../../../../docs/STATISTICS.md");
+    assert_eq!(
+        manual(),
+        there,
+        "docs/STATISTICS.md is old: run `cargo xtask gen-stats`"
+    );
+}

@@ -1,0 +1,105 @@
+//! Values of one interval.
+
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+
+use super::Summary;
+
+/// The largest latency inside the client, in microseconds.
+pub(crate) const LATENCY_MAX_US: u64 = 100_000;
+/// The largest round trip, in microseconds.
+pub(crate) const RTT_MAX_US: u64 = 500_000;
+/// The longest pause that a broker asks for, in milliseconds.
+pub(crate) const THROTTLE_MAX_MS: u64 = 5_000_000;
+
+/// The windows' names, upper bounds and units, for the manual.
+pub(super) fn ranges() -> [(&'static str, String, &'static str); 6] {
+    [
+        ("int_latency", LATENCY_MAX_US.to_string(), "us"),
+        ("outbuf_latency", LATENCY_MAX_US.to_string(), "us"),
+        ("rtt", RTT_MAX_US.to_string(), "us"),
+        ("throttle", THROTTLE_MAX_MS.to_string(), "ms"),
+        ("batchsize", "`message.max.bytes`".to_owned(), "bytes"),
+        ("batchcnt", "`batch.num.messages`".to_owned(), "messages"),
+    ]
+}
+
+/// Of percentiles: off by one part in a hundred at most.
+const SIGNIFICANT_FIGURES: u8 = 2;
+
+/// Takes values until it is asked what they were. Its memory does not depend on how many there are.
+#[derive(Debug)]
+pub struct Window {
+    histogram: Histogram<u64>,
+    count: u64,
+    sum: u64,
+    min: u64,
+    max: u64,
+    out_of_range: u64,
+}
+
+impl Window {
+    /// For values of up to `max`. Larger ones are counted, but not in percentiles.
+    pub fn new(max: u64) -> Option<Box<Self>> {
+        // The lowest value that is told apart from 0 is 1; the histogram takes no upper bound below 2.
+        let histogram = Histogram::new_with_bounds(1, max.max(2), SIGNIFICANT_FIGURES).ok()?;
+        Some(Box::new(Window {
+            histogram,
+            count: 0,
+            sum: 0,
+            min: u64::MAX,
+            max: 0,
+            out_of_range: 0,
+        }))
+    }
+
+    /// Takes a value.
+    pub fn record(&mut self, value: u64) {
+        self.count += 1;
+        self.sum = self.sum.saturating_add(value);
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        if self.histogram.record(value).is_err() {
+            self.out_of_range += 1;
+        }
+    }
+
+    /// Takes a time in microseconds.
+    pub fn record_us(&mut self, time: Duration) {
+        self.record(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
+    }
+
+    /// What was recorded since the last call.
+    pub fn take(&mut self) -> Summary {
+        let int = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+        let hdrsize = int((self.histogram.distinct_values() * size_of::<u64>()) as u64);
+        if self.count == 0 {
+            return Summary {
+                hdrsize,
+                ..Default::default()
+            };
+        }
+        // The histogram knows values by their first figures only: no more than the largest that came.
+        let at = |percentile: f64| int(self.histogram.value_at_percentile(percentile).min(self.max));
+        let summary = Summary {
+            min: int(self.min),
+            max: int(self.max),
+            avg: int(self.sum / self.count),
+            sum: int(self.sum),
+            stddev: self.histogram.stdev() as i64,
+            p50: at(50.0),
+            p75: at(75.0),
+            p90: at(90.0),
+            p95: at(95.0),
+            p99: at(99.0),
+            p99_99: at(99.99),
+            outofrange: int(self.out_of_range),
+            hdrsize,
+            cnt: int(self.count),
+        };
+        self.histogram.reset();
+        (self.count, self.sum, self.min, self.max, self.out_of_range) = (0, 0, u64::MAX, 0, 0);
+        summary
+    }
+}
