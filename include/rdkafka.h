@@ -1133,9 +1133,10 @@ RD_EXPORT void rd_kafka_conf_set_log_cb(
     void (*log_cb)(const rd_kafka_t *rk, int level, const char *fac, const char *buf));
 
 /**
- * Statistics, every `statistics.interval.ms` milliseconds.
+ * Statistics, every `statistics.interval.ms` milliseconds. docs/STATISTICS.md has their fields.
+ * While ten of them wait to be served no more are made: the next one covers the whole time.
  *
- *   json      a JSON object, zero-terminated
+ *   json      a JSON object in one line, zero-terminated
  *   json_len  its length without the zero
  *
  * The callback returns 0: the library frees `json` afterwards; or 1: it belongs to the

@@ -1,4 +1,4 @@
-/* Log lines and statistics by callback. */
+/* Log lines, and what a client dumps of itself. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 
@@ -98,35 +98,6 @@ static void debug_contexts_are_listed(void) {
         CHECK_STR(contexts, RD_KAFKA_DEBUG_CONTEXTS);
 }
 
-static int on_stats(rd_kafka_t *rk, char *json, size_t len, void *opaque) {
-        (void)rk;
-        (void)json;
-        (void)len;
-        ++*(int *)opaque;
-        return 0;
-}
-
-static void statistics_are_refused(void) {
-        test_refused(RD_KAFKA_PRODUCER, "statistics.interval.ms", "50");
-}
-
-/* Programs set the callback always, and the interval when somebody wants statistics. */
-static void a_statistics_callback_alone_is_never_called(void) {
-        rd_kafka_conf_t *conf = test_conf();
-        int calls = 0;
-        rd_kafka_t *rk;
-
-        test_set(conf, "bootstrap.servers", servers);
-        test_set(conf, "statistics.interval.ms", "0");
-        rd_kafka_conf_set_stats_cb(conf, on_stats);
-        rd_kafka_conf_set_opaque(conf, &calls);
-        rk = test_client(RD_KAFKA_PRODUCER, conf);
-        CHECK_INT(test_produce(rk, "stats", 0, 0, 10), 0);
-        rd_kafka_poll(rk, 300);
-        CHECK_INT(calls, 0);
-        rd_kafka_destroy(rk);
-}
-
 static void state_can_be_dumped(void) {
         FILE *fp = tmpfile();
         REQUIRE(fp != NULL);
@@ -141,8 +112,6 @@ int main(void) {
         RUN(settings_of_the_other_kind_of_client_are_logged);
         RUN(the_log_level_limits);
         RUN(debug_contexts_are_listed);
-        RUN(statistics_are_refused);
-        RUN(a_statistics_callback_alone_is_never_called);
         RUN(state_can_be_dumped);
         rd_kafka_destroy(cluster);
         return test_end();

@@ -149,10 +149,6 @@ static void fatal_errors_are_events_with_their_cause(void) {
         rd_kafka_destroy(rk);
 }
 
-static void statistics_are_refused(void) {
-        test_refused(RD_KAFKA_PRODUCER, "statistics.interval.ms", "50");
-}
-
 static void logs_are_events_in_a_queue(void) {
         rd_kafka_conf_t *conf = rd_kafka_conf_new();
         rd_kafka_queue_t *q;
@@ -311,7 +307,6 @@ int main(void) {
         RUN(messages_come_in_arrays_too);
         RUN(errors_are_events);
         RUN(fatal_errors_are_events_with_their_cause);
-        RUN(statistics_are_refused);
         RUN(logs_are_events_in_a_queue);
         RUN(a_log_queue_must_be_configured);
         RUN(file_descriptors_wake);
