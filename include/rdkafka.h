@@ -1164,9 +1164,10 @@ RD_EXPORT void rd_kafka_conf_set_background_event_cb(
 /**
  * Opens the client's sockets in place of socket(2).
  *
- * The callback returns the file descriptor, or -1 with `errno` set.
+ * The callback returns the file descriptor, or -1 with `errno` set. Set close-on-exec there if it
+ * is wanted; everything else (`socket.*`, non-blocking) the library sets.
  *
- * Called from a thread of the library.
+ * Called from a thread of the library; it should not block.
  */
 RD_EXPORT void rd_kafka_conf_set_socket_cb(
     rd_kafka_conf_t *conf, int (*socket_cb)(int domain, int type, int protocol, void *opaque));
@@ -1176,7 +1177,7 @@ RD_EXPORT void rd_kafka_conf_set_socket_cb(
  *
  *   sockfd         non-blocking socket
  *   addr, addrlen  where to
- *   id             the broker, for logs
+ *   id             the broker, "host:port/id" or "host:port/bootstrap"
  *
  * The callback returns 0 on success, or an errno value; EINPROGRESS if the connection
  * is on its way.
@@ -1191,9 +1192,9 @@ RD_EXPORT void rd_kafka_conf_set_connect_cb(rd_kafka_conf_t *conf,
                                                               void *opaque));
 
 /**
- * Closes the client's sockets in place of close(2).
+ * Closes the client's sockets in place of close(2), those too that socket_cb did not make.
  *
- * The callback returns 0.
+ * The callback returns 0; anything else is not looked at.
  *
  * Called from a thread of the library.
  */
@@ -1201,10 +1202,11 @@ RD_EXPORT void rd_kafka_conf_set_closesocket_cb(rd_kafka_conf_t *conf,
                                                 int (*closesocket_cb)(int sockfd, void *opaque));
 
 /**
- * Opens files in place of open(2), for programs that must set flags such as
- * close-on-exec themselves.
+ * Opens files in place of open(2): those of `offset.store.path`.
  *
  * The callback returns the file descriptor, or -1 with `errno` set.
+ *
+ * Called from a thread of the library, for which rd_kafka_destroy() waits 10 seconds at most.
  */
 RD_EXPORT void rd_kafka_conf_set_open_cb(
     rd_kafka_conf_t *conf,
@@ -1217,7 +1219,8 @@ RD_EXPORT void rd_kafka_conf_set_open_cb(
  *
  * The callback returns 0, or one of getaddrinfo's EAI_ codes.
  *
- * Called from a thread of the library; it may block.
+ * Called from a thread of the library, for addresses in digits as well; it may block, and
+ * rd_kafka_destroy() waits for it.
  */
 RD_EXPORT void rd_kafka_conf_set_resolve_cb(rd_kafka_conf_t *conf,
                                             int (*resolve_cb)(const char *node,

@@ -16,15 +16,6 @@ struct Refreshes : RdKafka::OAuthBearerTokenRefreshCb {
         }
 };
 
-struct Opens : RdKafka::SocketCb, RdKafka::OpenCb {
-        int socket_cb(int, int, int) {
-                return -1;
-        }
-        int open_cb(const std::string &, int, int) {
-                return -1;
-        }
-};
-
 static bool says(const std::string &text, const char *what) {
         return text.find(what) != std::string::npos;
 }
@@ -74,27 +65,8 @@ static void security_of_clients() {
         CHECK(p->get_sasl_queue() == NULL);
 }
 
-/* Refused when the client is created, by the C library. */
-static void refused(const char *name, const ConfPtr &conf) {
-        std::string errstr;
-        ProducerPtr p(RdKafka::Producer::create(conf.get(), errstr));
-        CHECK(p == NULL);
-        CHECK(says(errstr, name));
-}
-
-static void sockets_and_files() {
-        Opens opens;
-        ConfPtr conf = new_conf();
-        set_cb<RdKafka::SocketCb>(conf, "socket_cb", &opens);
-        refused("socket_cb", conf);
-        conf = new_conf();
-        set_cb<RdKafka::OpenCb>(conf, "open_cb", &opens);
-        refused("open_cb", conf);
-}
-
 int main() {
         RUN(security_in_configurations);
         RUN(security_of_clients);
-        RUN(sockets_and_files);
         return test_end();
 }

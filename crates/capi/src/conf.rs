@@ -517,18 +517,6 @@ mod tests {
     }
 
     #[test]
-    fn callbacks_that_nothing_calls_are_refused() {
-        unsafe extern "C" fn open(_: *const c_char, _: i32, _: libc::mode_t, _: *mut c_void) -> i32 {
-            -1
-        }
-        let mut conf = ConfHandle::new();
-        // SAFETY: live settings.
-        unsafe { rd_kafka_conf_set_open_cb(&raw mut conf, Some(open)) };
-        let refused = conf.resolve(ClientKind::Producer);
-        assert!(refused.is_err_and(|e| e.message.contains("open_cb")));
-    }
-
-    #[test]
     fn a_dump_has_pairs() {
         let conf = ConfHandle::new();
         let mut count = 0;

@@ -24,6 +24,11 @@ pub fn last_error() -> ErrorCode {
 /// Sets the calling thread's last error and `errno`.
 pub fn set_last_error(code: ErrorCode, errno: c_int) {
     LAST_ERROR.set(code);
+    set_errno(errno);
+}
+
+/// Sets `errno` alone.
+pub fn set_errno(errno: c_int) {
     // SAFETY: __errno_location gives the calling thread's errno, which is always there.
     unsafe { *libc::__errno_location() = errno };
 }

@@ -21,6 +21,7 @@ use crate::ffi::{self, Deadline, FromC, Owned, Tag, Tagged, Timeout, c_text, exp
 use crate::interceptors::{ClientMethods, Interceptors, Watch};
 use crate::log::LogState;
 use crate::serve;
+use crate::system;
 use crate::topic::{HandleSlot, TopicHandle, hooks};
 use crate::topic_conf::TopicConfHandle;
 
@@ -351,6 +352,7 @@ fn client_hooks(callbacks: &Callbacks, only_error: bool, this: &Weak<Handle>) ->
         throttle_event: callbacks.throttle.is_some(),
         watcher: None,
         stats_event: callbacks.stats.is_some() || callbacks.wants(event_type::STATS),
+        system: system::hooks(callbacks),
     }
 }
 

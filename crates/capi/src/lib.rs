@@ -31,6 +31,7 @@ pub mod produce;
 pub mod queue;
 pub mod serve;
 pub mod simple_consumer;
+pub mod system;
 pub mod topic;
 pub mod topic_conf;
 pub mod tplist;

@@ -93,7 +93,7 @@ impl Client {
     ) -> Result<Client, Error> {
         let embedded = start_embedded(&mut conf)?;
         let clock = Arc::new(SystemClock::new());
-        let io = Loop::new(socket_options(&conf), address_family(&conf))
+        let io = Loop::new(socket_options(&conf), address_family(&conf), hooks.system.clone())
             .map_err(|e| system_error("no event loop for the client", &e))?;
         let parts = Parts {
             kind,

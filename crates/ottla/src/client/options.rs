@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::config::ClientConfig;
 use crate::event::{DebugContexts, DeliveryMode, LogSink, Watcher};
-use crate::transport::{AddressFamily, SocketOptions};
+use crate::transport::{AddressFamily, SocketOptions, SystemHooks};
 
 /// Told the client's name.
 pub type NameHook = Arc<dyn Fn(&str) + Send + Sync>;
@@ -33,6 +33,9 @@ pub struct ClientHooks {
     /// Told of what the client does. One that calls code of the application needs
     /// [`expect_callbacks`](crate::event::expect_callbacks) before.
     pub watcher: Option<Arc<dyn Watcher>>,
+    /// What the application does in place of the operating system. Code of the application needs
+    /// [`expect_callbacks`](crate::event::expect_callbacks) before.
+    pub system: SystemHooks,
 }
 
 /// `debug`.

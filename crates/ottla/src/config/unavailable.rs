@@ -59,11 +59,6 @@ pub(super) const MISSING: &[Missing] = &[
         Asks::Exactly(&["resolve_canonical_bootstrap_servers_only"]),
         "canonical bootstrap names",
     ),
-    missing("socket_cb", Asks::Any, "sockets made by the application"),
-    missing("connect_cb", Asks::Any, "sockets made by the application"),
-    missing("closesocket_cb", Asks::Any, "sockets made by the application"),
-    missing("open_cb", Asks::Any, "files opened by the application"),
-    missing("resolve_cb", Asks::Any, "names resolved by the application"),
 ];
 
 /// Of topics.

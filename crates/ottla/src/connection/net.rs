@@ -33,6 +33,8 @@ pub enum NetAction {
         conn: ConnId,
         /// Where to.
         addr: SocketAddr,
+        /// The broker's name, `host:port/id`, for an application that connects by itself.
+        broker: String,
     },
     /// Write a whole frame (length prefix included) after those given before.
     Send {

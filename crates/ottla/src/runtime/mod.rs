@@ -15,7 +15,9 @@ pub use self::shift::LoopWaker;
 use crate::client::Core;
 use crate::env::SharedClock;
 use crate::env::sync::thread;
-use crate::transport::{AddressFamily, Files, Poller, Resolver, SocketOptions, TcpTransport, worker_threads};
+use crate::transport::{
+    AddressFamily, Files, Poller, Resolver, SocketOptions, SystemHooks, TcpTransport, worker_threads,
+};
 
 /// Client threads alive in this process.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
@@ -30,18 +32,24 @@ pub fn live_threads() -> usize {
 pub struct Loop {
     waker: Arc<LoopWaker>,
     transport: TcpTransport,
+    files: Files,
 }
 
 impl Loop {
-    /// Makes poll and waker. Fails when the system has no descriptors left.
-    pub fn new(options: SocketOptions, family: AddressFamily) -> io::Result<Self> {
+    /// Makes poll and waker; `system` takes the operating system's place. Fails when that has no descriptors left.
+    pub fn new(options: SocketOptions, family: AddressFamily, system: SystemHooks) -> io::Result<Self> {
         let poller = Poller::new()?;
         let registry = poller.registry().try_clone()?;
         let inner = mio::Waker::new(&registry, crate::transport::WAKE)?;
         let waker = Arc::new(LoopWaker::new(inner, poller));
-        let resolver = Resolver::new(waker.clone(), family);
-        let transport = TcpTransport::new(registry, resolver, options);
-        Ok(Loop { waker, transport })
+        let resolver = Resolver::new(waker.clone(), family, system.resolve.clone());
+        let files = Files::new(waker.clone(), system.clone());
+        let transport = TcpTransport::new(registry, resolver, options, system);
+        Ok(Loop {
+            waker,
+            transport,
+            files,
+        })
     }
 
     /// Wakes this loop.
@@ -53,12 +61,16 @@ impl Loop {
     pub fn spawn(self, core: Core, clock: SharedClock) -> io::Result<thread::JoinHandle<()>> {
         // Counted before it runs, so that the count is right when the client's creation returns.
         THREADS.fetch_add(1, Ordering::Relaxed);
-        let Loop { waker, transport } = self;
+        let Loop {
+            waker,
+            transport,
+            files,
+        } = self;
         let watcher = core.shared().hooks.watcher.clone();
         *waker.driver.lock() = Some(Driver {
             core,
             transport,
-            files: Files::new(waker.clone()),
+            files,
             clock,
             sleeps_until: None,
         });

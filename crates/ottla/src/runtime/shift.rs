@@ -203,6 +203,7 @@ impl LoopWaker {
                     let ended = self.driver.lock().take();
                     if let Some(driver) = &ended {
                         driver.files.finish();
+                        driver.transport.finish();
                     }
                     return drop(ended);
                 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::system::{Access, SystemHooks};
 use super::worker::Worker;
 use crate::consumer::{FileAction, FileEvent, OffsetFile};
 use crate::env::Waker;
@@ -28,10 +29,10 @@ impl std::fmt::Debug for Files {
 }
 
 impl Files {
-    /// Calls `waker` when something is done.
-    pub fn new(waker: Arc<dyn Waker>) -> Self {
+    /// Calls `waker` when something is done; files are opened as `system` says.
+    pub fn new(waker: Arc<dyn Waker>, system: SystemHooks) -> Self {
         Files {
-            worker: Worker::new("ottla-files", waker, carry_out),
+            worker: Worker::new("ottla-files", waker, move |action| carry_out(&system, action)),
         }
     }
 
@@ -54,13 +55,13 @@ impl Files {
     }
 }
 
-fn carry_out(action: FileAction) -> FileEvent {
+fn carry_out(system: &SystemHooks, action: FileAction) -> FileEvent {
     let id = action.id();
     let result = match action {
-        FileAction::Read { file, .. } => read(&locate(&file)),
+        FileAction::Read { file, .. } => read(system, &locate(&file)),
         FileAction::Write {
             file, content, sync, ..
-        } => write(&locate(&file), content.as_bytes(), sync).map(|()| None),
+        } => write(system, &locate(&file), content.as_bytes(), sync).map(|()| None),
     };
     FileEvent {
         id,
@@ -78,8 +79,8 @@ fn locate(file: &OffsetFile) -> PathBuf {
 }
 
 /// The content, cut off where no offset can go on; `None` when there is no file.
-fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let file = match File::open(path) {
+fn read(system: &SystemHooks, path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let file = match system.open(path, Access::Read) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file?,
     };
@@ -89,12 +90,12 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// Puts a whole new file in the place of the old one, so that whenever the process ends one of both is there.
-fn write(path: &Path, content: &[u8], sync: bool) -> io::Result<()> {
+fn write(system: &SystemHooks, path: &Path, content: &[u8], sync: bool) -> io::Result<()> {
     // A link goes on pointing to where it points.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut fresh = path.clone().into_os_string();
     fresh.push(".new");
-    let mut file = File::create(&fresh)?;
+    let mut file = system.open(Path::new(&fresh), Access::Write)?;
     file.write_all(content)?;
     if sync {
         file.sync_all()?;
@@ -138,6 +139,10 @@ mod tests {
         }
     }
 
+    fn system() -> SystemHooks {
+        SystemHooks::default()
+    }
+
     struct Nobody;
     impl Waker for Nobody {
         fn wake(&self) {}
@@ -146,7 +151,7 @@ mod tests {
     #[test]
     fn what_was_written_is_read_in_folders_and_files() {
         let folder = Folder::new("both");
-        let files = Files::new(Arc::new(Nobody));
+        let files = Files::new(Arc::new(Nobody), SystemHooks::default());
         let content = Some(b"1234567\n".to_vec());
         for (inside, sync) in [("", true), ("own", false)] {
             let file = folder.file(inside);
@@ -178,22 +183,22 @@ mod tests {
     fn a_failure_is_told_and_leaves_the_old_file() {
         let folder = Folder::new("failure");
         let path = folder.0.join("kept");
-        write(&path, b"5\n", false).unwrap();
+        write(&system(), &path, b"5\n", false).unwrap();
         // The place of the new file is taken by a folder.
         fs::create_dir(folder.0.join("kept.new")).unwrap();
-        assert!(write(&path, b"6\n", true).is_err());
-        assert_eq!(read(&path).unwrap(), Some(b"5\n".to_vec()));
-        assert!(write(&folder.0.join("nowhere/file"), b"6\n", false).is_err());
+        assert!(write(&system(), &path, b"6\n", true).is_err());
+        assert_eq!(read(&system(), &path).unwrap(), Some(b"5\n".to_vec()));
+        assert!(write(&system(), &folder.0.join("nowhere/file"), b"6\n", false).is_err());
     }
 
     #[test]
     fn a_link_goes_on_pointing_to_its_file() {
         let folder = Folder::new("link");
         let (path, link) = (folder.0.join("file"), folder.0.join("link"));
-        write(&path, b"5\n", false).unwrap();
+        write(&system(), &path, b"5\n", false).unwrap();
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        write(&link, b"6\n", false).unwrap();
-        assert_eq!(read(&path).unwrap(), Some(b"6\n".to_vec()));
+        write(&system(), &link, b"6\n", false).unwrap();
+        assert_eq!(read(&system(), &path).unwrap(), Some(b"6\n".to_vec()));
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     }
 }

@@ -4,11 +4,13 @@
 
 mod files;
 mod resolver;
+mod system;
 mod tcp;
 mod worker;
 
 pub use files::Files;
 pub use resolver::{AddressFamily, Resolver};
+pub use system::{Access, CloseHook, ConnectHook, OpenHook, ResolveHook, SocketHook, SystemHooks};
 pub(crate) use tcp::WAKE;
 pub use tcp::{Poller, SocketOptions, TcpTransport};
 pub(crate) use worker::worker_threads;

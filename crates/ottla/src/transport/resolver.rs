@@ -3,7 +3,9 @@
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
+use std::time::Duration;
 
+use super::system::ResolveHook;
 use super::worker::Worker;
 use crate::connection::{LookupId, NetEvent};
 use crate::env::Waker;
@@ -30,6 +32,9 @@ impl AddressFamily {
     }
 }
 
+/// The application decides how long it takes.
+const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
+
 struct Question {
     lookup: LookupId,
     host: String,
@@ -40,6 +45,8 @@ struct Question {
 pub struct Resolver {
     worker: Worker<Question, NetEvent>,
     family: AddressFamily,
+    /// The application looks names up, addresses as well.
+    by_application: bool,
 }
 
 impl std::fmt::Debug for Resolver {
@@ -49,24 +56,34 @@ impl std::fmt::Debug for Resolver {
 }
 
 impl Resolver {
-    /// A resolver that calls `waker` when an answer is there.
-    pub fn new(waker: Arc<dyn Waker>, family: AddressFamily) -> Self {
+    /// A resolver that calls `waker` when an answer is there; `hook` takes the operating system's place.
+    pub fn new(waker: Arc<dyn Waker>, family: AddressFamily, hook: Option<ResolveHook>) -> Self {
+        let by_application = hook.is_some();
         let worker = Worker::new("ottla-dns", waker, move |q: Question| {
-            let result = match (q.host.as_str(), q.port).to_socket_addrs() {
-                Ok(addrs) => pick(family, addrs),
-                Err(e) => Err(e.to_string()),
+            let result = match &hook {
+                Some(hook) => hook(&q.host, q.port, family).and_then(|addrs| pick(family, addrs.into_iter())),
+                None => match (q.host.as_str(), q.port).to_socket_addrs() {
+                    Ok(addrs) => pick(family, addrs),
+                    Err(e) => Err(e.to_string()),
+                },
             };
             NetEvent::Resolved {
                 lookup: q.lookup,
                 result,
             }
         });
-        Resolver { worker, family }
+        Resolver {
+            worker,
+            family,
+            by_application,
+        }
     }
 
     /// Asks; the answer comes from [`take_answers`](Self::take_answers), at once for literal addresses.
     pub fn ask(&self, lookup: LookupId, host: String, port: u16) {
-        if let Ok(ip) = host.parse::<IpAddr>() {
+        if !self.by_application
+            && let Ok(ip) = host.parse::<IpAddr>()
+        {
             let result = pick(self.family, [SocketAddr::new(ip, port)].into_iter());
             return self.worker.answer(NetEvent::Resolved { lookup, result });
         }
@@ -75,6 +92,13 @@ impl Resolver {
                 lookup: q.lookup,
                 result: Err(format!("no thread for the look-up: {e}")),
             });
+    }
+
+    /// Waits for the application's code, which must not be called any more. The operating system's is left to itself.
+    pub fn finish(&self) {
+        if self.by_application {
+            self.worker.finish(FOREVER);
+        }
     }
 
     /// The answers that are there.
@@ -105,7 +129,6 @@ fn pick(family: AddressFamily, addrs: impl Iterator<Item = SocketAddr>) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     struct Nobody;
     impl Waker for Nobody {
@@ -113,7 +136,7 @@ mod tests {
     }
 
     fn ask(family: AddressFamily, host: &str) -> Result<Vec<SocketAddr>, String> {
-        let r = Resolver::new(Arc::new(Nobody), family);
+        let r = Resolver::new(Arc::new(Nobody), family, None);
         r.ask(LookupId(1), host.into(), 9);
         for _ in 0..2000 {
             if let Some(NetEvent::Resolved { result, .. }) = r.take_answers().pop() {
@@ -126,7 +149,7 @@ mod tests {
 
     #[test]
     fn literals_need_no_thread() {
-        let r = Resolver::new(Arc::new(Nobody), AddressFamily::Any);
+        let r = Resolver::new(Arc::new(Nobody), AddressFamily::Any, None);
         r.ask(LookupId(1), "::1".into(), 9);
         assert_eq!(r.take_answers().len(), 1);
         assert!(

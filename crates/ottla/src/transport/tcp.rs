@@ -10,8 +10,10 @@ use bytes::Bytes;
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Registry, Token};
 use ottla_protocol::Frame;
+use socket2::Socket;
 
 use super::resolver::Resolver;
+use super::system::SystemHooks;
 use crate::connection::{CloseReason, ConnId, FrameReader, NetAction, NetEvent};
 
 /// The `socket.*` settings.
@@ -147,6 +149,7 @@ pub struct TcpTransport {
     registry: Registry,
     resolver: Resolver,
     options: SocketOptions,
+    system: SystemHooks,
     conns: HashMap<Token, Conn>,
     tokens: HashMap<ConnId, Token>,
     next_token: usize,
@@ -166,11 +169,12 @@ impl std::fmt::Debug for TcpTransport {
 
 impl TcpTransport {
     /// A transport without connections.
-    pub fn new(registry: Registry, resolver: Resolver, options: SocketOptions) -> Self {
+    pub fn new(registry: Registry, resolver: Resolver, options: SocketOptions, system: SystemHooks) -> Self {
         TcpTransport {
             registry,
             resolver,
             options,
+            system,
             conns: HashMap::new(),
             tokens: HashMap::new(),
             next_token: 1,
@@ -184,7 +188,7 @@ impl TcpTransport {
     pub fn perform(&mut self, action: NetAction) {
         match action {
             NetAction::Resolve { lookup, host, port } => self.resolver.ask(lookup, host, port),
-            NetAction::Connect { conn, addr } => self.connect(conn, addr),
+            NetAction::Connect { conn, addr, broker } => self.connect(conn, addr, &broker),
             NetAction::Send { conn, frame } => {
                 if let Some(token) = self.tokens.get(&conn)
                     && let Some(c) = self.conns.get_mut(token)
@@ -195,9 +199,9 @@ impl TcpTransport {
             }
             NetAction::Close { conn } => {
                 if let Some(token) = self.tokens.remove(&conn)
-                    && let Some(mut c) = self.conns.remove(&token)
+                    && let Some(c) = self.conns.remove(&token)
                 {
-                    let _ = self.registry.deregister(&mut c.stream);
+                    self.hang_up(c);
                 }
             }
         }
@@ -245,13 +249,24 @@ impl TcpTransport {
         }
     }
 
-    fn connect(&mut self, id: ConnId, addr: SocketAddr) {
+    fn hang_up(&self, mut c: Conn) {
+        let _ = self.registry.deregister(&mut c.stream);
+        self.system.close(std::net::TcpStream::from(c.stream));
+    }
+
+    /// Waits for code of the application that is being called on another thread.
+    pub fn finish(&self) {
+        self.resolver.finish();
+    }
+
+    fn connect(&mut self, id: ConnId, addr: SocketAddr, broker: &str) {
         let token = Token(self.next_token);
         self.next_token += 1;
-        match open_socket(addr, &self.options) {
+        match self.open_socket(addr, broker) {
             Ok(mut stream) => {
                 let interest = Interest::READABLE | Interest::WRITABLE;
                 if let Err(e) = self.registry.register(&mut stream, token, interest) {
+                    self.system.close(std::net::TcpStream::from(stream));
                     return self.report_closed(id, CloseReason::Io(e.to_string()));
                 }
                 self.tokens.insert(id, token);
@@ -271,15 +286,27 @@ impl TcpTransport {
         }
     }
 
+    fn open_socket(&self, addr: SocketAddr, broker: &str) -> io::Result<TcpStream> {
+        let socket = self.system.make_socket(addr)?;
+        let begun = configure(&socket, &self.options).and_then(|()| self.system.connect(&socket, addr, broker));
+        match begun {
+            Ok(()) => Ok(TcpStream::from_std(socket.into())),
+            Err(e) => {
+                self.system.close(socket);
+                Err(e)
+            }
+        }
+    }
+
     fn report_closed(&mut self, conn: ConnId, reason: CloseReason) {
         self.events.push_back(NetEvent::Closed { conn, reason });
     }
 
     fn close(&mut self, token: Token, reason: CloseReason) {
-        if let Some(mut c) = self.conns.remove(&token) {
-            let _ = self.registry.deregister(&mut c.stream);
+        if let Some(c) = self.conns.remove(&token) {
             self.tokens.remove(&c.id);
             self.report_closed(c.id, reason);
+            self.hang_up(c);
         }
     }
 
@@ -352,6 +379,14 @@ impl TcpTransport {
     }
 }
 
+impl Drop for TcpTransport {
+    fn drop(&mut self) {
+        for (_, c) in std::mem::take(&mut self.conns) {
+            self.hang_up(c);
+        }
+    }
+}
+
 fn take_frames(c: &mut Conn, events: &mut VecDeque<NetEvent>) -> Result<(), String> {
     while let Some(body) = c.reader.next_frame()? {
         events.push_back(NetEvent::Received { conn: c.id, body });
@@ -368,9 +403,8 @@ fn describe(e: &io::Error) -> String {
     }
 }
 
-fn open_socket(addr: SocketAddr, options: &SocketOptions) -> io::Result<TcpStream> {
-    use socket2::{Domain, Protocol, Socket, Type};
-    let socket = Socket::new(Domain::for_address(addr), Type::STREAM, Some(Protocol::TCP))?;
+/// What the settings say of every socket.
+fn configure(socket: &Socket, options: &SocketOptions) -> io::Result<()> {
     socket.set_nonblocking(true)?;
     if options.send_buffer > 0 {
         socket.set_send_buffer_size(options.send_buffer)?;
@@ -379,17 +413,8 @@ fn open_socket(addr: SocketAddr, options: &SocketOptions) -> io::Result<TcpStrea
         socket.set_recv_buffer_size(options.receive_buffer)?;
     }
     socket.set_keepalive(options.keepalive)?;
-    socket.set_tcp_nodelay(options.nodelay)?;
-    match socket.connect(&addr.into()) {
-        Ok(()) => {}
-        Err(e) if e.kind() == io::ErrorKind::WouldBlock || e.raw_os_error() == Some(EINPROGRESS) => {}
-        Err(e) => return Err(e),
-    }
-    Ok(TcpStream::from_std(socket.into()))
+    socket.set_tcp_nodelay(options.nodelay)
 }
-
-/// `connect` has begun and goes on in the background.
-const EINPROGRESS: i32 = 115;
 
 #[cfg(test)]
 mod tests {
@@ -432,15 +457,21 @@ mod tests {
     #[test]
     fn an_end_that_comes_with_the_last_bytes_is_seen() {
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        let resolver = Resolver::new(std::sync::Arc::new(Still), crate::transport::AddressFamily::Any);
+        let resolver = Resolver::new(std::sync::Arc::new(Still), crate::transport::AddressFamily::Any, None);
         let mut poller = Poller::new().unwrap();
         let options = SocketOptions {
             max_frame: 1000,
             ..SocketOptions::default()
         };
-        let mut transport = TcpTransport::new(poller.registry().try_clone().unwrap(), resolver, options);
+        let mut transport = TcpTransport::new(
+            poller.registry().try_clone().unwrap(),
+            resolver,
+            options,
+            SystemHooks::default(),
+        );
         let (conn, addr) = (ConnId(1), listener.local_addr().unwrap());
-        transport.perform(NetAction::Connect { conn, addr });
+        let broker = String::new();
+        transport.perform(NetAction::Connect { conn, addr, broker });
         // Connection, bytes and end are all there before the first look: one readiness event tells of them.
         let (mut peer, _) = listener.accept().unwrap();
         peer.write_all(&[0, 0, 0, 100, 0, 0]).unwrap();

@@ -42,7 +42,7 @@ impl World {
                     },
                 );
             }
-            NetAction::Connect { conn, addr } => {
+            NetAction::Connect { conn, addr, .. } => {
                 let delay = self.net.delay_us();
                 self.net.attempts.insert((client, conn));
                 self.after_us(delay, Happening::Connecting { client, conn, addr });

@@ -165,7 +165,7 @@ impl World {
                 self.links.on_net(NetEvent::Closed { conn, reason }, self.now);
             }
             NetAction::Connect { .. } if self.hangs => {}
-            NetAction::Connect { conn, addr } => {
+            NetAction::Connect { conn, addr, .. } => {
                 let SocketAddr::V4(addr) = addr else { return };
                 let host = self.hosts[usize::from(addr.ip().octets()[3])].clone();
                 self.host_of.insert(conn, host);

@@ -79,8 +79,9 @@ impl Links {
         link.next_addr = index + 1;
         link.addrs_left = link.addrs_left.saturating_sub(1);
         Self::enter(&self.log, key, link, State::Connecting { conn, deadline }, now);
+        let broker = link.broker_name(key);
         self.by_conn.insert(conn, key);
-        self.actions.push_back(NetAction::Connect { conn, addr });
+        self.actions.push_back(NetAction::Connect { conn, addr, broker });
         self.rearm(key);
     }
 

@@ -303,7 +303,7 @@ impl World {
                 let result = Ok(vec![([127, 0, 0, 1], port).into()]);
                 self.links.on_net(NetEvent::Resolved { lookup, result }, self.now);
             }
-            NetAction::Connect { conn, addr } => {
+            NetAction::Connect { conn, addr, .. } => {
                 let node = i32::from(addr.port()) - 9000;
                 let event = match self.down.contains(&node) {
                     true => NetEvent::Closed {
