@@ -400,6 +400,9 @@ fn create(kind: c_int, mut conf: ConfHandle) -> Result<Arc<Handle>, Error> {
     if callbacks.background_event.is_some() {
         handle.background_queue()?;
     }
+    for line in handle.conf.conf().shown() {
+        client.shared().log.debug(DebugContexts::CONF, "CONF", || line);
+    }
     for warning in warnings {
         client.shared().log.log(level::WARNING, "CONFWARN", || warning);
     }

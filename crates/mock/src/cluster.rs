@@ -11,6 +11,7 @@ use crate::coordinators::{CoordinatorErrors, CoordinatorOverrides};
 use crate::faults::Faults;
 use crate::fetch_session::FetchSessions;
 use crate::groups::Groups;
+use crate::observer::Observer;
 use crate::parked::{Parked, Token};
 use crate::producers::ProducerIds;
 use crate::rng::Rng;
@@ -73,6 +74,7 @@ pub struct Cluster {
     pub(crate) producer_ids: ProducerIds,
     pub(crate) transactions: Transactions,
     pub(crate) faults: Faults,
+    pub(crate) observer: Observer,
     pub(crate) coordinator_overrides: CoordinatorOverrides,
     pub(crate) coordinator_errors: CoordinatorErrors,
     pub(crate) connections: BTreeMap<ConnectionKey, Connection>,
@@ -115,6 +117,7 @@ impl Cluster {
             producer_ids: ProducerIds::default(),
             transactions: Transactions::default(),
             faults: Faults::default(),
+            observer: Observer::default(),
             coordinator_overrides: CoordinatorOverrides::new(),
             coordinator_errors: CoordinatorErrors::new(),
             connections: BTreeMap::new(),

@@ -91,6 +91,7 @@ pub struct Outgoing {
 pub(crate) struct Context {
     pub(crate) broker: BrokerId,
     pub(crate) connection: ConnectionId,
+    pub(crate) api: ApiKey,
     pub(crate) version: i16,
     pub(crate) correlation_id: i32,
     pub(crate) client_id: String,
@@ -112,6 +113,20 @@ pub(crate) struct Context {
 impl Context {
     pub(crate) fn key(&self) -> ConnectionKey {
         (self.broker, self.connection)
+    }
+
+    /// The request and what was done with it, for who observes.
+    fn told(&self, served: &Served) -> String {
+        let done = match served {
+            Served::Frame(frame) => format!("answered with {} bytes", frame.len()),
+            Served::Parked => "answered later".to_owned(),
+            Served::Nothing => "not answered".to_owned(),
+            Served::Close(reason) => format!("the connection is closed: {reason:?}"),
+        };
+        format!(
+            "broker {}: {}Request (v{}, CorrId {}) of {} on connection {}: {done}",
+            self.broker, self.api, self.version, self.correlation_id, self.client_id, self.connection.0
+        )
     }
 
     /// The response as a frame, or why the connection has to be closed instead.
@@ -234,6 +249,9 @@ impl Cluster {
     /// Serves one request. `direct` says that the caller can take the answer with this call.
     fn serve_one(&mut self, key: ConnectionKey, frame: Bytes, direct: bool) -> Reply {
         let (served, context) = self.serve(key, frame);
+        if let Some(context) = &context {
+            self.observer.tell(|| context.told(&served));
+        }
         if let Some(context) = context.as_ref().filter(|c| c.hang) {
             self.hang(context.key());
             return match served {
@@ -291,6 +309,7 @@ impl Cluster {
         let mut context = Context {
             broker: key.0,
             connection: key.1,
+            api,
             version,
             correlation_id: header.correlation_id,
             client_id: header.client_id.unwrap_or_default(),

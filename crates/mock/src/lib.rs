@@ -20,6 +20,7 @@ mod handlers;
 mod limits;
 mod log;
 mod message_sets;
+mod observer;
 mod parked;
 mod pending_produce;
 mod producer_state;

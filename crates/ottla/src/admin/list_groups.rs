@@ -13,7 +13,7 @@ use crate::cluster::{Cluster, Ctx};
 use crate::connection::{BrokerVersions, LinkKey, Outcome, Owner, Ready, Reply as Response, Tag};
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
-use crate::event::Reply;
+use crate::event::{DebugContexts, Reply};
 use crate::types::NodeId;
 
 /// A group as its coordinator described it.
@@ -199,6 +199,10 @@ impl Part {
             }
             Step::Done(_) => return,
         };
+        ctx.log.debug(DebugContexts::ADMIN, "LISTGROUPS", || match &self.step {
+            Step::Describe(groups) => format!("asking broker {node} to describe {} group(s)", groups.len()),
+            _ => format!("asking broker {node} for its groups"),
+        });
         match sent {
             Ok(()) => self.asked = Some(tag.id),
             Err(error) => self.step = Step::Done(Err(error)),
@@ -237,7 +241,11 @@ impl Part {
             self.step = Step::Done(Err(error));
             return;
         }
-        self.retry_at = ctx.now + ctx.retry_delay(self.tries);
+        let pause = ctx.retry_delay(self.tries);
+        ctx.log.debug(DebugContexts::ADMIN, "LISTGROUPS", || {
+            format!("{error}: asking again in {}ms", pause.as_millis())
+        });
+        self.retry_at = ctx.now + pause;
         self.tries = self.tries.saturating_add(1);
         self.last_error = Some(error);
     }

@@ -176,6 +176,8 @@ impl Core {
         if !self.started {
             self.started = true;
             let mut ctx = ctx!(self, now, wall_ms);
+            ctx.log
+                .debug(DebugContexts::GENERIC, "INIT", || self.shared.introduction());
             self.cluster
                 .add_bootstrap_list(&mut ctx, &self.shared.conf.bootstrap_servers);
         }
@@ -378,6 +380,9 @@ impl Core {
             },
             Command::Admin(command) => self.admin.on_command(&ctx, command),
             Command::Terminate => {
+                ctx.log.debug(DebugContexts::GENERIC, "TERMINATE", || {
+                    "ending: what still waits is failed".into()
+                });
                 if let Some(p) = &mut self.producer {
                     p.close(&mut ctx, &mut self.cluster);
                 }

@@ -17,7 +17,7 @@ use crate::env::sync::Mutex;
 use crate::env::sync::thread::{self, JoinHandle, ThreadId};
 use crate::env::{Instant, Rng, SystemClock};
 use crate::error::{Error, ErrorCode};
-use crate::event::{Event, Queue, Reply};
+use crate::event::{DebugContexts, Event, Logger, Queue, Reply};
 use crate::producer::{self, Accumulator, Record};
 use crate::runtime::{Loop, live_threads};
 use crate::types::{ClientKind, PartitionOffset, Topic, TopicHooks, TopicPartition, offset};
@@ -105,6 +105,9 @@ impl Client {
         };
         let core = parts.assemble(Rng::from_entropy());
         let shared = core.shared().clone();
+        if let Some(embedded) = &embedded {
+            tell_of_embedded(embedded, &shared.log);
+        }
         if let Some(registry) = &shared.consumer
             && !shared.conf.group_id.is_empty()
         {
@@ -379,6 +382,25 @@ impl Client {
             done.wait(None);
         }
         Ok(())
+    }
+}
+
+/// Has the embedded cluster's requests logged under `mock`.
+fn tell_of_embedded(embedded: &Embedded, log: &Arc<Logger>) {
+    let (context, servers) = (DebugContexts::MOCK, || embedded.bootstrap_servers());
+    log.debug(context, "MOCK", || {
+        format!("an embedded cluster listens at {}", servers())
+    });
+    if log.debugs(context) {
+        // The cluster may be used longer than the client's log.
+        let log = Arc::downgrade(log);
+        embedded.with(|cluster| {
+            cluster.observe(move |line| {
+                if let Some(log) = log.upgrade() {
+                    log.debug(context, "MOCK", || line);
+                }
+            });
+        });
     }
 }
 

@@ -17,6 +17,9 @@ const RAREST_SUMMARY: Duration = Duration::from_secs(600);
 /// A broker that fails again sooner than this after it came up has not recovered.
 const STEADY_AFTER: Duration = Duration::from_secs(10);
 
+/// How long the outage of a broker that left the cluster is remembered.
+const FORGET_AFTER: Duration = Duration::from_secs(60);
+
 /// What one failure is like.
 type Kind = (ErrorCode, bool);
 
@@ -25,6 +28,7 @@ struct Outage {
     /// The links that failed, for forgetting brokers that are gone.
     links: Vec<LinkKey>,
     since: Instant,
+    last: Instant,
     /// When it ended, perhaps.
     up_since: Option<Instant>,
     failures: u64,
@@ -68,11 +72,14 @@ impl Outages {
     ) -> News {
         self.by_address.retain(|_, outage| {
             let recovered = outage.up_since.is_some_and(|up| now.since(up) >= STEADY_AFTER);
-            !recovered && outage.links.iter().any(|link| is_known(*link))
+            // A broker that was forgotten may be about to be tried under another id.
+            let recent = now.since(outage.last) < FORGET_AFTER;
+            !recovered && (recent || outage.links.iter().any(|link| is_known(*link)))
         });
         let outage = self.by_address.entry(address.to_owned()).or_insert_with(|| Outage {
             links: Vec::new(),
             since: now,
+            last: now,
             up_since: None,
             failures: 0,
             untold: 0,
@@ -85,6 +92,7 @@ impl Outages {
             outage.links.push(key);
         }
         outage.up_since = None;
+        outage.last = now;
         outage.failures += 1;
         let kind = (error.code, loss == Loss::Attempt);
         let report = !outage.seen.iter().any(|(code, _)| *code == error.code);
@@ -231,7 +239,10 @@ mod tests {
         let error = Error::new(ErrorCode::L_TRANSPORT, "why");
         let other = LinkKey::general(NodeId(2));
         let known = |key| key == other;
-        w.outages.on_down((other, "b:1"), &error, REFUSED, w.now, known);
-        assert_eq!(w.outages.by_address.len(), 1);
+        for (seconds, remembered) in [(59, 2), (60, 1)] {
+            w.now = Instant::ORIGIN + Duration::from_secs(seconds);
+            w.outages.on_down((other, "b:1"), &error, REFUSED, w.now, known);
+            assert_eq!(w.outages.by_address.len(), remembered);
+        }
     }
 }

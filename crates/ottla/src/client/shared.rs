@@ -12,7 +12,7 @@ use crate::consumer::Registry;
 use crate::env::sync::{AtomicBool, Mutex, RwLock};
 use crate::env::{Instant, SharedClock, Waker};
 use crate::error::{Error, ErrorCode};
-use crate::event::{Event, Logger, Queue, Reply, level};
+use crate::event::{DebugContexts, Event, Logger, Queue, Reply, level};
 use crate::producer::{self, Accumulator, TransactionCall, TransactionReply};
 use crate::types::{ClientKind, Topic, TopicHooks};
 
@@ -256,6 +256,16 @@ impl Shared {
             let error = Error::new(error.code, format!("{broker}: {}", error.message));
             self.main_queue.push(Event::Error(error));
         }
+    }
+
+    /// What the client is, for its log.
+    pub(super) fn introduction(&self) -> String {
+        let (version, debug) = (env!("CARGO_PKG_VERSION"), DebugContexts(self.conf.debug).names());
+        let servers = &self.conf.bootstrap_servers;
+        format!(
+            "{} {}: Ottla {version}, bootstrap.servers {servers}, debug {debug}",
+            self.kind, self.name
+        )
     }
 
     /// The first fatal error, if there was one.

@@ -210,8 +210,9 @@ impl Coordinator {
                     Coordinated::Group => (DebugContexts::CGRP, "CGRPCOORD"),
                     Coordinated::Transactions => (DebugContexts::EOS, "TXNCOORD"),
                 };
-                ctx.log
-                    .debug(context, what, || format!("the coordinator is broker {node}"));
+                ctx.log.debug(context, what, || {
+                    format!("the coordinator is broker {node} at {host}:{port}")
+                });
                 ctx.links.set_address(LinkKey::coordinator(node), &host, port, ctx.now);
                 self.node = Some(node);
                 self.tries = 0;

@@ -161,6 +161,15 @@ impl Settings {
         copy
     }
 
+    fn shown(&self) -> Vec<String> {
+        let rows = self.table.iter().zip(&self.values).zip(&self.explicit);
+        let shown = rows.filter(|(_, explicit)| **explicit).filter_map(|((p, value), _)| {
+            let text = value.print(&p.kind)?;
+            Some(format!("{}={}", p.name, if p.sensitive { "..." } else { &text }))
+        });
+        shown.collect()
+    }
+
     fn explicit_names(&self) -> impl Iterator<Item = &'static Property> {
         let rows = self.table.iter().zip(&self.explicit);
         rows.filter(|(_, explicit)| **explicit).map(|(p, _)| p)
@@ -365,6 +374,13 @@ impl Conf {
     /// Names and values of all properties of clients that have one, in the order of the table.
     pub fn dump(&self) -> Vec<(String, String)> {
         self.settings.dump()
+    }
+
+    /// What the application has set, those for topics included, as `name=value` for logs: what is secret is not shown.
+    pub fn shown(&self) -> Vec<String> {
+        let own = self.settings.shown();
+        let of_topics = self.topic.iter().flat_map(|topic| topic.settings.shown());
+        own.into_iter().chain(of_topics).collect()
     }
 
     /// Whether the application has set the property, rather than left it at its default. False for unknown names.

@@ -8,7 +8,7 @@ use super::offset_files;
 use super::positions::Origin;
 use crate::cluster::{Cluster, Ctx};
 use crate::error::{Error, ErrorCode};
-use crate::event::{Event, PartitionState, Queue};
+use crate::event::{DebugContexts, Event, PartitionState, Queue};
 use crate::types::{PartitionOffset, Topic, TopicPartition, offset};
 
 impl Consumer {
@@ -218,6 +218,8 @@ impl Consumer {
             };
             match check_offset(row.offset) {
                 Ok(to) if to != offset::INVALID => {
+                    ctx.log
+                        .debug(DebugContexts::CONSUMER, "SEEK", || format!("{} to offset {to}", row.tp));
                     self.offsets.cancel(cluster, id);
                     self.fetcher.seek(ctx, cluster, id, (to, row.leader_epoch));
                     states.extend(self.fetcher.positions.get(id).map(|p| p.state.clone()));

@@ -16,7 +16,7 @@ use crate::config::ClientConfig;
 use crate::connection::{LinkKey, Outcome, Owner, Tag};
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
-use crate::event::{Event, PartitionNotice, Reply, Watcher};
+use crate::event::{DebugContexts, Event, PartitionNotice, Reply, Watcher};
 use crate::types::{PartitionOffset, Topic, TopicPartition, offset};
 
 /// Gets a topic by its name, or makes it known.
@@ -285,6 +285,10 @@ impl Consumer {
 
     fn subscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, topics: &[String]) -> Result<(), Error> {
         self.need_group()?;
+        ctx.log
+            .debug(DebugContexts::CONSUMER.with(DebugContexts::CGRP), "SUBSCRIBE", || {
+                format!("subscription: [{}]", topics.join(", "))
+            });
         for name in topics.iter().filter(|name| !name.starts_with('^')) {
             (self.setup.topics)(name)?;
         }
@@ -305,6 +309,10 @@ impl Consumer {
             return target.refuse(Error::new(ErrorCode::L_NO_OFFSET, "there is no offset to commit"));
         }
         let (positions, given) = (&self.fetcher.positions, &self.given);
+        ctx.log.debug(DebugContexts::CONSUMER, "COMMIT", || {
+            let rows: Vec<String> = rows.iter().map(|r| format!("{}@{}", r.tp, r.offset)).collect();
+            format!("committing {}", rows.join(", "))
+        });
         self.group.commit(ctx, rows, target, |tp| {
             positions.find(&tp.topic, tp.partition).is_some() || given.contains(tp)
         });
@@ -337,6 +345,10 @@ impl Consumer {
             reply,
             deadline: ctx.now.plus_ms(CLOSE_LIMIT_MS),
         });
+        ctx.log
+            .debug(DebugContexts::CONSUMER.with(DebugContexts::CGRP), "CLOSE", || {
+                "closing: giving up the assignment, leaving the group".into()
+            });
         // No record is handed out any more: those that wait would stand in front of the revocation.
         let tps = self.fetcher.positions.iter().map(|p| p.state.tp()).collect();
         self.pause(cluster, tps);

@@ -69,7 +69,10 @@ impl Fetcher {
         let waiting = self.sessions.get(&node).map_or(0, Session::waiting);
         let ready = self.ready_for(node);
         let Some(room) = self.claim_room(node, &ready, waiting) else {
-            return;
+            return ctx.log.debug(DebugContexts::FETCH, "FULL", || {
+                let n = ready.len();
+                format!("broker {node}: {n} partition(s) wait until the application has taken what was fetched")
+            });
         };
         let (request, asked) = self.build(ctx.now, cluster, node, ready, room, version);
         let id = self.new_id();
@@ -509,6 +512,7 @@ impl Fetcher {
         let replica = NodeId(data.preferred_read_replica);
         if data.preferred_read_replica >= 0 && replica != node && cluster.node(replica).is_some() {
             let until = ctx.now + self.settings.preferred_for;
+            tell_of_follower(ctx, p, replica);
             p.preferred = Some((replica, until));
             p.told = ErrorCode::NO_ERROR;
             self.settle(ctx, cluster, id);
@@ -518,6 +522,7 @@ impl Fetcher {
         }
         let Next::At(at) = p.next else { return false };
         let records = data.records.map(|r| r.into_bytes()).unwrap_or_default();
+        tell_of_data(ctx, p, records.len(), at, data.high_watermark);
         if records.is_empty() {
             self.on_nothing(id, end);
             return false;
@@ -567,4 +572,24 @@ impl Fetcher {
         self.positions
             .set_place(id, Place::Backoff(ctx.now + self.settings.error_backoff));
     }
+}
+
+/// An answer brought so much of a partition.
+fn tell_of_data(ctx: &Ctx<'_>, p: &Position, bytes: usize, at: i64, end_of_log: i64) {
+    ctx.log.debug(DebugContexts::FETCH, "FETCHED", || {
+        format!(
+            "{}: {bytes} bytes from offset {at}, the log ends at {end_of_log}",
+            p.state.tp()
+        )
+    });
+}
+
+/// A closer replica is to be read from (KIP-392).
+fn tell_of_follower(ctx: &Ctx<'_>, p: &Position, replica: NodeId) {
+    ctx.log.debug(DebugContexts::FETCH, "FOLLOWER", || {
+        format!(
+            "{}: the leader sends to broker {replica}, which is closer",
+            p.state.tp()
+        )
+    });
 }

@@ -279,6 +279,10 @@ impl Fetcher {
         };
         match result {
             Err(error) => {
+                ctx.log.debug(DebugContexts::FETCH, "POSITION", || {
+                    let rest = self.settings.error_backoff.as_millis();
+                    format!("{}: no offset to start at: {error}; again in {rest}ms", p.state.tp())
+                });
                 self.tell(id, error);
                 self.set_place(id, Place::Backoff(ctx.now + self.settings.error_backoff));
             }
@@ -304,6 +308,13 @@ impl Fetcher {
                 p.from_tail = from_tail && wanted != found;
                 p.told = ErrorCode::NO_ERROR;
                 p.state.set_position_leader_epoch(leader_epoch);
+                ctx.log
+                    .debug(DebugContexts::FETCH.with(DebugContexts::CONSUMER), "POSITION", || {
+                        format!(
+                            "{}: starts at offset {wanted} (leader epoch {leader_epoch})",
+                            p.state.tp()
+                        )
+                    });
                 self.settle(ctx, cluster, id);
             }
         }
@@ -374,7 +385,10 @@ impl Fetcher {
         };
         match why.code {
             // So it is with every partition of a new group.
-            ErrorCode::L_NO_OFFSET => ctx.log.debug(DebugContexts::TOPIC, "OFFSET", text),
+            ErrorCode::L_NO_OFFSET => {
+                ctx.log
+                    .debug(DebugContexts::TOPIC.with(DebugContexts::CONSUMER), "OFFSET", text);
+            }
             _ => ctx.log.log(level::INFO, "OFFSET", text),
         }
         p.restart(Next::Logical(to), -1);

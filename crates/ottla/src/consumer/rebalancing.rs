@@ -1,11 +1,13 @@
 //! Carrying out what the group orders: by asking the application, when it wants to do it itself, or at once.
 
+use std::fmt;
+
 use super::facade::Consumer;
 use super::group::{Order, RebalanceProtocol, rows};
 use super::positions::Origin;
 use crate::cluster::{Cluster, Ctx};
 use crate::error::{Error, ErrorCode};
-use crate::event::{Event, Rebalance};
+use crate::event::{DebugContexts, Event, Rebalance};
 use crate::types::{PartitionOffset, TopicPartition};
 
 /// A change of the assignment by the application.
@@ -27,6 +29,24 @@ impl Change {
     }
 }
 
+/// Partitions, for the log.
+fn names<'a>(partitions: impl IntoIterator<Item = &'a TopicPartition>) -> String {
+    let names: Vec<String> = partitions.into_iter().map(ToString::to_string).collect();
+    format!("{} partition(s): {}", names.len(), names.join(", "))
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tps = |rows: &[PartitionOffset]| names(rows.iter().map(|row| &row.tp));
+        match self {
+            Change::Assign(rows) => write!(f, "assigning {}", tps(rows)),
+            Change::Unassign => f.write_str("giving up the assignment"),
+            Change::Add(rows) => write!(f, "adding {}", tps(rows)),
+            Change::Remove(given) => write!(f, "giving up {}", names(given)),
+        }
+    }
+}
+
 /// What the application is asked to do with its assignment. It is asked one thing after the other: what it does next
 /// must not be taken for the answer to what it has not heard of yet.
 #[derive(Debug)]
@@ -44,6 +64,7 @@ impl Consumer {
     /// # Errors
     /// `L_STATE` for a change as a whole in a cooperative group, and for one in part in an eager group.
     pub(super) fn change(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, change: Change) -> Result<(), Error> {
+        ctx.log.debug(DebugContexts::CONSUMER, "ASSIGN", || change.to_string());
         self.check_manner(&change)?;
         let result = match change {
             // What begins now would only be given up again.
@@ -157,6 +178,17 @@ impl Consumer {
         if !revokes {
             self.registry.set_assignment_lost(false);
         }
+        ctx.log
+            .debug(DebugContexts::CONSUMER.with(DebugContexts::CGRP), "REBALANCE", || {
+                let what = if revokes { "revokes" } else { "assigns" };
+                let all = if incremental { "" } else { "all of " };
+                let who = if self.setup.rebalance_event {
+                    ", the application is asked"
+                } else {
+                    ""
+                };
+                format!("the group {what} {all}{}{who}", names(&partitions))
+            });
         if self.setup.rebalance_event {
             self.asks.push_back(Ask {
                 revokes,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ottla_protocol::Uuid;
 
 use super::PartitionId;
+use super::batch::Batch;
 use super::identity::Identity;
 use super::in_flight::{InFlight, Slot};
 use super::lane::Delivering;
@@ -135,6 +136,11 @@ impl Sender {
                 break;
             };
             let taken = self.take_part(ctx, cluster, node, versions, id, class, bytes);
+            if matches!(taken, Taken::Held) {
+                ctx.log.debug(DebugContexts::QUEUE, "HELD", || {
+                    format!("{}: goes on filling: broker {node} is busy", self.tp_name(id))
+                });
+            }
             let Some(destination) = self.destinations.get_mut(&node) else {
                 break;
             };
@@ -244,6 +250,7 @@ impl Sender {
         }
         match sealed {
             Ok((class, data)) => {
+                tell_of_leaving(ctx, &name, id, &batch, more);
                 batch.broker_id = node.0;
                 lane.sent_to = Some(node);
                 batch.left_in_flight = 0;
@@ -300,14 +307,10 @@ impl Sender {
         } else {
             ctx.links.send(key, now, tag, &request, class.version, timeout)
         };
-        ctx.log.debug(DebugContexts::MSG, "PRODUCE", || {
-            format!(
-                "{} partition(s), acks={}, version {} to broker {node}",
-                parts.len(),
-                class.acks,
-                class.version
-            )
-        });
+        for part in &parts {
+            ctx.log
+                .debug(DebugContexts::MSG, "PRODUCE", || told_of(part, class, node));
+        }
         if sent.is_ok() {
             self.count_sent(now, node, &mut parts);
         }
@@ -344,4 +347,35 @@ impl Sender {
             }
         }
     }
+}
+
+/// A batch leaves its queue.
+fn tell_of_leaving(ctx: &Ctx<'_>, name: &str, id: PartitionId, batch: &Batch, more: bool) {
+    ctx.log.debug(DebugContexts::QUEUE, "DEQUEUE", || {
+        let waited = batch.oldest().map_or(0, |at| ctx.now.since(at).as_millis());
+        let (partition, n) = (id.partition, batch.records.len());
+        let behind = if more { ", more is waiting" } else { "" };
+        format!("{name} [{partition}]: {n} message(s) leave the queue after {waited}ms{behind}")
+    });
+}
+
+/// What goes to a broker, for the log.
+fn told_of(part: &Part, class: Class, node: NodeId) -> String {
+    let (batch, id) = (part.slot.batch.as_ref(), part.slot.id);
+    let (n, attempt) = batch.map_or((0, 1), |b| (b.records.len(), b.attempts + 1));
+    let numbers = batch.and_then(|b| b.stamp).map(|s| {
+        format!(
+            ", producer id {}, epoch {}, sequence {}",
+            s.producer_id, s.epoch, s.base_sequence
+        )
+    });
+    format!(
+        "{} [{}]: MessageSet with {n} message(s), {} bytes, to broker {node} (attempt {attempt}, acks={}, version {}{})",
+        part.name,
+        id.partition,
+        part.data.len(),
+        class.acks,
+        class.version,
+        numbers.unwrap_or_default()
+    )
 }

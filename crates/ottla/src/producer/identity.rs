@@ -134,6 +134,9 @@ impl Sender {
         let sent = ctx
             .links
             .send(key, ctx.now, tag, &request, version, self.request_timeout);
+        ctx.log.debug(DebugContexts::EOS, "PRODUCERID", || {
+            format!("asking broker {} for a producer id", key.node)
+        });
         if let Some(identity) = &mut self.identity {
             match sent {
                 Ok(()) => identity.request = Some(id),
@@ -149,6 +152,9 @@ impl Sender {
         };
         identity.request = None;
         let Outcome::Reply(reply) = outcome else {
+            ctx.log.debug(DebugContexts::EOS, "PRODUCERID", || {
+                "no producer id: no answer, trying again".into()
+            });
             identity.back_off(ctx);
             return true;
         };
@@ -164,7 +170,10 @@ impl Sender {
         let code = ErrorCode::from(response.error_code);
         if code.is_ok() && response.producer_id >= 0 {
             ctx.log.debug(DebugContexts::EOS, "PRODUCERID", || {
-                format!("producer id {}", response.producer_id)
+                format!(
+                    "acquired producer id {}, epoch {}",
+                    response.producer_id, response.producer_epoch
+                )
             });
             *identity = Identity {
                 current: Some(Numbered::Idempotent {

@@ -238,6 +238,12 @@ impl Sender {
         self.topics.get_mut(index as usize)?.as_mut()
     }
 
+    /// `topic [partition]`, for logs.
+    pub(super) fn tp_name(&self, id: PartitionId) -> String {
+        let topic = self.topics.get(id.topic as usize).and_then(Option::as_ref);
+        format!("{} [{}]", topic.map_or("?", |t| &t.name), id.partition)
+    }
+
     pub(super) fn lane(&mut self, id: PartitionId) -> Option<&mut Lane> {
         self.topic_mut(id.topic)?.lane(id.partition)
     }

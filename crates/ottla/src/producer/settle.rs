@@ -204,13 +204,6 @@ impl Sender {
         let acks = self.topic_mut(id.topic).map_or(-1, |t| t.delivering.acks);
         let (verdict, may_be_written) = judge(code, part, acks);
         let error = Error::new(code, part.error_message.clone().unwrap_or_default());
-        ctx.log.debug(DebugContexts::MSG, "MSGSET", || {
-            format!(
-                "partition {} batch of {} record(s): {error}",
-                id.partition,
-                batch.records.len()
-            )
-        });
         let Some(name) = self.topic_mut(id.topic).map(|t| t.name.clone()) else {
             return;
         };
@@ -252,10 +245,8 @@ impl Sender {
         // A transaction fails for it, and says so.
         if lost && !transactional {
             ctx.log.log(level::WARNING, "SEQUENCE", || {
-                format!(
-                    "partition {} of topic index {}: the broker does not have what it acknowledged before ({error})",
-                    id.partition, id.topic
-                )
+                let name = self.tp_name(id);
+                format!("{name}: the broker does not have what it acknowledged before ({error})")
             });
             if self.gapless {
                 self.raise_fatal(error.clone());
@@ -297,6 +288,11 @@ impl Sender {
         let max_retries = ctx.conf.message_send_max_retries;
         let gives_up = self.fatal || self.transactions.as_deref().is_some_and(Transactions::gives_up);
         let verdict = if gives_up { Verdict::Fail } else { verdict };
+        ctx.log.debug(DebugContexts::MSG, "MSGSET", || {
+            let (name, n) = (self.tp_name(id), batch.records.len());
+            let retry = batch.retries;
+            format!("{name}: MessageSet with {n} message(s) encountered an error: {error} ({verdict:?}, {retry} retries before)")
+        });
         match verdict {
             Verdict::Split if batch.records.len() > 1 => {
                 let front = batch.split_front(batch.records.len() / 2);
@@ -372,6 +368,10 @@ impl Sender {
         } else {
             offset::INVALID
         };
+        ctx.log.debug(DebugContexts::MSG, "MSGSET", || {
+            let (name, n) = (self.tp_name(id), batch.records.len());
+            format!("{name}: MessageSet with {n} message(s) delivered at offset {base_offset} ({status:?})")
+        });
         self.report(id, batch, None, status, base_offset, log_append_time, ctx.now);
     }
 

@@ -28,6 +28,8 @@ impl Cluster {
         match read_outcome(ctx, key, outcome) {
             Ok((response, version, rtt)) => {
                 self.note_rtt(rtt);
+                ctx.log
+                    .debug(DebugContexts::METADATA, "METADATA", || told_by(key, &asked, &response));
                 self.absorb(ctx, key, &asked, version, &response);
                 self.follow_up(ctx, &response);
                 match &asked.about {
@@ -99,7 +101,7 @@ impl Cluster {
         for topic in &response.topics {
             let Some(name) = topic.name.as_deref() else { continue };
             if !ctx.conf.topic_blacklist.is_match(name) {
-                self.absorb_topic(name, topic, &source);
+                self.absorb_topic(ctx, name, topic, &source);
             }
         }
         if asked.all && !is_latest {
@@ -109,20 +111,17 @@ impl Cluster {
             self.drop_unlisted(ctx.now, response);
             self.listings += 1;
             self.list_again(true, ctx.now + refresh_interval(ctx));
-            ctx.log.debug(DebugContexts::METADATA, "METADATA", || {
-                format!(
-                    "{} broker(s), {} topic(s)",
-                    response.brokers.len(),
-                    response.topics.len()
-                )
-            });
         }
     }
 
-    fn absorb_topic(&mut self, name: &str, topic: &MetadataResponseTopic, source: &Source) {
+    fn absorb_topic(&mut self, ctx: &Ctx<'_>, name: &str, topic: &MetadataResponseTopic, source: &Source) {
         let before = self.topics.get(name);
         let meta = TopicMeta::from_wire(topic, before, source);
         let changed = before.is_none_or(|b| b.differs_from(&meta)) || meta.missing_since.is_some();
+        if changed {
+            ctx.log
+                .debug(DebugContexts::TOPIC, "TOPIC", || change_of(name, before, &meta));
+        }
         let name: Arc<str> = match self.topics.get_key_value(name) {
             Some((name, _)) => name.clone(),
             None => name.into(),
@@ -190,6 +189,15 @@ impl Cluster {
         // A broker that is gone from the cluster is forgotten, so that nothing connects to its address again.
         let gone: Vec<NodeId> = self.nodes.keys().filter(|id| !listed.contains(id)).copied().collect();
         if !new.is_empty() || !gone.is_empty() {
+            ctx.log.debug(DebugContexts::BROKER, "BROKERS", || {
+                let ids =
+                    |of: &mut dyn Iterator<Item = &NodeId>| of.map(ToString::to_string).collect::<Vec<_>>().join(", ");
+                let (new, gone) = (ids(&mut new.iter()), ids(&mut gone.iter()));
+                format!(
+                    "the cluster has {} broker(s): new are [{new}], gone are [{gone}]",
+                    listed.len()
+                )
+            });
             self.changes.push_back(Change::Brokers);
         }
         self.announce_led_by(&new);
@@ -251,6 +259,38 @@ impl Cluster {
             }
         }
     }
+}
+
+/// An answer, for the log.
+fn told_by(key: LinkKey, asked: &Asked, response: &MetadataResponse) -> String {
+    let topics = if asked.all { " (all there are)" } else { "" };
+    format!(
+        "broker {} tells of {} broker(s) and {} topic(s){topics}; cluster id {}, controller {}",
+        key.node,
+        response.brokers.len(),
+        response.topics.len(),
+        response.cluster_id.as_deref().unwrap_or("unknown"),
+        response.controller_id
+    )
+}
+
+/// What is new about a topic, for the log.
+fn change_of(name: &str, before: Option<&TopicMeta>, now: &TopicMeta) -> String {
+    let mut text = format!("{name}: {} partition(s), id {}", now.partitions.len(), now.id);
+    if !now.error.is_ok() {
+        text += &format!(", {}", now.error.description());
+    }
+    let leader = |id: Option<NodeId>| id.map_or("none".to_owned(), |id| id.to_string());
+    for (index, partition) in now.partitions.iter().enumerate() {
+        let old = before.and_then(|b| b.partitions.get(index));
+        if old.is_some_and(|old| old.leader == partition.leader && old.leader_epoch == partition.leader_epoch) {
+            continue;
+        }
+        let was = old.map_or(String::new(), |old| format!("{} -> ", leader(old.leader)));
+        let (to, epoch) = (leader(partition.leader), partition.leader_epoch);
+        text += &format!("; [{index}] leader {was}{to} (epoch {epoch})");
+    }
+    text
 }
 
 /// What a broker answered, in which version and how soon.

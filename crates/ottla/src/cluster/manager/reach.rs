@@ -270,12 +270,10 @@ impl Cluster {
         let all_down = candidates.iter().all(|k| ctx.links.is_unreachable(*k));
         if all_down && !self.outage_reported && !candidates.is_empty() {
             self.outage_reported = true;
-            let text = format!(
-                "{}/{} brokers are down; the last failure: {}",
-                candidates.len(),
-                candidates.len(),
-                error.message
-            );
+            // A broker that metadata named may have a bootstrap address, too.
+            let addresses: BTreeSet<_> = candidates.iter().map(|k| ctx.links.address(*k)).collect();
+            let n = addresses.len();
+            let text = format!("{n}/{n} brokers are down; the last failure: {}", error.message);
             self.changes
                 .push_back(Change::AllBrokersDown(Error::new(ErrorCode::L_ALL_BROKERS_DOWN, text)));
             self.rebootstrap(ctx, "no known broker can be reached");

@@ -485,6 +485,10 @@ impl Membership {
             let topic: Arc<str> = topic.into();
             tps.extend(partitions.into_iter().map(|p| TopicPartition::new(topic.clone(), p)));
         }
+        ctx.log.debug(DebugContexts::CGRP, "SYNCGROUP", || {
+            let n = tps.len();
+            format!("the share of generation {} is {n} partition(s)", self.generation)
+        });
         self.take_share(tps);
         self.check_inheritance(ctx, cluster);
         self.check_division(ctx, cluster);
@@ -515,6 +519,8 @@ impl Membership {
 
     /// LeaveGroup was answered, or not: there is nothing more to be done.
     pub(super) fn on_left(&mut self, ctx: &Ctx<'_>) {
+        ctx.log
+            .debug(DebugContexts::CGRP, "LEAVEGROUP", || "left the group".into());
         self.forget_group();
         self.state = State::Out;
         if !self.interest.is_empty() {

@@ -17,6 +17,7 @@ use crate::cluster::{Cluster, Ctx};
 use crate::config::ClientConfig;
 use crate::connection::{BrokerVersions, LinkKey, Owner, Tag};
 use crate::error::{Error, ErrorCode};
+use crate::event::DebugContexts;
 
 /// SyncGroup names the group's protocol from this version on.
 const FIRST_WITH_PROTOCOL_TYPE_IN_SYNC: i16 = 5;
@@ -139,6 +140,11 @@ impl Membership {
             return;
         }
         self.divided = self.shapes(cluster);
+        ctx.log.debug(DebugContexts::ASSIGNOR, "ASSIGN", || {
+            let (members, topics) = (self.members.len(), self.divided.len());
+            let partitions: i32 = self.divided.values().map(|shape| shape.count).sum();
+            format!("dividing {partitions} partition(s) of {topics} topic(s) among {members} member(s)")
+        });
         self.state = State::Syncing(None);
         self.send_sync(ctx, way, next_id);
     }
@@ -152,6 +158,12 @@ impl Membership {
             true => BTreeMap::new(),
             false => assignor::divide(strategy, &self.members, &self.divided),
         };
+        for (member, share) in &shares {
+            ctx.log.debug(DebugContexts::ASSIGNOR, "ASSIGN", || {
+                let topics: Vec<String> = share.iter().map(|(topic, p)| format!("{topic} {p:?}")).collect();
+                format!("{}: {member} gets {}", strategy.name(), topics.join(", "))
+            });
+        }
         let shares = shares.iter().map(|(member, share)| {
             Ok(SyncGroupRequestAssignment {
                 member_id: member.clone(),

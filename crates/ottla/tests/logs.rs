@@ -1,0 +1,200 @@
+//! What clients say under each context of `debug`, over real sockets.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a failed expectation ends a test
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use ottla::client::{Client, ClientHooks, DeliveryMode};
+use ottla::config::{Conf, DEBUG_CONTEXTS};
+use ottla::event::{Event, LogLine, level};
+use ottla::producer::{Payload, Record, TransactionCall};
+use ottla::types::{ClientKind, TopicHooks};
+use ottla_mock::BrokerId;
+
+type Lines = Arc<Mutex<Vec<LogLine>>>;
+
+fn client(kind: ClientKind, settings: &[(&str, &str)]) -> (Client, Lines) {
+    let mut conf = Conf::new();
+    for (name, value) in settings {
+        conf.set(name, *value).unwrap();
+    }
+    let (client, topic) = conf.finalize(kind).unwrap();
+    let lines = Lines::default();
+    let to = lines.clone();
+    let hooks = ClientHooks {
+        log: Some(Arc::new(move |line| to.lock().unwrap().push(line))),
+        delivery: DeliveryMode::All,
+        ..ClientHooks::default()
+    };
+    (Client::new(kind, client, topic, hooks).unwrap(), lines)
+}
+
+fn produce(client: &Client, topic: &str, n: usize) {
+    let topic = client.topic(topic, None, TopicHooks::default()).unwrap();
+    for _ in 0..n {
+        let record = Record {
+            value: Payload::Copy(b"value"),
+            ..Record::default()
+        };
+        client.produce(&topic, 0, record, true).unwrap();
+    }
+    wait(|| {
+        while client.main_queue().pop(Some(Duration::from_millis(10))).is_some() {}
+        client.outq_len() == 0
+    });
+}
+
+fn wait(mut done: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(30);
+    while !done() {
+        assert!(Instant::now() < end, "it does not come");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// `CONTEXTS FACILITY text` of each line.
+fn texts(lines: &Lines) -> Vec<String> {
+    let lines = lines.lock().unwrap();
+    let text = |l: &LogLine| format!("{} {} {}", l.contexts.names(), l.facility, l.message);
+    lines.iter().map(text).collect()
+}
+
+fn expect(lines: &Lines, fragments: &[&str]) {
+    let said = texts(lines);
+    for fragment in fragments {
+        let (start, rest) = fragment.split_once('…').unwrap_or((fragment, ""));
+        let found = said.iter().any(|l| l.starts_with(start) && l.contains(rest));
+        assert!(found, "nobody said {fragment:?}:\n{}", said.join("\n"));
+    }
+}
+
+#[test]
+fn every_context_says_what_it_is_for() {
+    let settings = [
+        ("test.mock.num.brokers", "2"),
+        ("debug", "all"),
+        ("transactional.id", "t"),
+    ];
+    let (p, lines) = client(ClientKind::Producer, &settings);
+    let timeout = Some(Duration::from_secs(30));
+    for call in [TransactionCall::Init, TransactionCall::Begin] {
+        p.shared().transact(call, timeout).wait(timeout).unwrap().unwrap();
+    }
+    produce(&p, "told", 3);
+    p.shared()
+        .transact(TransactionCall::Commit, timeout)
+        .wait(timeout)
+        .unwrap()
+        .unwrap();
+    p.list_groups(None, timeout).unwrap();
+    let servers = p.with_embedded(|e| e.bootstrap_servers()).unwrap();
+
+    let settings = [
+        ("bootstrap.servers", servers.as_str()),
+        ("group.id", "readers"),
+        ("auto.offset.reset", "earliest"),
+        ("debug", "all"),
+    ];
+    let (c, read) = client(ClientKind::Consumer, &settings);
+    c.subscribe(vec!["told".to_owned()]).unwrap();
+    wait(|| {
+        let event = c.consumer_queue().pop(Some(Duration::from_millis(100)));
+        matches!(event, Some(Event::Records(_)))
+    });
+    c.close_consumer().unwrap().wait(timeout);
+    drop(c);
+    drop(p);
+
+    expect(
+        &lines,
+        &[
+            "generic INIT producer…bootstrap.servers",
+            "generic TERMINATE ",
+            "broker STATE …/bootstrap: RESOLVE -> CONNECT to 127.0.0.1:",
+            "broker BROKERS the cluster has 2 broker(s)",
+            "topic TOPIC told: …[0] leader ",
+            "metadata METADATA …tells of 2 broker(s)",
+            "feature APIVERSION …Produce 0-",
+            "queue DEQUEUE told [0]: …leave the queue after ",
+            "msg PRODUCE told [0]: MessageSet with …acks=-1",
+            "msg MSGSET told [0]: MessageSet with …message(s) delivered at offset 0",
+            "protocol SEND …Sent ProduceRequest (v",
+            "protocol RECV …Received ProduceResponse (v",
+            "security CONNECTED …without authentication",
+            "admin LISTGROUPS asking broker …for its groups",
+            "eos TXN …InitProducerId",
+            "mock MOCK an embedded cluster listens at ",
+            "mock MOCK broker …ProduceRequest (v",
+        ],
+    );
+    expect(
+        &read,
+        &[
+            "cgrp,consumer SUBSCRIBE subscription: [told]",
+            "cgrp CGRPCOORD the coordinator is broker ",
+            "cgrp JOINGROUP joined generation 1 …leader of 1 members",
+            "assignor ASSIGN dividing ",
+            "assignor ASSIGN range: …told [0",
+            "cgrp,consumer REBALANCE the group assigns all of ",
+            "fetch,consumer POSITION told [0]: starts at offset 0",
+            "fetch FETCH asking broker ",
+            "fetch FETCHED told [0]: …bytes from offset 0",
+            "cgrp,consumer CLOSE closing",
+            "cgrp LEAVEGROUP left the group",
+        ],
+    );
+}
+
+/// `interceptor` and `plugin` are the C library's; `conf` is tested there as well.
+#[test]
+fn the_manual_has_a_row_for_each_context() {
+    let manual = include_str!("../../../docs/LOGS.md");
+    let rows = manual.lines().filter_map(|l| l.strip_prefix("| `")?.split('`').next());
+    let told: BTreeSet<&str> = rows.collect();
+    for (name, _) in DEBUG_CONTEXTS {
+        assert!(told.contains(name), "docs/LOGS.md says nothing of {name}");
+    }
+}
+
+#[test]
+fn nothing_is_said_under_contexts_that_are_off() {
+    let settings = [("test.mock.num.brokers", "1"), ("debug", "msg")];
+    let (p, lines) = client(ClientKind::Producer, &settings);
+    produce(&p, "t", 2);
+    drop(p);
+    let said = lines.lock().unwrap();
+    assert!(!said.is_empty());
+    assert!(said.iter().all(|l| l.contexts.names() == "msg"), "{said:?}");
+}
+
+#[test]
+fn an_outage_of_a_broker_is_a_few_lines() {
+    let settings = [
+        ("test.mock.num.brokers", "1"),
+        ("reconnect.backoff.ms", "5"),
+        ("reconnect.backoff.max.ms", "10"),
+        ("connections.max.idle.ms", "0"),
+    ];
+    let (p, lines) = client(ClientKind::Producer, &settings);
+    produce(&p, "t", 1);
+    let reach = |reachable| {
+        p.with_embedded(|e| e.with(|c| c.set_reachable(BrokerId(1), reachable)))
+            .unwrap();
+    };
+    reach(false);
+    // What is produced now waits, and has the broker tried dozens of times.
+    let topic = p.find_topic("t").unwrap();
+    p.produce(&topic, 0, Record::default(), true).unwrap();
+    wait(|| texts(&lines).iter().any(|l| l.contains("brokers are down")));
+    std::thread::sleep(Duration::from_millis(300));
+    reach(true);
+    wait(|| p.main_queue().pop(Some(Duration::from_millis(10))).is_some());
+    wait(|| texts(&lines).iter().any(|l| l.contains(" UP ")));
+    let said = texts(&lines);
+    assert!(said.len() <= 4, "{}", said.join("\n"));
+    let up = said.iter().find(|l| l.contains(" UP ")).unwrap();
+    assert!(up.contains(": up again, "), "{up}");
+    assert!(lines.lock().unwrap().iter().all(|l| l.level < level::DEBUG));
+}
