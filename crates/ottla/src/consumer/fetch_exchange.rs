@@ -188,7 +188,9 @@ impl Fetcher {
         room: u64,
         version: i16,
     ) -> (FetchRequest, Asked) {
-        let mut by_topic: HashMap<Arc<str>, usize> = HashMap::new();
+        // Partitions of one name may be of two topics: where a topic was made anew with fewer partitions, those that it does
+        // not have are still known by the id of the one before.
+        let mut by_topic: HashMap<(Arc<str>, Uuid), usize> = HashMap::new();
         let mut topics: Vec<FetchTopic> = Vec::new();
         let mut taken = Vec::with_capacity(ids.len());
         let mut promised: u64 = 0;
@@ -207,7 +209,7 @@ impl Fetcher {
                 .and_then(|t| t.partition(p.state.partition()))
                 .map_or(-1, |m| m.leader_epoch);
             p.asked_epoch = leader_epoch;
-            let index = *by_topic.entry(p.name.clone()).or_insert_with(|| {
+            let index = *by_topic.entry((p.name.clone(), p.topic_id)).or_insert_with(|| {
                 topics.push(FetchTopic {
                     topic: p.name.to_string(),
                     topic_id: p.topic_id,

@@ -86,6 +86,31 @@ fn what_is_not_wanted_any_more_is_forgotten() {
     assert_eq!((parts, request.forgotten_topics_data.len()), (vec![(0, 3), (1, 1)], 0));
 }
 
+/// A session keeps what it was told: a partition named under an id that it is not known by is never forgotten, and a broker
+/// goes on answering for it.
+#[test]
+fn partitions_of_a_topic_made_anew_with_fewer_are_named_by_their_own_ids() {
+    let mut w = world_with(&[], "earliest");
+    let (before, after) = (w.model["t"].id, Uuid([9; 16]));
+    w.assign(&[("t", 0, 4), ("t", 1, 4)]).unwrap();
+    let (asked, ..) = w.next_fetch().unwrap();
+    answer(&mut w, &asked, 5, vec![data(0, 4, &[]), data(1, 4, &[])]);
+    let (asked, ..) = w.next_fetch().unwrap();
+    // Both wait for the answer of a request under way, one since before the news of the topic.
+    w.seek("t", 1, 3);
+    w.seek("t", 0, 0);
+    let positions = &mut w.consumer.fetcher.positions;
+    let first = positions.find("t", 0).unwrap();
+    positions.get_mut(first).unwrap().topic_id = after;
+    answer(&mut w, &asked, 5, vec![]);
+    let (_, request, _) = w.next_fetch().unwrap();
+    let topics = request.topics.iter();
+    let named = topics.map(|t| (t.topic_id, t.partitions[0].partition, t.partitions.len()));
+    assert_eq!(named.collect::<Vec<_>>(), [(before, 1, 1), (after, 0, 1)]);
+    let forgotten = &request.forgotten_topics_data[0];
+    assert_eq!((forgotten.topic_id, &forgotten.partitions), (before, &vec![0]));
+}
+
 #[test]
 fn a_session_that_the_broker_lost_begins_anew_with_everything() {
     for (code, id) in [(70, 0), (71, 5), (106, 5)] {
