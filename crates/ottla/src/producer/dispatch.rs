@@ -115,8 +115,7 @@ impl Sender {
             let Some(lane) = topic.lane(id.partition) else {
                 continue;
             };
-            lane.queued_on = None;
-            lane.held = false;
+            lane.leave_list(node);
             lane.blocked_until = Some(until);
             self.timers.arm(&mut lane.armed, TimerKind::Backoff, id, until);
         }
@@ -293,6 +292,10 @@ impl Sender {
     fn transmit(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId, mut parts: Vec<Part>, class: Class) {
         // Topics must be together, and responses are matched by binary search.
         parts.sort_by_key(|p| p.slot.id);
+        debug_assert!(
+            parts.is_sorted_by(|a, b| a.slot.id < b.slot.id),
+            "a partition is in a request once"
+        );
         let transactional_id = self.transactions.as_deref().map(Transactions::name);
         let request = wire::build(&parts, class.acks, class.timeout_ms, transactional_id);
         let (key, id) = (LinkKey::general(node), self.requests.next_id());

@@ -68,6 +68,15 @@ impl Lane {
         let _ = queue.collect(&mut self.pending, true);
     }
 
+    /// A broker's lists have the partition no more. Where it stands in those of another one by now, it stays there: the
+    /// entry was one that meant nothing any more.
+    pub(super) fn leave_list(&mut self, node: NodeId) {
+        if self.queued_on == Some(node) {
+            self.queued_on = None;
+            self.held = false;
+        }
+    }
+
     /// Puts a batch where its records belong.
     pub(super) fn put_back(&mut self, batch: Batch) {
         let at = self.pending.partition_point(|b| b.first_id < batch.first_id);

@@ -382,8 +382,7 @@ impl Sender {
                     return true;
                 }
                 if let Some(lane) = topic.lane(id.partition) {
-                    lane.queued_on = None;
-                    lane.held = false;
+                    lane.leave_list(*node);
                 }
                 false
             };
@@ -398,7 +397,8 @@ impl Sender {
             return;
         };
         for id in std::mem::take(&mut destination.held) {
-            if let Some(lane) = self.lane(id).filter(|lane| lane.held) {
+            let is_held = |lane: &&mut Lane| lane.held && lane.queued_on == Some(node);
+            if let Some(lane) = self.lane(id).filter(is_held) {
                 lane.held = false;
                 self.make_ready(node, id);
             }

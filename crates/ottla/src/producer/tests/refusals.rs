@@ -255,6 +255,40 @@ fn leader_hints_are_followed_at_once_unless_they_are_old_or_lead_nowhere() {
     }
 }
 
+/// What is in a request twice is neither answered nor given up in time.
+#[test]
+fn a_partition_is_once_in_a_request_whatever_lists_it_stood_in() {
+    let mut w = one_partition(&[("linger.ms", "0"), ("batch.num.messages", "2")], &[]);
+    // Answers come late and later: the broker has a line, where open batches go on filling.
+    for took_ms in [1, 1000] {
+        w.produce("t", 0, "a").unwrap();
+        w.run_ms(took_ms);
+        w.acknowledge(0);
+    }
+    for (value, sent) in [("b", 1), ("c", 1), ("d", 2)] {
+        w.produce("t", 0, value).unwrap();
+        w.drive();
+        assert_eq!(w.sent.len(), sent, "a full batch waits for nothing");
+    }
+    w.down.push(2);
+    w.move_leader("t", 0, 2);
+    refuse_with_hint(&mut w, 2, 2, Some(9002));
+    for value in ["e", "f"] {
+        w.produce("t", 0, value).unwrap();
+        w.drive();
+    }
+    w.down.clear();
+    w.acknowledge(5);
+    w.run_ms(3000);
+    let batches: Vec<usize> = w
+        .sent
+        .iter()
+        .map(|s| s.request.topic_data[0].partition_data.len())
+        .collect();
+    assert_eq!(batches, [1, 1], "{:?}", w.sent_values());
+    assert!(w.sent.iter().all(|s| s.node == 2));
+}
+
 #[test]
 fn a_leader_that_metadata_brought_meanwhile_is_followed_at_once() {
     let mut w = World::new(&[("retry.backoff.ms", "1000"), ("linger.ms", "0")]);
