@@ -162,6 +162,26 @@ const REGRESSIONS: &[(u64, &str)] = &[
         "an application forgot what it could not commit while its group rebalanced",
     ),
     (
+        915008560,
+        "partitions of a topic and of the one before it were asked for under one id, and never forgotten by the broker",
+    ),
+    (
+        915005109,
+        "a partition was twice in a request after its leader had moved, and one of the batches never ran out of time",
+    ),
+    (
+        203536,
+        "what a broker took long after it was given up, and after it had forgotten the producer, was called out of order",
+    ),
+    (
+        203320,
+        "a reader was waited for where its log had lost all that it had not read",
+    ),
+    (
+        203524,
+        "a reader went on where its log begins, behind where it was cut, and was expected at its old place",
+    ),
+    (
         1795238477606,
         "a rebalance for a topic that had grown was taken for a takeover that never ended",
     ),

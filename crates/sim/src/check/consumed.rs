@@ -178,7 +178,10 @@ impl Consumed {
             reader.cuts.retain(|c| c.epoch > leader_epoch);
             reader.seen.retain(|(at, _)| *at < kept);
             match reader.expect {
-                Expect::At(at) if at > kept && (offset == kept || !reader.knows_epoch) => {
+                // Where the log's start has gone beyond the cut since, reading goes on there.
+                Expect::At(at)
+                    if at > kept && (offset == kept || !reader.knows_epoch || self.skips && offset > kept) =>
+                {
                     reader.expect = Expect::At(offset);
                 }
                 Expect::Either(..) => reader.expect = Expect::Anywhere,
@@ -277,7 +280,8 @@ impl Consumed {
             let behind = if reader.jumps > 0 {
                 at != log.high_watermark && log.high_watermark > log.start
             } else {
-                at < log.high_watermark
+                // What the log lost at its start is not waited for: who is told so goes on at the start.
+                at.max(log.start) < log.high_watermark
             };
             behind.then(|| format!("{topic} [{partition}] at {:?} of {}", reader.expect, log.high_watermark))
         });
@@ -351,6 +355,28 @@ mod tests {
         let mut consumed = cut_behind_the_first();
         consumed.set_expectation(0, TOPIC, 0, Expect::At(1));
         assert!(take(&mut consumed, 0, 0).is_err());
+    }
+
+    #[test]
+    fn what_the_log_has_lost_at_its_start_is_not_read() {
+        let mut consumed = cut_behind_the_first();
+        assert!(take(&mut consumed, 2, 1).is_err(), "it goes on where the log was cut");
+        let mut consumed = cut_behind_the_first();
+        consumed.allow_skips();
+        assert_eq!(take(&mut consumed, 2, 1), Ok(()));
+        let mut log = LogView {
+            start: 5,
+            high_watermark: 5,
+            ..LogView::default()
+        };
+        let behind = |log: &LogView| {
+            consumed
+                .behind(0, &Logs::from([((TOPIC.to_owned(), 0), log.clone())]))
+                .len()
+        };
+        assert_eq!(behind(&log), 0);
+        log.high_watermark = 6;
+        assert_eq!(behind(&log), 1);
     }
 
     #[test]

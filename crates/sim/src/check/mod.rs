@@ -29,7 +29,7 @@ pub(crate) struct Checker {
 }
 
 /// A partition's log.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct LogView {
     pub(crate) start: i64,
     pub(crate) high_watermark: i64,

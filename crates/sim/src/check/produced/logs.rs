@@ -103,6 +103,15 @@ impl Produced {
         }
     }
 
+    /// Brokers take a request of an idempotent producer that they have forgotten: neither its epoch nor its numbers tell them
+    /// what was written since. So what was sent again may lie anywhere, and so may what was given up while its request was
+    /// under way, as the network may hold that for longer than a broker remembers. What was sent once and acknowledged lies
+    /// in its place: the client waited for the answer.
+    fn may_come_when_it_will(&self, entry: &Entry) -> bool {
+        let given_up = entry.report.is_none_or(|r| r.outcome != Outcome::Delivered);
+        self.forgetful && (entry.sent > 1 || given_up)
+    }
+
     /// With one request at a time on a connection, acknowledged messages lie in the order in which they were produced.
     fn check_order(&self, logs: &Logs) -> Result<(), String> {
         for ((topic, partition), log) in logs {
@@ -118,8 +127,7 @@ impl Produced {
                 let Promise {
                     in_order, idempotent, ..
                 } = entry.accepted.promise;
-                let forgotten = self.forgetful && entry.sent > 1;
-                if (!in_order && !idempotent) || (idempotent && forgotten) {
+                if (!in_order && !idempotent) || (idempotent && self.may_come_when_it_will(entry)) {
                     continue;
                 }
                 // A request under way while its topic is made anew may end in either; brokers of the new one know
