@@ -73,6 +73,47 @@ class Performance(unittest.TestCase):
         self.assertIn(b"no.such.property", err)
 
 
+class StatisticsView(unittest.TestCase):
+    """stats_view makes a view of the documents that a program writes."""
+
+    def setUp(self):
+        support.need_library()
+        self.program = program("stats_view")
+
+    def view(self, text, *options):
+        out, _ = support.run(self.program, *options, stdin=text)
+        return out.decode().strip().split("\n\n")
+
+    def test_a_producer_is_watched(self):
+        out, _ = support.run(program("rdkafka_performance"), "-P", "-t", "viewed", "-s", "100", "-c", "200000", "-T", "50",
+                             "-X", "test.mock.num.brokers=2", "-X", "linger.ms=20")
+        views = self.view(out)
+        self.assertEqual(len(views), len([line for line in out.splitlines() if line.startswith(b"{")]))
+        whole = "\n".join(views)
+        for shown in (r"rdkafka#producer-\d+, \d+ s old", r"sent [1-9]\d* msgs/s", r"holds [1-9]\d* msgs",
+                      r"localhost:\d+/1 +UP|127\.0\.0\.1:\d+/1 +UP", r"viewed \[\d\] +[12] +[1-9]"):
+            self.assertRegex(whole, shown)
+
+    def test_numbers_are_those_of_the_documents(self):
+        document = ('{"name":"c","ts":%d,"rxmsgs":%d,"rxmsg_bytes":0,"brokers":{"b:1/1":{"state":"UP","connects":1,"tx":%d,'
+                    '"rtt":{"cnt":2,"p50":1500,"p99":9000}}},"topics":{"t":{"partitions":{"0":{"desired":true,"leader":1,'
+                    '"rxmsgs":%d,"consumer_lag":-1,"consumer_lag_stored":7},"1":{"desired":true,"consumer_lag":9},'
+                    '"2":{"desired":true,"consumer_lag":1}}}}}\n')
+        text = document % (1_000_000, 0, 0, 0) + "% no document\n{\"torn\":\n" + document % (3_000_000, 100, 8, 100)
+        views = self.view(text.encode(), "-n", "2")
+        self.assertEqual(len(views), 2)
+        lines = views[1].splitlines()
+        self.assertIn("received 50 msgs/s", lines[1])
+        self.assertEqual(lines[3].split(), ["b:1/1", "UP", "0", "0", "4", "0.0", "0.0", "-", "-", "1.5", "9.0", "0"])
+        self.assertEqual(lines[5].split()[:2] + lines[5].split()[7:8], ["t", "[1]", "9"])
+        self.assertEqual(lines[6].split()[:9], ["t", "[0]", "1", "0", "50", "0", "0", "7", "0"])
+        self.assertEqual(lines[7].split(), ["...", "1", "more"])
+
+    def test_what_is_no_document_is_an_error(self):
+        support.run(self.program, stdin=b"nothing\n{}\n", status=1)
+        support.run(self.program, "-n", "0", stdin=b"", status=2)
+
+
 class ProducerAndConsumer(unittest.TestCase):
     """producer BROKERS TOPIC reads lines; consumer BROKERS GROUP TOPIC... prints them."""
 

@@ -23,6 +23,8 @@ application; the next one covers the whole time.
 
 Counters begin at 0 and only go up. Windows hold what was measured since the last document. *Kind* says which is which. A
 field is left out where the table says so, never set to null. Programs must take fields that they do not know.
+
+`examples/c/stats_view.c` makes a live view of them in the terminal: rates, latencies, and the lag of each partition.
 ";
 
 fn kind(field: &Field) -> &'static str {
