@@ -1,4 +1,4 @@
-/* Events: errors, fatal errors, log lines; the background queue. */
+/* Events: errors, fatal errors, log lines, statistics; the background queue. */
 
 #include <atomic>
 #include <mutex>
@@ -10,7 +10,7 @@ using RdKafka::Event;
 
 struct Notes : RdKafka::EventCb {
         std::mutex lock;
-        int errors = 0, logs = 0, fatal = 0;
+        int errors = 0, logs = 0, fatal = 0, statistics = 0;
         RdKafka::ErrorCode err = RdKafka::ERR_NO_ERROR;
         std::string text, facility;
         std::thread::id log_thread;
@@ -33,6 +33,12 @@ struct Notes : RdKafka::EventCb {
                         CHECK_INT(e.severity(), Event::EVENT_SEVERITY_DEBUG);
                         CHECK_FINE(e.err());
                         CHECK(!e.fatal());
+                        break;
+                case Event::EVENT_STATS:
+                        statistics++;
+                        text = e.str();
+                        CHECK_FINE(e.err());
+                        CHECK_TEXT(e.fac(), "");
                         break;
                 default:
                         CHECK(!"an event that nothing has caused");
@@ -59,6 +65,19 @@ static void errors() {
         std::string errstr = "before";
         CHECK_FINE(p->fatal_error(errstr));
         CHECK_TEXT(errstr, "before");
+}
+
+static void statistics() {
+        Notes notes;
+        ConfPtr conf = new_conf();
+        set_cb<RdKafka::EventCb>(conf, "event_cb", &notes);
+        set(conf, "statistics.interval.ms", "20");
+        ProducerPtr p = new_cluster(conf);
+        for (int i = 0; i < 100 && !notes.statistics; i++)
+                p->poll(100);
+        CHECK(notes.statistics > 0);
+        CHECK(notes.text.find("{\"name\":\"" + p->name() + "\"") == 0);
+        CHECK(notes.text.back() == '}');
 }
 
 static void fatal_errors() {
@@ -150,6 +169,7 @@ static void the_background_queue() {
 int main() {
         RUN(errors);
         RUN(fatal_errors);
+        RUN(statistics);
         RUN(log_lines);
         RUN(log_lines_by_queue);
         RUN(the_background_queue);
