@@ -104,7 +104,13 @@ struct addrinfo;
  *    number of threads at the same time. Objects that are plain data
  *    (configurations, partition lists, header lists, messages, error objects,
  *    events) have no lock: one thread at a time may change one.
- *  - FORK. A client does not survive fork(): create it in the child.
+ *  - FORK. A client stays with the process that created it. In a child that is forked from it,
+ *    calls with the client, its topics and queues do nothing and return an error at once:
+ *    RD_KAFKA_RESP_ERR__STATE, as code, in an error object or a message, or where there is neither
+ *    from rd_kafka_last_error(). What never changes can be read: rd_kafka_name(), _type(),
+ *    _opaque(), _conf(), rd_kafka_topic_name() and _opaque(). rd_kafka_destroy() closes the child's
+ *    copies of the connections, frees no memory, and nothing changes for the parent. A child may
+ *    create clients of its own.
  *  - CALLBACKS run only inside a call that says so ("May call: ..."), on the
  *    thread that made that call. The exceptions are named at their setters:
  *    the log, socket, connect, close, resolve and partitioner callbacks, and

@@ -8,6 +8,7 @@ use ottla::error::{Error, ErrorCode};
 
 use crate::abi::ErrDesc;
 use crate::ffi::{self, Owned, Tag, Tagged, boxed, c_text, exports};
+use crate::forks;
 use crate::handle::Handle;
 
 /// `rd_kafka_error_t`
@@ -24,19 +25,27 @@ pub struct ErrorHandle {
 // SAFETY: repr(C), tag first.
 unsafe impl Tagged for ErrorHandle {
     const TAG: u32 = 0x0e44_0a01;
+
+    fn refusal() -> Option<Self> {
+        Some(Self::of(&Error::new(ErrorCode::L_STATE, forks::REFUSAL)))
+    }
 }
 
 impl ErrorHandle {
     /// A handle for an error. The code is the underlying one, also of a fatal error.
     pub fn from_error(error: &Error) -> Owned<ErrorHandle> {
-        boxed(ErrorHandle {
+        boxed(Self::of(error))
+    }
+
+    fn of(error: &Error) -> ErrorHandle {
+        ErrorHandle {
             tag: Tag::new(Self::TAG),
             code: error.code,
             text: c_text(error.message.clone()),
             fatal: error.fatal,
             retriable: error.retriable,
             txn_requires_abort: error.txn_requires_abort,
-        })
+        }
     }
 
     /// A handle for a code and a text.
@@ -127,12 +136,15 @@ const LOCAL_END: i32 = -100;
 /// Called by the shim of `rd_kafka_error_new()` with the formatted text, or NULL for the code's description.
 #[unsafe(no_mangle)]
 extern "C" fn ottla_error_new(code: c_int, text: *const c_char) -> *mut ErrorHandle {
-    ffi::boundary(std::ptr::null_mut, || {
-        // SAFETY: the shim passes NULL or a NUL-terminated string.
-        let text = (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy());
-        let error = ErrorHandle::new(ErrorCode(code), text.unwrap_or_default());
-        Some(ffi::IntoC::into_c(error))
-    })
+    ffi::boundary(
+        |_| std::ptr::null_mut(),
+        || {
+            // SAFETY: the shim passes NULL or a NUL-terminated string.
+            let text = (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy());
+            let error = ErrorHandle::new(ErrorCode(code), text.unwrap_or_default());
+            Some(ffi::IntoC::into_c(error))
+        },
+    )
 }
 
 exports! {

@@ -4,16 +4,21 @@
 //! [`FromC`] checks NULL, alignment and the tag of a handle before the body runs, so no body repeats it. A bad
 //! argument or a panic gives the value after `or`, and sets the thread's last error.
 
+mod handles;
+
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use ottla::error::{Error, ErrorCode};
 
+pub use handles::{AnyProcess, Lent, Owned, Tag, Tagged, boxed};
+
 thread_local! {
     static LAST_ERROR: Cell<ErrorCode> = const { Cell::new(ErrorCode::NO_ERROR) };
+    /// A handle of the parent's was refused.
+    static INHERITED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The last error of a call that has no other way to tell (`rd_kafka_last_error()`), of the calling thread.
@@ -74,18 +79,32 @@ pub fn code_of<T>(result: Result<T, Error>) -> ErrorCode {
     }
 }
 
-/// Runs the body of an exported function. `None` means that an argument was refused.
-pub fn boundary<R>(fallback: impl FnOnce() -> R, body: impl FnOnce() -> Option<R>) -> R {
+/// Runs the body of an exported function. `None` means that an argument was refused; `fallback` is told whether that was
+/// a handle of the process that this one was forked from.
+pub fn boundary<R>(fallback: impl FnOnce(bool) -> R, body: impl FnOnce() -> Option<R>) -> R {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Some(result)) => result,
         Ok(None) => {
-            set_last_error(ErrorCode::L_INVALID_ARG, libc::EINVAL);
-            fallback()
+            let inherited = INHERITED.take();
+            let code = match inherited {
+                true => ErrorCode::L_STATE,
+                false => ErrorCode::L_INVALID_ARG,
+            };
+            set_last_error(code, errno_of(code));
+            fallback(inherited)
         }
         Err(_) => {
             set_last_error(ErrorCode::L_FAIL, libc::EFAULT);
-            fallback()
+            fallback(false)
         }
+    }
+}
+
+/// What a function returns that has refused an argument.
+pub fn returned<R: IntoC>(value: R, inherited: bool) -> R::C {
+    match inherited {
+        true => value.in_child().into_c(),
+        false => value.into_c(),
     }
 }
 
@@ -113,6 +132,14 @@ pub trait IntoC {
     type C;
     /// Converts, handing ownership over where the type has any.
     fn into_c(self) -> Self::C;
+    /// What is returned in a forked child instead of this, where the type can say why.
+    #[must_use]
+    fn in_child(self) -> Self
+    where
+        Self: Sized,
+    {
+        self
+    }
 }
 
 macro_rules! as_is {
@@ -166,6 +193,9 @@ impl IntoC for ErrorCode {
     type C = c_int;
     fn into_c(self) -> c_int {
         self.0
+    }
+    fn in_child(self) -> Self {
+        ErrorCode::L_STATE
     }
 }
 
@@ -264,130 +294,6 @@ impl Deadline {
     }
 }
 
-/// The word that every handle starts with: says what kind of handle it is, and no longer does once it is destroyed.
-#[repr(C)]
-#[derive(Debug)]
-pub struct Tag(AtomicU32);
-
-impl Tag {
-    /// A live tag.
-    pub const fn new(value: u32) -> Self {
-        Tag(AtomicU32::new(value))
-    }
-
-    /// Marks the handle as destroyed. False when it was already.
-    pub fn clear(&self) -> bool {
-        self.0.swap(0, Ordering::AcqRel) != 0
-    }
-
-    fn is(&self, value: u32) -> bool {
-        self.0.load(Ordering::Acquire) == value
-    }
-}
-
-/// A type whose address the application holds as a handle.
-///
-/// # Safety
-/// `#[repr(C)]` with a [`Tag`] as first field, made with `Self::TAG`; every handle type has another `TAG`.
-pub unsafe trait Tagged {
-    /// The tag's value while the handle lives.
-    const TAG: u32;
-}
-
-fn is_tagged<T: Tagged>(c: *const T) -> bool {
-    if c.is_null() || !c.is_aligned() {
-        return false;
-    }
-    // SAFETY: every handle starts with a Tag, so whichever handle it is, its first word can be read.
-    unsafe { &*c.cast::<Tag>() }.is(T::TAG)
-}
-
-/// A handle that is lent for the call.
-impl<T: Tagged> FromC for &T {
-    type C = *const T;
-    unsafe fn from_c(c: *const T) -> Option<Self> {
-        // SAFETY: a live handle of this type, by its tag and the caller's promise.
-        is_tagged(c).then(|| unsafe { &*c })
-    }
-}
-
-/// A handle that is lent for the call and changed; the API is not thread-safe for it.
-impl<T: Tagged> FromC for &mut T {
-    type C = *mut T;
-    unsafe fn from_c(c: *mut T) -> Option<Self> {
-        // SAFETY: as above; nobody else uses it meanwhile, by the caller's promise.
-        is_tagged(c).then(|| unsafe { &mut *c })
-    }
-}
-
-/// A handle or NULL.
-impl<T: Tagged> FromC for Option<&T> {
-    type C = *const T;
-    unsafe fn from_c(c: *const T) -> Option<Self> {
-        if c.is_null() {
-            return Some(None);
-        }
-        // SAFETY: as for `&T`.
-        unsafe { <&T>::from_c(c) }.map(Some)
-    }
-}
-
-/// A handle that is lent for the call, in which callbacks may use and change it as well.
-#[derive(Clone, Copy)]
-pub struct Lent<T: Tagged>(pub *mut T);
-
-impl<T: Tagged> FromC for Lent<T> {
-    type C = *mut T;
-    unsafe fn from_c(c: *mut T) -> Option<Self> {
-        is_tagged(c).then_some(Lent(c))
-    }
-}
-
-/// A boxed handle that changes hands.
-pub struct Owned<T: Tagged>(pub Box<T>);
-
-impl<T: Tagged> FromC for Owned<T> {
-    type C = *mut T;
-    unsafe fn from_c(c: *mut T) -> Option<Self> {
-        if !is_tagged(c) {
-            return None;
-        }
-        // SAFETY: made by `IntoC for Owned`, and given back only once: clearing the tag succeeds once.
-        unsafe { (*c.cast::<Tag>()).clear().then(|| Owned(Box::from_raw(c))) }
-    }
-}
-
-/// A boxed handle that changes hands, or NULL.
-impl<T: Tagged> FromC for Option<Owned<T>> {
-    type C = *mut T;
-    unsafe fn from_c(c: *mut T) -> Option<Self> {
-        if c.is_null() {
-            return Some(None);
-        }
-        // SAFETY: as above.
-        unsafe { Owned::from_c(c) }.map(Some)
-    }
-}
-
-/// Boxes a new handle.
-pub fn boxed<T: Tagged>(value: T) -> Owned<T> {
-    Owned(Box::new(value))
-}
-
-impl<T: Tagged> IntoC for Owned<T> {
-    type C = *mut T;
-    fn into_c(self) -> *mut T {
-        Box::into_raw(self.0)
-    }
-}
-
-impl<T: Tagged> IntoC for Option<Owned<T>> {
-    type C = *mut T;
-    fn into_c(self) -> *mut T {
-        self.map_or(std::ptr::null_mut(), IntoC::into_c)
-    }
-}
-
 /// Writes through an out-parameter that may be NULL.
 ///
 /// # Safety
@@ -479,7 +385,7 @@ macro_rules! exports {
         }
     )*};
     (@run ($($arg:ident : $ty:ty),*) () $body:block) => {
-        $crate::ffi::boundary(|| (), move || {
+        $crate::ffi::boundary(|_| (), move || {
             // SAFETY: the application's promise, see `FromC::from_c`.
             $(let $arg = unsafe { <$ty as $crate::ffi::FromC>::from_c($arg) }?;)*
             $crate::ffi::call(move || -> () { $body });
@@ -487,7 +393,7 @@ macro_rules! exports {
         })
     };
     (@run ($($arg:ident : $ty:ty),*) ($ret:ty, $err:expr) $body:block) => {
-        $crate::ffi::boundary(|| <$ret as $crate::ffi::IntoC>::into_c($err), move || {
+        $crate::ffi::boundary(|inherited| $crate::ffi::returned::<$ret>($err, inherited), move || {
             // SAFETY: the application's promise, see `FromC::from_c`.
             $(let $arg = unsafe { <$ty as $crate::ffi::FromC>::from_c($arg) }?;)*
             Some(<$ret as $crate::ffi::IntoC>::into_c($crate::ffi::call(move || -> $ret { $body })))

@@ -5,19 +5,20 @@ use std::collections::{HashMap, VecDeque};
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::Duration;
 
 use ottla::client::{Client, ClientHooks, DeliveryMode};
 use ottla::error::{Error, ErrorCode};
 use ottla::event::{DebugContexts, Delivery, LogLine, Queue, Reply, level};
 use ottla::types::{ClientKind, Topic};
-use parking_lot::{Condvar, Mutex, RwLock};
+use parking_lot::{Mutex, RwLock};
 
 use crate::abi::{DESTROY_NO_CONSUMER_CLOSE, event_type};
-use crate::background::{self, Background};
+use crate::alive;
+use crate::background::Background;
 use crate::callbacks::{Callbacks, Opaque, PartitionsCb};
 use crate::conf::ConfHandle;
-use crate::ffi::{self, Deadline, FromC, Owned, Tag, Tagged, Timeout, c_text, exports};
+use crate::ffi::{self, AnyProcess, Deadline, FromC, Owned, Tag, Tagged, Timeout, c_text, exports};
+use crate::forks;
 use crate::interceptors::{ClientMethods, Interceptors, Watch};
 use crate::log::LogState;
 use crate::serve;
@@ -29,6 +30,8 @@ use crate::topic_conf::TopicConfHandle;
 #[repr(C)]
 pub struct Handle {
     tag: Tag,
+    /// Where it was made.
+    process: u32,
     kind: ClientKind,
     client: OnceLock<Client>,
     name: OnceLock<CString>,
@@ -69,6 +72,11 @@ unsafe impl Send for CommitCallback {}
 // SAFETY: repr(C), tag first.
 unsafe impl Tagged for Handle {
     const TAG: u32 = 0x0e44_0a05;
+
+    #[inline]
+    fn is_own(&self) -> bool {
+        self.process == forks::depth()
+    }
 }
 
 #[derive(Default)]
@@ -89,17 +97,6 @@ impl TopicTable {
         self.by_name.insert(handle.topic().shared_name(), handle.clone());
     }
 }
-
-/// Clients that were not destroyed yet, for `rd_kafka_wait_destroyed()`.
-struct Alive {
-    count: Mutex<usize>,
-    changed: Condvar,
-}
-
-static ALIVE: Alive = Alive {
-    count: Mutex::new(0),
-    changed: Condvar::new(),
-};
 
 /// The handles destroyed last are kept as empty shells, so that a call with one of them gives an error instead of
 /// reading freed memory.
@@ -366,6 +363,7 @@ fn create(kind: c_int, mut conf: ConfHandle) -> Result<Arc<Handle>, Error> {
             )));
         }
     };
+    forks::watch();
     let callbacks = *conf.callbacks();
     let warnings = conf.conf().warnings(kind);
     let (settings, topic_settings) = conf.resolve(kind)?;
@@ -373,6 +371,7 @@ fn create(kind: c_int, mut conf: ConfHandle) -> Result<Arc<Handle>, Error> {
     let only_error = settings.delivery_report_only_error;
     let handle = Arc::new_cyclic(|this| Handle {
         tag: Tag::new(Handle::TAG),
+        process: forks::depth(),
         kind,
         client: OnceLock::new(),
         name: OnceLock::new(),
@@ -406,8 +405,16 @@ fn create(kind: c_int, mut conf: ConfHandle) -> Result<Arc<Handle>, Error> {
     for warning in warnings {
         client.shared().log.log(level::WARNING, "CONFWARN", || warning);
     }
-    *ALIVE.count.lock() += 1;
+    alive::add();
     Ok(handle)
+}
+
+/// Destroys a client in a child of its process: memory stays, since threads that are not here may have been at it.
+fn abandon(handle: &Handle) {
+    handle.tag.clear();
+    if let Some(client) = handle.client() {
+        client.destroy();
+    }
 }
 
 /// Ends a client: its thread, its queues, what was not delivered.
@@ -435,10 +442,7 @@ fn destroy(handle: &Arc<Handle>, flags: c_int) {
     handle.log.close();
     handle.end_interceptors();
     handle.conf.interceptors().end();
-    let mut count = ALIVE.count.lock();
-    *count = count.saturating_sub(1);
-    drop(count);
-    ALIVE.changed.notify_all();
+    alive::remove();
 }
 
 exports! {
@@ -481,9 +485,14 @@ exports! {
     /// Destroys a client, as flags say.
     fn rd_kafka_destroy_flags(rk: *mut Handle, flags: i32) {
         // SAFETY: NULL or a handle.
-        let Some(handle) = (unsafe { <&Handle>::from_c(rk) }) else { return };
+        let Some(AnyProcess(handle)) = (unsafe { AnyProcess::from_c(rk.cast_const()) }) else {
+            return;
+        };
         if handle.destroying.swap(true, Ordering::AcqRel) {
             return;
+        }
+        if !handle.is_own() {
+            return abandon(handle);
         }
         // SAFETY: made by `rd_kafka_new` and given back once: only one caller finds the flag unset.
         let handle = unsafe { Arc::from_raw(rk.cast_const()) };
@@ -496,26 +505,26 @@ exports! {
     }
 
     /// The client's name.
-    fn rd_kafka_name(rk: &Handle) -> *const c_char, or std::ptr::null(); {
-        rk.name().as_ptr()
+    fn rd_kafka_name(rk: AnyProcess<'_, Handle>) -> *const c_char, or std::ptr::null(); {
+        rk.0.name().as_ptr()
     }
 
     /// Producer or consumer.
-    fn rd_kafka_type(rk: &Handle) -> i32, or -1; {
-        match rk.kind {
+    fn rd_kafka_type(rk: AnyProcess<'_, Handle>) -> i32, or -1; {
+        match rk.0.kind {
             ClientKind::Producer => 0,
             ClientKind::Consumer => 1,
         }
     }
 
     /// The application's pointer.
-    fn rd_kafka_opaque(rk: &Handle) -> *mut c_void, or std::ptr::null_mut(); {
-        rk.callbacks.opaque
+    fn rd_kafka_opaque(rk: AnyProcess<'_, Handle>) -> *mut c_void, or std::ptr::null_mut(); {
+        rk.0.callbacks.opaque
     }
 
     /// The client's settings, which stay the client's.
-    fn rd_kafka_conf(rk: &Handle) -> *const ConfHandle, or std::ptr::null(); {
-        &raw const rk.conf
+    fn rd_kafka_conf(rk: AnyProcess<'_, Handle>) -> *const ConfHandle, or std::ptr::null(); {
+        &raw const rk.0.conf
     }
 
     /// Serves the main queue's callbacks.
@@ -539,22 +548,16 @@ exports! {
 
     /// Threads that clients of this process run.
     fn rd_kafka_thread_cnt() -> i32, or 0; {
-        i32::try_from(Client::live_threads() + background::threads()).unwrap_or(i32::MAX)
+        i32::try_from(forks::threads()).unwrap_or(i32::MAX)
     }
 
     /// Waits until every client is destroyed; -1 when the time is up.
     fn rd_kafka_wait_destroyed(timeout: Timeout) -> i32, or -1; {
-        let deadline = Deadline::new(timeout);
-        let mut count = ALIVE.count.lock();
-        while *count > 0 {
-            let left = deadline.left_within(Duration::from_secs(60));
-            if left.is_zero() {
-                ffi::set_last_error(ErrorCode::L_TIMED_OUT, libc::ETIMEDOUT);
-                return -1;
-            }
-            ALIVE.changed.wait_for(&mut count, left);
+        if alive::wait_for_none(&Deadline::new(timeout)) {
+            return 0;
         }
-        0
+        ffi::set_last_error(ErrorCode::L_TIMED_OUT, libc::ETIMEDOUT);
+        -1
     }
 
     /// The member id in the consumer's group, malloc'ed; NULL without one.

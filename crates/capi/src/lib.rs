@@ -6,6 +6,7 @@
 //! Every `unsafe` block rests on the header's contract with the application or on an invariant that its comment names.
 
 pub mod abi;
+pub mod alive;
 pub mod background;
 pub mod bump;
 pub mod callbacks;
@@ -14,6 +15,7 @@ pub mod consumer;
 pub mod errors;
 pub mod event;
 pub mod ffi;
+pub mod forks;
 pub mod group_metadata;
 pub mod groups;
 pub mod handle;

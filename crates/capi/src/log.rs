@@ -11,7 +11,7 @@ use ottla::event::{Event, LogLine, Queue};
 use parking_lot::RwLock;
 
 use crate::callbacks::LogCb;
-use crate::ffi::{c_text, exports};
+use crate::ffi::{AnyProcess, c_text, exports};
 use crate::handle::Handle;
 use crate::queue::QueueHandle;
 
@@ -110,9 +110,9 @@ exports! {
     }
 
     /// Prints a line on stderr.
-    fn rd_kafka_log_print(rk: Option<&Handle>, level: i32, facility: *const c_char, text: *const c_char) {
+    fn rd_kafka_log_print(rk: Option<AnyProcess<'_, Handle>>, level: i32, facility: *const c_char, text: *const c_char) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let name = rk.map(|rk| rk.name().to_string_lossy()).unwrap_or_default();
+        let name = rk.as_ref().map(|rk| rk.0.name().to_string_lossy()).unwrap_or_default();
         // SAFETY: strings by the API's contract.
         let (facility, text) = unsafe { (lossy(facility), lossy(text)) };
         let line = format!("%{level}|{}.{:03}|{facility}|{name}| {text}\n", now.as_secs(), now.subsec_millis());
@@ -121,8 +121,8 @@ exports! {
     }
 
     /// Hands a line to syslog(3).
-    fn rd_kafka_log_syslog(rk: Option<&Handle>, level: i32, facility: *const c_char, text: *const c_char) {
-        let name = rk.map_or(c"", Handle::name);
+    fn rd_kafka_log_syslog(rk: Option<AnyProcess<'_, Handle>>, level: i32, facility: *const c_char, text: *const c_char) {
+        let name = rk.map_or(c"", |rk| rk.0.name());
         // SAFETY: a constant format with three strings.
         unsafe {
             let (facility, text) = (lossy(facility), lossy(text));

@@ -14,6 +14,7 @@ use ottla::types::{PersistStatus, TimestampType, offset};
 use crate::abi::MessageFields;
 use crate::errors;
 use crate::ffi::{self, Deadline, FromC, IntoC, Owned, exports};
+use crate::forks;
 use crate::handle::Handle;
 use crate::headers::{Headers, RawHeaders};
 use crate::message_block::{Block, Slots};
@@ -133,6 +134,9 @@ impl IntoC for Option<MessagePtr> {
     type C = *mut MessageFields;
     fn into_c(self) -> *mut MessageFields {
         self.map_or(std::ptr::null_mut(), IntoC::into_c)
+    }
+    fn in_child(self) -> Self {
+        Some(Message::consumer_error(ErrorCode::L_STATE, forks::REFUSAL))
     }
 }
 

@@ -394,7 +394,10 @@ unsafe fn arguments<'a>(vus: *const Vu, count: usize) -> &'a [Vu] {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ottla_producev(rk: *const Handle, vus: *const Vu, count: usize) -> c_int {
     ffi::boundary(
-        || ErrorCode::L_INVALID_ARG.0,
+        |inherited| match inherited {
+            true => ErrorCode::L_STATE.0,
+            false => ErrorCode::L_INVALID_ARG.0,
+        },
         || {
             // SAFETY: a handle, and the shim's array with what the application passed.
             let result = unsafe { produce_arguments(<&Handle>::from_c(rk)?, arguments(vus, count)) };

@@ -24,6 +24,10 @@ pub struct QueueHandle {
 // SAFETY: repr(C), tag first.
 unsafe impl Tagged for QueueHandle {
     const TAG: u32 = 0x0e44_0a07;
+
+    fn is_own(&self) -> bool {
+        self.handle.is_own()
+    }
 }
 
 impl QueueHandle {

@@ -9,7 +9,8 @@ use ottla::error::{Error, ErrorCode};
 use ottla::types::{PARTITION_UA, Topic, TopicHooks};
 
 use crate::callbacks::PartitionerCb;
-use crate::ffi::{self, Owned, Tag, Tagged, c_text, exports};
+use crate::ffi::{self, AnyProcess, Owned, Tag, Tagged, c_text, exports};
+use crate::forks;
 use crate::handle::Handle;
 use crate::topic_conf::TopicConfHandle;
 
@@ -23,6 +24,8 @@ pub struct TopicHandle {
     owner: Weak<Handle>,
     /// The client was destroyed.
     gone: AtomicBool,
+    /// Where it was made.
+    process: u32,
     /// Interceptors see what is produced to it.
     intercepted: bool,
 }
@@ -30,6 +33,11 @@ pub struct TopicHandle {
 // SAFETY: repr(C), tag first.
 unsafe impl Tagged for TopicHandle {
     const TAG: u32 = 0x0e44_0a04;
+
+    #[inline]
+    fn is_own(&self) -> bool {
+        self.process == forks::depth()
+    }
 }
 
 impl TopicHandle {
@@ -43,6 +51,7 @@ impl TopicHandle {
             client,
             owner,
             gone: AtomicBool::new(false),
+            process: forks::depth(),
             intercepted,
         }
     }
@@ -157,12 +166,12 @@ exports! {
     }
 
     /// The topic's name.
-    fn rd_kafka_topic_name(rkt: &TopicHandle) -> *const c_char, or std::ptr::null(); {
-        rkt.name.as_ptr()
+    fn rd_kafka_topic_name(rkt: AnyProcess<'_, TopicHandle>) -> *const c_char, or std::ptr::null(); {
+        rkt.0.name.as_ptr()
     }
 
     /// The application's pointer of the topic's settings.
-    fn rd_kafka_topic_opaque(rkt: &TopicHandle) -> *mut c_void, or std::ptr::null_mut(); {
-        rkt.topic.hooks().opaque as *mut c_void
+    fn rd_kafka_topic_opaque(rkt: AnyProcess<'_, TopicHandle>) -> *mut c_void, or std::ptr::null_mut(); {
+        rkt.0.topic.hooks().opaque as *mut c_void
     }
 }

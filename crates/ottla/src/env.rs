@@ -164,6 +164,10 @@ pub trait Waker: Send + Sync + 'static {
     fn attend(&self, timeout: Option<Duration>, done: &dyn Fn() -> bool) {
         let _ = (timeout, done);
     }
+
+    /// For a process that was forked from the core's: lets go of its copies of the connections, if nobody was at them at
+    /// that moment. The core is left as it is.
+    fn abandon(&self) {}
 }
 
 #[cfg(test)]

@@ -34,9 +34,13 @@ pub enum Command {
 }
 
 impl Command {
-    /// Answers a command that nobody will carry out, so that its caller does not wait.
+    /// Answers a command that comes after the client's end, so that its caller does not wait.
     pub fn refuse(self) {
-        let error = Error::new(ErrorCode::L_DESTROY, "the client is being destroyed");
+        self.fail(Error::new(ErrorCode::L_DESTROY, "the client is being destroyed"));
+    }
+
+    /// Answers a command that nobody will carry out.
+    pub fn fail(self, error: Error) {
         match self {
             Command::Cluster(command) => command.refuse(error),
             Command::Producer(command) => command.refuse(error),

@@ -47,9 +47,24 @@ impl Inner {
         }
     }
 
+    /// For a forked child, which has none of the threads: lets go of its copies of the connections.
+    fn abandon(&self) {
+        self.shared.waker.abandon();
+        // Neither may be dropped, since both would wait for their threads.
+        if let Some(mut thread) = self.thread.try_lock() {
+            std::mem::forget(thread.take());
+        }
+        if let Some(mut embedded) = self.embedded.try_lock() {
+            std::mem::forget(embedded.take());
+        }
+    }
+
     /// Ends the client. When this returns its thread has ended, whoever of several callers came first, unless it is that
     /// thread that calls.
     pub(super) fn stop(&self) {
+        if self.shared.is_inherited() {
+            return self.abandon();
+        }
         self.shared.send(Command::Terminate);
         if self.thread_id != thread::current().id() {
             // Held while waiting, so that others wait as well.
@@ -65,6 +80,9 @@ impl Inner {
 }
 
 /// A producer or a consumer. Clones are handles of the same client; the last one dropped ends it. Thread-safe.
+///
+/// A client belongs to the process that created it. In a child that is forked from it, what needs the client's thread is
+/// refused with [`ErrorCode::L_STATE`], and dropping the client closes the child's copies of its connections only.
 #[derive(Clone)]
 pub struct Client {
     inner: Arc<Inner>,

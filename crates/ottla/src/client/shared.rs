@@ -49,6 +49,8 @@ pub struct Shared {
     fatal: Mutex<FatalErrors>,
     has_fatal: AtomicBool,
     learned_brokers: Mutex<Vec<i32>>,
+    /// The process that has the client's thread.
+    process: u32,
 }
 
 /// Commands on their way to the client's thread.
@@ -127,6 +129,7 @@ impl Shared {
             fatal: Mutex::default(),
             has_fatal: AtomicBool::new(false),
             learned_brokers: Mutex::new(Vec::new()),
+            process: std::process::id(),
         }
     }
 
@@ -198,8 +201,18 @@ impl Shared {
         }
     }
 
-    /// Hands a command to the client's thread; once the client is being destroyed, the command is refused.
+    /// Whether this process was forked from the one that has the client's thread.
+    pub fn is_inherited(&self) -> bool {
+        std::process::id() != self.process
+    }
+
+    /// Hands a command to the client's thread; once the client is being destroyed, the command is refused, and with
+    /// [`ErrorCode::L_STATE`] in a process that was forked from the client's.
     pub fn send(&self, command: Command) {
+        if self.is_inherited() {
+            let text = "the client belongs to the process that created it: a child cannot use it after a fork";
+            return command.fail(Error::new(ErrorCode::L_STATE, text));
+        }
         let mut mailbox = self.mailbox.lock();
         if mailbox.closed {
             drop(mailbox);

@@ -253,6 +253,14 @@ impl Waker for LoopWaker {
         helping.done = self.do_one_thing(found.is_resting());
     }
 
+    fn abandon(&self) {
+        if let Some(mut guard) = self.driver.try_lock()
+            && let Some(driver) = guard.as_mut()
+        {
+            driver.transport.abandon();
+        }
+    }
+
     fn attend(&self, timeout: Option<Duration>, done: &dyn Fn() -> bool) {
         // Whatever was asked for is waited for once.
         if !self.waited_for.load(Relaxed) || !self.waited_for.swap(false, Relaxed) || !self.takes_help() {

@@ -254,6 +254,13 @@ impl TcpTransport {
         self.system.close(std::net::TcpStream::from(c.stream));
     }
 
+    /// For a forked child: closes its copies of the connections. What waits for them is the other process's, too, and
+    /// goes on doing so.
+    pub fn abandon(&mut self) {
+        self.conns.clear();
+        self.tokens.clear();
+    }
+
     /// Waits for code of the application that is being called on another thread.
     pub fn finish(&self) {
         self.resolver.finish();
