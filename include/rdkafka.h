@@ -3391,6 +3391,15 @@ RD_EXPORT int rd_kafka_thread_cnt(void);
  */
 RD_EXPORT int rd_kafka_wait_destroyed(int timeout_ms);
 
+/**
+ * Checks that the library computes right on this machine: checksums, hashes and integers against
+ * known answers, every codec there and back, and records through an embedded cluster to a
+ * consumer. Takes a second or so, opens local sockets, and says on stderr what is wrong.
+ *
+ * @return The number of checks that failed, 0 if all is well.
+ */
+RD_EXPORT int rd_kafka_unittest(void);
+
 
 /* ==========================================================================
  *  29. INTERCEPTORS AND PLUGINS

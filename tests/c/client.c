@@ -141,6 +141,11 @@ static void topic_ids(void) {
         rd_kafka_Uuid_destroy(copy);
 }
 
+static void the_library_checks_itself(void) {
+        CHECK_INT(rd_kafka_unittest(), 0);
+        CHECK_INT(rd_kafka_wait_destroyed(5000), 0);
+}
+
 int main(void) {
         RUN(names_are_unique_and_tell_the_type);
         RUN(a_client_needs_no_configuration);
@@ -150,5 +155,6 @@ int main(void) {
         RUN(threads_may_share_a_producer);
         RUN(memory_helpers);
         RUN(topic_ids);
+        RUN(the_library_checks_itself);
         return test_end();
 }

@@ -73,6 +73,11 @@ static void ids(void) {
 
         CHECK(id && strlen(id) > 0);
         rd_kafka_mem_free(cluster, id);
+        /* What is known is told at once. */
+        id = rd_kafka_clusterid(cluster, 0);
+        CHECK(id && strlen(id) > 0);
+        rd_kafka_mem_free(cluster, id);
+        CHECK_INT(rd_kafka_controllerid(cluster, 0), controller);
         CHECK(controller >= 0);
         CHECK_INT(cnt, 3);
         CHECK(brokers != NULL);

@@ -31,6 +31,7 @@ pub mod partitioners;
 pub mod plugins;
 pub mod produce;
 pub mod queue;
+pub mod self_check;
 pub mod serve;
 pub mod simple_consumer;
 pub mod system;

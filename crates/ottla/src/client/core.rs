@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::outages::Outages;
 use super::reporting::Reporter;
-use super::shared::Shared;
+use super::shared::{Learned, Shared};
 use crate::admin::{self, Admin};
 use crate::cluster::{self, Change, Cluster, Ctx};
 use crate::connection::{LinkConfig, LinkEvent, LinkKey, Links, Loss, NetAction, NetEvent, Owner};
@@ -363,9 +363,11 @@ impl Core {
                 }
                 self.offsets.on_topic_changed(now, &self.cluster, &name);
             }
-            Change::Brokers => self
-                .shared
-                .set_learned_brokers(self.cluster.nodes().map(|(id, _)| id.0).collect()),
+            Change::Brokers => self.shared.set_learned(Learned {
+                brokers: self.cluster.nodes().map(|(id, _)| id.0).collect(),
+                cluster_id: self.cluster.cluster_id().map(str::to_owned),
+                controller_id: self.cluster.controller().map(|id| id.0),
+            }),
             Change::AllBrokersDown(error) => self.shared.report(error),
         }
     }

@@ -264,12 +264,12 @@ impl Client {
             .unwrap_or_else(|| Err(Error::new(ErrorCode::L_TIMED_OUT, "")))
     }
 
-    /// The cluster's id. Asks a broker.
+    /// The cluster's id. Asks a broker only when metadata has not told it yet.
     pub fn cluster_id(&self, timeout: Option<Duration>) -> Option<String> {
-        self.metadata(MetadataScope::Topics(Vec::new()), timeout)
-            .ok()?
-            .response
-            .cluster_id
+        self.inner.shared.cluster_id().or_else(|| {
+            let asked = self.metadata(MetadataScope::Topics(Vec::new()), timeout);
+            asked.ok()?.response.cluster_id
+        })
     }
 
     /// The groups of all brokers, or only `group`, with their members. Waits for `socket.timeout.ms` at most,
@@ -291,14 +291,12 @@ impl Client {
             .unwrap_or_else(|| Err(Error::new(ErrorCode::L_TIMED_OUT, "")))
     }
 
-    /// The controller's broker id. Asks a broker.
+    /// The controller's broker id. Asks a broker only when metadata has not told it yet.
     pub fn controller_id(&self, timeout: Option<Duration>) -> Option<i32> {
-        let id = self
-            .metadata(MetadataScope::Topics(Vec::new()), timeout)
-            .ok()?
-            .response
-            .controller_id;
-        (id >= 0).then_some(id)
+        self.inner.shared.controller_id().or_else(|| {
+            let asked = self.metadata(MetadataScope::Topics(Vec::new()), timeout);
+            Some(asked.ok()?.response.controller_id).filter(|id| *id >= 0)
+        })
     }
 
     // ---------------------------------------------------------------- producer

@@ -48,7 +48,7 @@ pub struct Shared {
     mailbox: Mutex<Mailbox>,
     fatal: Mutex<FatalErrors>,
     has_fatal: AtomicBool,
-    learned_brokers: Mutex<Vec<i32>>,
+    learned: Mutex<Learned>,
     /// The process that has the client's thread.
     process: u32,
 }
@@ -76,6 +76,15 @@ struct FatalErrors {
     /// The first one.
     first: Option<Error>,
     count: u64,
+}
+
+/// What metadata told of the cluster.
+#[derive(Default)]
+pub(super) struct Learned {
+    /// The brokers' ids, ascending.
+    pub(super) brokers: Vec<i32>,
+    pub(super) cluster_id: Option<String>,
+    pub(super) controller_id: Option<i32>,
 }
 
 /// What [`Shared::new`] is given.
@@ -128,7 +137,7 @@ impl Shared {
             mailbox: Mutex::new(Mailbox::default()),
             fatal: Mutex::default(),
             has_fatal: AtomicBool::new(false),
-            learned_brokers: Mutex::new(Vec::new()),
+            learned: Mutex::default(),
             process: std::process::id(),
         }
     }
@@ -168,11 +177,21 @@ impl Shared {
 
     /// The ids of the brokers that metadata named, ascending.
     pub fn learned_brokers(&self) -> Vec<i32> {
-        self.learned_brokers.lock().clone()
+        self.learned.lock().brokers.clone()
     }
 
-    pub(super) fn set_learned_brokers(&self, ids: Vec<i32>) {
-        *self.learned_brokers.lock() = ids;
+    /// The cluster's id, once metadata has told it.
+    pub fn cluster_id(&self) -> Option<String> {
+        self.learned.lock().cluster_id.clone()
+    }
+
+    /// The controller's broker id, once metadata has told it.
+    pub fn controller_id(&self) -> Option<i32> {
+        self.learned.lock().controller_id
+    }
+
+    pub(super) fn set_learned(&self, learned: Learned) {
+        *self.learned.lock() = learned;
     }
 
     /// Every topic that is known.
@@ -191,7 +210,7 @@ impl Shared {
     /// Lets go of what grows with use: somebody may keep the handle of a client that was destroyed.
     pub(super) fn empty(&self) {
         drop(std::mem::take(&mut *self.topics.write()));
-        drop(std::mem::take(&mut *self.learned_brokers.lock()));
+        drop(std::mem::take(&mut *self.learned.lock()));
         if let Some(registry) = &self.consumer {
             registry.empty();
         }

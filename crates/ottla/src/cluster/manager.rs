@@ -93,7 +93,7 @@ impl Command {
 pub enum Change {
     /// Metadata of a watched topic changed or was confirmed missing.
     Topic(Arc<str>),
-    /// The brokers that metadata names changed.
+    /// The brokers that metadata names changed, or the cluster's id, or its controller.
     Brokers,
     /// No broker can be reached.
     AllBrokersDown(Error),

@@ -198,6 +198,12 @@ impl Cluster {
                     listed.len()
                 )
             });
+        }
+        let before = (self.cluster_id.take(), self.controller);
+        self.cluster_id = response.cluster_id.clone().or(before.0.clone());
+        self.controller = (response.controller_id >= 0).then_some(NodeId(response.controller_id));
+        let is_news = before.0 != self.cluster_id || before.1 != self.controller;
+        if is_news || !new.is_empty() || !gone.is_empty() {
             self.changes.push_back(Change::Brokers);
         }
         self.announce_led_by(&new);
@@ -206,8 +212,6 @@ impl Cluster {
             self.nodes.remove(&id);
             self.leaving.insert(id);
         }
-        self.cluster_id = response.cluster_id.clone().or(self.cluster_id.take());
-        self.controller = (response.controller_id >= 0).then_some(NodeId(response.controller_id));
         self.adopt_bootstrap(ctx);
         if !ctx.conf.enable_sparse_connections {
             for id in listed {
