@@ -5,6 +5,7 @@
 
 mod accidents;
 mod net;
+mod statistics;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -14,6 +15,8 @@ use ottla::client::{ClientHooks, Command, Core, Parts, Shared};
 use ottla::config::Conf;
 use ottla::connection::{ConnId, NetEvent};
 use ottla::env::{Clock, Instant, Rng, Waker};
+use ottla::event::Event;
+use ottla::stats::Statistics;
 use ottla::types::{ClientKind, Topic, TopicHooks};
 use ottla_mock::{BrokerId, Cluster, ClusterConfig, Time};
 
@@ -72,13 +75,15 @@ pub(crate) struct Bench {
     pending: VecDeque<Pending>,
     conns: BTreeMap<ConnId, Conn>,
     next_number: u64,
+    /// What the client said of itself last.
+    statistics: Option<Box<Statistics>>,
     /// What is wrong.
     violation: Option<String>,
 }
 
 impl Bench {
     /// A client with these settings; `None` when they do not go together.
-    pub(crate) fn new(kind: ClientKind, settings: &[(&str, String)], hooks: ClientHooks, seed: u8) -> Option<Self> {
+    pub(crate) fn new(kind: ClientKind, settings: &[(&str, String)], mut hooks: ClientHooks, seed: u8) -> Option<Self> {
         let mut cluster = Cluster::new(ClusterConfig {
             brokers: BROKERS,
             seed: seed.into(),
@@ -96,6 +101,8 @@ impl Bench {
         for (name, value) in settings {
             conf.set(name, value.as_str()).ok()?;
         }
+        conf.set("statistics.interval.ms", statistics::INTERVAL_MS).ok()?;
+        hooks.stats_event = true;
         let (conf, topic_defaults) = conf.finalize(kind).ok()?;
         let clock = Arc::new(BenchClock(AtomicU64::new(START_US)));
         let waker = Arc::new(WakeFlag::default());
@@ -125,6 +132,7 @@ impl Bench {
             pending: VecDeque::new(),
             conns: BTreeMap::new(),
             next_number: 1,
+            statistics: None,
             violation: None,
         })
     }
@@ -194,9 +202,24 @@ impl Bench {
         while let Some(action) = self.core.next_action() {
             self.perform(action);
         }
+        self.read_statistics();
         if self.turns > TURNS_AT_ONCE_MAX {
             let wake = self.wake_us;
             self.violate(format!("{} turns while no time passed (next at {wake} us)", self.turns));
+        }
+    }
+
+    fn read_statistics(&mut self) {
+        let is_one = |event: &Event| matches!(event, Event::Stats(_));
+        if self.shared.main_queue.len_where(is_one) == 0 {
+            return;
+        }
+        for event in self.shared.main_queue.extract(is_one) {
+            let Event::Stats(document) = event else { continue };
+            if let Err(what) = statistics::check(self.statistics.as_deref(), &document) {
+                self.violate(what);
+            }
+            self.statistics = Some(document);
         }
     }
 

@@ -1,0 +1,153 @@
+//! What must hold of a client's statistics, whatever happens to it.
+
+use std::collections::BTreeMap;
+
+use ottla::stats::{Partition, Statistics, Summary};
+
+/// How often a client tells, in milliseconds.
+pub(crate) const INTERVAL_MS: &str = "4000";
+
+/// Holds a document against itself and the one before.
+pub(crate) fn check(before: Option<&Statistics>, now: &Statistics) -> Result<(), String> {
+    if let Some(before) = before {
+        goes_on(before, now)?;
+    }
+    adds_up(now)?;
+    for broker in now.brokers.values() {
+        for window in [
+            &broker.int_latency,
+            &broker.outbuf_latency,
+            &broker.rtt,
+            &broker.throttle,
+        ] {
+            is_in_order(&broker.name, window)?;
+        }
+    }
+    for topic in now.topics.values() {
+        for window in [&topic.batchsize, &topic.batchcnt] {
+            is_in_order(&topic.topic, window)?;
+        }
+    }
+    ensure!(now.to_json().ends_with('}'), "a document that is not written out");
+    Ok(())
+}
+
+type Counters = BTreeMap<String, u64>;
+
+/// Everything that only counts up. Connections are left out: those of a broker may become another's.
+fn counters(document: &Statistics) -> Counters {
+    let mut all: Counters = [
+        ("tx", document.tx),
+        ("tx_bytes", document.tx_bytes),
+        ("rx", document.rx),
+        ("rx_bytes", document.rx_bytes),
+        ("txmsgs", document.txmsgs),
+        ("txmsg_bytes", document.txmsg_bytes),
+        ("rxmsgs", document.rxmsgs),
+        ("rxmsg_bytes", document.rxmsg_bytes),
+        ("rebalances", document.cgrp.as_ref().map_or(0, |g| g.rebalance_cnt)),
+        ("producer ids", document.eos.as_ref().map_or(0, |e| e.epoch_cnt)),
+    ]
+    .into_iter()
+    .map(|(name, count)| (name.to_owned(), count))
+    .collect();
+    for (topic, partition) in partitions(document).filter(|(_, p)| p.partition >= 0) {
+        for (name, count) in [
+            ("txmsgs", partition.txmsgs),
+            ("txbytes", partition.txbytes),
+            ("rxmsgs", partition.rxmsgs),
+            ("rxbytes", partition.rxbytes),
+            ("msgs", partition.msgs),
+            ("rx_ver_drops", partition.rx_ver_drops),
+            ("acked_msgid", partition.acked_msgid),
+        ] {
+            all.insert(format!("{name} of {topic} [{}]", partition.partition), count);
+        }
+    }
+    all
+}
+
+fn partitions(document: &Statistics) -> impl Iterator<Item = (&str, &Partition)> {
+    let topics = document.topics.values();
+    topics.flat_map(|t| t.partitions.values().map(|p| (t.topic.as_str(), p)))
+}
+
+fn goes_on(before: &Statistics, now: &Statistics) -> Result<(), String> {
+    let later = counters(now);
+    for (name, was) in counters(before) {
+        let is = later.get(&name).copied();
+        // A partition that was never used goes with the metadata that named it.
+        let kept = is.map_or(was == 0, |is| is >= was);
+        ensure!(kept, "{name} went from {was} to {is:?}");
+    }
+    Ok(())
+}
+
+fn adds_up(now: &Statistics) -> Result<(), String> {
+    let sum = |of: fn(&Partition) -> u64| -> u64 { partitions(now).map(|(_, p)| of(p)).sum() };
+    for (name, of, all) in [
+        ("txmsgs", (|p| p.txmsgs) as fn(&Partition) -> u64, now.txmsgs),
+        ("txmsg_bytes", |p| p.txbytes, now.txmsg_bytes),
+        ("rxmsgs", |p| p.rxmsgs, now.rxmsgs),
+        ("rxmsg_bytes", |p| p.rxbytes, now.rxmsg_bytes),
+    ] {
+        let parts = sum(of);
+        ensure!(parts == all, "{name} is {all}, that of partitions together {parts}");
+    }
+    let held = sum(|p| p.msgq_cnt + p.xmit_msgq_cnt + p.msgs_inflight);
+    ensure!(
+        held <= now.msg_cnt,
+        "{held} messages wait or are in flight of {} that are held",
+        now.msg_cnt
+    );
+    let bytes = sum(|p| p.msgq_bytes + p.xmit_msgq_bytes);
+    ensure!(
+        bytes <= now.msg_size,
+        "{bytes} bytes wait of {} that are held",
+        now.msg_size
+    );
+    let of_links: u64 = now
+        .brokers
+        .values()
+        .map(|b| b.outbuf_msg_cnt + b.waitresp_msg_cnt)
+        .sum();
+    let in_flight = sum(|p| p.msgs_inflight);
+    ensure!(
+        of_links <= in_flight,
+        "connections have {of_links} messages in flight, partitions {in_flight}"
+    );
+    let sent: u64 = now.brokers.values().map(|b| b.tx).sum();
+    ensure!(sent <= now.tx, "connections have sent {sent} requests of {}", now.tx);
+    for (topic, p) in partitions(now) {
+        let name = format!("{topic} [{}]", p.partition);
+        ensure!(
+            p.fetchq_cnt + p.rx_ver_drops <= p.rxmsgs,
+            "{name} has got less than waits or was dropped"
+        );
+        ensure!(
+            p.acked_msgid <= p.msgs,
+            "{name}: message {} of {} was acknowledged",
+            p.acked_msgid,
+            p.msgs
+        );
+        ensure!(
+            p.consumer_lag >= -1 && p.consumer_lag_stored >= -1,
+            "{name} has a lag below none"
+        );
+    }
+    Ok(())
+}
+
+fn is_in_order(of: &str, window: &Summary) -> Result<(), String> {
+    let w = window;
+    let ordered = [w.p50, w.p75, w.p90, w.p95, w.p99, w.p99_99, w.max];
+    ensure!(ordered.is_sorted(), "{of}: percentiles {ordered:?}");
+    ensure!(w.min <= w.avg && w.avg <= w.max && w.sum >= w.max, "{of}: {w:?}");
+    ensure!(
+        w.outofrange <= w.cnt,
+        "{of}: {} of {} out of range",
+        w.outofrange,
+        w.cnt
+    );
+    Ok(())
+}
