@@ -15,6 +15,7 @@ use crate::observer::Observer;
 use crate::parked::{Parked, Token};
 use crate::producers::ProducerIds;
 use crate::rng::Rng;
+use crate::telemetry::Telemetry;
 use crate::timers::Timers;
 use crate::topics::Topics;
 use crate::transactions::Transactions;
@@ -73,6 +74,7 @@ pub struct Cluster {
     pub(crate) groups: Groups,
     pub(crate) producer_ids: ProducerIds,
     pub(crate) transactions: Transactions,
+    pub(crate) telemetry: Telemetry,
     pub(crate) faults: Faults,
     pub(crate) observer: Observer,
     pub(crate) coordinator_overrides: CoordinatorOverrides,
@@ -116,6 +118,7 @@ impl Cluster {
             groups: Groups::default(),
             producer_ids: ProducerIds::default(),
             transactions: Transactions::default(),
+            telemetry: Telemetry::default(),
             faults: Faults::default(),
             observer: Observer::default(),
             coordinator_overrides: CoordinatorOverrides::new(),

@@ -26,6 +26,7 @@ mod pending_produce;
 mod producer_state;
 mod producers;
 mod rng;
+mod telemetry;
 #[cfg(test)]
 mod test_util;
 #[cfg(test)]
@@ -46,5 +47,6 @@ pub use dispatch::{CloseReason, Delivery, Outgoing, Reply};
 pub use faults::{Fault, FaultAction, LeaderHints};
 pub use front::Embedded;
 pub use groups::{CommitRecord, GroupMemberView, GroupView, MigrationPolicy};
+pub use telemetry::{MetricsPush, MetricsSubscription};
 pub use time::Time;
 pub use transactions::{TransactionRecord, TransactionStep, TransactionView};

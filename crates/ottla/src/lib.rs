@@ -19,5 +19,6 @@ pub mod processor;
 pub mod producer;
 pub mod runtime;
 pub mod stats;
+pub mod telemetry;
 pub mod transport;
 pub mod types;

@@ -9,6 +9,8 @@
 //! From version 3 on also the feature `transaction.version` (KIP-890): the levels that brokers support, and the one that
 //! the cluster has settled on unless that is 0 (KIP-584).
 //!
+//! GetTelemetrySubscriptions and PushTelemetry only where the cluster wants metrics.
+//!
 //! Left out: all other features.
 
 use ottla_protocol::api::api_versions::{
@@ -76,6 +78,11 @@ fn tell_features(cluster: &Cluster, context: &Context, response: &mut ApiVersion
 }
 
 fn advertised(cluster: &Cluster, api: &Api) -> Option<ApiVersion> {
+    // As a broker without a receiver for metrics (KIP-714).
+    let is_telemetry = matches!(api.key, ApiKey::GET_TELEMETRY_SUBSCRIPTIONS | ApiKey::PUSH_TELEMETRY);
+    if is_telemetry && cluster.telemetry.subscription.is_none() {
+        return None;
+    }
     let (min, max) = match cluster.faults.versions(api.key) {
         None => (api.advertised_min_version, api.max_version),
         Some(None) => return None,

@@ -35,6 +35,8 @@ mod k42_delete_groups;
 mod k60_describe_cluster;
 mod k68_consumer_group_heartbeat;
 mod k69_consumer_group_describe;
+mod k71_get_telemetry_subscriptions;
+mod k72_push_telemetry;
 
 /// What a handler did with a request.
 pub(crate) enum Answer<R> {
@@ -90,7 +92,7 @@ impl Api {
     }
 }
 
-/// What the brokers serve, by ascending key. Sasl and telemetry take their places here.
+/// What the brokers serve, by ascending key. Sasl takes its place here.
 pub(crate) static APIS: &[Api] = &[
     Api::of::<k00_produce::Produce>(),
     Api::of::<k01_fetch::Fetch>(),
@@ -121,6 +123,8 @@ pub(crate) static APIS: &[Api] = &[
     Api::of::<k60_describe_cluster::DescribeCluster>(),
     Api::of::<k68_consumer_group_heartbeat::ConsumerGroupHeartbeat>(),
     Api::of::<k69_consumer_group_describe::ConsumerGroupDescribe>(),
+    Api::of::<k71_get_telemetry_subscriptions::GetTelemetrySubscriptions>(),
+    Api::of::<k72_push_telemetry::PushTelemetry>(),
 ];
 
 /// The handler of an API.

@@ -38,6 +38,8 @@ fn metadata(names: &[&str]) -> MetadataRequest {
 #[test]
 fn api_versions_lists_what_is_served() {
     let mut test = TestCluster::new(ClusterConfig::default());
+    test.cluster
+        .subscribe_to_metrics(Some(crate::MetricsSubscription::default()));
     for version in 0..=4 {
         let response = test.call(1, &versions_request(), version);
         assert_eq!(response.error_code, 0);

@@ -10,4 +10,5 @@ mod groups;
 mod migration;
 mod offsets;
 mod produce;
+mod telemetry;
 mod transactions;

@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
+use super::metering::Metering;
 use super::outages::Outages;
 use super::reporting::Reporter;
 use super::shared::{Learned, Shared};
 use crate::admin::{self, Admin};
 use crate::cluster::{self, Change, Cluster, Ctx};
-use crate::connection::{LinkConfig, LinkEvent, LinkKey, Links, Loss, NetAction, NetEvent, Owner};
+use crate::connection::{LinkConfig, LinkEvent, LinkKey, Links, Loss, NetAction, NetEvent, Outcome, Owner, Tag};
 use crate::consumer::{self, Consumer, FileAction, FileEvent, ListOffsets};
 use crate::env::{Instant, Rng, earliest};
 use crate::error::{Error, ErrorCode};
@@ -61,8 +62,9 @@ pub struct Core {
     /// Offset look-ups of a producer's application; a consumer has its own.
     offsets: ListOffsets,
     admin: Admin,
-    rng: Rng,
+    pub(super) rng: Rng,
     outages: Outages,
+    pub(super) metering: Metering,
     /// While the application wants statistics.
     pub(super) reporter: Option<Box<Reporter>>,
     finished: bool,
@@ -126,6 +128,7 @@ impl Core {
         let offsets = ListOffsets::new(&shared.conf);
         Core {
             reporter: Reporter::new(&shared),
+            metering: Metering::new(&shared),
             shared,
             links,
             cluster: Cluster::default(),
@@ -186,7 +189,7 @@ impl Core {
                 .add_bootstrap_list(&mut ctx, &self.shared.conf.bootstrap_servers);
         }
         for command in self.shared.take_commands() {
-            if self.finished {
+            if self.finished || self.metering.ends_at.is_some() {
                 command.refuse();
             } else {
                 self.on_command(command, now, wall_ms);
@@ -194,6 +197,9 @@ impl Core {
         }
         if self.finished {
             return None;
+        }
+        if let Some(deadline) = self.metering.ends_at {
+            return self.drive_to_end(deadline, now, wall_ms);
         }
         // Managers make events for each other; a bounded number of rounds keeps one call short, and the rest is done
         // right after.
@@ -206,6 +212,29 @@ impl Core {
             }
         }
         Some(now)
+    }
+
+    /// Everything has ended but for the last push of metrics.
+    fn drive_to_end(&mut self, deadline: Instant, now: Instant, wall_ms: i64) -> Option<Instant> {
+        self.links.poll(now);
+        while let Some(event) = self.links.next_event() {
+            if let LinkEvent::Outcome { key, tag, outcome } = event
+                && tag.owner == Owner::Telemetry
+            {
+                let mut ctx = ctx!(self, now, wall_ms);
+                self.metering.telemetry.on_outcome(&mut ctx, key, tag.id, outcome);
+            }
+        }
+        if deadline <= now || self.metering.telemetry.has_ended() {
+            self.finish();
+            return None;
+        }
+        earliest(Some(deadline), self.links.next_wake())
+    }
+
+    fn finish(&mut self) {
+        self.links.close_all();
+        self.finished = true;
     }
 
     fn has_news(&self, now: Instant) -> bool {
@@ -236,6 +265,7 @@ impl Core {
         // Last, so that what the others asked of it just now is in its time to wake.
         wake = earliest(wake, self.cluster.poll(&mut ctx));
         wake = earliest(wake, self.report(now, wall_ms));
+        wake = earliest(wake, self.push_metrics(now, wall_ms));
         earliest(wake, self.links.next_wake())
     }
 
@@ -272,6 +302,7 @@ impl Core {
                 if let Some(line) = self.outages.on_up(&address(ctx.links, key), now) {
                     ctx.log.log(level::INFO, "UP", || format!("{name}: {line}"));
                 }
+                self.metering.telemetry.on_link_up();
                 self.cluster.on_link_up(&mut ctx, key);
                 if let Some(p) = &mut self.producer {
                     p.on_link_up(&mut ctx, &mut self.cluster, key);
@@ -295,10 +326,12 @@ impl Core {
                 self.tell_of_failure(key, error, loss, now);
             }
             LinkEvent::Throttled { key, throttle_ms } => {
+                self.metering.telemetry.measures.on_throttle(throttle_ms);
                 let broker_name = address(ctx.links, key);
                 self.tell_of_throttling(broker_name, key.node.0, throttle_ms);
             }
             LinkEvent::Unthrottled { key } => {
+                self.metering.telemetry.on_unthrottled();
                 if let Some(p) = &mut self.producer {
                     p.on_unthrottled(key);
                 }
@@ -306,24 +339,36 @@ impl Core {
                     c.on_unthrottled(key);
                 }
             }
-            LinkEvent::Outcome { key, tag, outcome } => match tag.owner {
-                Owner::Link => {}
-                Owner::Cluster => self.cluster.on_outcome(&mut ctx, key, tag.id, outcome),
-                Owner::Producer => {
-                    if let Some(p) = &mut self.producer {
-                        p.on_outcome(&mut ctx, &mut self.cluster, key, tag.id, outcome);
-                    }
+            LinkEvent::Outcome { key, tag, outcome } => {
+                if let Outcome::Reply(reply) = &outcome {
+                    let measures = &mut self.metering.telemetry.measures;
+                    measures.on_reply(key.node, reply.api, reply.rtt);
                 }
-                Owner::Admin => self.admin.on_outcome(&mut ctx, key, tag.id, outcome),
-                Owner::Fetcher | Owner::Offsets | Owner::Group => {
-                    if let Some(c) = &mut self.consumer {
-                        c.on_outcome(&mut ctx, &mut self.cluster, key, tag, outcome);
-                    } else {
-                        self.offsets
-                            .on_outcome(&mut ctx, &mut self.cluster, key, tag.id, outcome);
-                    }
+                self.on_outcome((key, tag), outcome, now, wall_ms);
+            }
+        }
+    }
+
+    fn on_outcome(&mut self, (key, tag): (LinkKey, Tag), outcome: Outcome, now: Instant, wall_ms: i64) {
+        let mut ctx = ctx!(self, now, wall_ms);
+        match tag.owner {
+            Owner::Link => {}
+            Owner::Telemetry => self.metering.telemetry.on_outcome(&mut ctx, key, tag.id, outcome),
+            Owner::Cluster => self.cluster.on_outcome(&mut ctx, key, tag.id, outcome),
+            Owner::Producer => {
+                if let Some(p) = &mut self.producer {
+                    p.on_outcome(&mut ctx, &mut self.cluster, key, tag.id, outcome);
                 }
-            },
+            }
+            Owner::Admin => self.admin.on_outcome(&mut ctx, key, tag.id, outcome),
+            Owner::Fetcher | Owner::Offsets | Owner::Group => {
+                if let Some(c) = &mut self.consumer {
+                    c.on_outcome(&mut ctx, &mut self.cluster, key, tag, outcome);
+                } else {
+                    self.offsets
+                        .on_outcome(&mut ctx, &mut self.cluster, key, tag.id, outcome);
+                }
+            }
         }
     }
 
@@ -386,6 +431,8 @@ impl Core {
             },
             Command::Admin(command) => self.admin.on_command(&ctx, command),
             Command::Terminate => {
+                let wait = self.push_last_metrics(now, wall_ms);
+                let mut ctx = ctx!(self, now, wall_ms);
                 ctx.log.debug(DebugContexts::GENERIC, "TERMINATE", || {
                     "ending: what still waits is failed".into()
                 });
@@ -399,11 +446,13 @@ impl Core {
                 self.offsets.close(&mut self.cluster, &error);
                 self.admin.close(&error);
                 self.cluster.close();
-                self.links.close_all();
                 for late in self.shared.close_mailbox() {
                     late.refuse();
                 }
-                self.finished = true;
+                match wait {
+                    Some(wait) => self.metering.ends_at = Some(now + wait),
+                    None => self.finish(),
+                }
             }
         }
     }

@@ -3,6 +3,7 @@
 mod consuming;
 mod core;
 mod handle;
+mod metering;
 #[cfg(all(test, ottla_loom))]
 mod model_tests;
 mod options;

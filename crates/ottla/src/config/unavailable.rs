@@ -50,11 +50,6 @@ pub(super) const MISSING: &[Missing] = &[
     missing("enable_sasl_queue", Asks::Any, "authentication"),
     missing("oauthbearer_token_refresh_cb", Asks::Any, "authentication"),
     missing(
-        "enable.metrics.push",
-        Asks::Exactly(&["true"]),
-        "pushing metrics to the cluster",
-    ),
-    missing(
         "client.dns.lookup",
         Asks::Exactly(&["resolve_canonical_bootstrap_servers_only"]),
         "canonical bootstrap names",

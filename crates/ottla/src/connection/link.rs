@@ -99,6 +99,8 @@ pub(super) struct InFlight {
 /// A response as it came, not decoded yet.
 #[derive(Debug, Clone)]
 pub struct Reply {
+    /// Which request it answers.
+    pub api: ApiKey,
     /// The version that the request was sent in.
     pub version: i16,
     /// The frame without its length prefix: header and body.

@@ -82,6 +82,8 @@ pub enum Owner {
     Group,
     /// Calls that belong to neither.
     Admin,
+    /// Client metrics.
+    Telemetry,
 }
 
 /// Travels with a request and comes back with its outcome.

@@ -147,6 +147,8 @@ impl Traffic {
 /// What all links have carried together, those that are gone included.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Totals {
+    /// Connections that came up.
+    pub connections: u64,
     /// Requests that were written.
     pub requests: u64,
     /// Their bytes.

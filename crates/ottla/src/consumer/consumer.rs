@@ -181,7 +181,7 @@ impl Consumer {
             Owner::Fetcher => self.fetcher.on_outcome(ctx, cluster, key, tag.id, outcome),
             Owner::Offsets => self.offsets.on_outcome(ctx, cluster, key, tag.id, outcome),
             Owner::Group => self.group.on_outcome(ctx, cluster, key, tag.id, outcome),
-            Owner::Link | Owner::Cluster | Owner::Producer | Owner::Admin => {}
+            Owner::Link | Owner::Cluster | Owner::Producer | Owner::Admin | Owner::Telemetry => {}
         }
     }
 

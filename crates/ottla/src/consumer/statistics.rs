@@ -153,10 +153,15 @@ impl Consumer {
         })
     }
 
+    /// How many partitions are assigned.
+    pub fn assigned_count(&self) -> usize {
+        let positions = self.fetcher.positions.iter();
+        positions.filter(|p| p.origin == Origin::Assigned).count()
+    }
+
     /// What there is to say of the group; since when its states are as they are is not known here.
     pub fn group_statistics(&self, now: Instant, links: &Links) -> Option<Group> {
         let (state, join_state) = self.group_states(links)?;
-        let positions = self.fetcher.positions.iter();
         let ms = now.since(self.rebalances.last).as_millis();
         Some(Group {
             state,
@@ -164,7 +169,7 @@ impl Consumer {
             rebalance_age_ms: u64::try_from(ms).unwrap_or(u64::MAX),
             rebalance_cnt: self.rebalances.count,
             rebalance_reason: self.rebalances.reason.to_owned(),
-            assignment_size: positions.filter(|p| p.origin == Origin::Assigned).count() as u64,
+            assignment_size: self.assigned_count() as u64,
             ..Default::default()
         })
     }

@@ -19,6 +19,7 @@ use crate::connection::{LinkKey, Purpose};
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{Queue, Watcher};
+use crate::stats::Span;
 use crate::types::{NodeId, Topic};
 
 /// Memory that was not needed for this long goes back to the system.
@@ -70,6 +71,8 @@ pub struct Sender {
     pub(super) sent: Sent,
     /// Messages and batches are measured for statistics (`statistics.interval.ms`).
     pub(super) measures: bool,
+    /// How long records wait, while client metrics ask for it.
+    pub(super) queue_times: Option<Span>,
 }
 
 impl Sender {
@@ -104,6 +107,7 @@ impl Sender {
             watcher: None,
             sent: Sent::default(),
             measures: conf.statistics_interval_ms > 0,
+            queue_times: None,
         }
     }
 

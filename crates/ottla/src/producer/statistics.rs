@@ -9,7 +9,7 @@ use crate::cluster::{Cluster, Survey};
 use crate::connection::Purpose;
 use crate::env::Instant;
 use crate::event::ProducedRecords;
-use crate::stats::{Eos, LATENCY_MAX_US, Window};
+use crate::stats::{Eos, LATENCY_MAX_US, Span, Window};
 use crate::types::{NodeId, PARTITION_UA};
 
 /// What was put into requests.
@@ -72,6 +72,10 @@ impl Sender {
             if let Some(lane) = topic.lane(id.partition) {
                 lane.sent.add(messages, bytes);
             }
+            if first && let Some(times) = &mut self.queue_times {
+                let produced = (0..batch.records.len()).filter_map(|i| batch.records.produced_at(i));
+                produced.for_each(|at| times.record(now.since(at)));
+            }
             if self.measures && first {
                 let destination = self.destinations.entry(node).or_default();
                 if destination.int_latency.is_none() {
@@ -86,6 +90,18 @@ impl Sender {
         if again {
             self.destinations.entry(node).or_default().retries += 1;
         }
+    }
+
+    /// Measures how long records wait before they are sent, or does so no more.
+    pub fn measure_queue_times(&mut self, wanted: bool) {
+        if wanted != self.queue_times.is_some() {
+            self.queue_times = wanted.then(Span::default);
+        }
+    }
+
+    /// How long records have waited since the last call.
+    pub fn take_queue_times(&mut self) -> Span {
+        self.queue_times.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Messages in a request under way.

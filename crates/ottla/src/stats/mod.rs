@@ -3,6 +3,7 @@
 //! - `table`: the one table of fields; from its rows come the types that hold the numbers, the JSON document and
 //!   `docs/STATISTICS.md`;
 //! - `window`: histograms of one interval, in bounded memory;
+//! - `span`: sum and maximum of durations, for client metrics;
 //! - `requests`: the names under which requests are counted;
 //! - `manual`: the table as people read it.
 //!
@@ -13,11 +14,13 @@
 
 mod manual;
 mod requests;
+mod span;
 mod table;
 mod window;
 
 pub use manual::manual;
 pub use requests::request_counts;
+pub use span::Span;
 pub use table::{Broker, Eos, Fatal, Group, Partition, Statistics, Summary, Topic, Toppar};
 pub use window::Window;
 pub(crate) use window::{LATENCY_MAX_US, RTT_MAX_US, THROTTLE_MAX_MS};

@@ -203,7 +203,6 @@ fn what_is_missing_is_refused_and_says_so() {
         ),
         ("consumer", "ssl.ca.location=/x"),
         ("producer", "enable.ssl.certificate.verification=false"),
-        ("producer", "enable.metrics.push=true"),
         ("producer", "queuing.strategy=lifo"),
     ] {
         let conf = conf(settings);

@@ -174,6 +174,7 @@ impl Links {
         Self::enter(&self.log, key, link, State::Up { conn, versions }, now);
         link.failures = 0;
         link.unreachable = false;
+        self.totals.connections += 1;
         link.wanted = false;
         link.last_used = now;
         self.events.push_back(LinkEvent::Up { key });

@@ -132,6 +132,7 @@ impl Links {
             Self::log_received(&self.log, key, link, &request, body.len(), now);
         }
         let reply = Reply {
+            api: request.api,
             version: request.version,
             body,
             rtt,

@@ -1,0 +1,186 @@
+//! The one table of metrics: those that KIP-714 asks of clients and this client has something to say about.
+
+use super::measures::{Interval, Totals};
+use super::otlp::{Kind, Metric, Number, Point};
+use crate::stats::Span;
+use crate::types::ClientKind;
+
+/// What begins every name.
+const PREFIX: &str = "org.apache.kafka";
+
+/// What managers know when metrics are due.
+#[derive(Debug, Default, Clone)]
+pub struct Facts {
+    /// Whose metrics they are; `None` gives none.
+    pub kind: Option<ClientKind>,
+    /// What tells this client from others (KIP-714, *resource labels*).
+    pub resource: Vec<(&'static str, String)>,
+    /// Counts that only grow.
+    pub totals: Totals,
+    /// How long records have waited in the producer, since the last push.
+    pub queue: Span,
+    /// Rebalances that ended since the last push.
+    pub rebalances: Span,
+    /// Partitions that are assigned.
+    pub assigned: usize,
+    /// The part of the time in which the application waited for messages.
+    pub idle: Option<f64>,
+}
+
+/// What a row's value is made of.
+#[derive(Clone, Copy)]
+enum Value {
+    /// Average or maximum, in milliseconds; nothing where nothing was measured.
+    Avg(fn(&Told<'_>) -> Span),
+    Max(fn(&Told<'_>) -> Span),
+    /// The same for each broker.
+    AvgOfNodes,
+    MaxOfNodes,
+    Ratio(fn(&Told<'_>) -> Option<f64>),
+    Count(fn(&Told<'_>) -> u64),
+    /// A count that only grows.
+    Total(fn(&Totals) -> u64),
+}
+
+/// What values are read from.
+struct Told<'a> {
+    interval: &'a Interval,
+    facts: &'a Facts,
+}
+
+/// One metric. `of` is whose it is, `None` both kinds'.
+struct Row {
+    of: Option<ClientKind>,
+    name: &'static str,
+    unit: &'static str,
+    description: &'static str,
+    value: Value,
+}
+
+const fn row(
+    of: Option<ClientKind>,
+    name: &'static str,
+    unit: &'static str,
+    description: &'static str,
+    value: Value,
+) -> Row {
+    Row {
+        of,
+        name,
+        unit,
+        description,
+        value,
+    }
+}
+
+const PRODUCER: Option<ClientKind> = Some(ClientKind::Producer);
+const CONSUMER: Option<ClientKind> = Some(ClientKind::Consumer);
+
+/// The average pause, over all answers to Produce requests.
+fn throttle(told: &Told<'_>) -> Span {
+    let spans = &told.interval.spans;
+    spans.throttle.among(spans.produce.count())
+}
+
+#[rustfmt::skip]
+const METRICS: &[Row] = &[
+    row(None, "connection.creation.rate", "1", "Connections that were made, a second", Value::Ratio(|t| {
+        let new = t.facts.totals.connections.saturating_sub(t.interval.before.connections);
+        let seconds = t.interval.length.as_secs_f64();
+        (seconds > 0.0).then(|| new as f64 / seconds)
+    })),
+    row(None, "connection.creation.total", "1", "Connections that were made", Value::Total(|t| t.connections)),
+    row(None, "node.request.latency.avg", "ms", "Average time from sending a request to the answer, by broker",
+        Value::AvgOfNodes),
+    row(None, "node.request.latency.max", "ms", "Longest time from sending a request to the answer, by broker",
+        Value::MaxOfNodes),
+    row(PRODUCER, "produce.throttle.time.avg", "ms", "Average pause that an answer to a Produce request asked for",
+        Value::Avg(throttle)),
+    row(PRODUCER, "produce.throttle.time.max", "ms", "Longest pause that an answer to a Produce request asked for",
+        Value::Max(throttle)),
+    row(PRODUCER, "record.queue.time.avg", "ms", "Average time that records waited in the producer before they were sent",
+        Value::Avg(|t| t.facts.queue)),
+    row(PRODUCER, "record.queue.time.max", "ms", "Longest time that a record waited in the producer before it was sent",
+        Value::Max(|t| t.facts.queue)),
+    row(PRODUCER, "request.latency.avg", "ms", "Average time from sending a Produce request to the answer",
+        Value::Avg(|t| t.interval.spans.produce)),
+    row(PRODUCER, "request.latency.max", "ms", "Longest time from sending a Produce request to the answer",
+        Value::Max(|t| t.interval.spans.produce)),
+    row(CONSUMER, "poll.idle.ratio.avg", "1", "Part of the time in which the application waited for messages",
+        Value::Ratio(|t| t.facts.idle)),
+    row(CONSUMER, "coordinator.assigned.partitions", "1", "Partitions that are assigned",
+        Value::Count(|t| t.facts.assigned as u64)),
+    row(CONSUMER, "coordinator.commit.latency.avg", "ms", "Average time from sending an OffsetCommit request to the answer",
+        Value::Avg(|t| t.interval.spans.commit)),
+    row(CONSUMER, "coordinator.commit.latency.max", "ms", "Longest time from sending an OffsetCommit request to the answer",
+        Value::Max(|t| t.interval.spans.commit)),
+    row(CONSUMER, "coordinator.rebalance.latency.avg", "ms", "Average time from the beginning of a rebalance to its end",
+        Value::Avg(|t| t.facts.rebalances)),
+    row(CONSUMER, "coordinator.rebalance.latency.max", "ms", "Longest time from the beginning of a rebalance to its end",
+        Value::Max(|t| t.facts.rebalances)),
+    row(CONSUMER, "coordinator.rebalance.latency.total", "ms", "Time spent in rebalances",
+        Value::Total(|t| t.rebalance_ms)),
+    row(CONSUMER, "fetch.manager.fetch.latency.avg", "ms", "Average time from sending a Fetch request to the answer",
+        Value::Avg(|t| t.interval.spans.fetch)),
+    row(CONSUMER, "fetch.manager.fetch.latency.max", "ms", "Longest time from sending a Fetch request to the answer",
+        Value::Max(|t| t.interval.spans.fetch)),
+];
+
+fn int(value: u64) -> Number {
+    Number::Int(i64::try_from(value).unwrap_or(i64::MAX))
+}
+
+/// What there is to tell. A metric of which nothing was measured is left out: 0 would be a lie.
+pub(super) fn metrics(interval: &Interval, facts: &Facts, delta: bool) -> Vec<Metric> {
+    let told = Told { interval, facts };
+    let Some(kind) = facts.kind else { return Vec::new() };
+    let rows = METRICS.iter().filter(|row| row.of.is_none_or(|of| of == kind));
+    let metrics = rows.map(|row| Metric {
+        name: format!("{PREFIX}.{kind}.{}", row.name),
+        description: row.description,
+        unit: row.unit,
+        kind: match row.value {
+            Value::Total(_) => Kind::Sum { delta },
+            _ => Kind::Gauge,
+        },
+        points: points(row.value, &told, delta),
+    });
+    metrics.filter(|metric| !metric.points.is_empty()).collect()
+}
+
+fn points(value: Value, told: &Told<'_>, delta: bool) -> Vec<Point> {
+    let of_client = |value: Option<Number>| {
+        let point = value.map(|value| Point { value, node_id: None });
+        point.into_iter().collect()
+    };
+    let of_nodes = |read: fn(&Span) -> Option<Number>| {
+        let nodes = told.interval.spans.round_trips.iter();
+        let points = nodes.filter_map(|(node, span)| {
+            let value = read(span)?;
+            let node_id = Some(node.0);
+            Some(Point { value, node_id })
+        });
+        points.collect()
+    };
+    match value {
+        Value::Avg(span) => of_client(avg(&span(told))),
+        Value::Max(span) => of_client(max(&span(told))),
+        Value::AvgOfNodes => of_nodes(avg),
+        Value::MaxOfNodes => of_nodes(max),
+        Value::Ratio(ratio) => of_client(ratio(told).map(Number::Double)),
+        Value::Count(count) => of_client(Some(int(count(told)))),
+        Value::Total(total) => {
+            let before = if delta { total(&told.interval.before) } else { 0 };
+            of_client(Some(int(total(&told.facts.totals).saturating_sub(before))))
+        }
+    }
+}
+
+fn avg(span: &Span) -> Option<Number> {
+    span.avg().map(|avg| Number::Double(avg.as_secs_f64() * 1000.0))
+}
+
+fn max(span: &Span) -> Option<Number> {
+    let max = (span.count() > 0).then(|| span.max());
+    max.map(|max| int(u64::try_from(max.as_millis()).unwrap_or(u64::MAX)))
+}

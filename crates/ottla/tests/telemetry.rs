@@ -1,0 +1,265 @@
+//! Client metrics (KIP-714) on the embedded cluster, over real sockets.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a failed expectation ends a test
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use ottla::client::{Client, ClientHooks};
+use ottla::config::Conf;
+use ottla::producer::{Payload, Record};
+use ottla::types::{ClientKind, TopicHooks};
+use ottla_mock::{ClusterConfig, Embedded, MetricsPush, MetricsSubscription};
+use ottla_protocol::ErrorCode;
+use ottla_protocol::compression::Codec;
+
+/// A cluster that wants metrics, and the names of the requests for them that it got.
+struct World {
+    cluster: Embedded,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+fn often() -> MetricsSubscription {
+    MetricsSubscription {
+        push_interval_ms: 100,
+        ..MetricsSubscription::default()
+    }
+}
+
+impl World {
+    fn new(subscription: Option<MetricsSubscription>) -> Self {
+        let config = ClusterConfig {
+            brokers: 1,
+            ..ClusterConfig::default()
+        };
+        let cluster = Embedded::start(config).unwrap();
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let to = requests.clone();
+        cluster.with(|c| {
+            c.create_topic("t", 1, Some(1)).unwrap();
+            c.subscribe_to_metrics(subscription);
+            c.observe(move |line| {
+                if line.contains("Telemetry") {
+                    to.lock().unwrap().push(line);
+                }
+            });
+        });
+        World { cluster, requests }
+    }
+
+    fn client(&self, kind: ClientKind, settings: &[(&str, &str)]) -> Client {
+        let mut conf = Conf::new();
+        conf.set("bootstrap.servers", self.cluster.bootstrap_servers().as_str())
+            .unwrap();
+        for (name, value) in settings {
+            conf.set(name, *value).unwrap();
+        }
+        let (client, topic) = conf.finalize(kind).unwrap();
+        Client::new(kind, client, topic, ClientHooks::default()).unwrap()
+    }
+
+    fn pushes(&self) -> Vec<MetricsPush> {
+        self.cluster.with(|c| c.pushed_metrics().to_vec())
+    }
+
+    /// Waits for so many pushes.
+    fn await_pushes(&self, n: usize) -> Vec<MetricsPush> {
+        wait(|| self.pushes().len() >= n);
+        self.pushes()
+    }
+
+    fn count(&self, request: &str) -> usize {
+        let requests = self.requests.lock().unwrap();
+        requests.iter().filter(|line| line.contains(request)).count()
+    }
+}
+
+fn wait(mut done: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(30);
+    while !done() {
+        assert!(Instant::now() < end, "it does not come");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn says(push: &MetricsPush, text: &str) -> bool {
+    push.metrics.windows(text.len()).any(|part| part == text.as_bytes())
+}
+
+fn produce(client: &Client) {
+    let topic = client.topic("t", None, TopicHooks::default()).unwrap();
+    let record = Record {
+        value: Payload::Copy(b"value"),
+        ..Record::default()
+    };
+    client.produce(&topic, 0, record, true).unwrap();
+}
+
+#[test]
+fn a_producer_pushes_what_is_wanted_and_says_when_it_ends() {
+    let w = World::new(Some(often()));
+    let p = w.client(ClientKind::Producer, &[]);
+    produce(&p);
+    wait(|| {
+        produce(&p);
+        let pushes = w.pushes();
+        pushes
+            .iter()
+            .any(|push| says(push, "org.apache.kafka.producer.record.queue.time.max"))
+    });
+    drop(p);
+    let pushes = w.pushes();
+    for name in [
+        "connection.creation.total",
+        "node.request.latency.avg",
+        "request.latency.max",
+    ] {
+        let name = format!("org.apache.kafka.producer.{name}");
+        assert!(pushes.iter().any(|push| says(push, &name)), "{name}");
+    }
+    let (last, before) = pushes.split_last().unwrap();
+    assert!(last.terminating && before.iter().all(|push| !push.terminating));
+    assert!(
+        pushes
+            .iter()
+            .all(|push| push.client == last.client && push.codec == Codec::Zstd)
+    );
+    assert_eq!(w.count("GetTelemetrySubscriptions"), 1);
+}
+
+#[test]
+fn a_consumer_tells_of_its_group() {
+    let w = World::new(Some(often()));
+    produce(&w.client(ClientKind::Producer, &[("enable.metrics.push", "false")]));
+    let settings = [
+        ("group.id", "readers"),
+        ("client.rack", "r1"),
+        ("auto.offset.reset", "earliest"),
+    ];
+    let c = w.client(ClientKind::Consumer, &settings);
+    c.subscribe(vec!["t".to_owned()]).unwrap();
+    wait(|| {
+        drop(c.consumer_queue().pop(Some(Duration::from_millis(10))));
+        let names = [
+            "coordinator.assigned.partitions",
+            "coordinator.rebalance.latency.total",
+            "fetch.manager.fetch.latency.avg",
+            "poll.idle.ratio.avg",
+        ];
+        let pushes = w.pushes();
+        let told = |name: &&str| {
+            pushes
+                .iter()
+                .any(|p| says(p, &format!("org.apache.kafka.consumer.{name}")))
+        };
+        names.iter().all(told)
+    });
+    let last = w.pushes().pop().unwrap();
+    for attribute in ["group_id", "readers", "group_member_id", "client_rack", "r1"] {
+        assert!(says(&last, attribute), "{attribute}");
+    }
+}
+
+#[test]
+fn nothing_is_sent_where_nothing_is_wanted() {
+    let unaware = World::new(None);
+    let p = unaware.client(ClientKind::Producer, &[]);
+    produce(&p);
+    wait(|| p.outq_len() == 0);
+    drop(p);
+    assert_eq!(unaware.count("Telemetry"), 0);
+
+    let off = World::new(Some(often()));
+    let p = off.client(ClientKind::Producer, &[("enable.metrics.push", "false")]);
+    produce(&p);
+    wait(|| p.outq_len() == 0);
+    drop(p);
+    assert_eq!(off.count("Telemetry"), 0);
+
+    let none = MetricsSubscription {
+        names: Vec::new(),
+        ..often()
+    };
+    let patient = World::new(Some(none));
+    let p = patient.client(ClientKind::Producer, &[]);
+    wait(|| patient.count("GetTelemetrySubscriptions") == 2);
+    let begun = Instant::now();
+    drop(p);
+    assert!(begun.elapsed() < Duration::from_secs(1));
+    assert_eq!(patient.count("PushTelemetry"), 0);
+}
+
+#[test]
+fn only_what_begins_with_a_wanted_name_is_pushed() {
+    let some = MetricsSubscription {
+        names: vec!["org.apache.kafka.producer.connection.".into()],
+        ..often()
+    };
+    let w = World::new(Some(some));
+    let p = w.client(ClientKind::Producer, &[]);
+    produce(&p);
+    let push = w.await_pushes(1).remove(0);
+    assert!(says(&push, "org.apache.kafka.producer.connection.creation.total"));
+    assert!(!says(&push, "latency"));
+    drop(p);
+}
+
+#[test]
+fn each_codec_that_the_cluster_prefers_is_used() {
+    for codec in [Codec::Gzip, Codec::Snappy, Codec::Lz4, Codec::None] {
+        let subscription = MetricsSubscription {
+            codecs: vec![codec, Codec::Zstd],
+            ..often()
+        };
+        let w = World::new(Some(subscription));
+        let p = w.client(ClientKind::Producer, &[]);
+        let push = w.await_pushes(1).remove(0);
+        assert_eq!(push.codec, codec);
+        assert!(says(&push, "org.apache.kafka.producer.connection.creation.rate"));
+        drop(p);
+    }
+}
+
+#[test]
+fn refusals_are_answered_as_the_protocol_says() {
+    let w = World::new(Some(often()));
+    let p = w.client(ClientKind::Producer, &[]);
+    w.await_pushes(1);
+    // Another subscription: it is asked for at once, and pushed for.
+    w.cluster.with(|c| c.subscribe_to_metrics(Some(often())));
+    wait(|| w.pushes().last().is_some_and(|push| push.subscription_id == 2));
+    assert_eq!(w.count("GetTelemetrySubscriptions"), 2);
+    let refuse = |error| w.cluster.with(|c| c.refuse_next_push(error));
+    for (error, asked) in [
+        (ErrorCode::UNSUPPORTED_COMPRESSION_TYPE, 3),
+        (ErrorCode::TELEMETRY_TOO_LARGE, 4),
+        (ErrorCode::THROTTLING_QUOTA_EXCEEDED, 5),
+    ] {
+        refuse(error);
+        wait(|| w.count("GetTelemetrySubscriptions") == asked);
+        let n = w.pushes().len();
+        w.await_pushes(n + 1);
+    }
+    // What is not understood once will not be the next time.
+    refuse(ErrorCode::INVALID_RECORD);
+    let n = w.count("PushTelemetry");
+    wait(|| w.count("PushTelemetry") > n);
+    std::thread::sleep(Duration::from_millis(250));
+    assert_eq!(w.count("PushTelemetry"), n + 1);
+    drop(p);
+    assert_eq!(w.count("PushTelemetry"), n + 1);
+}
+
+#[test]
+fn what_the_cluster_would_not_take_is_not_pushed() {
+    let tiny = MetricsSubscription {
+        max_bytes: 10,
+        ..often()
+    };
+    let w = World::new(Some(tiny));
+    let p = w.client(ClientKind::Producer, &[]);
+    wait(|| w.count("GetTelemetrySubscriptions") == 1);
+    std::thread::sleep(Duration::from_millis(250));
+    drop(p);
+    assert_eq!(w.count("PushTelemetry"), 0);
+}
