@@ -12,7 +12,7 @@ static char servers[512];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_t tests_thread;
 static struct {
-        int debug, fail, up, own_thread;
+        int debug, fail, up, own_thread, destroyed;
         int levels[8];
         char text[256];
 } logged;
@@ -30,6 +30,7 @@ static void on_log(const rd_kafka_t *rk, int level, const char *fac, const char 
         logged.debug += level == 7;
         logged.fail += level < 7 && !strcmp(fac, "FAIL");
         logged.up += !strcmp(fac, "UP");
+        logged.destroyed += !strcmp(fac, "DESTROY");
         logged.own_thread += pthread_equal(pthread_self(), tests_thread) != 0;
         logged.levels[level & 7]++;
         if (level < 7)
@@ -184,7 +185,7 @@ static void the_level_can_change(void) {
 
         forget();
         test_set(conf, "bootstrap.servers", servers);
-        test_set(conf, "debug", "protocol,msg");
+        test_set(conf, "debug", "protocol,msg,generic");
         rd_kafka_conf_set_log_cb(conf, on_log);
         rk = test_client(RD_KAFKA_PRODUCER, conf);
         CHECK_INT(test_produce(rk, "levels", 0, 0, 1), 0);
@@ -198,6 +199,7 @@ static void the_level_can_change(void) {
         CHECK_INT(test_produce(rk, "levels", 0, 2, 1), 0);
         CHECK(look(&logged.debug) > before);
         rd_kafka_destroy(rk);
+        CHECK_INT(look(&logged.destroyed), 1);
 }
 
 static void queued_lines_are_printed_by_poll(void) {

@@ -126,8 +126,9 @@ def maven(version, libs):
     return None
 
 
-def java_command(libs, main_class, options=()):
-    return ["java", *options, "-cp", str(libs / "*"), main_class]
+def java_command(libs, main_class, options=(), plugins=None):
+    """`plugins` is a folder of further classes."""
+    return ["java", *options, "-cp", f"{libs}/*" + (f":{plugins}" if plugins else ""), main_class]
 
 
 # Short-lived tools start faster without the optimising compiler.
@@ -202,10 +203,11 @@ def kafka_uuid():
 class Cluster:
     """Nodes that are broker and controller at once (KRaft), numbered from 1."""
 
-    def __init__(self, brokers=1, base_port=None, name=None, config=None, detached=False, version=None):
+    def __init__(self, brokers=1, base_port=None, name=None, config=None, detached=False, version=None, plugins=None):
         self.count = brokers
         self.config = dict(config or {})
         self.detached = detached
+        self.plugins = plugins
         self.version, self.libs = fetch(version)
         self.folder = WORK / (name or f"kafka-{os.getpid()}-{uuid.uuid4().hex[:6]}")
         ports = free_ports(2 * brokers)
@@ -328,7 +330,7 @@ class Cluster:
     def start_node(self, node, wait=True):
         """Starts a node that is not running, on its old data."""
         options = ("-Xmx512m", "-Xms512m", "-XX:+UseG1GC", f"-Dlog4j2.configurationFile={self.folder}/log4j2.xml")
-        command = java_command(self.libs, "kafka.Kafka", options) + [str(self.folder / f"node-{node}.properties")]
+        command = java_command(self.libs, "kafka.Kafka", options, self.plugins) + [str(self.folder / f"node-{node}.properties")]
         with open(self.folder / f"node-{node}.log", "ab") as log:
             self.processes[node] = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder,

@@ -420,6 +420,8 @@ fn abandon(handle: &Handle) {
 /// Ends a client: its thread, its queues, what was not delivered.
 fn destroy(handle: &Arc<Handle>, flags: c_int) {
     let Some(client) = handle.client() else { return };
+    let told = || format!("destroying {}", client.name());
+    client.shared().log.debug(DebugContexts::GENERIC, "DESTROY", told);
     if handle.need_group().is_ok() && !handle.is_consumer_closed() {
         if flags & DESTROY_NO_CONSUMER_CLOSE == 0 {
             // Whatever went wrong, the client ends now.
