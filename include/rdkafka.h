@@ -104,6 +104,8 @@ struct addrinfo;
  *    number of threads at the same time. Objects that are plain data
  *    (configurations, partition lists, header lists, messages, error objects,
  *    events) have no lock: one thread at a time may change one.
+ *  - CANCELLATION. A thread that is cancelled with pthread_cancel(3) while it is in the library is
+ *    cancelled when it has left it: by the system call that it makes next.
  *  - FORK. A client stays with the process that created it. In a child that is forked from it,
  *    calls with the client, its topics and queues do nothing and return an error at once:
  *    RD_KAFKA_RESP_ERR__STATE, as code, in an error object or a message, or where there is neither

@@ -25,6 +25,7 @@ use crate::serve;
 use crate::system;
 use crate::topic::{HandleSlot, TopicHandle, hooks};
 use crate::topic_conf::TopicConfHandle;
+use crate::uncancelled::Uncancelled;
 
 /// `rd_kafka_t`
 #[repr(C)]
@@ -354,6 +355,7 @@ fn client_hooks(callbacks: &Callbacks, only_error: bool, this: &Weak<Handle>) ->
 }
 
 fn create(kind: c_int, mut conf: ConfHandle) -> Result<Arc<Handle>, Error> {
+    let _uncancelled = Uncancelled::new();
     let kind = match kind {
         0 => ClientKind::Producer,
         1 => ClientKind::Consumer,
@@ -493,6 +495,7 @@ exports! {
         if handle.destroying.swap(true, Ordering::AcqRel) {
             return;
         }
+        let _uncancelled = Uncancelled::new();
         if !handle.is_own() {
             return abandon(handle);
         }

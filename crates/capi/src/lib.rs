@@ -39,3 +39,4 @@ pub mod topic;
 pub mod topic_conf;
 pub mod tplist;
 pub mod transactions;
+pub mod uncancelled;

@@ -7,6 +7,7 @@ use ottla::error::ErrorCode;
 
 use crate::conf::ConfHandle;
 use crate::ffi::c_text;
+use crate::uncancelled::Uncancelled;
 
 /// The property.
 pub const PATHS: &str = "plugin.library.paths";
@@ -60,6 +61,7 @@ pub unsafe fn load(conf: *mut ConfHandle, paths: &str) -> Result<(), String> {
 /// # Safety
 /// As for [`load`].
 unsafe fn load_one(conf: *mut ConfHandle, path: &str) -> Result<(), String> {
+    let _uncancelled = Uncancelled::new();
     let file = with_extension(path);
     // SAFETY: loading runs the library's constructors, which is what the application asks for.
     let library = unsafe { libc::dlopen(file.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };

@@ -11,6 +11,7 @@ use crate::event::{self, EventHandle};
 use crate::ffi::{self, Deadline, FromC, Owned, Tag, Tagged, Timeout, boxed, exports};
 use crate::handle::Handle;
 use crate::message::MessagePtr;
+use crate::uncancelled::Uncancelled;
 use crate::{serve, simple_consumer};
 
 /// `rd_kafka_queue_t`: a counted reference to a queue.
@@ -73,7 +74,10 @@ exports! {
     /// Gives a reference back.
     fn rd_kafka_queue_destroy(queue: *mut QueueHandle) {
         // SAFETY: NULL or the application's reference.
-        drop(unsafe { <Owned<QueueHandle>>::from_c(queue) });
+        let queue = unsafe { <Owned<QueueHandle>>::from_c(queue) };
+        // It may be the last that keeps a client's descriptors open.
+        let _uncancelled = Uncancelled::new();
+        drop(queue);
     }
 
     /// The queue that `rd_kafka_poll()` serves.
@@ -116,6 +120,7 @@ exports! {
         let payload = unsafe { ffi::bytes(payload, size) }.map(<[u8]>::to_vec).unwrap_or_default();
         let notify: Option<Notify> = (fd >= 0).then(|| -> Notify {
             Arc::new(move || {
+                let _uncancelled = Uncancelled::new();
                 // SAFETY: the vector's own bytes. A full pipe wakes its reader anyway, a closed one has none.
                 unsafe { libc::write(fd, payload.as_ptr().cast(), payload.len()) };
             })
@@ -130,6 +135,7 @@ exports! {
         let notify = callback.map(|callback| -> Notify {
             Arc::new(move || {
                 if let Some(handle) = handle.upgrade() {
+                    let _uncancelled = Uncancelled::new();
                     // SAFETY: the application's function with its pointer.
                     unsafe { callback(handle.as_ptr(), opaque.get()) };
                 }

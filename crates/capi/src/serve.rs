@@ -14,6 +14,7 @@ use crate::ffi::{self, Deadline, c_text};
 use crate::handle::{Handle, take_yield};
 use crate::message::{self, Message, MessagePtr};
 use crate::tplist::OwnedList;
+use crate::uncancelled::Uncancelled;
 
 /// Whether serving goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,6 +36,7 @@ pub fn poll_unless(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline, sto
     let mut served = 0;
     while let Some((delivery, from)) = next_half_served(handle) {
         served += 1;
+        let _uncancelled = Uncancelled::new();
         if deliver(handle, delivery, from) == Flow::Stop {
             return served;
         }
@@ -140,6 +142,7 @@ fn message_or_call(handle: &Handle, queue: &Arc<Queue>, event: Event) -> (Option
 
 /// Calls the application with an event.
 fn call_back(handle: &Handle, queue: &Arc<Queue>, event: Event) -> Flow {
+    let _uncancelled = Uncancelled::new();
     match event {
         Event::Delivery(delivery) => return deliver(handle, delivery, 0),
         Event::Records(chunk) => return consume(handle, queue, chunk),

@@ -13,6 +13,7 @@ use crate::ffi::{self, AnyProcess, Owned, Tag, Tagged, c_text, exports};
 use crate::forks;
 use crate::handle::Handle;
 use crate::topic_conf::TopicConfHandle;
+use crate::uncancelled::Uncancelled;
 
 /// `rd_kafka_topic_t`: one for each topic of a client, alive as long as the client and every message of the topic.
 #[repr(C)]
@@ -125,6 +126,7 @@ fn partitioner(
             return PARTITION_UA;
         };
         let (key, key_len) = key.map_or((std::ptr::null(), 0), |k| (k.as_ptr(), k.len()));
+        let _uncancelled = Uncancelled::new();
         // SAFETY: the application's function; key and handle live during the call.
         unsafe {
             callback(

@@ -9,6 +9,7 @@ use super::{Method, Methods, OnConfDestroy, OnConfDup, OnConfSet, OnNew};
 use crate::conf::{ConfHandle, OK, UNKNOWN};
 use crate::ffi::{c_text, exports, put_text};
 use crate::handle::Handle;
+use crate::uncancelled::Uncancelled;
 
 /// Room for an error of `on_new`.
 const ERROR_ROOM: usize = 512;
@@ -51,6 +52,7 @@ impl ConfInterceptors {
         if methods.is_empty() {
             return None;
         }
+        let _uncancelled = Uncancelled::new();
         let (name, value) = (c_text(name), value.map(c_text));
         let text = value.as_ref().map_or(std::ptr::null(), |v| v.as_ptr());
         for method in methods {
@@ -73,6 +75,7 @@ impl ConfInterceptors {
     /// # Safety
     /// Both are live objects to which no reference is held that could write; `filter` has as many strings as it says.
     pub unsafe fn copying(&self, new: *mut ConfHandle, old: *const ConfHandle, filter: &[*const c_char]) {
+        let _uncancelled = Uncancelled::new();
         for method in self.methods(|lists| &lists.on_conf_dup) {
             // SAFETY: the interceptor's function; by the caller's promise.
             unsafe { (method.call)(new, old, filter.len(), filter.as_ptr(), method.opaque) };
@@ -87,6 +90,7 @@ impl ConfInterceptors {
     /// Tells that the object is no more. Only the first call does.
     pub fn end(&self) {
         let methods = std::mem::take(&mut self.0.lock().on_conf_destroy);
+        let _uncancelled = Uncancelled::new();
         for method in methods.0 {
             // SAFETY: the interceptor's function.
             unsafe { (method.call)(method.opaque) };

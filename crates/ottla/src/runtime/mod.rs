@@ -41,7 +41,7 @@ impl Loop {
         let poller = Poller::new()?;
         let registry = poller.registry().try_clone()?;
         let inner = mio::Waker::new(&registry, crate::transport::WAKE)?;
-        let waker = Arc::new(LoopWaker::new(inner, poller));
+        let waker = Arc::new(LoopWaker::new(inner, poller, system.shield));
         let resolver = Resolver::new(waker.clone(), family, system.resolve.clone());
         let files = Files::new(waker.clone(), system.clone());
         let transport = TcpTransport::new(registry, resolver, options, system);

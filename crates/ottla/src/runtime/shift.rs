@@ -9,7 +9,7 @@ use super::driver::{Driver, Next};
 use crate::env::sync::{AtomicBool, AtomicU32, Condvar, Deadline, Mutex, wait_while};
 use crate::env::{Instant, Waker};
 use crate::event::{has_callbacks, level};
-use crate::transport::Poller;
+use crate::transport::{Poller, Shield};
 
 /// Wakes the loop. A wake-up while the loop is awake costs an atomic exchange; only a sleeping loop is written to.
 ///
@@ -20,6 +20,7 @@ use crate::transport::Poller;
 /// do for so long: where brokers take their time, waking a thread costs little beside that.
 pub struct LoopWaker {
     inner: mio::Waker,
+    shield: Option<Shield>,
     doze: Doze,
     /// The process that the loop runs in; a forked child must leave its sockets alone.
     process: u32,
@@ -102,9 +103,10 @@ impl Drop for Helping<'_> {
 }
 
 impl LoopWaker {
-    pub(super) fn new(inner: mio::Waker, poller: Poller) -> Self {
+    pub(super) fn new(inner: mio::Waker, poller: Poller, shield: Option<Shield>) -> Self {
         LoopWaker {
             inner,
+            shield,
             doze: Doze::new(),
             process: std::process::id(),
             driver: Mutex::new(None),
@@ -119,11 +121,19 @@ impl LoopWaker {
         }
     }
 
+    /// Does what makes system calls.
+    fn shielded(&self, mut work: impl FnMut()) {
+        match self.shield {
+            Some(shield) => shield(&mut work),
+            None => work(),
+        }
+    }
+
     fn answer(&self, need: Need) {
         match need {
             Need::Nothing => {}
             // The only possible error is a full counter, which wakes the sleeper as well.
-            Need::Ring => drop(self.inner.wake()),
+            Need::Ring => self.shielded(|| drop(self.inner.wake())),
             Need::Knock => {
                 *self.knocked.lock() = true;
                 self.knock.notify_one();
@@ -218,6 +228,39 @@ impl LoopWaker {
         }
     }
 
+    /// Waits for the sockets in the place of the loop's thread.
+    fn stand_in(&self, poller: &mut Poller, timeout: Option<Duration>, done: &dyn Fn() -> bool) {
+        self.shifts.fetch_add(1, Relaxed);
+        self.doze.woke();
+        let patience = timeout.map_or(LEASE, |t| t.min(LEASE));
+        let mut shift = Shift {
+            waker: self,
+            over: false,
+        };
+        let mut end: Option<Instant> = None;
+        loop {
+            let turn = self.look();
+            if done() {
+                let reluctance = self.reluctance.load(Relaxed);
+                return self.reluctance.store((reluctance / 2).max(1), Relaxed);
+            }
+            match turn {
+                Turn::Look => {}
+                Turn::End => return shift.over = true,
+                Turn::Wait(now, timeout) => {
+                    let left = end.get_or_insert(now + patience).since(now);
+                    if left.is_zero() {
+                        let reluctance = self.reluctance.load(Relaxed);
+                        self.sitting_out.store(reluctance, Relaxed);
+                        self.reluctance.store((reluctance * 2).min(RELUCTANCE_MAX), Relaxed);
+                        return shift.over = true;
+                    }
+                    self.wait(poller, Some(timeout.map_or(left, |t| t.min(left))));
+                }
+            }
+        }
+    }
+
     /// Leaves the sockets to those who stand in, until they are called for or nobody comes any more.
     fn rest(&self) {
         loop {
@@ -250,7 +293,7 @@ impl Waker for LoopWaker {
             found,
             done: false,
         };
-        helping.done = self.do_one_thing(found.is_resting());
+        self.shielded(|| helping.done = self.do_one_thing(found.is_resting()));
     }
 
     fn abandon(&self) {
@@ -273,34 +316,6 @@ impl Waker for LoopWaker {
         let Some(mut poller) = self.poller.try_lock() else {
             return self.wanted.store(true, Relaxed);
         };
-        self.shifts.fetch_add(1, Relaxed);
-        self.doze.woke();
-        let patience = timeout.map_or(LEASE, |t| t.min(LEASE));
-        let mut shift = Shift {
-            waker: self,
-            over: false,
-        };
-        let mut end: Option<Instant> = None;
-        loop {
-            let turn = self.look();
-            if done() {
-                let reluctance = self.reluctance.load(Relaxed);
-                return self.reluctance.store((reluctance / 2).max(1), Relaxed);
-            }
-            match turn {
-                Turn::Look => {}
-                Turn::End => return shift.over = true,
-                Turn::Wait(now, timeout) => {
-                    let left = end.get_or_insert(now + patience).since(now);
-                    if left.is_zero() {
-                        let reluctance = self.reluctance.load(Relaxed);
-                        self.sitting_out.store(reluctance, Relaxed);
-                        self.reluctance.store((reluctance * 2).min(RELUCTANCE_MAX), Relaxed);
-                        return shift.over = true;
-                    }
-                    self.wait(&mut poller, Some(timeout.map_or(left, |t| t.min(left))));
-                }
-            }
-        }
+        self.shielded(|| self.stand_in(&mut poller, timeout, done));
     }
 }

@@ -10,7 +10,7 @@ mod worker;
 
 pub use files::Files;
 pub use resolver::{AddressFamily, Resolver};
-pub use system::{Access, CloseHook, ConnectHook, OpenHook, ResolveHook, SocketHook, SystemHooks};
+pub use system::{Access, CloseHook, ConnectHook, OpenHook, ResolveHook, Shield, SocketHook, SystemHooks};
 pub(crate) use tcp::WAKE;
 pub use tcp::{Poller, SocketOptions, TcpTransport};
 pub(crate) use worker::worker_threads;

@@ -24,6 +24,9 @@ pub type OpenHook = Arc<dyn Fn(&Path, Access) -> io::Result<File> + Send + Sync>
 /// Looks up the addresses of a name, with the port in them. May block.
 pub type ResolveHook = Arc<dyn Fn(&str, u16, AddressFamily) -> Result<Vec<SocketAddr>, String> + Send + Sync>;
 
+/// Does what makes system calls on a thread of the application.
+pub type Shield = fn(&mut dyn FnMut());
+
 /// What a file is opened for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
@@ -47,6 +50,8 @@ pub struct SystemHooks {
     pub open: Option<OpenHook>,
     /// `resolve_cb`
     pub resolve: Option<ResolveHook>,
+    /// For faces of languages in which threads are cancelled in system calls.
+    pub shield: Option<Shield>,
 }
 
 impl fmt::Debug for SystemHooks {
