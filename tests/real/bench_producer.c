@@ -168,6 +168,15 @@ static void set(rd_kafka_conf_t *conf, const char *name, const char *value) {
                 die(name, why);
 }
 
+/* What statistics cost shows with -X statistics.interval.ms=1000 only when somebody wants them. */
+static int on_stats(rd_kafka_t *handle, char *json, size_t len, void *opaque) {
+        (void)handle;
+        (void)json;
+        (void)len;
+        (void)opaque;
+        return 0;
+}
+
 int main(int argc, char **argv) {
         rd_kafka_conf_t *conf = rd_kafka_conf_new();
         const char *topic = NULL;
@@ -202,6 +211,7 @@ int main(int argc, char **argv) {
                 die("usage", "-b BROKERS -t TOPIC [-c COUNT] [-s SIZE] [-f copy|lend|give] [-n THREADS] [-k] [-1] [-T MS]");
         write_text();
         rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
+        rd_kafka_conf_set_stats_cb(conf, on_stats);
         rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, why, sizeof(why));
         if (!rk)
                 die("rd_kafka_new", why);
