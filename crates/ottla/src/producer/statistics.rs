@@ -82,8 +82,7 @@ impl Sender {
                     destination.int_latency = Window::new(LATENCY_MAX_US);
                 }
                 if let Some(window) = &mut destination.int_latency {
-                    let ages = (0..batch.records.len()).filter_map(|i| batch.records.produced_at(i));
-                    ages.for_each(|at| window.record_us(now.since(at)));
+                    window.record_all(batch.records.ages_us(now));
                 }
             }
         }

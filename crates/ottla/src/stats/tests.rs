@@ -140,6 +140,19 @@ fn a_window_gives_what_was_recorded_once() {
 }
 
 #[test]
+fn many_values_count_as_each_of_them() {
+    let values = [0, 0, 7, 7, 7, 0, 9, 2000, 2000];
+    let (mut all, mut each) = (Window::new(1000).unwrap(), Window::new(1000).unwrap());
+    all.record_all(values);
+    values.iter().for_each(|v| each.record(*v));
+    let summary = all.take();
+    assert_eq!((summary.cnt, summary.sum, summary.outofrange), (9, 4030, 2));
+    assert_eq!(summary, each.take());
+    all.record_all([]);
+    assert_eq!(all.take().cnt, 0);
+}
+
+#[test]
 fn values_that_are_too_large_are_counted_apart() {
     let mut window = Window::new(1000).unwrap();
     window.record(0);

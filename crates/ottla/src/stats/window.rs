@@ -56,12 +56,32 @@ impl Window {
 
     /// Takes a value.
     pub fn record(&mut self, value: u64) {
-        self.count += 1;
-        self.sum = self.sum.saturating_add(value);
+        self.record_times(value, 1);
+    }
+
+    /// Takes many values. Neighbours that are equal, as the ages of messages often are, count as cheaply as one.
+    pub fn record_all(&mut self, values: impl IntoIterator<Item = u64>) {
+        let mut run = (0, 0);
+        for value in values {
+            if value != run.0 {
+                self.record_times(run.0, run.1);
+                run = (value, 0);
+            }
+            run.1 += 1;
+        }
+        self.record_times(run.0, run.1);
+    }
+
+    fn record_times(&mut self, value: u64, times: u64) {
+        if times == 0 {
+            return;
+        }
+        self.count += times;
+        self.sum = self.sum.saturating_add(value.saturating_mul(times));
         self.min = self.min.min(value);
         self.max = self.max.max(value);
-        if self.histogram.record(value).is_err() {
-            self.out_of_range += 1;
+        if self.histogram.record_n(value, times).is_err() {
+            self.out_of_range += times;
         }
     }
 

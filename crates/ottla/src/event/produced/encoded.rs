@@ -84,6 +84,14 @@ impl ProducedRecords {
         self.meta.get(index).map(|m| self.time_of(m))
     }
 
+    /// How long ago each record was produced, in microseconds.
+    pub(crate) fn ages_us(&self, now: Instant) -> impl Iterator<Item = u64> + '_ {
+        let since_opened = now.as_micros().saturating_sub(self.opened_at.as_micros());
+        self.meta
+            .iter()
+            .map(move |m| since_opened.saturating_sub(m.age_us.into()))
+    }
+
     fn time_of(&self, meta: &RecordMeta) -> Instant {
         Instant::from_micros(self.opened_at.as_micros().saturating_add(u64::from(meta.age_us)))
     }
