@@ -11,8 +11,10 @@ static char servers[512];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_t tests_thread;
+/* Of the client that logs. */
+static void *opaque;
 static struct {
-        int debug, fail, up, own_thread, destroyed;
+        int debug, fail, up, own_thread, destroyed, terminated, nameless;
         int levels[8];
         char text[256];
 } logged;
@@ -25,8 +27,9 @@ static void forget(void) {
 
 /* Runs on any thread. */
 static void on_log(const rd_kafka_t *rk, int level, const char *fac, const char *buf) {
-        (void)rk;
         pthread_mutex_lock(&lock);
+        logged.nameless += !rk || !rd_kafka_name(rk) || rd_kafka_opaque(rk) != opaque;
+        logged.terminated += !strcmp(fac, "TERMINATE");
         logged.debug += level == 7;
         logged.fail += level < 7 && !strcmp(fac, "FAIL");
         logged.up += !strcmp(fac, "UP");
@@ -186,6 +189,8 @@ static void the_level_can_change(void) {
         forget();
         test_set(conf, "bootstrap.servers", servers);
         test_set(conf, "debug", "protocol,msg,generic");
+        opaque = &before;
+        rd_kafka_conf_set_opaque(conf, opaque);
         rd_kafka_conf_set_log_cb(conf, on_log);
         rk = test_client(RD_KAFKA_PRODUCER, conf);
         CHECK_INT(test_produce(rk, "levels", 0, 0, 1), 0);
@@ -199,7 +204,10 @@ static void the_level_can_change(void) {
         CHECK_INT(test_produce(rk, "levels", 0, 2, 1), 0);
         CHECK(look(&logged.debug) > before);
         rd_kafka_destroy(rk);
+        /* The handle can be asked to the end. */
         CHECK_INT(look(&logged.destroyed), 1);
+        CHECK_INT(look(&logged.terminated), 1);
+        CHECK_INT(look(&logged.nameless), 0);
 }
 
 static void queued_lines_are_printed_by_poll(void) {

@@ -144,7 +144,7 @@ static void statistics_are_events(void) {
         q = rd_kafka_queue_get_main(rk);
         ev = rd_kafka_queue_poll(q, 10000);
         CHECK_INT(rd_kafka_event_type(ev), RD_KAFKA_EVENT_STATS);
-        CHECK_STR(rd_kafka_event_name(ev), "Statistics");
+        CHECK_STR(rd_kafka_event_name(ev), "Stats");
         json = rd_kafka_event_stats(ev);
         CHECK(json != NULL && is_json(json));
         CHECK(json != NULL && strstr(json, rd_kafka_name(rk)) != NULL);

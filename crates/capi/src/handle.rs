@@ -435,11 +435,11 @@ fn destroy(handle: &Arc<Handle>, flags: c_int) {
     if let Some(background) = background {
         background.stop();
     }
-    // No callback is called any more: from here on calls are refused.
-    handle.tag.clear();
     handle.topic_handles().iter().for_each(|t| t.retire());
     handle.half_served.lock().clear();
     client.destroy();
+    // Until its thread has ended the client logs, and `log_cb` asks the handle for its name and its opaque.
+    handle.tag.clear();
     // The shell that stays behind keeps none of it.
     drop(std::mem::take(&mut *handle.topics.write()));
     drop(std::mem::take(&mut *handle.commit_callbacks.lock()));
