@@ -8,7 +8,7 @@ use super::rules_security;
 use super::tables::{ClientConfig, Prop, TopicConfig, TopicProp};
 use super::unavailable;
 use super::value::Value;
-use crate::error::Error;
+use crate::error::{Error, ErrorCode};
 use crate::types::ClientKind;
 
 /// Overhead of a fetch response besides its records, in bytes.
@@ -43,7 +43,8 @@ impl Conf {
         Ok(conf)
     }
 
-    /// The typed settings for a client of this kind and for its topics.
+    /// The typed settings for a client of this kind and for its topics. `plugin.library.paths` is for the C interface,
+    /// which loads them.
     ///
     /// # Errors
     /// `_INVALID_ARG`: values that do not go together. `_UNSUPPORTED_FEATURE`: a value asks for something that this
@@ -52,6 +53,11 @@ impl Conf {
         let conf = self.resolve(kind)?;
         if let Some(error) = conf.refused(kind) {
             return Err(error);
+        }
+        let plugins = conf.text(Prop::plugin_library_paths);
+        if !plugins.is_empty() {
+            let text = format!("plugin.library.paths={plugins}: only the C interface loads plugins");
+            return Err(Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, text));
         }
         Ok((conf.client_config(), conf.topic_config()))
     }

@@ -214,6 +214,10 @@ fn what_is_missing_is_refused_and_says_so() {
         assert!(error.message.starts_with(pair), "{settings}: {}", error.message);
         assert!(error.message.contains("not supported by this version of Ottla"));
     }
+    let plugins = conf("plugin.library.paths=x")
+        .finalize(ClientKind::Producer)
+        .unwrap_err();
+    assert_eq!(plugins.code, ErrorCode::L_UNSUPPORTED_FEATURE);
     let mut pointer = Conf::new();
     pointer.set_pointer("oauthbearer_token_refresh_cb", 1).unwrap();
     assert!(pointer.finalize(ClientKind::Producer).is_err());
