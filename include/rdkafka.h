@@ -2697,8 +2697,9 @@ RD_EXPORT int rd_kafka_consume_start_queue(rd_kafka_topic_t *rkt,
                                            rd_kafka_queue_t *rkqu);
 
 /**
- * Stops fetching a partition and drops what was fetched. Waits until that is done; afterwards it
- * can be started again.
+ * Stops fetching a partition and drops what was fetched. Waits until that is done, and with
+ * offset.store.method=file until the stored offset is in its file (an error there comes to the
+ * error callback); afterwards it can be started again.
  *
  * @return 0, or -1 and from rd_kafka_last_error() RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION: it was
  *         not started, or RD_KAFKA_RESP_ERR__INVALID_ARG.

@@ -182,19 +182,20 @@ impl Consumer {
         Ok(())
     }
 
+    /// Gives the partition's id.
     pub(super) fn stop(
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
         topic: &Arc<Topic>,
         partition: i32,
-    ) -> Result<(), Error> {
+    ) -> Result<u32, Error> {
         let Some(id) = self.fetcher.positions.find(topic.name(), partition) else {
             let text = format!("{} [{partition}] is not being consumed", topic.name());
             return Err(Error::new(ErrorCode::L_UNKNOWN_PARTITION, text));
         };
         self.give_up(ctx, cluster, &[id]);
-        Ok(())
+        Ok(id)
     }
 
     // ---------------------------------------------------------------- single partitions

@@ -249,7 +249,10 @@ impl Consumer {
                 topic,
                 partition,
                 reply,
-            } => reply.fill(self.stop(ctx, cluster, &topic, partition)),
+            } => match self.stop(ctx, cluster, &topic, partition) {
+                Ok(id) => self.files.answer_when_written(id, reply),
+                Err(error) => reply.fill(Err(error)),
+            },
             Command::Seek { partitions, reply } => reply.fill(Ok(self.seek(ctx, cluster, partitions))),
             Command::Pause { partitions, reply } => reply.fill(Ok(self.pause(cluster, partitions))),
             Command::Resume { partitions, reply } => reply.fill(Ok(self.resume(ctx, cluster, partitions))),
@@ -392,6 +395,7 @@ impl Consumer {
         let started = self.fetcher.positions.iter().filter(|p| p.origin == Origin::Started);
         let ids: Vec<u32> = started.map(|p| p.state.id()).collect();
         self.give_up(ctx, cluster, &ids);
+        self.files.close();
         self.offsets.close(cluster, &error);
         self.group.close(&error);
         if let Some(closing) = self.closing.take() {

@@ -10,7 +10,7 @@ use super::group::Found;
 use super::millis;
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
-use crate::event::PartitionState;
+use crate::event::{PartitionState, Reply};
 use crate::types::{TopicPartition, offset};
 
 /// The file of a partition.
@@ -124,6 +124,8 @@ pub(super) struct OffsetFiles {
     found: Vec<Found>,
     reports: Vec<Error>,
     last_id: u64,
+    /// Callers who wait until all of a partition is written.
+    waiting: Vec<(u32, Arc<Reply<Result<(), Error>>>)>,
 }
 
 /// Whether the topic's settings ask for files.
@@ -141,6 +143,7 @@ impl OffsetFiles {
             found: Vec::new(),
             reports: Vec::new(),
             last_id: 0,
+            waiting: Vec::new(),
         }
     }
 
@@ -188,6 +191,31 @@ impl OffsetFiles {
             None => {}
         }
         self.kept.remove(&id);
+    }
+
+    /// Answers when nothing of the partition is being written any more. What failed is reported, not answered.
+    pub(super) fn answer_when_written(&mut self, id: u32, reply: Arc<Reply<Result<(), Error>>>) {
+        self.waiting.push((id, reply));
+        self.answer_waiting();
+    }
+
+    fn answer_waiting(&mut self) {
+        let under_way = &self.under_way;
+        self.waiting.retain(|(id, reply)| {
+            let writes = |task: &Task| task.partition == *id && matches!(task.kind, Kind::Write { .. });
+            let wait = under_way.values().any(writes);
+            if !wait {
+                reply.fill(Ok(()));
+            }
+            wait
+        });
+    }
+
+    /// The client ends: who drives it waits for what is still to be written, and tells nothing of it here.
+    pub(super) fn close(&mut self) {
+        for (_, reply) in self.waiting.drain(..) {
+            reply.fill(Ok(()));
+        }
     }
 
     /// Reads the stored offset of a partition that is kept.
@@ -295,6 +323,7 @@ impl OffsetFiles {
                 }
             }
         }
+        self.answer_waiting();
     }
 
     fn report(&mut self, task: &Task, text: &str) {

@@ -7,7 +7,7 @@ use crate::consumer::offset_files::OffsetFiles;
 use crate::consumer::{FileAction, FileEvent};
 use crate::env::{Instant, Waker};
 use crate::error::ErrorCode;
-use crate::event::{FetchBudget, PartitionState, Queue, StoredOffset};
+use crate::event::{FetchBudget, PartitionState, Queue, Reply, StoredOffset};
 use crate::types::{ClientKind, Topic, TopicHooks, offset};
 
 struct Nobody;
@@ -114,6 +114,28 @@ fn only_what_grew_is_written() {
     d.store(2);
     d.wait_ms(100);
     assert_eq!(d.next_write().map(|w| w.1).as_deref(), Some("2\n"));
+}
+
+#[test]
+fn who_stops_a_partition_waits_for_its_file() {
+    let mut d = Desk::new(&[]);
+    d.store(7);
+    d.wait_ms(100);
+    d.store(9);
+    d.files.forget(5);
+    let stopped = Reply::new();
+    d.files.answer_when_written(5, stopped.clone());
+    let first = d.next_write().unwrap();
+    let last = d.next_write().unwrap();
+    assert_eq!((&*first.1, &*last.1), ("7\n", "9\n"));
+    d.done(first.0);
+    assert!(stopped.try_take().is_none(), "the last offset is not in the file yet");
+    d.failed(last.0);
+    assert!(stopped.try_take().is_some_and(|r| r.is_ok()));
+    assert_eq!(d.files.take_reports().len(), 1, "what failed is reported");
+    // Nothing to be written, and the end of the client.
+    d.files.answer_when_written(5, stopped.clone());
+    assert!(stopped.try_take().is_some());
 }
 
 #[test]
