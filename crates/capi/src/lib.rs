@@ -7,6 +7,7 @@
 
 pub mod abi;
 pub mod alive;
+pub mod ahead;
 pub mod background;
 pub mod bump;
 pub mod callbacks;
