@@ -28,17 +28,7 @@ impl Ahead {
         let distance = end.addr().wrapping_sub(self.last);
         self.last = end.addr();
         if distance <= DISTANCE_MAX {
-            fetch(end.wrapping_add(RECORDS * distance));
+            ottla_cache::will_read(end.wrapping_add(RECORDS * distance));
         }
     }
 }
-
-#[cfg(target_arch = "x86_64")]
-fn fetch(address: *const u8) {
-    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: a hint, which reads nothing and is ignored where nothing is.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn fetch(_address: *const u8) {}

@@ -6,8 +6,8 @@
 //! Every `unsafe` block rests on the header's contract with the application or on an invariant that its comment names.
 
 pub mod abi;
-pub mod alive;
 pub mod ahead;
+pub mod alive;
 pub mod background;
 pub mod bump;
 pub mod callbacks;

@@ -13,6 +13,11 @@ use crate::env::Instant;
 /// Values longer than this get memory of their own, so that blocks are filled to the brim.
 const VALUE_MAX: usize = BLOCK / 4;
 
+/// From this size on a record's memory is fetched before it is written, and no more than so much of it: small records
+/// the processor foresees by itself, and of large ones the rest.
+const EXPECTED_MIN: usize = 256;
+const EXPECTED_MAX: usize = 2048;
+
 /// Records being collected for one batch.
 #[derive(Debug, Default)]
 pub(crate) struct RecordsBuilder {
@@ -139,6 +144,19 @@ impl RecordsBuilder {
             opaque: record.opaque,
             age_us: u32::try_from(age).unwrap_or(u32::MAX),
         });
+        if here >= EXPECTED_MIN {
+            self.expect_another(here);
+        }
+    }
+
+    /// Fetches the memory of a record like the last one: while its writing waits for memory, the partition's lock cannot
+    /// be given back.
+    fn expect_another(&mut self, len: usize) {
+        let room = self.block.spare_capacity_mut();
+        let len = len.min(EXPECTED_MAX).min(room.len());
+        if let Some(next) = room.get_mut(..len) {
+            ottla_cache::will_write(next);
+        }
     }
 
     fn refer_to(&mut self, value: &Payload<'_>, bytes: &[u8], copy_max: usize) {
