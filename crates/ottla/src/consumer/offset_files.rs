@@ -114,6 +114,9 @@ enum Kind {
     Write { offset: i64, sync: bool, beginning: u32 },
 }
 
+/// Of a caller who waits.
+type Answer = Arc<Reply<Result<(), Error>>>;
+
 /// The offset files of a consumer.
 #[derive(Debug)]
 pub(super) struct OffsetFiles {
@@ -125,7 +128,7 @@ pub(super) struct OffsetFiles {
     reports: Vec<Error>,
     last_id: u64,
     /// Callers who wait until all of a partition is written.
-    waiting: Vec<(u32, Arc<Reply<Result<(), Error>>>)>,
+    waiting: Vec<(u32, Answer)>,
 }
 
 /// Whether the topic's settings ask for files.
@@ -194,7 +197,7 @@ impl OffsetFiles {
     }
 
     /// Answers when nothing of the partition is being written any more. What failed is reported, not answered.
-    pub(super) fn answer_when_written(&mut self, id: u32, reply: Arc<Reply<Result<(), Error>>>) {
+    pub(super) fn answer_when_written(&mut self, id: u32, reply: Answer) {
         self.waiting.push((id, reply));
         self.answer_waiting();
     }
