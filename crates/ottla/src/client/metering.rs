@@ -119,22 +119,22 @@ impl Core {
             let rebalancing = state.is_some_and(|state| !matches!(state, "init" | "steady"));
             meter.look(&self.shared, rebalancing, now);
         }
-        let (shared, producer, consumer) = (&*self.shared, self.producer.as_mut(), self.consumer.as_ref());
-        let mut ctx = Ctx {
-            now,
-            wall_ms,
-            links: &mut self.links,
-            rng: &mut self.rng,
-            log: &shared.log,
-            conf: &shared.conf,
-        };
-        telemetry.poll(&mut ctx, || facts(shared, producer, consumer, meter))
+        self.talk(now, wall_ms, |telemetry, ctx, facts| telemetry.poll(ctx, facts))
     }
 
     /// Pushes what there is for the last time; gives how long to wait for the answer at most.
     pub(super) fn push_last_metrics(&mut self, now: Instant, wall_ms: i64) -> Option<Duration> {
+        self.talk(now, wall_ms, |telemetry, ctx, facts| telemetry.end(ctx, facts))
+    }
+
+    fn talk<R>(
+        &mut self,
+        now: Instant,
+        wall_ms: i64,
+        say: impl FnOnce(&mut Telemetry, &mut Ctx<'_>, &mut dyn FnMut() -> Facts) -> R,
+    ) -> R {
         let Metering { telemetry, meter, .. } = &mut self.metering;
-        let (shared, producer, consumer) = (&*self.shared, self.producer.as_mut(), self.consumer.as_ref());
+        let (shared, producer, consumer) = (&*self.shared, &mut self.producer, self.consumer.as_ref());
         let mut ctx = Ctx {
             now,
             wall_ms,
@@ -143,6 +143,8 @@ impl Core {
             log: &shared.log,
             conf: &shared.conf,
         };
-        telemetry.end(&mut ctx, || facts(shared, producer, consumer, meter))
+        say(telemetry, &mut ctx, &mut || {
+            facts(shared, producer.as_mut(), consumer, meter)
+        })
     }
 }

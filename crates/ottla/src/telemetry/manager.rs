@@ -278,7 +278,7 @@ impl Telemetry {
             (codec, bytes) = pack(&wanted.codecs, encode(&list));
         }
         if bytes.len() > wanted.max_bytes {
-            self.say_too_large(ctx, bytes.len());
+            self.say_too_large(ctx);
             return None;
         }
         ctx.log.debug(DebugContexts::TELEMETRY, "PUSH", || {
@@ -303,10 +303,11 @@ impl Telemetry {
         self.send(ctx, to, &request)
     }
 
-    fn say_too_large(&mut self, ctx: &Ctx<'_>, bytes: usize) {
+    fn say_too_large(&mut self, ctx: &Ctx<'_>) {
         if !std::mem::replace(&mut self.said_too_large, true) {
             ctx.log.log(level::WARNING, "TELEMETRY", || {
-                format!("metrics of {bytes} bytes are more than the cluster takes: none are pushed")
+                let most = self.subscription.as_ref().map_or(0, |s| s.max_bytes);
+                format!("metrics are not pushed: they are larger than the {most} bytes that the cluster takes")
             });
         }
     }
@@ -449,7 +450,7 @@ impl Telemetry {
                 self.state = State::Idle { until: not_before };
             }
             ErrorCode::TELEMETRY_TOO_LARGE => {
-                self.say_too_large(ctx, self.subscription.as_ref().map_or(0, |s| s.max_bytes));
+                self.say_too_large(ctx);
                 self.state = State::Idle { until: later };
             }
             // They find fault with what this client says, which it will not say better next time.

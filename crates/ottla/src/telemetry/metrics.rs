@@ -126,6 +126,12 @@ const METRICS: &[Row] = &[
         Value::Max(|t| t.interval.spans.fetch)),
 ];
 
+/// The names of all metrics, without what they begin with.
+#[cfg(test)]
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    METRICS.iter().map(|row| row.name)
+}
+
 fn int(value: u64) -> Number {
     Number::Int(i64::try_from(value).unwrap_or(i64::MAX))
 }

@@ -1,11 +1,12 @@
 //! The form of metrics, and which there are.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ottla_protocol::ApiKey;
 
 use super::measures::{Interval, Measures, Totals};
-use super::metrics::{Facts, metrics};
+use super::metrics::{Facts, metrics, names};
 use super::otlp::{Document, Kind, Metric, Number, Point};
 use crate::env::Instant;
 use crate::stats::Span;
@@ -160,6 +161,17 @@ fn values(kind: ClientKind, interval: &Interval, delta: bool) -> Vec<Told> {
     let short = |m: &Metric| m.name.strip_prefix("org.apache.kafka.").map(str::to_owned);
     let points = |m: &Metric| m.points.iter().map(|p| (p.value, p.node_id)).collect();
     list.iter().map(|m| (short(m).unwrap(), points(m))).collect()
+}
+
+#[test]
+fn the_manual_names_every_metric_and_no_other() {
+    let manual = include_str!("../../../../docs/CLIENT_METRICS.md");
+    let rows = manual
+        .lines()
+        .filter(|line| line.contains("| ms |") || line.contains("| 1 |"));
+    let cells = rows.filter_map(|line| line.split('|').nth(1));
+    let told: BTreeSet<&str> = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+    assert_eq!(told, names().collect());
 }
 
 #[test]
