@@ -1,5 +1,7 @@
 //! The transactional producer: what is asked of coordinators and when, and how calls end.
 
+mod fencing;
+
 use std::sync::Arc;
 
 use ottla_protocol::ApiKey;
@@ -395,32 +397,6 @@ fn a_transaction_that_the_coordinator_has_not_begun_is_not_aborted_there() {
 }
 
 #[test]
-fn a_fenced_producer_is_at_its_end() {
-    for (key, what) in [
-        (ApiKey::ADD_PARTITIONS_TO_TXN, ErrorCode::PRODUCER_FENCED),
-        (ApiKey::END_TXN, ErrorCode::INVALID_PRODUCER_EPOCH),
-    ] {
-        let mut w = ready(0);
-        begin(&mut w);
-        w.produce("t", 0, "a").unwrap();
-        w.coordinating.refuse(key, &[what]);
-        w.run_ms(10);
-        acknowledge_all(&mut w);
-        let commit = call(&mut w, TransactionCall::Commit);
-        let fatal = w.sender.take_fatal().expect("a fatal error");
-        assert_eq!(fatal.code, ErrorCode::L_FENCED);
-        w.sender.on_fatal_told();
-        let error = commit.try_take().unwrap().unwrap_err();
-        assert_eq!(
-            (error.code, error.fatal, error.txn_requires_abort),
-            (ErrorCode::L_FENCED, true, false)
-        );
-        let again = run(&mut w, TransactionCall::Abort).unwrap_err();
-        assert!(again.fatal);
-    }
-}
-
-#[test]
 fn a_leader_that_finds_the_transaction_before_not_ended_is_asked_again_soon() {
     let mut w = ready(2);
     begin(&mut w);
@@ -479,39 +455,6 @@ fn a_record_that_comes_while_a_transaction_ends_is_not_sent_outside_of_one() {
     begin(&mut w);
     w.run_ms(10);
     assert_eq!(header(&w), (2, 0, true));
-}
-
-#[test]
-fn an_epoch_that_a_leader_finds_old_is_the_coordinators_to_judge() {
-    let mut w = ready(2);
-    begin(&mut w);
-    w.produce("t", 0, "a").unwrap();
-    w.run_ms(10);
-    w.refuse(ErrorCode::INVALID_PRODUCER_EPOCH);
-    let error = run(&mut w, TransactionCall::Commit).unwrap_err();
-    assert!(error.txn_requires_abort && !error.fatal);
-    // The coordinator had aborted the transaction after its timeout.
-    w.coordinating.epoch = 1;
-    assert_eq!(run(&mut w, TransactionCall::Abort), Ok(()));
-    begin(&mut w);
-}
-
-#[test]
-fn a_coordinator_that_has_forgotten_the_producer_gives_it_another_epoch() {
-    let mut w = ready(0);
-    begin(&mut w);
-    w.produce("t", 0, "a").unwrap();
-    w.coordinating
-        .refuse(ApiKey::ADD_PARTITIONS_TO_TXN, &[ErrorCode::INVALID_PRODUCER_ID_MAPPING]);
-    w.run_ms(10);
-    asked(&mut w);
-    let error = run(&mut w, TransactionCall::Commit).unwrap_err();
-    assert_eq!(
-        (error.code, error.txn_requires_abort),
-        (ErrorCode::INVALID_PRODUCER_ID_MAPPING, true)
-    );
-    assert_eq!(run(&mut w, TransactionCall::Abort), Ok(()));
-    assert_eq!(asked(&mut w), ["2: init 500/1"]);
 }
 
 #[test]

@@ -116,7 +116,7 @@ pub(super) struct Transactions {
     bump: bool,
     /// The coordinator may have been told how the transaction ends: nothing can change that any more.
     ending: bool,
-    /// The coordinator has no use for an EndTxn: it does not know the producer any more.
+    /// The coordinator has no use for an EndTxn: it does not know the producer any more, or not yet the transaction.
     forgotten: bool,
     /// What the sender was last told.
     told: sending::Told,
@@ -353,10 +353,26 @@ impl Transactions {
         }
     }
 
+    /// What follows from an error after which the transaction cannot go on, with what is known of the transaction.
+    ///
+    /// A coordinator that has not begun a transaction refuses to abort it. Before the second generation it finds that
+    /// impossible after another one, as when AddPartitionsToTxn was lost on its way. In the second it calls the producer
+    /// fenced as long as it is ending the transaction before: to it the epoch is that of a request which comes too early. Asked
+    /// for the next epoch it says whether there is a newer producer, and whatever is late under this one begins nothing.
+    fn consequence(&self, ask: Ask, code: ErrorCode) -> Consequence {
+        match consequence(ask, code) {
+            Consequence::Fenced if ask == Ask::Abort && self.second => Consequence::Forgotten,
+            Consequence::Fatal if ask == Ask::Abort && !self.second && code == ErrorCode::INVALID_TXN_STATE => {
+                Consequence::Forgotten
+            }
+            consequence => consequence,
+        }
+    }
+
     /// What follows from an error after which the transaction cannot go on.
     fn give_up(&mut self, ask: Ask, error: &Error) {
         let refused = || Error::new(error.code, format!("{} was refused: {}", ask.name(), error.message));
-        match consequence(ask, error.code) {
+        match self.consequence(ask, error.code) {
             Consequence::Abort => self.fail(refused()),
             Consequence::Forgotten => {
                 self.forgotten = true;

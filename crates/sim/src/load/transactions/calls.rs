@@ -222,7 +222,11 @@ impl WorkerLoad {
         if error.fatal {
             let kind = match error.code {
                 ErrorCode::L_FENCED => "workers fenced",
-                _ => "workers with a fatal error",
+                ErrorCode::L_UNSUPPORTED_FEATURE => "workers that cannot go on with old brokers",
+                // Nothing that a worker does is impossible.
+                ErrorCode::INVALID_TXN_STATE => return self.surprised(world, client, &format!("{call:?}"), &error),
+                code if code.is_from_broker() => "workers ended by an error that was made up",
+                _ => return self.surprised(world, client, &format!("{call:?}"), &error),
             };
             world.coverage.count(kind, 1);
             return self.end(world, client, "cannot go on");

@@ -1,0 +1,112 @@
+//! Producers that another one replaces, that coordinators forget, or that only seem to be replaced.
+
+use ottla_protocol::ApiKey;
+
+use super::{acknowledge_all, asked, begin, call, header, ready, run};
+use crate::error::ErrorCode;
+use crate::producer::TransactionCall;
+
+#[test]
+fn an_abort_while_the_transaction_before_is_being_ended_is_not_taken_for_fencing() {
+    for newer in [None, Some(ErrorCode::PRODUCER_FENCED)] {
+        let mut w = ready(2);
+        begin(&mut w);
+        w.produce("t", 0, "a").unwrap();
+        w.run_ms(10);
+        let abort = call(&mut w, TransactionCall::Abort);
+        w.coordinating.refuse(ApiKey::END_TXN, &[ErrorCode::PRODUCER_FENCED]);
+        w.coordinating
+            .refuse(ApiKey::INIT_PRODUCER_ID, &[ErrorCode::CONCURRENT_TRANSACTIONS]);
+        w.coordinating.refuse(ApiKey::INIT_PRODUCER_ID, newer.as_slice());
+        // No leader has taken anything.
+        w.refuse(ErrorCode::CONCURRENT_TRANSACTIONS);
+        w.run_ms(100);
+        assert_eq!(asked(&mut w), ["2: abort v5 e1", "2: init 500/1", "2: init 500/1"]);
+        let fatal = w.sender.take_fatal().map(|e| e.code);
+        assert_eq!(fatal, newer.map(|_| ErrorCode::L_FENCED));
+        if fatal.is_none() {
+            assert_eq!(abort.try_take(), Some(Ok(())));
+            begin(&mut w);
+            w.produce("t", 0, "b").unwrap();
+            w.run_ms(10);
+            assert_eq!(header(&w), (2, 0, true));
+        }
+    }
+}
+
+#[test]
+fn an_abort_of_what_the_coordinator_never_heard_of_takes_another_epoch() {
+    let mut w = ready(0);
+    begin(&mut w);
+    w.coordinating.silent = Some(ApiKey::ADD_PARTITIONS_TO_TXN);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(10);
+    let abort = call(&mut w, TransactionCall::Abort);
+    w.disconnect(2);
+    w.coordinating.refuse(ApiKey::END_TXN, &[ErrorCode::INVALID_TXN_STATE]);
+    w.run_ms(1000);
+    assert_eq!(abort.try_take(), Some(Ok(())));
+    let asked = asked(&mut w);
+    let ends: Vec<_> = asked.iter().filter(|a| !a.contains("find")).collect();
+    assert_eq!(ends, ["2: add t [0]", "2: abort v4 e1", "2: init 500/1"]);
+    begin(&mut w);
+}
+
+#[test]
+fn a_fenced_producer_is_at_its_end() {
+    for (key, what) in [
+        (ApiKey::ADD_PARTITIONS_TO_TXN, ErrorCode::PRODUCER_FENCED),
+        (ApiKey::END_TXN, ErrorCode::INVALID_PRODUCER_EPOCH),
+    ] {
+        let mut w = ready(0);
+        begin(&mut w);
+        w.produce("t", 0, "a").unwrap();
+        w.coordinating.refuse(key, &[what]);
+        w.run_ms(10);
+        acknowledge_all(&mut w);
+        let commit = call(&mut w, TransactionCall::Commit);
+        let fatal = w.sender.take_fatal().expect("a fatal error");
+        assert_eq!(fatal.code, ErrorCode::L_FENCED);
+        w.sender.on_fatal_told();
+        let error = commit.try_take().unwrap().unwrap_err();
+        assert_eq!(
+            (error.code, error.fatal, error.txn_requires_abort),
+            (ErrorCode::L_FENCED, true, false)
+        );
+        let again = run(&mut w, TransactionCall::Abort).unwrap_err();
+        assert!(again.fatal);
+    }
+}
+
+#[test]
+fn an_epoch_that_a_leader_finds_old_is_the_coordinators_to_judge() {
+    let mut w = ready(2);
+    begin(&mut w);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(10);
+    w.refuse(ErrorCode::INVALID_PRODUCER_EPOCH);
+    let error = run(&mut w, TransactionCall::Commit).unwrap_err();
+    assert!(error.txn_requires_abort && !error.fatal);
+    // The coordinator had aborted the transaction after its timeout.
+    w.coordinating.epoch = 1;
+    assert_eq!(run(&mut w, TransactionCall::Abort), Ok(()));
+    begin(&mut w);
+}
+
+#[test]
+fn a_coordinator_that_has_forgotten_the_producer_gives_it_another_epoch() {
+    let mut w = ready(0);
+    begin(&mut w);
+    w.produce("t", 0, "a").unwrap();
+    w.coordinating
+        .refuse(ApiKey::ADD_PARTITIONS_TO_TXN, &[ErrorCode::INVALID_PRODUCER_ID_MAPPING]);
+    w.run_ms(10);
+    asked(&mut w);
+    let error = run(&mut w, TransactionCall::Commit).unwrap_err();
+    assert_eq!(
+        (error.code, error.txn_requires_abort),
+        (ErrorCode::INVALID_PRODUCER_ID_MAPPING, true)
+    );
+    assert_eq!(run(&mut w, TransactionCall::Abort), Ok(()));
+    assert_eq!(asked(&mut w), ["2: init 500/1"]);
+}
