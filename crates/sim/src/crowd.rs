@@ -43,6 +43,8 @@ pub(crate) struct Crowd {
     pub(crate) awaited: BTreeMap<(usize, ConnId, i32), Awaited>,
     /// What coordinators told clients of the consumer protocol last.
     pub(crate) told: BTreeMap<usize, Vec<TopicPartitions>>,
+    /// What clients of the consumer protocol have last said that they have.
+    pub(crate) claimed: BTreeMap<usize, Vec<Tp>>,
     /// Names of all topics that there were.
     pub(crate) topic_names: BTreeMap<Uuid, String>,
     /// The first epochs in which clients committed, for a canary.
@@ -74,6 +76,7 @@ impl Crowd {
             left_at_us: None,
             awaited: BTreeMap::new(),
             told: BTreeMap::new(),
+            claimed: BTreeMap::new(),
             topic_names: BTreeMap::new(),
             first_epochs: BTreeMap::new(),
             generations: BTreeMap::new(),
@@ -296,6 +299,9 @@ impl World {
         self.note_generation(group, epoch);
         if !by_event {
             let reader = u32::try_from(client).unwrap_or(u32::MAX);
+            let claimed = self.crowd.claimed.get(&client).cloned().unwrap_or_default();
+            let keeps = |tp: &Tp| share.contains(tp) || claimed.contains(tp);
+            self.check.groups.on_untaken(reader, keeps);
             self.begin_ownership(client, reader, share, true);
         }
     }

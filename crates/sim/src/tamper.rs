@@ -183,6 +183,7 @@ impl World {
             _ if beat.member_epoch < 0 => self.on_claimed(client, &[]),
             Some(owned) => {
                 let mut tps = self.named(&owned);
+                self.crowd.claimed.insert(client, tps.clone());
                 // What it was told last it may have begun to take up.
                 let told = self.crowd.told.get(&client).cloned().unwrap_or_default();
                 if beat.member_epoch > 0 {

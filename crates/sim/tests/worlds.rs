@@ -182,6 +182,14 @@ const REGRESSIONS: &[(u64, &str)] = &[
         "a reader went on where its log begins, behind where it was cut, and was expected at its old place",
     ),
     (
+        930003666,
+        "a member that waited for others was not told of its share by a coordinator that turned back to the classic protocol",
+    ),
+    (
+        930005306,
+        "a member was told of a partition and, before it had learned of the topic, of none, and was taken to have it",
+    ),
+    (
         1795238477606,
         "a rebalance for a topic that had grown was taken for a takeover that never ended",
     ),

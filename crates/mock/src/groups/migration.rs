@@ -84,11 +84,17 @@ impl Group {
 
     /// A static member of the consumer protocol may have come back with the classic one.
     pub(super) fn static_member_replaced(&mut self, cluster: &mut Cluster, subscription_changed: bool) {
+        // Who waits for what others have to give up first has not been told of its share. Kafka's coordinator takes it for
+        // told; nobody would ever tell it then.
+        let waits = match &self.membership {
+            Membership::Consumer(group) => group.members().any(|m| m.assigned != m.target),
+            Membership::Classic(_) => false,
+        };
         let Some(mut classic) = self.downgraded(cluster) else {
             return;
         };
         classic.restart_sessions(cluster);
-        if subscription_changed {
+        if subscription_changed || waits {
             classic.rebalance(cluster);
         }
         self.membership = Membership::Classic(classic);

@@ -276,6 +276,13 @@ impl Groups {
         }
     }
 
+    /// The client is not to have others than these. What it never took up, it has no word of to say.
+    pub(crate) fn on_untaken(&mut self, client: u32, keeps: impl Fn(&Tp) -> bool) {
+        if let Some(member) = self.members.get_mut(&client) {
+            member.owned.retain(|tp, own| keeps(tp) || own.next.is_some());
+        }
+    }
+
     /// The client consumes nothing any more.
     pub(crate) fn on_unassigned(&mut self, client: u32) {
         if let Some(member) = self.members.get_mut(&client) {
