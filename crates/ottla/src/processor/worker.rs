@@ -362,10 +362,7 @@ impl<P: Process> Worker<P> {
         let is_lost = self.calls.is_assignment_lost();
         self.revocation = Some(rebalance);
         if is_lost && !self.work.is_empty() && self.undoing == Undoing::Nothing {
-            self.undo(&Error::new(
-                ErrorCode::L_ASSIGNMENT_LOST,
-                "the group gave the partitions away",
-            ));
+            self.undo(&assignment_lost());
         }
         Turn::Busy
     }
@@ -406,6 +403,11 @@ impl<P: Process> Worker<P> {
             self.fail(Error::invalid_arg("the input's client is not a consumer").into());
             return Turn::Busy;
         };
+        // Nobody is fenced who says no name: a member that the group has put out while its application was busy would commit
+        // beside the partitions' new owners. What tells it so waits behind the records.
+        if group.member_id.is_empty() || group.generation < 0 || self.calls.is_assignment_lost() {
+            return self.undo(&assignment_lost());
+        }
         let offsets = self.work.offsets();
         self.transact(Ask::SendOffsets, TransactionCall::SendOffsets { offsets, group })
     }
@@ -528,4 +530,8 @@ impl<P: Process> Worker<P> {
         self.has_ended = true;
         Turn::Busy
     }
+}
+
+fn assignment_lost() -> Error {
+    Error::new(ErrorCode::L_ASSIGNMENT_LOST, "the group gave the partitions away")
 }
