@@ -68,6 +68,8 @@ impl Limits {
 /// What [`SimClient::make`] is given.
 struct Making<'a> {
     kind: ClientKind,
+    /// What `settings` are set besides.
+    base: Conf,
     settings: Vec<(String, String)>,
     skew_ms: i64,
     delivery: DeliveryMode,
@@ -103,6 +105,7 @@ impl SimClient {
         }
         let making = Making {
             kind: ClientKind::Producer,
+            base: Conf::new(),
             settings,
             skew_ms: plan.skew_ms,
             delivery: plan.delivery,
@@ -129,6 +132,7 @@ impl SimClient {
         let client = u32::try_from(number).unwrap_or(u32::MAX);
         let making = Making {
             kind: ClientKind::Consumer,
+            base: Conf::new(),
             settings: plan.settings.clone(),
             skew_ms: 0,
             delivery: DeliveryMode::None,
@@ -150,6 +154,7 @@ impl SimClient {
         let client = u32::try_from(number).unwrap_or(u32::MAX);
         let making = Making {
             kind: ClientKind::Consumer,
+            base: Conf::new(),
             settings: plan.settings(),
             skew_ms: 0,
             delivery: DeliveryMode::None,
@@ -173,6 +178,7 @@ impl SimClient {
         let client = u32::try_from(number).unwrap_or(u32::MAX);
         let making = Making {
             kind: ClientKind::Producer,
+            base: Conf::new(),
             settings: plan.producer.clone(),
             skew_ms: 0,
             delivery: DeliveryMode::All,
@@ -218,6 +224,33 @@ impl SimClient {
         Self::reading(settings, Load::None, bootstrap, time, seeds, tracing)
     }
 
+    /// A client of a loop, with the settings that the loop gives it.
+    pub(crate) fn looping(
+        conf: Conf,
+        kind: ClientKind,
+        bootstrap: &str,
+        time: &Time,
+        seeds: &mut Chance,
+        tracing: bool,
+    ) -> Result<Self, String> {
+        let making = Making {
+            kind,
+            base: conf,
+            settings: Vec::new(),
+            skew_ms: 0,
+            delivery: DeliveryMode::ErrorsOnly,
+            rebalance_event: kind == ClientKind::Consumer,
+            topics: &[],
+            load: Load::None,
+        };
+        let mut made = Self::make(making, bootstrap, time, seeds, tracing)?;
+        if let Some(accumulator) = &made.shared.producer {
+            accumulator.seed(seeds.u64());
+            made.limits = Limits::of(&[("enable.idempotence".into(), "true".into())]);
+        }
+        Ok(made)
+    }
+
     fn reading(
         settings: Vec<(String, String)>,
         load: Load,
@@ -228,6 +261,7 @@ impl SimClient {
     ) -> Result<Self, String> {
         let making = Making {
             kind: ClientKind::Consumer,
+            base: Conf::new(),
             settings,
             skew_ms: 0,
             delivery: DeliveryMode::None,
@@ -245,7 +279,7 @@ impl SimClient {
         seeds: &mut Chance,
         tracing: bool,
     ) -> Result<Self, String> {
-        let mut conf = Conf::new();
+        let mut conf = making.base;
         let mut settings = making.settings;
         settings.push(("bootstrap.servers".into(), bootstrap.to_owned()));
         if tracing {

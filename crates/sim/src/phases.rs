@@ -144,11 +144,14 @@ impl World {
         self.plan.cluster.wall_clock_ms - WALL_START_MS
     }
 
-    /// Members of groups end by themselves: they leave before.
+    /// Members of groups end by themselves, and so do loops with their clients: they leave before.
     fn end_clients(&mut self) {
         for client in 0..self.clients.len() {
-            if matches!(self.clients[client].load, Load::Member(_)) {
+            if matches!(self.clients[client].load, Load::Member(_) | Load::Loop(_)) {
                 self.app_at(client, self.now_us);
+                continue;
+            }
+            if self.workers.belongs_to_loop(client) {
                 continue;
             }
             self.shared(client).send(ottla::client::Command::Terminate);

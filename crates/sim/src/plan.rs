@@ -51,6 +51,8 @@ const REQUEST_TRANSFER_US: u64 = 500_000;
 const WORLDS_PER_GROUP_WORLD: u64 = 4;
 /// One world in so many, of those that have no groups, has transactions.
 const WORLDS_PER_TRANSACTION_WORLD: u64 = 16;
+/// Those whose processors run the production loop: what their seeds leave when divided by four times that.
+const LOOP_WORLDS: [u64; 2] = [9, 57];
 /// Whoever follows another one has to wait for the transaction that this has left open, more than once in a row.
 const TRANSACTION_SETTLE_US: u64 = 120_000_000;
 const DAY_MS: i64 = 86_400_000;
@@ -152,20 +154,20 @@ impl Plan {
             plan.add_groups(chances);
         }
         if seed % WORLDS_PER_TRANSACTION_WORLD == 9 {
-            plan.add_transactions(&mut Chance::of(seed, 40));
+            plan.add_transactions(seed, &mut Chance::of(seed, 40));
         }
         plan
     }
 
     /// Chains of processors take the place of all other clients.
-    fn add_transactions(&mut self, c: &mut Chance) {
+    fn add_transactions(&mut self, seed: u64, c: &mut Chance) {
         self.producers.clear();
         self.consumers.clear();
         self.versions.clear();
         self.fault_phase_us = self.fault_phase_us.max(c.spread(5_000_000, 60_000_000));
         self.settle_us += TRANSACTION_SETTLE_US;
         self.faults.spare_records();
-        let transactions = TransactionsPlan::draw(c);
+        let mut transactions = TransactionsPlan::draw(c);
         let replicas = self.cluster.brokers.min(3) as u64;
         let topics = transactions.partitions.iter().enumerate();
         let topics = topics.map(|(stage, partitions)| TopicPlan {
@@ -191,6 +193,11 @@ impl Plan {
             for (api, low, high) in TRANSACTION_VERSIONS {
                 self.versions.push((*api, c.between(*low, *high) as i16));
             }
+        }
+        if LOOP_WORLDS.contains(&(seed % (4 * WORLDS_PER_TRANSACTION_WORLD))) {
+            transactions.run_loops(&mut Chance::of(seed, 43));
+            // Processors need brokers that know the members of groups in transactions (KIP-447).
+            self.versions.clear();
         }
         self.transactions = Some(transactions);
     }

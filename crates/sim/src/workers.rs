@@ -1,13 +1,17 @@
 //! The workers and readers of a world of transactions: who lives, who follows whom, and whether their chain is done.
 
+use std::collections::BTreeSet;
+
+use ottla::config::Conf;
+use ottla::types::ClientKind;
+use ottla_mock::TransactionStep;
+
 use crate::canary::Canary;
 use crate::chance::Chance;
 use crate::check::{PartitionView, Views};
 use crate::client::SimClient;
-use crate::load::{TransactionsPlan, group, topic};
+use crate::load::{LoopLoad, TransactionsPlan, group, topic};
 use crate::world::{Happening, Phase, World};
-
-use ottla_mock::TransactionStep;
 
 /// Where a worker's clients live, and later those that follow them.
 #[derive(Debug, Default, Clone)]
@@ -24,6 +28,8 @@ pub(crate) struct Workers {
     seeds: Chance,
     chance: Chance,
     origins: u64,
+    /// The clients of loops, which end them.
+    of_loops: BTreeSet<usize>,
     /// What was found in the logs when they were this long.
     looked: Option<(i64, Option<String>)>,
 }
@@ -37,6 +43,7 @@ impl Workers {
             seeds: Chance::of(seed, 41),
             chance: Chance::of(seed, 42),
             origins: 0,
+            of_loops: BTreeSet::new(),
             looked: None,
         }
     }
@@ -47,11 +54,13 @@ impl Workers {
 
     /// The transactional ids.
     pub(crate) fn names(&self) -> Vec<String> {
-        self.plan
-            .iter()
-            .flat_map(|p| &p.workers)
-            .map(|w| w.name.clone())
-            .collect()
+        let plans = self.plan.iter().flat_map(|p| &p.workers);
+        let names = plans.zip(&self.slots).map(|(w, slot)| w.transactional_id(slot.starts));
+        names.collect()
+    }
+
+    pub(crate) fn belongs_to_loop(&self, client: usize) -> bool {
+        self.of_loops.contains(&client)
     }
 
     /// The groups of the stages.
@@ -79,6 +88,10 @@ impl World {
             _ => "worlds of older transaction versions",
         };
         self.coverage.count(kind, 1);
+        if plan.has_loops() {
+            self.coverage.count("worlds of loops", 1);
+            self.check.transactions.count_by_offset();
+        }
         for reader in plan.readers {
             let number = self.clients.len();
             self.check.transactions.add_reader(number, reader.committed);
@@ -101,6 +114,17 @@ impl World {
         if self.workers.slots[slot].client.is_some() || self.phase > Phase::Probing {
             return;
         }
+        let state = &mut self.workers.slots[slot];
+        state.starts += 1;
+        let starts = state.starts;
+        self.coverage.count("workers restarted", u64::from(starts > 1));
+        if let Some(looped) = plan.looped.clone() {
+            match LoopLoad::start(self, slot, (plan, looped), starts) {
+                Ok(client) => self.workers.slots[slot].client = Some(client),
+                Err(error) => self.check.violate(format!("a loop cannot be made: {error}")),
+            }
+            return;
+        }
         let bootstrap = self.net.names.bootstrap();
         let tracing = self.trace.is_on();
         let first = self.clients.len();
@@ -120,18 +144,28 @@ impl World {
             &mut self.workers.seeds,
             tracing,
         );
-        let state = &mut self.workers.slots[slot];
-        state.client = Some(number);
-        state.starts += 1;
-        let again = u64::from(state.starts > 1);
-        self.coverage.count("workers restarted", again);
+        self.workers.slots[slot].client = Some(number);
         self.add_client(made);
-        if self.phase != Phase::Hostile {
-            // Clocks were set right already.
-            let skew = self.healed_skew_ms();
-            for client in &self.clients[first..] {
-                client.clock.set_skew_ms(skew);
-            }
+        self.set_right_clocks(first);
+    }
+
+    /// Adds a client with the settings that a loop gives it; gives its number.
+    pub(crate) fn add_loop_client(&mut self, conf: Conf, kind: ClientKind) -> usize {
+        let number = self.clients.len();
+        let bootstrap = self.net.names.bootstrap();
+        let tracing = self.trace.is_on();
+        let made = SimClient::looping(conf, kind, &bootstrap, &self.time, &mut self.workers.seeds, tracing);
+        self.add_client(made);
+        self.workers.of_loops.insert(number);
+        self.set_right_clocks(number);
+        number
+    }
+
+    /// Clients from `first` on have come where clocks were set right already.
+    fn set_right_clocks(&self, first: usize) {
+        let skew = self.healed_skew_ms();
+        for client in self.clients.iter().skip(first).filter(|_| self.phase != Phase::Hostile) {
+            client.clock.set_skew_ms(skew);
         }
     }
 

@@ -190,6 +190,10 @@ const REGRESSIONS: &[(u64, &str)] = &[
         "a member was told of a partition and, before it had learned of the topic, of none, and was taken to have it",
     ),
     (
+        500004361,
+        "a loop that its group had put out sent offsets without a name, and committed beside the partition's new owner",
+    ),
+    (
         1795238477606,
         "a rebalance for a topic that had grown was taken for a takeover that never ended",
     ),

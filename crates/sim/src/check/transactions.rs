@@ -88,12 +88,19 @@ pub(crate) struct Transactions {
     transactions: BTreeMap<Tag, Transaction>,
     /// By reader, and whether it reads committed: what it has seen.
     readers: BTreeMap<(usize, bool), BTreeMap<(String, i32), Records>>,
+    /// Processors keep no state: the number of an input is that of its offset.
+    by_offset: bool,
 }
 
 impl Transactions {
     /// A reader that reads everything from its beginning on.
     pub(crate) fn add_reader(&mut self, reader: usize, committed: bool) {
         self.readers.entry((reader, committed)).or_default();
+    }
+
+    /// Processors number inputs by their offsets.
+    pub(crate) fn count_by_offset(&mut self) {
+        self.by_offset = true;
     }
 
     pub(crate) fn on_handed(&mut self, tag: Tag) {
@@ -232,6 +239,7 @@ impl Transactions {
     /// Each input has one output, in its order, under the right state; and what is committed as read is what was.
     fn compare_stages(&self, views: &Views, offsets: impl Fn(usize, i32) -> Option<i64>) -> Result<(), String> {
         for ((stage, partition), view) in views {
+            check_order(view).map_err(|what| format!("stage {stage} [{partition}]: {what}"))?;
             let next = stage + 1;
             if !views.keys().any(|(s, _)| *s == next) {
                 continue;
@@ -242,7 +250,11 @@ impl Transactions {
             outputs.sort_by_key(|item| item.count);
             for (number, (offset, input)) in (1..).zip(&view.committed) {
                 let output = outputs.get(number - 1);
-                let right = output.is_some_and(|o| o.origin == input.origin && o.count == number as u64);
+                let count = match self.by_offset {
+                    true => offset.unsigned_abs() + 1,
+                    false => number as u64,
+                };
+                let right = output.is_some_and(|o| o.origin == input.origin && o.count == count);
                 if !right {
                     return Err(format!(
                         "input {number} of stage {next} from [{partition}] @ {offset} is {input:?}, its output {output:?}"
@@ -281,6 +293,22 @@ impl Transactions {
         }
         Ok(())
     }
+}
+
+/// What was made of a partition's inputs lies in their order.
+fn check_order(view: &PartitionView) -> Result<(), String> {
+    let mut last: BTreeMap<i32, u64> = BTreeMap::new();
+    for (offset, item) in view.committed.iter().filter(|(_, item)| item.source >= 0) {
+        match last.insert(item.source, item.count) {
+            Some(before) if before >= item.count => {
+                return Err(format!(
+                    "{item:?} @ {offset} lies behind what was made of input {before}"
+                ));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

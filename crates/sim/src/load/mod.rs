@@ -9,7 +9,7 @@ pub(crate) use consumer::{ConsumerLoad, ConsumerPlan};
 pub(crate) use group::{GroupsPlan, Manner, MemberLoad, MemberPlan};
 pub(crate) use producer::{ProducerLoad, ProducerPlan, Surroundings, TopicUse};
 pub(crate) use transactions::{
-    Item, ReaderLoad, ReaderPlan, Tag, TransactionsPlan, WorkerLoad, WorkerPlan, group, topic,
+    Item, LoopLoad, ReaderLoad, ReaderPlan, Tag, TransactionsPlan, WorkerLoad, WorkerPlan, group, topic,
 };
 
 use crate::world::{Phase, World};
@@ -24,6 +24,7 @@ pub(crate) enum Load {
     Consumer(ConsumerLoad),
     Member(MemberLoad),
     Worker(WorkerLoad),
+    Loop(Box<LoopLoad>),
     Reader(ReaderLoad),
 }
 
@@ -31,7 +32,7 @@ impl Load {
     /// Whether the application leaves what it is told where it is.
     pub(crate) fn is_deaf(&self) -> bool {
         match self {
-            Load::None | Load::Member(_) | Load::Worker(_) | Load::Reader(_) => false,
+            Load::None | Load::Member(_) | Load::Worker(_) | Load::Loop(_) | Load::Reader(_) => false,
             Load::Producer(producer) => producer.is_deaf(),
             Load::Consumer(consumer) => consumer.is_deaf(),
         }
@@ -55,6 +56,7 @@ impl World {
             Load::Consumer(consumer) => consumer.turn(self, client),
             Load::Member(member) => member.turn(self, client),
             Load::Worker(worker) => worker.turn(self, client),
+            Load::Loop(looped) => looped.turn(self, client),
             Load::Reader(reader) => reader.turn(self, client),
         };
         self.clients[client].load = load;
@@ -82,6 +84,7 @@ impl World {
             Load::Consumer(consumer) => consumer.waits_for(self, client),
             Load::Member(member) => member.waits_for(self, client),
             Load::Worker(worker) => worker.waits_for(self, client),
+            Load::Loop(looped) => looped.waits_for(self, client),
             // What they have seen is looked at for all together.
             Load::Reader(_) => None,
         };

@@ -3,14 +3,17 @@
 //!
 //! A processor keeps its state, how many inputs of a partition it has processed, in the metadata of the committed offset:
 //! both come back together. Applications do what the errors of calls tell them, crash at any step, stall, and leave
-//! twins behind that do not know that somebody has taken their place.
+//! twins behind that do not know that somebody has taken their place. In some worlds processors run the production loop
+//! instead ([`looped`]).
 
 mod calls;
 mod item;
+mod looped;
 mod plan;
 mod reader;
 
 pub(crate) use item::{Item, Tag};
+pub(crate) use looped::LoopLoad;
 pub(crate) use plan::{ReaderPlan, TransactionsPlan, WorkerPlan, group, topic};
 pub(crate) use reader::ReaderLoad;
 

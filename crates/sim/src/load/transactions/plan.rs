@@ -9,7 +9,7 @@ type Settings = Vec<(String, String)>;
 /// What writes transactions: a source of inputs, or a processor that reads one topic and writes the next.
 #[derive(Debug, Clone)]
 pub(crate) struct WorkerPlan {
-    /// `transactional.id`.
+    /// `transactional.id`, or a part of it.
     pub(crate) name: String,
     /// Which topic it writes: 0 for a source.
     pub(crate) stage: usize,
@@ -33,6 +33,49 @@ pub(crate) struct WorkerPlan {
     pub(crate) transaction_ms: u64,
     /// A client that goes is followed by another one after this time at most.
     pub(crate) returns_us: u64,
+    /// It runs the production loop.
+    pub(crate) looped: Option<LoopPlan>,
+}
+
+/// How a processor runs the production loop.
+#[derive(Debug, Clone)]
+pub(crate) struct LoopPlan {
+    /// `commit.interval.ms`
+    pub(super) commit_ms: u64,
+    /// All processes in its place have one `instance.id`.
+    pub(super) named: bool,
+    /// It is a static member of its group.
+    pub(super) is_static: bool,
+    /// `max.poll.interval.ms`
+    pub(super) max_poll_ms: u64,
+    /// What its consumer is set besides.
+    pub(super) consumer: Settings,
+}
+
+impl LoopPlan {
+    fn draw(c: &mut Chance, commit_max_ms: u64) -> Self {
+        let max_poll_ms = c.spread(10_000, 60_000);
+        let mut consumer = Settings::new();
+        let mut set = |name: &str, value: String| consumer.push((name.into(), value));
+        match c.pick(&["", "", "range", "consumer"]) {
+            "consumer" => set("group.protocol", "consumer".into()),
+            strategy => {
+                if !strategy.is_empty() {
+                    set("partition.assignment.strategy", strategy.into());
+                }
+                set("session.timeout.ms", c.spread(6000, 10_000).to_string());
+                set("heartbeat.interval.ms", c.spread(500, 2000).to_string());
+            }
+        }
+        set("max.poll.interval.ms", max_poll_ms.to_string());
+        LoopPlan {
+            commit_ms: c.spread(10, commit_max_ms),
+            named: c.hit(0.5),
+            is_static: c.hit(0.3),
+            max_poll_ms,
+            consumer,
+        }
+    }
 }
 
 /// What reads what came out.
@@ -94,6 +137,18 @@ impl TransactionsPlan {
         }
     }
 
+    /// Has processors run the production loop.
+    pub(crate) fn run_loops(&mut self, c: &mut Chance) {
+        for worker in self.workers.iter_mut().filter(|w| w.stage > 0) {
+            worker.looped = Some(LoopPlan::draw(c, worker.transaction_ms / 2));
+        }
+    }
+
+    /// Whether they do.
+    pub(crate) fn has_loops(&self) -> bool {
+        self.workers.iter().any(|w| w.looped.is_some())
+    }
+
     /// The last topic's number.
     pub(crate) fn last(&self) -> usize {
         self.partitions.len() - 1
@@ -137,6 +192,23 @@ impl WorkerPlan {
             deed_every_us: c.spread(2_000_000, 60_000_000),
             transaction_ms,
             returns_us: c.spread(1000, 5_000_000),
+            looped: None,
+        }
+    }
+
+    /// The name of the `starts`th process in its place: one of its own, or the same for all.
+    pub(super) fn instance(&self, starts: u32) -> String {
+        match &self.looped {
+            Some(looped) if !looped.named => format!("{}-{starts}", self.name),
+            _ => self.name.clone(),
+        }
+    }
+
+    /// The `transactional.id` of that process.
+    pub(crate) fn transactional_id(&self, starts: u32) -> String {
+        match self.looped {
+            Some(_) => format!("{}-{}", group(self.stage), self.instance(starts)),
+            None => self.name.clone(),
         }
     }
 }

@@ -1,0 +1,395 @@
+//! Processors that run the production loop (`ottla::processor`) as members of a group: all that they do with their clients
+//! is decided by [`Worker::turn`]. Between any two of its turns they are killed, stalled and replaced.
+//!
+//! The loop keeps no state for its application, so the number of an input is its offset.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::time::Duration;
+
+use ottla::client::Command;
+use ottla::consumer;
+use ottla::error::{Error, ErrorCode};
+use ottla::event::{Payload, Reply};
+use ottla::processor::{Input, Output, Process, ProcessError, ProcessorConf, Turn, Worker};
+use ottla::producer::Record;
+use ottla::types::{ClientKind, PartitionOffset, TopicPartition};
+
+use super::plan::{LoopPlan, WorkerPlan, group, topic};
+use super::{Item, LAST_WORDS_US, Tag};
+use crate::canary::Canary;
+use crate::load::Load;
+use crate::trace::trace;
+use crate::world::{Phase, World};
+
+/// What the application did, or was told.
+#[derive(Debug)]
+enum Note {
+    Made(Item),
+    Committed(Tag),
+    RolledBack,
+    Hears(Error),
+    Wrong(String),
+}
+
+/// What the loop is for: it copies inputs to the next topic.
+#[derive(Debug)]
+struct Copier {
+    tag: Tag,
+    output: String,
+    /// Of the next topic.
+    partitions: u64,
+    owned: BTreeSet<i32>,
+    /// By partition, the offset behind the last input: with the work since the last commit, and without it.
+    stands: BTreeMap<i32, i64>,
+    safe: BTreeMap<i32, i64>,
+    notes: Rc<RefCell<Vec<Note>>>,
+}
+
+impl Copier {
+    fn note(&self, note: Note) {
+        self.notes.borrow_mut().push(note);
+    }
+
+    fn next_transaction(&mut self) -> Tag {
+        let tag = self.tag;
+        self.tag.number += 1;
+        tag
+    }
+}
+
+impl Process for Copier {
+    fn process(&mut self, input: &Input<'_>, output: &mut Output) -> Result<(), ProcessError> {
+        let (partition, offset) = (input.partition, input.record.offset);
+        let Some(item) = input.record.value.and_then(Item::parse) else {
+            self.note(Note::Wrong(format!("[{partition}] @ {offset} was made by nobody")));
+            return Ok(());
+        };
+        let stand = self.stands.insert(partition, offset + 1).unwrap_or(0);
+        if !self.owned.contains(&partition) || offset < stand {
+            let owned = &self.owned;
+            self.note(Note::Wrong(format!(
+                "is given [{partition}] @ {offset}, stands at {stand} and has {owned:?}"
+            )));
+        }
+        let made = Item {
+            origin: item.origin,
+            tag: self.tag,
+            source: partition,
+            count: offset.unsigned_abs() + 1,
+        };
+        let target = (made.origin % self.partitions) as i32;
+        let value = made.to_bytes();
+        let record = Record {
+            value: Payload::Copy(&value),
+            ..Record::default()
+        };
+        output.send_to(&self.output, target, record)?;
+        self.note(Note::Made(made));
+        Ok(())
+    }
+
+    fn on_assigned(&mut self, partitions: &[TopicPartition]) {
+        self.owned.extend(partitions.iter().map(|tp| tp.partition));
+    }
+
+    fn on_revoked(&mut self, partitions: &[TopicPartition]) {
+        for tp in partitions {
+            self.owned.remove(&tp.partition);
+            self.stands.remove(&tp.partition);
+            self.safe.remove(&tp.partition);
+        }
+    }
+
+    fn on_committed(&mut self) {
+        self.safe.clone_from(&self.stands);
+        let tag = self.next_transaction();
+        self.note(Note::Committed(tag));
+    }
+
+    fn on_rolled_back(&mut self) {
+        self.stands.clone_from(&self.safe);
+        self.next_transaction();
+        self.note(Note::RolledBack);
+    }
+
+    fn on_error(&mut self, error: &Error) {
+        self.note(Note::Hears(error.clone()));
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Running,
+    /// Told to stop, and not done with it.
+    Stopping,
+    Gone,
+}
+
+/// A loop at work. It is the application of its consumer's client; its producer's has none.
+#[derive(Debug)]
+pub(crate) struct LoopLoad {
+    slot: usize,
+    plan: WorkerPlan,
+    looped: LoopPlan,
+    conf: ProcessorConf,
+    /// `None` once it is over: it holds on to its clients.
+    worker: Option<Worker<Copier>>,
+    notes: Rc<RefCell<Vec<Note>>>,
+    /// The client that writes, behind those that wrote before.
+    producers: Vec<usize>,
+    state: State,
+    next_deed_us: u64,
+    silent_until_us: u64,
+    /// Somebody else has taken its place.
+    is_zombie: bool,
+}
+
+/// The settings of the `starts`th process in a loop's place.
+fn settings(plan: &WorkerPlan, looped: &LoopPlan, starts: u32) -> Result<ProcessorConf, Error> {
+    let (input, instance) = (topic(plan.stage - 1), plan.instance(starts));
+    let mut conf = ProcessorConf::new(&group(plan.stage), &[&input]);
+    conf.set("processing.guarantee", "exactly_once")?;
+    conf.set("commit.interval.ms", &looped.commit_ms.to_string())?;
+    conf.set("instance.id", &instance)?;
+    let own = ["transactional.id", "group.id", "enable.auto.commit"];
+    for (prefix, settings) in [
+        ("consumer", &plan.consumer),
+        ("consumer", &looped.consumer),
+        ("producer", &plan.producer),
+    ] {
+        for (name, value) in settings.iter().filter(|(name, _)| !own.contains(&name.as_str())) {
+            conf.set(&format!("{prefix}.{name}"), value)?;
+        }
+    }
+    if looped.is_static {
+        conf.set("consumer.group.instance.id", &instance)?;
+    }
+    Ok(conf)
+}
+
+impl LoopLoad {
+    /// Makes the clients of a loop; gives the number of the one that it is the application of.
+    pub(crate) fn start(
+        world: &mut World,
+        slot: usize,
+        (plan, looped): (WorkerPlan, LoopPlan),
+        starts: u32,
+    ) -> Result<usize, Error> {
+        let conf = settings(&plan, &looped, starts)?;
+        let consumer = world.add_loop_client(conf.consumer()?, ClientKind::Consumer);
+        let producer = world.add_loop_client(conf.producer()?, ClientKind::Producer);
+        if world.check.violation().is_some() {
+            return Ok(consumer);
+        }
+        let counts = world.plan.transactions.as_ref().map(|p| p.partitions[plan.stage]);
+        let notes = Rc::new(RefCell::new(Vec::new()));
+        let process = Copier {
+            tag: Tag {
+                client: u32::try_from(consumer).unwrap_or(u32::MAX),
+                number: 0,
+            },
+            output: topic(plan.stage),
+            partitions: u64::from(counts.unwrap_or(1).unsigned_abs()),
+            owned: BTreeSet::new(),
+            stands: BTreeMap::new(),
+            safe: BTreeMap::new(),
+            notes: notes.clone(),
+        };
+        let clients = (world.shared(consumer), world.shared(producer));
+        let worker = Worker::new(conf.loop_settings(), clients.0, clients.1, process);
+        let load = LoopLoad {
+            slot,
+            next_deed_us: world.now_us + plan.deed_every_us,
+            plan,
+            looped,
+            conf,
+            worker: Some(worker),
+            notes,
+            producers: vec![producer],
+            state: State::Running,
+            silent_until_us: 0,
+            is_zombie: false,
+        };
+        world.clients[consumer].load = Load::Loop(Box::new(load));
+        Ok(consumer)
+    }
+
+    /// Does something; gives the time to the next turn.
+    pub(in crate::load) fn turn(&mut self, world: &mut World, client: usize) -> Option<u64> {
+        let pause = world.app_chance.between(1, self.plan.pace_us * 2);
+        let hostile = world.phase == Phase::Hostile;
+        if self.state == State::Gone {
+            self.let_go(world, client);
+            let finished = world.is_finished(client) && self.producers.iter().all(|p| world.is_finished(*p));
+            return (!finished).then_some(LAST_WORDS_US);
+        }
+        if hostile && self.silent_until_us > world.now_us {
+            return Some(self.silent_until_us - world.now_us);
+        }
+        if hostile && self.next_deed_us <= world.now_us {
+            let mean = self.plan.deed_every_us;
+            self.next_deed_us = world.now_us + world.app_chance.between(mean / 10, mean * 2);
+            self.deed(world, client);
+        }
+        if world.phase == Phase::Quiet || self.state == State::Gone {
+            return Some(pause);
+        }
+        if (self.is_zombie && !hostile) || world.phase == Phase::Closing {
+            self.state = State::Stopping;
+            if let Some(worker) = &mut self.worker {
+                worker.stop();
+            }
+        }
+        // Whatever may happen between two steps happens there.
+        for _ in 0..world.app_chance.pick(&[1, 1, 2, 5, 20]) {
+            if !self.step(world, client) {
+                break;
+            }
+        }
+        Some(pause)
+    }
+
+    /// One turn of the loop; false when there is nothing more to do now.
+    fn step(&mut self, world: &mut World, client: usize) -> bool {
+        let Some(worker) = &mut self.worker else { return false };
+        let turn = worker.turn(Duration::ZERO);
+        trace!(world.trace, "c{client} app takes a turn: {turn:?}");
+        self.take_notes(world, client);
+        match turn {
+            Turn::Busy => true,
+            Turn::Idle => false,
+            Turn::NeedsProducer => {
+                self.replace_producer(world);
+                true
+            }
+            Turn::Ended(result) => {
+                if let Err(error) = result {
+                    trace!(world.trace, "c{client} app fails: {error}");
+                    world.coverage.count("loops that failed", 1);
+                }
+                self.end(world, client);
+                false
+            }
+        }
+    }
+
+    fn replace_producer(&mut self, world: &mut World) {
+        if let Some(old) = self.producers.last() {
+            world.shared(*old).send(Command::Terminate);
+        }
+        let producer = match self.conf.producer() {
+            Ok(conf) => world.add_loop_client(conf, ClientKind::Producer),
+            Err(error) => return world.check.violate(format!("a producer cannot be replaced: {error}")),
+        };
+        world.coverage.count("producers of loops replaced", 1);
+        self.producers.push(producer);
+        if let (Some(worker), Some(made)) = (&mut self.worker, world.clients.get(producer)) {
+            worker.replace_producer(made.shared.clone());
+        }
+    }
+
+    /// Does what a canary is for: commits an offset on its own.
+    fn commit_outside(&self, world: &World, client: usize, item: Item) {
+        let tp = TopicPartition::new(topic(self.plan.stage - 1).as_str(), item.source);
+        let command = consumer::Command::Commit {
+            offsets: Some(vec![PartitionOffset::new(tp, item.count as i64)]),
+            target: consumer::CommitTarget::Reply(Reply::new()),
+        };
+        world.shared(client).send(Command::Consumer(command));
+    }
+
+    fn take_notes(&mut self, world: &mut World, client: usize) {
+        let notes = std::mem::take(&mut *self.notes.borrow_mut());
+        for note in notes {
+            trace!(world.trace, "c{client} app notes {note:?}");
+            match note {
+                Note::Made(item) => {
+                    world.check.transactions.on_handed(item.tag);
+                    // The loop commits when it finds that right.
+                    world.check.transactions.on_commit_asked(item.tag);
+                    if world.is_canary(Canary::OffsetsOutside) {
+                        self.commit_outside(world, client, item);
+                    }
+                }
+                Note::Committed(tag) => {
+                    world.coverage.count("transactions committed by loops", 1);
+                    world.check.transactions.on_committed(tag);
+                }
+                // Where the answer to a commit was lost, it may have been made.
+                Note::RolledBack => world.coverage.count("roll-backs of loops", 1),
+                Note::Hears(error) if error.code == ErrorCode::L_ASSIGNMENT_LOST => {
+                    world.coverage.count("assignments that loops lost", 1);
+                }
+                Note::Hears(_) => {}
+                Note::Wrong(what) => world.check.violate(format!("client {client} {what}")),
+            }
+        }
+    }
+
+    fn clients(&self, client: usize) -> impl Iterator<Item = usize> + '_ {
+        std::iter::once(client).chain(self.producers.iter().copied())
+    }
+
+    fn deed(&mut self, world: &mut World, client: usize) {
+        match world.app_chance.below(6) {
+            0 | 1 => {
+                let silently = world.app_chance.hit(0.3);
+                world.coverage.count("loops crashed", 1);
+                for number in self.clients(client) {
+                    world.crash_client(number, silently);
+                }
+                self.gone(world);
+            }
+            2 | 3 if !self.is_zombie => {
+                trace!(world.trace, "c{client} app has a successor, and does not know it");
+                world.coverage.count("loops replaced", 1);
+                self.is_zombie = true;
+                world.worker_gone(self.slot, true);
+            }
+            4 => {
+                let longest = self.plan.transaction_ms.max(self.looped.max_poll_ms);
+                let stall = world.app_chance.between(10_000, longest * 2000);
+                trace!(world.trace, "c{client} app stalls for {stall} us");
+                world.coverage.count("loops stalled", 1);
+                self.silent_until_us = world.now_us + stall;
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, world: &mut World, client: usize) {
+        for number in self.clients(client) {
+            world.shared(number).send(Command::Terminate);
+        }
+        self.gone(world);
+    }
+
+    /// The clients are over: others follow.
+    fn gone(&mut self, world: &mut World) {
+        self.state = State::Gone;
+        self.worker = None;
+        if !self.is_zombie && world.phase <= Phase::Probing {
+            world.worker_gone(self.slot, false);
+        }
+    }
+
+    /// What clients that are over are still told of is let go of.
+    fn let_go(&self, world: &mut World, client: usize) {
+        for number in self.clients(client) {
+            let shared = world.shared(number);
+            for queue in [&shared.main_queue, &shared.consumer_queue] {
+                while queue.pop(Some(Duration::ZERO)).is_some() {}
+            }
+        }
+    }
+
+    /// Why this is not done; `None` when it is.
+    pub(in crate::load) fn waits_for(&self, world: &World, client: usize) -> Option<String> {
+        if world.phase > Phase::Probing || self.state == State::Gone {
+            return None;
+        }
+        (self.is_zombie || self.state != State::Running).then(|| format!("client {client} is {:?}", self.state))
+    }
+}
