@@ -2425,6 +2425,10 @@ RD_EXPORT char *rd_kafka_memberid(const rd_kafka_t *rk);
  * A producer needs it to commit the consumer's offsets within a transaction (KIP-447). It does
  * not change when the group moves on: get it anew for each transaction.
  *
+ * A member that the group has put out has no id until it is in again, and brokers take offsets that
+ * name nobody, whoever owns the partitions by now. So ask rd_kafka_assignment_lost() afterwards, and
+ * abort the transaction when it says so.
+ *
  * @return To be freed with rd_kafka_consumer_group_metadata_destroy(). NULL if the client is not a
  *         consumer with a `group.id`.
  */

@@ -129,6 +129,12 @@ static enum outcome commit(void) {
         enum outcome outcome;
         int again;
 
+        /* A member that its group has put out has no name, and offsets without one would be taken beside
+         * those of the partitions' new owners. */
+        if (rd_kafka_assignment_lost(consumer)) {
+                rd_kafka_consumer_group_metadata_destroy(group);
+                return ABORT;
+        }
         do
                 outcome = outcome_of("send offsets",
                                      rd_kafka_send_offsets_to_transaction(producer, progress, group,
