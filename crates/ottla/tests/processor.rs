@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use ottla::client::{Client, ClientHooks};
 use ottla::config::Conf;
+use ottla::error::Error;
 use ottla::event::Event;
 use ottla::processor::{Input, Output, Process, ProcessError, Processor, ProcessorConf, Stopper};
 use ottla::producer::{Payload, Record};
@@ -143,6 +144,10 @@ impl Process for Copy {
     fn on_rolled_back(&mut self) {
         self.told.lock().unwrap().push("rolled back".into());
     }
+
+    fn on_error(&mut self, error: &Error) {
+        self.told.lock().unwrap().push(error.to_string());
+    }
 }
 
 type Running = (Stopper, JoinHandle<Result<(), String>>);
@@ -206,4 +211,21 @@ fn exactly_once_has_every_effect_once() {
     let seen = live("exactly_once");
     let twice: Vec<_> = seen.iter().filter(|(_, times)| **times > 1).collect();
     assert!(twice.is_empty(), "{twice:?}");
+}
+
+#[test]
+fn errors_of_the_consumer_are_told() {
+    let w = World::new();
+    let mut conf = w.conf("at_least_once");
+    // Nobody listens there.
+    conf.set("consumer.bootstrap.servers", "127.0.0.1:1").unwrap();
+    let process = Copy::default();
+    let told = process.told.clone();
+    let running = run(conf, process);
+    let end = Instant::now() + DEADLINE;
+    while !told.lock().unwrap().iter().any(|text| text.contains("127.0.0.1:1")) {
+        assert!(Instant::now() < end, "{:?}", told.lock().unwrap());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    stop(running).unwrap();
 }

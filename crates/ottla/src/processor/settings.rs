@@ -43,7 +43,7 @@ const OWN: &[(&str, &str)] = &[
 /// |---|---|---|---|
 /// | `processing.guarantee` | `at_least_once`, `exactly_once` | `at_least_once` | `exactly_once_v2`, the name of Kafka Streams, means the same as `exactly_once`. Brokers must be of 2.5 or newer (KIP-447). |
 /// | `commit.interval.ms` | 1 .. 900000 | 100 with `exactly_once`, 30000 otherwise | Milliseconds from the first record to the commit. |
-/// | `instance.id` | text | random | Names this instance of the application, the same after a restart: what it has left open is then ended at once, rather than after `transaction.timeout.ms`. No two instances may have the same at a time: the older one is fenced and ends with an error. |
+/// | `instance.id` | text | random | Names this instance of the application, the same after a restart: what it has left open is then ended at once, rather than after `transaction.timeout.ms`. No two instances may have the same at a time: they fence each other in turns, and both get on slowly. |
 /// | `consumer.NAME`, `producer.NAME` | | | A property of one of the clients. |
 /// | any other | | | A property of both clients, or of the one that has it. |
 ///

@@ -151,6 +151,7 @@ impl<P: Process> Worker<P> {
             return Turn::Ended(self.failure.take().map_or(Ok(()), Err));
         }
         self.hear_producer();
+        self.hear_consumer();
         if let Some((ask, answer)) = self.pending.take() {
             let Some(result) = answer.take(patience.min(LOOK)) else {
                 if matches!(ask, Ask::Close) {
@@ -324,6 +325,15 @@ impl<P: Process> Worker<P> {
             // Nobody but the application can say where to go on.
             ErrorCode::L_AUTO_OFFSET_RESET | ErrorCode::L_LOG_TRUNCATION => self.fail(notice.error.clone().into()),
             _ => self.process.on_error(&notice.error),
+        }
+    }
+
+    /// What does not come with the records.
+    fn hear_consumer(&mut self) {
+        while let Some(event) = self.calls.consumer.main_queue.pop(Some(Duration::ZERO)) {
+            if let Event::Error(error) = event {
+                self.process.on_error(&error);
+            }
         }
     }
 
