@@ -85,8 +85,8 @@ class StatisticsView(unittest.TestCase):
         return out.decode().strip().split("\n\n")
 
     def test_a_producer_is_watched(self):
-        out, _ = support.run(program("rdkafka_performance"), "-P", "-t", "viewed", "-s", "100", "-c", "200000", "-T", "50",
-                             "-X", "test.mock.num.brokers=2", "-X", "linger.ms=20")
+        out, _ = support.run(program("rdkafka_performance"), "-P", "-t", "viewed", "-s", "100", "-c", "100000", "-r", "50000",
+                             "-T", "50", "-X", "test.mock.num.brokers=2", "-X", "linger.ms=20")
         views = self.view(out)
         self.assertEqual(len(views), len([line for line in out.splitlines() if line.startswith(b"{")]))
         whole = "\n".join(views)
