@@ -172,6 +172,10 @@ fn call_back(handle: &Handle, queue: &Arc<Queue>, event: Event) -> Flow {
         }
         Event::Rebalance(change) => rebalance(handle, &change),
         Event::Commit(result) => committed(handle, &result),
+        Event::Admin(result) => handle.warn("ADMIN", || {
+            let name = result.op.name();
+            format!("the result of {name} is dropped: it is an event, and nobody takes events from this queue")
+        }),
         Event::Yield => return Flow::Stop,
     }
     flow()

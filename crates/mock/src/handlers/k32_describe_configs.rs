@@ -17,12 +17,10 @@ use crate::BrokerId;
 use crate::cluster::Cluster;
 use crate::control::Refusal;
 use crate::dispatch::Context;
-use crate::topic_config::{ConfigType, SETTINGS};
+use crate::topic_config::{ConfigResource, ConfigType, SETTINGS};
 
 pub(crate) struct DescribeConfigs;
 
-const TOPIC: i8 = 2;
-const BROKER: i8 = 4;
 /// Where a setting's value comes from.
 const TOPIC_CONFIG: i8 = 1;
 const STATIC_BROKER_CONFIG: i8 = 4;
@@ -87,12 +85,10 @@ fn describe(
     synonyms: bool,
 ) -> Result<Vec<DescribeConfigsResourceResult>, Refusal> {
     let name = &resource.resource_name;
-    match resource.resource_type {
-        TOPIC => {
-            let topic = cluster.topics.by_name(name).ok_or_else(|| {
-                let error = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
-                Refusal::new(error, format!("Topic {name} does not exist."))
-            })?;
+    let asked = ConfigResource::new(resource.resource_type, name);
+    match asked.kind {
+        ConfigResource::TOPIC => {
+            let topic = cluster.topics.by_name(name).ok_or_else(|| asked.missing_topic())?;
             let all = SETTINGS.iter().map(|setting| {
                 let source = match topic.config.overrides.contains_key(setting.name) {
                     true => TOPIC_CONFIG,
@@ -108,7 +104,7 @@ fn describe(
             });
             Ok(all.collect())
         }
-        BROKER => {
+        ConfigResource::BROKER => {
             let known = name.parse().is_ok_and(|id| cluster.brokers.contains_key(&BrokerId(id)));
             match known {
                 true => Ok(broker_settings(cluster, synonyms)),
@@ -118,10 +114,7 @@ fn describe(
                 }
             }
         }
-        other => {
-            let message = format!("Unsupported resource type: {other}");
-            Err(Refusal::new(ErrorCode::INVALID_REQUEST, message))
-        }
+        _ => Err(asked.unsupported()),
     }
 }
 

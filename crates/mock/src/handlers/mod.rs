@@ -30,8 +30,10 @@ mod k25_add_offsets_to_txn;
 mod k26_end_txn;
 mod k28_txn_offset_commit;
 mod k32_describe_configs;
+mod k33_alter_configs;
 mod k37_create_partitions;
 mod k42_delete_groups;
+mod k44_incremental_alter_configs;
 mod k60_describe_cluster;
 mod k68_consumer_group_heartbeat;
 mod k69_consumer_group_describe;
@@ -118,8 +120,10 @@ pub(crate) static APIS: &[Api] = &[
     Api::of::<k26_end_txn::EndTxn>(),
     Api::of::<k28_txn_offset_commit::TxnOffsetCommit>(),
     Api::of::<k32_describe_configs::DescribeConfigs>(),
+    Api::of::<k33_alter_configs::AlterConfigs>(),
     Api::of::<k37_create_partitions::CreatePartitions>(),
     Api::of::<k42_delete_groups::DeleteGroups>(),
+    Api::of::<k44_incremental_alter_configs::IncrementalAlterConfigs>(),
     Api::of::<k60_describe_cluster::DescribeCluster>(),
     Api::of::<k68_consumer_group_heartbeat::ConsumerGroupHeartbeat>(),
     Api::of::<k69_consumer_group_describe::ConsumerGroupDescribe>(),

@@ -1,5 +1,6 @@
 //! Topics, partitions, records and settings, changed through requests.
 
+use ottla_protocol::api::alter_configs::{self, AlterConfigsRequest};
 use ottla_protocol::api::create_partitions::{CreatePartitionsRequest, CreatePartitionsTopic};
 use ottla_protocol::api::create_topics::{
     CreatableReplicaAssignment, CreatableTopic, CreatableTopicConfig, CreateTopicsRequest,
@@ -9,6 +10,7 @@ use ottla_protocol::api::delete_records::{DeleteRecordsPartition, DeleteRecordsR
 use ottla_protocol::api::delete_topics::{DeleteTopicState, DeleteTopicsRequest};
 use ottla_protocol::api::describe_cluster::DescribeClusterRequest;
 use ottla_protocol::api::describe_configs::{DescribeConfigsRequest, DescribeConfigsResource};
+use ottla_protocol::api::incremental_alter_configs::{self, IncrementalAlterConfigsRequest};
 use ottla_protocol::api::offset_for_leader_epoch::{
     OffsetForLeaderEpochRequest, OffsetForLeaderPartition, OffsetForLeaderTopic,
 };
@@ -287,4 +289,151 @@ fn only_empty_groups_are_deleted() {
     };
     let error = test.call(1, &request, 2).results[0].error_code;
     assert_eq!(ErrorCode(error), ErrorCode::GROUP_ID_NOT_FOUND);
+}
+
+/// A topic's own settings.
+fn own_settings(test: &mut TestCluster, name: &str) -> Vec<(String, String)> {
+    let request = DescribeConfigsRequest {
+        resources: vec![DescribeConfigsResource {
+            resource_type: 2,
+            resource_name: name.into(),
+            configuration_keys: None,
+            ..Default::default()
+        }],
+        ..Default::default()
+    };
+    let mut results = test.call(1, &request, 4).results;
+    let own = results.remove(0).configs.into_iter().filter(|c| c.config_source == 1);
+    own.map(|c| (c.name, c.value.unwrap())).collect()
+}
+
+fn owned(settings: &[Setting<'_>]) -> Vec<(String, String)> {
+    let own = settings.iter().map(|(n, v)| ((*n).into(), (*v).into()));
+    own.collect()
+}
+
+fn replacing(name: &str, settings: &[(&str, Option<&str>)]) -> AlterConfigsRequest {
+    let config = |(name, value): &(&str, Option<&str>)| alter_configs::AlterableConfig {
+        name: (*name).into(),
+        value: value.map(str::to_owned),
+        ..Default::default()
+    };
+    AlterConfigsRequest {
+        resources: vec![alter_configs::AlterConfigsResource {
+            resource_type: 2,
+            resource_name: name.into(),
+            configs: settings.iter().map(config).collect(),
+            ..Default::default()
+        }],
+        ..Default::default()
+    }
+}
+
+#[test]
+fn settings_are_replaced_as_a_whole() {
+    let mut test = TestCluster::with_topic("t", 1);
+    for version in 0..=2 {
+        let size = (1000 + i32::from(version)).to_string();
+        let request = replacing("t", &[("max.message.bytes", Some(&size)), ("retention.ms", Some("5"))]);
+        let response = test.call(1, &request, version).responses.remove(0);
+        let told = (response.error_code, response.resource_type, &*response.resource_name);
+        assert_eq!(told, (0, 2, "t"));
+        let own = own_settings(&mut test, "t");
+        assert_eq!(own, owned(&[("max.message.bytes", &size), ("retention.ms", "5")]));
+    }
+    let mut only_check = replacing("t", &[]);
+    only_check.validate_only = true;
+    assert_eq!(test.call(1, &only_check, 2).responses[0].error_code, 0);
+    assert_eq!(own_settings(&mut test, "t").len(), 2);
+    let rest = replacing("t", &[("retention.ms", Some("6"))]);
+    assert_eq!(test.call(1, &rest, 2).responses[0].error_code, 0);
+    assert_eq!(own_settings(&mut test, "t"), owned(&[("retention.ms", "6")]));
+
+    let mut refused = |request: &AlterConfigsRequest| ErrorCode(test.call(1, request, 2).responses[0].error_code);
+    let bad_value = replacing("t", &[("retention.ms", Some("x"))]);
+    assert_eq!(refused(&bad_value), ErrorCode::INVALID_CONFIG);
+    assert_eq!(
+        refused(&replacing("t", &[("nothing", Some("1"))])),
+        ErrorCode::INVALID_CONFIG
+    );
+    assert_eq!(
+        refused(&replacing("t", &[("retention.ms", None)])),
+        ErrorCode::INVALID_REQUEST
+    );
+    assert_eq!(refused(&replacing("u", &[])), ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
+    let mut twice = replacing("t", &[]);
+    twice.resources.extend(twice.resources.clone());
+    assert_eq!(refused(&twice), ErrorCode::INVALID_REQUEST);
+    let mut of_broker = replacing("1", &[]);
+    of_broker.resources[0].resource_type = 4;
+    assert_eq!(refused(&of_broker), ErrorCode::INVALID_REQUEST);
+    assert_eq!(own_settings(&mut test, "t"), owned(&[("retention.ms", "6")]));
+}
+
+/// A setting's name, what is done with it, and with which value.
+type Change<'a> = (&'a str, i8, Option<&'a str>);
+/// A setting's name and value.
+type Setting<'a> = (&'a str, &'a str);
+
+#[test]
+fn settings_are_changed_one_by_one() {
+    let mut test = TestCluster::with_topic("t", 1);
+    let change = |changes: &[Change<'_>]| IncrementalAlterConfigsRequest {
+        resources: vec![incremental_alter_configs::AlterConfigsResource {
+            resource_type: 2,
+            resource_name: "t".into(),
+            configs: changes
+                .iter()
+                .map(|(name, operation, value)| incremental_alter_configs::AlterableConfig {
+                    name: (*name).into(),
+                    config_operation: *operation,
+                    value: value.map(str::to_owned),
+                    ..Default::default()
+                })
+                .collect(),
+            ..Default::default()
+        }],
+        ..Default::default()
+    };
+    let steps: [(&[Change<'_>], &[Setting<'_>]); 5] = [
+        (&[("retention.ms", 0, Some("7"))], &[("retention.ms", "7")]),
+        (
+            &[("cleanup.policy", 2, Some("compact"))],
+            &[("cleanup.policy", "delete,compact"), ("retention.ms", "7")],
+        ),
+        (
+            &[("cleanup.policy", 2, Some("compact")), ("retention.ms", 1, None)],
+            &[("cleanup.policy", "delete,compact")],
+        ),
+        (
+            &[("cleanup.policy", 3, Some("delete"))],
+            &[("cleanup.policy", "compact")],
+        ),
+        (&[("cleanup.policy", 1, None)], &[]),
+    ];
+    for (n, (changes, after)) in steps.into_iter().enumerate() {
+        let version = i16::from(n % 2 == 0);
+        assert_eq!(test.call(1, &change(changes), version).responses[0].error_code, 0);
+        assert_eq!(own_settings(&mut test, "t"), owned(after));
+    }
+    let refusals: [(&[Change<'_>], ErrorCode); 5] = [
+        (&[("retention.ms", 2, Some("7"))], ErrorCode::INVALID_CONFIG),
+        (&[("retention.ms", 0, Some("x"))], ErrorCode::INVALID_CONFIG),
+        (&[("retention.ms", 0, None)], ErrorCode::INVALID_REQUEST),
+        (&[("retention.ms", 4, Some("7"))], ErrorCode::INVALID_REQUEST),
+        (
+            &[("retention.ms", 0, Some("7")), ("retention.ms", 1, None)],
+            ErrorCode::INVALID_REQUEST,
+        ),
+    ];
+    for (changes, error) in refusals {
+        assert_eq!(
+            ErrorCode(test.call(1, &change(changes), 1).responses[0].error_code),
+            error
+        );
+    }
+    let mut only_check = change(&[("retention.ms", 0, Some("7"))]);
+    only_check.validate_only = true;
+    assert_eq!(test.call(1, &only_check, 1).responses[0].error_code, 0);
+    assert_eq!(own_settings(&mut test, "t"), []);
 }

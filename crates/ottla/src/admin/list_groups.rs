@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
+use ottla_protocol::DecodeError;
 use ottla_protocol::api::describe_groups::{DescribeGroupsRequest, DescribedGroup};
 use ottla_protocol::api::list_groups::ListGroupsRequest;
-use ottla_protocol::{DecodeError, Request};
 
+use super::wire::Way;
 use crate::cluster::{Cluster, Ctx};
-use crate::connection::{BrokerVersions, LinkKey, Outcome, Owner, Ready, Reply as Response, Tag};
+use crate::connection::{LinkKey, Outcome, Owner, Ready, Reply as Response, Tag};
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Reply};
@@ -187,15 +187,20 @@ impl Part {
             owner: Owner::Admin,
             id: *last_id,
         };
-        let timeout = deadline.since(ctx.now);
+        let way = Way {
+            key,
+            tag,
+            versions: &versions,
+            timeout: deadline.since(ctx.now),
+        };
         let sent = match &self.step {
-            Step::List => send(ctx, key, tag, &versions, &ListGroupsRequest::default(), timeout),
+            Step::List => way.send(ctx, &ListGroupsRequest::default()),
             Step::Describe(groups) => {
                 let request = DescribeGroupsRequest {
                     groups: groups.clone(),
                     ..Default::default()
                 };
-                send(ctx, key, tag, &versions, &request, timeout)
+                way.send(ctx, &request)
             }
             Step::Done(_) => return,
         };
@@ -261,22 +266,4 @@ impl Part {
             }
         }
     }
-}
-
-fn send<R: Request>(
-    ctx: &mut Ctx<'_>,
-    key: LinkKey,
-    tag: Tag,
-    versions: &BrokerVersions,
-    request: &R,
-    timeout: Duration,
-) -> Result<(), Error> {
-    let version = versions.pick::<R>().ok_or_else(|| {
-        let name = R::KEY.name().unwrap_or("this request");
-        Error::new(
-            ErrorCode::L_UNSUPPORTED_FEATURE,
-            format!("the broker does not support {name}"),
-        )
-    })?;
-    ctx.links.send(key, ctx.now, tag, request, version, timeout)
 }

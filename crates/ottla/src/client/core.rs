@@ -261,7 +261,7 @@ impl Core {
             }
         }
         wake = earliest(wake, self.offsets.poll(&mut ctx, &mut self.cluster));
-        wake = earliest(wake, self.admin.poll(&mut ctx, &self.cluster));
+        wake = earliest(wake, self.admin.poll(&mut ctx, &mut self.cluster));
         // Last, so that what the others asked of it just now is in its time to wake.
         wake = earliest(wake, self.cluster.poll(&mut ctx));
         wake = earliest(wake, self.report(now, wall_ms));
@@ -360,7 +360,7 @@ impl Core {
                     p.on_outcome(&mut ctx, &mut self.cluster, key, tag.id, outcome);
                 }
             }
-            Owner::Admin => self.admin.on_outcome(&mut ctx, key, tag.id, outcome),
+            Owner::Admin => self.admin.on_outcome(&mut ctx, &mut self.cluster, key, tag.id, outcome),
             Owner::Fetcher | Owner::Offsets | Owner::Group => {
                 if let Some(c) = &mut self.consumer {
                     c.on_outcome(&mut ctx, &mut self.cluster, key, tag, outcome);

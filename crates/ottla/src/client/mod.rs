@@ -1,5 +1,6 @@
 //! The client handle and the wiring of managers behind it.
 
+mod administering;
 mod consuming;
 mod core;
 mod handle;

@@ -260,6 +260,11 @@ impl Cluster {
         self.all_due = wanted.then_some(now);
     }
 
+    /// Asks for the brokers and the controller soon.
+    pub fn refresh_brokers(&mut self, now: Instant) {
+        self.brokers_due = Some(self.brokers_due.map_or(now, |at| at.min(now)));
+    }
+
     /// How often every topic was told of.
     pub fn listings(&self) -> u64 {
         self.listings

@@ -1,5 +1,6 @@
 //! What the client tells the application, and the queues it travels in.
 
+mod admin;
 mod callbacks;
 mod delivery;
 mod log;
@@ -13,6 +14,10 @@ mod records;
 mod reply;
 mod watcher;
 
+pub use admin::{
+    AdminOp, AdminOutcome, AdminResult, ConfigEntry, ConfigSource, ConfigSynonym, ResourceResult, ResourceType,
+    TopicResult,
+};
 pub use callbacks::expect_callbacks;
 pub(crate) use callbacks::has_callbacks;
 pub use delivery::{DeliveredRecord, Delivery, DeliveryMode, Progress, Room};
@@ -53,6 +58,8 @@ pub enum Event {
     Rebalance(Rebalance),
     /// The result of an offset commit.
     Commit(CommitResult),
+    /// The end of an admin call.
+    Admin(Box<AdminResult>),
     /// Nothing: somebody wants the thread that waits on the queue to look up.
     Yield,
 }

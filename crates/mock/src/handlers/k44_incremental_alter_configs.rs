@@ -1,0 +1,126 @@
+//! IncrementalAlterConfigs (key 44), versions 0 and 1.
+//!
+//! Sets single settings of topics (resource type 2), gives them their defaults, and adds to lists or takes out of them.
+//! `validate_only` checks without doing it. Errors per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_CONFIG for an
+//! unknown name, a bad value, or a list's operation on what is none, INVALID_REQUEST for a setting that is named twice or
+//! has no value, for an unknown operation, for a resource that is named twice, and for other types.
+//!
+//! Left out: settings of brokers, groups and client metrics.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ottla_protocol::ErrorCode;
+use ottla_protocol::api::incremental_alter_configs::{
+    AlterConfigsResource, AlterConfigsResourceResponse, AlterableConfig, IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+};
+
+use super::{Answer, AnswerOf, Handler};
+use crate::cluster::Cluster;
+use crate::control::Refusal;
+use crate::dispatch::Context;
+use crate::topic_config::{ConfigResource, ConfigType, SETTINGS, TopicConfig, no_value};
+
+pub(crate) struct IncrementalAlterConfigs;
+
+const SET: i8 = 0;
+const DELETE: i8 = 1;
+const APPEND: i8 = 2;
+const SUBTRACT: i8 = 3;
+
+impl Handler for IncrementalAlterConfigs {
+    type Request = IncrementalAlterConfigsRequest;
+
+    fn handle(cluster: &mut Cluster, context: &Context, request: IncrementalAlterConfigsRequest) -> AnswerOf<Self> {
+        let named: Vec<_> = request.resources.iter().map(resource).collect();
+        let validate_only = request.validate_only;
+        respond(context, request, |asked| {
+            resource(asked).check_named_once(&named)?;
+            cluster.reconfigure(&resource(asked), validate_only, |config| {
+                changed(config, &asked.configs)
+            })
+        })
+    }
+
+    fn refuse(
+        _: &Cluster,
+        context: &Context,
+        request: IncrementalAlterConfigsRequest,
+        error: ErrorCode,
+    ) -> AnswerOf<Self> {
+        respond(context, request, |_| {
+            Err(Refusal::new(error, error.name().unwrap_or_default()))
+        })
+    }
+}
+
+fn resource(asked: &AlterConfigsResource) -> ConfigResource {
+    ConfigResource::new(asked.resource_type, &asked.resource_name)
+}
+
+/// What is set for a topic after these changes.
+fn changed(config: &TopicConfig, changes: &[AlterableConfig]) -> Result<BTreeMap<String, String>, Refusal> {
+    let invalid = |message: String| Refusal::new(ErrorCode::INVALID_REQUEST, message);
+    let names: BTreeSet<_> = changes.iter().map(|c| &c.name).collect();
+    if names.len() < changes.len() {
+        return Err(invalid("Error due to duplicate config keys".into()));
+    }
+    let mut overrides = config.overrides.clone();
+    for AlterableConfig {
+        name,
+        config_operation,
+        value,
+        ..
+    } in changes
+    {
+        let value = || value.as_deref().ok_or_else(|| no_value(name));
+        match *config_operation {
+            SET => {
+                overrides.insert(name.clone(), value()?.to_owned());
+            }
+            DELETE => {
+                overrides.remove(name);
+            }
+            APPEND | SUBTRACT => {
+                let setting = SETTINGS.iter().find(|s| s.name == name && s.kind == ConfigType::List);
+                let setting = setting.ok_or_else(|| {
+                    let message = format!("Can't change key {name} as a list because its type is not LIST.");
+                    Refusal::new(ErrorCode::INVALID_CONFIG, message)
+                })?;
+                let now = config.value(setting);
+                let mut items: Vec<&str> = now.split(',').filter(|item| !item.is_empty()).collect();
+                for item in value()?.split(',') {
+                    items.retain(|known| *known != item);
+                    if *config_operation == APPEND {
+                        items.push(item);
+                    }
+                }
+                overrides.insert(name.clone(), items.join(","));
+            }
+            other => return Err(invalid(format!("Unknown operation type {other}"))),
+        }
+    }
+    Ok(overrides)
+}
+
+fn respond(
+    context: &Context,
+    request: IncrementalAlterConfigsRequest,
+    mut alter: impl FnMut(&AlterConfigsResource) -> Result<(), Refusal>,
+) -> Answer<IncrementalAlterConfigsResponse> {
+    let responses = request.resources.into_iter().map(|asked| {
+        let refusal = alter(&asked).err();
+        AlterConfigsResourceResponse {
+            error_code: refusal.as_ref().map_or(ErrorCode::NONE, |r| r.error).0,
+            error_message: refusal.map(|r| r.message),
+            resource_type: asked.resource_type,
+            resource_name: asked.resource_name,
+            ..Default::default()
+        }
+    });
+    Answer::Respond(IncrementalAlterConfigsResponse {
+        throttle_time_ms: context.throttle_time_ms,
+        responses: responses.collect(),
+        ..Default::default()
+    })
+}

@@ -1,0 +1,277 @@
+//! What the application asks for, and where it goes.
+
+use std::time::Duration;
+
+use crate::error::{Error, ErrorCode};
+use crate::event::{AdminOp, ResourceType};
+use crate::types::NodeId;
+
+/// A call of the application.
+#[derive(Debug, Clone)]
+pub enum Request {
+    /// Creates topics.
+    CreateTopics(Vec<NewTopic>),
+    /// Deletes topics, by name.
+    DeleteTopics(Vec<String>),
+    /// Adds partitions to topics.
+    CreatePartitions(Vec<NewPartitions>),
+    /// Describes settings.
+    DescribeConfigs(Vec<ConfigQuery>),
+    /// Replaces the settings of resources: what is not named gets its default. Kafka has
+    /// [`IncrementalAlterConfigs`](Self::IncrementalAlterConfigs) in its place since 2.3.
+    AlterConfigs(Vec<ConfigChanges>),
+    /// Changes single settings (KIP-339). Needs Kafka 2.3.
+    IncrementalAlterConfigs(Vec<ConfigChanges>),
+}
+
+/// A topic to create.
+#[derive(Debug, Clone, Default)]
+pub struct NewTopic {
+    /// Its name.
+    pub name: String,
+    /// Number of partitions; -1 for the broker's default (KIP-464, Kafka 2.4), or with assignments.
+    pub partitions: i32,
+    /// Replicas of each; -1 for the broker's default (KIP-464, Kafka 2.4), or with assignments.
+    pub replication_factor: i16,
+    /// The brokers of each partition's replicas, the preferred leader first; empty leaves them to the controller.
+    pub assignments: Vec<Vec<i32>>,
+    /// Settings with their values.
+    pub configs: Vec<(String, String)>,
+}
+
+/// Partitions to add.
+#[derive(Debug, Clone, Default)]
+pub struct NewPartitions {
+    /// The topic.
+    pub topic: String,
+    /// How many partitions it shall have in all.
+    pub total: i32,
+    /// The brokers of each new partition's replicas; empty leaves them to the controller.
+    pub assignments: Vec<Vec<i32>>,
+}
+
+/// Settings to describe.
+#[derive(Debug, Clone)]
+pub struct ConfigQuery {
+    /// What kind of resource.
+    pub kind: ResourceType,
+    /// Its name.
+    pub name: String,
+    /// The names of the settings that are wanted; empty asks for all.
+    pub configs: Vec<String>,
+}
+
+/// Settings to change.
+#[derive(Debug, Clone)]
+pub struct ConfigChanges {
+    /// What kind of resource.
+    pub kind: ResourceType,
+    /// Its name.
+    pub name: String,
+    /// What is done.
+    pub changes: Vec<ConfigChange>,
+}
+
+/// A change of one setting.
+#[derive(Debug, Clone)]
+pub struct ConfigChange {
+    /// The setting's name.
+    pub name: String,
+    /// What is done with it; [`Set`](AlterOp::Set) is all that [`Request::AlterConfigs`] knows.
+    pub op: AlterOp,
+    /// The value; `None` only for [`Delete`](AlterOp::Delete).
+    pub value: Option<String>,
+}
+
+/// What is done with a setting, by the protocol's numbers (KIP-339).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(i8)]
+pub enum AlterOp {
+    /// It gets the value.
+    Set = 0,
+    /// It gets its default.
+    Delete = 1,
+    /// The value is added to the list.
+    Append = 2,
+    /// The value is taken out of the list.
+    Subtract = 3,
+}
+
+/// How a call is carried out.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// When it gives up, from finding the broker to the broker's answer; `None` is `socket.timeout.ms`.
+    pub request_timeout: Option<Duration>,
+    /// How long the controller waits until topics or partitions are there, or gone, on the brokers; zero does not wait
+    /// for that. `None` is `socket.timeout.ms`.
+    pub operation_timeout: Option<Duration>,
+    /// Only checks whether it could be done.
+    pub validate_only: bool,
+    /// The broker to ask, in place of the controller or any; the settings of a broker are that broker's business anyway.
+    pub broker: Option<NodeId>,
+}
+
+/// Who is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Target {
+    Controller,
+    Broker(NodeId),
+    Any,
+}
+
+impl Request {
+    /// Which call it is.
+    pub fn op(&self) -> AdminOp {
+        match self {
+            Request::CreateTopics(_) => AdminOp::CreateTopics,
+            Request::DeleteTopics(_) => AdminOp::DeleteTopics,
+            Request::CreatePartitions(_) => AdminOp::CreatePartitions,
+            Request::DescribeConfigs(_) => AdminOp::DescribeConfigs,
+            Request::AlterConfigs(_) => AdminOp::AlterConfigs,
+            Request::IncrementalAlterConfigs(_) => AdminOp::IncrementalAlterConfigs,
+        }
+    }
+
+    /// Fails for what no broker needs to be asked.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        if self.is_empty() {
+            let text = format!("{} names nothing", self.op().name());
+            return Err(Error::invalid_arg(text));
+        }
+        let (resources, single) = match self {
+            Request::AlterConfigs(resources) => (resources, false),
+            Request::IncrementalAlterConfigs(resources) => (resources, true),
+            _ => return Ok(()),
+        };
+        for change in resources.iter().flat_map(|r| &r.changes) {
+            if !single && change.op != AlterOp::Set {
+                let text = "AlterConfigs replaces all settings: single ones are changed by IncrementalAlterConfigs";
+                return Err(Error::invalid_arg(text));
+            }
+            if single && change.op != AlterOp::Delete && change.value.is_none() {
+                return Err(Error::invalid_arg(format!("{} has no value", change.name)));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Request::CreateTopics(topics) => topics.is_empty(),
+            Request::DeleteTopics(topics) => topics.is_empty(),
+            Request::CreatePartitions(topics) => topics.is_empty(),
+            Request::DescribeConfigs(resources) => resources.is_empty(),
+            Request::AlterConfigs(resources) | Request::IncrementalAlterConfigs(resources) => resources.is_empty(),
+        }
+    }
+
+    /// Whether a broker may be asked twice without harm.
+    pub(super) fn changes_nothing(&self, options: &Options) -> bool {
+        matches!(self, Request::DescribeConfigs(_)) || options.validate_only
+    }
+
+    /// Who is to be asked.
+    pub(super) fn target(&self, options: &Options) -> Result<Target, Error> {
+        let (owner, otherwise) = match self {
+            Request::CreateTopics(_) | Request::DeleteTopics(_) | Request::CreatePartitions(_) => {
+                (None, Target::Controller)
+            }
+            Request::DescribeConfigs(resources) => (owner(resources.iter().map(|r| (r.kind, &*r.name)))?, Target::Any),
+            Request::AlterConfigs(resources) | Request::IncrementalAlterConfigs(resources) => {
+                (owner(resources.iter().map(|r| (r.kind, &*r.name)))?, Target::Any)
+            }
+        };
+        Ok(owner.or(options.broker).map_or(otherwise, Target::Broker))
+    }
+}
+
+/// The broker whose own settings these are, if they are a broker's. Only that broker knows them, so that there can be
+/// only one in a request.
+fn owner<'a>(resources: impl Iterator<Item = (ResourceType, &'a str)>) -> Result<Option<NodeId>, Error> {
+    let is_brokers = |kind| matches!(kind, ResourceType::BROKER | ResourceType::BROKER_LOGGER);
+    let mut owner = None;
+    for (_, name) in resources.filter(|(kind, name)| is_brokers(*kind) && !name.is_empty()) {
+        let id = name.parse().ok().filter(|id| *id >= 0).map(NodeId);
+        let id = id.ok_or_else(|| Error::invalid_arg(format!("\"{name}\" is not a broker's id")))?;
+        if owner.is_some_and(|owner| owner != id) {
+            let text = "the settings of only one broker can be in one request";
+            return Err(Error::new(ErrorCode::L_CONFLICT, text));
+        }
+        owner = Some(id);
+    }
+    Ok(owner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn describe(resources: &[(ResourceType, &str)], broker: Option<i32>) -> Result<Target, ErrorCode> {
+        let query = |(kind, name): &(ResourceType, &str)| ConfigQuery {
+            kind: *kind,
+            name: (*name).into(),
+            configs: Vec::new(),
+        };
+        let options = Options {
+            broker: broker.map(NodeId),
+            ..Options::default()
+        };
+        let request = Request::DescribeConfigs(resources.iter().map(query).collect());
+        request.target(&options).map_err(|e| e.code)
+    }
+
+    #[test]
+    fn a_brokers_settings_are_its_own_business() {
+        let (topic, broker) = (ResourceType::TOPIC, ResourceType::BROKER);
+        assert_eq!(describe(&[(topic, "t")], None), Ok(Target::Any));
+        assert_eq!(describe(&[(topic, "t")], Some(3)), Ok(Target::Broker(NodeId(3))));
+        let both = [(topic, "t"), (broker, "2"), (ResourceType::BROKER_LOGGER, "2")];
+        assert_eq!(describe(&both, Some(3)), Ok(Target::Broker(NodeId(2))));
+        assert_eq!(describe(&[(broker, "")], None), Ok(Target::Any));
+        let two = [(broker, "2"), (broker, "1")];
+        assert_eq!(describe(&two, None), Err(ErrorCode::L_CONFLICT));
+        for name in ["x", "-1", "2 ", "99999999999"] {
+            assert_eq!(
+                describe(&[(broker, name)], None),
+                Err(ErrorCode::L_INVALID_ARG),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let change = |op, value: Option<&str>| {
+            vec![ConfigChanges {
+                kind: ResourceType::TOPIC,
+                name: "t".into(),
+                changes: vec![ConfigChange {
+                    name: "retention.ms".into(),
+                    op,
+                    value: value.map(str::to_owned),
+                }],
+            }]
+        };
+        let code = |request: Request| request.check().err().map(|e| e.code);
+        let invalid = Some(ErrorCode::L_INVALID_ARG);
+        assert_eq!(code(Request::DescribeConfigs(Vec::new())), invalid);
+        assert_eq!(code(Request::AlterConfigs(change(AlterOp::Set, Some("1")))), None);
+        assert_eq!(code(Request::AlterConfigs(change(AlterOp::Set, None))), None);
+        assert_eq!(code(Request::AlterConfigs(change(AlterOp::Append, Some("1")))), invalid);
+        let single = Request::IncrementalAlterConfigs;
+        assert_eq!(code(single(change(AlterOp::Append, Some("1")))), None);
+        assert_eq!(code(single(change(AlterOp::Delete, None))), None);
+        assert_eq!(code(single(change(AlterOp::Set, None))), invalid);
+    }
+
+    #[test]
+    fn topics_are_the_controllers_business() {
+        let request = Request::DeleteTopics(vec!["t".into()]);
+        let broker = Options {
+            broker: Some(NodeId(3)),
+            ..Options::default()
+        };
+        assert_eq!(request.target(&Options::default()), Ok(Target::Controller));
+        assert_eq!(request.target(&broker), Ok(Target::Broker(NodeId(3))));
+    }
+}

@@ -1,0 +1,372 @@
+//! Admin calls over real sockets.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // clippy takes only the test functions themselves for tests
+
+use std::time::{Duration, Instant};
+
+use ottla::admin::{
+    AlterOp, ConfigChange, ConfigChanges, ConfigEntry, ConfigQuery, ConfigSource, NewPartitions, NewTopic, Options,
+    Request, ResourceResult, ResourceType, TopicResult,
+};
+use ottla::client::{Client, ClientHooks};
+use ottla::config::Conf;
+use ottla::error::{Error, ErrorCode};
+use ottla::event::{Event, Queue};
+use ottla::types::{ClientKind, NodeId};
+use ottla_mock::{BrokerId, Cluster, Fault, FaultAction};
+use ottla_protocol::ApiKey;
+
+const LONG: Duration = Duration::from_secs(30);
+const SHORT: Duration = Duration::from_millis(500);
+
+fn client(settings: &[(&str, &str)]) -> Client {
+    let mut conf = Conf::new();
+    for (name, value) in settings {
+        conf.set(name, *value).unwrap();
+    }
+    let (client, topic) = conf.finalize(ClientKind::Producer).unwrap();
+    Client::new(ClientKind::Producer, client, topic, ClientHooks::default()).unwrap()
+}
+
+/// A client with a cluster of three brokers; the first is the controller.
+fn with_cluster() -> Client {
+    client(&[("test.mock.num.brokers", "3"), ("retry.backoff.ms", "10")])
+}
+
+fn on_cluster<T>(client: &Client, f: impl FnOnce(&mut Cluster) -> T) -> T {
+    client.with_embedded(|embedded| embedded.with(f)).unwrap()
+}
+
+fn within(timeout: Duration) -> Options {
+    Options {
+        request_timeout: Some(timeout),
+        ..Options::default()
+    }
+}
+
+fn topic(name: &str) -> NewTopic {
+    NewTopic {
+        name: name.into(),
+        partitions: 2,
+        replication_factor: 1,
+        ..NewTopic::default()
+    }
+}
+
+fn codes(results: &[TopicResult]) -> Vec<(&str, ErrorCode)> {
+    let code = |e: &Error| e.code;
+    let row = |t: &'_ TopicResult| t.error.as_ref().map_or(ErrorCode::NO_ERROR, code);
+    results.iter().map(|t| (t.name.as_str(), row(t))).collect()
+}
+
+fn describe(client: &Client, kind: ResourceType, name: &str, configs: &[&str]) -> ResourceResult {
+    let query = ConfigQuery {
+        kind,
+        name: name.into(),
+        configs: configs.iter().map(|c| (*c).into()).collect(),
+    };
+    client.describe_configs(vec![query], &within(LONG)).unwrap().remove(0)
+}
+
+fn of_broker(id: &str) -> Vec<ConfigQuery> {
+    vec![ConfigQuery {
+        kind: ResourceType::BROKER,
+        name: id.into(),
+        configs: Vec::new(),
+    }]
+}
+
+fn changes(name: &str, changes: &[(&str, AlterOp, Option<&str>)]) -> Vec<ConfigChanges> {
+    let change = |(name, op, value): &(&str, AlterOp, Option<&str>)| ConfigChange {
+        name: (*name).into(),
+        op: *op,
+        value: value.map(str::to_owned),
+    };
+    vec![ConfigChanges {
+        kind: ResourceType::TOPIC,
+        name: name.into(),
+        changes: changes.iter().map(change).collect(),
+    }]
+}
+
+#[test]
+fn topics_are_made_grown_and_deleted() {
+    let c = with_cluster();
+    let assigned = NewTopic {
+        name: "assigned".into(),
+        partitions: 2,
+        replication_factor: -1,
+        assignments: vec![vec![2, 3], vec![3, 1]],
+        configs: vec![("retention.ms".into(), "1234".into())],
+    };
+    let topics = vec![topic("plain"), topic("bad name"), assigned];
+    let made = c.create_topics(topics, &within(LONG)).unwrap();
+    let expected = [
+        ("plain", ErrorCode::NO_ERROR),
+        ("bad name", ErrorCode::TOPIC_EXCEPTION),
+        ("assigned", ErrorCode::NO_ERROR),
+    ];
+    assert_eq!(codes(&made), expected);
+    assert!(made[1].error.as_ref().unwrap().message.contains("bad name"), "{made:?}");
+    on_cluster(&c, |cluster| {
+        assert_eq!(cluster.partition_count("plain"), Some(2));
+        assert_eq!(cluster.partition_count("assigned"), Some(2));
+    });
+
+    let only_check = Options {
+        validate_only: true,
+        ..within(LONG)
+    };
+    let checked = c
+        .create_topics(vec![topic("plain"), topic("new")], &only_check)
+        .unwrap();
+    let expected = [("plain", ErrorCode::TOPIC_ALREADY_EXISTS), ("new", ErrorCode::NO_ERROR)];
+    assert_eq!(codes(&checked), expected);
+    assert_eq!(on_cluster(&c, |cluster| cluster.partition_count("new")), None);
+
+    let grow = |name: &str, total, assignments| NewPartitions {
+        topic: name.into(),
+        total,
+        assignments,
+    };
+    let more = vec![
+        grow("plain", 4, vec![vec![1], vec![2]]),
+        grow("nowhere", 4, Vec::new()),
+        grow("assigned", 1, Vec::new()),
+    ];
+    let grown = c.create_partitions(more, &within(LONG)).unwrap();
+    let expected = [
+        ("plain", ErrorCode::NO_ERROR),
+        ("nowhere", ErrorCode::UNKNOWN_TOPIC_OR_PART),
+        ("assigned", ErrorCode::INVALID_PARTITIONS),
+    ];
+    assert_eq!(codes(&grown), expected);
+    assert_eq!(on_cluster(&c, |cluster| cluster.partition_count("plain")), Some(4));
+
+    let names = vec!["nowhere".into(), "plain".into()];
+    let deleted = c.delete_topics(names, &within(LONG)).unwrap();
+    let expected = [
+        ("nowhere", ErrorCode::UNKNOWN_TOPIC_OR_PART),
+        ("plain", ErrorCode::NO_ERROR),
+    ];
+    assert_eq!(codes(&deleted), expected);
+    assert_eq!(on_cluster(&c, |cluster| cluster.partition_count("plain")), None);
+}
+
+/// Versions that older brokers serve, the request of each built as they need it.
+#[test]
+fn topics_are_made_and_deleted_on_older_brokers() {
+    let c = with_cluster();
+    on_cluster(&c, |cluster| {
+        cluster.set_api_versions(ApiKey::CREATE_TOPICS, Some((2, 3)));
+        cluster.set_api_versions(ApiKey::DELETE_TOPICS, Some((1, 3)));
+    });
+    assert_eq!(
+        codes(&c.create_topics(vec![topic("t")], &within(LONG)).unwrap()),
+        [("t", ErrorCode::NO_ERROR)]
+    );
+    let by_default = NewTopic {
+        partitions: -1,
+        ..topic("u")
+    };
+    let error = c.create_topics(vec![by_default], &within(LONG)).unwrap_err();
+    assert_eq!(error.code, ErrorCode::L_UNSUPPORTED_FEATURE, "{error}");
+    let deleted = c.delete_topics(vec!["t".into()], &within(LONG)).unwrap();
+    assert_eq!(codes(&deleted), [("t", ErrorCode::NO_ERROR)]);
+    assert_eq!(on_cluster(&c, |cluster| cluster.partition_count("t")), None);
+}
+
+#[test]
+fn settings_are_described_and_changed() {
+    let c = with_cluster();
+    c.create_topics(vec![topic("t")], &within(LONG)).unwrap();
+    let all = describe(&c, ResourceType::TOPIC, "t", &[]);
+    assert!(all.error.is_none() && all.configs.len() > 20, "{all:?}");
+
+    let replace = changes("t", &[("retention.ms", AlterOp::Set, Some("5"))]);
+    let altered = c.alter_configs(replace, &within(LONG)).unwrap();
+    assert_eq!((altered[0].name.as_str(), altered[0].error.is_none()), ("t", true));
+    let one = |name: &str| -> ConfigEntry {
+        let told = describe(&c, ResourceType::TOPIC, "t", &[name]);
+        assert_eq!(told.configs.len(), 1, "{told:?}");
+        told.configs[0].clone()
+    };
+    let entry = one("retention.ms");
+    assert_eq!(
+        (entry.name.as_str(), entry.value.as_deref()),
+        ("retention.ms", Some("5"))
+    );
+    assert_eq!((entry.source, entry.is_default), (ConfigSource::TOPIC, false));
+    assert!(!entry.synonyms.is_empty());
+    assert_eq!(entry.synonyms[0].source, ConfigSource::TOPIC);
+
+    let single = changes("t", &[("cleanup.policy", AlterOp::Append, Some("compact"))]);
+    let altered = c.incremental_alter_configs(single, &within(LONG)).unwrap();
+    assert!(altered[0].error.is_none(), "{altered:?}");
+    assert_eq!(one("cleanup.policy").value.as_deref(), Some("delete,compact"));
+    assert_eq!(one("retention.ms").value.as_deref(), Some("5"));
+
+    let delete = changes("t", &[("retention.ms", AlterOp::Delete, None)]);
+    c.incremental_alter_configs(delete, &within(LONG)).unwrap();
+    let entry = one("retention.ms");
+    assert_eq!((entry.source, entry.is_default), (ConfigSource::DEFAULT, true));
+
+    let wrong = changes("t", &[("retention.ms", AlterOp::Set, Some("x"))]);
+    let refused = c.alter_configs(wrong, &within(LONG)).unwrap();
+    let error = refused[0].error.as_ref().unwrap();
+    assert_eq!(error.code, ErrorCode::INVALID_CONFIG, "{error}");
+    let nowhere = describe(&c, ResourceType::TOPIC, "nowhere", &[]);
+    assert_eq!(nowhere.error.unwrap().code, ErrorCode::UNKNOWN_TOPIC_OR_PART);
+}
+
+#[test]
+fn a_broker_is_asked_for_its_own_settings() {
+    let c = with_cluster();
+    // Only the second broker is to be asked: the others cannot answer.
+    on_cluster(&c, |cluster| {
+        let hang = Fault {
+            action: FaultAction::Hang,
+            delay_us: 0,
+        };
+        for broker in [1, 3] {
+            cluster.push_fault(Some(BrokerId(broker)), ApiKey::DESCRIBE_CONFIGS, hang);
+        }
+    });
+    let told = describe(&c, ResourceType::BROKER, "2", &[]);
+    assert!(told.configs.iter().any(|e| e.name == "message.max.bytes"), "{told:?}");
+    assert_eq!(on_cluster(&c, |cluster| cluster.queued_faults()), 2);
+
+    let begun = Instant::now();
+    let error = c.describe_configs(of_broker("77"), &within(SHORT)).unwrap_err();
+    assert_eq!(error.code, ErrorCode::L_TIMED_OUT, "{error}");
+    assert!(begun.elapsed() >= SHORT, "{:?}", begun.elapsed());
+    let error = c.describe_configs(of_broker("x"), &within(LONG)).unwrap_err();
+    assert_eq!(error.code, ErrorCode::L_INVALID_ARG, "{error}");
+}
+
+#[test]
+fn the_controller_is_looked_for_until_it_is_found() {
+    let c = with_cluster();
+    c.metadata(ottla::cluster::MetadataScope::Topics(Vec::new()), Some(LONG))
+        .unwrap();
+    // It says that it is not the controller any more.
+    on_cluster(&c, |cluster| {
+        cluster.push_request_errors(ApiKey::CREATE_TOPICS, &[ErrorCode::NOT_CONTROLLER; 2].map(protocol));
+    });
+    let made = c.create_topics(vec![topic("t")], &within(LONG)).unwrap();
+    assert_eq!(codes(&made), [("t", ErrorCode::NO_ERROR)]);
+    // It is gone, as the client has noticed, and another one takes over.
+    on_cluster(&c, |cluster| cluster.set_reachable(BrokerId(1), false));
+    let error = c.describe_configs(of_broker("1"), &within(SHORT)).unwrap_err();
+    assert_eq!(error.code, ErrorCode::L_TIMED_OUT, "{error}");
+    on_cluster(&c, |cluster| {
+        cluster.set_controller(BrokerId(3));
+        let hang = Fault {
+            action: FaultAction::Hang,
+            delay_us: 0,
+        };
+        cluster.push_fault(Some(BrokerId(2)), ApiKey::CREATE_TOPICS, hang);
+    });
+    let made = c.create_topics(vec![topic("u")], &within(LONG)).unwrap();
+    assert_eq!(codes(&made), [("u", ErrorCode::NO_ERROR)]);
+    // Who was named is asked, whatever it says.
+    on_cluster(&c, |cluster| {
+        cluster.clear_request_errors(ApiKey::CREATE_TOPICS);
+        cluster.push_request_errors(ApiKey::CREATE_TOPICS, &[protocol(ErrorCode::NOT_CONTROLLER)]);
+    });
+    let named = Options {
+        broker: Some(NodeId(2)),
+        ..within(LONG)
+    };
+    let made = c.create_topics(vec![topic("v")], &named).unwrap();
+    assert_eq!(codes(&made), [("v", ErrorCode::NOT_CONTROLLER)]);
+}
+
+fn protocol(code: ErrorCode) -> ottla_protocol::ErrorCode {
+    code.to_protocol().unwrap()
+}
+
+#[test]
+fn what_may_have_been_done_is_not_asked_for_twice() {
+    let c = with_cluster();
+    let lose = |api| {
+        on_cluster(&c, |cluster| {
+            let lost = Fault {
+                action: FaultAction::DisconnectAfter,
+                delay_us: 0,
+            };
+            cluster.push_fault(None, api, lost);
+        });
+    };
+    lose(ApiKey::CREATE_TOPICS);
+    let error = c.create_topics(vec![topic("t")], &within(LONG)).unwrap_err();
+    assert_eq!(error.code, ErrorCode::L_TRANSPORT, "{error}");
+    assert!(error.message.contains("may have done"), "{error}");
+    assert_eq!(on_cluster(&c, |cluster| cluster.partition_count("t")), Some(2));
+    // Asking does no harm, and neither does checking.
+    lose(ApiKey::DESCRIBE_CONFIGS);
+    assert!(!describe(&c, ResourceType::TOPIC, "t", &[]).configs.is_empty());
+    lose(ApiKey::CREATE_TOPICS);
+    let only_check = Options {
+        validate_only: true,
+        ..within(LONG)
+    };
+    let checked = c.create_topics(vec![topic("u")], &only_check).unwrap();
+    assert_eq!(codes(&checked), [("u", ErrorCode::NO_ERROR)]);
+}
+
+#[test]
+fn what_was_begun_is_an_error_only_for_who_waits() {
+    let c = with_cluster();
+    let begin = |operation_timeout| {
+        on_cluster(&c, |cluster| {
+            cluster.push_request_errors(ApiKey::DELETE_TOPICS, &[protocol(ErrorCode::REQUEST_TIMED_OUT)]);
+        });
+        let options = Options {
+            operation_timeout,
+            ..within(LONG)
+        };
+        let deleted = c.delete_topics(vec!["t".into()], &options).unwrap();
+        codes(&deleted)[0].1
+    };
+    assert_eq!(begin(None), ErrorCode::REQUEST_TIMED_OUT);
+    assert_eq!(begin(Some(SHORT)), ErrorCode::REQUEST_TIMED_OUT);
+    assert_eq!(begin(Some(Duration::ZERO)), ErrorCode::NO_ERROR);
+}
+
+#[test]
+fn results_come_to_the_queue_once_and_in_time() {
+    let c = with_cluster();
+    let queue = Queue::new();
+    let hang = Fault {
+        action: FaultAction::Hang,
+        delay_us: 0,
+    };
+    on_cluster(&c, |cluster| cluster.push_fault(None, ApiKey::DELETE_TOPICS, hang));
+    let request = || Request::DeleteTopics(vec!["t".into()]);
+    c.administer(request(), within(SHORT), queue.clone(), 7);
+    let Some(Event::Admin(result)) = queue.pop(Some(LONG)) else {
+        panic!("no result")
+    };
+    assert_eq!(result.opaque, 7);
+    assert_eq!(result.outcome.unwrap_err().code, ErrorCode::L_TIMED_OUT);
+    on_cluster(&c, |cluster| cluster.push_fault(None, ApiKey::DELETE_TOPICS, hang));
+    c.administer(request(), within(LONG), queue.clone(), 8);
+    c.destroy();
+    c.administer(request(), within(LONG), queue.clone(), 9);
+    let mut told = Vec::new();
+    while let Some(Event::Admin(result)) = queue.pop(Some(Duration::ZERO)) {
+        told.push((result.opaque, result.outcome.unwrap_err().code));
+    }
+    assert_eq!(told, [(8, ErrorCode::L_DESTROY), (9, ErrorCode::L_DESTROY)]);
+}
+
+#[test]
+fn nobody_to_ask_is_told_in_time() {
+    let c = client(&[("bootstrap.servers", "127.0.0.1:1"), ("log_level", "0")]);
+    let error = c.create_topics(vec![topic("t")], &within(SHORT)).unwrap_err();
+    assert_eq!(error.code, ErrorCode::L_TIMED_OUT, "{error}");
+    assert!(error.message.contains("controller"), "{error}");
+    let error = c.delete_topics(Vec::new(), &within(LONG)).unwrap_err();
+    assert_eq!(error.code, ErrorCode::L_INVALID_ARG, "{error}");
+}
