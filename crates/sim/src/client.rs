@@ -36,6 +36,7 @@ pub(crate) struct SimClient {
     /// Its process was killed: what it held went with it.
     pub(crate) crashed: bool,
     pub(crate) topics: Vec<Arc<Topic>>,
+    pub(crate) tally: Tally,
     settings: Vec<(String, String)>,
     /// What a producer was set to have under way and unwritten on a connection.
     pub(crate) limits: Limits,
@@ -65,6 +66,29 @@ impl Limits {
     }
 }
 
+/// What all clients of a world have in common.
+#[derive(Debug, Clone)]
+pub(crate) struct Common {
+    pub(crate) bootstrap: String,
+    pub(crate) time: Time,
+    pub(crate) now_us: u64,
+    /// Lines of their logs are wanted.
+    pub(crate) tracing: bool,
+    /// `statistics.interval.ms`, where statistics are wanted.
+    pub(crate) statistics_ms: Option<u64>,
+}
+
+/// What a client's application has had to do with messages so far: what statistics are held against.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Tally {
+    /// Messages that the client took to be sent.
+    pub(crate) accepted: u64,
+    /// Messages that were reported as delivered.
+    pub(crate) delivered: u64,
+    /// Records that were taken.
+    pub(crate) taken: u64,
+}
+
 /// What [`SimClient::make`] is given.
 struct Making<'a> {
     kind: ClientKind,
@@ -82,10 +106,9 @@ impl SimClient {
     pub(crate) fn producer(
         number: usize,
         plan: ProducerPlan,
-        bootstrap: &str,
-        time: &Time,
+        common: &Common,
         seeds: &mut Chance,
-        (tracing, canary): (bool, Option<Canary>),
+        canary: Option<Canary>,
         check: &mut Checker,
     ) -> Result<Self, String> {
         let client = u32::try_from(number).unwrap_or(u32::MAX);
@@ -113,7 +136,7 @@ impl SimClient {
             topics: &topics,
             load: Load::Producer(ProducerLoad::new(client, plan)),
         };
-        let mut made = Self::make(making, bootstrap, time, seeds, tracing)?;
+        let mut made = Self::make(making, common, seeds)?;
         made.limits = limits;
         if let Some(accumulator) = &made.shared.producer {
             accumulator.seed(seeds.u64());
@@ -124,10 +147,8 @@ impl SimClient {
     pub(crate) fn consumer(
         number: usize,
         plan: ConsumerPlan,
-        bootstrap: &str,
-        time: &Time,
+        common: &Common,
         seeds: &mut Chance,
-        tracing: bool,
     ) -> Result<Self, String> {
         let client = u32::try_from(number).unwrap_or(u32::MAX);
         let making = Making {
@@ -140,16 +161,14 @@ impl SimClient {
             topics: &TopicUse::all(&plan.topics),
             load: Load::Consumer(ConsumerLoad::new(client, plan)),
         };
-        Self::make(making, bootstrap, time, seeds, tracing)
+        Self::make(making, common, seeds)
     }
 
     pub(crate) fn member(
         number: usize,
         (slot, plan): (usize, MemberPlan),
-        bootstrap: &str,
-        (time, now_us): (&Time, u64),
+        common: &Common,
         seeds: &mut Chance,
-        tracing: bool,
     ) -> Result<Self, String> {
         let client = u32::try_from(number).unwrap_or(u32::MAX);
         let making = Making {
@@ -160,9 +179,9 @@ impl SimClient {
             delivery: DeliveryMode::None,
             rebalance_event: plan.by_event,
             topics: &TopicUse::all(&plan.topics),
-            load: Load::Member(MemberLoad::new(client, slot, plan, now_us)),
+            load: Load::Member(MemberLoad::new(client, slot, plan, common.now_us)),
         };
-        Self::make(making, bootstrap, time, seeds, tracing)
+        Self::make(making, common, seeds)
     }
 
     /// A client that writes transactions. `consumer` is the one that reads for it.
@@ -170,10 +189,8 @@ impl SimClient {
         number: usize,
         (slot, plan): (usize, WorkerPlan),
         consumer: Option<usize>,
-        bootstrap: &str,
-        (time, now_us): (&Time, u64),
+        common: &Common,
         seeds: &mut Chance,
-        tracing: bool,
     ) -> Result<Self, String> {
         let client = u32::try_from(number).unwrap_or(u32::MAX);
         let making = Making {
@@ -184,9 +201,9 @@ impl SimClient {
             delivery: DeliveryMode::All,
             rebalance_event: false,
             topics: &TopicUse::all(&[topic(plan.stage)]),
-            load: Load::Worker(WorkerLoad::new(client, (slot, plan), consumer, now_us)),
+            load: Load::Worker(WorkerLoad::new(client, (slot, plan), consumer, common.now_us)),
         };
-        let mut made = Self::make(making, bootstrap, time, seeds, tracing)?;
+        let mut made = Self::make(making, common, seeds)?;
         made.limits = Limits::of(&[("enable.idempotence".into(), "true".into())]);
         if let Some(accumulator) = &made.shared.producer {
             accumulator.seed(seeds.u64());
@@ -195,44 +212,18 @@ impl SimClient {
     }
 
     /// A client that reads what chains of transactions have written.
-    pub(crate) fn reader(
-        plan: ReaderPlan,
-        bootstrap: &str,
-        time: &Time,
-        seeds: &mut Chance,
-        tracing: bool,
-    ) -> Result<Self, String> {
+    pub(crate) fn reader(plan: ReaderPlan, common: &Common, seeds: &mut Chance) -> Result<Self, String> {
         let settings = plan.settings.clone();
-        Self::reading(
-            settings,
-            Load::Reader(ReaderLoad::new(plan)),
-            bootstrap,
-            time,
-            seeds,
-            tracing,
-        )
+        Self::reading(settings, Load::Reader(ReaderLoad::new(plan)), common, seeds)
     }
 
     /// A client that reads for a worker, and whose application is that.
-    pub(crate) fn helper(
-        settings: Vec<(String, String)>,
-        bootstrap: &str,
-        time: &Time,
-        seeds: &mut Chance,
-        tracing: bool,
-    ) -> Result<Self, String> {
-        Self::reading(settings, Load::None, bootstrap, time, seeds, tracing)
+    pub(crate) fn helper(settings: Vec<(String, String)>, common: &Common, seeds: &mut Chance) -> Result<Self, String> {
+        Self::reading(settings, Load::None, common, seeds)
     }
 
     /// A client of a loop, with the settings that the loop gives it.
-    pub(crate) fn looping(
-        conf: Conf,
-        kind: ClientKind,
-        bootstrap: &str,
-        time: &Time,
-        seeds: &mut Chance,
-        tracing: bool,
-    ) -> Result<Self, String> {
+    pub(crate) fn looping(conf: Conf, kind: ClientKind, common: &Common, seeds: &mut Chance) -> Result<Self, String> {
         let making = Making {
             kind,
             base: conf,
@@ -243,7 +234,7 @@ impl SimClient {
             topics: &[],
             load: Load::None,
         };
-        let mut made = Self::make(making, bootstrap, time, seeds, tracing)?;
+        let mut made = Self::make(making, common, seeds)?;
         if let Some(accumulator) = &made.shared.producer {
             accumulator.seed(seeds.u64());
             made.limits = Limits::of(&[("enable.idempotence".into(), "true".into())]);
@@ -254,10 +245,8 @@ impl SimClient {
     fn reading(
         settings: Vec<(String, String)>,
         load: Load,
-        bootstrap: &str,
-        time: &Time,
+        common: &Common,
         seeds: &mut Chance,
-        tracing: bool,
     ) -> Result<Self, String> {
         let making = Making {
             kind: ClientKind::Consumer,
@@ -269,20 +258,17 @@ impl SimClient {
             topics: &[],
             load,
         };
-        Self::make(making, bootstrap, time, seeds, tracing)
+        Self::make(making, common, seeds)
     }
 
-    fn make(
-        making: Making<'_>,
-        bootstrap: &str,
-        time: &Time,
-        seeds: &mut Chance,
-        tracing: bool,
-    ) -> Result<Self, String> {
+    fn make(making: Making<'_>, common: &Common, seeds: &mut Chance) -> Result<Self, String> {
         let mut conf = making.base;
         let mut settings = making.settings;
-        settings.push(("bootstrap.servers".into(), bootstrap.to_owned()));
-        if tracing {
+        settings.push(("bootstrap.servers".into(), common.bootstrap.clone()));
+        if let Some(interval_ms) = common.statistics_ms {
+            settings.push(("statistics.interval.ms".into(), interval_ms.to_string()));
+        }
+        if common.tracing {
             settings.push(("debug".into(), "broker,topic,metadata,msg,fetch,consumer,cgrp".into()));
         }
         for (name, value) in &settings {
@@ -290,11 +276,11 @@ impl SimClient {
         }
         let resolved = conf.resolve(making.kind).map_err(|e| format!("{e:?}"))?;
         let (conf, topic_defaults) = conf.finalize(making.kind).map_err(|e| format!("{e:?}"))?;
-        let clock = Arc::new(ClientClock::new(time.clone(), making.skew_ms));
+        let clock = Arc::new(ClientClock::new(common.time.clone(), making.skew_ms));
         let waker = Arc::new(WakeFlag::default());
         let log = Arc::new(Mutex::new(Vec::new()));
         let lines = log.clone();
-        let sink: Option<LogSink> = tracing.then(|| -> LogSink {
+        let sink: Option<LogSink> = common.tracing.then(|| -> LogSink {
             Arc::new(move |line| {
                 if let Ok(mut lines) = lines.lock() {
                     lines.push(line);
@@ -312,6 +298,7 @@ impl SimClient {
                 commit_event: true,
                 error_event: true,
                 throttle_event: true,
+                stats_event: common.statistics_ms.is_some(),
                 ..ClientHooks::default()
             },
             clock: clock.clone(),
@@ -350,6 +337,7 @@ impl SimClient {
             load: making.load,
             crashed: false,
             topics,
+            tally: Tally::default(),
             settings,
             limits: Limits::default(),
             log,

@@ -124,18 +124,8 @@ impl World {
             );
         }
         let number = self.clients.len();
-        let bootstrap = self.net.names.bootstrap();
-        let tracing = self.trace.is_on();
         let (group, reset, exclusive) = (plan.group.clone(), plan.reset, plan.is_exclusive());
-        let time = (self.time.clone(), self.now_us);
-        let made = SimClient::member(
-            number,
-            (slot, plan),
-            &bootstrap,
-            (&time.0, time.1),
-            &mut self.crowd.seeds,
-            tracing,
-        );
+        let made = SimClient::member(number, (slot, plan), &self.common(), &mut self.crowd.seeds);
         let client = u32::try_from(number).unwrap_or(u32::MAX);
         self.check.groups.add_member(client, &group, reset, exclusive);
         let state = &mut self.crowd.slots[slot];

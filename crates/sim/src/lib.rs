@@ -20,6 +20,7 @@ mod message;
 mod net;
 mod phases;
 mod plan;
+mod statistics;
 mod tamper;
 mod trace;
 mod watch;

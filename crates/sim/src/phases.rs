@@ -128,7 +128,8 @@ impl World {
                 Some(_) => QUIET_US / 1000 / u64::from(client.shared.conf.fetch_wait_max_ms).max(1),
                 None => 0,
             };
-            let limit = (QUIET_DRIVES + fetches * DRIVES_A_FETCH) * brokers;
+            let watch = self.turns_of_watch(QUIET_US);
+            let limit = (QUIET_DRIVES + fetches * DRIVES_A_FETCH + watch) * brokers;
             if client.drives > limit {
                 let drives = client.drives;
                 self.check.violate(format!(
@@ -167,6 +168,8 @@ impl World {
             }
         }
         self.coverage.count("connections", self.net.next - 1);
+        let pushes = self.cluster.pushed_metrics().len() as u64;
+        self.coverage.count("pushes of metrics", pushes);
         if self.workers.exist() {
             self.compare_chain();
         } else {

@@ -1,6 +1,6 @@
 //! What a world is made of: drawn from its seed before anything happens.
 
-use ottla_mock::ClusterConfig;
+use ottla_mock::{ClusterConfig, MetricsSubscription};
 use ottla_protocol::ApiKey;
 
 use crate::chance::Chance;
@@ -34,6 +34,10 @@ pub(crate) struct Plan {
     pub(crate) consumers: Vec<ConsumerPlan>,
     pub(crate) groups: Option<GroupsPlan>,
     pub(crate) transactions: Option<TransactionsPlan>,
+    /// How often clients make statistics, where they do.
+    pub(crate) statistics_ms: Option<u64>,
+    /// What brokers want to know of clients (KIP-714).
+    pub(crate) metrics: Option<MetricsSubscription>,
     /// How long faults go on.
     pub(crate) fault_phase_us: u64,
     /// How long everything may take to settle after that.
@@ -137,6 +141,8 @@ impl Plan {
             consumers,
             groups: None,
             transactions: None,
+            statistics_ms: None,
+            metrics: None,
             fault_phase_us,
             settle_us,
         };
@@ -156,6 +162,7 @@ impl Plan {
         if seed % WORLDS_PER_TRANSACTION_WORLD == 9 {
             plan.add_transactions(seed, &mut Chance::of(seed, 40));
         }
+        plan.add_watch(seed);
         plan
     }
 

@@ -95,9 +95,7 @@ impl World {
         for reader in plan.readers {
             let number = self.clients.len();
             self.check.transactions.add_reader(number, reader.committed);
-            let bootstrap = self.net.names.bootstrap();
-            let tracing = self.trace.is_on();
-            let made = SimClient::reader(reader, &bootstrap, &self.time, &mut self.workers.seeds, tracing);
+            let made = SimClient::reader(reader, &self.common(), &mut self.workers.seeds);
             self.add_client(made);
         }
         for slot in 0..self.workers.slots.len() {
@@ -125,25 +123,16 @@ impl World {
             }
             return;
         }
-        let bootstrap = self.net.names.bootstrap();
-        let tracing = self.trace.is_on();
+        let common = self.common();
         let first = self.clients.len();
         let consumer = (plan.stage > 0).then_some(first);
         if consumer.is_some() {
             let settings = plan.consumer.clone();
-            let made = SimClient::helper(settings, &bootstrap, &self.time, &mut self.workers.seeds, tracing);
+            let made = SimClient::helper(settings, &common, &mut self.workers.seeds);
             self.add_client(made);
         }
         let number = self.clients.len();
-        let made = SimClient::worker(
-            number,
-            (slot, plan),
-            consumer,
-            &bootstrap,
-            (&self.time, self.now_us),
-            &mut self.workers.seeds,
-            tracing,
-        );
+        let made = SimClient::worker(number, (slot, plan), consumer, &common, &mut self.workers.seeds);
         self.workers.slots[slot].client = Some(number);
         self.add_client(made);
         self.set_right_clocks(first);
@@ -152,9 +141,7 @@ impl World {
     /// Adds a client with the settings that a loop gives it; gives its number.
     pub(crate) fn add_loop_client(&mut self, conf: Conf, kind: ClientKind) -> usize {
         let number = self.clients.len();
-        let bootstrap = self.net.names.bootstrap();
-        let tracing = self.trace.is_on();
-        let made = SimClient::looping(conf, kind, &bootstrap, &self.time, &mut self.workers.seeds, tracing);
+        let made = SimClient::looping(conf, kind, &self.common(), &mut self.workers.seeds);
         self.add_client(made);
         self.workers.of_loops.insert(number);
         self.set_right_clocks(number);

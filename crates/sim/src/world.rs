@@ -15,7 +15,7 @@ use ottla_protocol::ApiKey;
 use crate::Options;
 use crate::chance::Chance;
 use crate::check::Checker;
-use crate::client::SimClient;
+use crate::client::{Common, SimClient};
 use crate::clock::Time;
 use crate::coverage::Coverage;
 use crate::crowd::Crowd;
@@ -286,6 +286,7 @@ impl World {
                 Happening::Fault(FaultEvent::MakeTopic(topic.name)),
             );
         }
+        self.set_up_watch();
         self.make_clients();
         self.set_up_groups();
         self.set_up_workers();
@@ -295,26 +296,35 @@ impl World {
     }
 
     fn make_clients(&mut self) {
-        let bootstrap = self.net.names.bootstrap();
+        let common = self.common();
         let mut seeds = Chance::of(self.seed, 5);
         let producers = self.plan.producers.clone();
         let consumers = self.plan.consumers.clone();
-        let tracing = self.trace.is_on();
         for plan in producers {
             let made = SimClient::producer(
                 self.clients.len(),
                 plan,
-                &bootstrap,
-                &self.time,
+                &common,
                 &mut seeds,
-                (tracing, self.options.canary),
+                self.options.canary,
                 &mut self.check,
             );
             self.add_client(made);
         }
         for plan in consumers {
-            let made = SimClient::consumer(self.clients.len(), plan, &bootstrap, &self.time, &mut seeds, tracing);
+            let made = SimClient::consumer(self.clients.len(), plan, &common, &mut seeds);
             self.add_client(made);
+        }
+    }
+
+    /// What a client that is made now has in common with the others.
+    pub(crate) fn common(&self) -> Common {
+        Common {
+            bootstrap: self.net.names.bootstrap(),
+            time: self.time.clone(),
+            now_us: self.now_us,
+            tracing: self.trace.is_on(),
+            statistics_ms: self.plan.statistics_ms,
         }
     }
 

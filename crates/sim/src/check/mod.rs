@@ -6,12 +6,14 @@ mod groups;
 mod partitioner;
 mod produced;
 mod spans;
+mod statistics;
 mod transactions;
 
 pub(crate) use consumed::{Consumed, Expect};
 pub(crate) use groups::{Beginning, Commit, Groups, Marks, Reset, Tp};
 pub(crate) use partitioner::{Partitioner, Place, own_choice};
 pub(crate) use produced::{Accepted, Answer, Outcome, Produced, Promise, Report, Wire};
+pub(crate) use statistics::Reports;
 pub(crate) use transactions::{PartitionView, Transactions, Views};
 
 use std::collections::BTreeMap;
@@ -25,6 +27,7 @@ pub(crate) struct Checker {
     pub(crate) consumed: Consumed,
     pub(crate) groups: Groups,
     pub(crate) transactions: Transactions,
+    pub(crate) reports: Reports,
     violation: Option<String>,
 }
 

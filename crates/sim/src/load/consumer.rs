@@ -426,7 +426,10 @@ impl ConsumerLoad {
     fn listen(&mut self, world: &mut World, client: usize) {
         let shared = world.shared(client);
         while let Some(event) = shared.main_queue.pop(Some(Duration::ZERO)) {
-            trace!(world.trace, "c{client} app hears {event:?}");
+            match event {
+                Event::Stats(document) => world.on_statistics(client, *document),
+                other => trace!(world.trace, "c{client} app hears {other:?}"),
+            }
         }
         let most = world.app_chance.between(1, self.plan.most * 2);
         for _ in 0..most {
@@ -453,6 +456,7 @@ impl ConsumerLoad {
             "c{client} app takes {topic} [{partition}] @ {offset} {found:?}"
         );
         world.coverage.count("records consumed", 1);
+        world.tally(client).taken += 1;
         if position != offset + 1 {
             world.check.violate(format!(
                 "client {client}: position {position} after {topic} [{partition}] @ {offset}"

@@ -42,6 +42,7 @@ impl MemberLoad {
             "c{client} app takes {topic} [{partition}] @ {offset} {found:?}"
         );
         world.coverage.count("records consumed by groups", 1);
+        world.tally(client).taken += 1;
         let tp = (topic, partition);
         let Some(found) = found.filter(|_| position == offset + 1) else {
             return world.check.violate(format!(
@@ -144,6 +145,10 @@ impl MemberLoad {
     pub(super) fn hear_errors(&mut self, world: &mut World, client: usize) {
         let shared = world.shared(client);
         while let Some(event) = shared.main_queue.pop(Some(Duration::ZERO)) {
+            if let Event::Stats(document) = event {
+                world.on_statistics(client, *document);
+                continue;
+            }
             trace!(world.trace, "c{client} app hears {event:?}");
             if let Event::Error(error) = event
                 && error.fatal

@@ -28,6 +28,7 @@ impl ProducerLoad {
                         world.coverage.count("fatal errors", 1);
                     }
                 }
+                Event::Stats(document) => world.on_statistics(client, *document),
                 Event::Throttle(t) => {
                     world.coverage.count("throttles told", 1);
                     trace!(world.trace, "c{client} app hears throttle {}", t.throttle_ms);
@@ -91,6 +92,7 @@ impl ProducerLoad {
             let result = world.check.produced.on_report(id, report, delivery.topic.name(), known);
             world.check.expect(result);
             count_report(world, &report);
+            world.tally(client).delivered += u64::from(report.outcome == Outcome::Delivered);
         }
         self.take_back(world, delivery);
     }

@@ -167,6 +167,7 @@ impl ProducerLoad {
         self.loans.insert(id.number, Loan { held, address });
         let referred = handing == Handing::Shared && value_len > shared.conf.message_copy_max_bytes as usize;
         world.coverage.count("messages referred to", u64::from(referred));
+        world.tally(client).accepted += 1;
         count_message(world, handing, &accepted, timestamp_ms);
         world.check.produced.on_accepted(self.client, target.name(), accepted);
         Ok(id)

@@ -255,6 +255,7 @@ impl WorkerLoad {
             self.handed += 1;
             self.made += 1;
             world.check.transactions.on_handed(self.tag);
+            world.tally(client).accepted += 1;
         }
         taken
     }
@@ -294,7 +295,9 @@ impl WorkerLoad {
                         false => "records of transactions delivered",
                     };
                     world.coverage.count(kind, count);
+                    world.tally(client).delivered += if failed { 0 } else { count };
                 }
+                Event::Stats(document) => world.on_statistics(client, *document),
                 other => trace!(world.trace, "c{client} app hears {other:?}"),
             }
         }

@@ -30,12 +30,16 @@ pub(super) fn take(chunk: &mut Chunk) -> Option<Taken> {
 pub(super) fn take_next(world: &mut World, client: usize) -> Option<Taken> {
     let shared = world.shared(client);
     while let Some(event) = shared.main_queue.pop(Some(Duration::ZERO)) {
-        trace!(world.trace, "c{client} app hears {event:?}");
+        match event {
+            Event::Stats(document) => world.on_statistics(client, *document),
+            other => trace!(world.trace, "c{client} app hears {other:?}"),
+        }
     }
     loop {
         match shared.consumer_queue.pop_one(Some(Duration::ZERO), take)? {
             Ok(taken) => {
                 trace!(world.trace, "c{client} app takes {taken:?}");
+                world.tally(client).taken += 1;
                 return Some(taken);
             }
             Err(Event::Partition(notice)) => trace!(

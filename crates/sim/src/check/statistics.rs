@@ -1,0 +1,234 @@
+//! Statistics: what clients say of themselves agrees with itself, with what they said before, and with what their
+//! applications have seen.
+
+use std::collections::BTreeMap;
+
+use ottla::stats::{Broker, Partition, Statistics, Summary};
+
+use crate::client::Tally;
+
+/// The last document of a client, and what its application had seen when it took it.
+#[derive(Debug)]
+struct Last {
+    document: Statistics,
+    tally: Tally,
+    taken_at_us: u64,
+}
+
+/// All clients that say anything.
+#[derive(Debug, Default)]
+pub(crate) struct Reports {
+    last: BTreeMap<usize, Last>,
+}
+
+type Counters<'a> = [(&'a str, u64); 8];
+
+fn counters(document: &Statistics) -> Counters<'static> {
+    [
+        ("tx", document.tx),
+        ("tx_bytes", document.tx_bytes),
+        ("rx", document.rx),
+        ("rx_bytes", document.rx_bytes),
+        ("txmsgs", document.txmsgs),
+        ("txmsg_bytes", document.txmsg_bytes),
+        ("rxmsgs", document.rxmsgs),
+        ("rxmsg_bytes", document.rxmsg_bytes),
+    ]
+}
+
+fn partitions(document: &Statistics) -> impl Iterator<Item = &Partition> {
+    document.topics.values().flat_map(|topic| topic.partitions.values())
+}
+
+fn sum_of(document: &Statistics, of: impl Fn(&Partition) -> u64) -> u64 {
+    partitions(document).map(of).sum()
+}
+
+impl Reports {
+    /// The application takes a document at `now_us`, and has seen what `tally` says.
+    pub(crate) fn on_document(
+        &mut self,
+        client: usize,
+        document: Statistics,
+        tally: Tally,
+        now_us: u64,
+    ) -> Result<(), String> {
+        let before = self.last.get(&client);
+        let result = of_itself(&document, now_us)
+            .and_then(|()| before.map_or(Ok(()), |last| since(last, &document)))
+            .and_then(|()| as_seen(&document, before, tally));
+        let last = Last {
+            document,
+            tally,
+            taken_at_us: now_us,
+        };
+        self.last.insert(client, last);
+        result.map_err(|what| format!("client {client}: statistics: {what}"))
+    }
+}
+
+/// What must hold within one document.
+fn of_itself(document: &Statistics, now_us: u64) -> Result<(), String> {
+    if document.ts_us > now_us {
+        return Err(format!("made at {}, taken at {now_us}", document.ts_us));
+    }
+    let brokers = |of: fn(&Broker) -> u64| document.brokers.values().map(of).sum::<u64>();
+    // Totals count brokers that are gone as well.
+    let wrong_order = [
+        ("requests of brokers", brokers(|b| b.tx), document.tx),
+        ("responses of brokers", brokers(|b| b.rx), document.rx),
+        ("bytes to brokers", brokers(|b| b.txbytes), document.tx_bytes),
+        ("bytes from brokers", brokers(|b| b.rxbytes), document.rx_bytes),
+        ("responses", document.rx, document.tx + brokers(|b| b.rxcorriderrs)),
+        ("disconnects", brokers(|b| b.disconnects), brokers(|b| b.connects)),
+    ];
+    let wrong_order = wrong_order.iter().find(|(_, part, whole)| part > whole);
+    if let Some((what, part, whole)) = wrong_order {
+        return Err(format!("{what}: {part} of {whole}"));
+    }
+    for (what, parts, whole) in [
+        ("txmsgs", sum_of(document, |p| p.txmsgs), document.txmsgs),
+        ("txmsg_bytes", sum_of(document, |p| p.txbytes), document.txmsg_bytes),
+        ("rxmsgs", sum_of(document, |p| p.rxmsgs), document.rxmsgs),
+        ("rxmsg_bytes", sum_of(document, |p| p.rxbytes), document.rxmsg_bytes),
+    ] {
+        if parts != whole {
+            return Err(format!("{what} is {whole}, that of partitions {parts}"));
+        }
+    }
+    let windows = document.brokers.values().flat_map(|b| {
+        [
+            ("int_latency", &b.int_latency),
+            ("outbuf_latency", &b.outbuf_latency),
+            ("rtt", &b.rtt),
+            ("throttle", &b.throttle),
+        ]
+    });
+    let windows = windows.chain(
+        document
+            .topics
+            .values()
+            .flat_map(|t| [("batchsize", &t.batchsize), ("batchcnt", &t.batchcnt)]),
+    );
+    match windows.into_iter().find(|(_, window)| !is_sound(window)) {
+        Some((what, window)) => Err(format!("{what}: {window:?}")),
+        None => Ok(()),
+    }
+}
+
+fn is_sound(window: &Summary) -> bool {
+    let percentiles = [
+        window.p50,
+        window.p75,
+        window.p90,
+        window.p95,
+        window.p99,
+        window.p99_99,
+    ];
+    let empty = window.cnt == 0 && window.sum == 0 && window.max == 0;
+    let filled = window.cnt > 0 && (window.min..=window.max).contains(&window.avg) && window.sum >= window.max;
+    window.min >= 0 && percentiles.is_sorted() && percentiles[0] >= 0 && (empty || filled)
+}
+
+/// What must hold from one document to the next: counters go forward.
+fn since(last: &Last, document: &Statistics) -> Result<(), String> {
+    if document.ts_us <= last.document.ts_us {
+        return Err(format!("made at {} after {}", document.ts_us, last.document.ts_us));
+    }
+    let both = counters(&last.document).into_iter().zip(counters(document));
+    for ((what, before), (_, now)) in both {
+        if now < before {
+            return Err(format!("{what} goes back from {before} to {now}"));
+        }
+    }
+    Ok(())
+}
+
+/// A document may have waited: what its application has seen since it took the one before bounds it from below where it
+/// was made later, what it has seen now from above.
+fn as_seen(document: &Statistics, last: Option<&Last>, tally: Tally) -> Result<(), String> {
+    let then = last
+        .filter(|last| last.taken_at_us < document.ts_us)
+        .map_or(Tally::default(), |last| last.tally);
+    let waiting = sum_of(document, |p| p.fetchq_cnt);
+    let dropped = sum_of(document, |p| p.rx_ver_drops);
+    for (what, told, least, most) in [
+        ("msg_cnt", document.msg_cnt, 0, tally.accepted),
+        (
+            "msgs",
+            sum_of(document, |p| p.msgs),
+            0,
+            tally.accepted.max(document.rxmsgs),
+        ),
+        ("txmsgs", document.txmsgs, then.delivered, u64::MAX),
+        (
+            "rxmsgs",
+            document.rxmsgs,
+            then.taken + dropped,
+            tally.taken + waiting + dropped,
+        ),
+    ] {
+        if told < least || told > most {
+            return Err(format!("{what} is {told}, where {least} to {most} were seen"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ottla::stats::Topic;
+
+    fn document(ts_us: u64, rxmsgs: u64, waiting: u64) -> Statistics {
+        let partition = Partition {
+            rxmsgs,
+            msgs: rxmsgs,
+            fetchq_cnt: waiting,
+            ..Partition::default()
+        };
+        let topic = Topic {
+            partitions: BTreeMap::from([(0, partition)]),
+            ..Topic::default()
+        };
+        Statistics {
+            ts_us,
+            rxmsgs,
+            topics: BTreeMap::from([("t".to_owned(), topic)]),
+            ..Statistics::default()
+        }
+    }
+
+    fn taken(taken: u64) -> Tally {
+        Tally {
+            taken,
+            ..Tally::default()
+        }
+    }
+
+    #[test]
+    fn what_was_taken_bounds_what_was_received() {
+        let mut reports = Reports::default();
+        assert_eq!(reports.on_document(0, document(10, 5, 2), taken(3), 20), Ok(()));
+        assert_eq!(reports.on_document(0, document(30, 5, 0), taken(5), 40), Ok(()));
+        assert!(reports.on_document(0, document(50, 7, 1), taken(5), 60).is_err());
+        let mut reports = Reports::default();
+        assert_eq!(reports.on_document(0, document(10, 5, 2), taken(6), 20), Ok(()));
+        assert!(reports.on_document(0, document(30, 5, 0), taken(6), 40).is_err());
+    }
+
+    #[test]
+    fn counters_go_forward_and_agree_with_their_parts() {
+        let mut reports = Reports::default();
+        assert_eq!(reports.on_document(0, document(10, 5, 0), taken(5), 20), Ok(()));
+        assert!(reports.on_document(0, document(10, 5, 0), taken(5), 20).is_err());
+        assert!(reports.on_document(0, document(30, 4, 0), taken(5), 40).is_err());
+        let mut torn = document(50, 5, 0);
+        torn.rxmsgs = 6;
+        assert!(reports.on_document(0, torn, taken(6), 60).is_err());
+        assert!(
+            reports.on_document(0, document(80, 5, 0), taken(5), 70).is_err(),
+            "taken before it was made"
+        );
+    }
+}

@@ -1,0 +1,95 @@
+//! Worlds in which clients are watched: they make statistics, and push metrics to brokers (KIP-714).
+
+use ottla::stats::Statistics;
+use ottla_mock::MetricsSubscription;
+use ottla_protocol::compression::Codec;
+
+use crate::chance::Chance;
+use crate::client::Tally;
+use crate::plan::Plan;
+use crate::trace::trace;
+use crate::world::World;
+
+/// One block of seeds in so many is of worlds in which clients are watched: worlds of every kind are.
+const BLOCKS: u64 = 8;
+const SEEDS_A_BLOCK: u64 = 64;
+const WATCHED_BLOCK: u64 = 3;
+/// Shorter ones would be most of what a client does, and tests of quiet clients count turns.
+const INTERVAL_MIN_MS: u64 = 100;
+
+impl Plan {
+    /// Has clients watched in some worlds.
+    pub(crate) fn add_watch(&mut self, seed: u64) {
+        if seed / SEEDS_A_BLOCK % BLOCKS != WATCHED_BLOCK {
+            return;
+        }
+        let mut c = Chance::of(seed, 50);
+        let what = c.below(4);
+        if what != 0 {
+            self.statistics_ms = Some(c.spread(INTERVAL_MIN_MS, 10_000));
+        }
+        if what != 1 {
+            let names: &[&str] = c.pick(&[
+                ["*"].as_slice(),
+                &["org.apache.kafka.producer.", "org.apache.kafka.consumer.fetch."],
+                &[
+                    "org.apache.kafka.consumer.",
+                    "org.apache.kafka.producer.produce.throttle.",
+                ],
+                &[],
+            ]);
+            self.metrics = Some(MetricsSubscription {
+                names: names.iter().map(|name| (*name).to_owned()).collect(),
+                push_interval_ms: c.spread(INTERVAL_MIN_MS, 60_000) as i32,
+                codecs: c
+                    .pick(&[
+                        [].as_slice(),
+                        &[Codec::Zstd, Codec::Lz4, Codec::Gzip, Codec::Snappy],
+                        &[Codec::Gzip],
+                    ])
+                    .to_vec(),
+                max_bytes: if c.hit(0.8) {
+                    1_048_576
+                } else {
+                    c.spread(10, 2000) as i32
+                },
+                delta: c.hit(0.5),
+            });
+        }
+    }
+}
+
+impl World {
+    pub(crate) fn set_up_watch(&mut self) {
+        if let Some(subscription) = self.plan.metrics.clone() {
+            self.coverage.count("worlds that want metrics", 1);
+            self.cluster.subscribe_to_metrics(Some(subscription));
+        }
+        if self.plan.statistics_ms.is_some() {
+            self.coverage.count("worlds with statistics", 1);
+        }
+    }
+
+    /// What a client's application has seen.
+    pub(crate) fn tally(&mut self, client: usize) -> &mut Tally {
+        &mut self.clients[client].tally
+    }
+
+    /// An application takes its client's statistics.
+    pub(crate) fn on_statistics(&mut self, client: usize, document: Statistics) {
+        trace!(self.trace, "c{client} app hears {document:?}");
+        self.coverage.count("statistics", 1);
+        let tally = *self.tally(client);
+        let result = self.check.reports.on_document(client, document, tally, self.now_us);
+        self.check.expect(result);
+    }
+
+    /// Turns that being watched costs a client in so much time, on each connection.
+    pub(crate) fn turns_of_watch(&self, time_us: u64) -> u64 {
+        let documents = self.plan.statistics_ms.map_or(0, |ms| time_us / (ms * 1000));
+        let interval_ms = self.plan.metrics.as_ref().map(|m| m.push_interval_ms.unsigned_abs());
+        // To send a push, to hear that it was sent, to read the answer in pieces; intervals are half as long at times.
+        let pushes = interval_ms.map_or(0, |ms| 2 * time_us / (u64::from(ms) * 1000) + 1);
+        documents + 10 * pushes
+    }
+}
