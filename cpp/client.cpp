@@ -179,9 +179,9 @@ void install(rd_kafka_conf_t *conf, const Callbacks &callbacks) {
                 rd_kafka_conf_set_offset_commit_cb(conf, on_offset_commit);
         if (callbacks.consume)
                 rd_kafka_conf_set_consume_cb(conf, on_consume);
-        /* Conf has refused these two where the functions are missing. */
         if (callbacks.token_refresh)
                 rd_kafka_conf_set_oauthbearer_token_refresh_cb(conf, on_token_refresh);
+        /* Conf has refused it where the function is missing. */
         if (callbacks.ssl_cert_verify)
                 rd_kafka_conf_set_ssl_cert_verify_cb(conf, on_ssl_cert_verify);
 }

@@ -100,8 +100,6 @@ ConfImpl::set(const std::string &name, RdKafka::DeliveryReportCb *cb, std::strin
 Conf::ConfResult ConfImpl::set(const std::string &name,
                                RdKafka::OAuthBearerTokenRefreshCb *cb,
                                std::string &errstr) {
-        if (cb && !rd_kafka_conf_set_oauthbearer_token_refresh_cb)
-                return missing("SASL/OAUTHBEARER", errstr);
         return set_global("oauthbearer_token_refresh_cb", name, &Callbacks::token_refresh, cb,
                           errstr);
 }

@@ -137,8 +137,6 @@ ErrorCode HandleImpl::oauthbearer_set_token(const std::string &token_value,
                                             const std::string &md_principal_name,
                                             const std::list<std::string> &extensions,
                                             std::string &errstr) {
-        if (!rd_kafka_oauthbearer_set_token)
-                return unavailable("SASL/OAUTHBEARER", errstr);
         std::vector<const char *> names_and_values;
         for (const std::string &text : extensions)
                 names_and_values.push_back(text.c_str());
@@ -152,8 +150,6 @@ ErrorCode HandleImpl::oauthbearer_set_token(const std::string &token_value,
 }
 
 ErrorCode HandleImpl::oauthbearer_set_token_failure(const std::string &errstr) {
-        if (!rd_kafka_oauthbearer_set_token_failure)
-                return RdKafka::ERR__NOT_IMPLEMENTED;
         return code_of(rd_kafka_oauthbearer_set_token_failure(rk_, errstr.c_str()));
 }
 

@@ -19,11 +19,6 @@
 
 extern "C" {
 
-OTTLA_WEAK void rd_kafka_conf_set_oauthbearer_token_refresh_cb(
-    rd_kafka_conf_t *conf,
-    void (*oauthbearer_token_refresh_cb)(rd_kafka_t *rk,
-                                         const char *oauthbearer_config,
-                                         void *opaque));
 OTTLA_WEAK void rd_kafka_conf_enable_sasl_queue(rd_kafka_conf_t *conf, int enable);
 OTTLA_WEAK rd_kafka_conf_res_t rd_kafka_conf_set_ssl_cert_verify_cb(
     rd_kafka_conf_t *conf,
@@ -49,16 +44,6 @@ OTTLA_WEAK rd_kafka_queue_t *rd_kafka_queue_get_sasl(rd_kafka_t *rk);
 OTTLA_WEAK rd_kafka_error_t *rd_kafka_sasl_background_callbacks_enable(rd_kafka_t *rk);
 OTTLA_WEAK rd_kafka_error_t *
 rd_kafka_sasl_set_credentials(rd_kafka_t *rk, const char *username, const char *password);
-OTTLA_WEAK rd_kafka_resp_err_t rd_kafka_oauthbearer_set_token(rd_kafka_t *rk,
-                                                              const char *token_value,
-                                                              int64_t md_lifetime_ms,
-                                                              const char *md_principal_name,
-                                                              const char **extensions,
-                                                              size_t extension_size,
-                                                              char *errstr,
-                                                              size_t errstr_size);
-OTTLA_WEAK rd_kafka_resp_err_t rd_kafka_oauthbearer_set_token_failure(rd_kafka_t *rk,
-                                                                      const char *errstr);
 }
 
 namespace ottla {

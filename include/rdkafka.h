@@ -59,7 +59,8 @@ struct addrinfo;
  *  27. Topic ids (UUIDs)
  *  28. Memory, diagnostics, shutdown
  *  29. Interceptors and plugins
- *  30. Vocabulary of further services
+ *  30. Administration: topics and settings
+ *  31. Vocabulary of further services
  *
  * ==========================================================================
  *
@@ -1170,6 +1171,20 @@ RD_EXPORT void rd_kafka_conf_set_background_event_cb(
     void (*event_cb)(rd_kafka_t *rk, rd_kafka_event_t *rkev, void *opaque));
 
 /**
+ * Makes tokens for SASL/OAUTHBEARER (KIP-255).
+ *
+ *   oauthbearer_config  the value of `sasl.oauthbearer.config`
+ *
+ * The mechanism is not available yet: a client with `sasl.mechanisms=OAUTHBEARER` is refused. A
+ * client without it never needs a token, so that the callback is kept and not called.
+ */
+RD_EXPORT void rd_kafka_conf_set_oauthbearer_token_refresh_cb(
+    rd_kafka_conf_t *conf,
+    void (*oauthbearer_token_refresh_cb)(rd_kafka_t *rk,
+                                         const char *oauthbearer_config,
+                                         void *opaque));
+
+/**
  * Opens the client's sockets in place of socket(2).
  *
  * The callback returns the file descriptor, or -1 with `errno` set. Set close-on-exec there if it
@@ -1421,6 +1436,40 @@ RD_EXPORT void rd_kafka_yield(rd_kafka_t *rk);
  * Deprecated: set `bootstrap.servers`.
  */
 RD_EXPORT int rd_kafka_brokers_add(rd_kafka_t *rk, const char *brokerlist);
+
+/**
+ * Gives the client a token for SASL/OAUTHBEARER (KIP-255). The mechanism is not available yet, so
+ * that no client has a use for one.
+ *
+ * @param token_value        The token.
+ * @param md_lifetime_ms     When it expires, in milliseconds since 1970.
+ * @param md_principal_name  Whose it is.
+ * @param extensions         Names and values of SASL extensions in turn, or NULL.
+ * @param extension_size     Their number, names and values counted.
+ * @param errstr             Receives the reason; NULL is allowed.
+ *
+ * @return RD_KAFKA_RESP_ERR__STATE: OAUTHBEARER is not the client's mechanism;
+ *         RD_KAFKA_RESP_ERR__INVALID_ARG: NULL in place of the token or the principal.
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_oauthbearer_set_token(rd_kafka_t *rk,
+                                                             const char *token_value,
+                                                             int64_t md_lifetime_ms,
+                                                             const char *md_principal_name,
+                                                             const char **extensions,
+                                                             size_t extension_size,
+                                                             char *errstr,
+                                                             size_t errstr_size);
+
+/**
+ * Tells the client that there is no token to be had.
+ *
+ * @param errstr  Why.
+ *
+ * @return RD_KAFKA_RESP_ERR__STATE: OAUTHBEARER is not the client's mechanism;
+ *         RD_KAFKA_RESP_ERR__INVALID_ARG: `errstr` is NULL or empty.
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_oauthbearer_set_token_failure(rd_kafka_t *rk,
+                                                                     const char *errstr);
 
 
 /* ==========================================================================
@@ -3748,47 +3797,56 @@ typedef rd_kafka_resp_err_t (rd_kafka_plugin_f_conf_init_t)(
 
 
 /* ==========================================================================
- *  30. VOCABULARY OF FURTHER SERVICES
+ *  30. ADMINISTRATION: TOPICS AND SETTINGS
  *
- *  Types and constants of the interface's other services: administration, access control,
- *  certificates, share groups (KIP-932). They are
- *  here so that programs that mention them compile. The services' functions are declared where
- *  the library offers them; what is not declared in this header cannot be called.
+ *      rd_kafka_queue_t *queue = rd_kafka_queue_new(rk);
+ *      rd_kafka_NewTopic_t *topic = rd_kafka_NewTopic_new("greetings", 6, 3, errstr, sizeof(errstr));
+ *      rd_kafka_CreateTopics(rk, &topic, 1, NULL, queue);
+ *      rd_kafka_NewTopic_destroy(topic);
+ *      rd_kafka_event_t *event = rd_kafka_queue_poll(queue, -1);
+ *      if (rd_kafka_event_error(event)) {
+ *              failed(rd_kafka_event_error_string(event));
+ *      } else {
+ *              const rd_kafka_CreateTopics_result_t *result = rd_kafka_event_CreateTopics_result(event);
+ *              size_t cnt;
+ *              const rd_kafka_topic_result_t **topics = rd_kafka_CreateTopics_result_topics(result, &cnt);
+ *              if (rd_kafka_topic_result_error(topics[0]))
+ *                      failed(rd_kafka_topic_result_error_string(topics[0]));
+ *      }
+ *      rd_kafka_event_destroy(event);
+ *      rd_kafka_queue_destroy(queue);
+ *
+ *  Producers and consumers can make these calls, any number at the same time. A call returns at
+ *  once; what it was given is copied, and stays the caller's. Its result comes to the queue as one
+ *  event, exactly once, when the request timeout is over at the latest
+ *  (rd_kafka_AdminOptions_set_request_timeout()). The queue must be served by events
+ *  (rd_kafka_queue_poll(), or the background event callback); rd_kafka_poll() drops such an event
+ *  and logs that.
+ *
+ *  All topics or resources of a call go in one request to one broker: topics and partitions to the
+ *  controller, the settings of a broker to that broker, others to any. A broker that is not the
+ *  controller any more, or cannot be reached, is waited for, and the controller looked for, until
+ *  the request timeout is over.
+ *
+ *  rd_kafka_event_error() of the event says whether the call failed as a whole:
+ *
+ *  - RD_KAFKA_RESP_ERR__TIMED_OUT: there was no answer in time, or nobody to ask; the text says which.
+ *  - RD_KAFKA_RESP_ERR__TRANSPORT and the like: the connection was lost before the answer came. The
+ *    broker may have done what was asked; only requests that change nothing are sent again.
+ *  - RD_KAFKA_RESP_ERR__INVALID_ARG: an empty array, NULL in it, or an object that makes no sense.
+ *  - RD_KAFKA_RESP_ERR__CONFLICT: settings of two brokers in one call.
+ *  - RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE: the broker is too old for the request.
+ *  - RD_KAFKA_RESP_ERR__BAD_MSG: its answer makes no sense.
+ *  - RD_KAFKA_RESP_ERR__DESTROY: the client was destroyed meanwhile.
+ *
+ *  Otherwise the result has a row for each topic or resource, in the order of the call, with the
+ *  broker's error for that one. Rows, and all strings and arrays in them, belong to the event.
+ *
+ *  Objects are plain data: one thread at a time may change one. The functions that destroy one
+ *  allow NULL; those that destroy an array free its elements only.
  * ========================================================================== */
 
-/* -- Results that several services share -- */
-
-/** Outcome for one topic. */
-typedef struct rd_kafka_topic_result_s rd_kafka_topic_result_t;
-/** Outcome for one group. */
-typedef struct rd_kafka_group_result_s rd_kafka_group_result_t;
-/** Outcome for one access control entry. */
-typedef struct rd_kafka_acl_result_s rd_kafka_acl_result_t;
-/** Outcome for one partition. */
-typedef struct rd_kafka_topic_partition_result_s rd_kafka_topic_partition_result_t;
-
-/* -- Certificates -- */
-
-/** What a certificate or key is for. */
-typedef enum rd_kafka_cert_type_t {
-        RD_KAFKA_CERT_PUBLIC_KEY = 0,  /**< The client's certificate. */
-        RD_KAFKA_CERT_PRIVATE_KEY = 1, /**< The client's private key. */
-        RD_KAFKA_CERT_CA = 2,          /**< Certificates of authorities. */
-        RD_KAFKA_CERT__CNT = 3         /**< Number of values. */
-} rd_kafka_cert_type_t;
-
-/** How a certificate or key is encoded. */
-typedef enum rd_kafka_cert_enc_t {
-        RD_KAFKA_CERT_ENC_PKCS12 = 0, /**< PKCS#12. */
-        RD_KAFKA_CERT_ENC_DER = 1,    /**< DER or ASN.1 binary. */
-        RD_KAFKA_CERT_ENC_PEM = 2,    /**< PEM text. */
-        RD_KAFKA_CERT_ENC__CNT = 3    /**< Number of values. */
-} rd_kafka_cert_enc_t;
-
-/* -- Administration -- */
-
-/** A broker in an admin result. */
-typedef struct rd_kafka_Node_s rd_kafka_Node_t;
+/* -- Options -- */
 
 /** An admin request, for making options that fit it. */
 typedef enum rd_kafka_admin_op_t {
@@ -3822,19 +3880,300 @@ typedef enum rd_kafka_admin_op_t {
 /** Options of an admin request: timeouts, validation only and the like. */
 typedef struct rd_kafka_AdminOptions_s rd_kafka_AdminOptions_t;
 
-/** Which records count. */
-typedef enum rd_kafka_IsolationLevel_t {
-        /** All, those of open and aborted transactions too. */
-        RD_KAFKA_ISOLATION_LEVEL_READ_UNCOMMITTED = 0,
-        RD_KAFKA_ISOLATION_LEVEL_READ_COMMITTED = 1    /**< Committed ones. */
-} rd_kafka_IsolationLevel_t;
+/**
+ * Makes options, all at their defaults. A call that is given NULL in their place uses the defaults.
+ *
+ * @param for_api  The request that they are for; RD_KAFKA_ADMIN_OP_ANY allows all options, of which
+ *                 a request uses those that it has.
+ *
+ * @return The caller frees it with rd_kafka_AdminOptions_destroy(), when the calls that use it have
+ *         returned; it can be used for several. NULL: there is no such request.
+ */
+RD_EXPORT rd_kafka_AdminOptions_t *rd_kafka_AdminOptions_new(rd_kafka_t *rk,
+                                                             rd_kafka_admin_op_t for_api);
+
+/** Frees options. */
+RD_EXPORT void rd_kafka_AdminOptions_destroy(rd_kafka_AdminOptions_t *options);
+
+/**
+ * When the call gives up, from looking for the broker to its answer. All requests.
+ *
+ * @param timeout_ms  Milliseconds, 0 to 3600000. Default: `socket.timeout.ms`.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR, or RD_KAFKA_RESP_ERR__INVALID_ARG with a text in `errstr`
+ *         (NULL is allowed).
+ */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_AdminOptions_set_request_timeout(rd_kafka_AdminOptions_t *options,
+                                          int timeout_ms,
+                                          char *errstr,
+                                          size_t errstr_size);
+
+/**
+ * How long the controller waits until topics or partitions are there, or gone, on the brokers
+ * before it answers. CreateTopics, DeleteTopics, CreatePartitions. What takes longer goes on
+ * nevertheless, and has the error RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT in the result.
+ *
+ * @param timeout_ms  Milliseconds, up to 3600000. 0 or -1: the controller answers when it has
+ *                    begun, and there is no such error. (KRaft controllers always answer when they
+ *                    have decided, and only give up when they do not get to it in time.)
+ *                    Default: `socket.timeout.ms`.
+ *
+ * @return As rd_kafka_AdminOptions_set_request_timeout(); RD_KAFKA_RESP_ERR__INVALID_ARG also if
+ *         the request does not have this option.
+ */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_AdminOptions_set_operation_timeout(rd_kafka_AdminOptions_t *options,
+                                            int timeout_ms,
+                                            char *errstr,
+                                            size_t errstr_size);
+
+/**
+ * Whether the broker only checks whether it would do what is asked, and says what it would say.
+ * CreateTopics, CreatePartitions, AlterConfigs, IncrementalAlterConfigs.
+ *
+ * @param true_or_false  1 or 0. Default: 0.
+ *
+ * @return As rd_kafka_AdminOptions_set_operation_timeout().
+ */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_AdminOptions_set_validate_only(rd_kafka_AdminOptions_t *options,
+                                        int true_or_false,
+                                        char *errstr,
+                                        size_t errstr_size);
+
+/**
+ * Which broker is asked, in place of the controller or any. The settings of a broker are asked of
+ * that broker nevertheless. All requests.
+ *
+ * @param broker_id  0 or more.
+ *
+ * @return As rd_kafka_AdminOptions_set_request_timeout().
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_AdminOptions_set_broker(rd_kafka_AdminOptions_t *options,
+                                                               int32_t broker_id,
+                                                               char *errstr,
+                                                               size_t errstr_size);
+
+/** What rd_kafka_event_opaque() returns for the result. All requests. Default: NULL. */
+RD_EXPORT void rd_kafka_AdminOptions_set_opaque(rd_kafka_AdminOptions_t *options, void *ev_opaque);
+
+/* -- Outcome for one topic -- */
+
+/** Outcome for one topic. */
+typedef struct rd_kafka_topic_result_s rd_kafka_topic_result_t;
+
+/** The broker's error for this topic, or RD_KAFKA_RESP_ERR_NO_ERROR. */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_topic_result_error(const rd_kafka_topic_result_t *topicres);
+
+/** The error in words, the broker's own where it has some; NULL if there is none. */
+RD_EXPORT const char *rd_kafka_topic_result_error_string(const rd_kafka_topic_result_t *topicres);
+
+/** The topic's name. */
+RD_EXPORT const char *rd_kafka_topic_result_name(const rd_kafka_topic_result_t *topicres);
+
+/* -- Creating topics (KIP-4) -- */
 
 /** A topic to create. */
 typedef struct rd_kafka_NewTopic_s rd_kafka_NewTopic_t;
+/** Result of rd_kafka_CreateTopics(): an event under a name of its own. */
+typedef rd_kafka_event_t rd_kafka_CreateTopics_result_t;
+
+/**
+ * Makes the description of a topic to create.
+ *
+ * @param num_partitions      Up to 100000; -1: the broker's default (KIP-464, Kafka 2.4).
+ * @param replication_factor  Replicas of each partition, up to 10000; -1: the broker's default
+ *                            (KIP-464), or they are assigned one by one.
+ *
+ * @return The caller frees it with rd_kafka_NewTopic_destroy(). NULL with a text in `errstr` (NULL
+ *         is allowed): the name is empty or a number out of range.
+ */
+RD_EXPORT rd_kafka_NewTopic_t *rd_kafka_NewTopic_new(const char *topic,
+                                                     int num_partitions,
+                                                     int replication_factor,
+                                                     char *errstr,
+                                                     size_t errstr_size);
+
+/** Frees the description of a topic. */
+RD_EXPORT void rd_kafka_NewTopic_destroy(rd_kafka_NewTopic_t *new_topic);
+
+/** Frees each of an array. */
+RD_EXPORT void rd_kafka_NewTopic_destroy_array(rd_kafka_NewTopic_t **new_topics,
+                                               size_t new_topic_cnt);
+
+/**
+ * Says which brokers have the replicas of a partition. If it is said of one partition, it must be
+ * said of all, in their order from 0 on. Needs a replication_factor of -1 and a number of
+ * partitions.
+ *
+ * @param broker_ids     The brokers, the preferred leader first. Copied.
+ * @param broker_id_cnt  Their number, 1 to 10000.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR, or RD_KAFKA_RESP_ERR__INVALID_ARG with a text in `errstr`
+ *         (NULL is allowed).
+ */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_NewTopic_set_replica_assignment(rd_kafka_NewTopic_t *new_topic,
+                                         int32_t partition,
+                                         int32_t *broker_ids,
+                                         size_t broker_id_cnt,
+                                         char *errstr,
+                                         size_t errstr_size);
+
+/**
+ * Gives the topic a setting; a second value takes the first one's place. The broker checks it.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR, or RD_KAFKA_RESP_ERR__INVALID_ARG: NULL or an empty name.
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_NewTopic_set_config(rd_kafka_NewTopic_t *new_topic,
+                                                           const char *name,
+                                                           const char *value);
+
+/**
+ * Creates topics. Options: all timeouts, validate_only, broker, opaque.
+ *
+ * @param options  May be NULL.
+ * @param rkqu     Gets the result, RD_KAFKA_EVENT_CREATETOPICS_RESULT.
+ *
+ * Errors of a topic are for example RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS, _TOPIC_EXCEPTION (its
+ * name), _INVALID_PARTITIONS, _INVALID_REPLICATION_FACTOR, _INVALID_CONFIG, _POLICY_VIOLATION,
+ * _TOPIC_AUTHORIZATION_FAILED.
+ *
+ * A broker may learn of a new topic a little later than the controller: until then a producer waits
+ * for it, and a consumer is told that it is not there.
+ */
+RD_EXPORT void rd_kafka_CreateTopics(rd_kafka_t *rk,
+                                     rd_kafka_NewTopic_t **new_topics,
+                                     size_t new_topic_cnt,
+                                     const rd_kafka_AdminOptions_t *options,
+                                     rd_kafka_queue_t *rkqu);
+
+/** The event as the result of CreateTopics; NULL for other events. */
+RD_EXPORT const rd_kafka_CreateTopics_result_t *
+rd_kafka_event_CreateTopics_result(rd_kafka_event_t *rkev);
+
+/**
+ * The outcome for each topic.
+ *
+ * @param cntp  Receives their number; 0 if the call failed as a whole.
+ *
+ * @return An array that belongs to the result; NULL if it is empty.
+ */
+RD_EXPORT const rd_kafka_topic_result_t **
+rd_kafka_CreateTopics_result_topics(const rd_kafka_CreateTopics_result_t *result, size_t *cntp);
+
+/* -- Deleting topics (KIP-4) -- */
+
 /** A topic to delete. */
 typedef struct rd_kafka_DeleteTopic_s rd_kafka_DeleteTopic_t;
+/** Result of rd_kafka_DeleteTopics(): an event under a name of its own. */
+typedef rd_kafka_event_t rd_kafka_DeleteTopics_result_t;
+
+/** Names a topic to delete. The caller frees it with rd_kafka_DeleteTopic_destroy(). */
+RD_EXPORT rd_kafka_DeleteTopic_t *rd_kafka_DeleteTopic_new(const char *topic);
+
+/** Frees the name of a topic to delete. */
+RD_EXPORT void rd_kafka_DeleteTopic_destroy(rd_kafka_DeleteTopic_t *del_topic);
+
+/** Frees each of an array. */
+RD_EXPORT void rd_kafka_DeleteTopic_destroy_array(rd_kafka_DeleteTopic_t **del_topics,
+                                                  size_t del_topic_cnt);
+
+/**
+ * Deletes topics with all their records. Options: all timeouts, broker, opaque.
+ *
+ * @param options  May be NULL.
+ * @param rkqu     Gets the result, RD_KAFKA_EVENT_DELETETOPICS_RESULT.
+ *
+ * Errors of a topic are for example RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART,
+ * _TOPIC_DELETION_DISABLED, _TOPIC_AUTHORIZATION_FAILED.
+ */
+RD_EXPORT void rd_kafka_DeleteTopics(rd_kafka_t *rk,
+                                     rd_kafka_DeleteTopic_t **del_topics,
+                                     size_t del_topic_cnt,
+                                     const rd_kafka_AdminOptions_t *options,
+                                     rd_kafka_queue_t *rkqu);
+
+/** The event as the result of DeleteTopics; NULL for other events. */
+RD_EXPORT const rd_kafka_DeleteTopics_result_t *
+rd_kafka_event_DeleteTopics_result(rd_kafka_event_t *rkev);
+
+/** The outcome for each topic; see rd_kafka_CreateTopics_result_topics(). */
+RD_EXPORT const rd_kafka_topic_result_t **
+rd_kafka_DeleteTopics_result_topics(const rd_kafka_DeleteTopics_result_t *result, size_t *cntp);
+
+/* -- Adding partitions (KIP-195) -- */
+
 /** Partitions to add to a topic. */
 typedef struct rd_kafka_NewPartitions_s rd_kafka_NewPartitions_t;
+/** Result of rd_kafka_CreatePartitions(): an event under a name of its own. */
+typedef rd_kafka_event_t rd_kafka_CreatePartitions_result_t;
+
+/**
+ * Describes the partitions to add to a topic.
+ *
+ * @param new_total_cnt  How many partitions it shall have in all, 1 to 100000.
+ *
+ * @return The caller frees it with rd_kafka_NewPartitions_destroy(). NULL with a text in `errstr`
+ *         (NULL is allowed): the number is out of range.
+ */
+RD_EXPORT rd_kafka_NewPartitions_t *rd_kafka_NewPartitions_new(const char *topic,
+                                                               size_t new_total_cnt,
+                                                               char *errstr,
+                                                               size_t errstr_size);
+
+/** Frees the description of partitions to add. */
+RD_EXPORT void rd_kafka_NewPartitions_destroy(rd_kafka_NewPartitions_t *new_parts);
+
+/** Frees each of an array. */
+RD_EXPORT void rd_kafka_NewPartitions_destroy_array(rd_kafka_NewPartitions_t **new_parts,
+                                                    size_t new_parts_cnt);
+
+/**
+ * Says which brokers have the replicas of a new partition. If it is said of one, it must be said of
+ * all new ones.
+ *
+ * @param new_partition_idx  0 for the first new one and so on, in order.
+ * @param broker_ids         The brokers, the preferred leader first. Copied.
+ * @param broker_id_cnt      Their number, 1 to 10000.
+ *
+ * @return As rd_kafka_NewTopic_set_replica_assignment().
+ */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_NewPartitions_set_replica_assignment(rd_kafka_NewPartitions_t *new_parts,
+                                              int32_t new_partition_idx,
+                                              int32_t *broker_ids,
+                                              size_t broker_id_cnt,
+                                              char *errstr,
+                                              size_t errstr_size);
+
+/**
+ * Adds partitions to topics. Options: all timeouts, validate_only, broker, opaque.
+ *
+ * @param options  May be NULL.
+ * @param rkqu     Gets the result, RD_KAFKA_EVENT_CREATEPARTITIONS_RESULT.
+ *
+ * Records with a key may go to another partition than before from then on. Errors of a topic are
+ * for example RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, _INVALID_PARTITIONS (it has as many or more),
+ * _INVALID_REPLICA_ASSIGNMENT.
+ */
+RD_EXPORT void rd_kafka_CreatePartitions(rd_kafka_t *rk,
+                                         rd_kafka_NewPartitions_t **new_parts,
+                                         size_t new_parts_cnt,
+                                         const rd_kafka_AdminOptions_t *options,
+                                         rd_kafka_queue_t *rkqu);
+
+/** The event as the result of CreatePartitions; NULL for other events. */
+RD_EXPORT const rd_kafka_CreatePartitions_result_t *
+rd_kafka_event_CreatePartitions_result(rd_kafka_event_t *rkev);
+
+/** The outcome for each topic; see rd_kafka_CreateTopics_result_topics(). */
+RD_EXPORT const rd_kafka_topic_result_t **
+rd_kafka_CreatePartitions_result_topics(const rd_kafka_CreatePartitions_result_t *result,
+                                        size_t *cntp);
+
+/* -- Settings -- */
 
 /** Where the value of a setting comes from. */
 typedef enum rd_kafka_ConfigSource_t {
@@ -3851,6 +4190,11 @@ typedef enum rd_kafka_ConfigSource_t {
         RD_KAFKA_CONFIG_SOURCE__CNT = 9                           /**< Number of values. */
 } rd_kafka_ConfigSource_t;
 
+/**
+ * The name of it: "DYNAMIC_TOPIC_CONFIG" and so on; "UNSUPPORTED" for other numbers. Constant.
+ */
+RD_EXPORT const char *rd_kafka_ConfigSource_name(rd_kafka_ConfigSource_t confsource);
+
 /** What a setting or an access control entry is about. */
 typedef enum rd_kafka_ResourceType_t {
         RD_KAFKA_RESOURCE_UNKNOWN = 0,          /**< Not known. */
@@ -3862,15 +4206,8 @@ typedef enum rd_kafka_ResourceType_t {
         RD_KAFKA_RESOURCE__CNT = 6              /**< Number of values. */
 } rd_kafka_ResourceType_t;
 
-/** How the name in an access control entry is meant (KIP-290). */
-typedef enum rd_kafka_ResourcePatternType_t {
-        RD_KAFKA_RESOURCE_PATTERN_UNKNOWN = 0,  /**< Not known. */
-        RD_KAFKA_RESOURCE_PATTERN_ANY = 1,      /**< In filters: any. */
-        RD_KAFKA_RESOURCE_PATTERN_MATCH = 2,    /**< In filters: whatever applies to the name. */
-        RD_KAFKA_RESOURCE_PATTERN_LITERAL = 3,  /**< Exactly this name, or "*" for all. */
-        RD_KAFKA_RESOURCE_PATTERN_PREFIXED = 4, /**< Names that start with it. */
-        RD_KAFKA_RESOURCE_PATTERN_TYPE__CNT = 5 /**< Number of values. */
-} rd_kafka_ResourcePatternType_t;
+/** The name of it: "TOPIC" and so on; "UNSUPPORTED" for other numbers. Constant. */
+RD_EXPORT const char *rd_kafka_ResourceType_name(rd_kafka_ResourceType_t restype);
 
 /** Change to a setting (KIP-339). */
 typedef enum rd_kafka_AlterConfigOpType_t {
@@ -3885,6 +4222,257 @@ typedef enum rd_kafka_AlterConfigOpType_t {
 typedef struct rd_kafka_ConfigEntry_s rd_kafka_ConfigEntry_t;
 /** A broker, topic or group with its settings. */
 typedef struct rd_kafka_ConfigResource_s rd_kafka_ConfigResource_t;
+
+/** The setting's name. */
+RD_EXPORT const char *rd_kafka_ConfigEntry_name(const rd_kafka_ConfigEntry_t *entry);
+
+/** Its value. NULL: it has none, it is kept secret, or it is that of a request to delete it. */
+RD_EXPORT const char *rd_kafka_ConfigEntry_value(const rd_kafka_ConfigEntry_t *entry);
+
+/**
+ * Where the value comes from (KIP-226). Only in results of DescribeConfigs. A source that this
+ * header does not know keeps its number.
+ */
+RD_EXPORT rd_kafka_ConfigSource_t rd_kafka_ConfigEntry_source(const rd_kafka_ConfigEntry_t *entry);
+
+/** 1: it cannot be changed while the broker runs; 0: it can; -1: not known. Only in results. */
+RD_EXPORT int rd_kafka_ConfigEntry_is_read_only(const rd_kafka_ConfigEntry_t *entry);
+
+/** 1: the value is Kafka's default; 0: it was set; -1: not known. Only in results. */
+RD_EXPORT int rd_kafka_ConfigEntry_is_default(const rd_kafka_ConfigEntry_t *entry);
+
+/** 1: the value is a secret, and not told; 0: it is none; -1: not known. Only in results. */
+RD_EXPORT int rd_kafka_ConfigEntry_is_sensitive(const rd_kafka_ConfigEntry_t *entry);
+
+/** 1: this is one of rd_kafka_ConfigEntry_synonyms(); else 0. */
+RD_EXPORT int rd_kafka_ConfigEntry_is_synonym(const rd_kafka_ConfigEntry_t *entry);
+
+/**
+ * Under which names the value is looked for, in order of precedence (KIP-226). Of a synonym only
+ * name, value, source and is_default are known.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the entry; NULL if it is empty.
+ */
+RD_EXPORT const rd_kafka_ConfigEntry_t **
+rd_kafka_ConfigEntry_synonyms(const rd_kafka_ConfigEntry_t *entry, size_t *cntp);
+
+/**
+ * Names a resource, to describe its settings or to change them.
+ *
+ * @param restype  RD_KAFKA_RESOURCE_TOPIC, _BROKER or _GROUP (Kafka 4.0).
+ * @param resname  The topic, the group, or the broker's id in decimal; for a broker "": the settings
+ *                 that all brokers have in common (KIP-226).
+ *
+ * @return The caller frees it with rd_kafka_ConfigResource_destroy(). NULL: there is no such type.
+ */
+RD_EXPORT rd_kafka_ConfigResource_t *rd_kafka_ConfigResource_new(rd_kafka_ResourceType_t restype,
+                                                                 const char *resname);
+
+/** Frees a resource that was made by rd_kafka_ConfigResource_new(). */
+RD_EXPORT void rd_kafka_ConfigResource_destroy(rd_kafka_ConfigResource_t *config);
+
+/** Frees each of an array. */
+RD_EXPORT void rd_kafka_ConfigResource_destroy_array(rd_kafka_ConfigResource_t **config,
+                                                     size_t config_cnt);
+
+/**
+ * For rd_kafka_AlterConfigs(): sets a value; a second one takes the first one's place. For
+ * rd_kafka_DescribeConfigs(): names a setting to describe; without any, all are described, and the
+ * value does not matter.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR, or RD_KAFKA_RESP_ERR__INVALID_ARG: NULL or an empty name.
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_ConfigResource_set_config(rd_kafka_ConfigResource_t *config,
+                                                                 const char *name,
+                                                                 const char *value);
+
+/**
+ * For rd_kafka_IncrementalAlterConfigs(): a change of one setting. Brokers refuse two changes of the
+ * same setting.
+ *
+ * @param value  The new value, or what is added to the list or taken out of it; NULL is allowed for
+ *               RD_KAFKA_ALTER_CONFIG_OP_TYPE_DELETE only.
+ *
+ * @return NULL, or RD_KAFKA_RESP_ERR__INVALID_ARG, which the caller frees with
+ *         rd_kafka_error_destroy(): an empty name, an unknown operation or no value.
+ */
+RD_EXPORT rd_kafka_error_t *
+rd_kafka_ConfigResource_add_incremental_config(rd_kafka_ConfigResource_t *config,
+                                               const char *name,
+                                               rd_kafka_AlterConfigOpType_t op_type,
+                                               const char *value);
+
+/**
+ * The settings: those described in a result of DescribeConfigs, or those of the request.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the resource, until it is changed; NULL if it is empty.
+ */
+RD_EXPORT const rd_kafka_ConfigEntry_t **
+rd_kafka_ConfigResource_configs(const rd_kafka_ConfigResource_t *config, size_t *cntp);
+
+/** What kind of resource it is; RD_KAFKA_RESOURCE_UNKNOWN for one that this header does not know. */
+RD_EXPORT rd_kafka_ResourceType_t
+rd_kafka_ConfigResource_type(const rd_kafka_ConfigResource_t *config);
+
+/** Its name. */
+RD_EXPORT const char *rd_kafka_ConfigResource_name(const rd_kafka_ConfigResource_t *config);
+
+/** In results: the broker's error for this resource, or RD_KAFKA_RESP_ERR_NO_ERROR. */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_ConfigResource_error(const rd_kafka_ConfigResource_t *config);
+
+/** The error in words, the broker's own where it has some; NULL if there is none. */
+RD_EXPORT const char *rd_kafka_ConfigResource_error_string(const rd_kafka_ConfigResource_t *config);
+
+/** Result of rd_kafka_DescribeConfigs(): an event under a name of its own. */
+typedef rd_kafka_event_t rd_kafka_DescribeConfigs_result_t;
+/** Result of rd_kafka_AlterConfigs(): an event under a name of its own. */
+typedef rd_kafka_event_t rd_kafka_AlterConfigs_result_t;
+/** Result of rd_kafka_IncrementalAlterConfigs(): an event under a name of its own. */
+typedef rd_kafka_event_t rd_kafka_IncrementalAlterConfigs_result_t;
+
+/**
+ * Describes the settings of topics, groups and one broker (KIP-133), with their synonyms. Options:
+ * request_timeout, broker, opaque.
+ *
+ * @param options  May be NULL.
+ * @param rkqu     Gets the result, RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT.
+ *
+ * A broker hears of a change a little later than who made it: it may answer what was so a moment
+ * ago.
+ */
+RD_EXPORT void rd_kafka_DescribeConfigs(rd_kafka_t *rk,
+                                        rd_kafka_ConfigResource_t **configs,
+                                        size_t config_cnt,
+                                        const rd_kafka_AdminOptions_t *options,
+                                        rd_kafka_queue_t *rkqu);
+
+/** The event as the result of DescribeConfigs; NULL for other events. */
+RD_EXPORT const rd_kafka_DescribeConfigs_result_t *
+rd_kafka_event_DescribeConfigs_result(rd_kafka_event_t *rkev);
+
+/**
+ * The resources with their settings.
+ *
+ * @param cntp  Receives their number; 0 if the call failed as a whole.
+ *
+ * @return An array that belongs to the result; NULL if it is empty.
+ */
+RD_EXPORT const rd_kafka_ConfigResource_t **
+rd_kafka_DescribeConfigs_result_resources(const rd_kafka_DescribeConfigs_result_t *result,
+                                          size_t *cntp);
+
+/**
+ * Replaces all settings of resources (KIP-133): those that are not named get their defaults.
+ * Options: request_timeout, validate_only, broker, opaque.
+ *
+ * @param options  May be NULL.
+ * @param rkqu     Gets the result, RD_KAFKA_EVENT_ALTERCONFIGS_RESULT.
+ *
+ * Since Kafka 2.3 there is rd_kafka_IncrementalAlterConfigs(), which does not undo what somebody
+ * else has set. Errors of a resource are for example RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART,
+ * _INVALID_CONFIG, _POLICY_VIOLATION.
+ */
+RD_EXPORT void rd_kafka_AlterConfigs(rd_kafka_t *rk,
+                                     rd_kafka_ConfigResource_t **configs,
+                                     size_t config_cnt,
+                                     const rd_kafka_AdminOptions_t *options,
+                                     rd_kafka_queue_t *rkqu);
+
+/** The event as the result of AlterConfigs; NULL for other events. */
+RD_EXPORT const rd_kafka_AlterConfigs_result_t *
+rd_kafka_event_AlterConfigs_result(rd_kafka_event_t *rkev);
+
+/** The resources, without settings; see rd_kafka_DescribeConfigs_result_resources(). */
+RD_EXPORT const rd_kafka_ConfigResource_t **
+rd_kafka_AlterConfigs_result_resources(const rd_kafka_AlterConfigs_result_t *result, size_t *cntp);
+
+/**
+ * Changes single settings of resources (KIP-339, Kafka 2.3): those added with
+ * rd_kafka_ConfigResource_add_incremental_config(). Options: request_timeout, validate_only,
+ * broker, opaque.
+ *
+ * @param options  May be NULL.
+ * @param rkqu     Gets the result, RD_KAFKA_EVENT_INCREMENTALALTERCONFIGS_RESULT.
+ */
+RD_EXPORT void rd_kafka_IncrementalAlterConfigs(rd_kafka_t *rk,
+                                                rd_kafka_ConfigResource_t **configs,
+                                                size_t config_cnt,
+                                                const rd_kafka_AdminOptions_t *options,
+                                                rd_kafka_queue_t *rkqu);
+
+/** The event as the result of IncrementalAlterConfigs; NULL for other events. */
+RD_EXPORT const rd_kafka_IncrementalAlterConfigs_result_t *
+rd_kafka_event_IncrementalAlterConfigs_result(rd_kafka_event_t *rkev);
+
+/** The resources, without settings; see rd_kafka_DescribeConfigs_result_resources(). */
+RD_EXPORT const rd_kafka_ConfigResource_t **rd_kafka_IncrementalAlterConfigs_result_resources(
+    const rd_kafka_IncrementalAlterConfigs_result_t *result,
+    size_t *cntp);
+
+
+/* ==========================================================================
+ *  31. VOCABULARY OF FURTHER SERVICES
+ *
+ *  Types and constants of the interface's other services: further administration, access control,
+ *  certificates, share groups (KIP-932). They are
+ *  here so that programs that mention them compile. The services' functions are declared where
+ *  the library offers them; what is not declared in this header cannot be called.
+ * ========================================================================== */
+
+/* -- Results that several services share -- */
+
+/** Outcome for one group. */
+typedef struct rd_kafka_group_result_s rd_kafka_group_result_t;
+/** Outcome for one access control entry. */
+typedef struct rd_kafka_acl_result_s rd_kafka_acl_result_t;
+/** Outcome for one partition. */
+typedef struct rd_kafka_topic_partition_result_s rd_kafka_topic_partition_result_t;
+
+/* -- Certificates -- */
+
+/** What a certificate or key is for. */
+typedef enum rd_kafka_cert_type_t {
+        RD_KAFKA_CERT_PUBLIC_KEY = 0,  /**< The client's certificate. */
+        RD_KAFKA_CERT_PRIVATE_KEY = 1, /**< The client's private key. */
+        RD_KAFKA_CERT_CA = 2,          /**< Certificates of authorities. */
+        RD_KAFKA_CERT__CNT = 3         /**< Number of values. */
+} rd_kafka_cert_type_t;
+
+/** How a certificate or key is encoded. */
+typedef enum rd_kafka_cert_enc_t {
+        RD_KAFKA_CERT_ENC_PKCS12 = 0, /**< PKCS#12. */
+        RD_KAFKA_CERT_ENC_DER = 1,    /**< DER or ASN.1 binary. */
+        RD_KAFKA_CERT_ENC_PEM = 2,    /**< PEM text. */
+        RD_KAFKA_CERT_ENC__CNT = 3    /**< Number of values. */
+} rd_kafka_cert_enc_t;
+
+/* -- Administration -- */
+
+/** A broker in an admin result. */
+typedef struct rd_kafka_Node_s rd_kafka_Node_t;
+
+/** Which records count. */
+typedef enum rd_kafka_IsolationLevel_t {
+        /** All, those of open and aborted transactions too. */
+        RD_KAFKA_ISOLATION_LEVEL_READ_UNCOMMITTED = 0,
+        RD_KAFKA_ISOLATION_LEVEL_READ_COMMITTED = 1    /**< Committed ones. */
+} rd_kafka_IsolationLevel_t;
+
+/** How the name in an access control entry is meant (KIP-290). */
+typedef enum rd_kafka_ResourcePatternType_t {
+        RD_KAFKA_RESOURCE_PATTERN_UNKNOWN = 0,  /**< Not known. */
+        RD_KAFKA_RESOURCE_PATTERN_ANY = 1,      /**< In filters: any. */
+        RD_KAFKA_RESOURCE_PATTERN_MATCH = 2,    /**< In filters: whatever applies to the name. */
+        RD_KAFKA_RESOURCE_PATTERN_LITERAL = 3,  /**< Exactly this name, or "*" for all. */
+        RD_KAFKA_RESOURCE_PATTERN_PREFIXED = 4, /**< Names that start with it. */
+        RD_KAFKA_RESOURCE_PATTERN_TYPE__CNT = 5 /**< Number of values. */
+} rd_kafka_ResourcePatternType_t;
+
 /** Partitions with the offsets below which records are to be deleted. */
 typedef struct rd_kafka_DeleteRecords_s rd_kafka_DeleteRecords_t;
 /** Topics to describe. */
@@ -3984,16 +4572,9 @@ typedef enum rd_kafka_ElectionType_t {
 typedef struct rd_kafka_ElectLeaders_s rd_kafka_ElectLeaders_t;
 
 /* Results of admin requests: events under a name of their own. */
-typedef rd_kafka_event_t rd_kafka_CreateTopics_result_t; /**< Result of CreateTopics. */
-typedef rd_kafka_event_t rd_kafka_DeleteTopics_result_t; /**< Result of DeleteTopics. */
 typedef rd_kafka_event_t rd_kafka_CreateAcls_result_t; /**< Result of CreateAcls. */
 typedef rd_kafka_event_t rd_kafka_DescribeAcls_result_t; /**< Result of DescribeAcls. */
 typedef rd_kafka_event_t rd_kafka_DeleteAcls_result_t; /**< Result of DeleteAcls. */
-typedef rd_kafka_event_t rd_kafka_CreatePartitions_result_t; /**< Result of CreatePartitions. */
-typedef rd_kafka_event_t rd_kafka_AlterConfigs_result_t; /**< Result of AlterConfigs. */
-/** Result of IncrementalAlterConfigs. */
-typedef rd_kafka_event_t rd_kafka_IncrementalAlterConfigs_result_t;
-typedef rd_kafka_event_t rd_kafka_DescribeConfigs_result_t; /**< Result of DescribeConfigs. */
 typedef rd_kafka_event_t rd_kafka_DeleteRecords_result_t; /**< Result of DeleteRecords. */
 typedef rd_kafka_event_t rd_kafka_ListConsumerGroups_result_t; /**< Result of ListConsumerGroups. */
 /** Result of DescribeConsumerGroups. */

@@ -40,6 +40,34 @@ static void clients(void) {
         rd_kafka_topic_partition_list_destroy(l);
 }
 
+static void administration(void) {
+        char errstr[64] = "";
+        size_t cnt      = 1;
+
+        CHECK(rd_kafka_AdminOptions_new(NULL, RD_KAFKA_ADMIN_OP_ANY) == NULL);
+        CHECK_ERR(rd_kafka_AdminOptions_set_broker(NULL, 1, errstr, sizeof(errstr)),
+                  RD_KAFKA_RESP_ERR__INVALID_ARG);
+        CHECK(rd_kafka_NewTopic_new(NULL, 1, 1, errstr, sizeof(errstr)) == NULL);
+        CHECK_ERR(rd_kafka_NewTopic_set_config(NULL, "a", "b"), RD_KAFKA_RESP_ERR__INVALID_ARG);
+        CHECK(rd_kafka_DeleteTopic_new(NULL) == NULL);
+        CHECK(rd_kafka_NewPartitions_new(NULL, 1, errstr, sizeof(errstr)) == NULL);
+        CHECK_ERR(rd_kafka_ConfigResource_set_config(NULL, "a", "b"), RD_KAFKA_RESP_ERR__INVALID_ARG);
+        CHECK(rd_kafka_ConfigResource_name(NULL) == NULL);
+        CHECK(rd_kafka_ConfigEntry_name(NULL) == NULL);
+        CHECK(rd_kafka_topic_result_name(NULL) == NULL);
+        rd_kafka_CreateTopics(NULL, NULL, 0, NULL, NULL);
+        CHECK_ERR(rd_kafka_last_error(), RD_KAFKA_RESP_ERR__INVALID_ARG);
+        CHECK(rd_kafka_event_CreateTopics_result(NULL) == NULL);
+        CHECK(rd_kafka_CreateTopics_result_topics(NULL, &cnt) == NULL);
+        CHECK_INT(cnt, 0);
+        rd_kafka_AdminOptions_destroy(NULL);
+        rd_kafka_NewTopic_destroy(NULL);
+        rd_kafka_DeleteTopic_destroy(NULL);
+        rd_kafka_NewPartitions_destroy(NULL);
+        rd_kafka_ConfigResource_destroy(NULL);
+        rd_kafka_NewTopic_destroy_array(NULL, 0);
+}
+
 static void configurations(void) {
         char errstr[64] = "", value[8];
         size_t size = sizeof(value), cnt = 1;
@@ -121,6 +149,7 @@ static void producers_do_not_consume(void) {
 
 int main(void) {
         RUN(clients);
+        RUN(administration);
         RUN(configurations);
         RUN(configuration_names_and_values);
         RUN(topics_and_queues);

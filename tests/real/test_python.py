@@ -59,6 +59,56 @@ producer.flush(10)
 print("report", reports[0])
 """
 
+# What each step came to, one line each.
+ADMIN = """
+import sys
+import confluent_kafka as ck
+from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, NewTopic
+
+bootstrap, topic = sys.argv[1:]
+admin = AdminClient({"bootstrap.servers": bootstrap})
+
+
+def outcome(futures, of=None):
+    (future,) = futures.values() if of is None else [futures[of]]
+    try:
+        return future.result(30)
+    except ck.KafkaException as e:
+        return e.args[0].name()
+
+
+def settings(**expected):
+    # A broker hears of what the controller has done a little later.
+    while True:
+        told = outcome(admin.describe_configs([ConfigResource("topic", topic)]))
+        if not isinstance(told, str) and all(told[name.replace("_", ".")].value == v for name, v in expected.items()):
+            return {name: (entry.value, entry.is_default) for name, entry in told.items()}
+
+
+def partitions():
+    return len(admin.list_topics(topic, timeout=30).topics[topic].partitions)
+
+
+new = NewTopic(topic, num_partitions=2, replication_factor=2, config={"retention.ms": "600000"})
+print("check", outcome(admin.create_topics([new], validate_only=True)))
+print("create", outcome(admin.create_topics([new], operation_timeout=30, request_timeout=30)))
+print("again", outcome(admin.create_topics([new])))
+print("retention", *settings(retention_ms="600000")["retention.ms"])
+resource = ConfigResource("topic", topic, set_config={"retention.ms": "700000", "max.message.bytes": "2000000"})
+print("alter", outcome(admin.alter_configs([resource])))
+altered = settings(retention_ms="700000")
+print("altered", *altered["retention.ms"], *altered["max.message.bytes"])
+print("wrong", outcome(admin.alter_configs([ConfigResource("topic", topic, set_config={"retention.ms": "x"})])))
+print("grow", outcome(admin.create_partitions([NewPartitions(topic, 5)])))
+print("fewer", outcome(admin.create_partitions([NewPartitions(topic, 1)])))
+while partitions() != 5:
+    pass
+broker = ConfigResource("broker", str(next(iter(admin.list_topics(timeout=30).brokers))))
+print("broker", outcome(admin.describe_configs([broker]))["broker.id"].value == broker.name)
+print("delete", outcome(admin.delete_topics([topic], operation_timeout=30)))
+print("gone", outcome(admin.delete_topics([topic])))
+"""
+
 
 class Python(unittest.TestCase):
     @classmethod
@@ -94,6 +144,23 @@ class Python(unittest.TestCase):
     def test_errors_have_the_names_that_programs_look_for(self):
         out = self.run_python(ERRORS, self.kafka.bootstrap, self.topic("errors"))
         self.assertEqual(out.splitlines(), ["conf _INVALID_ARG", "size MSG_SIZE_TOO_LARGE", "report _MSG_TIMED_OUT"])
+
+    def test_administers_topics_and_settings(self):
+        out = self.run_python(ADMIN, self.kafka.bootstrap, support.topic_name("python-admin"))
+        self.assertEqual(out.splitlines(), [
+            "check None",
+            "create None",
+            "again TOPIC_ALREADY_EXISTS",
+            "retention 600000 False",
+            "alter None",
+            "altered 700000 False 2000000 False",
+            "wrong INVALID_CONFIG",
+            "grow None",
+            "fewer INVALID_PARTITIONS",
+            "broker True",
+            "delete None",
+            "gone UNKNOWN_TOPIC_OR_PART",
+        ])
 
 
 if __name__ == "__main__":

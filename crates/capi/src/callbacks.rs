@@ -53,6 +53,8 @@ callbacks! {
     OpenCb = fn(*const c_char, c_int, libc::mode_t, Opaque) -> c_int;
     /// `resolve_cb`
     ResolveCb = fn(*const c_char, *const c_char, *const libc::addrinfo, *mut *mut libc::addrinfo, Opaque) -> c_int;
+    /// `oauthbearer_token_refresh_cb`: client, `sasl.oauthbearer.config`, client's opaque.
+    TokenRefreshCb = fn(*const Handle, *const c_char, Opaque);
     /// `background_event_cb`
     BackgroundEventCb = fn(*const Handle, *mut EventHandle, Opaque);
     /// The callback of `rd_kafka_queue_cb_event_enable()`
@@ -82,6 +84,7 @@ macro_rules! for_each_callback {
             "open_cb" open;
             "resolve_cb" resolve;
             "background_event_cb" background_event;
+            "oauthbearer_token_refresh_cb" token_refresh;
         }
     };
 }
@@ -111,6 +114,7 @@ pub struct Callbacks {
     pub open: Option<OpenCb>,
     pub resolve: Option<ResolveCb>,
     pub background_event: Option<BackgroundEventCb>,
+    pub token_refresh: Option<TokenRefreshCb>,
     /// `RD_KAFKA_EVENT_*` that are wanted on queues.
     pub events: i32,
     /// The application's pointer for all of them.
@@ -140,6 +144,7 @@ impl Default for Callbacks {
             open: None,
             resolve: None,
             background_event: None,
+            token_refresh: None,
             events: 0,
             opaque: std::ptr::null_mut(),
         }

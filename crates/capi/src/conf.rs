@@ -9,7 +9,7 @@ use ottla::types::ClientKind;
 
 use crate::callbacks::{
     BackgroundEventCb, Callbacks, CloseSocketCb, ConnectCb, ConsumeCb, DrCb, DrMsgCb, ErrorCb, LogCb, OpenCb,
-    PartitionsCb, ResolveCb, SocketCb, StatsCb, ThrottleCb,
+    PartitionsCb, ResolveCb, SocketCb, StatsCb, ThrottleCb, TokenRefreshCb,
 };
 use crate::ffi::{self, FromC, Lent, Owned, Tag, Tagged, boxed, exports};
 use crate::interceptors::ConfInterceptors;
@@ -326,6 +326,8 @@ setters! {
     rd_kafka_conf_set_resolve_cb(ResolveCb) = resolve, "resolve_cb";
     /// Sets the callback of the background queue.
     rd_kafka_conf_set_background_event_cb(BackgroundEventCb) = background_event, "background_event_cb";
+    /// Sets the callback that makes tokens.
+    rd_kafka_conf_set_oauthbearer_token_refresh_cb(TokenRefreshCb) = token_refresh, "oauthbearer_token_refresh_cb";
 }
 
 exports! {

@@ -8,6 +8,7 @@ use ottla::event::{CommitResult, DebugContexts, Delivery, Event, LogLine, Partit
 use ottla::types::{PartitionOffset, TopicPartition};
 
 use crate::abi::{MessageFields, PartitionList, PartitionRow, event_type};
+use crate::admin;
 use crate::errors;
 use crate::ffi::{self, Deadline, FromC, Owned, Tag, Tagged, boxed, c_text, exports};
 use crate::handle::Handle;
@@ -21,7 +22,7 @@ use crate::tplist::{self, OwnedList};
 pub struct EventHandle {
     tag: Tag,
     content: Content,
-    /// The one that a commit was given.
+    /// The one that a commit or an admin call was given.
     opaque: *mut c_void,
 }
 
@@ -59,6 +60,7 @@ enum Content {
         text: Option<CString>,
         list: Option<OwnedList>,
     },
+    Admin(Box<admin::results::Content>),
 }
 
 /// The delivery reports of a batch as messages.
@@ -184,6 +186,7 @@ fn content(handle: &Handle, event: Event) -> Result<Content, Box<Event>> {
             text: text_for(error),
             list: OwnedList::from_rows(&offsets),
         },
+        Event::Admin(result) => Content::Admin(Box::new(admin::results::Content::new(&result))),
         other => return Err(Box::new(other)),
     })
 }
@@ -200,6 +203,9 @@ pub fn poll(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) -> Option<
                     && let Some((_, own)) = handle.take_commit_callback(result.opaque)
                 {
                     opaque = own;
+                }
+                if let Event::Admin(result) = &event {
+                    opaque = result.opaque as *mut c_void;
                 }
                 match content(handle, event) {
                     Ok(content) => content,
@@ -228,10 +234,19 @@ fn type_of(event: Option<&EventHandle>) -> i32 {
         Some(Content::Stats(_)) => event_type::STATS,
         Some(Content::Rebalance { .. }) => event_type::REBALANCE,
         Some(Content::Commit { .. }) => event_type::OFFSET_COMMIT,
+        Some(Content::Admin(result)) => result.event_type(),
     }
 }
 
 impl EventHandle {
+    /// What it holds as the result of an admin call.
+    pub fn admin(&self) -> Option<&admin::results::Content> {
+        match &self.content {
+            Content::Admin(result) => Some(result),
+            _ => None,
+        }
+    }
+
     fn next_message(&mut self) -> *const MessageFields {
         match &mut self.content {
             Content::Deliveries(deliveries) => deliveries.next(),
@@ -246,6 +261,7 @@ impl EventHandle {
     fn error(&self) -> (ErrorCode, Option<&CStr>) {
         match &self.content {
             Content::Error { code, text, .. } => (*code, Some(text)),
+            Content::Admin(result) => result.error(),
             Content::Rebalance { code, text, .. } | Content::Commit { code, text, .. } => (*code, text.as_deref()),
             Content::Deliveries(deliveries) => {
                 let code = deliveries
@@ -268,6 +284,9 @@ exports! {
 
     /// The name of the event's type.
     fn rd_kafka_event_name(event: Option<&EventHandle>) -> Option<&'static CStr>, or Some(c"(NONE)"); {
+        if let Some(result) = event.and_then(EventHandle::admin) {
+            return Some(result.event_name());
+        }
         Some(match type_of(event) {
             event_type::DR => c"DeliveryReport",
             event_type::FETCH => c"Fetch",

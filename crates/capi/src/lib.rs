@@ -6,6 +6,7 @@
 //! Every `unsafe` block rests on the header's contract with the application or on an invariant that its comment names.
 
 pub mod abi;
+pub mod admin;
 pub mod ahead;
 pub mod alive;
 pub mod background;
@@ -27,6 +28,7 @@ pub mod message;
 pub mod message_block;
 pub mod metadata;
 pub mod misc;
+pub mod oauthbearer;
 pub mod offsets;
 pub mod partitioners;
 pub mod plugins;

@@ -138,6 +138,16 @@ impl Request {
             let text = format!("{} names nothing", self.op().name());
             return Err(Error::invalid_arg(text));
         }
+        if let Request::CreateTopics(topics) = self {
+            let gap = |t: &&NewTopic| {
+                let assigned = i32::try_from(t.assignments.len()).unwrap_or(i32::MAX);
+                assigned > 0 && t.partitions >= 0 && t.partitions != assigned
+            };
+            if let Some(NewTopic { name, partitions, .. }) = topics.iter().find(gap) {
+                let text = format!("topic {name}: replicas are not assigned to each of its {partitions} partitions");
+                return Err(Error::invalid_arg(text));
+            }
+        }
         let (resources, single) = match self {
             Request::AlterConfigs(resources) => (resources, false),
             Request::IncrementalAlterConfigs(resources) => (resources, true),
@@ -255,6 +265,17 @@ mod tests {
         let code = |request: Request| request.check().err().map(|e| e.code);
         let invalid = Some(ErrorCode::L_INVALID_ARG);
         assert_eq!(code(Request::DescribeConfigs(Vec::new())), invalid);
+        let assigned = |partitions, assignments: &[Vec<i32>]| {
+            code(Request::CreateTopics(vec![NewTopic {
+                partitions,
+                assignments: assignments.to_vec(),
+                ..NewTopic::default()
+            }]))
+        };
+        assert_eq!(assigned(2, &[vec![1]]), invalid);
+        assert_eq!(assigned(1, &[vec![1]]), None);
+        assert_eq!(assigned(-1, &[vec![1]]), None);
+        assert_eq!(assigned(2, &[]), None);
         assert_eq!(code(Request::AlterConfigs(change(AlterOp::Set, Some("1")))), None);
         assert_eq!(code(Request::AlterConfigs(change(AlterOp::Set, None))), None);
         assert_eq!(code(Request::AlterConfigs(change(AlterOp::Append, Some("1")))), invalid);

@@ -219,7 +219,7 @@ fn what_is_missing_is_refused_and_says_so() {
         .unwrap_err();
     assert_eq!(plugins.code, ErrorCode::L_UNSUPPORTED_FEATURE);
     let mut pointer = Conf::new();
-    pointer.set_pointer("oauthbearer_token_refresh_cb", 1).unwrap();
+    pointer.set_pointer("ssl.certificate.verify_cb", 1).unwrap();
     assert!(pointer.finalize(ClientKind::Producer).is_err());
 }
 
