@@ -197,6 +197,10 @@ const REGRESSIONS: &[(u64, &str)] = &[
         1795238477606,
         "a rebalance for a topic that had grown was taken for a takeover that never ended",
     ),
+    (
+        710031641,
+        "offsets that had timed out arrived in a later transaction of the first generation, and took its place",
+    ),
 ];
 
 #[test]

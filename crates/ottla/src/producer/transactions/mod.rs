@@ -14,7 +14,9 @@
 //! partitions and groups are added at the coordinator before anything is written to them, and the epoch stays the same
 //! until something went wrong; then it is raised with InitProducerId (KIP-360). In the second one (KIP-890, clusters whose
 //! feature `transaction.version` is 2 or higher) partition leaders do the adding, and every end of a transaction gives the
-//! next epoch, so that nothing that is late can get into the next transaction.
+//! next epoch, so that nothing that is late can get into the next transaction. The first one is made as safe where
+//! brokers let it (Kafka 2.5): after a request that was lost, and may be on its way still, the epoch is raised before the
+//! next transaction, which it would otherwise end, or give the offsets of the one before.
 
 mod call;
 mod requests;
@@ -114,6 +116,12 @@ pub(super) struct Transactions {
     started: bool,
     /// Records were given numbers and not written, or nobody knows: the epoch must rise before the next transaction.
     bump: bool,
+    /// A request of this epoch is unanswered and may still reach a coordinator that would take it for the next transaction's.
+    in_doubt: bool,
+    /// One is left of the transaction before: the epoch is raised before anything of the next one is sent.
+    renews: bool,
+    /// Whether the coordinator raises the epoch of a producer that asks (KIP-360).
+    can_bump: bool,
     /// The coordinator may have been told how the transaction ends: nothing can change that any more.
     ending: bool,
     /// The coordinator has no use for an EndTxn: it does not know the producer any more, or not yet the transaction.
@@ -153,6 +161,9 @@ impl Transactions {
             groups: BTreeSet::new(),
             started: false,
             bump: false,
+            in_doubt: false,
+            renews: false,
+            can_bump: false,
             ending: false,
             forgotten: false,
             told: sending::Told::default(),
@@ -407,6 +418,9 @@ impl Transactions {
         if self.fatal.is_some() {
             return None;
         }
+        if self.renews {
+            return Some(Ask::Init);
+        }
         match self.phase {
             Phase::New | Phase::Ready => None,
             Phase::Initialising => Some(Ask::Init),
@@ -450,6 +464,7 @@ impl Transactions {
         self.groups.clear();
         self.started = false;
         self.bump = false;
+        self.renews = std::mem::take(&mut self.in_doubt) && self.can_bump;
         self.ending = false;
         self.forgotten = false;
         self.enter(Phase::Ready);

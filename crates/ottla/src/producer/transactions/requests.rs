@@ -55,6 +55,8 @@ impl Transactions {
         let Some((key, versions)) = link else { return };
         if ask != Ask::CommitOffsets {
             self.level = versions.transaction_version();
+            let init = versions.pick::<InitProducerIdRequest>();
+            self.can_bump = init.is_some_and(|v| v >= FIRST_WITH_BUMP);
         }
         *next_id += 1;
         let id = *next_id;
@@ -81,10 +83,10 @@ impl Transactions {
     fn send_init(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, versions: &BrokerVersions, id: u64) -> Result<(), Error> {
         let version = versions.pick::<InitProducerIdRequest>();
         let (producer_id, producer_epoch) = match self.phase {
-            Phase::Aborting => self.producer.unwrap_or((-1, -1)),
-            _ => (-1, -1),
+            Phase::Initialising => (-1, -1),
+            _ => self.producer.unwrap_or((-1, -1)),
         };
-        if producer_id >= 0 && version.is_some_and(|v| v < FIRST_WITH_BUMP) {
+        if producer_id >= 0 && !self.can_bump {
             return Err(unsupported("to go on after an error, which takes Kafka 2.5 or later"));
         }
         let request = InitProducerIdRequest {
@@ -242,6 +244,7 @@ impl Transactions {
             Outcome::Reply(reply) => reply,
             Outcome::Failed(failure) => {
                 self.last = Some((request.ask, failure.error.clone()));
+                self.in_doubt |= failure.written && !self.second && request.ask != Ask::Init;
                 self.back_off(ctx);
                 return true;
             }
@@ -284,6 +287,8 @@ impl Transactions {
                         self.started = false;
                         self.forgotten = false;
                         self.bump = false;
+                        self.renews = false;
+                        self.in_doubt = false;
                     }
                 }
             }

@@ -26,6 +26,7 @@ impl Transactions {
     fn may_send(&self) -> bool {
         matches!(self.phase, Phase::Open | Phase::Committing)
             && !self.ending
+            && !self.renews
             && self.failed.is_none()
             && self.fatal.is_none()
     }

@@ -2,7 +2,7 @@
 
 use ottla_protocol::ApiKey;
 
-use super::{acknowledge_all, asked, begin, call, header, ready, run};
+use super::{acknowledge_all, asked, begin, call, header, offsets, ready, run};
 use crate::error::ErrorCode;
 use crate::producer::TransactionCall;
 
@@ -50,6 +50,37 @@ fn an_abort_of_what_the_coordinator_never_heard_of_takes_another_epoch() {
     let ends: Vec<_> = asked.iter().filter(|a| !a.contains("find")).collect();
     assert_eq!(ends, ["2: add t [0]", "2: abort v4 e1", "2: init 500/1"]);
     begin(&mut w);
+}
+
+#[test]
+fn a_lost_request_of_the_first_generation_cannot_reach_the_next_transaction() {
+    let lost = [ApiKey::TXN_OFFSET_COMMIT, ApiKey::END_TXN];
+    for (key, level) in [(lost[0], 0), (lost[1], 0), (lost[0], 2), (lost[1], 2)] {
+        let mut w = ready(level);
+        begin(&mut w);
+        w.coordinating.silent = Some(key);
+        let sent = call(&mut w, offsets(5));
+        w.run_ms(100);
+        let commit = (key == ApiKey::END_TXN).then(|| call(&mut w, TransactionCall::Commit));
+        w.coordinating.silent = None;
+        w.disconnect(2);
+        w.run_ms(1000);
+        assert_eq!(sent.try_take(), Some(Ok(())));
+        let ended = commit.map_or_else(|| run(&mut w, TransactionCall::Commit), |c| c.try_take().unwrap());
+        assert_eq!(ended, Ok(()));
+        // What is late has the epoch that the coordinator has replaced, and nothing of the next transaction is sent before.
+        begin(&mut w);
+        w.produce("t", 0, "a").unwrap();
+        w.run_ms(10);
+        let raised = asked(&mut w).iter().filter(|a| *a == "2: init 500/1").count();
+        assert_eq!(raised, usize::from(level == 0), "{key:?} at level {level}");
+        assert_ne!(header(&w).0, 1);
+        acknowledge_all(&mut w);
+        assert_eq!(run(&mut w, TransactionCall::Commit), Ok(()));
+        // Once is enough.
+        begin(&mut w);
+        assert!(!asked(&mut w).iter().any(|a| a.contains("init")));
+    }
 }
 
 #[test]
