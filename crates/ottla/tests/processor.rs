@@ -214,6 +214,35 @@ fn exactly_once_has_every_effect_once() {
 }
 
 #[test]
+fn of_two_instances_of_one_name_the_older_one_ends() {
+    let mut w = World::new();
+    w.produce(100);
+    let mut conf = w.conf("exactly_once");
+    conf.set("instance.id", "one").unwrap();
+    // The coordinator must not be able to say that the older one has taken too long.
+    conf.set("transaction.timeout.ms", "600000").unwrap();
+    let older = Copy::default();
+    let processed = older.processed.clone();
+    let (_stopper, older) = run(conf.clone(), older);
+    wait_for(&processed, 100);
+    let younger = run(conf, Copy::default());
+    let end = Instant::now() + DEADLINE;
+    while !older.is_finished() {
+        assert!(Instant::now() < end, "both go on");
+        w.produce(20);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let error = older.join().unwrap().unwrap_err();
+    assert!(
+        error.contains("another process has taken the instance.id \"one\""),
+        "{error}"
+    );
+    let seen = w.read();
+    stop(younger).unwrap();
+    assert!(seen.values().all(|times| *times == 1), "{seen:?}");
+}
+
+#[test]
 fn errors_of_the_consumer_are_told() {
     let w = World::new();
     let mut conf = w.conf("at_least_once");

@@ -66,6 +66,8 @@ pub enum Canary {
     FalseCommit,
     /// Offsets are committed outside of the transaction that they belong to.
     OffsetsOutside,
+    /// A processor goes on with a partition that its group has taken away.
+    LostPartition,
     /// A partition does not get the marker of a transaction.
     LostMarker,
     /// The end of one transaction reaches the next.
@@ -106,6 +108,7 @@ impl Canary {
         ("stale-retry", Canary::StaleRetry),
         ("false-commit", Canary::FalseCommit),
         ("offsets-outside", Canary::OffsetsOutside),
+        ("lost-partition", Canary::LostPartition),
         ("lost-marker", Canary::LostMarker),
         ("late-end", Canary::LateEnd),
     ];

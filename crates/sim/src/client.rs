@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use ottla::client::{ClientHooks, Core, Parts, Shared};
 use ottla::config::{Conf, TopicConf};
+use ottla::connection::NetEvent;
 use ottla::env::Rng;
 use ottla::event::{DeliveryMode, LogLine, LogSink};
 use ottla::types::{ClientKind, PartitionerFn, Topic, TopicHooks};
@@ -33,6 +34,9 @@ pub(crate) struct SimClient {
     /// Turns since time last passed.
     pub(crate) spins: u32,
     pub(crate) load: Load,
+    /// Its process was stopped until then; 0 when it runs. What the network has for it waits.
+    pub(crate) frozen_until_us: u64,
+    pub(crate) held: Vec<NetEvent>,
     /// Its process was killed: what it held went with it.
     pub(crate) crashed: bool,
     pub(crate) topics: Vec<Arc<Topic>>,
@@ -335,6 +339,8 @@ impl SimClient {
             drives: 0,
             spins: 0,
             load: making.load,
+            frozen_until_us: 0,
+            held: Vec::new(),
             crashed: false,
             topics,
             tally: Tally::default(),

@@ -29,6 +29,9 @@ impl World {
                     client.clock.set_skew_ms(skew);
                 }
                 self.healed_at_us = self.now_us;
+                for client in 0..self.clients.len() {
+                    self.thaw_client(client);
+                }
                 self.enter(Phase::Settling);
                 self.gather_members();
             }

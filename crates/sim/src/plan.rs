@@ -202,7 +202,8 @@ impl Plan {
             }
         }
         if LOOP_WORLDS.contains(&(seed % (4 * WORLDS_PER_TRANSACTION_WORLD))) {
-            transactions.run_loops(&mut Chance::of(seed, 43));
+            let repeats = Chance::of(seed, 44).hit(0.25);
+            transactions.run_loops(&mut Chance::of(seed, 43), repeats);
             // Processors need brokers that know the members of groups in transactions (KIP-447).
             self.versions.clear();
         }

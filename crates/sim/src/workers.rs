@@ -2,15 +2,20 @@
 
 use std::collections::BTreeSet;
 
+use bytes::Bytes;
 use ottla::config::Conf;
 use ottla::types::ClientKind;
 use ottla_mock::TransactionStep;
+use ottla_protocol::api::init_producer_id::InitProducerIdRequest;
+use ottla_protocol::{ApiKey, Message, Reader, RequestHeader};
 
 use crate::canary::Canary;
 use crate::chance::Chance;
 use crate::check::{PartitionView, Views};
 use crate::client::SimClient;
 use crate::load::{LoopLoad, TransactionsPlan, group, topic};
+use crate::trace::trace;
+use crate::watch::api_of;
 use crate::world::{Happening, Phase, World};
 
 /// Where a worker's clients live, and later those that follow them.
@@ -91,6 +96,10 @@ impl World {
         if plan.has_loops() {
             self.coverage.count("worlds of loops", 1);
             self.check.transactions.count_by_offset();
+        }
+        if plan.repeats() {
+            self.coverage.count("worlds of at-least-once loops", 1);
+            self.check.transactions.expect_repetitions();
         }
         for reader in plan.readers {
             let number = self.clients.len();
@@ -232,12 +241,53 @@ impl World {
     /// Counts what coordinators did.
     pub(crate) fn look_at_transactions(&mut self) {
         for record in self.cluster.take_transaction_steps() {
+            self.check.fencing.on_step(&record.transactional_id, record.step);
             let kind = match record.step {
                 TransactionStep::Fenced => "transactions aborted for another producer",
                 TransactionStep::TimedOut => "transactions timed out on the broker",
                 _ => continue,
             };
             self.coverage.count(kind, 1);
+        }
+    }
+
+    /// Notes who asks for a transactional id, as a broker serves a request without its length prefix.
+    pub(crate) fn witness_init(&mut self, number: u64, request: &Bytes) {
+        let is_init = matches!(api_of(request), Some((ApiKey::INIT_PRODUCER_ID, ..)));
+        let Some(state) = self.net.conns.get(&number).filter(|_| is_init && self.workers.exist()) else {
+            return;
+        };
+        let mut reader = Reader::new(request.clone());
+        let header = RequestHeader::decode(&mut reader).ok();
+        let init = header.and_then(|h| InitProducerIdRequest::decode(&mut reader, h.api_version).ok());
+        let Some(init) = init else { return };
+        self.coverage
+            .count("raised epochs asked for", u64::from(init.producer_id >= 0));
+        if let Some(id) = init.transactional_id {
+            self.check.fencing.on_asked(&id, state.client);
+        }
+    }
+
+    /// Stops processes, as a signal does: their clients do nothing, and what the network has for them waits.
+    pub(crate) fn freeze(&mut self, clients: &[usize], until_us: u64) {
+        for client in clients {
+            trace!(self.trace, "c{client} is frozen until {until_us}");
+            self.clients[*client].frozen_until_us = until_us;
+            self.at_us(until_us, Happening::Thaw(*client));
+        }
+    }
+
+    /// A process goes on, if its time has come.
+    pub(crate) fn thaw_client(&mut self, client: usize) {
+        let state = &mut self.clients[client];
+        if state.frozen_until_us > self.now_us && self.net.hostile {
+            return;
+        }
+        if std::mem::take(&mut state.frozen_until_us) > 0 {
+            self.wake(client);
+        }
+        for event in std::mem::take(&mut self.clients[client].held) {
+            self.tell(client, event);
         }
     }
 }

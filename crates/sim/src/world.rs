@@ -75,6 +75,8 @@ pub(crate) enum Happening {
     Member(usize),
     /// A worker of transactions is to be started.
     Worker(usize),
+    /// A client that was frozen goes on.
+    Thaw(usize),
     Fault(FaultEvent),
     /// Looks how far the world is.
     Phase,
@@ -346,7 +348,7 @@ impl World {
         match what {
             Happening::Drive(client) => {
                 if self.clients[client].drive_at_us == self.now_us {
-                    self.drive(client);
+                    self.drive_unless_frozen(client);
                 }
             }
             Happening::App(client) => {
@@ -389,6 +391,7 @@ impl World {
             }
             Happening::Member(slot) => self.start_member(slot),
             Happening::Worker(slot) => self.start_worker(slot),
+            Happening::Thaw(client) => self.thaw_client(client),
             Happening::Fault(event) => self.on_fault(event),
             Happening::Phase => self.next_phase(),
         }
@@ -458,10 +461,24 @@ impl World {
     /// Hands what the network reports to a client's core.
     pub(crate) fn tell(&mut self, client: usize, event: NetEvent) {
         let now = Instant::from_micros(self.now_us);
-        if let Some(core) = &mut self.clients[client].core {
+        let state = &mut self.clients[client];
+        if state.frozen_until_us > 0 {
+            return state.held.push(event);
+        }
+        if let Some(core) = &mut state.core {
             core.on_net(event, now);
             self.wake(client);
         }
+    }
+
+    fn drive_unless_frozen(&mut self, number: usize) {
+        let client = &mut self.clients[number];
+        if client.frozen_until_us <= self.now_us {
+            return self.drive(number);
+        }
+        client.drive_at_us = u64::MAX;
+        let until_us = client.frozen_until_us;
+        self.drive_at(number, until_us);
     }
 
     fn drive(&mut self, number: usize) {

@@ -137,7 +137,8 @@ impl<P: Process> Processor<P> {
     ///
     /// # Errors
     /// The application's own error, or a [`struct@Error`] that nothing can be done about: settings or rights that the brokers
-    /// refuse, a position that is gone with `auto.offset.reset=error`. What was not committed is rolled back then.
+    /// refuse, a position that is gone with `auto.offset.reset=error`, `L_FENCED` when another process has the same `instance.id`
+    /// (only with `exactly_once`). What was not committed is rolled back then.
     pub fn run(&mut self) -> Result<(), ProcessError> {
         loop {
             if self.stopper.is_wanted() {

@@ -22,6 +22,9 @@ pub struct LoopSettings {
     pub(super) guarantee: Guarantee,
     pub(super) commit_interval: Duration,
     pub(super) inputs: Vec<String>,
+    /// `instance.id`, where the application has set it.
+    pub(super) instance: Option<String>,
+    pub(super) transaction_timeout: Duration,
 }
 
 /// `commit.interval.ms` unless set, as in Kafka Streams: a transaction keeps readers of committed records waiting.
@@ -43,7 +46,7 @@ const OWN: &[(&str, &str)] = &[
 /// |---|---|---|---|
 /// | `processing.guarantee` | `at_least_once`, `exactly_once` | `at_least_once` | `exactly_once_v2`, the name of Kafka Streams, means the same as `exactly_once`. Brokers must be of 2.5 or newer (KIP-447). |
 /// | `commit.interval.ms` | 1 .. 900000 | 100 with `exactly_once`, 30000 otherwise | Milliseconds from the first record to the commit. |
-/// | `instance.id` | text | random | Names this instance of the application, the same after a restart: what it has left open is then ended at once, rather than after `transaction.timeout.ms`. No two instances may have the same at a time: they fence each other in turns, and both get on slowly. |
+/// | `instance.id` | text | random | Names this instance of the application, the same after a restart: what it has left open is then ended at once, rather than after `transaction.timeout.ms`. No two instances may have the same at a time: with `exactly_once` the older one ends with `L_FENCED` when both have work. |
 /// | `consumer.NAME`, `producer.NAME` | | | A property of one of the clients. |
 /// | any other | | | A property of both clients, or of the one that has it. |
 ///
@@ -53,6 +56,8 @@ const OWN: &[(&str, &str)] = &[
 pub struct ProcessorConf {
     application_id: String,
     instance_id: Option<String>,
+    /// The application has chosen that.
+    is_named: bool,
     inputs: Vec<String>,
     guarantee: Guarantee,
     commit_interval_ms: Option<u32>,
@@ -67,6 +72,7 @@ impl ProcessorConf {
         ProcessorConf {
             application_id: application_id.to_owned(),
             instance_id: None,
+            is_named: false,
             inputs: inputs.iter().map(|topic| (*topic).to_owned()).collect(),
             guarantee: Guarantee::default(),
             commit_interval_ms: None,
@@ -94,7 +100,7 @@ impl ProcessorConf {
                 self.commit_interval_ms = Some(ms.ok_or_else(|| refused(name, "is a number from 1 to 900000"))?);
             }
             "instance.id" if value.is_empty() => return Err(refused(name, "must not be empty")),
-            "instance.id" => self.instance_id = Some(value.to_owned()),
+            "instance.id" => (self.instance_id, self.is_named) = (Some(value.to_owned()), true),
             _ => return self.set_of_clients(name, value),
         }
         Ok(())
@@ -134,7 +140,15 @@ impl ProcessorConf {
             guarantee: self.guarantee,
             commit_interval: Duration::from_millis(self.commit_interval_ms.unwrap_or(default).into()),
             inputs: self.inputs.clone(),
+            instance: self.instance_id.clone().filter(|_| self.is_named),
+            transaction_timeout: Duration::from_millis(self.transaction_timeout_ms()),
         }
+    }
+
+    fn transaction_timeout_ms(&self) -> u64 {
+        let set = self.producer.is_modified("transaction.timeout.ms");
+        let value = set.then(|| value_of(&self.producer, "transaction.timeout.ms").parse().ok());
+        value.flatten().unwrap_or(TRANSACTION_TIMEOUT_MS.into())
     }
 
     /// Names the instance by chance where the application has not named it. Settings that are copied afterwards are those of
@@ -193,8 +207,8 @@ impl ProcessorConf {
             &[("transactional.id", &format!("{}-{instance}", self.application_id))],
         )?;
         put_default(&mut conf, "transaction.timeout.ms", &TRANSACTION_TIMEOUT_MS.to_string())?;
-        let timeout = value_of(&conf, "transaction.timeout.ms").parse().unwrap_or(0);
-        if self.loop_settings().commit_interval >= Duration::from_millis(timeout) {
+        let settings = self.loop_settings();
+        if settings.commit_interval >= settings.transaction_timeout {
             return Err(refused("commit.interval.ms", "must be below transaction.timeout.ms"));
         }
         Ok(conf)

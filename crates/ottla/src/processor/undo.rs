@@ -1,7 +1,5 @@
 //! Going back to what is committed.
 
-use std::time::Duration;
-
 use super::process::Process;
 use super::worker::{Ask, CALL_TIMEOUT_MS, Turn, Undoing, Worker};
 use crate::env::Instant;
@@ -39,6 +37,10 @@ impl<P: Process> Worker<P> {
     }
 
     pub(super) fn lose_producer(&mut self) {
+        if let Some(instance) = self.settings.instance.as_deref().filter(|_| self.has_rival()) {
+            let text = format!("another process has taken the instance.id \"{instance}\"");
+            self.fail(Error::new(ErrorCode::L_FENCED, text).into());
+        }
         self.needs_producer = true;
         self.is_initialised = false;
         self.pending = None;
@@ -47,15 +49,22 @@ impl<P: Process> Worker<P> {
         self.pause();
     }
 
+    /// Whether another process has the producer's transactional id. A coordinator fences a producer also when its transaction
+    /// was open for too long, but none before that.
+    fn has_rival(&self) -> bool {
+        let fatal = self.calls.producer.fatal_error();
+        let begun_at = self.work.begun_at();
+        let may_have_timed_out = begun_at.is_some_and(|at| at + self.settings.transaction_timeout <= self.calls.now());
+        fatal.is_some_and(|error| error.code == ErrorCode::L_FENCED) && !may_have_timed_out
+    }
+
     /// Reading goes back to what the coordinator says is committed: what is remembered here may be older, where the answer
     /// to a commit was lost. A partition of which nothing was ever committed goes back to where the work began.
     pub(super) fn rewind(&mut self, now: Instant) -> Turn {
         // The group goes on meanwhile: what it wants comes first.
-        while let Some(event) = self.calls.consumer.consumer_queue.pop(Some(Duration::ZERO)) {
-            self.on_event(event);
-            if self.pending.is_some() || self.revocation.is_some() {
-                return Turn::Busy;
-            }
+        self.hear_group();
+        if self.pending.is_some() || self.revocation.is_some() {
+            return Turn::Busy;
         }
         let partitions: Vec<_> = self.work.beginnings().into_keys().collect();
         if partitions.is_empty() {

@@ -188,10 +188,8 @@ impl<P: Process> Worker<P> {
             return self.end();
         }
         let cannot_commit = self.needs_producer || (self.is_exactly_once() && !self.is_initialised);
-        if self
-            .stop_by
-            .is_some_and(|by| by <= now || (cannot_commit && self.work.is_empty()))
-        {
+        let undone = self.work.is_empty() || self.failure.is_some();
+        if self.stop_by.is_some_and(|by| by <= now || (cannot_commit && undone)) {
             return self.close();
         }
         if self.not_before > now {
@@ -362,6 +360,16 @@ impl<P: Process> Worker<P> {
 
     // ---------------------------------------------------------------- rebalances
 
+    /// Takes what the consumer has to tell, up to what the group wants to be done about partitions.
+    pub(super) fn hear_group(&mut self) {
+        while self.pending.is_none()
+            && self.revocation.is_none()
+            && let Some(event) = self.calls.consumer.consumer_queue.pop(Some(Duration::ZERO))
+        {
+            self.on_event(event);
+        }
+    }
+
     fn on_rebalance(&mut self, rebalance: Rebalance) -> Turn {
         if rebalance.code == ErrorCode::L_ASSIGN_PARTITIONS {
             let tps = rebalance.partitions.iter().map(|row| row.tp.clone()).collect();
@@ -396,6 +404,10 @@ impl<P: Process> Worker<P> {
     // ---------------------------------------------------------------- commit
 
     fn commit(&mut self, patience: Duration) -> Turn {
+        // What tells of it waits behind the records, and what is committed now would be refused for ever.
+        if self.calls.is_assignment_lost() {
+            return self.undo(&assignment_lost());
+        }
         if !self.is_exactly_once() {
             // Offsets must not be committed before what was made of their records is in the log.
             if self.calls.outstanding() > 0 {
@@ -414,8 +426,8 @@ impl<P: Process> Worker<P> {
             return Turn::Busy;
         };
         // Nobody is fenced who says no name: a member that the group has put out while its application was busy would commit
-        // beside the partitions' new owners. What tells it so waits behind the records.
-        if group.member_id.is_empty() || group.generation < 0 || self.calls.is_assignment_lost() {
+        // beside the partitions' new owners.
+        if group.member_id.is_empty() || group.generation < 0 {
             return self.undo(&assignment_lost());
         }
         let offsets = self.work.offsets();
@@ -486,7 +498,10 @@ impl<P: Process> Worker<P> {
                     Some(revocation) => {
                         self.give_up(revocation);
                     }
-                    None => self.pause(),
+                    None => {
+                        self.hear_group();
+                        self.pause();
+                    }
                 }
             }
             // The transaction is over in another way: a new producer's beginning ends what may be left of it.

@@ -2,6 +2,7 @@
 //! they know nothing of how the client works.
 
 mod consumed;
+mod fencing;
 mod groups;
 mod partitioner;
 mod produced;
@@ -10,6 +11,7 @@ mod statistics;
 mod transactions;
 
 pub(crate) use consumed::{Consumed, Expect};
+pub(crate) use fencing::Fencing;
 pub(crate) use groups::{Beginning, Commit, Groups, Marks, Reset, Tp};
 pub(crate) use partitioner::{Partitioner, Place, own_choice};
 pub(crate) use produced::{Accepted, Answer, Outcome, Produced, Promise, Report, Wire};
@@ -28,6 +30,7 @@ pub(crate) struct Checker {
     pub(crate) groups: Groups,
     pub(crate) transactions: Transactions,
     pub(crate) reports: Reports,
+    pub(crate) fencing: Fencing,
     violation: Option<String>,
 }
 

@@ -44,6 +44,10 @@ impl World {
             let error = self.faults.chance.pick(codes);
             let (api, action) = (row.api, action(error));
             trace!(self.trace, "FAULT the next {api} request meets {action:?}");
+            let fences = matches!(error, ErrorCode::PRODUCER_FENCED | ErrorCode::INVALID_PRODUCER_EPOCH);
+            if fences && api == ApiKey::INIT_PRODUCER_ID {
+                self.check.fencing.on_made_up();
+            }
             self.coverage.fault(error.name().unwrap_or("unknown error codes"));
             self.cluster.push_fault(None, api, Fault { action, delay_us: 0 });
         }

@@ -228,6 +228,10 @@ impl WorkerLoad {
                 code if code.is_from_broker() => "workers ended by an error that was made up",
                 _ => return self.surprised(world, client, &format!("{call:?}"), &error),
             };
+            if error.code == ErrorCode::L_FENCED {
+                let result = world.check.fencing.on_fenced(client);
+                world.check.expect(result);
+            }
             world.coverage.count(kind, 1);
             return self.end(world, client, "cannot go on");
         }

@@ -1,5 +1,5 @@
 //! Processors that run the production loop (`ottla::processor`) as members of a group: all that they do with their clients
-//! is decided by [`Worker::turn`]. Between any two of its turns they are killed, stalled and replaced.
+//! is decided by [`Worker::turn`]. Between any two of its turns they are killed, stalled, frozen and replaced.
 //!
 //! The loop keeps no state for its application, so the number of an input is its offset.
 
@@ -14,7 +14,7 @@ use ottla::error::{Error, ErrorCode};
 use ottla::event::{Payload, Reply};
 use ottla::processor::{Input, Output, Process, ProcessError, ProcessorConf, Turn, Worker};
 use ottla::producer::Record;
-use ottla::types::{ClientKind, PartitionOffset, TopicPartition};
+use ottla::types::{ClientKind, PartitionOffset, TopicPartition, offset};
 
 use super::plan::{LoopPlan, WorkerPlan, group, topic};
 use super::{Item, LAST_WORDS_US, Tag};
@@ -29,6 +29,8 @@ enum Note {
     Made(Item),
     Committed(Tag),
     RolledBack,
+    /// The group has taken partitions away, and the application goes on with them.
+    Keeps(Vec<TopicPartition>),
     Hears(Error),
     Wrong(String),
 }
@@ -41,6 +43,8 @@ struct Copier {
     /// Of the next topic.
     partitions: u64,
     owned: BTreeSet<i32>,
+    /// What it has lost and goes on with, for a canary.
+    keeps: Option<BTreeSet<TopicPartition>>,
     /// By partition, the offset behind the last input: with the work since the last commit, and without it.
     stands: BTreeMap<i32, i64>,
     safe: BTreeMap<i32, i64>,
@@ -92,11 +96,23 @@ impl Process for Copier {
 
     fn on_assigned(&mut self, partitions: &[TopicPartition]) {
         self.owned.extend(partitions.iter().map(|tp| tp.partition));
+        if let Some(kept) = &mut self.keeps {
+            kept.retain(|tp| !partitions.contains(tp));
+            let kept = kept.iter().cloned().collect();
+            self.note(Note::Keeps(kept));
+        }
     }
 
     fn on_revoked(&mut self, partitions: &[TopicPartition]) {
+        if let Some(kept) = &mut self.keeps {
+            kept.extend(partitions.iter().cloned());
+            let kept = kept.iter().cloned().collect();
+            self.note(Note::Keeps(kept));
+        }
         for tp in partitions {
-            self.owned.remove(&tp.partition);
+            if self.keeps.is_none() {
+                self.owned.remove(&tp.partition);
+            }
             self.stands.remove(&tp.partition);
             self.safe.remove(&tp.partition);
         }
@@ -146,14 +162,34 @@ pub(crate) struct LoopLoad {
     is_zombie: bool,
 }
 
+/// Has a consumer read on where its group has told it to stop, for a canary.
+fn keep(world: &World, client: usize, partitions: Vec<TopicPartition>) {
+    for tp in partitions {
+        // One by one: what it reads already is refused.
+        let command = consumer::Command::IncrementalAssign {
+            partitions: vec![PartitionOffset::new(tp, offset::INVALID)],
+            reply: Reply::new(),
+        };
+        world.shared(client).send(Command::Consumer(command));
+    }
+}
+
 /// The settings of the `starts`th process in a loop's place.
 fn settings(plan: &WorkerPlan, looped: &LoopPlan, starts: u32) -> Result<ProcessorConf, Error> {
     let (input, instance) = (topic(plan.stage - 1), plan.instance(starts));
     let mut conf = ProcessorConf::new(&group(plan.stage), &[&input]);
-    conf.set("processing.guarantee", "exactly_once")?;
+    let guarantee = if looped.repeats {
+        "at_least_once"
+    } else {
+        "exactly_once"
+    };
+    conf.set("processing.guarantee", guarantee)?;
     conf.set("commit.interval.ms", &looped.commit_ms.to_string())?;
     conf.set("instance.id", &instance)?;
-    let own = ["transactional.id", "group.id", "enable.auto.commit"];
+    let mut own = vec!["transactional.id", "group.id", "enable.auto.commit"];
+    if looped.repeats {
+        own.push("transaction.timeout.ms");
+    }
     for (prefix, settings) in [
         ("consumer", &plan.consumer),
         ("consumer", &looped.consumer),
@@ -193,6 +229,7 @@ impl LoopLoad {
             output: topic(plan.stage),
             partitions: u64::from(counts.unwrap_or(1).unsigned_abs()),
             owned: BTreeSet::new(),
+            keeps: (world.options.canary == Some(Canary::LostPartition)).then(BTreeSet::new),
             stands: BTreeMap::new(),
             safe: BTreeMap::new(),
             notes: notes.clone(),
@@ -268,6 +305,7 @@ impl LoopLoad {
                 if let Err(error) = result {
                     trace!(world.trace, "c{client} app fails: {error}");
                     world.coverage.count("loops that failed", 1);
+                    self.check_fencing(world);
                 }
                 self.end(world, client);
                 false
@@ -275,7 +313,21 @@ impl LoopLoad {
         }
     }
 
+    /// Whether somebody has taken the transactional id, where the producer says so.
+    fn check_fencing(&self, world: &mut World) {
+        let Some(producer) = self.producers.last().copied() else {
+            return;
+        };
+        let fatal = world.shared(producer).fatal_error();
+        if fatal.is_some_and(|error| error.code == ErrorCode::L_FENCED) {
+            world.coverage.count("loops fenced", 1);
+            let result = world.check.fencing.on_fenced(producer);
+            world.check.expect(result);
+        }
+    }
+
     fn replace_producer(&mut self, world: &mut World) {
+        self.check_fencing(world);
         if let Some(old) = self.producers.last() {
             world.shared(*old).send(Command::Terminate);
         }
@@ -306,12 +358,17 @@ impl LoopLoad {
             trace!(world.trace, "c{client} app notes {note:?}");
             match note {
                 Note::Made(item) => {
-                    world.check.transactions.on_handed(item.tag);
-                    // The loop commits when it finds that right.
-                    world.check.transactions.on_commit_asked(item.tag);
+                    if !self.looped.repeats {
+                        world.check.transactions.on_handed(item.tag);
+                        // The loop commits when it finds that right.
+                        world.check.transactions.on_commit_asked(item.tag);
+                    }
                     if world.is_canary(Canary::OffsetsOutside) {
                         self.commit_outside(world, client, item);
                     }
+                }
+                Note::Committed(_) if self.looped.repeats => {
+                    world.coverage.count("commits of at-least-once loops", 1);
                 }
                 Note::Committed(tag) => {
                     world.coverage.count("transactions committed by loops", 1);
@@ -319,6 +376,8 @@ impl LoopLoad {
                 }
                 // Where the answer to a commit was lost, it may have been made.
                 Note::RolledBack => world.coverage.count("roll-backs of loops", 1),
+                Note::Keeps(partitions) if world.phase == Phase::Hostile => keep(world, client, partitions),
+                Note::Keeps(_) => {}
                 Note::Hears(error) if error.code == ErrorCode::L_ASSIGNMENT_LOST => {
                     world.coverage.count("assignments that loops lost", 1);
                 }
@@ -354,6 +413,14 @@ impl LoopLoad {
                 trace!(world.trace, "c{client} app stalls for {stall} us");
                 world.coverage.count("loops stalled", 1);
                 self.silent_until_us = world.now_us + stall;
+            }
+            5 => {
+                let longest = self.plan.transaction_ms.max(self.looped.max_poll_ms);
+                let until_us = world.now_us + world.app_chance.between(10_000, longest * 2000);
+                world.coverage.count("loops frozen", 1);
+                let clients: Vec<usize> = self.clients(client).collect();
+                world.freeze(&clients, until_us);
+                self.silent_until_us = until_us;
             }
             _ => {}
         }

@@ -40,6 +40,8 @@ pub(crate) struct WorkerPlan {
 /// How a processor runs the production loop.
 #[derive(Debug, Clone)]
 pub(crate) struct LoopPlan {
+    /// `processing.guarantee` is at_least_once.
+    pub(super) repeats: bool,
     /// `commit.interval.ms`
     pub(super) commit_ms: u64,
     /// All processes in its place have one `instance.id`.
@@ -53,7 +55,7 @@ pub(crate) struct LoopPlan {
 }
 
 impl LoopPlan {
-    fn draw(c: &mut Chance, commit_max_ms: u64) -> Self {
+    fn draw(c: &mut Chance, commit_max_ms: u64, repeats: bool) -> Self {
         let max_poll_ms = c.spread(10_000, 60_000);
         let mut consumer = Settings::new();
         let mut set = |name: &str, value: String| consumer.push((name.into(), value));
@@ -69,6 +71,7 @@ impl LoopPlan {
         }
         set("max.poll.interval.ms", max_poll_ms.to_string());
         LoopPlan {
+            repeats,
             commit_ms: c.spread(10, commit_max_ms),
             named: c.hit(0.5),
             is_static: c.hit(0.3),
@@ -137,11 +140,16 @@ impl TransactionsPlan {
         }
     }
 
-    /// Has processors run the production loop.
-    pub(crate) fn run_loops(&mut self, c: &mut Chance) {
+    /// Has processors run the production loop, exactly once or at least once (`repeats`).
+    pub(crate) fn run_loops(&mut self, c: &mut Chance, repeats: bool) {
         for worker in self.workers.iter_mut().filter(|w| w.stage > 0) {
-            worker.looped = Some(LoopPlan::draw(c, worker.transaction_ms / 2));
+            worker.looped = Some(LoopPlan::draw(c, worker.transaction_ms / 2, repeats));
         }
+    }
+
+    /// Whether processors may do something again.
+    pub(crate) fn repeats(&self) -> bool {
+        self.workers.iter().flat_map(|w| &w.looped).any(|l| l.repeats)
     }
 
     /// Whether they do.

@@ -1,0 +1,101 @@
+//! Fencing: a producer that is told that another one has its transactional id must have lost it indeed, to another
+//! producer or to the coordinator, which takes it away when a transaction was open for too long.
+
+use std::collections::BTreeMap;
+
+use ottla_mock::TransactionStep;
+
+/// What happened to a transactional id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Event {
+    /// A client asked for it (InitProducerId).
+    Asked(usize),
+    Step(TransactionStep),
+}
+
+/// The histories of all transactional ids.
+#[derive(Debug, Default)]
+pub(crate) struct Fencing {
+    by_id: BTreeMap<String, Vec<Event>>,
+    /// What clients have asked for.
+    asked: BTreeMap<usize, String>,
+    /// A fault has told somebody of fencing: what is said is not to be relied upon.
+    made_up: bool,
+}
+
+impl Fencing {
+    /// A broker serves a client's InitProducerId.
+    pub(crate) fn on_asked(&mut self, id: &str, client: usize) {
+        self.by_id.entry(id.to_owned()).or_default().push(Event::Asked(client));
+        self.asked.insert(client, id.to_owned());
+    }
+
+    /// What the coordinator did.
+    pub(crate) fn on_step(&mut self, id: &str, step: TransactionStep) {
+        if matches!(
+            step,
+            TransactionStep::Begun | TransactionStep::Fenced | TransactionStep::TimedOut
+        ) {
+            self.by_id.entry(id.to_owned()).or_default().push(Event::Step(step));
+        }
+    }
+
+    /// A fault says that a producer is fenced.
+    pub(crate) fn on_made_up(&mut self) {
+        self.made_up = true;
+    }
+
+    /// A client ends because it was fenced.
+    pub(crate) fn on_fenced(&self, client: usize) -> Result<(), String> {
+        let id = self.asked.get(&client);
+        let Some((id, history)) = id.and_then(|id| self.by_id.get_key_value(id)) else {
+            return Err(format!("client {client} was fenced, and has asked for nothing"));
+        };
+        let since = history.iter().skip_while(|event| **event != Event::Asked(client));
+        // What is open when a client takes the id is another's. Its own is only aborted for a request of its own that was
+        // late.
+        let mut begun = false;
+        let mut lost = false;
+        for event in since {
+            match event {
+                Event::Asked(other) => lost |= *other != client,
+                Event::Step(TransactionStep::TimedOut) => lost = true,
+                Event::Step(TransactionStep::Fenced) => lost |= begun,
+                Event::Step(_) => begun = true,
+            }
+        }
+        match lost || self.made_up {
+            true => Ok(()),
+            false => Err(format!(
+                "client {client} was fenced, and nobody has taken {id:?} from it"
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fencing_has_a_cause() {
+        use TransactionStep::{Begun, Fenced, TimedOut};
+        let mut books = Fencing::default();
+        assert!(books.on_fenced(1).is_err());
+        // The predecessor's transaction is none of this one's.
+        books.on_asked("a", 1);
+        books.on_step("a", Fenced);
+        books.on_step("a", Begun);
+        assert!(books.on_fenced(1).is_err());
+        books.on_asked("b", 2);
+        assert!(books.on_fenced(1).is_err());
+        books.on_asked("a", 3);
+        assert_eq!(books.on_fenced(1), Ok(()));
+        assert!(books.on_fenced(3).is_err());
+        books.on_step("a", TimedOut);
+        assert_eq!(books.on_fenced(3), Ok(()));
+        books.on_step("b", Begun);
+        books.on_step("b", Fenced);
+        assert_eq!(books.on_fenced(2), Ok(()));
+    }
+}
