@@ -113,6 +113,14 @@ impl Canary {
         ("late-end", Canary::LateEnd),
     ];
 
+    /// The worlds in which it can do damage, where these are few: what their seeds leave when divided by how much.
+    pub fn worlds(self) -> (u64, u64) {
+        match self {
+            Canary::LostPartition => (9, 16),
+            _ => (0, 1),
+        }
+    }
+
     /// By its name.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL

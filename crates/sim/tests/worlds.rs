@@ -201,6 +201,10 @@ const REGRESSIONS: &[(u64, &str)] = &[
         710031641,
         "offsets that had timed out arrived in a later transaction of the first generation, and took its place",
     ),
+    (
+        820004489,
+        "a loop that works at least once had lost its assignment, and committed in vain for ever",
+    ),
 ];
 
 #[test]

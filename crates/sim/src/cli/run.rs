@@ -159,8 +159,11 @@ pub(crate) fn run_canaries(args: &Args, stop: &Stop) -> ExitCode {
         if stop.is_told() {
             return ExitCode::FAILURE;
         }
+        let (rest, step) = canary.worlds();
         let args = Args {
             canary: Some(*canary),
+            start: args.start.wrapping_add(rest.wrapping_sub(args.start) % step),
+            step: args.step.max(step),
             keep_going: false,
             trace: false,
             ..args.clone()
@@ -169,7 +172,7 @@ pub(crate) fn run_canaries(args: &Args, stop: &Stop) -> ExitCode {
         let results = run_all(&args, &Stop::default());
         match results.failed.first() {
             Some((seed, violation)) => {
-                let worlds = seed.wrapping_sub(args.start).wrapping_add(1);
+                let worlds = (seed.wrapping_sub(args.start) / args.step).wrapping_add(1);
                 say(&format!("canary {name}: noticed in world {worlds}: {violation}"));
             }
             None => {
