@@ -45,8 +45,12 @@ macro_rules! consumer_rows {
     "Messages that each partition tries to keep ready for the application.";
 "queued.max.messages.kbytes" queued_max_messages_kbytes: u32
     = int(1, 2_097_151, 65_536).kib().consumer().medium() =>
-    "Most data that is kept ready for the application, over all partitions that share a queue. Fetching pauses at the \
-     limit, so memory exceeds it by no more than the fetches under way (`fetch.max.bytes`).";
+    "Most data that is kept ready for the application or under way to it, over all partitions of the consumer, as \
+     it is when it is decompressed. It is exceeded in two ways only. A single batch that is larger comes alone, while \
+     nothing else is kept. And how large a compressed batch is shows when it was decompressed: one that does not fit \
+     is held twice for that moment, and then waits compressed. One batch at a time is decompressed, to no more than the \
+     larger of this and `receive.message.max.bytes`; of a batch that would come to more its offsets are skipped with \
+     `RD_KAFKA_RESP_ERR__BAD_COMPRESSION`.";
 "fetch.wait.max.ms" fetch_wait_max_ms: u32 = int(0, 300_000, 500).ms().consumer() =>
     "Longest time that a broker may wait for `fetch.min.bytes` of new messages before it answers.";
 "fetch.queue.backoff.ms" fetch_queue_backoff_ms: u32 = int(0, 300_000, 1000).ms().consumer().medium() =>

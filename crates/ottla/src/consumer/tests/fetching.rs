@@ -213,6 +213,46 @@ fn decompressed_data_stays_within_the_budget() {
 }
 
 #[test]
+fn a_batch_beyond_the_budget_is_held_alone_and_one_beyond_the_limit_is_skipped() {
+    const BUDGET: u64 = 10 * 1024;
+    const LIMIT: usize = 20_000;
+    let settings = [
+        ("queued.max.messages.kbytes", "10"),
+        ("message.max.bytes", "1000"),
+        ("receive.message.max.bytes", "20000"),
+    ];
+    let mut w = world_with(&settings);
+    w.assign(&[("t", 0, 0)]).unwrap();
+    let (asked, ..) = w.next_fetch().unwrap();
+    let (small, large, huge) = ("x".repeat(4000), "x".repeat(15_000), "x".repeat(LIMIT + 1));
+    let values = [&small, &large, &small, &huge, &small];
+    let batches: Vec<_> = (0..).zip(values).map(|(i, v)| batch(i, &[v], Codec::Lz4)).collect();
+    w.answer_fetch(&asked, vec![data(0, 5, &batches)]);
+    let mut got = Vec::new();
+    let mut most_held = 0;
+    for _ in 0..10 {
+        let held = w.registry.budget().bytes();
+        assert!(held <= BUDGET || (15_000..15_100).contains(&held), "{held}");
+        most_held = most_held.max(held);
+        got.extend(w.take_one());
+        w.drive();
+    }
+    let skipped = Got::Error(ErrorCode::L_BAD_COMPRESSION, 3);
+    assert_eq!(
+        got,
+        [
+            record(0, 0, &small),
+            record(0, 1, &large),
+            record(0, 2, &small),
+            skipped,
+            record(0, 4, &small)
+        ]
+    );
+    assert!(most_held > BUDGET, "the large batch was held alone");
+    assert_eq!(w.registry.budget().bytes(), 0);
+}
+
+#[test]
 fn enough_queued_messages_leave_a_partition_out_until_it_drains() {
     let mut w = world_with(&[("queued.min.messages", "2")]);
     w.assign(&[("t", 0, 0), ("t", 1, 0)]).unwrap();
