@@ -194,6 +194,10 @@ const REGRESSIONS: &[(u64, &str)] = &[
         "a loop that its group had put out sent offsets without a name, and committed beside the partition's new owner",
     ),
     (
+        960008385,
+        "after out of range, what was read before the topic's id was known again was of one that was deleted meanwhile",
+    ),
+    (
         1795238477606,
         "a rebalance for a topic that had grown was taken for a takeover that never ended",
     ),

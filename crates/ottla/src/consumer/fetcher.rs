@@ -15,7 +15,7 @@ use super::fetch_session::Session;
 use super::fetch_settings::Settings;
 use super::positions::{Next, Origin, Place, Position, Positions};
 use super::statistics::FetchCounts;
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::{Cluster, Ctx, TopicMeta};
 use crate::config::ClientConfig;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
@@ -237,7 +237,13 @@ impl Fetcher {
         }
         if let Some(p) = self.positions.get_mut(id).filter(|p| p.topic_id.is_zero()) {
             let known = cluster.topic(&p.name);
-            let known = known.filter(|t| p.id_after.is_none_or(|since| t.fetched_at > since));
+            let is_old = |t: &TopicMeta| !t.id.is_zero() && p.id_after.is_some_and(|since| t.fetched_at <= since);
+            if known.is_some_and(is_old) {
+                // What was read under no id could be of this topic or of the next one of its name.
+                let name = p.name.clone();
+                cluster.stale(&name, ctx.now);
+                return self.set_place(id, Place::Backoff(ctx.now + ctx.retry_delay(0)));
+            }
             p.topic_id = known.map_or(Uuid::ZERO, |t| t.id);
         }
         self.set_place(id, Place::Ready(node));
