@@ -9,11 +9,13 @@ use ottla_protocol::api::fetch::{
 use ottla_protocol::record::BatchIter;
 use ottla_protocol::{ApiKey, Records, Uuid};
 
+use super::fetch_news::{tell_of_data, tell_of_follower};
 use super::fetch_response::Backlog;
 use super::fetch_session::{FIRST_WITH_TOPIC_IDS, Session};
 use super::fetcher::{Asked, Fetcher};
 use super::int32;
 use super::positions::{Next, Place, Position};
+use super::validation::leader_epoch;
 use crate::cluster::{Cluster, Ctx, NodeInfo};
 use crate::connection::{LinkKey, Outcome, Owner, Ready, Tag};
 use crate::env::{Instant, earliest};
@@ -66,8 +68,14 @@ impl Fetcher {
             return self.put_off(ctx, cluster, &ids, &error);
         };
         self.name_anew(node, version);
+        if version < FIRST_WITH_DIVERGENCE {
+            self.validate(ctx, cluster, node, &versions);
+        }
         let waiting = self.sessions.get(&node).map_or(0, Session::waiting);
         let ready = self.ready_for(node);
+        if ready.is_empty() && waiting == 0 {
+            return;
+        }
         let Some(room) = self.claim_room(node, &ready, waiting) else {
             return ctx.log.debug(DebugContexts::FETCH, "FULL", || {
                 let n = ready.len();
@@ -107,7 +115,7 @@ impl Fetcher {
     }
 
     /// The partitions that are ready for a leader, each once, in the order in which they go into the request.
-    fn ready_for(&mut self, node: NodeId) -> Vec<u32> {
+    pub(super) fn ready_for(&mut self, node: NodeId) -> Vec<u32> {
         let Some(leader) = self.leaders.get_mut(&node) else {
             return Vec::new();
         };
@@ -204,10 +212,7 @@ impl Fetcher {
             }
             promised += limit;
             urgent |= p.fresh && self.settings.eof_events;
-            let leader_epoch = cluster
-                .topic(&p.name)
-                .and_then(|t| t.partition(p.state.partition()))
-                .map_or(-1, |m| m.leader_epoch);
+            let leader_epoch = leader_epoch(cluster, p);
             p.asked_epoch = leader_epoch;
             let index = *by_topic.entry((p.name.clone(), p.topic_id)).or_insert_with(|| {
                 topics.push(FetchTopic {
@@ -289,7 +294,7 @@ impl Fetcher {
         }
     }
 
-    fn put_off(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, ids: &[u32], error: &Error) {
+    pub(super) fn put_off(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, ids: &[u32], error: &Error) {
         for id in ids {
             if let Some(p) = self.positions.get(*id) {
                 cluster.stale(&p.name.clone(), ctx.now);
@@ -311,7 +316,9 @@ impl Fetcher {
         id: u64,
         outcome: Outcome,
     ) {
-        let Some(asked) = self.requests.remove(&id) else { return };
+        let Some(asked) = self.requests.remove(&id) else {
+            return self.on_validation(ctx, cluster, key, id, outcome);
+        };
         self.reserved = self.reserved.saturating_sub(asked.reserved);
         if let Some(leader) = self.leaders.get_mut(&asked.node) {
             leader.request = None;
@@ -574,24 +581,4 @@ impl Fetcher {
         self.positions
             .set_place(id, Place::Backoff(ctx.now + self.settings.error_backoff));
     }
-}
-
-/// An answer brought so much of a partition.
-fn tell_of_data(ctx: &Ctx<'_>, p: &Position, bytes: usize, at: i64, end_of_log: i64) {
-    ctx.log.debug(DebugContexts::FETCH, "FETCHED", || {
-        format!(
-            "{}: {bytes} bytes from offset {at}, the log ends at {end_of_log}",
-            p.state.tp()
-        )
-    });
-}
-
-/// A closer replica is to be read from (KIP-392).
-fn tell_of_follower(ctx: &Ctx<'_>, p: &Position, replica: NodeId) {
-    ctx.log.debug(DebugContexts::FETCH, "FOLLOWER", || {
-        format!(
-            "{}: the leader sends to broker {replica}, which is closer",
-            p.state.tp()
-        )
-    });
 }

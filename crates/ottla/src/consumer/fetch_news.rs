@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::fetcher::Fetcher;
-use super::positions::{Next, Place};
+use super::positions::{Next, Place, Position};
 use crate::cluster::{Cluster, Ctx};
 use crate::connection::LinkKey;
 use crate::error::{Error, ErrorCode};
+use crate::event::DebugContexts;
 use crate::types::NodeId;
 
 impl Fetcher {
@@ -124,4 +125,24 @@ impl Fetcher {
             cluster.stale(&name, ctx.now);
         }
     }
+}
+
+/// An answer brought so much of a partition.
+pub(super) fn tell_of_data(ctx: &Ctx<'_>, p: &Position, bytes: usize, at: i64, end_of_log: i64) {
+    ctx.log.debug(DebugContexts::FETCH, "FETCHED", || {
+        format!(
+            "{}: {bytes} bytes from offset {at}, the log ends at {end_of_log}",
+            p.state.tp()
+        )
+    });
+}
+
+/// A closer replica is to be read from (KIP-392).
+pub(super) fn tell_of_follower(ctx: &Ctx<'_>, p: &Position, replica: NodeId) {
+    ctx.log.debug(DebugContexts::FETCH, "FOLLOWER", || {
+        format!(
+            "{}: the leader sends to broker {replica}, which is closer",
+            p.state.tp()
+        )
+    });
 }

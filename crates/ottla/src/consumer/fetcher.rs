@@ -15,6 +15,7 @@ use super::fetch_session::Session;
 use super::fetch_settings::Settings;
 use super::positions::{Next, Origin, Place, Position, Positions};
 use super::statistics::FetchCounts;
+use super::validation::Validations;
 use crate::cluster::{Cluster, Ctx, TopicMeta};
 use crate::config::ClientConfig;
 use crate::env::Instant;
@@ -76,6 +77,7 @@ pub(super) struct Fetcher {
     /// Partitions in [`Place::Room`].
     pub(super) waiting_for_room: BTreeSet<u32>,
     pub(super) requests: HashMap<u64, Asked>,
+    pub(super) validations: Validations,
     /// The room promised to requests under way.
     pub(super) reserved: u64,
     /// Bytes in backlogs.
@@ -100,6 +102,7 @@ impl Fetcher {
             room_changed: false,
             waiting_for_room: BTreeSet::new(),
             requests: HashMap::new(),
+            validations: Validations::default(),
             reserved: 0,
             held_back: 0,
             next_id: 1,

@@ -7,6 +7,7 @@
 //! - `positions`: where each of them stands: looking up its offset, fetching, paused, waiting after an error;
 //! - `fetcher`: one Fetch request under way per leader, with all its partitions that want records;
 //! - `fetch_response`: record data to chunks: checks, decompression, aborted transactions;
+//! - `validation`: positions that a leader's log may not have any more;
 //! - `list_offsets`: offsets for BEGINNING, END and timestamps;
 //! - `offset_files`: offsets kept in local files;
 //! - `group`: coordinator, membership, commits;
@@ -34,6 +35,7 @@ mod registry;
 mod statistics;
 #[cfg(test)]
 mod tests;
+mod validation;
 
 pub use command::{Command, CommitTarget, OffsetsResult};
 pub use facade::{Consumer, Setup, TopicSource};

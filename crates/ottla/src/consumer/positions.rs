@@ -35,7 +35,7 @@ impl Next {
 pub(super) enum Place {
     /// Nothing: it is paused, or stopped until the application seeks.
     Out,
-    /// Its offset is being looked up under this number.
+    /// Its offset is being looked up, or validated, under this number.
     LookUp(u64),
     /// A leader.
     NoLeader,
@@ -86,6 +86,8 @@ pub(super) struct Position {
     pub(super) epoch: i32,
     /// The same of `began`.
     began_epoch: i32,
+    /// The epoch of the leader that has said that its log has what was read, or -1.
+    pub(super) validated_by: i32,
     /// Bytes of the batch at `next`, as far as they are known: an answer must be allowed so many. 0 when they are not.
     pub(super) next_batch: u64,
     /// The error last told to the application: one outage is told of once.
@@ -120,6 +122,7 @@ impl Position {
             max_bytes,
             epoch: -1,
             began_epoch: -1,
+            validated_by: -1,
             next_batch: 0,
             told: ErrorCode::NO_ERROR,
             eof_at: offset::INVALID,
@@ -148,6 +151,7 @@ impl Position {
     pub(super) fn restart(&mut self, next: Next, epoch: i32) {
         self.next = next;
         self.epoch = epoch;
+        self.validated_by = -1;
         self.began_epoch = epoch;
         self.backlog = None;
         self.next_batch = 0;

@@ -263,7 +263,7 @@ sections! {
         "xmit_msgq_bytes" xmit_msgq_bytes: u64 = gauge("bytes") => "Keys, values and headers of those.";
         "fetchq_cnt" fetchq_cnt: u64 = gauge("messages") => "Consumer: messages that wait for the application.";
         "fetchq_size" fetchq_size: u64 = gauge("bytes") => "Bytes held for those, uncompressed.";
-        "fetch_state" fetch_state: &'static str = value("") => "Consumer: `none` (not consumed), `stopped` (paused, or until the application seeks), `offset-query` (its offset is being looked up), `offset-wait` (waits before it is looked up again), `active`.";
+        "fetch_state" fetch_state: &'static str = value("") => "Consumer: `none` (not consumed), `stopped` (paused, or until the application seeks), `offset-query` (its offset is being looked up, or whether the leader has what was read), `offset-wait` (waits before it is looked up again), `active`.";
         "query_offset" query_offset: i64 = gauge("offset") => "The logical offset that consuming began with: -2 beginning, -1 end, -1000 stored, -2000-N the Nth from the end; -1001 for none.";
         "next_offset" next_offset: i64 = gauge("offset") => "The next offset to be fetched.";
         "app_offset" app_offset: i64 = gauge("offset") => "Behind the last message that the application was given.";

@@ -76,6 +76,8 @@ pub(super) struct World {
     /// Unanswered requests by connection.
     open: HashMap<ConnId, usize>,
     pub(super) fetch_versions: (i16, i16),
+    /// The newest version of OffsetForLeaderEpoch; `None` from brokers that do not know it.
+    pub(super) epochs_version: Option<i16>,
     /// The newest version of ConsumerGroupHeartbeat; `None` from brokers that do not know it.
     pub(super) heartbeat_version: Option<i16>,
     pub(super) coordinator: i32,
@@ -155,6 +157,7 @@ impl World {
             behind: Vec::new(),
             open: HashMap::new(),
             fetch_versions: (0, 17),
+            epochs_version: Some(4),
             heartbeat_version: Some(1),
             coordinator: 1,
             down: Vec::new(),
@@ -365,10 +368,9 @@ impl World {
                 ] {
                     ranges.push((key, (0, max)));
                 }
-                ranges.extend(
-                    self.heartbeat_version
-                        .map(|max| (ApiKey::CONSUMER_GROUP_HEARTBEAT, (0, max))),
-                );
+                let mut add = |key, max: Option<i16>| ranges.extend(max.map(|max| (key, (0, max))));
+                add(ApiKey::CONSUMER_GROUP_HEARTBEAT, self.heartbeat_version);
+                add(ApiKey::OFFSET_FOR_LEADER_EPOCH, self.epochs_version);
                 let rows = ranges.into_iter().map(|(key, (min_version, max_version))| ApiVersion {
                     api_key: key.0,
                     min_version,

@@ -12,3 +12,4 @@ mod offsets;
 mod patterns;
 mod reconcile;
 mod sessions;
+mod validation;
