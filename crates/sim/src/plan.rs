@@ -86,6 +86,23 @@ const GROUP_VERSIONS: &[(ApiKey, u64, u64)] = &[
 
 /// Brokers say where logs diverge from this version of Fetch on (KIP-595).
 const FIRST_FETCH_WITH_DIVERGENCE: i16 = 12;
+/// Before, clients ask where an epoch ends. They are told when they do not know the latest one from these versions on
+/// (KIP-320).
+const FIRST_FETCH_WITH_EPOCHS: i16 = 9;
+const FIRST_METADATA_WITH_EPOCHS: i16 = 7;
+/// Committed offsets have epochs from these versions on.
+const FIRST_COMMIT_WITH_EPOCHS: i16 = 6;
+const FIRST_OFFSET_FETCH_WITH_EPOCHS: i16 = 5;
+/// Which blocks of seeds are of worlds in which groups read logs that may be cut.
+const CUT_BLOCKS: [u64; 2] = [2, 3];
+/// What only some worlds have goes by blocks of seeds, of which there are so many in turn: in each are worlds of every kind.
+const BLOCKS: u64 = 8;
+const SEEDS_A_BLOCK: u64 = 64;
+
+/// The block of a seed.
+pub(crate) fn block_of(seed: u64) -> u64 {
+    seed / SEEDS_A_BLOCK % BLOCKS
+}
 
 impl Plan {
     /// The time that it takes at most to send one message, or to fetch one record, when nothing goes wrong: where batches
@@ -102,9 +119,21 @@ impl Plan {
 
     /// Whether committed records may be lost: where nobody counts on the opposite, and consumers can notice (KIP-320).
     pub(crate) fn may_lose_committed(&self) -> bool {
-        let fetch = self.versions.iter().find(|(api, _)| *api == ApiKey::FETCH);
-        let can_notice = fetch.is_none_or(|(_, max)| *max >= FIRST_FETCH_WITH_DIVERGENCE) && !self.has_old_brokers();
-        can_notice && self.groups.is_none() && !self.producers.iter().any(ProducerPlan::is_idempotent)
+        let knows = |api: ApiKey, version: i16| {
+            let mut known = self.versions.iter().filter(|(known, _)| *known == api);
+            known.all(|(_, max)| *max >= version)
+        };
+        let can_ask =
+            knows(ApiKey::FETCH, FIRST_FETCH_WITH_EPOCHS) && knows(ApiKey::METADATA, FIRST_METADATA_WITH_EPOCHS);
+        let can_notice = !self.has_old_brokers() && (knows(ApiKey::FETCH, FIRST_FETCH_WITH_DIVERGENCE) || can_ask);
+        // Who begins at a committed offset has to know the epoch of what lies before.
+        let keeps = knows(ApiKey::OFFSET_COMMIT, FIRST_COMMIT_WITH_EPOCHS)
+            && knows(ApiKey::OFFSET_FETCH, FIRST_OFFSET_FETCH_WITH_EPOCHS);
+        let may = self
+            .groups
+            .as_ref()
+            .is_none_or(|groups| groups.may_lose_committed && keeps);
+        can_notice && may && !self.producers.iter().any(ProducerPlan::is_idempotent)
     }
 
     /// The world of a seed.
@@ -158,6 +187,7 @@ impl Plan {
         if seed % WORLDS_PER_GROUP_WORLD == 2 {
             let chances = [20, 23, 24].map(|subject| Chance::of(seed, subject));
             plan.add_groups(chances);
+            plan.add_cuts(seed);
         }
         if seed % WORLDS_PER_TRANSACTION_WORLD == 9 {
             plan.add_transactions(seed, &mut Chance::of(seed, 40));
@@ -208,6 +238,26 @@ impl Plan {
             self.versions.clear();
         }
         self.transactions = Some(transactions);
+    }
+
+    /// Groups read logs whose ends get lost, in some worlds: often, and also from brokers that do not say so in Fetch answers.
+    fn add_cuts(&mut self, seed: u64) {
+        let in_block = CUT_BLOCKS.contains(&block_of(seed));
+        let Some(groups) = self.groups.as_mut().filter(|_| in_block) else {
+            return;
+        };
+        // Where logs lose their starts as well, little can be said of what is read.
+        groups.may_lose_committed = self.cluster.max_log_bytes.is_none();
+        if !self.may_lose_committed() {
+            return;
+        }
+        let mut c = Chance::of(seed, 51);
+        self.faults.cut_logs(c.spread(300_000, 10_000_000));
+        if c.hit(0.4) {
+            let old = c.between(FIRST_FETCH_WITH_EPOCHS as u64, FIRST_FETCH_WITH_DIVERGENCE as u64 - 1);
+            self.versions.retain(|(api, _)| *api != ApiKey::FETCH);
+            self.versions.push((ApiKey::FETCH, old as i16));
+        }
     }
 
     /// Members of groups take the place of those who choose their partitions themselves.

@@ -6,13 +6,11 @@ use ottla_protocol::compression::Codec;
 
 use crate::chance::Chance;
 use crate::client::Tally;
-use crate::plan::Plan;
+use crate::plan::{Plan, block_of};
 use crate::trace::trace;
 use crate::world::World;
 
-/// One block of seeds in so many is of worlds in which clients are watched: worlds of every kind are.
-const BLOCKS: u64 = 8;
-const SEEDS_A_BLOCK: u64 = 64;
+/// Which block of seeds is of worlds in which clients are watched.
 const WATCHED_BLOCK: u64 = 3;
 /// Shorter ones would be most of what a client does, and tests of quiet clients count turns.
 const INTERVAL_MIN_MS: u64 = 100;
@@ -20,7 +18,7 @@ const INTERVAL_MIN_MS: u64 = 100;
 impl Plan {
     /// Has clients watched in some worlds.
     pub(crate) fn add_watch(&mut self, seed: u64) {
-        if seed / SEEDS_A_BLOCK % BLOCKS != WATCHED_BLOCK {
+        if block_of(seed) != WATCHED_BLOCK {
             return;
         }
         let mut c = Chance::of(seed, 50);

@@ -3,14 +3,16 @@
 //! Known here: what the coordinator gave to whom (as the responses say), what applications were told and took, every
 //! commit in the coordinator's log, and the partitions' watermarks.
 
+mod calm;
+mod cuts;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Logs;
 use super::spans::Spans;
 use crate::message::{Found, MessageId};
+use cuts::Cuts;
 
 /// A topic's name and a partition.
 pub(crate) type Tp = (String, i32);
@@ -135,6 +137,7 @@ pub(crate) struct Groups {
     torn: BTreeSet<String>,
     /// Logs lose their starts: offsets may be left out.
     retention: bool,
+    cuts: Cuts,
 }
 
 impl Groups {
@@ -154,6 +157,7 @@ impl Groups {
 
     pub(super) fn on_topic_deleted(&mut self, topic: &str) {
         self.torn.insert(topic.to_owned());
+        self.forget_cuts(topic);
         for ((_, (name, _)), book) in &mut self.books {
             if name == topic {
                 *book = Book::default();
@@ -303,7 +307,7 @@ impl Groups {
     /// nothing is said: what was committed went with them.
     pub(crate) fn positions(&self, client: u32) -> Vec<(Tp, i64)> {
         let owned = self.members.get(&client).into_iter().flat_map(|m| &m.owned);
-        let owned = owned.filter(|(tp, _)| !self.torn.contains(&tp.0));
+        let owned = owned.filter(|(tp, _)| !self.torn.contains(&tp.0) && !self.cuts.exist(tp));
         owned
             .filter_map(|(tp, own)| Some((tp.clone(), own.taken_to?)))
             .collect()
@@ -316,7 +320,7 @@ impl Groups {
         &mut self,
         client: u32,
         tp: &Tp,
-        offset: i64,
+        (offset, leader_epoch): (i64, i32),
         found: Found,
         now: Option<Marks>,
     ) -> Result<(), String> {
@@ -333,7 +337,7 @@ impl Groups {
             own.next = Some(offset + 1);
             own.taken_to = own.next;
         }
-        if self.torn.contains(&tp.0) {
+        if self.torn.contains(&tp.0) || self.cuts.took(tp, (offset, leader_epoch)) {
             return Ok(());
         }
         let group = member.group.clone();
@@ -386,17 +390,22 @@ impl Groups {
         };
         let by_policy = match reset {
             Reset::Earliest => (first.start..=now.start).contains(&offset),
-            Reset::Latest => (first.end..=now.end).contains(&offset),
+            Reset::Latest => (self.cuts.known(tp, first.end)..=now.end).contains(&offset),
             Reset::Error => false,
         };
-        let right = match own.next {
-            Some(next) => out_of_range(next) && by_policy && offset > next,
-            None => {
-                let committed = !own.sought && since.contains(&Some(offset));
-                let none = since.contains(&None) || since.iter().flatten().any(|at| out_of_range(*at));
-                committed || (none || own.sought) && by_policy
-            }
+        let cut_back = match own.next {
+            Some(next) => self.cuts.may_lead(tp, next, offset),
+            None => since.iter().flatten().any(|at| self.cuts.may_lead(tp, *at, offset)),
         };
+        let right = cut_back
+            || match own.next {
+                Some(next) => out_of_range(next) && by_policy && offset > next,
+                None => {
+                    let committed = !own.sought && since.contains(&Some(offset));
+                    let none = since.contains(&None) || since.iter().flatten().any(|at| out_of_range(*at));
+                    committed || (none || own.sought) && by_policy
+                }
+            };
         if !right {
             return Err(format!(
                 "{own:?} of {:?}, committed since then {since:?}, the log is now {now:?}",
@@ -465,8 +474,7 @@ impl Groups {
         let torn = self.torn.contains(&commit.tp.0);
         let retention = self.retention;
         let (offset, tp) = (commit.offset, &commit.tp);
-        let book = self.book(commit.group, tp);
-        book.committed.push((now_us, Some(offset)));
+        self.book(commit.group, tp).committed.push((now_us, Some(offset)));
         if torn {
             return Ok(());
         }
@@ -474,14 +482,16 @@ impl Groups {
         if commit.foreign {
             return Err(format!("{} by a member to which it was not given", place()));
         }
-        if commit.before.is_some_and(|before| offset < before) && !commit.abandoned {
+        let back = commit.before.filter(|before| offset < *before);
+        if back.is_some_and(|before| !self.cuts.reach(tp, before)) && !commit.abandoned {
             return Err(format!("{}, which was committed at {:?}", place(), commit.before));
         }
         let from = match (retention, log) {
             (true, Some(log)) => log.start,
             _ => 0,
         };
-        match book.done.first_gap(from, offset) {
+        let to = self.cuts.known(tp, offset);
+        match self.book(commit.group, tp).done.first_gap(from, to) {
             Some(gap) => Err(format!("{}, and nobody has processed offset {gap}", place())),
             None => Ok(()),
         }
@@ -529,62 +539,6 @@ impl Groups {
             false => Err(format!(
                 "client {client} hears that {tp:?} is committed at {offset:?}, and it was {since:?}"
             )),
-        }
-    }
-
-    // ---------------------------------------------------------------- calm
-
-    /// Why a partition is not read to its end; `None` when it is.
-    pub(crate) fn behind(&self, client: u32, tp: &Tp, now: Marks) -> Option<String> {
-        let member = self.members.get(&client)?;
-        let own = member.owned.get(tp)?;
-        let text = || {
-            let told = own.next.map_or("nowhere yet".into(), |at| at.to_string());
-            format!("client {client} stands at {told} of {} [{}], {now:?}", tp.0, tp.1)
-        };
-        match own.next {
-            Some(at) => (at < now.end).then(text),
-            None if now.end == now.start || member.reset == Reset::Latest => None,
-            // Without a record or an end of partition nothing is known of where it stands.
-            None => {
-                let book = self.books.get(&(member.group.clone(), tp.clone()));
-                let done = book.is_some_and(|b| b.done.first_gap(now.end - 1, now.end).is_none());
-                // What was committed for a topic of the same name that was deleted may be just where this one ends.
-                let at_end = book.is_some_and(|b| b.committed_since(own.since_us).contains(&Some(now.end)));
-                (!done && !at_end).then(text)
-            }
-        }
-    }
-
-    /// Compares what was read with what is there, and looks whether everything that must have been read was.
-    pub(super) fn compare_with_logs(&self, logs: &Logs) -> Result<(), String> {
-        for ((group, tp), book) in &self.books {
-            let Some(log) = logs.get(tp).filter(|_| !self.torn.contains(&tp.0)) else {
-                continue;
-            };
-            for (offset, id) in book.seen.iter().filter(|(offset, _)| **offset >= log.start) {
-                let there = log.at(*offset).map(|there| there.found.id);
-                if there != Some(*id) {
-                    return Err(format!(
-                        "{group} read {id:?} at {tp:?} @ {offset}, where {there:?} lies"
-                    ));
-                }
-            }
-            self.check_left_out(group, tp, book)?;
-        }
-        Ok(())
-    }
-
-    /// Nothing before what was handed out was handed to nobody, unless `auto.offset.reset` or retention has it so.
-    fn check_left_out(&self, group: &str, tp: &Tp, book: &Book) -> Result<(), String> {
-        let mut members = self.members.values();
-        let skips = members.any(|m| m.group == group && m.reset == Reset::Latest);
-        let Some(last) = book.seen.keys().next_back().filter(|_| !skips && !self.retention) else {
-            return Ok(());
-        };
-        match (0..=*last).find(|offset| !book.seen.contains_key(offset)) {
-            Some(gap) => Err(format!("{group} never read {tp:?} @ {gap}, and has read {last}")),
-            None => Ok(()),
         }
     }
 }

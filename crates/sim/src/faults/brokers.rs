@@ -234,6 +234,10 @@ impl World {
         );
         self.check.produced.on_lost(&topic, partition, kept, true, self.now_us);
         self.check.consumed.on_lost(&topic, partition, (kept, epoch));
+        if self.crowd.exists() {
+            self.coverage.count("ends of logs lost to groups", 1);
+            self.check.groups.on_lost(&(topic, partition), (kept, epoch));
+        }
         true
     }
 

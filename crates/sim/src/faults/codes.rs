@@ -146,6 +146,24 @@ pub(super) const CODES: &[Codes] = &[
         after: &[],
     },
     Codes {
+        api: ApiKey::OFFSET_FOR_LEADER_EPOCH,
+        passing: &[
+            E::NOT_LEADER_OR_FOLLOWER,
+            E::LEADER_NOT_AVAILABLE,
+            E::REPLICA_NOT_AVAILABLE,
+            E::UNKNOWN_TOPIC_OR_PARTITION,
+            E::OFFSET_NOT_AVAILABLE,
+            E::FENCED_LEADER_EPOCH,
+            E::UNKNOWN_LEADER_EPOCH,
+            E::KAFKA_STORAGE_ERROR,
+            E::REQUEST_TIMED_OUT,
+        ],
+        // A client that may not ask has to believe what it fetches, and would leave out what took the place of what is gone.
+        fatal: &[E::UNKNOWN_SERVER_ERROR, UNHEARD_OF],
+        whole: &[],
+        after: &[],
+    },
+    Codes {
         api: ApiKey::API_VERSIONS,
         passing: &[E::UNSUPPORTED_VERSION, E::REQUEST_TIMED_OUT, E::UNKNOWN_SERVER_ERROR],
         fatal: &[E::CLUSTER_AUTHORIZATION_FAILED, E::INVALID_REQUEST, UNHEARD_OF],

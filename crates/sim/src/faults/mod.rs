@@ -141,6 +141,13 @@ impl FaultPlan {
         self.fatal_errors = false;
     }
 
+    /// Logs lose their ends, once in so much time, and topics stay what they are.
+    pub(crate) fn cut_logs(&mut self, mean_us: u64) {
+        self.kinds
+            .retain(|(kind, _)| !matches!(kind, FaultKind::Recreate | FaultKind::Unclean));
+        self.kinds.push((FaultKind::Unclean, mean_us));
+    }
+
     /// `late` is for what came to be drawn after worlds were first kept as tests: their draws stay as they were.
     pub(crate) fn draw(c: &mut Chance, late: &mut Chance) -> Self {
         let share = c.pick(&[0.0, 0.1, 0.2, 0.4]);

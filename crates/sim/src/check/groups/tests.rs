@@ -1,6 +1,8 @@
 //! What the books of groups take for right.
 
 use super::*;
+use crate::check::{LogView, Logs};
+use crate::message::{Logged, MessageId, Print};
 
 #[test]
 fn a_client_that_stopped_may_begin_at_another_end() {
@@ -52,4 +54,96 @@ fn who_joins_names_what_it_has_and_was_given() {
     assert!(groups.on_joining(0, "other", (share, 1)).is_err());
     groups.on_given_up(0, share);
     groups.on_joining(0, "m", (&[], -1)).unwrap();
+}
+
+fn record(number: u32) -> Found {
+    Found {
+        id: MessageId { client: 1, number },
+        intact: true,
+        value_len: 1,
+        key: Print::default(),
+        headers: Print::default(),
+    }
+}
+
+/// A member that has read and processed four records of epoch 0 when all but two are lost, to a leader of epoch 1.
+fn cut_behind_two(tp: &Tp) -> Groups {
+    let mut groups = Groups::default();
+    groups.add_member(0, "g", Reset::Earliest, false);
+    let begins = Beginning {
+        client: 0,
+        share: std::slice::from_ref(tp),
+        more: false,
+        member: "m",
+        members: &[],
+        given: &[],
+        now_us: 1,
+    };
+    groups.on_assigned(&begins, |_| marks(4)).unwrap();
+    for offset in 0..4 {
+        groups
+            .on_record(0, tp, (offset, 0), record(offset as u32), marks(4))
+            .unwrap();
+        groups.on_processed(0, tp, offset);
+    }
+    groups.on_lost(tp, (2, 1));
+    groups
+}
+
+fn marks(end: i64) -> Option<Marks> {
+    Some(Marks { start: 0, end })
+}
+
+fn commit(groups: &mut Groups, tp: &Tp, offset: i64, before: Option<i64>) -> Result<(), String> {
+    let commit = Commit {
+        group: "g",
+        tp: tp.clone(),
+        offset,
+        before,
+        abandoned: false,
+        foreign: false,
+    };
+    groups.on_commit(&commit, 5, marks(5))
+}
+
+#[test]
+fn a_member_comes_back_to_where_the_log_was_cut() {
+    let tp: Tp = ("t".into(), 0);
+    for (offset, right) in [(0, false), (1, false), (2, true), (3, false), (4, true), (5, false)] {
+        let mut groups = cut_behind_two(&tp);
+        let read = groups.on_record(0, &tp, (offset, 1), record(10), marks(6));
+        assert_eq!(read.is_ok(), right, "{offset}");
+    }
+    let mut groups = cut_behind_two(&tp);
+    commit(&mut groups, &tp, 4, None).unwrap();
+    groups.on_record(0, &tp, (2, 1), record(10), marks(6)).unwrap();
+    groups.on_processed(0, &tp, 2);
+    commit(&mut groups, &tp, 3, Some(4)).unwrap();
+    assert!(commit(&mut groups, &tp, 1, Some(2)).is_err(), "back, and not cut off");
+}
+
+#[test]
+fn what_came_after_a_cut_is_read_as_a_whole() {
+    let tp: Tp = ("t".into(), 0);
+    let lies = |offset: i64, number| Logged {
+        offset,
+        timestamp_ms: 0,
+        found: record(number),
+    };
+    let log = LogView {
+        start: 0,
+        high_watermark: 4,
+        records: vec![lies(0, 0), lies(1, 1), lies(2, 10), lies(3, 11)],
+    };
+    let logs = Logs::from([(tp.clone(), log)]);
+    let mut groups = cut_behind_two(&tp);
+    // Of what was lost some waited for the application.
+    groups.on_record(0, &tp, (4, 0), record(4), marks(4)).unwrap();
+    groups.compare_with_logs(&logs).unwrap();
+    groups.on_record(0, &tp, (2, 1), record(10), marks(4)).unwrap();
+    groups.on_record(0, &tp, (3, 1), record(11), marks(4)).unwrap();
+    groups.compare_with_logs(&logs).unwrap();
+    let mut groups = cut_behind_two(&tp);
+    groups.on_record(0, &tp, (4, 1), record(12), marks(6)).unwrap();
+    assert!(groups.compare_with_logs(&logs).is_err());
 }

@@ -10,7 +10,7 @@ use ottla::event::Reply;
 use ottla::types::{PartitionOffset, TopicPartition, offset};
 
 use super::plan::{CommitHow, Manner};
-use super::{Done, Life, MemberLoad};
+use super::{Done, Life, MemberLoad, Next};
 use crate::check::Tp;
 use crate::plan::SOCKET_TIMEOUT_MAX_MS;
 use crate::trace::trace;
@@ -27,7 +27,7 @@ pub(super) enum Asked {
     Change(Done),
     Seek(Arc<Reply<OffsetsResult>>),
     /// With what is to be committed.
-    Commit(Arc<Reply<OffsetsResult>>, Vec<(Tp, i64)>),
+    Commit(Arc<Reply<OffsetsResult>>, Vec<(Tp, Next)>),
     Committed(Arc<Reply<OffsetsResult>>, u64),
 }
 
@@ -113,7 +113,7 @@ impl MemberLoad {
 
     pub(super) fn unassign_some(&mut self, world: &mut World, client: usize, partitions: Vec<PartitionOffset>) {
         let tps = tps_of(&partitions);
-        self.taken.retain(|(tp, _)| !tps.contains(tp));
+        self.taken.retain(|(tp, _, _)| !tps.contains(tp));
         self.to_commit.retain(|tp, _| !tps.contains(tp));
         // Whoever else is told of them from now on may have them.
         world.check.groups.on_given_up(self.client, &tps);
@@ -170,11 +170,8 @@ impl MemberLoad {
             CommitHow::Sync => true,
             CommitHow::Async => waits,
         };
-        let what: Vec<(Tp, i64)> = std::mem::take(&mut self.to_commit).into_iter().collect();
-        let rows: Vec<_> = what
-            .iter()
-            .map(|(tp, at)| PartitionOffset::new(TopicPartition::new(tp.0.as_str(), tp.1), *at))
-            .collect();
+        let what: Vec<(Tp, Next)> = std::mem::take(&mut self.to_commit).into_iter().collect();
+        let rows: Vec<_> = what.iter().map(|(tp, next)| next.row(tp)).collect();
         if rows.is_empty() {
             return;
         }
@@ -233,8 +230,8 @@ impl MemberLoad {
                 // not know whether they are its own then.
                 Err(error) if error.code == ErrorCode::REBALANCE_IN_PROGRESS && self.plan.by_event => {
                     self.uncommitted += 1;
-                    for (tp, at) in what {
-                        self.to_commit.entry(tp).or_insert(at);
+                    for (tp, next) in what {
+                        self.to_commit.entry(tp).or_insert(next);
                     }
                 }
                 Err(_) => self.refused.extend(what.into_iter().map(|(tp, _)| tp)),

@@ -34,8 +34,8 @@ impl MemberLoad {
             partition,
             offset,
             position,
+            leader_epoch,
             found,
-            ..
         } = taken;
         trace!(
             world.trace,
@@ -50,12 +50,15 @@ impl MemberLoad {
             ));
         };
         let marks = world.marks(&tp);
-        let result = world.check.groups.on_record(self.client, &tp, offset, found, marks);
+        let result = world
+            .check
+            .groups
+            .on_record(self.client, &tp, (offset, leader_epoch), found, marks);
         world.check.expect(result);
         if self.plan.commit == super::CommitHow::Auto {
             world.check.groups.on_processed(self.client, &tp, offset);
         } else {
-            self.taken.push((tp, offset));
+            self.taken.push((tp, offset, leader_epoch));
         }
     }
 

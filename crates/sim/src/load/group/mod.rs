@@ -18,7 +18,7 @@ use ottla::client::Command;
 use ottla::consumer;
 use ottla::error::Error;
 use ottla::event::Reply;
-use ottla::types::PartitionOffset;
+use ottla::types::{PartitionOffset, TopicPartition};
 
 use crate::check::Tp;
 use crate::trace::trace;
@@ -56,6 +56,23 @@ enum Step {
     Seek(Tp),
 }
 
+/// The offset to go on at.
+#[derive(Debug, Clone, Copy)]
+struct Next {
+    offset: i64,
+    /// The leader epoch of the record before it: who begins there finds out by it whether the log still has that (KIP-320).
+    leader_epoch: i32,
+}
+
+impl Next {
+    fn row(self, tp: &Tp) -> PartitionOffset {
+        PartitionOffset {
+            leader_epoch: self.leader_epoch,
+            ..PartitionOffset::new(TopicPartition::new(tp.0.as_str(), tp.1), self.offset)
+        }
+    }
+}
+
 /// A member at work.
 #[derive(Debug)]
 pub(crate) struct MemberLoad {
@@ -73,10 +90,10 @@ pub(crate) struct MemberLoad {
     /// It does not listen while it is being closed.
     deaf: bool,
     steps: VecDeque<Step>,
-    /// Taken and not processed.
-    taken: Vec<(Tp, i64)>,
-    /// Processed and not committed: the next offsets.
-    to_commit: BTreeMap<Tp, i64>,
+    /// Taken and not processed: offsets and leader epochs.
+    taken: Vec<(Tp, i64, i32)>,
+    /// Processed and not committed.
+    to_commit: BTreeMap<Tp, Next>,
     uncommitted: u64,
     next_deed_us: u64,
     /// Somebody else has taken its place, or is about to.
@@ -251,13 +268,17 @@ impl MemberLoad {
 
     /// Processes what was taken before.
     fn process(&mut self, world: &mut World, client: usize) {
-        for (tp, offset) in std::mem::take(&mut self.taken) {
+        for (tp, offset, leader_epoch) in std::mem::take(&mut self.taken) {
             world.check.groups.on_processed(self.client, &tp, offset);
             self.uncommitted += 1;
+            let next = Next {
+                offset: offset + 1,
+                leader_epoch,
+            };
             if self.plan.commit == CommitHow::AutoStored {
-                store(world, client, &tp, offset + 1);
+                store(world, client, next.row(&tp));
             } else {
-                self.to_commit.insert(tp, offset + 1);
+                self.to_commit.insert(tp, next);
             }
         }
     }
@@ -331,11 +352,10 @@ impl MemberLoad {
 }
 
 /// Stores an offset for the next automatic commit.
-fn store(world: &mut World, client: usize, tp: &Tp, offset: i64) {
+fn store(world: &mut World, client: usize, row: PartitionOffset) {
     let shared = world.shared(client);
     let Some(registry) = &shared.consumer else { return };
-    let tp = ottla::types::TopicPartition::new(tp.0.as_str(), tp.1);
-    let mut rows = [PartitionOffset::new(tp, offset)];
+    let mut rows = [row];
     if let Err(error) = registry.store_offsets(&mut rows) {
         world
             .check

@@ -105,6 +105,8 @@ pub(crate) struct GroupsPlan {
     /// `group.consumer.session.timeout.ms`.
     pub(crate) consumer_session_ms: u64,
     pub(crate) regex_interval_ms: i32,
+    /// Replicas that lag behind may be elected: committed records are lost.
+    pub(crate) may_lose_committed: bool,
 }
 
 impl GroupsPlan {
@@ -143,6 +145,7 @@ impl GroupsPlan {
             consumer_heartbeat_ms: late.spread(100, 3000),
             consumer_session_ms: late.spread(9000, 15_000),
             regex_interval_ms: late.pick(&[0, 0, 10_000]),
+            may_lose_committed: false,
         }
     }
 }

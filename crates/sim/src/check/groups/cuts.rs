@@ -1,0 +1,68 @@
+//! Logs that lost a committed end to the election of a replica that lacked it: whoever has read beyond comes back to where
+//! the log was cut, and leaves out nothing that came since.
+
+use std::collections::BTreeMap;
+
+use super::{Groups, Tp};
+
+/// What a log kept, and the leader epoch of what came afterwards.
+#[derive(Debug, Clone, Copy)]
+struct Cut {
+    kept: i64,
+    epoch: i32,
+}
+
+/// All cuts, in their order.
+#[derive(Debug, Default)]
+pub(super) struct Cuts(BTreeMap<Tp, Vec<Cut>>);
+
+impl Cuts {
+    fn of(&self, tp: &Tp) -> &[Cut] {
+        self.0.get(tp).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether there was any.
+    pub(super) fn exist(&self, tp: &Tp) -> bool {
+        !self.of(tp).is_empty()
+    }
+
+    /// Whether who stands at `from` may find itself at `to`: where the log was cut below it.
+    pub(super) fn may_lead(&self, tp: &Tp, from: i64, to: i64) -> bool {
+        self.of(tp).iter().any(|cut| cut.kept < from && cut.kept == to)
+    }
+
+    /// Whether a cut has taken what lies before an offset.
+    pub(super) fn reach(&self, tp: &Tp, offset: i64) -> bool {
+        self.of(tp).iter().any(|cut| cut.kept < offset)
+    }
+
+    /// Whether a record was taken, which may still be handed out by who does not know.
+    pub(super) fn took(&self, tp: &Tp, (offset, leader_epoch): (i64, i32)) -> bool {
+        self.of(tp)
+            .iter()
+            .any(|cut| leader_epoch < cut.epoch && cut.kept <= offset)
+    }
+
+    /// The part of an offset's history that no cut has made doubtful.
+    pub(super) fn known(&self, tp: &Tp, offset: i64) -> i64 {
+        let kept = self.of(tp).iter().map(|cut| cut.kept);
+        kept.fold(offset, i64::min)
+    }
+}
+
+impl Groups {
+    /// A partition lost what lay from `kept` on, though it may have been read; what comes there has this leader epoch or a
+    /// later one.
+    pub(crate) fn on_lost(&mut self, tp: &Tp, (kept, epoch): (i64, i32)) {
+        self.cuts.0.entry(tp.clone()).or_default().push(Cut { kept, epoch });
+        for ((_, lost), book) in &mut self.books {
+            if lost == tp {
+                book.seen.retain(|offset, _| *offset < kept);
+            }
+        }
+    }
+
+    pub(super) fn forget_cuts(&mut self, topic: &str) {
+        self.cuts.0.retain(|(name, _), _| name != topic);
+    }
+}
