@@ -59,7 +59,7 @@ struct addrinfo;
  *  27. Topic ids (UUIDs)
  *  28. Memory, diagnostics, shutdown
  *  29. Interceptors and plugins
- *  30. Administration: topics and settings
+ *  30. Administration: topics, settings, groups
  *  31. Vocabulary of further services
  *
  * ==========================================================================
@@ -3797,7 +3797,7 @@ typedef rd_kafka_resp_err_t (rd_kafka_plugin_f_conf_init_t)(
 
 
 /* ==========================================================================
- *  30. ADMINISTRATION: TOPICS AND SETTINGS
+ *  30. ADMINISTRATION: TOPICS, SETTINGS, GROUPS
  *
  *      rd_kafka_queue_t *queue = rd_kafka_queue_new(rk);
  *      rd_kafka_NewTopic_t *topic = rd_kafka_NewTopic_new("greetings", 6, 3, errstr, sizeof(errstr));
@@ -3823,8 +3823,9 @@ typedef rd_kafka_resp_err_t (rd_kafka_plugin_f_conf_init_t)(
  *  (rd_kafka_queue_poll(), or the background event callback); rd_kafka_poll() drops such an event
  *  and logs that.
  *
- *  All topics or resources of a call go in one request to one broker: topics and partitions to the
- *  controller, the settings of a broker to that broker, others to any. A broker that is not the
+ *  Groups are asked of every broker. All topics or resources of a call go in one request to one
+ *  broker: topics and partitions to the controller, the settings of a broker to that broker, others
+ *  to any. A broker that is not the
  *  controller any more, or cannot be reached, is waited for, and the controller looked for, until
  *  the request timeout is over.
  *
@@ -4414,6 +4415,100 @@ RD_EXPORT const rd_kafka_ConfigResource_t **rd_kafka_IncrementalAlterConfigs_res
     const rd_kafka_IncrementalAlterConfigs_result_t *result,
     size_t *cntp);
 
+/* -- Listing groups -- */
+
+/** One group in a listing. */
+typedef struct rd_kafka_ConsumerGroupListing_s rd_kafka_ConsumerGroupListing_t;
+/** Result of rd_kafka_ListConsumerGroups(): an event under a name of its own. */
+typedef rd_kafka_event_t rd_kafka_ListConsumerGroups_result_t;
+
+/**
+ * In which states groups are listed (KIP-518, Kafka 2.6). ListConsumerGroups.
+ *
+ * @param consumer_group_states      The states, copied; each once. RD_KAFKA_CONSUMER_GROUP_STATE_UNKNOWN
+ *                                   is none.
+ * @param consumer_group_states_cnt  Their number; 0 is all states, the default.
+ *
+ * @return NULL, or RD_KAFKA_RESP_ERR__INVALID_ARG, which the caller frees with
+ *         rd_kafka_error_destroy().
+ */
+RD_EXPORT rd_kafka_error_t *rd_kafka_AdminOptions_set_match_consumer_group_states(
+    rd_kafka_AdminOptions_t *options,
+    const rd_kafka_consumer_group_state_t *consumer_group_states,
+    size_t consumer_group_states_cnt);
+
+/**
+ * Of which types groups are listed (KIP-848, Kafka 3.8). ListConsumerGroups.
+ *
+ * @param consumer_group_types      The types, copied; each once. RD_KAFKA_CONSUMER_GROUP_TYPE_UNKNOWN is
+ *                                  none.
+ * @param consumer_group_types_cnt  Their number; 0 is all types, the default.
+ *
+ * @return As rd_kafka_AdminOptions_set_match_consumer_group_states().
+ */
+RD_EXPORT rd_kafka_error_t *rd_kafka_AdminOptions_set_match_consumer_group_types(
+    rd_kafka_AdminOptions_t *options,
+    const rd_kafka_consumer_group_type_t *consumer_group_types,
+    size_t consumer_group_types_cnt);
+
+/**
+ * Asks every broker for its groups: those that consumers have made, of both protocols, and those
+ * that have committed offsets only. Options: request_timeout, match_consumer_group_states and
+ * _types, opaque.
+ *
+ * @param options  May be NULL.
+ * @param rkqu     Gets the result, RD_KAFKA_EVENT_LISTCONSUMERGROUPS_RESULT.
+ *
+ * The call fails as a whole only if the brokers could not be learned in time. Else the result has
+ * the groups of the brokers that answered, and an error for each other one.
+ */
+RD_EXPORT void rd_kafka_ListConsumerGroups(rd_kafka_t *rk,
+                                           const rd_kafka_AdminOptions_t *options,
+                                           rd_kafka_queue_t *rkqu);
+
+/** The event as the result of ListConsumerGroups; NULL for other events. */
+RD_EXPORT const rd_kafka_ListConsumerGroups_result_t *
+rd_kafka_event_ListConsumerGroups_result(rd_kafka_event_t *rkev);
+
+/**
+ * The groups.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if it is empty.
+ */
+RD_EXPORT const rd_kafka_ConsumerGroupListing_t **
+rd_kafka_ListConsumerGroups_result_valid(const rd_kafka_ListConsumerGroups_result_t *result,
+                                         size_t *cntp);
+
+/**
+ * Why groups may be missing: the error of each broker that did not answer, for example
+ * RD_KAFKA_RESP_ERR__TIMED_OUT.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result, its errors too; NULL if it is empty.
+ */
+RD_EXPORT const rd_kafka_error_t **
+rd_kafka_ListConsumerGroups_result_errors(const rd_kafka_ListConsumerGroups_result_t *result,
+                                          size_t *cntp);
+
+/** The group's id. */
+RD_EXPORT const char *
+rd_kafka_ConsumerGroupListing_group_id(const rd_kafka_ConsumerGroupListing_t *grplist);
+
+/** 1: the group has no protocol: offsets were committed to it, and nobody is a member; else 0. */
+RD_EXPORT int rd_kafka_ConsumerGroupListing_is_simple_consumer_group(
+    const rd_kafka_ConsumerGroupListing_t *grplist);
+
+/** Its state; RD_KAFKA_CONSUMER_GROUP_STATE_UNKNOWN for one that this header does not know. */
+RD_EXPORT rd_kafka_consumer_group_state_t
+rd_kafka_ConsumerGroupListing_state(const rd_kafka_ConsumerGroupListing_t *grplist);
+
+/** Its type; RD_KAFKA_CONSUMER_GROUP_TYPE_UNKNOWN for one that this header does not know. */
+RD_EXPORT rd_kafka_consumer_group_type_t
+rd_kafka_ConsumerGroupListing_type(const rd_kafka_ConsumerGroupListing_t *grplist);
+
 
 /* ==========================================================================
  *  31. VOCABULARY OF FURTHER SERVICES
@@ -4481,8 +4576,6 @@ typedef struct rd_kafka_TopicCollection_s rd_kafka_TopicCollection_t;
 typedef struct rd_kafka_TopicPartitionInfo_s rd_kafka_TopicPartitionInfo_t;
 /** Description of a topic. */
 typedef struct rd_kafka_TopicDescription_s rd_kafka_TopicDescription_t;
-/** One group in a listing. */
-typedef struct rd_kafka_ConsumerGroupListing_s rd_kafka_ConsumerGroupListing_t;
 /** A listing of groups. */
 typedef struct rd_kafka_ListConsumerGroupsResult_s rd_kafka_ListConsumerGroupsResult_t;
 /** Description of a group. */
@@ -4576,7 +4669,6 @@ typedef rd_kafka_event_t rd_kafka_CreateAcls_result_t; /**< Result of CreateAcls
 typedef rd_kafka_event_t rd_kafka_DescribeAcls_result_t; /**< Result of DescribeAcls. */
 typedef rd_kafka_event_t rd_kafka_DeleteAcls_result_t; /**< Result of DeleteAcls. */
 typedef rd_kafka_event_t rd_kafka_DeleteRecords_result_t; /**< Result of DeleteRecords. */
-typedef rd_kafka_event_t rd_kafka_ListConsumerGroups_result_t; /**< Result of ListConsumerGroups. */
 /** Result of DescribeConsumerGroups. */
 typedef rd_kafka_event_t rd_kafka_DescribeConsumerGroups_result_t;
 typedef rd_kafka_event_t rd_kafka_DeleteGroups_result_t; /**< Result of DeleteGroups. */

@@ -85,6 +85,65 @@ static void check_member_group(const struct rd_kafka_group_info *g, rd_kafka_t *
         rd_kafka_mem_free(NULL, id);
 }
 
+/* The outcome of ListConsumerGroups with these options. */
+static rd_kafka_event_t *listing(rd_kafka_AdminOptions_t *options) {
+        rd_kafka_queue_t *queue = rd_kafka_queue_new(cluster);
+        rd_kafka_event_t *event;
+
+        rd_kafka_ListConsumerGroups(cluster, options, queue);
+        event = rd_kafka_queue_poll(queue, 30000);
+        CHECK_INT(rd_kafka_event_type(event), RD_KAFKA_EVENT_LISTCONSUMERGROUPS_RESULT);
+        CHECK_STR(rd_kafka_event_name(event), "ListConsumerGroupsResult");
+        CHECK_OK(rd_kafka_event_error(event));
+        rd_kafka_queue_destroy(queue);
+        return event;
+}
+
+/* While the members are there: the six groups of classic members, by name, state and type. */
+static void check_admin_listing(void) {
+        rd_kafka_AdminOptions_t *options =
+            rd_kafka_AdminOptions_new(cluster, RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPS);
+        rd_kafka_consumer_group_state_t states[] = {RD_KAFKA_CONSUMER_GROUP_STATE_EMPTY,
+                                                    RD_KAFKA_CONSUMER_GROUP_STATE_EMPTY};
+        rd_kafka_consumer_group_type_t consumer = RD_KAFKA_CONSUMER_GROUP_TYPE_CONSUMER;
+        const rd_kafka_ListConsumerGroups_result_t *result;
+        const rd_kafka_ConsumerGroupListing_t **groups;
+        rd_kafka_event_t *event = listing(NULL);
+        rd_kafka_error_t *error;
+        size_t cnt = 0;
+
+        result = rd_kafka_event_ListConsumerGroups_result(event);
+        CHECK(rd_kafka_ListConsumerGroups_result_errors(result, &cnt) == NULL);
+        CHECK_INT(cnt, 0);
+        groups = rd_kafka_ListConsumerGroups_result_valid(result, &cnt);
+        CHECK_INT(cnt, 6);
+        while (cnt-- > 0) {
+                const rd_kafka_ConsumerGroupListing_t *g = groups[cnt];
+                CHECK(strncmp(rd_kafka_ConsumerGroupListing_group_id(g), "group-", 6) == 0);
+                CHECK_INT(rd_kafka_ConsumerGroupListing_is_simple_consumer_group(g), 0);
+                CHECK_INT(rd_kafka_ConsumerGroupListing_state(g), RD_KAFKA_CONSUMER_GROUP_STATE_STABLE);
+                CHECK_INT(rd_kafka_ConsumerGroupListing_type(g), RD_KAFKA_CONSUMER_GROUP_TYPE_CLASSIC);
+        }
+        rd_kafka_event_destroy(event);
+
+        /* Of these there is none. */
+        error = rd_kafka_AdminOptions_set_match_consumer_group_states(options, states, 2);
+        CHECK_ERR(rd_kafka_error_code(error), RD_KAFKA_RESP_ERR__INVALID_ARG);
+        rd_kafka_error_destroy(error);
+        CHECK(!rd_kafka_AdminOptions_set_match_consumer_group_states(options, states, 1));
+        event = listing(options);
+        rd_kafka_ListConsumerGroups_result_valid(rd_kafka_event_ListConsumerGroups_result(event), &cnt);
+        CHECK_INT(cnt, 0);
+        rd_kafka_event_destroy(event);
+        CHECK(!rd_kafka_AdminOptions_set_match_consumer_group_states(options, NULL, 0));
+        CHECK(!rd_kafka_AdminOptions_set_match_consumer_group_types(options, &consumer, 1));
+        event = listing(options);
+        rd_kafka_ListConsumerGroups_result_valid(rd_kafka_event_ListConsumerGroups_result(event), &cnt);
+        CHECK_INT(cnt, 0);
+        rd_kafka_event_destroy(event);
+        rd_kafka_AdminOptions_destroy(options);
+}
+
 static void groups_of_all_brokers_are_listed(void) {
         const struct rd_kafka_group_list *l = NULL;
         rd_kafka_t *c[6];
@@ -109,6 +168,8 @@ static void groups_of_all_brokers_are_listed(void) {
                 }
         }
         rd_kafka_group_list_destroy(l);
+
+        check_admin_listing();
 
         /* One of them, asked for by a consumer. */
         l = NULL;

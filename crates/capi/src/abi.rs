@@ -179,6 +179,7 @@ pub mod event_type {
     pub const ALTER_CONFIGS_RESULT: i32 = 103;
     pub const DESCRIBE_CONFIGS_RESULT: i32 = 104;
     pub const BACKGROUND: i32 = 0x200;
+    pub const LIST_CONSUMER_GROUPS_RESULT: i32 = 0x2000;
     pub const INCREMENTAL_ALTER_CONFIGS_RESULT: i32 = 0x20000;
 }
 

@@ -12,7 +12,7 @@ use crate::ffi::{self, Timeout, exports};
 use crate::handle::Handle;
 
 /// `rd_kafka_consumer_group_state_t` by its numbers, from 0.
-const STATES: &[&CStr] = &[
+pub(crate) const STATES: &[&CStr] = &[
     c"Unknown",
     c"PreparingRebalance",
     c"CompletingRebalance",
@@ -22,14 +22,15 @@ const STATES: &[&CStr] = &[
 ];
 
 /// `rd_kafka_consumer_group_type_t` by its numbers, from 0.
-const TYPES: &[&CStr] = &[c"Unknown", c"Consumer", c"Classic"];
+pub(crate) const TYPES: &[&CStr] = &[c"Unknown", c"Consumer", c"Classic"];
 
-fn name_of(names: &[&'static CStr], number: i32) -> Option<&'static CStr> {
+/// The name of a number, if there is one.
+pub(crate) fn name_of(names: &[&'static CStr], number: i32) -> Option<&'static CStr> {
     names.get(usize::try_from(number).ok()?).copied()
 }
 
 /// The number of a name, in any case; 0, which is "unknown", for other names.
-fn number_of(names: &[&CStr], name: &str) -> i32 {
+pub(crate) fn number_of(names: &[&CStr], name: &str) -> i32 {
     let same = |known: &&CStr| known.to_bytes().eq_ignore_ascii_case(name.as_bytes());
     names
         .iter()

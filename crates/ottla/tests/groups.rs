@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use ottla::admin::{ConsumerGroupListing, ConsumerGroups, GroupFilters, Options};
 use ottla::client::{Client, ClientHooks, CommitMode};
 use ottla::config::Conf;
 use ottla::error::ErrorCode;
@@ -39,6 +40,13 @@ fn cluster(groups: &[String]) -> Client {
     p
 }
 
+fn within(timeout_ms: u64) -> Options {
+    Options {
+        request_timeout: Some(Duration::from_millis(timeout_ms)),
+        ..Options::default()
+    }
+}
+
 fn cut_off(p: &Client, broker: i32) {
     p.with_embedded(|e| e.with(|c| c.set_reachable(BrokerId(broker), false)))
         .unwrap();
@@ -57,6 +65,34 @@ fn what_the_other_brokers_told_is_there_when_one_is_down() {
     let brokers: BTreeSet<i32> = all.groups.iter().map(|g| g.node.0).collect();
     assert!(brokers.len() > 1, "all groups have the same coordinator");
 
+    let listed = p
+        .list_consumer_groups(GroupFilters::default(), &within(30_000))
+        .unwrap();
+    assert!(listed.errors.is_empty(), "{:?}", listed.errors);
+    let ids = |listed: &ConsumerGroups| {
+        listed
+            .groups
+            .iter()
+            .map(|g| g.group_id.clone())
+            .collect::<BTreeSet<_>>()
+    };
+    assert_eq!(ids(&listed), named(&all));
+    // Nobody is a member: only offsets were committed.
+    let rest = |g: &ConsumerGroupListing| g.is_simple && g.state == "Empty" && g.group_type == "classic";
+    assert!(listed.groups.iter().all(rest), "{listed:?}");
+    for (state, group_type, found) in [
+        ("Empty", "Classic", 12),
+        ("Stable", "Classic", 0),
+        ("Empty", "Consumer", 0),
+    ] {
+        let filters = GroupFilters {
+            states: vec![state.into()],
+            types: vec![group_type.into()],
+        };
+        let some = p.list_consumer_groups(filters, &within(30_000)).unwrap();
+        assert_eq!(some.groups.len(), found, "{state} {group_type}");
+    }
+
     let down = *brokers.first().unwrap();
     cut_off(&p, down);
     let begun = Instant::now();
@@ -66,6 +102,11 @@ fn what_the_other_brokers_told_is_there_when_one_is_down() {
     assert!(some.groups.iter().all(|g| g.node.0 != down));
     let told = all.groups.iter().filter(|g| g.node.0 != down).count();
     assert_eq!(some.groups.len(), told);
+
+    let listed = p.list_consumer_groups(GroupFilters::default(), &within(2_000)).unwrap();
+    let codes: Vec<ErrorCode> = listed.errors.iter().map(|e| e.code).collect();
+    assert_eq!(codes, [ErrorCode::L_TIMED_OUT]);
+    assert_eq!(ids(&listed), named(&some));
 
     for broker in 1..=3 {
         cut_off(&p, broker);

@@ -1,6 +1,7 @@
 //! Admin calls. Objects say what is asked for; the call copies them, and its result comes to a queue as an event.
 
 pub mod configs;
+pub mod groups;
 pub mod options;
 pub mod results;
 pub mod topics;

@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::time::Duration;
 
-use ottla::admin::Options;
+use ottla::admin::{GroupFilters, Options};
 use ottla::error::ErrorCode;
 use ottla::types::NodeId;
 
@@ -20,6 +20,7 @@ pub mod admin_op {
     pub const CREATE_PARTITIONS: i32 = 3;
     pub const ALTER_CONFIGS: i32 = 4;
     pub const DELETE_RECORDS: i32 = 6;
+    pub const LIST_CONSUMER_GROUPS: i32 = 12;
     pub const INCREMENTAL_ALTER_CONFIGS: i32 = 16;
     pub const LIST_OFFSETS: i32 = 21;
     pub const ELECT_LEADERS: i32 = 22;
@@ -55,6 +56,8 @@ pub struct AdminOptions {
     /// For which request.
     op: i32,
     options: Options,
+    /// Which groups are listed.
+    pub(super) filters: GroupFilters,
     opaque: *mut c_void,
 }
 
@@ -64,6 +67,11 @@ unsafe impl Tagged for AdminOptions {
 }
 
 impl AdminOptions {
+    /// Whether they are for one of these requests.
+    pub(super) fn is_for(&self, ops: &[i32]) -> bool {
+        ops.contains(&self.op)
+    }
+
     /// As the core takes them, with what comes back with the result.
     pub(super) fn to_core(&self) -> (Options, usize) {
         (self.options.clone(), self.opaque as usize)
@@ -72,7 +80,7 @@ impl AdminOptions {
 
 /// Checks a number against its range, and that the option fits the request.
 fn check(options: &AdminOptions, ops: &[i32], name: &str, range: (c_int, c_int), value: c_int) -> Result<(), String> {
-    if !ops.is_empty() && !ops.contains(&options.op) {
+    if !ops.is_empty() && !options.is_for(ops) {
         return Err(format!("{name} is no option of this request"));
     }
     match (range.0..=range.1).contains(&value) {
@@ -109,6 +117,7 @@ exports! {
                 tag: Tag::new(AdminOptions::TAG),
                 op,
                 options: Options::default(),
+                filters: GroupFilters::default(),
                 opaque: std::ptr::null_mut(),
             })
         })

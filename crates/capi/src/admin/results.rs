@@ -6,6 +6,7 @@ use ottla::admin::{AdminOp, AdminOutcome, AdminResult, TopicResult};
 use ottla::error::ErrorCode;
 
 use super::configs::ConfigResourceHandle;
+use super::groups::Groups;
 use super::{Pointers, error_of};
 use crate::abi::event_type;
 use crate::event::EventHandle;
@@ -44,6 +45,7 @@ pub struct Content {
     text: Option<CString>,
     topics: Pointers<TopicResultHandle>,
     resources: Pointers<ConfigResourceHandle>,
+    groups: Groups,
 }
 
 impl Content {
@@ -56,12 +58,14 @@ impl Content {
             text,
             topics: Pointers::default(),
             resources: Pointers::default(),
+            groups: Groups::default(),
         };
         match &result.outcome {
             Ok(AdminOutcome::Topics(topics)) => content.topics = topics.iter().map(TopicResultHandle::told).collect(),
             Ok(AdminOutcome::Resources(resources)) => {
                 content.resources = resources.iter().map(ConfigResourceHandle::told).collect();
             }
+            Ok(listing @ AdminOutcome::Groups(_)) => content.groups = Groups::told(listing),
             Err(_) => {}
         }
         content
@@ -76,6 +80,7 @@ impl Content {
             AdminOp::DescribeConfigs => event_type::DESCRIBE_CONFIGS_RESULT,
             AdminOp::AlterConfigs => event_type::ALTER_CONFIGS_RESULT,
             AdminOp::IncrementalAlterConfigs => event_type::INCREMENTAL_ALTER_CONFIGS_RESULT,
+            AdminOp::ListConsumerGroups => event_type::LIST_CONSUMER_GROUPS_RESULT,
         }
     }
 
@@ -88,7 +93,13 @@ impl Content {
             AdminOp::DescribeConfigs => c"DescribeConfigsResult",
             AdminOp::AlterConfigs => c"AlterConfigsResult",
             AdminOp::IncrementalAlterConfigs => c"IncrementalAlterConfigsResult",
+            AdminOp::ListConsumerGroups => c"ListConsumerGroupsResult",
         }
+    }
+
+    /// The groups of a listing; none in other results.
+    pub(super) fn groups(&self) -> &Groups {
+        &self.groups
     }
 
     /// Why the call failed as a whole.
@@ -98,7 +109,7 @@ impl Content {
 }
 
 /// The event itself, if it is the result of this call.
-fn result_of(event: &EventHandle, op: AdminOp) -> *const EventHandle {
+pub(super) fn result_of(event: &EventHandle, op: AdminOp) -> *const EventHandle {
     match event.admin() {
         Some(content) if content.op == op => event,
         _ => std::ptr::null(),
@@ -131,9 +142,11 @@ unsafe fn resources(result: Option<&EventHandle>, op: AdminOp, count: *mut usize
     }
 }
 
+/// An empty array.
+///
 /// # Safety
 /// `count` is NULL or valid for writes.
-unsafe fn nothing<T>(count: *mut usize) -> *mut *const T {
+pub(super) unsafe fn nothing<T>(count: *mut usize) -> *mut *const T {
     // SAFETY: the caller's out-parameter.
     unsafe { ffi::put(count, 0) };
     std::ptr::null_mut()

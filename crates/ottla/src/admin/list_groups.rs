@@ -1,19 +1,20 @@
-//! Listing groups: ListGroups to every broker, since each knows only those that it coordinates, then DescribeGroups
-//! for what it named.
+//! Listing groups: ListGroups to every broker, since each knows only those that it coordinates, and where descriptions are
+//! wanted DescribeGroups for what it named.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ottla_protocol::DecodeError;
 use ottla_protocol::api::describe_groups::{DescribeGroupsRequest, DescribedGroup};
-use ottla_protocol::api::list_groups::ListGroupsRequest;
+use ottla_protocol::api::list_groups::{ListGroupsRequest, ListedGroup};
 
-use super::wire::Way;
+use super::one_broker::Destination;
+use super::wire::{Way, unsupported};
 use crate::cluster::{Cluster, Ctx};
 use crate::connection::{LinkKey, Outcome, Owner, Ready, Reply as Response, Tag};
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, Reply};
+use crate::event::{AdminOp, AdminOutcome, ConsumerGroupListing, ConsumerGroups, DebugContexts, Reply};
 use crate::types::NodeId;
 
 /// A group as its coordinator described it.
@@ -38,6 +39,45 @@ pub struct GroupListing {
     pub error: Option<Error>,
 }
 
+/// Which groups are listed.
+#[derive(Debug, Clone, Default)]
+pub struct GroupFilters {
+    /// In these states, by their names; empty for all (KIP-518, Kafka 2.6).
+    pub states: Vec<String>,
+    /// Of these types, by their names; empty for all (KIP-848, Kafka 3.8).
+    pub types: Vec<String>,
+}
+
+/// What is asked for, and where it goes.
+#[derive(Debug)]
+pub(super) enum Wanted {
+    /// Groups with their members.
+    Descriptions {
+        /// Only this group.
+        group: Option<String>,
+        reply: Arc<Reply<Result<GroupListing, Error>>>,
+    },
+    /// Groups that consumers have made, without their members.
+    Listings {
+        filters: GroupFilters,
+        destination: Destination,
+    },
+}
+
+/// What one broker told.
+#[derive(Debug)]
+enum Told {
+    Listed(Vec<ListedGroup>),
+    Described(Vec<DescribedGroup>),
+}
+
+/// The first version of ListGroups that can be asked for groups in some states only.
+const FIRST_WITH_STATES: i16 = 4;
+/// The first version of ListGroups that can be asked for groups of some types only.
+const FIRST_WITH_TYPES: i16 = 5;
+/// The protocol type of groups that consumers make.
+const OF_CONSUMERS: &str = "consumer";
+
 /// Where one broker's part stands.
 #[derive(Debug)]
 enum Step {
@@ -46,7 +86,7 @@ enum Step {
     /// These groups are to be described.
     Describe(Vec<String>),
     /// All is known, or why it is not.
-    Done(Result<Vec<DescribedGroup>, Error>),
+    Done(Result<Told, Error>),
 }
 
 #[derive(Debug)]
@@ -63,25 +103,22 @@ struct Part {
 /// A call under way.
 #[derive(Debug)]
 pub(super) struct ListGroups {
-    group: Option<String>,
+    wanted: Wanted,
     deadline: Instant,
-    reply: Arc<Reply<Result<GroupListing, Error>>>,
     /// Filled once the brokers are known.
     parts: BTreeMap<NodeId, Part>,
 }
 
 impl ListGroups {
-    /// The call ends after `socket.timeout.ms` at the latest, also when `deadline` is never.
-    pub(super) fn new(
-        ctx: &Ctx<'_>,
-        group: Option<String>,
-        deadline: Instant,
-        reply: Arc<Reply<Result<GroupListing, Error>>>,
-    ) -> Self {
+    /// Descriptions are waited for `socket.timeout.ms` at the most, also when `deadline` is never.
+    pub(super) fn new(ctx: &Ctx<'_>, wanted: Wanted, deadline: Instant) -> Self {
+        let longest = match wanted {
+            Wanted::Descriptions { .. } => ctx.now.plus_ms(ctx.conf.socket_timeout_ms.into()),
+            Wanted::Listings { .. } => Instant::NEVER,
+        };
         ListGroups {
-            group,
-            deadline: deadline.min(ctx.now.plus_ms(ctx.conf.socket_timeout_ms.into())),
-            reply,
+            wanted,
+            deadline: deadline.min(longest),
             parts: BTreeMap::new(),
         }
     }
@@ -99,7 +136,7 @@ impl ListGroups {
             self.parts = cluster.nodes().map(|(node, _)| (node, part())).collect();
         }
         for (node, part) in &mut self.parts {
-            part.send(ctx, *node, self.deadline, last_id);
+            part.send(ctx, *node, &self.wanted, self.deadline, last_id);
         }
         let done = |part: &Part| matches!(part.step, Step::Done(_));
         if self.deadline <= ctx.now || !self.parts.is_empty() && self.parts.values().all(done) {
@@ -125,7 +162,7 @@ impl ListGroups {
             Outcome::Failed(failure) => return part.again(ctx, failure.error.into_retriable()),
             Outcome::Sent => return part.again(ctx, Error::new(ErrorCode::L_FAIL, "no response")),
         };
-        if let Err(e) = part.take(ctx, &response, self.group.as_deref()) {
+        if let Err(e) = part.take(ctx, &response, &self.wanted) {
             let error = Error::new(ErrorCode::L_BAD_MSG, format!("the broker's answer cannot be read: {e}"));
             ctx.links.fail(key, error.clone(), ctx.now);
             part.step = Step::Done(Err(error));
@@ -133,42 +170,118 @@ impl ListGroups {
     }
 
     fn answer(&mut self, cluster: &Cluster) {
-        let none_known = self.parts.is_empty();
-        let mut listing = GroupListing::default();
-        for (node, part) in std::mem::take(&mut self.parts) {
-            match part.result() {
-                Ok(groups) => {
-                    let info = cluster.node(node);
-                    listing.groups.extend(groups.into_iter().map(|described| Group {
-                        node,
-                        host: info.map(|i| i.host.clone()).unwrap_or_default(),
-                        port: info.map_or(0, |i| i.port),
-                        described,
-                    }));
-                }
-                Err(error) => {
-                    listing.error.get_or_insert(error);
-                }
+        let parts = std::mem::take(&mut self.parts);
+        if parts.is_empty() {
+            let text = "the brokers could not be learned in time";
+            return self.wanted.fail(Error::new(ErrorCode::L_TIMED_OUT, text));
+        }
+        match &self.wanted {
+            Wanted::Descriptions { reply, .. } => reply.fill(descriptions(parts, cluster)),
+            Wanted::Listings { destination, .. } => {
+                let groups = AdminOutcome::Groups(listings(parts));
+                destination.tell(AdminOp::ListConsumerGroups, Ok(groups));
             }
         }
-        let result = match listing.error.take() {
-            _ if none_known => Err(Error::new(
-                ErrorCode::L_TIMED_OUT,
-                "the brokers could not be learned in time",
-            )),
-            Some(error) if listing.groups.is_empty() => Err(error),
-            error => Ok(GroupListing { error, ..listing }),
-        };
-        self.reply.fill(result);
     }
 
     pub(super) fn refuse(self, error: Error) {
-        self.reply.fill(Err(error));
+        self.wanted.fail(error);
     }
 }
 
+impl Wanted {
+    fn request(&self, version: i16) -> Result<ListGroupsRequest, Error> {
+        let Wanted::Listings { filters, .. } = self else {
+            return Ok(ListGroupsRequest::default());
+        };
+        if version < FIRST_WITH_STATES && !filters.states.is_empty() {
+            return Err(unsupported(
+                "the broker does not tell groups by state (KIP-518): that needs Kafka 2.6",
+            ));
+        }
+        if version < FIRST_WITH_TYPES && !filters.types.is_empty() {
+            return Err(unsupported(
+                "the broker does not tell groups by type (KIP-848): that needs Kafka 3.8",
+            ));
+        }
+        Ok(ListGroupsRequest {
+            states_filter: filters.states.clone(),
+            types_filter: filters.types.clone(),
+            ..Default::default()
+        })
+    }
+
+    /// What follows when a broker has named its groups.
+    fn next(&self, groups: Vec<ListedGroup>) -> Step {
+        let Wanted::Descriptions { group: only, .. } = self else {
+            return Step::Done(Ok(Told::Listed(groups)));
+        };
+        let names = groups.into_iter().map(|g| g.group_id);
+        let names: Vec<String> = names.filter(|id| only.as_ref().is_none_or(|only| only == id)).collect();
+        match names.is_empty() {
+            true => Step::Done(Ok(Told::Described(Vec::new()))),
+            false => Step::Describe(names),
+        }
+    }
+
+    fn fail(&self, error: Error) {
+        match self {
+            Wanted::Descriptions { reply, .. } => reply.fill(Err(error)),
+            Wanted::Listings { destination, .. } => destination.tell(AdminOp::ListConsumerGroups, Err(error)),
+        }
+    }
+}
+
+fn descriptions(parts: BTreeMap<NodeId, Part>, cluster: &Cluster) -> Result<GroupListing, Error> {
+    let mut listing = GroupListing::default();
+    for (node, part) in parts {
+        match part.result() {
+            Ok(Told::Described(groups)) => {
+                let info = cluster.node(node);
+                listing.groups.extend(groups.into_iter().map(|described| Group {
+                    node,
+                    host: info.map(|i| i.host.clone()).unwrap_or_default(),
+                    port: info.map_or(0, |i| i.port),
+                    described,
+                }));
+            }
+            Ok(Told::Listed(_)) => {}
+            Err(error) => {
+                listing.error.get_or_insert(error);
+            }
+        }
+    }
+    match listing.error.take() {
+        Some(error) if listing.groups.is_empty() => Err(error),
+        error => Ok(GroupListing { error, ..listing }),
+    }
+}
+
+/// The groups of consumers, and those that have committed offsets only.
+fn listings(parts: BTreeMap<NodeId, Part>) -> ConsumerGroups {
+    let mut told = ConsumerGroups::default();
+    for part in parts.into_values() {
+        match part.result() {
+            Ok(Told::Listed(groups)) => {
+                let of_consumers = groups
+                    .into_iter()
+                    .filter(|g| g.protocol_type.is_empty() || g.protocol_type == OF_CONSUMERS);
+                told.groups.extend(of_consumers.map(|g| ConsumerGroupListing {
+                    group_id: g.group_id,
+                    is_simple: g.protocol_type.is_empty(),
+                    state: g.group_state,
+                    group_type: g.group_type,
+                }));
+            }
+            Ok(Told::Described(_)) => {}
+            Err(error) => told.errors.push(error),
+        }
+    }
+    told
+}
+
 impl Part {
-    fn send(&mut self, ctx: &mut Ctx<'_>, node: NodeId, deadline: Instant, last_id: &mut u64) {
+    fn send(&mut self, ctx: &mut Ctx<'_>, node: NodeId, wanted: &Wanted, deadline: Instant, last_id: &mut u64) {
         if self.asked.is_some() || self.retry_at > ctx.now || matches!(self.step, Step::Done(_)) {
             return;
         }
@@ -194,7 +307,10 @@ impl Part {
             timeout: deadline.since(ctx.now),
         };
         let sent = match &self.step {
-            Step::List => way.send(ctx, &ListGroupsRequest::default()),
+            Step::List => {
+                let request = way.version::<ListGroupsRequest>().and_then(|v| wanted.request(v));
+                request.and_then(|request| way.send(ctx, &request))
+            }
             Step::Describe(groups) => {
                 let request = DescribeGroupsRequest {
                     groups: groups.clone(),
@@ -215,7 +331,7 @@ impl Part {
     }
 
     /// Takes a response in.
-    fn take(&mut self, ctx: &mut Ctx<'_>, response: &Response, only: Option<&str>) -> Result<(), DecodeError> {
+    fn take(&mut self, ctx: &mut Ctx<'_>, response: &Response, wanted: &Wanted) -> Result<(), DecodeError> {
         match &self.step {
             Step::List => {
                 let answer = response.decode::<ListGroupsRequest>()?;
@@ -224,16 +340,11 @@ impl Part {
                     self.again(ctx, Error::from(code));
                     return Ok(());
                 }
-                let names = answer.groups.into_iter().map(|g| g.group_id);
-                let names: Vec<String> = names.filter(|id| only.is_none_or(|only| only == id)).collect();
                 self.tries = 0;
-                self.step = match names.is_empty() {
-                    true => Step::Done(Ok(Vec::new())),
-                    false => Step::Describe(names),
-                };
+                self.step = wanted.next(answer.groups);
             }
             Step::Describe(_) => {
-                self.step = Step::Done(Ok(response.decode::<DescribeGroupsRequest>()?.groups));
+                self.step = Step::Done(Ok(Told::Described(response.decode::<DescribeGroupsRequest>()?.groups)));
             }
             Step::Done(_) => {}
         }
@@ -256,7 +367,7 @@ impl Part {
     }
 
     /// What the broker told; a broker that did not get that far was not in time.
-    fn result(self) -> Result<Vec<DescribedGroup>, Error> {
+    fn result(self) -> Result<Told, Error> {
         match self.step {
             Step::Done(result) => result,
             Step::List | Step::Describe(_) => {

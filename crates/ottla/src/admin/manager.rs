@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::list_groups::{GroupListing, ListGroups};
+use super::list_groups::{GroupFilters, GroupListing, ListGroups, Wanted};
 use super::one_broker::{Destination, OneBroker};
 use super::request::{Options, Request};
 use crate::cluster::{Cluster, Ctx};
 use crate::connection::{LinkKey, Outcome};
 use crate::env::{Instant, earliest};
 use crate::error::Error;
-use crate::event::Reply;
+use crate::event::{AdminOp, Reply};
 
 /// A request of the application. Every one is answered exactly once.
 #[derive(Debug)]
@@ -23,6 +23,15 @@ pub enum Command {
         deadline: Instant,
         /// The groups.
         reply: Arc<Reply<Result<GroupListing, Error>>>,
+    },
+    /// Asks every broker for the groups that consumers have made.
+    ListConsumerGroups {
+        /// Which groups.
+        filters: GroupFilters,
+        /// When the call gives up.
+        deadline: Instant,
+        /// Where the answer goes.
+        destination: Destination,
     },
     /// Asks one broker.
     Ask {
@@ -44,7 +53,10 @@ impl Command {
             Command::ListGroups { reply, .. } => reply.fill(Err(error)),
             Command::Ask {
                 request, destination, ..
-            } => destination.tell(&request, Err(error)),
+            } => destination.tell(request.op(), Err(error)),
+            Command::ListConsumerGroups { destination, .. } => {
+                destination.tell(AdminOp::ListConsumerGroups, Err(error));
+            }
         }
     }
 }
@@ -69,7 +81,16 @@ impl Admin {
     pub fn on_command(&mut self, ctx: &Ctx<'_>, command: Command) {
         let call = match command {
             Command::ListGroups { group, deadline, reply } => {
-                Some(Call::ListGroups(ListGroups::new(ctx, group, deadline, reply)))
+                let wanted = Wanted::Descriptions { group, reply };
+                Some(Call::ListGroups(ListGroups::new(ctx, wanted, deadline)))
+            }
+            Command::ListConsumerGroups {
+                filters,
+                deadline,
+                destination,
+            } => {
+                let wanted = Wanted::Listings { filters, destination };
+                Some(Call::ListGroups(ListGroups::new(ctx, wanted, deadline)))
             }
             Command::Ask {
                 request,

@@ -11,7 +11,7 @@ use crate::cluster::{Cluster, Ctx};
 use crate::connection::{BrokerVersions, LinkKey, Outcome, Owner, Ready, Reply as Response, Tag};
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
-use crate::event::{AdminOutcome, AdminResult, DebugContexts, Event, Queue};
+use crate::event::{AdminOp, AdminOutcome, AdminResult, DebugContexts, Event, Queue};
 use crate::types::NodeId;
 
 /// Where the result of a call goes.
@@ -24,10 +24,10 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// Tells of the end of `request`.
-    pub(super) fn tell(&self, request: &Request, outcome: Result<AdminOutcome, Error>) {
+    /// Tells of the end of a call.
+    pub(super) fn tell(&self, op: AdminOp, outcome: Result<AdminOutcome, Error>) {
         self.queue.push(Event::Admin(Box::new(AdminResult {
-            op: request.op(),
+            op,
             opaque: self.opaque,
             outcome,
         })));
@@ -80,7 +80,7 @@ impl OneBroker {
         let target = match request.check().and_then(|()| request.target(&options)) {
             Ok(target) => target,
             Err(error) => {
-                destination.tell(&request, Err(error));
+                destination.tell(request.op(), Err(error));
                 return None;
             }
         };
@@ -261,7 +261,7 @@ impl OneBroker {
     }
 
     fn answer(&self, outcome: Result<AdminOutcome, Error>) {
-        self.destination.tell(&self.request, outcome);
+        self.destination.tell(self.request.op(), outcome);
     }
 
     pub(super) fn refuse(self, error: Error) {

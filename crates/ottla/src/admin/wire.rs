@@ -40,7 +40,7 @@ pub(super) struct Way<'a> {
 }
 
 impl Way<'_> {
-    fn version<R: ProtocolRequest>(&self) -> Result<i16, Error> {
+    pub(super) fn version<R: ProtocolRequest>(&self) -> Result<i16, Error> {
         self.versions.pick::<R>().ok_or_else(|| {
             let name = R::KEY.name().unwrap_or("this request");
             unsupported(format!("the broker does not support {name}"))
@@ -55,7 +55,7 @@ impl Way<'_> {
     }
 }
 
-fn unsupported(text: impl Into<String>) -> Error {
+pub(super) fn unsupported(text: impl Into<String>) -> Error {
     Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, text)
 }
 

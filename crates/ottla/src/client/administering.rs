@@ -6,9 +6,10 @@ use std::time::Duration;
 use super::core::Command;
 use super::handle::Client;
 use crate::admin::{
-    self, AdminOutcome, ConfigChanges, ConfigQuery, Destination, NewPartitions, NewTopic, Options, Request,
-    ResourceResult, TopicResult,
+    self, AdminOutcome, ConfigChanges, ConfigQuery, ConsumerGroups, Destination, GroupFilters, NewPartitions, NewTopic,
+    Options, Request, ResourceResult, TopicResult,
 };
+use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{Event, Queue};
 
@@ -28,38 +29,48 @@ impl Client {
     /// - with [`ErrorCode::L_BAD_MSG`] when its answer makes no sense;
     /// - with [`ErrorCode::L_DESTROY`] when the client is destroyed meanwhile.
     pub fn administer(&self, request: Request, options: Options, queue: Arc<Queue>, opaque: usize) {
-        let socket_timeout = Duration::from_millis(self.conf().socket_timeout_ms.into());
-        let timeout = options.request_timeout.unwrap_or(socket_timeout);
         let command = admin::Command::Ask {
             request,
+            deadline: self.admin_deadline(&options),
             options,
-            deadline: self.deadline(Some(timeout)),
             destination: Destination { queue, opaque },
         };
         self.shared().send(Command::Admin(command));
     }
 
+    /// Begins to ask all brokers for their groups, like [`administer`](Self::administer). Of the options, only
+    /// [`Options::request_timeout`] counts.
+    pub fn administer_groups(&self, filters: GroupFilters, options: &Options, queue: Arc<Queue>, opaque: usize) {
+        let command = admin::Command::ListConsumerGroups {
+            filters,
+            deadline: self.admin_deadline(options),
+            destination: Destination { queue, opaque },
+        };
+        self.shared().send(Command::Admin(command));
+    }
+
+    fn admin_deadline(&self, options: &Options) -> Instant {
+        let socket_timeout = Duration::from_millis(self.conf().socket_timeout_ms.into());
+        self.deadline(Some(options.request_timeout.unwrap_or(socket_timeout)))
+    }
+
     fn ask_broker(&self, request: Request, options: &Options) -> Result<AdminOutcome, Error> {
         let queue = Queue::new();
         self.administer(request, options.clone(), queue.clone(), 0);
-        // The core keeps the deadline.
-        match queue.pop(None) {
-            Some(Event::Admin(result)) => result.outcome,
-            _ => Err(Error::new(ErrorCode::L_FAIL, "the call was not answered")),
-        }
+        await_answer(&queue)
     }
 
     fn ask_of_topics(&self, request: Request, options: &Options) -> Result<Vec<TopicResult>, Error> {
         match self.ask_broker(request, options)? {
             AdminOutcome::Topics(topics) => Ok(topics),
-            AdminOutcome::Resources(_) => Err(Error::new(ErrorCode::L_FAIL, "the answer is to another call")),
+            _ => Err(another_answer()),
         }
     }
 
     fn ask_of_resources(&self, request: Request, options: &Options) -> Result<Vec<ResourceResult>, Error> {
         match self.ask_broker(request, options)? {
             AdminOutcome::Resources(resources) => Ok(resources),
-            AdminOutcome::Topics(_) => Err(Error::new(ErrorCode::L_FAIL, "the answer is to another call")),
+            _ => Err(another_answer()),
         }
     }
 
@@ -118,4 +129,28 @@ impl Client {
     ) -> Result<Vec<ResourceResult>, Error> {
         self.ask_of_resources(Request::IncrementalAlterConfigs(resources), options)
     }
+
+    /// The groups that consumers have made, of all brokers that answered in time; why the others did not stands beside.
+    ///
+    /// Fails as [`administer`](Self::administer) says, with [`ErrorCode::L_TIMED_OUT`] when the brokers are not known.
+    pub fn list_consumer_groups(&self, filters: GroupFilters, options: &Options) -> Result<ConsumerGroups, Error> {
+        let queue = Queue::new();
+        self.administer_groups(filters, options, queue.clone(), 0);
+        match await_answer(&queue)? {
+            AdminOutcome::Groups(groups) => Ok(groups),
+            _ => Err(another_answer()),
+        }
+    }
+}
+
+fn await_answer(queue: &Arc<Queue>) -> Result<AdminOutcome, Error> {
+    // The core keeps the deadline.
+    match queue.pop(None) {
+        Some(Event::Admin(result)) => result.outcome,
+        _ => Err(Error::new(ErrorCode::L_FAIL, "the call was not answered")),
+    }
+}
+
+fn another_answer() -> Error {
+    Error::new(ErrorCode::L_FAIL, "the answer is to another call")
 }

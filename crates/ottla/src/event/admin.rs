@@ -17,6 +17,8 @@ pub enum AdminOp {
     AlterConfigs,
     /// IncrementalAlterConfigs (KIP-339).
     IncrementalAlterConfigs,
+    /// ListGroups, of the groups that consumers make.
+    ListConsumerGroups,
 }
 
 impl AdminOp {
@@ -29,6 +31,7 @@ impl AdminOp {
             AdminOp::DescribeConfigs => "DescribeConfigs",
             AdminOp::AlterConfigs => "AlterConfigs",
             AdminOp::IncrementalAlterConfigs => "IncrementalAlterConfigs",
+            AdminOp::ListConsumerGroups => "ListConsumerGroups",
         }
     }
 }
@@ -44,13 +47,37 @@ pub struct AdminResult {
     pub outcome: Result<AdminOutcome, Error>,
 }
 
-/// What a broker answered, in the order of the request.
+/// What was answered. What a call names is in the order of the call.
 #[derive(Debug, Clone)]
 pub enum AdminOutcome {
     /// To CreateTopics, DeleteTopics and CreatePartitions.
     Topics(Vec<TopicResult>),
     /// To DescribeConfigs, AlterConfigs and IncrementalAlterConfigs.
     Resources(Vec<ResourceResult>),
+    /// To ListConsumerGroups.
+    Groups(ConsumerGroups),
+}
+
+/// The groups of all brokers that answered.
+#[derive(Debug, Clone, Default)]
+pub struct ConsumerGroups {
+    /// By broker, in the brokers' order.
+    pub groups: Vec<ConsumerGroupListing>,
+    /// Why groups may be missing: the error of each broker that did not answer.
+    pub errors: Vec<Error>,
+}
+
+/// A group that consumers have made, or that has committed offsets only.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConsumerGroupListing {
+    /// The group's id.
+    pub group_id: String,
+    /// It has no members that share partitions: offsets were committed to it by somebody else.
+    pub is_simple: bool,
+    /// Its state in the broker's words; empty from brokers before 2.6 (KIP-518).
+    pub state: String,
+    /// Its type in the broker's words; empty from brokers before 3.8 (KIP-848).
+    pub group_type: String,
 }
 
 /// The outcome for one topic.

@@ -15,8 +15,8 @@ mod reply;
 mod watcher;
 
 pub use admin::{
-    AdminOp, AdminOutcome, AdminResult, ConfigEntry, ConfigSource, ConfigSynonym, ResourceResult, ResourceType,
-    TopicResult,
+    AdminOp, AdminOutcome, AdminResult, ConfigEntry, ConfigSource, ConfigSynonym, ConsumerGroupListing, ConsumerGroups,
+    ResourceResult, ResourceType, TopicResult,
 };
 pub use callbacks::expect_callbacks;
 pub(crate) use callbacks::has_callbacks;

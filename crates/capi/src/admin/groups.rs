@@ -1,0 +1,190 @@
+//! The groups that consumers make, as all brokers list them.
+
+use std::ffi::{CString, c_char};
+
+use ottla::admin::{AdminOp, AdminOutcome, ConsumerGroupListing, GroupFilters};
+use ottla::error::ErrorCode;
+
+use super::Pointers;
+use super::options::{AdminOptions, admin_op};
+use super::results::{nothing, result_of};
+use crate::errors::ErrorHandle;
+use crate::event::EventHandle;
+use crate::ffi::{self, Owned, Tag, Tagged, c_text, exports};
+use crate::groups::{STATES, TYPES, name_of, number_of};
+use crate::handle::Handle;
+use crate::queue::QueueHandle;
+
+/// `rd_kafka_ConsumerGroupListing_t`
+#[repr(C)]
+pub struct ListingHandle {
+    tag: Tag,
+    group_id: CString,
+    is_simple: bool,
+    state: i32,
+    group_type: i32,
+}
+
+// SAFETY: repr(C), tag first.
+unsafe impl Tagged for ListingHandle {
+    const TAG: u32 = 0x0e44_0a13;
+}
+
+impl ListingHandle {
+    fn told(group: &ConsumerGroupListing) -> Self {
+        ListingHandle {
+            tag: Tag::new(Self::TAG),
+            group_id: c_text(group.group_id.as_str()),
+            is_simple: group.is_simple,
+            state: number_of(STATES, &group.state),
+            group_type: number_of(TYPES, &group.group_type),
+        }
+    }
+}
+
+/// What the event of a listing holds.
+#[derive(Default)]
+pub struct Groups {
+    listings: Pointers<ListingHandle>,
+    errors: Pointers<ErrorHandle>,
+}
+
+impl Groups {
+    /// What `outcome` tells of groups.
+    pub(super) fn told(outcome: &AdminOutcome) -> Self {
+        let AdminOutcome::Groups(told) = outcome else {
+            return Groups::default();
+        };
+        Groups {
+            listings: told.groups.iter().map(ListingHandle::told).collect(),
+            errors: told.errors.iter().map(|e| *ErrorHandle::from_error(e).0).collect(),
+        }
+    }
+}
+
+/// The names of numbers, each of which may stand there once.
+///
+/// # Safety
+/// `numbers` is NULL or valid for reads of `count` numbers.
+unsafe fn names(
+    known: &[&'static std::ffi::CStr],
+    numbers: *const i32,
+    count: usize,
+    what: &str,
+) -> Result<Vec<String>, String> {
+    let mut names = Vec::new();
+    for i in 0..if numbers.is_null() { 0 } else { count } {
+        // SAFETY: within the caller's array.
+        let number = unsafe { *numbers.add(i) };
+        // The first one stands for what is not known.
+        let name = name_of(known, number).filter(|_| number > 0);
+        let name = name.ok_or_else(|| format!("{number} is no {what}"))?;
+        let name = name.to_string_lossy().into_owned();
+        if names.contains(&name) {
+            return Err(format!("The {what} {name} is named twice"));
+        }
+        names.push(name);
+    }
+    Ok(names)
+}
+
+fn set(
+    options: &mut AdminOptions,
+    names: Result<Vec<String>, String>,
+    to: impl FnOnce(&mut GroupFilters) -> &mut Vec<String>,
+) -> Option<Owned<ErrorHandle>> {
+    let why = match names {
+        Ok(_) if !options.is_for(&[admin_op::ANY, admin_op::LIST_CONSUMER_GROUPS]) => {
+            "The request does not have this option".to_owned()
+        }
+        Ok(names) => {
+            *to(&mut options.filters) = names;
+            return None;
+        }
+        Err(why) => why,
+    };
+    Some(ErrorHandle::new(ErrorCode::L_INVALID_ARG, why))
+}
+
+exports! {
+    /// Sets in which states groups are listed.
+    fn rd_kafka_AdminOptions_set_match_consumer_group_states(
+        options: &mut AdminOptions, states: *const i32, count: usize,
+    ) -> Option<Owned<ErrorHandle>>, or ErrorHandle::bad_argument(); {
+        // SAFETY: the caller's array.
+        let names = unsafe { names(STATES, states, count, "state of groups") };
+        set(options, names, |filters| &mut filters.states)
+    }
+
+    /// Sets of which types groups are listed.
+    fn rd_kafka_AdminOptions_set_match_consumer_group_types(
+        options: &mut AdminOptions, types: *const i32, count: usize,
+    ) -> Option<Owned<ErrorHandle>>, or ErrorHandle::bad_argument(); {
+        // SAFETY: the caller's array.
+        let names = unsafe { names(TYPES, types, count, "type of groups") };
+        set(options, names, |filters| &mut filters.types)
+    }
+
+    /// Lists groups.
+    fn rd_kafka_ListConsumerGroups(rk: &Handle, options: Option<&AdminOptions>, queue: &QueueHandle) {
+        let filters = options.map(|o| o.filters.clone()).unwrap_or_default();
+        let (options, opaque) = options.map(AdminOptions::to_core).unwrap_or_default();
+        match rk.need_client() {
+            Ok(client) => client.administer_groups(filters, &options, queue.queue().clone(), opaque),
+            Err(error) => {
+                ffi::note(&error);
+            }
+        }
+    }
+
+    /// The event as the result of ListConsumerGroups; NULL for other events.
+    fn rd_kafka_event_ListConsumerGroups_result(event: &EventHandle) -> *const EventHandle, or std::ptr::null(); {
+        result_of(event, AdminOp::ListConsumerGroups)
+    }
+
+    /// The groups, which stay the result's.
+    fn rd_kafka_ListConsumerGroups_result_valid(result: Option<&EventHandle>, count: *mut usize)
+        -> *mut *const ListingHandle, or std::ptr::null_mut();
+    {
+        // SAFETY: the caller's out-parameter.
+        unsafe {
+            match result.and_then(EventHandle::admin) {
+                Some(content) => content.groups().listings.lend(count),
+                None => nothing(count),
+            }
+        }
+    }
+
+    /// Why groups may be missing; stays the result's.
+    fn rd_kafka_ListConsumerGroups_result_errors(result: Option<&EventHandle>, count: *mut usize)
+        -> *mut *const ErrorHandle, or std::ptr::null_mut();
+    {
+        // SAFETY: the caller's out-parameter.
+        unsafe {
+            match result.and_then(EventHandle::admin) {
+                Some(content) => content.groups().errors.lend(count),
+                None => nothing(count),
+            }
+        }
+    }
+
+    /// The group's id.
+    fn rd_kafka_ConsumerGroupListing_group_id(listing: &ListingHandle) -> *const c_char, or std::ptr::null(); {
+        listing.group_id.as_ptr()
+    }
+
+    /// Whether it has committed offsets only.
+    fn rd_kafka_ConsumerGroupListing_is_simple_consumer_group(listing: &ListingHandle) -> i32, or 0; {
+        listing.is_simple.into()
+    }
+
+    /// Its state.
+    fn rd_kafka_ConsumerGroupListing_state(listing: &ListingHandle) -> i32, or 0; {
+        listing.state
+    }
+
+    /// Its type.
+    fn rd_kafka_ConsumerGroupListing_type(listing: &ListingHandle) -> i32, or 0; {
+        listing.group_type
+    }
+}
