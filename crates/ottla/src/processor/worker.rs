@@ -404,8 +404,9 @@ impl<P: Process> Worker<P> {
     // ---------------------------------------------------------------- commit
 
     fn commit(&mut self, patience: Duration) -> Turn {
-        // What tells of it waits behind the records, and what is committed now would be refused for ever.
-        if self.calls.is_assignment_lost() {
+        // What tells of it waits behind the records, and what is committed now would be refused for ever. Offsets that are in
+        // the transaction already were the group's to refuse.
+        if !self.offsets_sent && self.calls.is_assignment_lost() {
             return self.undo(&assignment_lost());
         }
         if !self.is_exactly_once() {
