@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // clippy takes only the test functions themselves for tests
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use ottla::admin::{
@@ -11,7 +13,7 @@ use ottla::admin::{
 use ottla::client::{Client, ClientHooks};
 use ottla::config::Conf;
 use ottla::error::{Error, ErrorCode};
-use ottla::event::{Event, Queue};
+use ottla::event::{BrokerState, Event, Queue, Watcher};
 use ottla::types::{ClientKind, NodeId};
 use ottla_mock::{BrokerId, Cluster, Fault, FaultAction};
 use ottla_protocol::ApiKey;
@@ -20,12 +22,16 @@ const LONG: Duration = Duration::from_secs(30);
 const SHORT: Duration = Duration::from_millis(500);
 
 fn client(settings: &[(&str, &str)]) -> Client {
+    client_with(settings, ClientHooks::default())
+}
+
+fn client_with(settings: &[(&str, &str)], hooks: ClientHooks) -> Client {
     let mut conf = Conf::new();
     for (name, value) in settings {
         conf.set(name, *value).unwrap();
     }
     let (client, topic) = conf.finalize(ClientKind::Producer).unwrap();
-    Client::new(ClientKind::Producer, client, topic, ClientHooks::default()).unwrap()
+    Client::new(ClientKind::Producer, client, topic, hooks).unwrap()
 }
 
 /// A client with a cluster of three brokers; the first is the controller.
@@ -362,6 +368,38 @@ fn results_come_to_the_queue_once_and_in_time() {
         told.push((result.opaque, result.outcome.unwrap_err().code));
     }
     assert_eq!(told, [(8, ErrorCode::L_DESTROY), (9, ErrorCode::L_DESTROY)]);
+}
+
+/// How many connections a client has lost.
+#[derive(Debug, Default)]
+struct Losses(AtomicUsize);
+
+impl Watcher for Losses {
+    fn on_broker_state(&self, broker: &BrokerState<'_>) {
+        self.0.fetch_add(usize::from(broker.state == "DOWN"), Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn an_impatient_caller_costs_no_connection() {
+    let losses = Arc::new(Losses::default());
+    let hooks = ClientHooks {
+        watcher: Some(losses.clone()),
+        ..ClientHooks::default()
+    };
+    let c = client_with(&[("test.mock.num.brokers", "1")], hooks);
+    on_cluster(&c, |cluster| {
+        let late = Fault {
+            action: FaultAction::Serve,
+            delay_us: 1_000_000,
+        };
+        cluster.push_fault(None, ApiKey::DELETE_TOPICS, late);
+    });
+    let error = c.delete_topics(vec!["t".into()], &within(SHORT)).unwrap_err();
+    assert_eq!(error.code, ErrorCode::L_TIMED_OUT, "{error}");
+    assert!(error.message.contains("may have done"), "{error}");
+    assert!(describe(&c, ResourceType::BROKER, "1", &[]).error.is_none());
+    assert_eq!(losses.0.load(Ordering::Relaxed), 0);
 }
 
 #[test]

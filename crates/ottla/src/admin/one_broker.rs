@@ -6,7 +6,7 @@ use std::time::Duration;
 use ottla_protocol::ApiKey;
 
 use super::request::{Options, Request, Target};
-use super::wire::{self, Way};
+use super::wire::{self, Way, answer_timeout};
 use crate::cluster::{Cluster, Ctx};
 use crate::connection::{BrokerVersions, LinkKey, Outcome, Owner, Ready, Reply as Response, Tag};
 use crate::env::Instant;
@@ -125,7 +125,7 @@ impl OneBroker {
                 id: *last_id,
             },
             versions: &versions,
-            timeout: self.deadline.since(ctx.now),
+            timeout: answer_timeout(ctx, self.deadline),
         };
         let socket_timeout = Duration::from_millis(ctx.conf.socket_timeout_ms.into());
         let patience = patience(&versions, self.options.operation_timeout, socket_timeout);
@@ -248,7 +248,13 @@ impl OneBroker {
     fn why_late(&self, cluster: &Cluster) -> Error {
         let name = self.request.op().name();
         let why = match (self.asked, self.target) {
-            (Some((key, _)), _) => format!("broker {} did not answer {name} in time", key.node),
+            (Some((key, _)), _) if self.request.changes_nothing(&self.options) => {
+                format!("broker {} did not answer {name} in time", key.node)
+            }
+            (Some((key, _)), _) => {
+                let node = key.node;
+                format!("broker {node} did not answer {name} in time; it may have done what was asked")
+            }
             (None, Target::Broker(node)) => format!("{name}: broker {node} could not be asked in time"),
             (None, Target::Any) => format!("{name}: no broker could be asked in time"),
             (None, Target::Controller) => match cluster.controller() {

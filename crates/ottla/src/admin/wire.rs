@@ -20,6 +20,7 @@ use ottla_protocol::{DecodeError, Request as ProtocolRequest};
 use super::request::{AlterOp, ConfigChange, ConfigChanges, ConfigQuery, NewPartitions, NewTopic, Options, Request};
 use crate::cluster::Ctx;
 use crate::connection::{BrokerVersions, LinkKey, Reply as Response, Tag};
+use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{AdminOutcome, ConfigEntry, ConfigSource, ConfigSynonym, ResourceResult, ResourceType, TopicResult};
 
@@ -29,6 +30,13 @@ const FIRST_WITH_DEFAULTS: i16 = 4;
 const FIRST_THAT_VALIDATES: i16 = 1;
 /// The first version of DeleteTopics with a struct for each topic (KIP-516).
 const FIRST_WITH_IDS: i16 = 6;
+
+/// How long a connection waits for the answer to a request of a call that gives up at `deadline`. An impatient caller is no
+/// reason to hold the connection for dead, which others use, too.
+pub(super) fn answer_timeout(ctx: &Ctx<'_>, deadline: Instant) -> Duration {
+    let socket_timeout = Duration::from_millis(ctx.conf.socket_timeout_ms.into());
+    deadline.since(ctx.now).max(socket_timeout)
+}
 
 /// Where a request goes out.
 pub(super) struct Way<'a> {
