@@ -21,8 +21,11 @@ impl Groups {
             None => {
                 let book = self.books.get(&(member.group.clone(), tp.clone()));
                 let done = book.is_some_and(|b| b.done.first_gap(now.end - 1, now.end).is_none());
-                // What was committed for a topic of the same name that was deleted may be just where this one ends.
-                let at_end = book.is_some_and(|b| b.committed_since(own.since_us).contains(&Some(now.end)));
+                // What was committed for a topic of the same name that was deleted may be just where this one ends, or
+                // beyond, where its log seems to have been cut.
+                let torn = self.torn.contains(&tp.0);
+                let ends = |at: &Option<i64>| at.is_some_and(|at| at == now.end || torn && at > now.end);
+                let at_end = book.is_some_and(|b| b.committed_since(own.since_us).iter().any(ends));
                 (!done && !at_end).then(text)
             }
         }
