@@ -116,7 +116,11 @@ impl Canary {
     /// The worlds in which it can do damage, where these are few: what their seeds leave when divided by how much.
     pub fn worlds(self) -> (u64, u64) {
         match self {
-            Canary::LostPartition => (9, 16),
+            Canary::FalseCommit
+            | Canary::OffsetsOutside
+            | Canary::LostPartition
+            | Canary::LostMarker
+            | Canary::LateEnd => (9, 16),
             _ => (0, 1),
         }
     }

@@ -18,6 +18,10 @@ use crate::trace::trace;
 use crate::watch::api_of;
 use crate::world::{Happening, Phase, World};
 
+/// A loop that is over comes back no sooner: one whose name is taken as a static member fails again until that one's session
+/// has ended, and each time leaves two clients behind.
+const LOOP_RETURNS_US: u64 = 1_000_000;
+
 /// Where a worker's clients live, and later those that follow them.
 #[derive(Debug, Default, Clone)]
 struct Slot {
@@ -168,10 +172,15 @@ impl World {
     /// A slot's clients are over, or others take their place (`at_once`).
     pub(crate) fn worker_gone(&mut self, slot: usize, at_once: bool) {
         self.workers.slots[slot].client = None;
-        let longest = self.workers.plan.as_ref().map_or(0, |p| p.workers[slot].returns_us);
+        let plan = self.workers.plan.as_ref().map(|p| &p.workers[slot]);
+        let (longest, is_loop) = plan.map_or((0, false), |w| (w.returns_us, w.looped.is_some()));
         let pause = match at_once || self.phase != Phase::Hostile {
             true => 0,
             false => self.workers.chance.between(longest / 10, longest),
+        };
+        let pause = match is_loop && !at_once {
+            true => pause.max(LOOP_RETURNS_US),
+            false => pause,
         };
         self.after_us(pause, Happening::Worker(slot));
     }
