@@ -210,6 +210,7 @@ struct addrinfo;
  * Use it for decisions at compile time; rd_kafka_version() tells what the
  * library at hand offers.
  */
+#undef RD_KAFKA_VERSION /* that of rdkafkacpp.h, which stays behind */
 #define RD_KAFKA_VERSION 0x021000ff
 
 /**

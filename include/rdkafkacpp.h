@@ -151,11 +151,14 @@ class TopicPartition;
  * ========================================================================== */
 
 /**
- * The interface version that this header describes: 0xMMmmrrpp, that is major,
- * minor, revision, and 0xff for a release. It is the librdkafka version whose
- * interface this is (2.16.0).
+ * The version of the C++ interface that this header describes: 0xMMmmrrpp, that is
+ * major, minor, revision, and 0xff for a release. librdkafka 2.16.0 has 2.15.0 here,
+ * whose C++ interface it kept. Where rdkafka.h is included too, that header's
+ * RD_KAFKA_VERSION stands, which is the library's own: ask version() at run time.
  */
-#define RD_KAFKA_VERSION 0x021000ff
+#ifndef RD_KAFKA_VERSION
+#define RD_KAFKA_VERSION 0x020f00ff
+#endif
 
 /** The interface version of the library that the program runs with, like RD_KAFKA_VERSION. */
 RD_EXPORT int version();

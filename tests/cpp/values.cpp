@@ -3,6 +3,8 @@
 #include "test.hpp"
 
 static void the_library() {
+        /* The harness includes both headers. */
+        CHECK_INT(RD_KAFKA_VERSION, 0x021000ff);
         CHECK_INT(RdKafka::version(), RD_KAFKA_VERSION);
         CHECK_TEXT(RdKafka::version_str(), rd_kafka_version_str());
         CHECK_TEXT(RdKafka::get_debug_contexts(), rd_kafka_get_debug_contexts());
