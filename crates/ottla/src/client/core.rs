@@ -175,6 +175,16 @@ impl Core {
         self.links.on_net(event, now);
     }
 
+    /// Whether the network's report has made something to decide.
+    pub fn has_link_event(&self) -> bool {
+        self.links.has_event()
+    }
+
+    /// When a link has to be looked at, as of now.
+    pub fn next_link_wake(&self) -> Option<Instant> {
+        self.links.next_wake()
+    }
+
     /// Decides everything that is to be decided at `now`; gives when to be called again at the latest.
     pub fn drive(&mut self, now: Instant, wall_ms: i64) -> Option<Instant> {
         if self.finished {
@@ -205,9 +215,9 @@ impl Core {
         // right after.
         for _ in 0..64 {
             self.links.poll(now);
-            let any = self.dispatch(now, wall_ms);
+            self.dispatch(now, wall_ms);
             let wake = self.poll_managers(now, wall_ms);
-            if !any && !self.has_news(now) {
+            if !self.has_news(now) {
                 return wake;
             }
         }
@@ -269,18 +279,16 @@ impl Core {
         earliest(wake, self.links.next_wake())
     }
 
-    /// Brings events of links and changes of the cluster to the managers; false when there were none.
-    fn dispatch(&mut self, now: Instant, wall_ms: i64) -> bool {
-        let mut any = false;
+    /// Brings events of links and changes of the cluster to the managers.
+    fn dispatch(&mut self, now: Instant, wall_ms: i64) {
         loop {
             if let Some(event) = self.links.next_event() {
                 self.on_link_event(event, now, wall_ms);
             } else if let Some(change) = self.cluster.next_change() {
                 self.on_change(change, now, wall_ms);
             } else {
-                return any;
+                return;
             }
-            any = true;
         }
     }
 

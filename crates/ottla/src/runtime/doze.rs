@@ -103,9 +103,10 @@ impl Doze {
         self.exchange(AWAKE, RESTING).is_ok()
     }
 
-    /// The driver looks now at everything that callers may have done. A swap rather than a store, so that it sees what
-    /// they wrote before they called, those included whose call was one of many.
-    pub(super) fn woke(&self) {
-        self.state.swap(AWAKE, Ordering::AcqRel);
+    /// The driver looks now at everything that callers may have done; false when nobody has called since it
+    /// [rested](Self::may_rest), so that it need not. A swap rather than a store, so that it sees what they wrote before
+    /// they called, those included whose call was one of many.
+    pub(super) fn woke(&self) -> bool {
+        self.state.swap(AWAKE, Ordering::AcqRel) != RESTING
     }
 }

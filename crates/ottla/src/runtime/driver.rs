@@ -1,7 +1,8 @@
 //! The core with its sockets, as whoever drives it sees them.
 
 use crate::client::Core;
-use crate::env::{Instant, SharedClock};
+use crate::connection::NetEvent;
+use crate::env::{Instant, SharedClock, earliest};
 use crate::transport::{Files, TcpTransport};
 
 /// The core with its sockets. Whoever has locked it drives it.
@@ -12,6 +13,8 @@ pub(super) struct Driver {
     pub(super) clock: SharedClock,
     /// When whoever waits for the sockets looks by itself.
     pub(super) sleeps_until: Option<Instant>,
+    /// The last step left nothing for another one to do.
+    pub(super) settled: bool,
 }
 
 /// What is to be done after a step.
@@ -35,21 +38,26 @@ impl Driver {
             self.files.perform(action);
         }
         self.transport.flush();
-        if self.feed() {
-            return Next::Step;
-        }
-        if self.core.is_finished() {
-            return Next::End;
-        }
-        Next::Sleep(wake_at.filter(|at| *at < Instant::NEVER))
+        let next = if self.feed() {
+            Next::Step
+        } else if self.core.is_finished() {
+            Next::End
+        } else {
+            // What the kernel took at once may have moved a timer.
+            Next::Sleep(earliest(wake_at, self.core.next_link_wake()).filter(|at| *at < Instant::NEVER))
+        };
+        self.settled = matches!(next, Next::Sleep(_));
+        next
     }
 
-    /// Hands what network and files report to the core; false when there was nothing.
+    /// Hands what network and files report to the core; false when that leaves it nothing to decide.
     pub(super) fn feed(&mut self) -> bool {
         let mut any = false;
         while let Some(event) = self.transport.next_event() {
+            // Every request that is sent is written: where nobody waits for just that, it is not worth another step.
+            let written = matches!(event, NetEvent::Written { .. });
             self.core.on_net(event, self.clock.now());
-            any = true;
+            any |= !written || self.core.has_link_event();
         }
         for event in self.files.take_events() {
             self.core.on_file(event);

@@ -73,6 +73,7 @@ impl Loop {
             files,
             clock,
             sleeps_until: None,
+            settled: false,
         });
         let runner = waker.clone();
         let spawned = thread::Builder::new().name("ottla-io".into()).spawn(move || {

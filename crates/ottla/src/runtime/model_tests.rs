@@ -97,9 +97,13 @@ impl Shop {
         if !self.chair.try_take() {
             return self.wanted.store(true, Ordering::Relaxed);
         }
-        self.doze.woke();
+        let mut called = self.doze.woke();
         let over = loop {
-            let seen = self.look(&mut self.driver.lock());
+            let seen = {
+                let mut served = self.driver.lock();
+                if called { self.look(&mut served) } else { *served }
+            };
+            called = true;
             if enough(seen) {
                 break all(seen);
             }

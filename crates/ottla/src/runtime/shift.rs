@@ -67,6 +67,18 @@ enum Turn {
     End,
 }
 
+impl Turn {
+    /// After a look that left nothing for another one to do.
+    fn after(driver: &Driver) -> Self {
+        let now = driver.clock.now();
+        if driver.transport.has_unread() {
+            return Turn::Wait(now, Some(Duration::ZERO));
+        }
+        // The poll counts milliseconds and rounds up by itself: it does not wake the loop before the time.
+        Turn::Wait(now, driver.sleeps_until.map(|at| at.since(now)))
+    }
+}
+
 /// A thread of the application in the place of the loop's: gives the place back, also when the core has panicked.
 struct Shift<'a> {
     waker: &'a LoopWaker,
@@ -159,8 +171,12 @@ impl LoopWaker {
         for _ in 0..HELPING_STEPS {
             match driver.step() {
                 Next::Step => {}
+                Next::Sleep(at) if loop_rests => {
+                    driver.sleeps_until = at;
+                    return true;
+                }
                 Next::Sleep(None) => return true,
-                Next::Sleep(Some(at)) => return loop_rests || driver.sleeps_until.is_some_and(|looks| looks <= at),
+                Next::Sleep(Some(at)) => return driver.sleeps_until.is_some_and(|looks| looks <= at),
                 Next::End => return false,
             }
         }
@@ -171,18 +187,20 @@ impl LoopWaker {
     fn look(&self) -> Turn {
         let mut guard = self.driver.lock();
         let Some(driver) = guard.as_mut() else { return Turn::End };
-        let at = match driver.step() {
+        match driver.step() {
             Next::Step => return Turn::Look,
             Next::End => return Turn::End,
-            Next::Sleep(at) => at,
-        };
-        let now = driver.clock.now();
-        if driver.transport.has_unread() {
-            return Turn::Wait(now, Some(Duration::ZERO));
+            Next::Sleep(at) => driver.sleeps_until = at,
         }
-        driver.sleeps_until = at;
-        // The poll counts milliseconds and rounds up by itself: it does not wake the loop before the time.
-        Turn::Wait(now, at.map(|at| at.since(now)))
+        Turn::after(driver)
+    }
+
+    /// Goes on after somebody else's last look, since when nobody has called.
+    fn go_on(&self) -> Turn {
+        match self.driver.lock().as_ref() {
+            Some(driver) if driver.settled => Turn::after(driver),
+            _ => Turn::Look,
+        }
     }
 
     /// Waits for the sockets and hands the core what they bring.
@@ -231,15 +249,16 @@ impl LoopWaker {
     /// Waits for the sockets in the place of the loop's thread.
     fn stand_in(&self, poller: &mut Poller, timeout: Option<Duration>, done: &dyn Fn() -> bool) {
         self.shifts.fetch_add(1, Relaxed);
-        self.doze.woke();
+        let called = self.doze.woke();
         let patience = timeout.map_or(LEASE, |t| t.min(LEASE));
         let mut shift = Shift {
             waker: self,
             over: false,
         };
         let mut end: Option<Instant> = None;
+        // Whoever has just sent a message has looked.
+        let mut turn = if called { self.look() } else { self.go_on() };
         loop {
-            let turn = self.look();
             if done() {
                 let reluctance = self.reluctance.load(Relaxed);
                 return self.reluctance.store((reluctance / 2).max(1), Relaxed);
@@ -258,6 +277,7 @@ impl LoopWaker {
                     self.wait(poller, Some(timeout.map_or(left, |t| t.min(left))));
                 }
             }
+            turn = self.look();
         }
     }
 
