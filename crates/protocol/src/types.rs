@@ -1,6 +1,7 @@
 //! Values of the protocol that Rust has no type for.
 
 use std::fmt;
+use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 
@@ -103,13 +104,14 @@ pub struct Records(Rope);
 #[derive(Clone)]
 enum Rope {
     One(Bytes),
-    Many(Vec<Bytes>),
+    /// Shared, so that a copy of the rope costs the same whatever the number of parts.
+    Many(Arc<[Bytes]>),
 }
 
 impl Records {
     /// The parts in order; their concatenation is the record data.
-    pub fn from_parts(parts: Vec<Bytes>) -> Self {
-        Self(Rope::Many(parts))
+    pub fn from_parts(parts: impl Into<Arc<[Bytes]>>) -> Self {
+        Self(Rope::Many(parts.into()))
     }
 
     /// The parts in order.
@@ -134,10 +136,9 @@ impl Records {
     pub fn into_bytes(self) -> Bytes {
         match self.0 {
             Rope::One(bytes) => bytes,
-            Rope::Many(mut parts) => match parts.len() {
-                0 => Bytes::new(),
-                1 => parts.remove(0),
-                _ => join(&parts),
+            Rope::Many(parts) => match &*parts {
+                [single] => single.clone(),
+                parts => join(parts),
             },
         }
     }

@@ -49,8 +49,15 @@ impl Batch {
         Batch {
             records,
             first_id,
+            retries: 0,
+            attempts: 0,
+            last_error: None,
+            maybe_persisted: false,
             broker_id: -1,
-            ..Default::default()
+            sealed: None,
+            stamp: None,
+            left_in_flight: 0,
+            sent: false,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Non-blocking TCP connections over mio.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, IoSlice, Read, Write};
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
@@ -150,8 +150,8 @@ pub struct TcpTransport {
     resolver: Resolver,
     options: SocketOptions,
     system: SystemHooks,
-    conns: HashMap<Token, Conn>,
-    tokens: HashMap<ConnId, Token>,
+    conns: BTreeMap<Token, Conn>,
+    tokens: BTreeMap<ConnId, Token>,
     next_token: usize,
     dirty: Vec<Token>,
     /// Connections whose last turn ended before the socket was empty.
@@ -175,8 +175,8 @@ impl TcpTransport {
             resolver,
             options,
             system,
-            conns: HashMap::new(),
-            tokens: HashMap::new(),
+            conns: BTreeMap::new(),
+            tokens: BTreeMap::new(),
             next_token: 1,
             dirty: Vec::new(),
             unread: Vec::new(),
@@ -209,9 +209,12 @@ impl TcpTransport {
 
     /// Writes what waits, several frames with one call.
     pub fn flush(&mut self) {
-        for token in std::mem::take(&mut self.dirty) {
+        let mut dirty = std::mem::take(&mut self.dirty);
+        for token in dirty.drain(..) {
             self.write(token);
         }
+        // Its memory is for the next time.
+        self.dirty = dirty;
     }
 
     /// What happened, oldest first.

@@ -1,5 +1,7 @@
 //! Writing record batches of magic 2.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use super::batch::batch_crc;
@@ -251,11 +253,12 @@ pub fn seal_batch(
     codec: Codec,
     level: Option<i32>,
 ) -> Result<Records, RecordError> {
-    let body = match (codec, records) {
-        (Codec::None, parts) => parts.to_vec(),
-        (_, [single]) => vec![compression::compress(codec, level, single)?],
-        (_, parts) => vec![compression::compress(codec, level, &join(parts))?],
+    let compressed = match (codec, records) {
+        (Codec::None, _) => None,
+        (_, [single]) => Some(compression::compress(codec, level, single)?),
+        (_, parts) => Some(compression::compress(codec, level, &join(parts))?),
     };
+    let body = compressed.as_ref().map_or(records, std::slice::from_ref);
     let body_len: usize = body.iter().map(Bytes::len).sum();
     let length = BATCH_HEADER_LEN - LOG_OVERHEAD + body_len;
     let mut header = BatchHeader {
@@ -273,9 +276,8 @@ pub fn seal_batch(
         base_sequence: params.base_sequence,
         records_count: params.records_count,
     };
-    header.crc = batch_crc(&header, &body);
-    let mut parts = Vec::with_capacity(1 + body.len());
-    parts.push(Bytes::copy_from_slice(&header.to_bytes()));
-    parts.extend(body);
-    Ok(Records::from_parts(parts))
+    header.crc = batch_crc(&header, body);
+    let head = Bytes::copy_from_slice(&header.to_bytes());
+    let parts = std::iter::once(head).chain(body.iter().cloned());
+    Ok(Records::from_parts(parts.collect::<Arc<_>>()))
 }

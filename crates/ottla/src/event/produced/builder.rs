@@ -19,7 +19,7 @@ const EXPECTED_MIN: usize = 256;
 const EXPECTED_MAX: usize = 2048;
 
 /// Records being collected for one batch.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct RecordsBuilder {
     /// Filled blocks of encoded records, without the values that are referenced. Each record lies in one of them.
     filled: Vec<Bytes>,
@@ -49,11 +49,18 @@ impl RecordsBuilder {
             Vec::with_capacity(bytes)
         };
         RecordsBuilder {
+            filled: Vec::new(),
             block,
+            elsewhere: 0,
+            referenced: Vec::new(),
+            borrows: false,
             meta: Vec::with_capacity(records),
+            lent: Vec::new(),
+            payload_bytes: 0,
+            base_timestamp: 0,
+            max_timestamp: 0,
             opened_at,
             pool: pool.clone(),
-            ..Default::default()
         }
     }
 

@@ -1,5 +1,6 @@
 //! A closed batch: its encoded records, and how they are read back.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -97,9 +98,9 @@ impl ProducedRecords {
     }
 
     /// The encoded records; their concatenation is the body of a record batch. Nothing is copied.
-    pub fn parts(&self) -> Vec<Bytes> {
+    pub fn parts(&self) -> Cow<'_, [Bytes]> {
         if self.referenced.is_empty() {
-            return self.blocks.clone();
+            return Cow::Borrowed(&self.blocks);
         }
         let mut parts = Vec::with_capacity(self.blocks.len() + 2 * self.referenced.len());
         let mut referenced = self.referenced.iter().peekable();
@@ -116,7 +117,7 @@ impl ProducedRecords {
                 parts.push(block.slice(from..));
             }
         }
-        parts
+        Cow::Owned(parts)
     }
 
     /// Every record.

@@ -217,7 +217,7 @@ fn only_values_of_the_application_are_borrowed() {
 fn blocks_come_back_and_what_is_not_needed_is_given_away() {
     let pool = Arc::new(BlockPool::default());
     let records = pooled(&pool, 1_000, 1_000);
-    let read = records.parts();
+    let read = records.parts().into_owned();
     drop(records);
     // The last block was hardly filled, and not kept.
     assert_eq!(pool.free(), 1, "somebody still reads");
