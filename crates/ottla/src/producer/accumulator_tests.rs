@@ -138,6 +138,45 @@ fn keyless_records_stick_to_a_partition_for_a_while() {
 }
 
 #[test]
+fn keyless_records_go_where_less_is_on_its_way() {
+    let (acc, _, conf) = accumulator(&[("sticky.partitioning.linger.ms", "10"), ("batch.num.messages", "1")]);
+    let topic = topic(&conf);
+    acc.announce(&topic);
+    let queue = acc.topic(0).unwrap();
+    queue.set_count(4);
+    (0..4).for_each(|p| queue.partition(p).unwrap().set_available(true));
+    let mut now = Instant::ORIGIN;
+    let mut shares = || {
+        let mut shares = [0; 4];
+        for _ in 0..2_000 {
+            now = now.plus_ms(10);
+            let p = queue.choose(PARTITION_UA, None, 0, 4, now, &|| acc.draw()).unwrap();
+            shares[usize::try_from(p).unwrap()] += 1;
+        }
+        shares
+    };
+    assert!(shares().iter().all(|n| (400..600).contains(n)), "as good as equal");
+    let value = [b'v'; 100];
+    for busy in [0, 1, 2, 0] {
+        let record = Record {
+            value: Payload::Copy(&value),
+            ..Default::default()
+        };
+        acc.produce_blocking(&topic, busy, record).unwrap();
+    }
+    let with_backlog = shares();
+    // A partition is drawn among two in 7 of 16 times, and twice in 1 of 16.
+    assert!(
+        (750..1_000).contains(&with_backlog[3]),
+        "the one that has nothing: {with_backlog:?}"
+    );
+    assert!(
+        (60..200).contains(&with_backlog[0]),
+        "the one that has most: {with_backlog:?}"
+    );
+}
+
+#[test]
 fn timestamps_follow_the_wall_clock() {
     let (_, hand, _) = accumulator(&[]);
     let wall = WallClock::default();

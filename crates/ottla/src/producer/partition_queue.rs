@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ottla_protocol::record::BATCH_HEADER_LEN;
@@ -11,7 +11,7 @@ use super::batch::Batch;
 use super::statistics::sum;
 use crate::env::Instant;
 use crate::env::sync::{AtomicBool, Mutex};
-use crate::event::{BlockPool, NewRecord, RecordsBuilder};
+use crate::event::{BlockPool, NewRecord, ProducedRecords, RecordsBuilder};
 
 /// When batches are closed.
 #[derive(Clone, Copy, Debug)]
@@ -69,9 +69,27 @@ pub(super) struct PartitionQueue {
     inner: Mutex<Inner>,
     /// Whether the partition has a leader, as far as metadata tells.
     available: AtomicBool,
+    /// What the closed batches weigh that were not settled yet. Tells which of two partitions is better, no more: the thread
+    /// models need not explore it.
+    backlog: AtomicU64,
+}
+
+/// What records weigh in a backlog: their bytes, and something for each, so that empty ones count.
+fn weight(records: &ProducedRecords) -> u64 {
+    records.payload_bytes() + records.len() as u64
 }
 
 impl PartitionQueue {
+    /// How much is on its way, not counting the open batch: where less is, a record leaves sooner.
+    pub(super) fn backlog(&self) -> u64 {
+        self.backlog.load(Ordering::Relaxed)
+    }
+
+    /// Records that were closed here are on their way no more.
+    pub(super) fn on_settled(&self, records: &ProducedRecords) {
+        self.backlog.fetch_sub(weight(records), Ordering::Relaxed);
+    }
+
     /// Adds a record whose payload has `size` bytes.
     pub(super) fn append(&self, record: &NewRecord<'_>, size: usize, limits: &Limits, pool: &Arc<BlockPool>) -> Signal {
         let mut inner = self.inner.lock();
@@ -81,7 +99,7 @@ impl PartitionQueue {
         if let Some(open) = &inner.open {
             let len = open.encoded_len() + BATCH_HEADER_LEN + size + RECORD_OVERHEAD_MAX;
             if len > limits.bytes || open.is_too_old(now) {
-                inner.close();
+                inner.close(&self.backlog);
                 closed = true;
             }
         }
@@ -95,7 +113,7 @@ impl PartitionQueue {
         let full = open.len() >= limits.records || open.encoded_len() + BATCH_HEADER_LEN >= limits.bytes;
         let due = open.opened_at() + limits.linger;
         if full {
-            inner.close();
+            inner.close(&self.backlog);
             closed = true;
         }
         let wanted = match (closed, opened) {
@@ -116,7 +134,7 @@ impl PartitionQueue {
     pub(super) fn collect(&self, out: &mut VecDeque<Batch>, open_too: bool) -> Option<Instant> {
         let mut inner = self.inner.lock();
         if open_too {
-            inner.close();
+            inner.close(&self.backlog);
         }
         inner.listed_by = None;
         out.append(&mut inner.closed);
@@ -154,12 +172,14 @@ impl PartitionQueue {
 }
 
 impl Inner {
-    fn close(&mut self) {
+    fn close(&mut self, backlog: &AtomicU64) {
         let Some(open) = self.open.take() else { return };
         // A little more than the last time, so that batches of about one size do not grow by copying.
         self.last_bytes = open.encoded_len() + open.encoded_len() / 16;
         self.last_records = open.len() + open.len() / 16;
         let first_id = self.next_id - open.len() as u64;
-        self.closed.push_back(Batch::new(open.finish(), first_id));
+        let records = open.finish();
+        backlog.fetch_add(weight(&records), Ordering::Relaxed);
+        self.closed.push_back(Batch::new(records, first_id));
     }
 }

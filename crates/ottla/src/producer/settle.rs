@@ -435,6 +435,9 @@ impl Sender {
         if batch.records.is_empty() {
             return;
         }
+        if let Some(partition) = queue.partition(id.partition) {
+            partition.on_settled(&batch.records);
+        }
         let wanted = match self.accumulator.mode() {
             DeliveryMode::All => true,
             DeliveryMode::ErrorsOnly => error.is_some(),

@@ -163,7 +163,7 @@ impl TopicQueue {
         if fresh && current < count && self.is_available(current) {
             return current;
         }
-        let next = self.random(count, draw);
+        let next = self.less_busy(self.random(count, draw), self.random(count, draw));
         self.sticky.store(next, Ordering::Relaxed);
         self.sticky_until
             .store(now.as_micros().saturating_add(self.sticky_us), Ordering::Relaxed);
@@ -175,6 +175,18 @@ impl TopicQueue {
         let any = || (draw() % u64::from(count.unsigned_abs().max(1))) as i32;
         let first = any();
         if self.is_available(first) { first } else { any() }
+    }
+
+    /// The partition with the smaller backlog, so that a slow broker gets less, and none is left with much when the others
+    /// have nothing any more. Of two that were drawn, not of all: many threads and clients that see the same must not all
+    /// do the same.
+    fn less_busy(&self, first: i32, second: i32) -> i32 {
+        let backlog = |p: i32| self.partition(p).map_or(0, PartitionQueue::backlog);
+        if backlog(second) < backlog(first) {
+            second
+        } else {
+            first
+        }
     }
 
     /// Whether the partition has a leader, as far as metadata tells.
