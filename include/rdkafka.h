@@ -2385,7 +2385,9 @@ RD_EXPORT rd_kafka_message_t *rd_kafka_consumer_poll(rd_kafka_t *rk, int timeout
  *         all the same. RD_KAFKA_RESP_ERR__UNKNOWN_GROUP: not a consumer with a `group.id`.
  *
  * Waits for the group coordinator, within the broker timeouts. May call: rebalance and
- * offset commit callbacks, and the others of rd_kafka_consumer_poll().
+ * offset commit callbacks, and the others of rd_kafka_consumer_poll(). Where the consumer queue is
+ * forwarded to the background queue, all of them, and the event of the revocation, come there as
+ * before (librdkafka gives up the partitions itself, and tells nobody).
  */
 RD_EXPORT rd_kafka_resp_err_t rd_kafka_consumer_close(rd_kafka_t *rk);
 

@@ -67,6 +67,11 @@ impl Background {
         &self.queue
     }
 
+    /// Whether the thread takes what comes to `queue`, without the caller's help.
+    pub fn serves(&self, queue: &Arc<Queue>) -> bool {
+        self.thread.thread().id() != thread::current().id() && queue.leads_to(&self.queue)
+    }
+
     /// Ends the thread; returns when the callback that it is in has returned.
     pub fn stop(self) {
         self.ending.store(true, Ordering::Release);

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use ottla::client::{Client, ClientHooks, DeliveryMode};
 use ottla::error::{Error, ErrorCode};
 use ottla::event::{DebugContexts, Delivery, LogLine, Queue, Reply, level};
-use ottla::types::{ClientKind, Topic};
+use ottla::types::{ClientKind, NameMap, Topic};
 use parking_lot::{Mutex, RwLock};
 
 use crate::abi::{DESTROY_NO_CONSUMER_CLOSE, event_type};
@@ -83,7 +83,7 @@ unsafe impl Tagged for Handle {
 #[derive(Default)]
 struct TopicTable {
     by_index: Vec<Option<Arc<TopicHandle>>>,
-    by_name: HashMap<Arc<str>, Arc<TopicHandle>>,
+    by_name: NameMap<Arc<TopicHandle>>,
 }
 
 impl TopicTable {
@@ -205,6 +205,11 @@ impl Handle {
     /// What callbacks are given as the client.
     pub fn as_ptr(&self) -> *const Handle {
         self
+    }
+
+    /// Whether what comes to `queue` is forwarded to the background thread.
+    pub fn serves_in_background(&self, queue: &Arc<Queue>) -> bool {
+        self.background.lock().as_ref().is_some_and(|b| b.serves(queue))
     }
 
     /// Marks the consumer as closed.

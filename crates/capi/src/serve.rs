@@ -383,12 +383,17 @@ pub fn serve_unmapped(handle: &Handle, queue: &Arc<Queue>, event: Event) {
 /// How long to wait at once while a close is under way.
 const CLOSE_LOOK: Duration = Duration::from_millis(5);
 
-/// Closes the consumer, serving its callbacks meanwhile; messages that still wait are dropped.
+/// Closes the consumer, serving its callbacks meanwhile; messages that still wait are dropped. What the application has
+/// forwarded to the background is its own there, the revocation, too.
 pub fn close_consumer(handle: &Handle) -> Result<(), Error> {
     let client = handle.need_group()?;
     let queue = client.consumer_queue();
     handle.begin_close(client)?;
     while !handle.poll_closed() {
+        if handle.serves_in_background(queue) {
+            std::thread::sleep(CLOSE_LOOK);
+            continue;
+        }
         match queue.pop(Some(CLOSE_LOOK)) {
             None | Some(Event::Records(_) | Event::Partition(_)) => {}
             Some(event) => {

@@ -374,7 +374,7 @@ impl Queue {
     }
 
     /// Whether forwards lead from this queue to `end`.
-    fn leads_to(self: &Arc<Self>, end: &Arc<Self>) -> bool {
+    pub fn leads_to(self: &Arc<Self>, end: &Arc<Self>) -> bool {
         let mut at = Some(self.clone());
         while let Some(queue) = at {
             if Arc::ptr_eq(&queue, end) {
