@@ -107,7 +107,8 @@ class Rsyslog(unittest.TestCase):
         # All with one key: one partition, in which they are in order.
         self.assertTrue(self.read("out") == lines, "other lines came back, or in another order")
         self.assertEqual(self.kafka.message_count(self.topic), COUNT)
-        self.assertEqual(self.kafka.codecs(self.topic), {"lz4"})
+        # A batch of a line or two goes as it is when lz4 makes it larger.
+        self.assertIn("lz4", self.kafka.codecs(self.topic))
         self.assertEqual(self.read("errors"), [])
         # One document behind the other.
         statistics, _ = json.JSONDecoder().raw_decode("".join(self.read("stats")))
