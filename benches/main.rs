@@ -10,6 +10,7 @@
 mod accumulator;
 mod by_hand;
 mod checksum;
+mod log;
 mod partitioner;
 mod record;
 mod schema;
@@ -31,6 +32,6 @@ criterion_group! {
     name = parts;
     config = settings();
     targets = record::benchmarks, accumulator::benchmarks, checksum::benchmarks, partitioner::benchmarks,
-        schema::benchmarks
+        schema::benchmarks, log::benchmarks
 }
 criterion_main!(parts);

@@ -43,7 +43,7 @@ fuzz:
 bench: lib examples
 	@$(PYTHON) tests/real/compare.py $(BENCH_ARGS)
 
-## bench-parts: encoder, accumulator, checksum, partitioners, schema by themselves (PARTS=name for one of them)
+## bench-parts: encoder, accumulator, checksum, partitioners, schema, log by themselves (PARTS=name for one of them)
 bench-parts:
 	@$(CARGO) bench -q -p ottla-benches --bench parts -- --noplot $(PARTS)
 
