@@ -52,14 +52,6 @@ impl Watcher for Watch {
     fn on_request_sent(&self, request: &Exchange<'_>) {
         self.with(|handle, methods| {
             let (name, id) = (c_text(request.broker_name), public_id(request.broker_id));
-            let Exchange {
-                socket,
-                api_key,
-                version,
-                correlation_id,
-                size,
-                ..
-            } = *request;
             let rk = handle.as_ptr();
             // SAFETY: the interceptor's function; the name lives during the call.
             methods
@@ -67,13 +59,13 @@ impl Watcher for Watch {
                 .run(handle, "on_request_sent", |call, opaque| unsafe {
                     call(
                         rk,
-                        socket,
+                        request.socket,
                         name.as_ptr(),
                         id,
-                        api_key,
-                        version,
-                        correlation_id,
-                        size,
+                        request.api_key,
+                        request.version,
+                        request.correlation_id,
+                        request.size,
                         opaque,
                     )
                 });
@@ -83,14 +75,6 @@ impl Watcher for Watch {
     fn on_response_received(&self, response: &Exchange<'_>, rtt: Option<Duration>) {
         self.with(|handle, methods| {
             let (name, id) = (c_text(response.broker_name), public_id(response.broker_id));
-            let Exchange {
-                socket,
-                api_key,
-                version,
-                correlation_id,
-                size,
-                ..
-            } = *response;
             let rk = handle.as_ptr();
             let micros = rtt.map_or(-1, |rtt| i64::try_from(rtt.as_micros()).unwrap_or(i64::MAX));
             let error = rtt.map_or(ErrorCode::L_NOENT, |_| ErrorCode::NO_ERROR).0;
@@ -101,13 +85,13 @@ impl Watcher for Watch {
                 .run(handle, "on_response_received", |call, opaque| unsafe {
                     call(
                         rk,
-                        socket,
+                        response.socket,
                         name,
                         id,
-                        api_key,
-                        version,
-                        correlation_id,
-                        size,
+                        response.api_key,
+                        response.version,
+                        response.correlation_id,
+                        response.size,
                         micros,
                         error,
                         opaque,

@@ -9,7 +9,7 @@ use crate::env::Instant;
 use crate::stats::{self, LATENCY_MAX_US, RTT_MAX_US, THROTTLE_MAX_MS, Window};
 
 /// The length prefix of a frame.
-const PREFIX_BYTES: u64 = 4;
+pub(super) const PREFIX_BYTES: usize = 4;
 
 /// Counts of one link, over all its connections, and measures of the present interval.
 #[derive(Debug, Default)]
@@ -78,7 +78,7 @@ impl Traffic {
     /// A response came; `bytes` are those behind its length prefix.
     pub(super) fn on_response(&mut self, bytes: usize, now: Instant) {
         self.responses += 1;
-        self.response_bytes += bytes as u64 + PREFIX_BYTES;
+        self.response_bytes += (bytes + PREFIX_BYTES) as u64;
         self.last_received = Some(now);
         self.wakeups += 1;
     }
@@ -167,6 +167,6 @@ impl Totals {
 
     pub(super) fn on_response(&mut self, bytes: usize) {
         self.responses += 1;
-        self.response_bytes += bytes as u64 + PREFIX_BYTES;
+        self.response_bytes += (bytes + PREFIX_BYTES) as u64;
     }
 }

@@ -1,9 +1,7 @@
 //! What a watcher is told of links.
 
 use super::*;
-
-/// The length prefix of a frame.
-const PREFIX_LEN: usize = 4;
+use crate::connection::traffic::PREFIX_BYTES;
 
 impl Links {
     /// Tells `watcher` of every request, response and change of state from now on.
@@ -53,7 +51,7 @@ impl Links {
             api_key,
             version,
             correlation_id,
-            size: body_len + PREFIX_LEN,
+            size: body_len + PREFIX_BYTES,
         };
         watcher.on_response_received(&response, request.map(|(_, rtt)| rtt));
     }
