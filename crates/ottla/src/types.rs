@@ -1,5 +1,6 @@
 //! The vocabulary of the client: topics, partitions, offsets, nodes.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -28,6 +29,10 @@ pub mod offset {
 
 /// "Unassigned": the partitioner is to choose.
 pub const PARTITION_UA: i32 = -1;
+
+/// By the name of a topic: what is asked several times for each batch. The hash is quick and seeded at random, for names
+/// come from the cluster.
+pub type NameMap<V> = HashMap<Arc<str>, V, foldhash::fast::RandomState>;
 
 /// A broker's id. Bootstrap brokers whose id is not known yet have negative numbers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -1,6 +1,5 @@
 //! What the application's threads and the client's thread share.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -14,7 +13,7 @@ use crate::env::{Instant, SharedClock, Waker};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, Logger, Queue, Reply, level};
 use crate::producer::{self, Accumulator, TransactionCall, TransactionReply};
-use crate::types::{ClientKind, Topic, TopicHooks};
+use crate::types::{ClientKind, NameMap, Topic, TopicHooks};
 
 /// The longest topic name that Kafka takes.
 const MAX_TOPIC_NAME: usize = 249;
@@ -63,7 +62,7 @@ struct Mailbox {
 
 #[derive(Default)]
 struct Topics {
-    by_name: HashMap<Arc<str>, KnownTopic>,
+    by_name: NameMap<KnownTopic>,
 }
 
 struct KnownTopic {

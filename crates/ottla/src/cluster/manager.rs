@@ -24,7 +24,7 @@ use crate::connection::LinkKey;
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::Reply;
-use crate::types::NodeId;
+use crate::types::{NameMap, NodeId};
 use calls::Call;
 pub use statistics::Survey;
 use under_way::Asked;
@@ -120,7 +120,7 @@ pub struct Cluster {
     bootstrap: Vec<NodeId>,
     cluster_id: Option<String>,
     controller: Option<NodeId>,
-    topics: HashMap<Arc<str>, TopicMeta>,
+    topics: NameMap<TopicMeta>,
     by_id: HashMap<Uuid, Arc<str>>,
     watches: BTreeMap<Arc<str>, Watch>,
     due: BTreeSet<(Instant, Arc<str>)>,

@@ -8,7 +8,7 @@ mod statistics;
 mod throttling;
 mod watching;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -159,8 +159,8 @@ pub struct Links {
     log: Arc<Logger>,
     /// In order, so that what is done for all of them is done in the same order every time.
     links: BTreeMap<LinkKey, Link>,
-    by_conn: HashMap<ConnId, LinkKey>,
-    by_lookup: HashMap<LookupId, LinkKey>,
+    by_conn: BTreeMap<ConnId, LinkKey>,
+    by_lookup: BTreeMap<LookupId, LinkKey>,
     timers: BTreeSet<(Instant, LinkKey)>,
     throttles: BTreeSet<(Instant, LinkKey)>,
     /// The last response that could ask for a pause did.
@@ -180,8 +180,8 @@ impl Links {
             config,
             log: Arc::new(Logger::silent()),
             links: BTreeMap::new(),
-            by_conn: HashMap::new(),
-            by_lookup: HashMap::new(),
+            by_conn: BTreeMap::new(),
+            by_lookup: BTreeMap::new(),
             timers: BTreeSet::new(),
             throttles: BTreeSet::new(),
             throttled: false,

@@ -1,13 +1,13 @@
 //! Which versions of which requests a broker speaks, and the highest both sides know.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use ottla_protocol::{ApiKey, Message};
 
 /// A broker's answer to ApiVersions, or what is assumed of a broker too old to be asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BrokerVersions {
-    ranges: HashMap<i16, (i16, i16)>,
+    ranges: BTreeMap<i16, (i16, i16)>,
     transaction_version: i16,
 }
 

@@ -4,7 +4,7 @@
 //! changed. Leaders keep lists of the partitions that are ready for them, so that a wake-up looks at those only. Sending
 //! and answers are in `fetch_exchange`.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use ottla_protocol::Uuid;
@@ -76,7 +76,7 @@ pub(super) struct Fetcher {
     pub(super) starved: VecDeque<NodeId>,
     /// Partitions in [`Place::Room`].
     pub(super) waiting_for_room: BTreeSet<u32>,
-    pub(super) requests: HashMap<u64, Asked>,
+    pub(super) requests: BTreeMap<u64, Asked>,
     pub(super) validations: Validations,
     /// The room promised to requests under way.
     pub(super) reserved: u64,
@@ -101,7 +101,7 @@ impl Fetcher {
             starved: VecDeque::new(),
             room_changed: false,
             waiting_for_room: BTreeSet::new(),
-            requests: HashMap::new(),
+            requests: BTreeMap::new(),
             validations: Validations::default(),
             reserved: 0,
             held_back: 0,

@@ -75,7 +75,7 @@ pub struct ListOffsets {
     queries: BTreeMap<u64, Query>,
     /// Queries that are not under way.
     waiting: BTreeSet<u64>,
-    requests: HashMap<u64, (NodeId, Vec<u64>)>,
+    requests: BTreeMap<u64, (NodeId, Vec<u64>)>,
     calls: BTreeMap<u64, Call>,
     found: Vec<Found>,
     next_id: u64,
@@ -89,7 +89,7 @@ impl ListOffsets {
         ListOffsets {
             queries: BTreeMap::new(),
             waiting: BTreeSet::new(),
-            requests: HashMap::new(),
+            requests: BTreeMap::new(),
             calls: BTreeMap::new(),
             found: Vec::new(),
             next_id: 1,

@@ -1,6 +1,6 @@
 //! Produce requests that were handed to the network.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use ottla_protocol::Uuid;
 
@@ -43,7 +43,7 @@ impl InFlight {
 /// Requests under way, by the number in their tag.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
-    by_id: HashMap<u64, InFlight>,
+    by_id: BTreeMap<u64, InFlight>,
     next_id: u64,
 }
 
@@ -103,9 +103,7 @@ impl Requests {
     }
 
     pub(super) fn ids(&self) -> Vec<u64> {
-        let mut ids: Vec<u64> = self.by_id.keys().copied().collect();
-        ids.sort_unstable();
-        ids
+        self.by_id.keys().copied().collect()
     }
 
     pub(super) fn slots_mut(&mut self, id: u64) -> impl Iterator<Item = &mut Slot> {

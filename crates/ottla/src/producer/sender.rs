@@ -1,6 +1,6 @@
 //! The producer's manager: decides what goes to which broker.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{Queue, Watcher};
 use crate::stats::Span;
-use crate::types::{NodeId, Topic};
+use crate::types::{NameMap, NodeId, Topic};
 
 /// Memory that was not needed for this long goes back to the system.
 const TRIM_INTERVAL: Duration = Duration::from_secs(5);
@@ -41,10 +41,10 @@ pub struct Sender {
     pub(super) main_queue: Arc<Queue>,
     /// By the topic's place in the client's table.
     pub(super) topics: Vec<Option<TopicLanes>>,
-    pub(super) by_name: HashMap<Arc<str>, u32>,
+    pub(super) by_name: NameMap<u32>,
     pub(super) requests: Requests,
     pub(super) timers: Timers,
-    pub(super) destinations: HashMap<NodeId, Destination>,
+    pub(super) destinations: BTreeMap<NodeId, Destination>,
     /// Destinations to be served.
     pub(super) dirty: Vec<NodeId>,
     scratch: Vec<PartitionId>,
@@ -88,10 +88,10 @@ impl Sender {
             accumulator,
             main_queue,
             topics: Vec::new(),
-            by_name: HashMap::new(),
+            by_name: NameMap::default(),
             requests: Requests::default(),
             timers: Timers::default(),
-            destinations: HashMap::new(),
+            destinations: BTreeMap::new(),
             dirty: Vec::new(),
             scratch: Vec::new(),
             trim_at: None,
