@@ -273,7 +273,7 @@ impl World {
         self.coverage
             .count("raised epochs asked for", u64::from(init.producer_id >= 0));
         if let Some(id) = init.transactional_id {
-            self.check.fencing.on_asked(&id, state.client);
+            self.check.fencing.on_asked(&id, state.client, !state.client_open);
         }
     }
 

@@ -10,6 +10,8 @@ use ottla_mock::TransactionStep;
 enum Event {
     /// A client asked for it (InitProducerId).
     Asked(usize),
+    /// A client's request was served behind its back, on a connection that it had left: a new epoch of which it never hears.
+    Late(usize),
     Step(TransactionStep),
 }
 
@@ -24,9 +26,13 @@ pub(crate) struct Fencing {
 }
 
 impl Fencing {
-    /// A broker serves a client's InitProducerId.
-    pub(crate) fn on_asked(&mut self, id: &str, client: usize) {
-        self.by_id.entry(id.to_owned()).or_default().push(Event::Asked(client));
+    /// A broker serves a client's InitProducerId. `late`: the client has given up the connection that it came by.
+    pub(crate) fn on_asked(&mut self, id: &str, client: usize, late: bool) {
+        self.by_id.entry(id.to_owned()).or_default().push(if late {
+            Event::Late(client)
+        } else {
+            Event::Asked(client)
+        });
         self.asked.insert(client, id.to_owned());
     }
 
@@ -59,6 +65,7 @@ impl Fencing {
         for event in since {
             match event {
                 Event::Asked(other) => lost |= *other != client,
+                Event::Late(_) => lost = true,
                 Event::Step(TransactionStep::TimedOut) => lost = true,
                 Event::Step(TransactionStep::Fenced) => lost |= begun,
                 Event::Step(_) => begun = true,
@@ -83,13 +90,13 @@ mod tests {
         let mut books = Fencing::default();
         assert!(books.on_fenced(1).is_err());
         // The predecessor's transaction is none of this one's.
-        books.on_asked("a", 1);
+        books.on_asked("a", 1, false);
         books.on_step("a", Fenced);
         books.on_step("a", Begun);
         assert!(books.on_fenced(1).is_err());
-        books.on_asked("b", 2);
+        books.on_asked("b", 2, false);
         assert!(books.on_fenced(1).is_err());
-        books.on_asked("a", 3);
+        books.on_asked("a", 3, false);
         assert_eq!(books.on_fenced(1), Ok(()));
         assert!(books.on_fenced(3).is_err());
         books.on_step("a", TimedOut);
@@ -97,5 +104,10 @@ mod tests {
         books.on_step("b", Begun);
         books.on_step("b", Fenced);
         assert_eq!(books.on_fenced(2), Ok(()));
+        books.on_asked("c", 4, false);
+        books.on_asked("c", 4, false);
+        assert!(books.on_fenced(4).is_err());
+        books.on_asked("c", 4, true);
+        assert_eq!(books.on_fenced(4), Ok(()));
     }
 }
