@@ -91,8 +91,12 @@ class Install(unittest.TestCase):
         cls.source.write_text(PROGRAM)
         cls.cpp_source = cls.folder / "program.cpp"
         cls.cpp_source.write_text(CPP_PROGRAM)
-        header = (ROOT / "include" / "rdkafka.h").read_text()
-        cls.version = int(re.search(r"#define RD_KAFKA_VERSION\s+(0x[0-9a-f]+)", header).group(1), 16)
+        cls.version = cls.version_in("rdkafka.h")
+
+    @classmethod
+    def version_in(cls, header):
+        text = (cls.prefix / "include" / "librdkafka" / header).read_text()
+        return int(re.search(r"#define RD_KAFKA_VERSION\s+(0x[0-9a-f]+)", text).group(1), 16)
 
     def pkg_config(self, *args, env=None):
         if shutil.which("pkg-config") is None:
@@ -110,8 +114,8 @@ class Install(unittest.TestCase):
         run(CXX, "-std=c++11", "-Wall", "-Wextra", "-Werror", "-o", target, self.cpp_source, *flags)
         return target
 
-    def check_runs(self, target, env=None):
-        self.assertEqual(run(target, env=env), f"{self.version:x} {self.version:x} installed\n")
+    def check_runs(self, target, env=None, header="rdkafka.h"):
+        self.assertEqual(run(target, env=env), f"{self.version_in(header):x} {self.version:x} installed\n")
 
     def test_files(self):
         self.assertEqual(files(self.prefix), INSTALLED)
@@ -140,15 +144,15 @@ class Install(unittest.TestCase):
 
     def test_a_shared_cpp_program(self):
         target = self.build_cpp("shared-cpp", self.pkg_config("--cflags", "--libs", "rdkafka++"))
-        self.check_runs(target, {"LD_LIBRARY_PATH": str(self.prefix / "lib")})
+        self.check_runs(target, {"LD_LIBRARY_PATH": str(self.prefix / "lib")}, "rdkafkacpp.h")
         self.assertIn("librdkafka++.so.1", run("readelf", "-d", target))
 
     def test_a_cpp_program_with_the_static_libraries(self):
         flags = self.pkg_config("--cflags", "--libs", "rdkafka++-static")
         target = self.build_cpp("static-cpp", flags)
-        self.check_runs(target)
+        self.check_runs(target, header="rdkafkacpp.h")
         self.assertNotIn("librdkafka", run("readelf", "-d", target))
-        self.check_runs(self.build_cpp("all-static-cpp", ["-static", *flags]))
+        self.check_runs(self.build_cpp("all-static-cpp", ["-static", *flags]), header="rdkafkacpp.h")
 
     def test_a_program_with_another_rust_library(self):
         other = self.folder / "other.rs"
