@@ -93,6 +93,8 @@ const FIRST_METADATA_WITH_EPOCHS: i16 = 7;
 /// Committed offsets have epochs from these versions on.
 const FIRST_COMMIT_WITH_EPOCHS: i16 = 6;
 const FIRST_OFFSET_FETCH_WITH_EPOCHS: i16 = 5;
+/// Producers can ask for a new epoch of their id from this version on (KIP-360).
+const FIRST_INIT_PRODUCER_ID_WITH_EPOCHS: i16 = 3;
 /// Which blocks of seeds are of worlds in which groups read logs that may be cut.
 const CUT_BLOCKS: [u64; 2] = [2, 3];
 /// What only some worlds have goes by blocks of seeds, of which there are so many in turn: in each are worlds of every kind.
@@ -236,6 +238,12 @@ impl Plan {
             transactions.run_loops(&mut Chance::of(seed, 43), repeats);
             // Processors need brokers that know the members of groups in transactions (KIP-447).
             self.versions.clear();
+        }
+        let cannot_raise_epochs =
+            |(api, max): &(ApiKey, i16)| *api == ApiKey::INIT_PRODUCER_ID && *max < FIRST_INIT_PRODUCER_ID_WITH_EPOCHS;
+        if self.versions.iter().any(cannot_raise_epochs) {
+            // A request that is served late may end the producer's next transaction, and no client can prevent that.
+            self.net.late = 0.0;
         }
         self.transactions = Some(transactions);
     }
