@@ -19,7 +19,8 @@ static pthread_t tests_thread;
 
 static void forget(void) {
         pthread_mutex_lock(&seen.lock);
-        seen.reports = seen.messages = seen.rebalances = seen.logs = seen.own_thread = seen.last = 0;
+        seen.reports = seen.messages = seen.rebalances = seen.logs = 0;
+        seen.own_thread = seen.last = 0;
         pthread_mutex_unlock(&seen.lock);
 }
 
@@ -140,8 +141,8 @@ static void a_consumer_can_live_in_the_background(void) {
         CHECK_OK(rd_kafka_subscribe(c, l));
         CHECK_INT(wait_for(&seen.messages, 30), 30);
         CHECK_INT(wait_for(&seen.rebalances, 1), 1);
-        /* The revocation of the closing comes in the background as well, though its thread is busy now and the closing
-         * one waits. */
+        /* The revocation of the closing comes in the background as well, though its thread is busy
+         * now and the closing one waits. */
         CHECK_OK(rd_kafka_consumer_close(c));
         CHECK_INT(wait_for(&seen.rebalances, 2), 2);
         rd_kafka_topic_partition_list_destroy(l);
