@@ -210,7 +210,10 @@ impl World {
             return Some(what.clone());
         }
         let waits = match self.read_chain() {
-            Ok(views) => self.check.transactions.behind(&views, topic),
+            Ok(views) => {
+                let committed = |stage, partition| self.committed_by_stage(stage, partition);
+                self.check.transactions.behind(&views, topic, committed)
+            }
             Err(what) => {
                 self.check.violate(what);
                 None
@@ -220,6 +223,12 @@ impl World {
         waits
     }
 
+    /// What the group of a stage has committed for a partition of its input.
+    fn committed_by_stage(&self, stage: usize, partition: i32) -> Option<i64> {
+        self.cluster
+            .committed_offset(&group(stage), &topic(stage - 1), partition)
+    }
+
     fn read_chain(&self) -> Result<Views, String> {
         let mut views = Views::new();
         let partitions = self.workers.plan.iter().flat_map(|p| &p.partitions);
@@ -227,7 +236,7 @@ impl World {
             let name = topic(stage);
             for partition in 0..*count {
                 let batches = self.cluster.partition_batches(&name, partition).unwrap_or_default();
-                let view = PartitionView::read(batches.into_iter().map(ottla_protocol::Records::into_bytes));
+                let view = PartitionView::of_log(batches.into_iter().map(ottla_protocol::Records::into_bytes));
                 let view = view.map_err(|what| format!("{name} [{partition}]: {what}"))?;
                 views.insert((stage, partition), view);
             }
@@ -238,10 +247,7 @@ impl World {
     /// Everything has ended: compares what was done with what lies in the logs.
     pub(crate) fn compare_chain(&mut self) {
         let result = self.read_chain().and_then(|views| {
-            let committed = |stage: usize, partition| {
-                self.cluster
-                    .committed_offset(&group(stage), &topic(stage - 1), partition)
-            };
+            let committed = |stage, partition| self.committed_by_stage(stage, partition);
             self.check.transactions.compare(&views, topic, committed)
         });
         self.check.expect(result);
@@ -260,12 +266,18 @@ impl World {
         }
     }
 
-    /// Notes who asks for a transactional id, as a broker serves a request without its length prefix.
-    pub(crate) fn witness_init(&mut self, number: u64, request: &Bytes) {
-        let is_init = matches!(api_of(request), Some((ApiKey::INIT_PRODUCER_ID, ..)));
-        let Some(state) = self.net.conns.get(&number).filter(|_| is_init && self.workers.exist()) else {
+    /// Notes who asks for a transactional id, and what is committed late, as a broker serves a request without its length
+    /// prefix.
+    pub(crate) fn witness_of_workers(&mut self, number: u64, request: &Bytes) {
+        let api = api_of(request).map(|(api, ..)| api);
+        let Some(state) = self.net.conns.get(&number).filter(|_| self.workers.exist()) else {
             return;
         };
+        match api {
+            Some(ApiKey::INIT_PRODUCER_ID) => {}
+            Some(ApiKey::OFFSET_COMMIT) if !state.client_open => return self.check.transactions.on_late_commit(),
+            _ => return,
+        }
         let mut reader = Reader::new(request.clone());
         let header = RequestHeader::decode(&mut reader).ok();
         let init = header.and_then(|h| InitProducerIdRequest::decode(&mut reader, h.api_version).ok());

@@ -213,6 +213,14 @@ const REGRESSIONS: &[(u64, &str)] = &[
         820004489,
         "a loop that works at least once had lost its assignment, and committed in vain for ever",
     ),
+    (
+        990000057,
+        "the world ended before a loop that works at least once had committed what it had read",
+    ),
+    (
+        990006025,
+        "a loop that was to give partitions up as it ended never answered, and its consumer waited in vain",
+    ),
 ];
 
 #[test]

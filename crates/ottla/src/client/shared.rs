@@ -260,7 +260,8 @@ impl Shared {
         reply
     }
 
-    pub(super) fn take_commands(&self) -> Vec<Command> {
+    /// What was handed over since the last call.
+    pub(crate) fn take_commands(&self) -> Vec<Command> {
         std::mem::take(&mut self.mailbox.lock().commands)
     }
 

@@ -34,6 +34,8 @@ mod output;
 mod process;
 mod runner;
 mod settings;
+#[cfg(test)]
+mod tests;
 mod undo;
 mod work;
 mod worker;

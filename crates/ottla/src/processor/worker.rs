@@ -530,6 +530,10 @@ impl<P: Process> Worker<P> {
     fn close(&mut self) -> Turn {
         self.stop_by = None;
         self.chunks.clear();
+        // Closing goes on when this has been answered.
+        if let Some(revocation) = self.revocation.take() {
+            self.let_go(revocation);
+        }
         let answer = self.calls.close_consumer();
         self.ask(Ask::Close, answer)
     }
@@ -538,18 +542,21 @@ impl<P: Process> Worker<P> {
     /// the end of closing is the answer to all.
     fn serve_closing(&mut self) {
         while let Some(event) = self.calls.consumer.consumer_queue.pop(Some(Duration::ZERO)) {
-            let Event::Rebalance(Rebalance { code, partitions }) = event else {
+            let Event::Rebalance(rebalance) = event else {
                 continue;
             };
-            let incremental = self.calls.is_cooperative();
-            if code == ErrorCode::L_ASSIGN_PARTITIONS {
-                drop(self.calls.assign(partitions, incremental));
-                continue;
+            match rebalance.code == ErrorCode::L_ASSIGN_PARTITIONS {
+                true => drop(self.calls.assign(rebalance.partitions, self.calls.is_cooperative())),
+                false => self.let_go(rebalance),
             }
-            let tps: Vec<_> = partitions.into_iter().map(|row| row.tp).collect();
-            drop(self.calls.unassign(tps.clone(), incremental));
-            self.on_given_up(&tps);
         }
+    }
+
+    /// Gives partitions up while closing.
+    fn let_go(&mut self, revocation: Rebalance) {
+        let tps: Vec<_> = revocation.partitions.into_iter().map(|row| row.tp).collect();
+        drop(self.calls.unassign(tps.clone(), self.calls.is_cooperative()));
+        self.on_given_up(&tps);
     }
 
     fn end(&mut self) -> Turn {

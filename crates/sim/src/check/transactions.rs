@@ -47,7 +47,7 @@ impl PartitionView {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(crate) fn read(batches: impl Iterator<Item = Bytes>) -> Result<Self, String> {
+    pub(crate) fn of_log(batches: impl Iterator<Item = Bytes>) -> Result<Self, String> {
         let mut view = PartitionView::default();
         let mut open: BTreeMap<i64, Records> = BTreeMap::new();
         for batch in batches.flat_map(BatchIter::new) {
@@ -80,6 +80,11 @@ impl PartitionView {
         view.committed.sort_by_key(|(offset, _)| *offset);
         Ok(view)
     }
+
+    /// The offset behind the last record that counts.
+    fn end(&self) -> Option<i64> {
+        self.committed.last().map(|(offset, _)| offset + 1)
+    }
 }
 
 /// All partitions of a chain.
@@ -95,6 +100,8 @@ pub(crate) struct Transactions {
     by_offset: bool,
     /// Processors may do something again, and write outside of transactions.
     repeats: bool,
+    /// Commits of offsets were served behind their clients' backs, on connections that they had left.
+    late_commits: bool,
 }
 
 impl Transactions {
@@ -111,6 +118,11 @@ impl Transactions {
     /// Processors work at least once.
     pub(crate) fn expect_repetitions(&mut self) {
         self.repeats = true;
+    }
+
+    /// A broker serves a commit of offsets that its client has given up.
+    pub(crate) fn on_late_commit(&mut self) {
+        self.late_commits = true;
     }
 
     pub(crate) fn on_handed(&mut self, tag: Tag) {
@@ -171,8 +183,14 @@ impl Transactions {
         Ok(())
     }
 
-    /// What is still to come through the chain, or to its readers; `None` when all is there.
-    pub(crate) fn behind(&self, views: &Views, names: impl Fn(usize) -> String) -> Option<String> {
+    /// What is still to come through the chain, or to its readers; `None` when all is there. `offsets` are what the groups of
+    /// the stages have committed for their inputs.
+    pub(crate) fn behind(
+        &self,
+        views: &Views,
+        names: impl Fn(usize) -> String,
+        offsets: impl Fn(usize, i32) -> Option<i64>,
+    ) -> Option<String> {
         if let Some((place, view)) = views.iter().find(|(_, v)| v.open > 0) {
             return Some(format!("{} transactions of {place:?} have no end", view.open));
         }
@@ -206,7 +224,25 @@ impl Transactions {
                 }
             }
         }
-        None
+        // Where offsets are not part of transactions, what was written says nothing about them.
+        let open = |((stage, partition), view): (&Place, &PartitionView)| {
+            let (next, read) = (stage + 1, view.end());
+            let committed = offsets(next, *partition);
+            let is_input = views.keys().any(|(s, _)| *s == next);
+            (self.repeats && is_input && !self.is_committed(read, committed)).then(|| {
+                format!("the group of stage {next} has read [{partition}] to {read:?}, and committed {committed:?}")
+            })
+        };
+        views.iter().find_map(open)
+    }
+
+    fn is_committed(&self, read: Option<i64>, committed: Option<i64>) -> bool {
+        // A commit that is served late takes the offset of a loop that works at least once back: what lies behind it is read
+        // once more.
+        match self.repeats && self.late_commits {
+            true => committed.is_some() == read.is_some() && committed <= read,
+            false => committed == read,
+        }
     }
 
     /// Compares everything with the logs as they are at the end. `names` are the topics, `offsets` what the groups of the
@@ -217,7 +253,7 @@ impl Transactions {
         names: impl Fn(usize) -> String,
         offsets: impl Fn(usize, i32) -> Option<i64>,
     ) -> Result<(), String> {
-        if let Some(what) = self.behind(views, &names) {
+        if let Some(what) = self.behind(views, &names, &offsets) {
             return Err(what);
         }
         self.compare_transactions(views)?;
@@ -291,14 +327,8 @@ impl Transactions {
                     "stage {next} has {out} outputs of {of} inputs from [{partition}]"
                 ));
             }
-            let read = view.committed.last().map(|(offset, _)| offset + 1);
-            let committed = offsets(next, *partition);
-            let right = match self.repeats {
-                // A commit that is served late takes the offset back: what lies behind it is read once more.
-                true => committed.is_some() == read.is_some() && committed <= read,
-                false => committed == read,
-            };
-            if !right {
+            let (read, committed) = (view.end(), offsets(next, *partition));
+            if !self.is_committed(read, committed) {
                 return Err(format!(
                     "stage {next} has read [{partition}] to {read:?}, and committed {committed:?}"
                 ));
@@ -392,6 +422,37 @@ mod tests {
         );
         books.on_aborted(Tag { client: 1, number: 2 }).unwrap();
         assert!(compare(&books, &chain(&outputs)).is_err());
+    }
+
+    #[test]
+    fn what_is_done_at_least_once_is_committed_as_read() {
+        let inputs = [(0, item(7, 1, -1, 0)), (1, item(8, 1, -1, 0))];
+        let outputs = [(0, item(7, 2, 0, 1)), (1, item(7, 3, 0, 1)), (2, item(8, 3, 0, 2))];
+        let chain = Views::from([((0, 0), view(&inputs)), ((1, 0), view(&outputs))]);
+        let mut books = Transactions::default();
+        books.expect_repetitions();
+        books.count_by_offset();
+        for _ in inputs {
+            books.on_handed(inputs[0].1.tag);
+        }
+        books.on_commit_asked(inputs[0].1.tag);
+        let is_right = |books: &Transactions, committed| {
+            let right = books.compare(&chain, |s| s.to_string(), |_, _| committed).is_ok();
+            let awaited = books.behind(&chain, |s| s.to_string(), |_, _| committed);
+            assert_eq!(awaited.is_none(), right, "{awaited:?}");
+            right
+        };
+        for (committed, right, right_when_late) in [
+            (None, false, false),
+            (Some(1), false, true),
+            (Some(2), true, true),
+            (Some(3), false, false),
+        ] {
+            books.late_commits = false;
+            assert_eq!(is_right(&books, committed), right, "{committed:?}");
+            books.on_late_commit();
+            assert_eq!(is_right(&books, committed), right_when_late, "{committed:?}");
+        }
     }
 
     #[test]
