@@ -61,7 +61,7 @@ impl World {
         let mut loads = live.iter().filter_map(|c| self.member_load(*c));
         let first = &loads.next()?.subscription;
         let alike = loads.all(|load| load.subscription == *first) && self.plan.cluster.racks.is_empty();
-        if !alike || !self.minds_what_members_have(group) {
+        if !alike || !self.minds_what_members_have(group) || !self.know_what_they_want(group, first) {
             return None;
         }
         let stay = live.iter().filter(|c| **c != leaver);
@@ -99,6 +99,14 @@ impl World {
                 ));
             }
         }
+    }
+
+    /// Whether the coordinator has it from every member that it wants these topics. Who wants them by a pattern may not have
+    /// heard of some yet, and takes its share of them when it does.
+    fn know_what_they_want(&self, group: &str, topics: &BTreeSet<String>) -> bool {
+        let members = self.cluster.group_view(group).into_iter().flat_map(|v| v.members);
+        let mut told = members.map(|m| ConsumerProtocolSubscription::from_bytes(m.metadata));
+        told.all(|told| told.is_ok_and(|told| told.topics.into_iter().collect::<BTreeSet<_>>() == *topics))
     }
 
     fn share_of(&self, client: usize) -> (String, BTreeSet<Tp>) {

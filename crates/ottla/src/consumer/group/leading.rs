@@ -86,9 +86,10 @@ impl Membership {
         Shape { count, racks }
     }
 
-    /// Has the names of all topics kept up to date, or not any more.
+    /// Has the names of all topics kept up to date, or not any more. They are asked for at once, however new the last listing
+    /// is: who subscribes means the topics that there are by now.
     pub(super) fn list_all(&mut self, now: Instant, cluster: &mut Cluster, wanted: bool) {
-        if wanted != self.interest.has_patterns() {
+        if wanted || self.interest.has_patterns() {
             cluster.list_all(now, wanted);
         }
     }

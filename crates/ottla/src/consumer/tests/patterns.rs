@@ -41,6 +41,10 @@ fn join(w: &mut World) -> Vec<String> {
     w.answer(&asked, &response);
     let (asked, _) = w.expect::<SyncGroupRequest>();
     w.answer(&asked, &SyncGroupResponse::default());
+    topics_of(&request)
+}
+
+fn topics_of(request: &JoinGroupRequest) -> Vec<String> {
     let metadata = request.protocols[0].metadata.clone();
     ConsumerProtocolSubscription::from_bytes(metadata).unwrap().topics
 }
@@ -72,6 +76,23 @@ fn topics_that_match_come_and_go() {
     pass(&mut w, 60);
     assert_eq!(join(&mut w), ["logs-b", "logs-d", "named"]);
     assert!(w.take().is_empty(), "nobody asked for logs-a by its name");
+}
+
+#[test]
+fn who_subscribes_again_gets_what_has_come() {
+    let mut w = world();
+    subscribe(&mut w, &["^logs-"]).unwrap();
+    w.run_ms(500);
+    assert_eq!(join(&mut w), ["logs-a", "logs-b"]);
+    w.add_topic("logs-d", &[1]);
+    subscribe(&mut w, &["^logs-"]).unwrap();
+    w.run_ms(500);
+    let mut wanted = Vec::new();
+    while let Some((_, request)) = w.next::<JoinGroupRequest>() {
+        wanted.push(topics_of(&request));
+    }
+    let (known, found) = (vec!["logs-a", "logs-b"], vec!["logs-a", "logs-b", "logs-d"]);
+    assert_eq!(wanted, [known, found], "long before the next refresh");
 }
 
 #[test]
