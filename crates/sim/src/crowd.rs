@@ -12,7 +12,7 @@ use crate::chance::Chance;
 use crate::check::{Beginning, Commit, Marks, Tp};
 use crate::client::{SimClient, lookup};
 use crate::handover::Stayers;
-use crate::load::{GroupsPlan, Load, Manner, MemberLoad};
+use crate::load::{GroupsPlan, Load, Manner, MemberLoad, MemberPlan};
 use crate::net::GIVE_UP_US;
 use crate::plan::SOCKET_TIMEOUT_MAX_MS;
 use crate::tamper::Awaited;
@@ -356,12 +356,15 @@ impl World {
             }
             self.coverage.count("commits", 1);
             let view = self.cluster.group_view(&record.group);
+            let foreign = view.is_some_and(|view| self.is_foreign(&view, &record, &tp));
+            let client = conn.map(|c| c.client);
+            let caught = foreign && self.may_be_caught_in_migration(&record.group, client);
             let commit = Commit {
                 group: &record.group,
                 offset: record.offset,
                 before: record.before,
-                abandoned,
-                foreign: view.is_some_and(|view| self.is_foreign(&view, &record, &tp)),
+                beyond_recall: abandoned || caught,
+                foreign: foreign && !caught,
                 tp: tp.clone(),
             };
             let marks = self.marks(&tp);
@@ -391,6 +394,17 @@ impl World {
             Manner::Migrating => true,
         });
         !given && (!may_be_late || view.members.iter().any(has))
+    }
+
+    /// Whether a member of the classic protocol that hands partitions over bit by bit may have given one up while its group
+    /// turned to the consumer protocol. The coordinator then takes over what the last generation gave, and what was being
+    /// given up is anybody's at once; members keep their epochs until they join anew, so that none tells a commit from
+    /// before, which is tried again, from one of an owner. No client can prevent that.
+    fn may_be_caught_in_migration(&self, group: &str, client: Option<usize>) -> bool {
+        let mut members = self.crowd.plan.iter().flat_map(|p| &p.members);
+        let migrates = |m: &MemberPlan| m.group == group && matches!(m.manner, Manner::Migrating) && m.is_cooperative;
+        let load = client.and_then(|c| self.member_load(c));
+        members.any(migrates) && load.is_none_or(|load| !load.plan().is_consumer)
     }
 
     // ---------------------------------------------------------------- calm

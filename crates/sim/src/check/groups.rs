@@ -40,8 +40,9 @@ pub(crate) struct Commit<'a> {
     pub(crate) tp: Tp,
     pub(crate) offset: i64,
     pub(crate) before: Option<i64>,
-    /// The client had given up the connection on which it came: nobody can call such a request back.
-    pub(crate) abandoned: bool,
+    /// Nobody can call it back any more, whatever was committed meanwhile: its client had given up the connection on
+    /// which it came, or its group has changed its protocol since.
+    pub(crate) beyond_recall: bool,
     /// The member that committed is in the group and the partition is not among those that it was given.
     pub(crate) foreign: bool,
 }
@@ -483,7 +484,7 @@ impl Groups {
             return Err(format!("{} by a member to which it was not given", place()));
         }
         let back = commit.before.filter(|before| offset < *before);
-        if back.is_some_and(|before| !self.cuts.reach(tp, before)) && !commit.abandoned {
+        if back.is_some_and(|before| !self.cuts.reach(tp, before)) && !commit.beyond_recall {
             return Err(format!("{}, which was committed at {:?}", place(), commit.before));
         }
         let from = match (retention, log) {

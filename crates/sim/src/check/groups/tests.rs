@@ -100,7 +100,7 @@ fn commit(groups: &mut Groups, tp: &Tp, offset: i64, before: Option<i64>) -> Res
         tp: tp.clone(),
         offset,
         before,
-        abandoned: false,
+        beyond_recall: false,
         foreign: false,
     };
     groups.on_commit(&commit, 5, marks(5))
