@@ -86,10 +86,11 @@ const GROUP_VERSIONS: &[(ApiKey, u64, u64)] = &[
 
 /// Brokers say where logs diverge from this version of Fetch on (KIP-595).
 const FIRST_FETCH_WITH_DIVERGENCE: i16 = 12;
-/// Before, clients ask where an epoch ends. They are told when they do not know the latest one from these versions on
+/// Before, clients ask where an epoch ends. They are told when they do not know the latest one from this version on
 /// (KIP-320).
 const FIRST_FETCH_WITH_EPOCHS: i16 = 9;
-const FIRST_METADATA_WITH_EPOCHS: i16 = 7;
+/// Only from this version on are epochs in metadata relied on: brokers before 2.4 tell old ones during a reassignment.
+const FIRST_METADATA_WITH_EPOCHS: i16 = 9;
 /// Committed offsets have epochs from these versions on.
 const FIRST_COMMIT_WITH_EPOCHS: i16 = 6;
 const FIRST_OFFSET_FETCH_WITH_EPOCHS: i16 = 5;

@@ -221,6 +221,22 @@ const REGRESSIONS: &[(u64, &str)] = &[
         990006025,
         "a loop that was to give partitions up as it ended never answered, and its consumer waited in vain",
     ),
+    (
+        618,
+        "a commit was tried again after its group had turned to the consumer protocol and given the partition to another",
+    ),
+    (
+        980001986,
+        "a log was cut where brokers' epochs in metadata are not relied on, and a reader was expected to notice",
+    ),
+    (
+        980003582,
+        "responses to no request were counted in the totals, and not among brokers, whose links were gone",
+    ),
+    (
+        960028282,
+        "a member subscribed by its pattern again, did not ask for topics, and took its share only when it heard of them",
+    ),
 ];
 
 #[test]
