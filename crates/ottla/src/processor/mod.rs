@@ -23,7 +23,8 @@
 //! - Offsets are committed under the member's own id and generation (KIP-447): a member that was replaced cannot commit.
 //! - After an abort every partition goes back to what the coordinator says is committed, not to what the client remembers:
 //!   a commit whose answer was lost may have happened.
-//! - A producer that was fenced by a broker's timeout is replaced; nothing is sent again under an old epoch.
+//! - A producer that was fenced by a broker's timeout, or by its own request for the transactional id that was served late, is
+//!   replaced; nothing is sent again under an old epoch.
 //! - New owners wait until the transactions of former ones have ended before they read the offset to begin with.
 //!
 //! [`Worker`] is the loop without threads: whoever owns its clients calls [`Worker::turn`]. [`Processor`] owns two clients

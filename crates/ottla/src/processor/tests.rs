@@ -43,8 +43,11 @@ fn shared(kind: ClientKind, conf: &Conf) -> Arc<Shared> {
     parts.assemble(Rng::from_seed(1)).shared().clone()
 }
 
-fn at_least_once() -> Worker<Nothing> {
-    let conf = ProcessorConf::new("app", &["in"]);
+fn worker(settings: &[(&str, &str)]) -> Worker<Nothing> {
+    let mut conf = ProcessorConf::new("app", &["in"]);
+    for (name, value) in settings {
+        conf.set(name, value).unwrap();
+    }
     let consumer = shared(ClientKind::Consumer, &conf.consumer().unwrap());
     let producer = shared(ClientKind::Producer, &conf.producer().unwrap());
     Worker::new(conf.loop_settings(), consumer, producer, Nothing)
@@ -60,7 +63,7 @@ fn revocation() -> Rebalance {
 
 #[test]
 fn a_loop_that_ends_gives_up_what_the_group_wants_back_before_it_leaves() {
-    let mut worker = at_least_once();
+    let mut worker = worker(&[]);
     worker.undoing = Undoing::Input;
     worker.revocation = Some(revocation());
     worker.stop();
@@ -77,4 +80,33 @@ fn a_loop_that_ends_gives_up_what_the_group_wants_back_before_it_leaves() {
         ),
         "{asked:?}"
     );
+}
+
+#[test]
+fn a_loop_goes_on_with_another_producer_as_often_as_its_own_late_requests_may_fence_it() {
+    for unanswered in 0..3 {
+        let named = [("processing.guarantee", "exactly_once"), ("instance.id", "one")];
+        let mut worker = worker(&named);
+        let mut conf = ProcessorConf::new("app", &["in"]);
+        for (name, value) in named {
+            conf.set(name, value).unwrap();
+        }
+        let mut replaced = 0;
+        let ended = loop {
+            let producer = worker.calls.producer.clone();
+            let of_this_one = if replaced == 0 { unanswered } else { 0 };
+            for _ in 0..of_this_one {
+                producer.producer.as_ref().unwrap().add_unanswered_init();
+            }
+            producer.set_fatal(ErrorCode::L_FENCED, "fenced");
+            worker.hear_producer();
+            if let Some(failure) = &worker.failure {
+                break failure.to_string();
+            }
+            worker.replace_producer(shared(ClientKind::Producer, &conf.producer().unwrap()));
+            replaced += 1;
+        };
+        assert_eq!(replaced, unanswered);
+        assert!(ended.contains("another process has taken the instance.id"), "{ended}");
+    }
 }

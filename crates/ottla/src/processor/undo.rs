@@ -37,7 +37,12 @@ impl<P: Process> Worker<P> {
     }
 
     pub(super) fn lose_producer(&mut self) {
-        if let Some(instance) = self.settings.instance.as_deref().filter(|_| self.has_rival()) {
+        let producer = self.calls.producer.producer.as_ref();
+        self.late_inits += producer.map_or(0, |a| a.unanswered_inits());
+        if self.is_fenced()
+            && !self.take_late_init()
+            && let Some(instance) = &self.settings.instance
+        {
             let text = format!("another process has taken the instance.id \"{instance}\"");
             self.fail(Error::new(ErrorCode::L_FENCED, text).into());
         }
@@ -49,13 +54,22 @@ impl<P: Process> Worker<P> {
         self.pause();
     }
 
-    /// Whether another process has the producer's transactional id. A coordinator fences a producer also when its transaction
+    /// Whether the producer's transactional id was taken from it. A coordinator fences a producer also when its transaction
     /// was open for too long, but none before that.
-    fn has_rival(&self) -> bool {
+    fn is_fenced(&self) -> bool {
         let fatal = self.calls.producer.fatal_error();
         let begun_at = self.work.begun_at();
         let may_have_timed_out = begun_at.is_some_and(|at| at + self.settings.transaction_timeout <= self.calls.now());
         fatal.is_some_and(|error| error.code == ErrorCode::L_FENCED) && !may_have_timed_out
+    }
+
+    /// Whether the transactional id may have been taken for one of this loop's own producers: a request for the id that was
+    /// given up may be served when its place was taken by another. Each does so once, so that of two processes with one
+    /// name one ends all the same.
+    fn take_late_init(&mut self) -> bool {
+        let left = self.late_inits.checked_sub(1);
+        self.late_inits = left.unwrap_or(0);
+        left.is_some()
     }
 
     /// Reading goes back to what the coordinator says is committed: what is remembered here may be older, where the answer

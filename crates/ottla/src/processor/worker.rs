@@ -82,6 +82,8 @@ pub struct Worker<P> {
     /// Nothing is asked before.
     pub(super) not_before: Instant,
     pub(super) needs_producer: bool,
+    /// Requests for the transactional id that the producers so far have given up, and that may still be served.
+    pub(super) late_inits: usize,
     pub(super) is_initialised: bool,
     pub(super) is_subscribed: bool,
     pub(super) in_transaction: bool,
@@ -112,6 +114,7 @@ impl<P: Process> Worker<P> {
             pending: None,
             not_before: Instant::ORIGIN,
             needs_producer: false,
+            late_inits: 0,
             is_initialised: false,
             is_subscribed: false,
             in_transaction: false,
@@ -335,7 +338,7 @@ impl<P: Process> Worker<P> {
         }
     }
 
-    fn hear_producer(&mut self) {
+    pub(super) fn hear_producer(&mut self) {
         while let Some(event) = self.calls.producer.main_queue.pop(Some(Duration::ZERO)) {
             self.on_producer_event(event);
         }

@@ -56,6 +56,7 @@ pub struct Accumulator {
     /// Why no records are taken: [`FATAL`], [`NO_TRANSACTION`], both, or 0.
     refusing: AtomicUsize,
     closed: AtomicBool,
+    unanswered_inits: AtomicUsize,
 }
 
 impl std::fmt::Debug for Accumulator {
@@ -127,6 +128,7 @@ impl Accumulator {
             full: AtomicBool::new(false),
             refusing: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
+            unanswered_inits: AtomicUsize::new(0),
         }
     }
 
@@ -233,6 +235,17 @@ impl Accumulator {
     pub(super) fn set_in_transaction(&self, open: bool) {
         self.refuse_for(NO_TRANSACTION, !open);
         self.quota.stir();
+    }
+
+    /// A request for the transactional id was sent, and no answer will come.
+    pub(crate) fn add_unanswered_init(&self) {
+        self.unanswered_inits.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// How many requests for the transactional id (InitProducerId) were sent and never answered. A coordinator that serves
+    /// one of them after the one that was answered takes the id away from this producer, as for another one.
+    pub(crate) fn unanswered_inits(&self) -> usize {
+        self.unanswered_inits.load(Ordering::Acquire)
     }
 
     fn refuse_for(&self, why: usize, yes: bool) {

@@ -78,6 +78,26 @@ impl Fencing {
             )),
         }
     }
+
+    /// A loop ends because it takes another process for the owner of its id, which its `own` clients have had.
+    pub(crate) fn on_rival(&self, own: &[usize]) -> Result<(), String> {
+        let last = own.last().and_then(|client| Some((client, self.asked.get(client)?)));
+        let Some((last, id)) = last else {
+            return Err(format!("the loop of {own:?} has asked for nothing, and finds a rival"));
+        };
+        let history = self.by_id.get(id).into_iter().flatten();
+        let mut since = history.skip_while(|event| **event != Event::Asked(*last));
+        let is_reason = |event: &Event| match event {
+            Event::Asked(client) | Event::Late(client) => !own.contains(client),
+            Event::Step(step) => *step == TransactionStep::TimedOut,
+        };
+        match self.made_up || since.any(is_reason) {
+            true => Ok(()),
+            false => Err(format!(
+                "the loop of {own:?} ends for a rival, and nobody else has asked for {id:?}"
+            )),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -109,5 +129,11 @@ mod tests {
         assert!(books.on_fenced(4).is_err());
         books.on_asked("c", 4, true);
         assert_eq!(books.on_fenced(4), Ok(()));
+        // A loop of which the client is one knows its own requests.
+        assert!(books.on_rival(&[4]).is_err());
+        assert!(books.on_rival(&[]).is_err());
+        books.on_asked("c", 5, true);
+        assert!(books.on_rival(&[5, 4]).is_err());
+        assert_eq!(books.on_rival(&[4]), Ok(()));
     }
 }

@@ -392,9 +392,13 @@ impl Transactions {
             }
             Consequence::Fatal => self.raise(refused()),
             Consequence::Fenced => {
+                let late = match self.accumulator.unanswered_inits() {
+                    0 => "",
+                    _ => ", or has served late what this producer had asked before it was answered",
+                };
                 let text = format!(
                     "{} was refused ({}): a newer producer has the transactional.id \"{}\", or the coordinator has ended a \
-                     transaction that took longer than transaction.timeout.ms",
+                     transaction that took longer than transaction.timeout.ms{late}",
                     ask.name(),
                     error.code.name(),
                     self.name

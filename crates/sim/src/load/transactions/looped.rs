@@ -306,6 +306,13 @@ impl LoopLoad {
                     trace!(world.trace, "c{client} app fails: {error}");
                     world.coverage.count("loops that failed", 1);
                     self.check_fencing(world);
+                    if error
+                        .downcast_ref::<Error>()
+                        .is_some_and(|e| e.code == ErrorCode::L_FENCED)
+                    {
+                        let result = world.check.fencing.on_rival(&self.producers);
+                        world.check.expect(result);
+                    }
                 }
                 self.end(world, client);
                 false
