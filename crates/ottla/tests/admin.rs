@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use ottla::admin::{
-    AlterOp, ConfigChange, ConfigChanges, ConfigEntry, ConfigQuery, ConfigSource, NewPartitions, NewTopic, Options,
-    Request, ResourceResult, ResourceType, TopicResult,
+    AlterOp, ConfigChange, ConfigChanges, ConfigEntry, ConfigQuery, ConfigSource, GroupFilters, NewPartitions,
+    NewTopic, Options, Request, ResourceResult, ResourceType, TopicResult,
 };
 use ottla::client::{Client, ClientHooks};
 use ottla::config::Conf;
@@ -393,11 +393,18 @@ fn an_impatient_caller_costs_no_connection() {
             action: FaultAction::Serve,
             delay_us: 1_000_000,
         };
-        cluster.push_fault(None, ApiKey::DELETE_TOPICS, late);
+        for api in [ApiKey::DELETE_TOPICS, ApiKey::LIST_GROUPS, ApiKey::LIST_GROUPS] {
+            cluster.push_fault(None, api, late);
+        }
     });
     let error = c.delete_topics(vec!["t".into()], &within(SHORT)).unwrap_err();
     assert_eq!(error.code, ErrorCode::L_TIMED_OUT, "{error}");
     assert!(error.message.contains("may have done"), "{error}");
+    let error = c.list_groups(None, Some(SHORT)).unwrap_err();
+    assert_eq!(error.code, ErrorCode::L_TIMED_OUT, "{error}");
+    let listed = c.list_consumer_groups(GroupFilters::default(), &within(SHORT)).unwrap();
+    let codes: Vec<ErrorCode> = listed.errors.iter().map(|e| e.code).collect();
+    assert_eq!(codes, [ErrorCode::L_TIMED_OUT]);
     assert!(describe(&c, ResourceType::BROKER, "1", &[]).error.is_none());
     assert_eq!(losses.0.load(Ordering::Relaxed), 0);
 }

@@ -9,7 +9,7 @@ use ottla_protocol::api::describe_groups::{DescribeGroupsRequest, DescribedGroup
 use ottla_protocol::api::list_groups::{ListGroupsRequest, ListedGroup};
 
 use super::one_broker::Destination;
-use super::wire::{Way, unsupported};
+use super::wire::{Way, answer_timeout, unsupported};
 use crate::cluster::{Cluster, Ctx};
 use crate::connection::{LinkKey, Outcome, Owner, Ready, Reply as Response, Tag};
 use crate::env::Instant;
@@ -304,7 +304,7 @@ impl Part {
             key,
             tag,
             versions: &versions,
-            timeout: deadline.since(ctx.now),
+            timeout: answer_timeout(ctx, deadline),
         };
         let sent = match &self.step {
             Step::List => {
