@@ -222,6 +222,10 @@ const REGRESSIONS: &[(u64, &str)] = &[
         "a loop that was to give partitions up as it ended never answered, and its consumer waited in vain",
     ),
     (
+        1200011801,
+        "a leader's address came with a hint for another topic, and who had waited for it heard nothing",
+    ),
+    (
         618,
         "a commit was tried again after its group had turned to the consumer protocol and given the partition to another",
     ),

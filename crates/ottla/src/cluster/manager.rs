@@ -300,7 +300,12 @@ impl Cluster {
             return false; // its address is of the past as well
         }
         if let Some(info) = address {
+            let is_new = !self.nodes.contains_key(&leader);
             self.add_node(ctx, leader, info);
+            if is_new {
+                // An answer that names it will bring nothing new about other topics that wait for it.
+                self.announce_led_by(&BTreeSet::from([leader]));
+            }
         }
         if let Some(name) = self.topics.get_key_value(topic).map(|(name, _)| name.clone()) {
             self.note_news(&name);

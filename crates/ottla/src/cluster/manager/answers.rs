@@ -222,7 +222,7 @@ impl Cluster {
 
     /// Tells of topics that these brokers lead as far as is known: who waited for a leader's address can go on, although
     /// nothing about the topic itself has changed.
-    fn announce_led_by(&mut self, nodes: &BTreeSet<NodeId>) {
+    pub(super) fn announce_led_by(&mut self, nodes: &BTreeSet<NodeId>) {
         let led = |meta: &TopicMeta| {
             meta.partitions
                 .iter()
