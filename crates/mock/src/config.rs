@@ -48,6 +48,8 @@ pub struct ClusterConfig {
     pub refuse_unknown_producers: bool,
     /// `transaction.max.timeout.ms`: the longest timeout that a producer may ask for its transactions.
     pub transaction_max_timeout_ms: i32,
+    /// `transactional.id.expiration.ms`: after this long without a transaction the coordinator forgets a transactional id.
+    pub transactional_id_expiration_ms: u64,
     /// The level of the feature `transaction.version` that the cluster has settled on. With 2 producers add partitions
     /// by writing to them, and their epoch rises with every transaction (KIP-890); with 0 and 1, as in clusters of
     /// before Kafka 4.0, neither.
@@ -110,6 +112,7 @@ impl Default for ClusterConfig {
             producer_id_expiration_ms: 86_400_000,
             refuse_unknown_producers: false,
             transaction_max_timeout_ms: 900_000,
+            transactional_id_expiration_ms: 604_800_000,
             transaction_version: 2,
             transaction_partition_verification: true,
             transaction_marker_delay_us: 1000,

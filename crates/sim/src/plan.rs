@@ -229,6 +229,10 @@ impl Plan {
             transaction_partition_verification: true,
             ..self.cluster.clone()
         };
+        let mut forgetting = Chance::of(seed, 45);
+        if forgetting.hit(0.15) {
+            self.cluster.transactional_id_expiration_ms = forgetting.spread(3000, 60_000);
+        }
         if transactions.version < 2 && c.hit(0.6) {
             for (api, low, high) in TRANSACTION_VERSIONS {
                 self.versions.push((*api, c.between(*low, *high) as i16));

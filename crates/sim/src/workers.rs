@@ -260,6 +260,7 @@ impl World {
             let kind = match record.step {
                 TransactionStep::Fenced => "transactions aborted for another producer",
                 TransactionStep::TimedOut => "transactions timed out on the broker",
+                TransactionStep::Expired => "transactional ids expired",
                 _ => continue,
             };
             self.coverage.count(kind, 1);

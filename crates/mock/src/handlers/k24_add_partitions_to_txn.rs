@@ -106,7 +106,7 @@ fn all(topics: &[AddPartitionsToTxnTopic], error: ErrorCode) -> Vec<AddPartition
 
 fn results(
     topics: &[AddPartitionsToTxnTopic],
-    error: impl Fn(&str, i32) -> ErrorCode,
+    mut error: impl FnMut(&str, i32) -> ErrorCode,
 ) -> Vec<AddPartitionsToTxnTopicResult> {
     let topics = topics.iter().map(|topic| AddPartitionsToTxnTopicResult {
         results_by_partition: topic

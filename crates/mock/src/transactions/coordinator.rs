@@ -56,6 +56,7 @@ impl Cluster {
         timeout_ms: i32,
         resumed: Option<(i64, i16)>,
     ) -> Result<(i64, i16), ErrorCode> {
+        self.expire_transactional_id(id);
         if self.transactions.get(id).is_none() {
             let producer_id = self.producer_ids.allocate();
             let coordinator = self.coordinator(CoordinatorKind::Transaction, id);
@@ -88,6 +89,7 @@ impl Cluster {
         epoch: i16,
         participants: impl IntoIterator<Item = Participant>,
     ) -> Result<(), ErrorCode> {
+        self.expire_transactional_id(id);
         let now_ms = self.wall_clock_ms();
         let done = self.with_transaction(id, |cluster, transaction| {
             transaction.check_active(producer_id, epoch)?;
@@ -107,12 +109,13 @@ impl Cluster {
 
     /// Whether a participant is in a producer's open transaction (KIP-890, part 1).
     pub(crate) fn verify_transaction(
-        &self,
+        &mut self,
         id: &str,
         producer_id: i64,
         epoch: i16,
         participant: &Participant,
     ) -> Result<(), ErrorCode> {
+        self.expire_transactional_id(id);
         let found = self.transactions.get(id);
         let transaction = found.ok_or(ErrorCode::INVALID_PRODUCER_ID_MAPPING)?;
         transaction.check_active(producer_id, epoch)?;
@@ -154,6 +157,7 @@ impl Cluster {
         commit: bool,
         generation: Generation,
     ) -> Result<(i64, i16), ErrorCode> {
+        self.expire_transactional_id(id);
         let now_ms = self.wall_clock_ms();
         let done = self.with_transaction(id, |cluster, transaction| {
             if transaction.check_end(generation, producer_id, epoch, commit)? == Ending::Begin {

@@ -12,7 +12,9 @@
 //! With transaction version 2 (KIP-890) the epoch rises at every step to `Prepare…`, so that no request of one
 //! transaction can be taken for one of the next. What was decided outlives moves of the coordinator and its crashes.
 //!
-//! Left out: transactional ids do not expire.
+//! A transactional id that nobody has used for long enough is forgotten, and with it its producer: what that one asks then is
+//! answered with INVALID_PRODUCER_ID_MAPPING, until it asks for another id (InitProducerId). Kafka looks for such ids once an
+//! hour; here it is done when one is asked for.
 
 mod coordinator;
 mod markers;
@@ -58,6 +60,17 @@ impl Cluster {
         }
     }
 
+    /// Forgets a transactional id whose time is over (`transactional.id.expiration.ms`).
+    fn expire_transactional_id(&mut self, id: &str) {
+        let longest_us = self.config.transactional_id_expiration_ms.saturating_mul(1000);
+        let is_over = |t: &Transaction| t.may_expire() && t.used.plus_us(longest_us) <= self.now;
+        if self.transactions.get(id).is_some_and(is_over)
+            && let Some(transaction) = self.transactions.by_id.remove(id)
+        {
+            self.note_step(id, &transaction, TransactionStep::Expired);
+        }
+    }
+
     /// Works on a transaction that exists, with the rest of the cluster at hand.
     pub(crate) fn with_transaction<T>(
         &mut self,
@@ -65,7 +78,11 @@ impl Cluster {
         f: impl FnOnce(&mut Self, &mut Transaction) -> T,
     ) -> Option<T> {
         let (id, mut transaction) = self.transactions.by_id.remove_entry(id)?;
+        let before = transaction.standing();
         let result = f(self, &mut transaction);
+        if transaction.standing() != before {
+            transaction.used = self.now;
+        }
         self.transactions.by_id.insert(id, transaction);
         Some(result)
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ottla_protocol::ErrorCode;
 
+use crate::Time;
 use crate::cluster::BrokerId;
 use crate::timers::TimerId;
 
@@ -101,6 +102,8 @@ pub(crate) struct Transaction {
     /// Milliseconds since 1970; -1 without transaction.
     pub(crate) started_ms: i64,
     pub(crate) timeout: Option<TimerId>,
+    /// When it last got another producer, epoch or state.
+    pub(crate) used: Time,
     /// The broker that coordinates it, and how often that has changed.
     pub(crate) coordinator: Option<BrokerId>,
     pub(crate) coordinator_epoch: i32,
@@ -121,9 +124,23 @@ impl Transaction {
             written: BTreeMap::new(),
             started_ms: -1,
             timeout: None,
+            used: Time::ZERO,
             coordinator,
             coordinator_epoch: 0,
         }
+    }
+
+    /// What changes when it is used.
+    pub(crate) fn standing(&self) -> (TransactionState, i64, i16) {
+        (self.state, self.producer_id, self.epoch)
+    }
+
+    /// Whether it may be forgotten once it has not been used for long enough: not while anything is left to be ended.
+    pub(crate) fn may_expire(&self) -> bool {
+        matches!(
+            self.state,
+            TransactionState::Empty | TransactionState::CompleteCommit | TransactionState::CompleteAbort
+        )
     }
 
     /// The last epoch is kept for fencing.

@@ -32,6 +32,8 @@ pub enum TransactionStep {
     Fenced,
     /// It was open for too long, and is aborted (KIP-588).
     TimedOut,
+    /// Nobody has used the transactional id for long enough: the coordinator has forgotten it, as it was then.
+    Expired,
     /// All markers are written.
     Completed {
         /// Whether they say COMMIT.

@@ -40,7 +40,7 @@ impl Fencing {
     pub(crate) fn on_step(&mut self, id: &str, step: TransactionStep) {
         if matches!(
             step,
-            TransactionStep::Begun | TransactionStep::Fenced | TransactionStep::TimedOut
+            TransactionStep::Begun | TransactionStep::Fenced | TransactionStep::TimedOut | TransactionStep::Expired
         ) {
             self.by_id.entry(id.to_owned()).or_default().push(Event::Step(step));
         }
@@ -67,6 +67,9 @@ impl Fencing {
                 Event::Asked(other) => lost |= *other != client,
                 Event::Late(_) => lost = true,
                 Event::Step(TransactionStep::TimedOut) => lost = true,
+                // A producer that is forgotten gets another id. When the answer is lost, and it asks again, it is taken for one
+                // that lost its id to another.
+                Event::Step(TransactionStep::Expired) => lost = true,
                 Event::Step(TransactionStep::Fenced) => lost |= begun,
                 Event::Step(_) => begun = true,
             }
@@ -106,7 +109,7 @@ mod tests {
 
     #[test]
     fn fencing_has_a_cause() {
-        use TransactionStep::{Begun, Fenced, TimedOut};
+        use TransactionStep::{Begun, Expired, Fenced, TimedOut};
         let mut books = Fencing::default();
         assert!(books.on_fenced(1).is_err());
         // The predecessor's transaction is none of this one's.
@@ -129,6 +132,10 @@ mod tests {
         assert!(books.on_fenced(4).is_err());
         books.on_asked("c", 4, true);
         assert_eq!(books.on_fenced(4), Ok(()));
+        books.on_asked("d", 6, false);
+        books.on_step("d", Expired);
+        assert_eq!(books.on_fenced(6), Ok(()));
+        assert!(books.on_rival(&[6]).is_err());
         // A loop of which the client is one knows its own requests.
         assert!(books.on_rival(&[4]).is_err());
         assert!(books.on_rival(&[]).is_err());

@@ -180,3 +180,53 @@ fn faults_reach_transactions() {
     test.cluster.set_partition_error(api, "in", 0, Some(broken));
     assert_eq!(producer.send_offsets(&mut test, 1, 5), broken);
 }
+
+/// Below the producers' timeout.
+const EXPIRATION_MS: u64 = 4_000;
+
+fn forgetful(transaction_version: i16) -> TestCluster {
+    let mut test = TestCluster::new(ClusterConfig {
+        transaction_version,
+        transactional_id_expiration_ms: EXPIRATION_MS,
+        ..Default::default()
+    });
+    test.cluster.create_topic("t", 2, None).unwrap();
+    test
+}
+
+#[test]
+fn transactional_ids_expire() {
+    for level in [1, 2] {
+        let mut test = forgetful(level);
+        test.cluster.log_transaction_steps();
+        let mut producer = Producer::new(&mut test, "x");
+        producer.run(&mut test, 0, 1, true);
+        test.pass_ms(EXPIRATION_MS - 10);
+        producer.run(&mut test, 0, 1, true);
+        let (id, mut late) = (producer.id, producer.clone());
+        test.pass_ms(EXPIRATION_MS + 5);
+        let unknown = ErrorCode::INVALID_PRODUCER_ID_MAPPING;
+        assert_eq!(producer.add(&mut test, 0), unknown);
+        assert_eq!(producer.clone().end(&mut test, false), unknown);
+        let version = if level == 2 { 12 } else { 11 };
+        assert_eq!(producer.clone().send(&mut test, 1, 1, version), unknown);
+        assert_eq!(test.cluster.transaction_view("x"), None);
+        let steps = test.cluster.take_transaction_steps();
+        assert_eq!(steps.iter().filter(|s| s.step == TransactionStep::Expired).count(), 1);
+        // Who asks for an epoch gets an id that nobody has had (KIP-360).
+        assert_eq!(producer.init(&mut test), ErrorCode::NONE);
+        assert_ne!(producer.id, id);
+        assert_eq!(producer.epoch, 0);
+        producer.run(&mut test, 0, 1, true);
+        assert_eq!(late.init(&mut test), ErrorCode::PRODUCER_FENCED);
+    }
+}
+
+#[test]
+fn open_transactions_do_not_expire() {
+    let mut test = forgetful(2);
+    let mut producer = Producer::new(&mut test, "x");
+    assert_eq!(producer.write(&mut test, 0, 1), ErrorCode::NONE);
+    test.pass_ms(2 * EXPIRATION_MS);
+    assert_eq!(producer.end(&mut test, true), ErrorCode::NONE);
+}

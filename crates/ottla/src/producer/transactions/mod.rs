@@ -124,6 +124,8 @@ pub(super) struct Transactions {
     can_bump: bool,
     /// The coordinator may have been told how the transaction ends: nothing can change that any more.
     ending: bool,
+    /// A commit was sent and not answered: the coordinator may have made it.
+    commit_lost: bool,
     /// The coordinator has no use for an EndTxn: it does not know the producer any more, or not yet the transaction.
     forgotten: bool,
     /// What the sender was last told.
@@ -165,6 +167,7 @@ impl Transactions {
             renews: false,
             can_bump: false,
             ending: false,
+            commit_lost: false,
             forgotten: false,
             told: sending::Told::default(),
             given_count: 0,
@@ -314,6 +317,7 @@ impl Transactions {
             return;
         }
         self.ending = false;
+        self.commit_lost = false;
         let error = error.into_abortable();
         self.failed = Some(error.clone());
         self.wanted.clear();
@@ -370,8 +374,12 @@ impl Transactions {
     /// impossible after another one, as when AddPartitionsToTxn was lost on its way. In the second it calls the producer
     /// fenced as long as it is ending the transaction before: to it the epoch is that of a request which comes too early. Asked
     /// for the next epoch it says whether there is a newer producer, and whatever is late under this one begins nothing.
+    ///
+    /// One that has forgotten the producer since a commit that it has not answered may have made that commit: nobody can say
+    /// that the transaction was aborted.
     fn consequence(&self, ask: Ask, code: ErrorCode) -> Consequence {
         match consequence(ask, code) {
+            Consequence::Forgotten if ask == Ask::Commit && self.commit_lost => Consequence::Fatal,
             Consequence::Fenced if ask == Ask::Abort && self.second => Consequence::Forgotten,
             Consequence::Fatal if ask == Ask::Abort && !self.second && code == ErrorCode::INVALID_TXN_STATE => {
                 Consequence::Forgotten
@@ -470,6 +478,7 @@ impl Transactions {
         self.bump = false;
         self.renews = std::mem::take(&mut self.in_doubt) && self.can_bump;
         self.ending = false;
+        self.commit_lost = false;
         self.forgotten = false;
         self.enter(Phase::Ready);
         self.end_call(Ok(()));

@@ -245,8 +245,10 @@ impl Transactions {
             Outcome::Failed(failure) => {
                 self.last = Some((request.ask, failure.error.clone()));
                 self.in_doubt |= failure.written && !self.second && request.ask != Ask::Init;
-                // Asked again with an epoch a coordinator knows what it has answered already (KIP-360), but not without.
-                if failure.written && request.ask == Ask::Init && self.phase == Phase::Initialising {
+                self.commit_lost |= failure.written && request.ask == Ask::Commit;
+                // Asked again with an epoch a coordinator knows what it has answered already (KIP-360), but not without, nor
+                // once it has forgotten the producer.
+                if failure.written && request.ask == Ask::Init {
                     self.accumulator.add_unanswered_init();
                 }
                 self.back_off(ctx);

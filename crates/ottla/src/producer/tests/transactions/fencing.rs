@@ -141,3 +141,32 @@ fn a_coordinator_that_has_forgotten_the_producer_gives_it_another_epoch() {
     assert_eq!(run(&mut w, TransactionCall::Abort), Ok(()));
     assert_eq!(asked(&mut w), ["2: init 500/1"]);
 }
+
+#[test]
+fn a_commit_that_was_lost_on_a_forgetful_coordinator_is_not_called_aborted() {
+    for lost in [false, true] {
+        let mut w = ready(2);
+        begin(&mut w);
+        w.produce("t", 0, "a").unwrap();
+        w.run_ms(10);
+        acknowledge_all(&mut w);
+        w.coordinating.silent = lost.then_some(ApiKey::END_TXN);
+        let unknown = [ErrorCode::INVALID_PRODUCER_ID_MAPPING];
+        let before: &[ErrorCode] = if lost { &[ErrorCode::NO_ERROR] } else { &[] };
+        w.coordinating.refuse(ApiKey::END_TXN, before);
+        w.coordinating.refuse(ApiKey::END_TXN, &unknown);
+        let commit = call(&mut w, TransactionCall::Commit);
+        w.run_ms(100);
+        w.coordinating.silent = None;
+        if lost {
+            w.disconnect(2);
+            w.run_ms(1000);
+        }
+        let fatal = w.sender.take_fatal().map(|e| e.code);
+        assert_eq!(fatal, lost.then_some(unknown[0]));
+        w.sender.on_fatal_told();
+        let error = commit.try_take().unwrap().unwrap_err();
+        assert_eq!((error.code, error.fatal), (unknown[0], lost));
+        assert_ne!(error.txn_requires_abort, lost);
+    }
+}
