@@ -9,7 +9,7 @@ use super::PartitionId;
 use super::batch::Batch;
 use super::identity::Identity;
 use super::in_flight::{InFlight, Slot};
-use super::lane::Delivering;
+use super::lane::{Delivering, Sending};
 use super::sender::Sender;
 use super::timers::TimerKind;
 use super::transactions::Transactions;
@@ -321,8 +321,11 @@ impl Sender {
         match sent {
             Ok(()) => {
                 for slot in &slots {
-                    if let Some(lane) = self.lane(slot.id) {
-                        lane.in_flight.push(id);
+                    if let (Some(lane), Some(batch)) = (self.lane(slot.id), &slot.batch) {
+                        lane.in_flight.push(Sending {
+                            request: id,
+                            first_id: batch.first_id,
+                        });
                     }
                 }
                 self.requests.insert(id, InFlight { node, slots });

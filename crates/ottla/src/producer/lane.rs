@@ -25,6 +25,14 @@ pub(super) struct InFlightRules {
     pub(super) idempotent: bool,
 }
 
+/// A batch that a request carries.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sending {
+    pub(super) request: u64,
+    /// The number of its first record when it was sent.
+    pub(super) first_id: u64,
+}
+
 /// A partition's batches between the accumulator and the network.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
@@ -32,8 +40,9 @@ pub(super) struct Lane {
     pub(super) pending: VecDeque<Batch>,
     /// The open batch, too, is to be sent when its turn comes.
     pub(super) open_due: bool,
-    /// Requests under way that carry a batch of this partition, oldest first.
-    pub(super) in_flight: Vec<u64>,
+    /// Batches under way, in the order in which they were sent: one that was sent again comes behind those that were
+    /// under way by then.
+    pub(super) in_flight: Vec<Sending>,
     /// The broker to which the last batch went.
     pub(super) sent_to: Option<NodeId>,
     /// The numbers of an idempotent producer's batches.

@@ -214,9 +214,9 @@ impl Lane {
         self.pending.remove(at)
     }
 
-    /// Whether everything that has numbers before a batch that came back from request `request` is settled.
-    pub(super) fn is_head(&self, first_id: u64, request: u64) -> bool {
-        let earlier_in_flight = self.in_flight.iter().any(|r| *r < request);
+    /// Whether everything that has numbers before a batch that came back is settled.
+    pub(super) fn is_head(&self, first_id: u64) -> bool {
+        let earlier_in_flight = self.in_flight.iter().any(|b| b.first_id < first_id);
         let mut pending = self.pending.iter();
         let earlier_pending = pending.any(|b| b.stamp.is_some() && b.first_id < first_id);
         !earlier_in_flight && !earlier_pending

@@ -31,7 +31,7 @@ impl Sender {
         let partitions: Vec<PartitionId> = request.slots.iter().map(|s| s.id).collect();
         for at in &partitions {
             if let Some(lane) = self.lane(*at) {
-                lane.in_flight.retain(|r| *r != id);
+                lane.in_flight.retain(|b| b.request != id);
             }
         }
         if let Some(destination) = self.destinations.get_mut(&request.node) {
@@ -60,7 +60,7 @@ impl Sender {
                 }
             }
             Outcome::Reply(reply) => match reply.decode::<ProduceRequest>() {
-                Ok(response) => self.settle(ctx, cluster, (key, id), &reply, response, request),
+                Ok(response) => self.settle(ctx, cluster, key, &reply, response, request),
                 Err(e) => {
                     let error = Error::new(ErrorCode::L_BAD_MSG, format!("Produce response cannot be read: {e}"));
                     ctx.links.fail(key, error.clone(), ctx.now);
@@ -129,7 +129,7 @@ impl Sender {
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
-        (key, request_id): (LinkKey, u64),
+        key: LinkKey,
         reply: &Reply,
         response: ProduceResponse,
         mut request: InFlight,
@@ -157,7 +157,7 @@ impl Sender {
                 };
                 let batch = request.slots.get_mut(at).and_then(|s| s.batch.take());
                 if let Some(batch) = batch {
-                    self.settle_one(ctx, cluster, (id, request_id), batch, part, &response.node_endpoints);
+                    self.settle_one(ctx, cluster, id, batch, part, &response.node_endpoints);
                 }
             }
         }
@@ -180,7 +180,7 @@ impl Sender {
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
-        (id, request): (PartitionId, u64),
+        id: PartitionId,
         batch: Batch,
         part: &PartitionProduceResponse,
         endpoints: &[NodeEndpoint],
@@ -199,7 +199,7 @@ impl Sender {
         }
         if batch.stamp.is_some() && is_about_numbers(code) {
             let error = Error::new(code, part.error_message.clone().unwrap_or_default());
-            return self.out_of_order(ctx, (id, request), batch, &error);
+            return self.out_of_order(ctx, id, batch, &error);
         }
         let acks = self.topic_mut(id.topic).map_or(-1, |t| t.delivering.acks);
         let (verdict, may_be_written) = judge(code, part, acks);
@@ -232,12 +232,12 @@ impl Sender {
     /// Mostly a batch before it failed, and it is sent again behind that one. When nothing before it is unsettled, the
     /// broker has lost what went before, or that was given up: with new numbers the batch can be written all the same,
     /// unless an earlier attempt may have written it already.
-    fn out_of_order(&mut self, ctx: &mut Ctx<'_>, (id, request): (PartitionId, u64), mut batch: Batch, error: &Error) {
+    fn out_of_order(&mut self, ctx: &mut Ctx<'_>, id: PartitionId, mut batch: Batch, error: &Error) {
         if batch.records.is_empty() {
             return;
         }
         let Some(lane) = self.lane(id) else { return };
-        if !lane.is_head(batch.first_id, request) {
+        if !lane.is_head(batch.first_id) {
             return self.put_back(id, batch);
         }
         let lost = !std::mem::replace(&mut lane.numbering.gap, true);

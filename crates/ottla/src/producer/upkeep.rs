@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::PartitionId;
 use super::batch::Batch;
+use super::lane::Sending;
 use super::sender::Sender;
 use super::timers::{TimerKind, fired};
 use super::topic_queue::{TopicQueue, Waiting};
@@ -58,7 +59,7 @@ impl Sender {
         let limit = limit.map(Instant::from_micros);
         let mut expired = Vec::new();
         let mut oldest = None;
-        for request in lane.in_flight.clone() {
+        for Sending { request, .. } in lane.in_flight.clone() {
             let slot = self.requests.slot(request, id);
             let Some(batch) = slot.and_then(|s| s.batch.as_mut()) else {
                 continue;

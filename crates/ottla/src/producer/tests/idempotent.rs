@@ -120,6 +120,28 @@ fn what_was_refused_and_what_came_behind_it_goes_again_under_the_same_numbers() 
 }
 
 #[test]
+fn what_came_behind_a_batch_is_not_at_fault_when_that_goes_again_first() {
+    let mut w = begun(&[]);
+    for v in ["a", "b", "c"] {
+        send(&mut w, v);
+    }
+    w.refuse(ErrorCode::NOT_ENOUGH_REPLICAS);
+    w.run_ms(150);
+    // The broker is slow: it refuses what came behind "a" when "a" is on its way again.
+    assert_eq!(waiting(&w), [row(0, 2, "b"), row(0, 3, "c"), row(0, 1, "a")]);
+    w.refuse(OUT_OF_ORDER);
+    w.refuse(OUT_OF_ORDER);
+    assert_eq!(waiting(&w), [row(0, 1, "a"), row(0, 2, "b"), row(0, 3, "c")]);
+    for offset in [5, 6, 7] {
+        w.acknowledge(offset);
+    }
+    assert_eq!(
+        w.reports(),
+        [("a", 5), ("b", 6), ("c", 7)].map(|(v, o)| report(v, ErrorCode::NO_ERROR, Persisted, o))
+    );
+}
+
+#[test]
 fn a_record_refused_for_good_begins_a_new_epoch_for_its_partition_only() {
     let mut w = idempotent(&[], &[1, 2]);
     for partition in [0, 1] {
