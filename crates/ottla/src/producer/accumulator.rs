@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::once_table::OnceTable;
-use super::partition_queue::{Limits, RECORD_OVERHEAD_MAX, Signal};
+use super::partition_queue::{Limits, RECORD_OVERHEAD_MAX};
 use super::topic_queue::{Offered, TopicQueue};
 use super::{PartitionId, Record};
 use crate::config::ClientConfig;
@@ -337,7 +337,11 @@ impl Accumulator {
         let target = queue.partition(partition).ok_or_else(unknown)?;
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         let now = record.produced_at;
-        if let Signal::By(due) = target.append(record, size, &self.limits, &self.pool) {
+        let added = target.append(record, size, &self.limits, &self.pool);
+        if added.closed {
+            queue.unstick(partition);
+        }
+        if let Some(due) = added.look_by {
             let topic = index_of(queue.topic());
             let id = PartitionId { topic, partition };
             // Whoever sends one record at a time waits for it anyway.

@@ -27,13 +27,13 @@ pub(super) struct Limits {
     pub(super) linger: Duration,
 }
 
-/// What the client's thread must hear after a record was added.
+/// What the addition of a record brings about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Signal {
-    /// Nothing.
-    None,
-    /// The partition must be looked at by then.
-    By(Instant),
+pub(super) struct Added {
+    /// A batch is full: what follows makes another one, and may do so in another partition.
+    pub(super) closed: bool,
+    /// When the client's thread must look at the partition, where it does not know yet.
+    pub(super) look_by: Option<Instant>,
 }
 
 /// The record's bytes besides key, value and headers, at most: length, attributes, deltas, lengths, header count.
@@ -91,7 +91,7 @@ impl PartitionQueue {
     }
 
     /// Adds a record whose payload has `size` bytes.
-    pub(super) fn append(&self, record: &NewRecord<'_>, size: usize, limits: &Limits, pool: &Arc<BlockPool>) -> Signal {
+    pub(super) fn append(&self, record: &NewRecord<'_>, size: usize, limits: &Limits, pool: &Arc<BlockPool>) -> Added {
         let mut inner = self.inner.lock();
         let inner = &mut *inner;
         let mut closed = false;
@@ -110,23 +110,23 @@ impl PartitionQueue {
             .get_or_insert_with(|| RecordsBuilder::new(now, bytes.max(size + 64), records, pool));
         open.append(record, limits.copy_max);
         inner.next_id += 1;
-        let full = open.len() >= limits.records || open.encoded_len() + BATCH_HEADER_LEN >= limits.bytes;
+        // Another one like this has no room any more.
+        let with_next = open.encoded_len() + BATCH_HEADER_LEN + size + RECORD_OVERHEAD_MAX;
+        let full = open.len() >= limits.records || with_next > limits.bytes;
         let due = open.opened_at() + limits.linger;
         if full {
             inner.close(&self.backlog);
             closed = true;
         }
         let wanted = match (closed, opened) {
-            (true, _) => now,
-            (false, true) => due,
-            (false, false) => return Signal::None,
+            (true, _) => Some(now),
+            (false, true) => Some(due),
+            (false, false) => None,
         };
         // Being listed for the end of linger does not serve a batch that can go now.
-        if inner.listed_by.is_some_and(|by| by <= wanted) {
-            return Signal::None;
-        }
-        inner.listed_by = Some(wanted);
-        Signal::By(wanted)
+        let look_by = wanted.filter(|wanted| inner.listed_by.is_none_or(|by| by > *wanted));
+        inner.listed_by = look_by.or(inner.listed_by);
+        Added { closed, look_by }
     }
 
     /// Hands over what is closed, and with `open_too` the open batch. Gives the time at which the batch that stays open

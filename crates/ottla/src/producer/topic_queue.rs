@@ -163,11 +163,18 @@ impl TopicQueue {
         if fresh && current < count && self.is_available(current) {
             return current;
         }
-        let next = self.less_busy(self.random(count, draw), self.random(count, draw));
+        let next = self.draw_two(count, draw);
         self.sticky.store(next, Ordering::Relaxed);
         self.sticky_until
             .store(now.as_micros().saturating_add(self.sticky_us), Ordering::Relaxed);
         next
+    }
+
+    /// A batch of the partition is full: there is nothing left to stay for.
+    pub(super) fn unstick(&self, partition: i32) {
+        if self.sticky.load(Ordering::Relaxed) == partition {
+            self.sticky_until.store(0, Ordering::Relaxed);
+        }
     }
 
     /// Any partition; one without a leader only if a second draw gives one, too.
@@ -177,16 +184,19 @@ impl TopicQueue {
         if self.is_available(first) { first } else { any() }
     }
 
-    /// The partition with the smaller backlog, so that a slow broker gets less, and none is left with much when the others
-    /// have nothing any more. Of two that were drawn, not of all: many threads and clients that see the same must not all
-    /// do the same.
-    fn less_busy(&self, first: i32, second: i32) -> i32 {
-        let backlog = |p: i32| self.partition(p).map_or(0, PartitionQueue::backlog);
-        if backlog(second) < backlog(first) {
-            second
-        } else {
-            first
-        }
+    /// Of two partitions the one with the smaller backlog, so that a slow broker gets less, and none is left with much when
+    /// the others have nothing any more; one without a leader only if the other has none, too. Of two that were drawn, not
+    /// of all: many threads and clients that see the same must not all do the same.
+    fn draw_two(&self, count: i32, draw: Draw<'_>) -> i32 {
+        let count = u64::from(count.unsigned_abs().max(1));
+        let first = draw() % count;
+        let second = (first + 1 + draw() % (count - 1).max(1)) % count;
+        let (first, second) = (first as i32, second as i32);
+        let cost = |p: i32| {
+            let backlog = self.partition(p).map_or(0, PartitionQueue::backlog);
+            (!self.is_available(p), backlog)
+        };
+        if cost(second) < cost(first) { second } else { first }
     }
 
     /// Whether the partition has a leader, as far as metadata tells.
