@@ -232,6 +232,9 @@ impl ListOffsets {
 
     /// Sends what is due; gives when to be called again.
     pub fn poll(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> Option<Instant> {
+        if self.calls.is_empty() && self.waiting.is_empty() {
+            return None;
+        }
         self.expire(ctx.now, cluster);
         let mut groups: BTreeMap<(NodeId, usize), Vec<u64>> = BTreeMap::new();
         let mut asked_twice: HashMap<TopicPartition, usize> = HashMap::new();
