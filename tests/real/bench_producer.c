@@ -104,13 +104,25 @@ static void produce(unsigned long number) {
         }
 }
 
+/* How many messages the client held at most: what its memory is for. */
+static atomic_int held_max;
+
+static void look_at_queue(void) {
+        int held = rd_kafka_outq_len(rk);
+
+        if (held > atomic_load(&held_max))
+                atomic_store(&held_max, held);
+}
+
 static void *produce_share(void *share) {
         long first = (long)share, n = 0;
 
         for (long i = first; i < count; i += threads) {
                 produce((unsigned long)i);
-                if (++n % 1000 == 0)
+                if (++n % 1000 == 0) {
+                        look_at_queue();
                         rd_kafka_poll(rk, 0);
+                }
         }
         return NULL;
 }
@@ -131,6 +143,7 @@ static void produce_in_transactions(void) {
                         continue;
                 rd_kafka_poll(rk, 0);
                 if (now_us() >= commit_at) {
+                        look_at_queue();
                         expect("commit", rd_kafka_commit_transaction(rk, -1));
                         expect("begin", rd_kafka_begin_transaction(rk));
                         commit_at = now_us() + transaction_ms * 1e3;
@@ -241,6 +254,8 @@ int main(int argc, char **argv) {
                 rd_kafka_poll(rk, 100);
         double cpu = cpu_us() - cpu_begin, ms = (now_us() - begin) / 1000, rate = (double)count / ms * 1000;
         printf("%% cpu us %.0f\n", cpu);
+        if (!one_at_a_time)
+                printf("%% held at most %d messages\n", atomic_load(&held_max));
         printf("%% %ld messages and %zu bytes produced in %.0fms: %.0f msgs/s and %.2f MB/s, %ld failed\n", count,
                (size_t)count * size, ms, rate, rate * (double)size / 1e6, atomic_load(&failed));
         rd_kafka_topic_destroy(rkt);

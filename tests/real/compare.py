@@ -8,7 +8,8 @@
 One program, rdkafka_performance (the runs of librdkafka's introduction) or
 bench_producer and bench_consumer (the rows of workloads.py), runs on either library
 through LD_LIBRARY_PATH; the Java client has its own (java_producer.py). They take turns
-(A B J, J B A, ...), so that a slow moment of the machine hits all. Reported for
+(A B J, J B A, ...), so that a slow moment of the machine hits all, and rows whose rates
+are held against each other take turns, too. Reported for
 each run, and as medians: messages per second from the program's own summary line,
 user and system CPU time per message, the most threads and the most memory seen.
 A ratio is ours to another's; bench.svg draws them.
@@ -19,6 +20,8 @@ import json
 import statistics
 import sys
 import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import chart
@@ -47,6 +50,18 @@ def line(name, library, run):
             f"{run.rss_kib_max / 1024:>7.0f} {run.wall_s:>6.2f} {run.failed:>6}")
 
 
+@dataclass(frozen=True)
+class Row:
+    """One workload. `make_command` gives a fresh command and its topic for each run, `make_java` the same for the Java
+    client; `after` is called with the topic after each run."""
+
+    name: str
+    make_command: Callable
+    after: Callable | None = None
+    make_java: Callable | None = None
+    warm_up: bool = True
+
+
 class Comparison:
     """The runs so far. `libraries`: name of each to its folder, ours first. `java`: whether the Java client runs, too."""
 
@@ -64,33 +79,39 @@ class Comparison:
         self.cluster.create_topic(name, partitions=partitions, replication=1)
         return name
 
-    def run(self, name, make_command, after=None, make_java=None, warm_up=True):
-        """Runs one workload in alternation; `make_command` gives a fresh command and its topic each time."""
-        turns = [(library, make_command, lambda command, folder=folder: perf.measure(command, folder))
-                 for library, folder in self.libraries.items()]
-        # The brokers' first runs of a kind are slow, until the JVM has compiled them.
-        if warm_up:
-            command, topic = make_command()
-            turns[0][2](command)
-            if after:
-                after(topic)
-        if make_java and self.java:
-            turns.append(("java", make_java, java_producer.measure))
-        runs = {library: [] for library, _, _ in turns}
+    def run(self, *rows):
+        """Runs rows in alternation, all of them in each round: rows that are compared with each other come together."""
+        turns = []
+        for row in rows:
+            turns += [(row, library, row.make_command, lambda command, folder=folder: perf.measure(command, folder))
+                      for library, folder in self.libraries.items()]
+            # The brokers' first runs of a kind are slow, until the JVM has compiled them.
+            if row.warm_up:
+                command, topic = row.make_command()
+                perf.measure(command, next(iter(self.libraries.values())))
+                if row.after:
+                    row.after(topic)
+            if row.make_java and self.java:
+                turns.append((row, "java", row.make_java, java_producer.measure))
+        for row, library, _, _ in turns:
+            self.results.setdefault(row.name, {})[library] = []
         for round_number in range(self.rounds):
-            for library, make, measure in turns if round_number % 2 == 0 else reversed(turns):
-                command, topic = make()
-                run = measure(command)
-                if run.status != 0 or run.summary is None:
-                    sys.exit(f"{library}: {' '.join(command)}\nexit status {run.status}\n{run.output[-3000:]}")
-                print(line(name, library, run), flush=True)
-                print(f"  {run.summary.group(0).strip()}", flush=True)
-                runs[library].append(run)
-                if after:
-                    # All messages in it are alike, those before the measured ones, too.
-                    run.stored = self.cluster.stored_bytes(topic) / self.cluster.message_count(topic)
-                    after(topic)
-        self.results[name] = runs
+            for turn in turns if round_number % 2 == 0 else reversed(turns):
+                self.take(*turn)
+
+    def take(self, row, library, make, measure):
+        """One run."""
+        command, topic = make()
+        run = measure(command)
+        if run.status != 0 or run.summary is None:
+            sys.exit(f"{library}: {' '.join(command)}\nexit status {run.status}\n{run.output[-3000:]}")
+        print(line(row.name, library, run), flush=True)
+        print(f"  {run.summary.group(0).strip()}", flush=True)
+        self.results[row.name][library].append(run)
+        if row.after:
+            # All messages in it are alike, those before the measured ones, too.
+            run.stored = self.cluster.stored_bytes(topic) / self.cluster.message_count(topic)
+            row.after(topic)
 
     def produce_command(self, topic, options):
         return [*perf.produce_command(self.program, topic, options, self.count), "-b", self.cluster.bootstrap]
@@ -100,13 +121,18 @@ class Comparison:
             topic = self.topic()
             return self.produce_command(topic, options), topic
         # The brokers' disks stay small, and no run reads another's files.
-        self.run(name, command, after=self.cluster.delete_topic)
+        self.run(Row(name, command, after=self.cluster.delete_topic))
 
-    def produce_workload(self, workload):
+    def produce_workloads(self, workloads):
+        """Runs workloads of producers together."""
+        warm = [self.topic(w.partitions) if w.warm else None for w in workloads]
+        self.run(*map(self.produce_row, workloads, warm))
+        for topic in filter(None, warm):
+            self.cluster.delete_topic(topic)
+
+    def produce_row(self, workload, warm):
         program = support.compiled("tests/real/bench_producer.c")
         count = max(100, round(self.count * workload.share))
-
-        warm = self.topic(workload.partitions) if workload.warm else None
 
         def command():
             topic = warm or self.topic(workload.partitions)
@@ -114,18 +140,17 @@ class Comparison:
 
         def java():
             topic = self.topic(workload.partitions)
-            return java_producer.command(self.cluster, topic, count, workload.size, workload.java), topic
+            return java_producer.command(self.cluster, topic, count, workload.size, workload.java,
+                                         options=workload.java_options), topic
         after = None if warm else self.cluster.delete_topic
-        self.run(workload.name, command, after, None if workload.java is None else java)
-        if warm:
-            self.cluster.delete_topic(warm)
+        return Row(workload.name, command, after, None if workload.java is None else java)
 
     def consume(self, name, options, topic):
         def command():
             group = f"bench-{uuid.uuid4().hex[:8]}"
             own = [group if option == "GROUP" else option for option in options]
             return [str(self.program), "-b", self.cluster.bootstrap, "-t", topic, "-c", str(self.count), *own], topic
-        self.run(name, command)
+        self.run(Row(name, command))
 
     def consume_workload(self, workload):
         program = support.compiled("tests/real/bench_consumer.c")
@@ -134,7 +159,7 @@ class Comparison:
             self.fill(topic, workload)
         count = workload.counted(self.count)
         command = [str(program), "-b", self.cluster.bootstrap, "-t", topic, "-m", workload.mode, "-c", str(count)]
-        self.run(workload.name, lambda: (command, topic), warm_up=not workload.counts)
+        self.run(Row(workload.name, lambda: (command, topic), warm_up=not workload.counts))
         self.cluster.delete_topic(topic)
 
     def fill(self, topic, workload):
@@ -171,6 +196,7 @@ class Comparison:
                     "failed": sum(r.failed for r in some),
                     "p50_us": statistics.median(r.p50_us for r in some),
                     "p99_us": statistics.median(r.p99_us for r in some),
+                    "held_max": statistics.median(r.held_max for r in some),
                     "stored_bytes_per_msg": statistics.median(r.stored for r in some),
                 } for library, some in runs.items()
             }
@@ -227,6 +253,14 @@ def judged(table):
             yield workload.name, "rate to own", found, ">=", workload.rate_part, found >= workload.rate_part
 
 
+def groups(workloads):
+    """Workloads that run together: each with those whose rate is held against its own."""
+    by_base = {}
+    for workload in workloads:
+        by_base.setdefault(workload.rate_of or workload.name, []).append(workload)
+    return list(by_base.values())
+
+
 def ratios(ours, theirs):
     return {key: ours[key] / theirs[key] if theirs[key] else float("nan") for key in ours}
 
@@ -263,9 +297,8 @@ def main():
         comparison = Comparison(cluster, args.program.resolve(), libraries, not args.no_java, args.count, args.rounds)
         for name, options in filter(lambda item: wanted(item[0]), perf.CLASSIC.items()):
             comparison.produce(name, options)
-        for workload in PRODUCERS:
-            if wanted(workload.name):
-                comparison.produce_workload(workload)
+        for together in groups(w for w in PRODUCERS if wanted(w.name)):
+            comparison.produce_workloads(together)
         readers = {name: options for name, options in CONSUME.items() if wanted(name)}
         if readers:
             topic = comparison.filled_topic()

@@ -63,14 +63,15 @@ def warm_up(count):
     return max(WARM_UP_MIN, count)
 
 
-def command(cluster, topic, count, size, properties, before=None):
+def command(cluster, topic, count, size, properties, before=None, options=()):
     """The tool's command line. `properties`: of the producer, beside those that all rows have; `before`: messages that
-    are not measured."""
+    are not measured; `options`: of the tool."""
     settings = {**PROPERTIES, **properties}
     before = warm_up(count) if before is None else before
     return [*kafka.java_command(cluster.libs, MAIN_CLASS, JVM), "--bootstrap-server", cluster.bootstrap,
             "--topic", topic, "--num-records", str(before + TIMES * count), "--warmup-records", str(before),
             "--throughput", "-1", "--reporting-interval", str(REPORTING_INTERVAL_MS), "--payload-file", str(payload_file(size)),
+            *options,
             "--command-property", *(f"{name}={value}" for name, value in settings.items())]
 
 

@@ -31,6 +31,9 @@ CPU = re.compile(r"^% cpu us (?P<us>\d+)", re.M)
 # % latency us p50 310 p99 805 max 4022
 LATENCY = re.compile(r"^% latency us p50 (?P<p50>\d+) p99 (?P<p99>\d+)", re.M)
 
+# % held at most 100000 messages
+HELD = re.compile(r"^% held at most (?P<messages>\d+) messages", re.M)
+
 
 def produce_command(program, topic, options, count=COUNT):
     return [str(program), "-P", "-t", topic, "-s", "100", "-c", str(count), *options]
@@ -50,6 +53,8 @@ class Measured:
     # Microseconds, of runs that say them.
     p50_us: float = 0
     p99_us: float = 0
+    # Messages that a producer held at most, of runs that say them.
+    held_max: int = 0
     # Bytes that the brokers stored, where that was looked at.
     stored: int = 0
 
@@ -92,8 +97,9 @@ def measure(command, lib_dir, timeout_s=120):
     cpu_s = float(cpu["us"]) / 1e6 if cpu else usage.ru_utime + usage.ru_stime
     latency = LATENCY.search(output)
     p50, p99 = (float(latency["p50"]), float(latency["p99"])) if latency else (0, 0)
+    held = HELD.search(output)
     return Measured(output, process.returncode, summaries[-1] if summaries else None, time.monotonic() - begin,
-                    cpu_s, peak.threads, peak.rss_kib, p50, p99)
+                    cpu_s, peak.threads, peak.rss_kib, p50, p99, int(held["messages"]) if held else 0)
 
 
 class Peak(threading.Thread):

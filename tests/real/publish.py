@@ -39,15 +39,17 @@ Written by `make bench BENCH_ARGS=--publish`.
 Brokers and clients share this machine. The same program runs on Ottla and on librdkafka, through `LD_LIBRARY_PATH`;
 the Java client is measured with Kafka's own `ProducerPerformance`, where that tool has something like the row. All take
 turns on the same brokers, and the table has the medians of {rounds} rounds. Messages are of 100 bytes unless a row says
-otherwise and differ from each other; a run has {count:,} of them, three times as many in the rows whose rates are
-compared with each other, and a fiftieth when one is sent at a time. Producers' runs with 500 partitions write to one topic that was
-written to before: what brokers do at a partition's first batch is not what is measured.
+otherwise and differ from each other; a run has {count:,} of them, two or three times as many where it would be over too
+soon for its beginning not to count, and a twenty-fifth when one is sent at a time. Producers' runs with 500 partitions
+write to one topic that was written to before: what brokers do at a partition's first batch is not what is measured.
 
 - *CPU*: user and system time of the client's process, in microseconds per message, from the first message to the last
   delivery report. The Java client first sends 500,000 messages or more that are not measured, so that neither the JVM's
   start nor its compiler counts, and then three times as many as the others.
 - *Threads*: the most that the process had, the application's own included.
-- *Memory*: the most that the process had resident.
+- *Memory*: the most that the process had resident. *Held* is how many messages the producer had not delivered yet, at
+  most: `queue.buffering.max.messages` allows 100,000, and who produces faster than brokers take fills that. 100,000
+  messages of 1 kB are 95 MiB.
 - *first message*: a consumer that is its group's only member, from `rd_kafka_subscribe()` of a new client on. *one of 10
   leaves*: ten members in one process, 20 partitions, all of them written to; from `rd_kafka_consumer_close()` of one of
   them until messages of every partition come again. *full queue*: an application that takes one message and no more.
@@ -115,6 +117,7 @@ def rows(table):
         for library, found in libraries.items():
             ratio = f"{found['cpu_us_per_msg'] / theirs['cpu_us_per_msg']:.2f}" if theirs else ""
             more = f"took p50 {found['p50_us']:,.0f} µs, p99 {found['p99_us']:,.0f} µs" if found["p50_us"] else ""
+            more = more or (f"held {found['held_max']:,.0f} at most" if found["held_max"] else "")
             rate = "" if name in COUNTED else f"{found['msgs_per_s']:,.0f}"
             yield (f"| {name if library == 'ottla' else ''} | {NAMES[library]} | {rate} "
                    f"| {found['cpu_us_per_msg']:.3f} | {ratio} | {found['threads_max']} "

@@ -8,12 +8,12 @@ import compare
 import java_producer
 import publish
 import support
-from workloads import WORKLOADS
+from workloads import PRODUCERS, WORKLOADS
 
 
 def figures(**changes):
     return {"msgs_per_s": 1000.0, "cpu_us_per_msg": 0.5, "threads_max": 2, "rss_mib_max": 20.0, "failed": 0, "p50_us": 0,
-            "p99_us": 0, "stored_bytes_per_msg": 70.0, **changes}
+            "p99_us": 0, "held_max": 0, "stored_bytes_per_msg": 70.0, **changes}
 
 
 def table():
@@ -50,6 +50,15 @@ class Judging(unittest.TestCase):
         self.assertEqual(self.judged({}), {})
         alone = {"4 threads on one client": table()["4 threads on one client"]}
         self.assertNotIn(("4 threads on one client", "rate to own"), self.judged(alone))
+
+
+class Grouping(unittest.TestCase):
+    def test_rows_that_are_compared_run_together(self):
+        names = [[w.name for w in group] for group in compare.groups(PRODUCERS)]
+        self.assertIn(["copied payload", "4 threads on one client"], names)
+        self.assertIn(["1 kB, one request in flight", "1 kB, transactions of 100 ms"], names)
+        self.assertIn(["lz4"], names)
+        self.assertEqual(sorted(sum(names, [])), sorted(w.name for w in PRODUCERS))
 
 
 class Publishing(unittest.TestCase):
