@@ -58,8 +58,8 @@ macro_rules! producer_rows {
     "Called with the fate of each message.";
 "sticky.partitioning.linger.ms" sticky_partitioning_linger_ms: u32 = int(0, 900_000, 10).ms().producer() =>
     "How long messages without a key stay with one partition of a topic before another is drawn (KIP-480), which makes \
-     larger batches. Two are drawn, and the one with less on its way is taken (KIP-794), so that slow brokers get less. \
-     Twice `linger.ms` unless set; 0 draws for each message.";
+     larger batches; when a batch is full, the next one is drawn at once. Two are drawn, and the one with less on its way \
+     is taken (KIP-794), so that slow brokers get less. Twice `linger.ms` unless set; 0 draws for each message.";
 "client.dns.lookup" client_dns_lookup: Choice
     = choice(&[("use_all_dns_ips", 0), ("resolve_canonical_bootstrap_servers_only", 1)], 0) =>
     "What a host name stands for (KIP-302): `use_all_dns_ips` tries its addresses one after another; \
