@@ -54,6 +54,8 @@ pub enum Canary {
     TwoOwners,
     /// A member begins behind the committed offset.
     LateStart,
+    /// A consumer does not find out that a log was cut below where it stands (KIP-320).
+    UnseenCut,
     /// A member that is closed does not leave its group.
     LostLeave,
     /// A member says that it gave partitions up before its application has.
@@ -102,6 +104,7 @@ impl Canary {
         ("orphaned-partition", Canary::Orphan),
         ("two-owners", Canary::TwoOwners),
         ("late-start", Canary::LateStart),
+        ("unseen-cut", Canary::UnseenCut),
         ("lost-leave", Canary::LostLeave),
         ("early-release", Canary::EarlyRelease),
         ("kept-partition", Canary::KeptPartition),
@@ -121,6 +124,8 @@ impl Canary {
             | Canary::LostPartition
             | Canary::LostMarker
             | Canary::LateEnd => (9, 16),
+            // Logs are cut in two blocks of eight.
+            Canary::UnseenCut => (2, 4),
             _ => (0, 1),
         }
     }

@@ -6,9 +6,11 @@ use ottla::connection::ConnId;
 use ottla_mock::{ConnectionId, CoordinatorKind};
 use ottla_protocol::api::consumer_group_heartbeat::{ConsumerGroupHeartbeatRequest, TopicPartitions};
 use ottla_protocol::api::end_txn::EndTxnRequest;
+use ottla_protocol::api::fetch::FetchRequest;
 use ottla_protocol::api::join_group::JoinGroupRequest;
 use ottla_protocol::api::offset_commit::OffsetCommitRequest;
 use ottla_protocol::api::offset_fetch::{OffsetFetchRequest, OffsetFetchResponse};
+use ottla_protocol::api::offset_for_leader_epoch::OffsetForLeaderEpochRequest;
 use ottla_protocol::api::sync_group::SyncGroupRequest;
 use ottla_protocol::consumer_protocol::ConsumerProtocolSubscription;
 use ottla_protocol::{
@@ -235,6 +237,8 @@ impl World {
                 release_early(&frame, self.crowd.told.get(&client))
             }
             (Canary::KeptPartition, Some(ApiKey::JOIN_GROUP)) => hide_one(&frame),
+            (Canary::UnseenCut, Some(ApiKey::FETCH)) => forget_epochs(&frame),
+            (Canary::UnseenCut, Some(ApiKey::OFFSET_FOR_LEADER_EPOCH)) => ask_of_the_present(&frame),
             (Canary::StaleRetry, Some(ApiKey::OFFSET_COMMIT)) => self.commit_in_the_first_epoch(client, &frame),
             (Canary::CommitAhead | Canary::StrayCommit, Some(ApiKey::OFFSET_COMMIT)) => {
                 move_commit(&frame, |at, _| at + 1)
@@ -288,6 +292,24 @@ fn hide_one(frame: &Bytes) -> Option<Bytes> {
         let mut subscription = ConsumerProtocolSubscription::from_bytes(protocol.metadata.clone()).ok()?;
         subscription.owned_partitions.last_mut()?.partitions.pop();
         protocol.metadata = subscription.to_bytes(version).ok()?;
+    }
+    encode(&header, &request)
+}
+
+/// Does not say by which leader epochs was written what was read last.
+fn forget_epochs(frame: &Bytes) -> Option<Bytes> {
+    let (header, mut request) = decode::<FetchRequest>(frame)?;
+    for partition in request.topics.iter_mut().flat_map(|t| &mut t.partitions) {
+        partition.last_fetched_epoch = -1;
+    }
+    encode(&header, &request)
+}
+
+/// Asks where the log ends now, in place of where it ended when what was read last was written.
+fn ask_of_the_present(frame: &Bytes) -> Option<Bytes> {
+    let (header, mut request) = decode::<OffsetForLeaderEpochRequest>(frame)?;
+    for partition in request.topics.iter_mut().flat_map(|t| &mut t.partitions) {
+        partition.leader_epoch = partition.current_leader_epoch;
     }
     encode(&header, &request)
 }
