@@ -18,9 +18,12 @@ mod span;
 mod table;
 mod window;
 
+use std::collections::BTreeMap;
+
 pub use manual::manual;
 pub use requests::request_counts;
 pub use span::Span;
+use table::Counting;
 pub use table::{Broker, Eos, Fatal, Group, Partition, Statistics, Summary, Topic, Toppar};
 pub use window::Window;
 pub(crate) use window::{LATENCY_MAX_US, RTT_MAX_US, THROTTLE_MAX_MS};
@@ -30,6 +33,34 @@ impl Statistics {
     pub fn to_json(&self) -> String {
         // Writing into memory does not fail, and every key is a text or a number.
         serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// What only counts up for as long as the client lives, by its place in the document, such as `tx` and
+    /// `topics.T.partitions.0.rxmsgs`: from one document to a later one none of these goes back. Left out are connections,
+    /// which come and go and may take over the counts of others, and the messages that wait for their topic's partitions to
+    /// be known, which are partitions' later.
+    pub fn counters(&self) -> BTreeMap<String, u64> {
+        let mut all: BTreeMap<String, u64> = BTreeMap::new();
+        let mut add = |place: &str, counters: &mut dyn Iterator<Item = (&'static str, u64)>| {
+            all.extend(counters.map(|(name, count)| (format!("{place}{name}"), count)));
+        };
+        add("", &mut self.own_counters());
+        if let Some(group) = &self.cgrp {
+            add("cgrp.", &mut group.own_counters());
+        }
+        if let Some(eos) = &self.eos {
+            add("eos.", &mut eos.own_counters());
+        }
+        if let Some(fatal) = &self.fatal {
+            add("fatal.", &mut fatal.own_counters());
+        }
+        for (name, topic) in &self.topics {
+            for (number, partition) in topic.partitions.iter().filter(|(number, _)| **number >= 0) {
+                let place = format!("topics.{name}.partitions.{number}.");
+                add(&place, &mut partition.own_counters());
+            }
+        }
+        all
     }
 }
 

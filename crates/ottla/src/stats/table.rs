@@ -76,6 +76,17 @@ pub(super) struct Section {
 trait Member {
     const TYPE: &'static str;
     fn put<S: SerializeStruct>(&self, name: &'static str, to: &mut S) -> Result<(), S::Error>;
+
+    /// The value, where it is one that may count.
+    fn count(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// An object of the document with its own counters, those of objects in it not among them.
+pub(super) trait Counting {
+    /// By their names.
+    fn own_counters(&self) -> impl Iterator<Item = (&'static str, u64)>;
 }
 
 macro_rules! members {
@@ -91,11 +102,23 @@ macro_rules! members {
 
 members! {
     "text": String, &'static str;
-    "integer": u64, i64, i32;
+    "integer": i64, i32;
     "boolean": bool;
     "window": Summary;
     "object": BTreeMap<String, Broker>, BTreeMap<String, Topic>, BTreeMap<String, Toppar>, BTreeMap<i32, Partition>,
         BTreeMap<&'static str, u64>;
+}
+
+impl Member for u64 {
+    const TYPE: &'static str = "integer";
+
+    fn put<S: SerializeStruct>(&self, name: &'static str, to: &mut S) -> Result<(), S::Error> {
+        to.serialize_field(name, self)
+    }
+
+    fn count(&self) -> Option<u64> {
+        Some(*self)
+    }
 }
 
 /// Left out when there is none.
@@ -128,6 +151,14 @@ macro_rules! sections {
                         $(Member::put(&self.$field, $also, &mut to)?;)?
                     )+
                     to.end()
+                }
+            }
+
+            impl Counting for $section {
+                fn own_counters(&self) -> impl Iterator<Item = (&'static str, u64)> {
+                    let all = [$(($name, $shape, Member::count(&self.$field))),+];
+                    let counters = all.into_iter().filter(|(_, shape, _)| shape.kind == Kind::Counter);
+                    counters.filter_map(|(name, _, count)| Some((name, count?)))
                 }
             }
         )+

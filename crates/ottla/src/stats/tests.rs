@@ -51,6 +51,41 @@ fn paths(at: &str, value: &Value, out: &mut BTreeSet<String>) {
 }
 
 #[test]
+fn counters_are_told_by_their_places() {
+    let mut document = full();
+    document.tx = 3;
+    let topic = document.topics.get_mut("t").unwrap();
+    let partition = Partition {
+        rxmsgs: 5,
+        fetchq_cnt: 2,
+        ..Partition::numbered(1)
+    };
+    topic.partitions.insert(1, partition);
+    document.cgrp.as_mut().unwrap().rebalance_cnt = 7;
+    let counters = document.counters();
+    let counted: Vec<(&str, u64)> = counters
+        .iter()
+        .map(|(k, n)| (k.as_str(), *n))
+        .filter(|(_, n)| *n > 0)
+        .collect();
+    assert_eq!(
+        counted,
+        [
+            ("cgrp.rebalance_cnt", 7),
+            ("topics.t.partitions.1.rxmsgs", 5),
+            ("tx", 3)
+        ]
+    );
+    let parsed = parse(&document);
+    for (place, count) in &counters {
+        let value = place.split('.').fold(&parsed, |at, key| &at[key]);
+        assert_eq!(value.as_u64(), Some(*count), "{place}");
+    }
+    let is_gauge_or_pending = |place: &String| place.ends_with("fetchq_cnt") || place.contains("partitions.-1.");
+    assert!(!counters.keys().any(is_gauge_or_pending), "{counters:?}");
+}
+
+#[test]
 fn the_document_is_what_the_table_says() {
     let mut there = BTreeSet::new();
     paths("", &parse(&full()), &mut there);
