@@ -199,6 +199,11 @@ impl Plan {
         plan
     }
 
+    /// Whether coordinators forget transactional ids while the world lasts.
+    pub(crate) fn forgets_ids(&self) -> bool {
+        self.cluster.transactional_id_expiration_ms < ClusterConfig::default().transactional_id_expiration_ms
+    }
+
     /// Chains of processors take the place of all other clients.
     fn add_transactions(&mut self, seed: u64, c: &mut Chance) {
         self.producers.clear();

@@ -226,6 +226,10 @@ const REGRESSIONS: &[(u64, &str)] = &[
         "a leader's address came with a hint for another topic, and who had waited for it heard nothing",
     ),
     (
+        1300020585,
+        "a worker that another had replaced got another id when both were forgotten, and went on from its memory",
+    ),
+    (
         618,
         "a commit was tried again after its group had turned to the consumer protocol and given the partition to another",
     ),

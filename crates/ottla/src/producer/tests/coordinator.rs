@@ -21,7 +21,7 @@ use ottla_protocol::{ApiKey, Message, Reader, encode_response};
 use crate::config::ClientConfig;
 use crate::error::ErrorCode;
 
-/// The producer id that is given.
+/// The producer id that is given at first.
 pub(in crate::producer) const PRODUCER_ID: i64 = 500;
 
 pub(in crate::producer) struct Coordinating {
@@ -29,6 +29,7 @@ pub(in crate::producer) struct Coordinating {
     pub(in crate::producer) level: i16,
     /// Which broker is named as coordinator.
     pub(in crate::producer) node: i32,
+    pub(in crate::producer) id: i64,
     pub(in crate::producer) epoch: i16,
     /// What was asked, in a few words, after the broker's number.
     pub(in crate::producer) asked: Vec<String>,
@@ -45,6 +46,7 @@ impl Default for Coordinating {
         Coordinating {
             level: 0,
             node: 2,
+            id: PRODUCER_ID,
             epoch: 0,
             asked: Vec::new(),
             errors: HashMap::new(),
@@ -128,7 +130,7 @@ impl Coordinating {
                 }
                 let response = InitProducerIdResponse {
                     error_code,
-                    producer_id: PRODUCER_ID,
+                    producer_id: self.id,
                     producer_epoch: self.epoch,
                     ..Default::default()
                 };
@@ -154,7 +156,7 @@ impl Coordinating {
                 }
                 let response = EndTxnResponse {
                     error_code,
-                    producer_id: PRODUCER_ID,
+                    producer_id: self.id,
                     producer_epoch: self.epoch,
                     ..Default::default()
                 };

@@ -286,7 +286,15 @@ impl Transactions {
         self.given_count += u64::from(producer.is_some());
         match request.ask {
             Ask::Init => {
-                self.producer = producer.or(self.producer);
+                let before = self.producer;
+                self.producer = producer.or(before);
+                // Where an abort asks for the epoch, the application begins again from what is committed. Here it would not
+                // know that another one may have been in its place.
+                if self.renews && is_forgotten(before, self.producer) {
+                    let text = "InitProducerId gave another producer id: the coordinator has forgotten this producer, and \
+                                another one may have had its transactional.id since";
+                    return self.raise(Error::new(ErrorCode::INVALID_PRODUCER_ID_MAPPING, text));
+                }
                 match self.phase {
                     Phase::Initialising => self.finish(),
                     _ => {
@@ -360,6 +368,13 @@ impl Transactions {
             }
         })
     }
+}
+
+/// Whether a coordinator that was asked for the next epoch of `before` did not know of it. It gives another id also when the
+/// epochs of one are used up; the last one is kept for fencing.
+fn is_forgotten(before: Option<(i64, i16)>, now: Option<(i64, i16)>) -> bool {
+    let differs = |(before, now): ((i64, i16), (i64, i16))| before.0 != now.0 && before.1 < i16::MAX - 1;
+    before.zip(now).is_some_and(differs)
 }
 
 /// What an answer says.

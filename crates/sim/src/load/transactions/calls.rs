@@ -195,6 +195,7 @@ impl WorkerLoad {
     fn on_committed(&mut self, world: &mut World, client: usize, told: consumer::OffsetsResult) {
         // What brokers have to say against it passes.
         let Ok(rows) = told.and_then(first_error) else { return };
+        let is_assigned = !self.safe.is_empty();
         for row in rows {
             let count = row
                 .metadata
@@ -212,6 +213,9 @@ impl WorkerLoad {
         }
         self.stands.clone_from(&self.safe);
         self.state = State::Found;
+        if is_assigned {
+            self.go_back(world);
+        }
     }
 
     fn on_call(&mut self, world: &mut World, client: usize, call: TransactionCall, told: Result<(), Error>) {
@@ -271,6 +275,9 @@ impl WorkerLoad {
                 let result = world.check.transactions.on_aborted(self.tag);
                 world.check.expect(result);
                 match self.consumer {
+                    // Where ids are forgotten, others may have had this one's meanwhile, and been forgotten as well: only what
+                    // is committed tells where it stands.
+                    Some(_) if world.plan.forgets_ids() => self.state = State::Lost,
                     Some(_) => self.go_back(world),
                     None => self.state = State::Ready,
                 }

@@ -170,3 +170,21 @@ fn a_commit_that_was_lost_on_a_forgetful_coordinator_is_not_called_aborted() {
         assert_ne!(error.txn_requires_abort, lost);
     }
 }
+
+#[test]
+fn a_producer_that_was_forgotten_between_transactions_does_not_go_on_unnoticed() {
+    let mut w = ready(0);
+    begin(&mut w);
+    w.coordinating.silent = Some(ApiKey::TXN_OFFSET_COMMIT);
+    let sent = call(&mut w, offsets(5));
+    w.run_ms(100);
+    w.coordinating.silent = None;
+    w.disconnect(2);
+    w.run_ms(1000);
+    assert_eq!(sent.try_take(), Some(Ok(())));
+    w.coordinating.id += 1;
+    assert_eq!(run(&mut w, TransactionCall::Commit), Ok(()));
+    assert!(asked(&mut w).iter().any(|a| a == "2: init 500/1"));
+    let fatal = w.sender.take_fatal().map(|e| e.code);
+    assert_eq!(fatal, Some(ErrorCode::INVALID_PRODUCER_ID_MAPPING));
+}
