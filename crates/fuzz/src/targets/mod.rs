@@ -158,6 +158,16 @@ pub const TARGETS: &[Target] = &[
         mutations: 400,
         len_max: 600,
         ..target(
+            "transactions",
+            "operations of a transactional producer likewise: every call is answered in time as well",
+            producer::transactions,
+            producer::transaction_seeds,
+        )
+    },
+    Target {
+        mutations: 400,
+        len_max: 600,
+        ..target(
             "consumer",
             "operations of a consumer among brokers that fail and lie: every call is answered, close ends",
             consumer::run,

@@ -1,4 +1,5 @@
-//! A producer's life. An input is its settings and what happens to it, one operation after the other.
+//! A producer's life, with transactions or without. An input is its settings and what happens to it, one operation after the
+//! other.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,8 +7,8 @@ use std::time::Duration;
 
 use ottla::client::{ClientHooks, Command};
 use ottla::event::{DeliveryMode, Event, HeadersIn, Payload, Reply};
-use ottla::producer::{self, Record};
-use ottla::types::{ClientKind, PARTITION_UA, Topic};
+use ottla::producer::{self, Record, TransactionCall, TransactionReply};
+use ottla::types::{ClientKind, GroupMetadata, PARTITION_UA, PartitionOffset, Topic, TopicPartition};
 
 use crate::bench::{Bench, TOPICS, one_of, pause_ms};
 use crate::input::Input;
@@ -48,6 +49,20 @@ fn settings(input: &mut Input) -> Vec<(&'static str, String)> {
     ]
 }
 
+/// Which life it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    /// A deliberate bug: reports of failure are lost.
+    Canary,
+    Transactional,
+}
+
+/// What a transactional producer cannot choose.
+const FIXED: [&str; 3] = ["acks", "enable.idempotence", "retries"];
+/// The longest that any message may take.
+const TRANSACTION_TIMEOUT_MS: &str = "30000";
+
 /// A message that the producer took.
 #[derive(Debug)]
 struct Message {
@@ -64,24 +79,35 @@ struct Life {
     delivered: usize,
     flushes: usize,
     purges: Vec<Arc<Reply<()>>>,
+    /// Calls of the transactional API, with the time at which each has to be answered.
+    calls: Vec<(u64, TransactionReply)>,
     timeout_us: u64,
-    /// A deliberate bug: reports of failure are lost.
-    is_canary: bool,
+    kind: Kind,
 }
 
 pub(super) fn run(data: &[u8]) -> Verdict {
-    live(data, false)
+    live(data, Kind::Plain)
 }
 
 /// With an application that does not hear of messages that failed.
 pub(super) fn canary(data: &[u8]) -> Verdict {
-    live(data, true)
+    live(data, Kind::Canary)
 }
 
-fn live(data: &[u8], is_canary: bool) -> Verdict {
+/// With calls of the transactional API at any time.
+pub(super) fn transactions(data: &[u8]) -> Verdict {
+    live(data, Kind::Transactional)
+}
+
+fn live(data: &[u8], kind: Kind) -> Verdict {
     let mut input = Input::new(data);
     let seed = input.byte();
-    let settings = settings(&mut input);
+    let mut settings = settings(&mut input);
+    if kind == Kind::Transactional {
+        settings.retain(|(name, _)| !FIXED.contains(name));
+        settings.push(("transactional.id", "tid".to_owned()));
+        settings.push(("transaction.timeout.ms", TRANSACTION_TIMEOUT_MS.to_owned()));
+    }
     let hooks = ClientHooks {
         delivery: DeliveryMode::All,
         error_event: true,
@@ -94,6 +120,9 @@ fn live(data: &[u8], is_canary: bool) -> Verdict {
     if input.flag() {
         bench.limit_versions(&mut input);
     }
+    if kind == Kind::Transactional {
+        bench.cluster.set_transaction_version(2 - input.below(3) as i16);
+    }
     let timeout_ms = settings.iter().find(|(name, _)| *name == "message.timeout.ms");
     let timeout_ms: u64 = timeout_ms.and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
     let mut life = Life {
@@ -104,11 +133,13 @@ fn live(data: &[u8], is_canary: bool) -> Verdict {
         delivered: 0,
         flushes: 0,
         purges: Vec::new(),
+        calls: Vec::new(),
         timeout_us: timeout_ms * 1000,
-        is_canary,
+        kind,
     };
     while !input.is_empty() && !life.bench.is_finished() {
         life.operation(&mut input);
+        life.look_at_calls();
         life.bench.verdict()?;
     }
     life.end(timeout_ms)
@@ -116,7 +147,11 @@ fn live(data: &[u8], is_canary: bool) -> Verdict {
 
 impl Life {
     fn operation(&mut self, input: &mut Input) {
-        match input.below(16) {
+        let operations = match self.kind {
+            Kind::Transactional => 20,
+            _ => 16,
+        };
+        match input.below(operations) {
             0..=2 => self.produce(input),
             3..=5 => self.bench.all_right(input.byte().into()),
             6..=8 => self.bench.meddle(input),
@@ -125,6 +160,7 @@ impl Life {
             12 => self.purge(input),
             13 => self.flush(input),
             14 => self.listen(),
+            16.. => self.call(input),
             _ => {
                 if input.below(4) == 3 {
                     self.bench.send(Command::Terminate);
@@ -184,6 +220,47 @@ impl Life {
         }
     }
 
+    /// A call of the transactional API, whether it has its place now or not.
+    fn call(&mut self, input: &mut Input) {
+        let call = match input.below(5) {
+            0 => TransactionCall::Init,
+            1 => TransactionCall::Begin,
+            2 => TransactionCall::SendOffsets {
+                offsets: vec![PartitionOffset::new(
+                    TopicPartition::new(TOPICS[0], 0),
+                    input.byte().into(),
+                )],
+                group: GroupMetadata {
+                    group_id: "readers".to_owned(),
+                    generation: -1,
+                    member_id: String::new(),
+                    group_instance_id: None,
+                },
+            },
+            3 => TransactionCall::Commit,
+            _ => TransactionCall::Abort,
+        };
+        let timeout_ms = pause_ms(input);
+        let reply = self
+            .bench
+            .shared
+            .transact(call, Some(Duration::from_millis(timeout_ms)));
+        self.calls
+            .push((self.bench.now_us + (timeout_ms + SLACK_MS) * 1000, reply));
+    }
+
+    /// Calls are answered in time.
+    fn look_at_calls(&mut self) {
+        let now_us = self.bench.now_us;
+        self.calls.retain(|(_, reply)| reply.try_take().is_none());
+        if let Some((by_us, _)) = self.calls.iter().find(|(by_us, _)| *by_us < now_us) {
+            let late_ms = (now_us - by_us) / 1000;
+            self.bench.violate(format!(
+                "a call of the transactional API has no answer, {late_ms} ms late"
+            ));
+        }
+    }
+
     fn purge(&mut self, input: &mut Input) {
         let what = input.byte();
         let done = Reply::new();
@@ -214,7 +291,7 @@ impl Life {
             let Event::Delivery(delivery) = event else {
                 continue;
             };
-            if self.is_canary && delivery.error.is_some() {
+            if self.kind == Kind::Canary && delivery.error.is_some() {
                 continue;
             }
             for record in delivery.records() {
@@ -264,7 +341,13 @@ impl Life {
         self.bench.send(Command::Terminate);
         self.bench.settle();
         self.listen();
+        self.look_at_calls();
         self.bench.verdict()?;
+        ensure!(
+            self.calls.is_empty(),
+            "{} calls of the transactional API were never answered",
+            self.calls.len()
+        );
         ensure!(self.unreported == 0, "{} messages were never reported", self.unreported);
         ensure!(
             self.purges.iter().all(|done| done.try_take().is_some()),
@@ -312,5 +395,57 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     }
     // Settings that do not go together make no client.
     seeds.retain(|seed| run(seed) != Ok(Seen::Refused));
+    seeds
+}
+
+pub(super) fn transaction_seeds() -> Vec<Vec<u8>> {
+    // As above, with a byte for the version of transactions.
+    let head = [0; 21];
+    // A call with eight seconds of time, after which all goes right for a while.
+    let call = |which: u8| -> Vec<u8> {
+        match which {
+            2 => vec![16, 2, 7, 200, 3, 200, 9, 60, 3, 200],
+            _ => vec![16, which, 200, 3, 200, 9, 60, 3, 200],
+        }
+    };
+    let produce = vec![0, 0, 0, 0x41, 3, 200, 9, 60, 3, 200];
+    let lives: [Vec<Vec<u8>>; 4] = [
+        // One transaction, and another one that is aborted.
+        vec![
+            call(0),
+            call(1),
+            produce.clone(),
+            call(2),
+            call(3),
+            call(1),
+            produce.clone(),
+            call(4),
+        ],
+        // Calls out of their places, and nothing but a message at the end.
+        vec![call(3), call(4), call(0), call(0), call(1), call(1), produce.clone()],
+        // The answers to what is asked are lost.
+        vec![
+            call(0),
+            call(1),
+            produce.clone(),
+            vec![16, 3, 200, 9, 5, 6, 0, 2, 9, 200, 3, 200],
+            call(3),
+        ],
+        // An error for a commit, and an abort.
+        vec![
+            call(0),
+            call(1),
+            produce.clone(),
+            vec![16, 3, 200, 9, 5, 6, 0, 1, 48, 3, 200],
+            call(4),
+        ],
+    ];
+    let mut seeds = Vec::new();
+    for version in 0..3 {
+        for life in &lives {
+            seeds.push([&head[..], &[version], &life.concat()[..]].concat());
+        }
+    }
+    seeds.retain(|seed| transactions(seed) != Ok(Seen::Refused));
     seeds
 }
