@@ -201,7 +201,7 @@ pub(super) struct Link {
     pub(super) socket: i32,
     /// The state that a watcher was last told of.
     pub(super) announced: &'static str,
-    /// The deadline now in the table's timer set.
+    /// When the timer goes off that the table has for the link: at its deadline, or before.
     pub(super) armed: Option<Instant>,
     pub(super) traffic: Traffic,
 }

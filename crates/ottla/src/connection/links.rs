@@ -506,7 +506,13 @@ impl Links {
         let idle_after = self.config.idle_after;
         let Some(link) = self.links.get_mut(&key) else { return };
         let next = link.deadline(idle_after, Instant::ORIGIN);
-        if next != link.armed {
+        // Deadlines mostly move further away. A timer that goes off too early looks when the link is due by then.
+        let early_enough = match (link.armed, next) {
+            (Some(armed), Some(next)) => armed <= next,
+            (armed, None) => armed.is_none(),
+            (None, Some(_)) => false,
+        };
+        if !early_enough {
             if let Some(at) = link.armed {
                 self.timers.remove(&(at, key));
             }

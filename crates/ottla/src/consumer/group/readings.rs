@@ -79,6 +79,9 @@ impl Readings {
 
     /// Fails what is late, whether it waits or is under way.
     pub(super) fn prepare(&mut self, now: Instant) {
+        if self.waiting.is_empty() && self.sent.is_empty() {
+            return;
+        }
         let mut late = Vec::new();
         self.waiting = std::mem::take(&mut self.waiting)
             .into_iter()
