@@ -242,6 +242,10 @@ const REGRESSIONS: &[(u64, &str)] = &[
         "responses to no request were counted in the totals, and not among brokers, whose links were gone",
     ),
     (
+        1000017658,
+        "an application was told late of the end that its reader had begun at, below which the log was cut meanwhile",
+    ),
+    (
         960028282,
         "a member subscribed by its pattern again, did not ask for topics, and took its share only when it heard of them",
     ),

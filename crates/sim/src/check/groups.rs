@@ -391,7 +391,7 @@ impl Groups {
         };
         let by_policy = match reset {
             Reset::Earliest => (first.start..=now.start).contains(&offset),
-            Reset::Latest => (self.cuts.known(tp, first.end)..=now.end).contains(&offset),
+            Reset::Latest => (self.cuts.known(tp, first.end)..=self.cuts.latest_end(tp, now.end)).contains(&offset),
             Reset::Error => false,
         };
         let cut_back = match own.next {

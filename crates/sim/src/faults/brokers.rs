@@ -236,7 +236,8 @@ impl World {
         self.check.consumed.on_lost(&topic, partition, (kept, epoch));
         if self.crowd.exists() {
             self.coverage.count("ends of logs lost to groups", 1);
-            self.check.groups.on_lost(&(topic, partition), (kept, epoch));
+            let lost = (kept, marks.high_watermark);
+            self.check.groups.on_lost(&(topic, partition), lost, epoch);
         }
         true
     }

@@ -10,6 +10,8 @@ use super::{Groups, Tp};
 struct Cut {
     kept: i64,
     epoch: i32,
+    /// Where readers found the end before.
+    end: i64,
 }
 
 /// All cuts, in their order.
@@ -43,6 +45,11 @@ impl Cuts {
             .any(|cut| leader_epoch < cut.epoch && cut.kept <= offset)
     }
 
+    /// The latest end that readers may have found: who stands there may not know yet of a cut below it.
+    pub(super) fn latest_end(&self, tp: &Tp, now: i64) -> i64 {
+        self.of(tp).iter().map(|cut| cut.end).fold(now, i64::max)
+    }
+
     /// The part of an offset's history that no cut has made doubtful.
     pub(super) fn known(&self, tp: &Tp, offset: i64) -> i64 {
         let kept = self.of(tp).iter().map(|cut| cut.kept);
@@ -51,10 +58,14 @@ impl Cuts {
 }
 
 impl Groups {
-    /// A partition lost what lay from `kept` on, though it may have been read; what comes there has this leader epoch or a
-    /// later one.
-    pub(crate) fn on_lost(&mut self, tp: &Tp, (kept, epoch): (i64, i32)) {
-        self.cuts.0.entry(tp.clone()).or_default().push(Cut { kept, epoch });
+    /// A partition lost what lay from `kept` to `end`, though it may have been read; what comes there has this leader epoch
+    /// or a later one.
+    pub(crate) fn on_lost(&mut self, tp: &Tp, (kept, end): (i64, i64), epoch: i32) {
+        self.cuts
+            .0
+            .entry(tp.clone())
+            .or_default()
+            .push(Cut { kept, epoch, end });
         for ((_, lost), book) in &mut self.books {
             if lost == tp {
                 book.seen.retain(|offset, _| *offset < kept);

@@ -32,6 +32,29 @@ fn a_client_that_stopped_may_begin_at_another_end() {
 }
 
 #[test]
+fn an_end_may_be_told_of_after_the_log_was_cut_below_it() {
+    let tp: Tp = ("t".into(), 0);
+    let mut groups = Groups::default();
+    groups.add_member(0, "g", Reset::Latest, false);
+    let begins = Beginning {
+        client: 0,
+        share: std::slice::from_ref(&tp),
+        more: false,
+        member: "m",
+        members: &[],
+        given: &[],
+        now_us: 1,
+    };
+    groups.on_assigned(&begins, |_| marks(5)).unwrap();
+    groups.on_lost(&tp, (2, 7), 1);
+    assert!(
+        groups.on_end(0, &tp, 8, marks(2)).is_err(),
+        "there never was such an end"
+    );
+    groups.on_end(0, &tp, 7, marks(2)).unwrap();
+}
+
+#[test]
 fn who_joins_names_what_it_has_and_was_given() {
     let tp: Tp = ("t".into(), 0);
     let share = std::slice::from_ref(&tp);
@@ -86,7 +109,7 @@ fn cut_behind_two(tp: &Tp) -> Groups {
             .unwrap();
         groups.on_processed(0, tp, offset);
     }
-    groups.on_lost(tp, (2, 1));
+    groups.on_lost(tp, (2, 4), 1);
     groups
 }
 
