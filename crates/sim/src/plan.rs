@@ -96,6 +96,8 @@ const FIRST_COMMIT_WITH_EPOCHS: i16 = 6;
 const FIRST_OFFSET_FETCH_WITH_EPOCHS: i16 = 5;
 /// Producers can ask for a new epoch of their id from this version on (KIP-360).
 const FIRST_INIT_PRODUCER_ID_WITH_EPOCHS: i16 = 3;
+/// The first OffsetFetch that waits for offsets of transactions that are ending (KIP-447).
+const FIRST_OFFSET_FETCH_OF_STABLE_OFFSETS: i16 = 7;
 /// Which blocks of seeds are of worlds in which groups read logs that may be cut.
 const CUT_BLOCKS: [u64; 2] = [2, 3];
 /// What only some worlds have goes by blocks of seeds, of which there are so many in turn: in each are worlds of every kind.
@@ -234,10 +236,6 @@ impl Plan {
             transaction_partition_verification: true,
             ..self.cluster.clone()
         };
-        let mut forgetting = Chance::of(seed, 45);
-        if forgetting.hit(0.15) {
-            self.cluster.transactional_id_expiration_ms = forgetting.spread(3000, 60_000);
-        }
         if transactions.version < 2 && c.hit(0.6) {
             for (api, low, high) in TRANSACTION_VERSIONS {
                 self.versions.push((*api, c.between(*low, *high) as i16));
@@ -249,11 +247,19 @@ impl Plan {
             // Processors need brokers that know the members of groups in transactions (KIP-447).
             self.versions.clear();
         }
-        let cannot_raise_epochs =
-            |(api, max): &(ApiKey, i16)| *api == ApiKey::INIT_PRODUCER_ID && *max < FIRST_INIT_PRODUCER_ID_WITH_EPOCHS;
-        if self.versions.iter().any(cannot_raise_epochs) {
+        let is_below = |of: ApiKey, first: i16| self.versions.iter().any(|(api, max)| *api == of && *max < first);
+        let (raises_epochs, tells_stable_offsets) = (
+            !is_below(ApiKey::INIT_PRODUCER_ID, FIRST_INIT_PRODUCER_ID_WITH_EPOCHS),
+            !is_below(ApiKey::OFFSET_FETCH, FIRST_OFFSET_FETCH_OF_STABLE_OFFSETS),
+        );
+        if !raises_epochs {
             // A request that is served late may end the producer's next transaction, and no client can prevent that.
             self.net.late = 0.0;
+        }
+        let mut forgetting = Chance::of(seed, 45);
+        // Where ids are forgotten, workers ask where they stand, which older brokers tell without what was just committed.
+        if forgetting.hit(0.15) && tells_stable_offsets {
+            self.cluster.transactional_id_expiration_ms = forgetting.spread(3000, 60_000);
         }
         self.transactions = Some(transactions);
     }

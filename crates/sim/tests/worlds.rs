@@ -230,6 +230,10 @@ const REGRESSIONS: &[(u64, &str)] = &[
         "a worker that another had replaced got another id when both were forgotten, and went on from its memory",
     ),
     (
+        1600005113,
+        "a coordinator gave an id that it had forgotten, called that timed out, and fenced the loop that asked again",
+    ),
+    (
         618,
         "a commit was tried again after its group had turned to the consumer protocol and given the partition to another",
     ),

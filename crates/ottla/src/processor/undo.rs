@@ -38,7 +38,7 @@ impl<P: Process> Worker<P> {
 
     pub(super) fn lose_producer(&mut self) {
         let producer = self.calls.producer.producer.as_ref();
-        self.late_inits += producer.map_or(0, |a| a.unanswered_inits());
+        self.late_inits += producer.map_or(0, |a| a.doubtful_inits());
         if self.is_fenced()
             && !self.take_late_init()
             && let Some(instance) = &self.settings.instance
@@ -63,8 +63,8 @@ impl<P: Process> Worker<P> {
         fatal.is_some_and(|error| error.code == ErrorCode::L_FENCED) && !may_have_timed_out
     }
 
-    /// Whether the transactional id may have been taken for one of this loop's own producers: a request for the id that was
-    /// given up may be served when its place was taken by another. Each does so once, so that of two processes with one
+    /// Whether the transactional id may have been taken for one of this loop's own producers: a request for the id of which
+    /// nobody told what became of it may be served beside the one that was answered. Each does so once, so that of two processes with one
     /// name one ends all the same.
     fn take_late_init(&mut self) -> bool {
         let left = self.late_inits.checked_sub(1);

@@ -82,7 +82,7 @@ pub struct Worker<P> {
     /// Nothing is asked before.
     pub(super) not_before: Instant,
     pub(super) needs_producer: bool,
-    /// Requests for the transactional id that the producers so far have given up, and that may still be served.
+    /// Requests for the transactional id of which the producers so far do not know what became of them.
     pub(super) late_inits: usize,
     pub(super) is_initialised: bool,
     pub(super) is_subscribed: bool,

@@ -56,7 +56,7 @@ pub struct Accumulator {
     /// Why no records are taken: [`FATAL`], [`NO_TRANSACTION`], both, or 0.
     refusing: AtomicUsize,
     closed: AtomicBool,
-    unanswered_inits: AtomicUsize,
+    doubtful_inits: AtomicUsize,
 }
 
 impl std::fmt::Debug for Accumulator {
@@ -128,7 +128,7 @@ impl Accumulator {
             full: AtomicBool::new(false),
             refusing: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
-            unanswered_inits: AtomicUsize::new(0),
+            doubtful_inits: AtomicUsize::new(0),
         }
     }
 
@@ -237,15 +237,17 @@ impl Accumulator {
         self.quota.stir();
     }
 
-    /// A request for the transactional id was sent, and no answer will come.
-    pub(crate) fn add_unanswered_init(&self) {
-        self.unanswered_inits.fetch_add(1, Ordering::AcqRel);
+    /// A request for the transactional id was sent, and nobody will tell what became of it.
+    pub(crate) fn add_doubtful_init(&self) {
+        self.doubtful_inits.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// How many requests for the transactional id (InitProducerId) were sent and never answered. A coordinator that serves
-    /// one of them after the one that was answered takes the id away from this producer, as for another one.
-    pub(crate) fn unanswered_inits(&self) -> usize {
-        self.unanswered_inits.load(Ordering::Acquire)
+    /// How many requests for the transactional id (InitProducerId) were sent of which nobody told what became of them. A
+    /// coordinator that serves, or has served, one of them beside the one that was answered takes the id away from this
+    /// producer, as for another one. Asked again with an epoch it knows what it has answered already (KIP-360), but not
+    /// without, nor once it has forgotten the producer.
+    pub(crate) fn doubtful_inits(&self) -> usize {
+        self.doubtful_inits.load(Ordering::Acquire)
     }
 
     fn refuse_for(&self, why: usize, yes: bool) {

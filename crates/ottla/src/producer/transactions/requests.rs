@@ -246,10 +246,8 @@ impl Transactions {
                 self.last = Some((request.ask, failure.error.clone()));
                 self.in_doubt |= failure.written && !self.second && request.ask != Ask::Init;
                 self.commit_lost |= failure.written && request.ask == Ask::Commit;
-                // Asked again with an epoch a coordinator knows what it has answered already (KIP-360), but not without, nor
-                // once it has forgotten the producer.
                 if failure.written && request.ask == Ask::Init {
-                    self.accumulator.add_unanswered_init();
+                    self.accumulator.add_doubtful_init();
                 }
                 self.back_off(ctx);
                 return true;
@@ -273,6 +271,9 @@ impl Transactions {
             self.retry_at = ctx.now;
             self.on_done(&request, told.producer);
         } else {
+            if request.ask == Ask::Init && may_be_done(told.code) {
+                self.accumulator.add_doubtful_init();
+            }
             let text = match told.at {
                 Some(at) => format!("{}: {}", at, told.code.description()),
                 None => told.code.description().into_owned(),
@@ -429,6 +430,15 @@ fn send<R: ProtocolRequest>(
         id,
     };
     ctx.links.send(key, ctx.now, tag, request, version, timeout)
+}
+
+/// Whether a coordinator that answers so may have done what it was asked for: it waited in vain for its log to be
+/// replicated.
+fn may_be_done(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::REQUEST_TIMED_OUT | ErrorCode::COORDINATOR_NOT_AVAILABLE
+    )
 }
 
 #[cfg(test)]

@@ -35,6 +35,29 @@ fn an_abort_while_the_transaction_before_is_being_ended_is_not_taken_for_fencing
 }
 
 #[test]
+fn a_request_for_the_id_that_may_have_been_served_counts_among_what_may_fence_its_producer() {
+    for (answered, doubtful) in [
+        (ErrorCode::REQUEST_TIMED_OUT, 1),
+        (ErrorCode::COORDINATOR_NOT_AVAILABLE, 1),
+        (ErrorCode::CONCURRENT_TRANSACTIONS, 0),
+    ] {
+        let mut w = ready(2);
+        begin(&mut w);
+        w.produce("t", 0, "a").unwrap();
+        w.run_ms(10);
+        call(&mut w, TransactionCall::Abort);
+        w.coordinating.refuse(ApiKey::END_TXN, &[ErrorCode::PRODUCER_FENCED]);
+        w.coordinating.refuse(ApiKey::INIT_PRODUCER_ID, &[answered]);
+        w.coordinating
+            .refuse(ApiKey::INIT_PRODUCER_ID, &[ErrorCode::PRODUCER_FENCED]);
+        w.refuse(ErrorCode::CONCURRENT_TRANSACTIONS);
+        w.run_ms(1000);
+        assert_eq!(w.sender.take_fatal().map(|e| e.code), Some(ErrorCode::L_FENCED));
+        assert_eq!(w.accumulator.doubtful_inits(), doubtful, "{answered:?}");
+    }
+}
+
+#[test]
 fn an_abort_of_what_the_coordinator_never_heard_of_takes_another_epoch() {
     let mut w = ready(0);
     begin(&mut w);
