@@ -128,7 +128,8 @@ static void given_up_before_the_topic_is_known(void) {
                         CHECK_INT(dr.of[i].offset, RD_KAFKA_OFFSET_INVALID);
                         CHECK_INT(dr.of[i].broker, -1);
                         CHECK_INT(dr.of[i].partition, partitions[dr.of[i].number]);
-                        CHECK(dr.of[i].latency > 0);
+                        /* The core may have looked at its clock just before the message came. */
+                        CHECK(dr.of[i].latency >= 0);
                 }
                 rd_kafka_destroy(rk);
         }
@@ -141,6 +142,8 @@ static void purge_flags(void) {
 
         for (flags = 0; flags < 8; flags++)
                 CHECK_OK(rd_kafka_purge(rk, flags));
+        /* One that does not block may still be under way, and one that does comes behind it. */
+        CHECK_OK(rd_kafka_purge(rk, RD_KAFKA_PURGE_F_QUEUE));
         CHECK_ERR(rd_kafka_purge(rk, 8), RD_KAFKA_RESP_ERR__INVALID_ARG);
         CHECK_ERR(rd_kafka_purge(rk, -1), RD_KAFKA_RESP_ERR__INVALID_ARG);
         CHECK_ERR(rd_kafka_purge(consumer, RD_KAFKA_PURGE_F_QUEUE), RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED);
