@@ -507,10 +507,9 @@ impl Links {
         let Some(link) = self.links.get_mut(&key) else { return };
         let next = link.deadline(idle_after, Instant::ORIGIN);
         // Deadlines mostly move further away. A timer that goes off too early looks when the link is due by then.
-        let early_enough = match (link.armed, next) {
-            (Some(armed), Some(next)) => armed <= next,
-            (armed, None) => armed.is_none(),
-            (None, Some(_)) => false,
+        let early_enough = match next {
+            Some(next) => link.armed.is_some_and(|armed| armed <= next),
+            None => link.armed.is_none(),
         };
         if !early_enough {
             if let Some(at) = link.armed {

@@ -38,9 +38,9 @@ impl<P: Process> Worker<P> {
 
     pub(super) fn lose_producer(&mut self) {
         let producer = self.calls.producer.producer.as_ref();
-        self.late_inits += producer.map_or(0, |a| a.doubtful_inits());
+        self.doubtful_inits += producer.map_or(0, |a| a.doubtful_inits());
         if self.is_fenced()
-            && !self.take_late_init()
+            && !self.take_doubtful_init()
             && let Some(instance) = &self.settings.instance
         {
             let text = format!("another process has taken the instance.id \"{instance}\"");
@@ -64,12 +64,12 @@ impl<P: Process> Worker<P> {
     }
 
     /// Whether the transactional id may have been taken for one of this loop's own producers: a request for the id of which
-    /// nobody told what became of it may be served beside the one that was answered. Each does so once, so that of two processes with one
-    /// name one ends all the same.
-    fn take_late_init(&mut self) -> bool {
-        let left = self.late_inits.checked_sub(1);
-        self.late_inits = left.unwrap_or(0);
-        left.is_some()
+    /// nobody told what became of it may be served beside the one that was answered. Each does so once, so that of two
+    /// processes with one name one ends all the same.
+    fn take_doubtful_init(&mut self) -> bool {
+        let any = self.doubtful_inits > 0;
+        self.doubtful_inits = self.doubtful_inits.saturating_sub(1);
+        any
     }
 
     /// Reading goes back to what the coordinator says is committed: what is remembered here may be older, where the answer
