@@ -24,6 +24,16 @@ fn topic(conf: &TopicConfig) -> Arc<Topic> {
     Arc::new(Topic::new("t", conf.clone(), TopicHooks::default(), 0))
 }
 
+/// The accumulator's first topic, of which metadata has told so many partitions with leaders.
+fn known_topic(acc: &Accumulator, conf: &TopicConfig, partitions: i32) -> Arc<Topic> {
+    let topic = topic(conf);
+    acc.announce(&topic);
+    let queue = acc.topic(0).unwrap();
+    queue.set_count(partitions);
+    (0..partitions).for_each(|p| queue.partition(p).unwrap().set_available(true));
+    topic
+}
+
 /// Producing threads against a collecting one: nothing is lost or doubled, each thread's order is kept, batches obey
 /// their limits, and the ready list never misses a full batch.
 #[test]
@@ -115,11 +125,8 @@ fn threads_share_partitions_without_loss() {
 #[test]
 fn keyless_records_stick_to_a_partition_for_a_while() {
     let (acc, _, conf) = accumulator(&[("sticky.partitioning.linger.ms", "10")]);
-    let topic = topic(&conf);
-    acc.announce(&topic);
+    known_topic(&acc, &conf, 100);
     let queue = acc.topic(0).unwrap();
-    queue.set_count(100);
-    (0..100).for_each(|p| queue.partition(p).unwrap().set_available(true));
     let choose = |now: u64, key| {
         queue
             .choose(PARTITION_UA, key, 0, 100, Instant::from_micros(now), &|| acc.draw())
@@ -140,11 +147,8 @@ fn keyless_records_stick_to_a_partition_for_a_while() {
 #[test]
 fn keyless_records_go_where_less_is_on_its_way() {
     let (acc, _, conf) = accumulator(&[("sticky.partitioning.linger.ms", "10"), ("batch.num.messages", "1")]);
-    let topic = topic(&conf);
-    acc.announce(&topic);
+    let topic = known_topic(&acc, &conf, 4);
     let queue = acc.topic(0).unwrap();
-    queue.set_count(4);
-    (0..4).for_each(|p| queue.partition(p).unwrap().set_available(true));
     let mut now = Instant::ORIGIN;
     let mut shares = || {
         let mut shares = [0; 4];
@@ -176,11 +180,8 @@ fn keyless_records_go_where_less_is_on_its_way() {
 #[test]
 fn a_full_batch_is_the_last_for_its_partition_for_now() {
     let (acc, _, conf) = accumulator(&[("sticky.partitioning.linger.ms", "10"), ("batch.num.messages", "5")]);
-    let topic = topic(&conf);
-    acc.announce(&topic);
+    let topic = known_topic(&acc, &conf, 2);
     let queue = acc.topic(0).unwrap();
-    queue.set_count(2);
-    (0..2).for_each(|p| queue.partition(p).unwrap().set_available(true));
     // No time passes, and what is full stays there: each batch goes where the one before did not.
     for _ in 0..40 {
         let record = Record {

@@ -97,6 +97,15 @@ fn a_topic_without_leader_is_asked_for_again_more_and_more_slowly() {
     assert!(w.asked.is_empty(), "complete metadata is left alone");
 }
 
+/// What a hint says of broker 3.
+fn three() -> NodeInfo {
+    NodeInfo {
+        host: "three".into(),
+        port: 1,
+        rack: None,
+    }
+}
+
 #[test]
 fn a_leader_hint_is_news_only_with_a_newer_epoch() {
     let mut w = World::new("one");
@@ -104,18 +113,13 @@ fn a_leader_hint_is_news_only_with_a_newer_epoch() {
     w.settle();
     w.answer(&metadata(vec![topic("t", 1, &[(2, 5)])]));
     w.changes();
-    let three = NodeInfo {
-        host: "three".into(),
-        port: 1,
-        rack: None,
-    };
     let mut ctx = ctx!(w);
     assert!(!w.cluster.update_leader(&mut ctx, "t", 0, NodeId(1), 5, None));
     assert!(
         !w.cluster.update_leader(&mut ctx, "t", 0, NodeId(7), 6, None),
         "nobody knows broker 7"
     );
-    assert!(w.cluster.update_leader(&mut ctx, "t", 0, NodeId(3), 6, Some(three)));
+    assert!(w.cluster.update_leader(&mut ctx, "t", 0, NodeId(3), 6, Some(three())));
     assert_eq!(w.cluster.leader("t", 0), Some(NodeId(3)));
     let mut changes = w.changes();
     changes.dedup();
@@ -132,13 +136,8 @@ fn a_broker_that_a_leader_hint_makes_known_is_news_for_every_topic_that_it_leads
     // No list of brokers has broker 3 yet: who wants to fetch from it waits.
     w.answer(&metadata(vec![topic("t", 1, &[(2, 5)]), topic("u", 2, &[(3, 5)])]));
     w.changes();
-    let three = NodeInfo {
-        host: "three".into(),
-        port: 1,
-        rack: None,
-    };
     let mut ctx = ctx!(w);
-    assert!(w.cluster.update_leader(&mut ctx, "t", 0, NodeId(3), 6, Some(three)));
+    assert!(w.cluster.update_leader(&mut ctx, "t", 0, NodeId(3), 6, Some(three())));
     let changes = w.changes();
     assert!(changes.iter().any(|name| name == "u"), "{changes:?}");
 }

@@ -97,6 +97,18 @@ fn batches_are_numbered_and_five_are_in_flight_once_the_broker_knows_the_produce
     assert_eq!(w.identity_requests, 1);
 }
 
+/// "a", "b" and "c" are under way in this order, and nothing goes wrong any more.
+fn all_three_arrive(w: &mut World) {
+    assert_eq!(waiting(w), [row(0, 1, "a"), row(0, 2, "b"), row(0, 3, "c")]);
+    for offset in [5, 6, 7] {
+        w.acknowledge(offset);
+    }
+    assert_eq!(
+        w.reports(),
+        [("a", 5), ("b", 6), ("c", 7)].map(|(v, o)| report(v, ErrorCode::NO_ERROR, Persisted, o))
+    );
+}
+
 #[test]
 fn what_was_refused_and_what_came_behind_it_goes_again_under_the_same_numbers() {
     let mut w = begun(&[]);
@@ -108,15 +120,7 @@ fn what_was_refused_and_what_came_behind_it_goes_again_under_the_same_numbers() 
     w.refuse(OUT_OF_ORDER);
     assert!(w.sent.is_empty(), "the first one backs off");
     w.run_ms(150);
-    let again = [row(0, 1, "a"), row(0, 2, "b"), row(0, 3, "c")];
-    assert_eq!(waiting(&w), again);
-    for offset in [5, 6, 7] {
-        w.acknowledge(offset);
-    }
-    assert_eq!(
-        w.reports(),
-        [("a", 5), ("b", 6), ("c", 7)].map(|(v, o)| report(v, ErrorCode::NO_ERROR, Persisted, o))
-    );
+    all_three_arrive(&mut w);
 }
 
 #[test]
@@ -131,14 +135,7 @@ fn what_came_behind_a_batch_is_not_at_fault_when_that_goes_again_first() {
     assert_eq!(waiting(&w), [row(0, 2, "b"), row(0, 3, "c"), row(0, 1, "a")]);
     w.refuse(OUT_OF_ORDER);
     w.refuse(OUT_OF_ORDER);
-    assert_eq!(waiting(&w), [row(0, 1, "a"), row(0, 2, "b"), row(0, 3, "c")]);
-    for offset in [5, 6, 7] {
-        w.acknowledge(offset);
-    }
-    assert_eq!(
-        w.reports(),
-        [("a", 5), ("b", 6), ("c", 7)].map(|(v, o)| report(v, ErrorCode::NO_ERROR, Persisted, o))
-    );
+    all_three_arrive(&mut w);
 }
 
 #[test]

@@ -4,6 +4,19 @@ use super::*;
 use crate::check::{LogView, Logs};
 use crate::message::{Logged, MessageId, Print};
 
+/// A member alone in its group is given one partition.
+fn beginning(tp: &Tp) -> Beginning<'_> {
+    Beginning {
+        client: 0,
+        share: std::slice::from_ref(tp),
+        more: false,
+        member: "m",
+        members: &[],
+        given: &[],
+        now_us: 1,
+    }
+}
+
 #[test]
 fn a_client_that_stopped_may_begin_at_another_end() {
     let tp: Tp = ("t".into(), 0);
@@ -11,15 +24,7 @@ fn a_client_that_stopped_may_begin_at_another_end() {
     let stands = || {
         let mut groups = Groups::default();
         groups.add_member(0, "g", Reset::Latest, false);
-        let begins = Beginning {
-            client: 0,
-            share: std::slice::from_ref(&tp),
-            more: false,
-            member: "m",
-            members: &[],
-            given: &[],
-            now_us: 1,
-        };
+        let begins = beginning(&tp);
         groups.on_assigned(&begins, |_| end(0)).unwrap();
         groups.on_end(0, &tp, 0, end(0)).unwrap();
         groups
@@ -36,15 +41,7 @@ fn an_end_may_be_told_of_after_the_log_was_cut_below_it() {
     let tp: Tp = ("t".into(), 0);
     let mut groups = Groups::default();
     groups.add_member(0, "g", Reset::Latest, false);
-    let begins = Beginning {
-        client: 0,
-        share: std::slice::from_ref(&tp),
-        more: false,
-        member: "m",
-        members: &[],
-        given: &[],
-        now_us: 1,
-    };
+    let begins = beginning(&tp);
     groups.on_assigned(&begins, |_| marks(5)).unwrap();
     groups.on_lost(&tp, (2, 7), 1);
     assert!(
@@ -62,13 +59,8 @@ fn who_joins_names_what_it_has_and_was_given() {
     groups.add_member(0, "g", Reset::Earliest, true);
     groups.on_synced("g", 1, "m", share).unwrap();
     let begins = Beginning {
-        client: 0,
-        share,
         more: true,
-        member: "m",
-        members: &[],
-        given: &[],
-        now_us: 1,
+        ..beginning(&tp)
     };
     groups.on_assigned(&begins, |_| None).unwrap();
     groups.on_joining(0, "m", (share, 1)).unwrap();
@@ -93,15 +85,7 @@ fn record(number: u32) -> Found {
 fn cut_behind_two(tp: &Tp) -> Groups {
     let mut groups = Groups::default();
     groups.add_member(0, "g", Reset::Earliest, false);
-    let begins = Beginning {
-        client: 0,
-        share: std::slice::from_ref(tp),
-        more: false,
-        member: "m",
-        members: &[],
-        given: &[],
-        now_us: 1,
-    };
+    let begins = beginning(tp);
     groups.on_assigned(&begins, |_| marks(4)).unwrap();
     for offset in 0..4 {
         groups
