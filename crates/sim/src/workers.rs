@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use ottla::config::Conf;
 use ottla::types::ClientKind;
-use ottla_mock::TransactionStep;
-use ottla_protocol::api::init_producer_id::InitProducerIdRequest;
-use ottla_protocol::{ApiKey, Message, Reader, RequestHeader};
+use ottla_mock::{ConnectionId, TransactionStep};
+use ottla_protocol::ApiKey;
 
 use crate::canary::Canary;
 use crate::chance::Chance;
@@ -253,11 +252,18 @@ impl World {
         self.check.expect(result);
     }
 
-    /// Counts what coordinators did.
+    /// Notes and counts what coordinators did since the last look.
     pub(crate) fn look_at_transactions(&mut self) {
         for record in self.cluster.take_transaction_steps() {
             self.check.fencing.on_step(&record.transactional_id, record.step);
             let kind = match record.step {
+                TransactionStep::Taken { connection, resumed } => {
+                    self.on_taken(&record.transactional_id, connection);
+                    match resumed {
+                        true => "epochs raised",
+                        false => "transactional ids taken",
+                    }
+                }
                 TransactionStep::Fenced => "transactions aborted for another producer",
                 TransactionStep::TimedOut => "transactions timed out on the broker",
                 TransactionStep::Expired => "transactional ids expired",
@@ -267,26 +273,19 @@ impl World {
         }
     }
 
-    /// Notes who asks for a transactional id, and what is committed late, as a broker serves a request without its length
-    /// prefix.
-    pub(crate) fn witness_of_workers(&mut self, number: u64, request: &Bytes) {
-        let api = api_of(request).map(|(api, ..)| api);
-        let Some(state) = self.net.conns.get(&number).filter(|_| self.workers.exist()) else {
-            return;
-        };
-        match api {
-            Some(ApiKey::INIT_PRODUCER_ID) => {}
-            Some(ApiKey::OFFSET_COMMIT) if !state.client_open => return self.check.transactions.on_late_commit(),
-            _ => return,
+    fn on_taken(&mut self, id: &str, connection: ConnectionId) {
+        match self.net.conns.get(&connection.0) {
+            Some(conn) => self.check.fencing.on_taken(id, conn.client, !conn.client_open),
+            None => self.check.violate(format!("#{} is gone, and was served", connection.0)),
         }
-        let mut reader = Reader::new(request.clone());
-        let header = RequestHeader::decode(&mut reader).ok();
-        let init = header.and_then(|h| InitProducerIdRequest::decode(&mut reader, h.api_version).ok());
-        let Some(init) = init else { return };
-        self.coverage
-            .count("raised epochs asked for", u64::from(init.producer_id >= 0));
-        if let Some(id) = init.transactional_id {
-            self.check.fencing.on_asked(&id, state.client, !state.client_open);
+    }
+
+    /// Notes what is committed late, as a broker gets a request without its length prefix.
+    pub(crate) fn witness_of_workers(&mut self, number: u64, request: &Bytes) {
+        let gone = self.net.conns.get(&number).is_some_and(|conn| !conn.client_open);
+        let commits = || api_of(request).is_some_and(|(api, ..)| api == ApiKey::OFFSET_COMMIT);
+        if self.workers.exist() && gone && commits() {
+            self.check.transactions.on_late_commit();
         }
     }
 

@@ -402,7 +402,9 @@ impl World {
         for round in 0.. {
             match self.cluster.next_wake() {
                 Some(ClusterTime(at)) if at <= self.now_us => {
-                    for out in self.cluster.poll(ClusterTime(self.now_us)) {
+                    let outgoing = self.cluster.poll(ClusterTime(self.now_us));
+                    self.look_at_transactions();
+                    for out in outgoing {
                         self.outgoing(out);
                     }
                 }
@@ -424,7 +426,6 @@ impl World {
             }
         }
         self.look_at_commits();
-        self.look_at_transactions();
         for client in 0..self.clients.len() {
             if self.clients[client].waker.take() && !self.canary_loses_wakeup(client) {
                 self.wake(client);

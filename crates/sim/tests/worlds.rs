@@ -253,6 +253,18 @@ const REGRESSIONS: &[(u64, &str)] = &[
         960028282,
         "a member subscribed by its pattern again, did not ask for topics, and took its share only when it heard of them",
     ),
+    (
+        1700002649,
+        "an id was asked for on a connection that was throttled, and given to a producer that had another one fenced by then",
+    ),
+    (
+        1600027641,
+        "the world ended while a loop waited for a dead connection with records to write, which readers were to see",
+    ),
+    (
+        1600034441,
+        "the world ended while a loop waited for a dead connection with a transaction to abort",
+    ),
 ];
 
 #[test]

@@ -67,5 +67,5 @@ fn init(cluster: &mut Cluster, context: &Context, request: &InitProducerIdReques
         return Err(ErrorCode::INVALID_TRANSACTION_TIMEOUT);
     }
     cluster.check_transaction_coordinator(context.broker, id)?;
-    cluster.init_transactional_id(id, request.transaction_timeout_ms, resumed)
+    cluster.init_transactional_id(context.connection, id, request.transaction_timeout_ms, resumed)
 }

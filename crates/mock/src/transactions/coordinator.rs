@@ -4,7 +4,7 @@ use ottla_protocol::ErrorCode;
 
 use super::transaction::Ending;
 use super::{Generation, Participant, Transaction, TransactionState, TransactionStep};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, ConnectionId};
 use crate::coordinators::CoordinatorKind;
 use crate::timers::Timer;
 
@@ -49,13 +49,19 @@ pub(crate) struct Joining<'a> {
 }
 
 impl Cluster {
-    /// Gives a transactional id to a producer (InitProducerId). `resumed` is what the producer has had.
+    /// Gives a transactional id to a producer that asks on `connection` (InitProducerId). `resumed` is what the producer has
+    /// had.
     pub(crate) fn init_transactional_id(
         &mut self,
+        connection: ConnectionId,
         id: &str,
         timeout_ms: i32,
         resumed: Option<(i64, i16)>,
     ) -> Result<(i64, i16), ErrorCode> {
+        let taken = TransactionStep::Taken {
+            connection,
+            resumed: resumed.is_some(),
+        };
         self.expire_transactional_id(id);
         if self.transactions.get(id).is_none() {
             let producer_id = self.producer_ids.allocate();
@@ -72,10 +78,15 @@ impl Cluster {
                     Err(ErrorCode::CONCURRENT_TRANSACTIONS)
                 }
                 TransactionState::Ongoing => {
+                    cluster.note_step(id, transaction, taken);
                     cluster.fence(id, transaction, TransactionStep::Fenced);
                     Err(ErrorCode::CONCURRENT_TRANSACTIONS)
                 }
-                _ => transaction.init(resumed, timeout_ms, || cluster.producer_ids.allocate()),
+                _ => {
+                    let given = transaction.init(resumed, timeout_ms, || cluster.producer_ids.allocate())?;
+                    cluster.note_step(id, transaction, taken);
+                    Ok(given)
+                }
             }
         });
         done.unwrap_or(Err(ErrorCode::UNKNOWN_SERVER_ERROR))

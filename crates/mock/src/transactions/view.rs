@@ -1,7 +1,7 @@
 //! What checkers see of transactions.
 
 use super::{Participant, Transaction, TransactionState};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, ConnectionId};
 
 /// A transactional id as its coordinator has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +22,14 @@ pub struct TransactionView {
 /// What happened to a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransactionStep {
+    /// A producer asked for the transactional id on this connection (InitProducerId), and took it from the one that had it:
+    /// it was given an epoch, or has an open transaction aborted first.
+    Taken {
+        /// The connection that the request came by.
+        connection: ConnectionId,
+        /// The producer says which id and epoch it has, and asks for the next epoch (KIP-360).
+        resumed: bool,
+    },
     /// The first partition or group was added.
     Begun,
     /// Its producer had it committed. From here on it is.
@@ -46,7 +54,7 @@ pub enum TransactionStep {
 pub struct TransactionRecord {
     /// The transactional id.
     pub transactional_id: String,
-    /// The producer before the step, for [`TransactionStep::Completed`] after it.
+    /// The producer before the step, for [`TransactionStep::Taken`] and [`TransactionStep::Completed`] after it.
     pub producer_id: i64,
     /// Its epoch, likewise.
     pub epoch: i16,

@@ -8,9 +8,9 @@ use ottla_mock::TransactionStep;
 /// What happened to a transactional id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Event {
-    /// A client asked for it (InitProducerId).
-    Asked(usize),
-    /// A client's request was served behind its back, on a connection that it had left: a new epoch of which it never hears.
+    /// A client took it (InitProducerId).
+    Taken(usize),
+    /// Likewise behind its back, on a connection that it had left: a new epoch of which it never hears.
     Late(usize),
     Step(TransactionStep),
 }
@@ -19,21 +19,22 @@ enum Event {
 #[derive(Debug, Default)]
 pub(crate) struct Fencing {
     by_id: BTreeMap<String, Vec<Event>>,
-    /// What clients have asked for.
-    asked: BTreeMap<usize, String>,
+    /// What clients have taken.
+    taken: BTreeMap<usize, String>,
     /// A fault has told somebody of fencing: what is said is not to be relied upon.
     made_up: bool,
 }
 
 impl Fencing {
-    /// A broker serves a client's InitProducerId. `late`: the client has given up the connection that it came by.
-    pub(crate) fn on_asked(&mut self, id: &str, client: usize, late: bool) {
+    /// The coordinator serves a client's InitProducerId, which may be long after a broker has got it. `late`: the client has
+    /// given up the connection that it came by.
+    pub(crate) fn on_taken(&mut self, id: &str, client: usize, late: bool) {
         self.by_id.entry(id.to_owned()).or_default().push(if late {
             Event::Late(client)
         } else {
-            Event::Asked(client)
+            Event::Taken(client)
         });
-        self.asked.insert(client, id.to_owned());
+        self.taken.insert(client, id.to_owned());
     }
 
     /// What the coordinator did.
@@ -53,18 +54,21 @@ impl Fencing {
 
     /// A client ends because it was fenced.
     pub(crate) fn on_fenced(&self, client: usize) -> Result<(), String> {
-        let id = self.asked.get(&client);
+        if self.made_up {
+            return Ok(());
+        }
+        let id = self.taken.get(&client);
         let Some((id, history)) = id.and_then(|id| self.by_id.get_key_value(id)) else {
-            return Err(format!("client {client} was fenced, and has asked for nothing"));
+            return Err(format!("client {client} was fenced, and has had no id"));
         };
-        let since = history.iter().skip_while(|event| **event != Event::Asked(client));
+        let since = history.iter().skip_while(|event| **event != Event::Taken(client));
         // What is open when a client takes the id is another's. Its own is only aborted for a request of its own that was
         // late.
         let mut begun = false;
         let mut lost = false;
         for event in since {
             match event {
-                Event::Asked(other) => lost |= *other != client,
+                Event::Taken(other) => lost |= *other != client,
                 Event::Late(_) => lost = true,
                 Event::Step(TransactionStep::TimedOut) => lost = true,
                 // A producer that is forgotten gets another id. When the answer is lost, and it asks again, it is taken for one
@@ -74,7 +78,7 @@ impl Fencing {
                 Event::Step(_) => begun = true,
             }
         }
-        match lost || self.made_up {
+        match lost {
             true => Ok(()),
             false => Err(format!(
                 "client {client} was fenced, and nobody has taken {id:?} from it"
@@ -84,20 +88,23 @@ impl Fencing {
 
     /// A loop ends because it takes another process for the owner of its id, which its `own` clients have had.
     pub(crate) fn on_rival(&self, own: &[usize]) -> Result<(), String> {
-        let last = own.last().and_then(|client| Some((client, self.asked.get(client)?)));
+        if self.made_up {
+            return Ok(());
+        }
+        let last = own.last().and_then(|client| Some((client, self.taken.get(client)?)));
         let Some((last, id)) = last else {
-            return Err(format!("the loop of {own:?} has asked for nothing, and finds a rival"));
+            return Err(format!("the loop of {own:?} has had no id, and finds a rival"));
         };
         let history = self.by_id.get(id).into_iter().flatten();
-        let mut since = history.skip_while(|event| **event != Event::Asked(*last));
+        let mut since = history.skip_while(|event| **event != Event::Taken(*last));
         let is_reason = |event: &Event| match event {
-            Event::Asked(client) | Event::Late(client) => !own.contains(client),
+            Event::Taken(client) | Event::Late(client) => !own.contains(client),
             Event::Step(step) => *step == TransactionStep::TimedOut,
         };
-        match self.made_up || since.any(is_reason) {
+        match since.any(is_reason) {
             true => Ok(()),
             false => Err(format!(
-                "the loop of {own:?} ends for a rival, and nobody else has asked for {id:?}"
+                "the loop of {own:?} ends for a rival, and nobody else has taken {id:?}"
             )),
         }
     }
@@ -113,13 +120,13 @@ mod tests {
         let mut books = Fencing::default();
         assert!(books.on_fenced(1).is_err());
         // The predecessor's transaction is none of this one's.
-        books.on_asked("a", 1, false);
+        books.on_taken("a", 1, false);
         books.on_step("a", Fenced);
         books.on_step("a", Begun);
         assert!(books.on_fenced(1).is_err());
-        books.on_asked("b", 2, false);
+        books.on_taken("b", 2, false);
         assert!(books.on_fenced(1).is_err());
-        books.on_asked("a", 3, false);
+        books.on_taken("a", 3, false);
         assert_eq!(books.on_fenced(1), Ok(()));
         assert!(books.on_fenced(3).is_err());
         books.on_step("a", TimedOut);
@@ -127,19 +134,19 @@ mod tests {
         books.on_step("b", Begun);
         books.on_step("b", Fenced);
         assert_eq!(books.on_fenced(2), Ok(()));
-        books.on_asked("c", 4, false);
-        books.on_asked("c", 4, false);
+        books.on_taken("c", 4, false);
+        books.on_taken("c", 4, false);
         assert!(books.on_fenced(4).is_err());
-        books.on_asked("c", 4, true);
+        books.on_taken("c", 4, true);
         assert_eq!(books.on_fenced(4), Ok(()));
-        books.on_asked("d", 6, false);
+        books.on_taken("d", 6, false);
         books.on_step("d", Expired);
         assert_eq!(books.on_fenced(6), Ok(()));
         assert!(books.on_rival(&[6]).is_err());
         // A loop of which the client is one knows its own requests.
         assert!(books.on_rival(&[4]).is_err());
         assert!(books.on_rival(&[]).is_err());
-        books.on_asked("c", 5, true);
+        books.on_taken("c", 5, true);
         assert!(books.on_rival(&[5, 4]).is_err());
         assert_eq!(books.on_rival(&[4]), Ok(()));
     }

@@ -323,6 +323,7 @@ impl World {
         let reply = self
             .cluster
             .handle(broker, ConnectionId(number), frame.clone(), Time(self.now_us));
+        self.look_at_transactions();
         match reply {
             Reply::Now(response) => {
                 self.send_down(number, Down::Bytes(response.into_bytes()), false);

@@ -6,8 +6,8 @@ use super::*;
 fn transactions_time_out() {
     for level in [1, 2] {
         let mut test = cluster(level);
-        test.cluster.log_transaction_steps();
         let mut producer = Producer::new(&mut test, "x");
+        test.cluster.log_transaction_steps();
         assert_eq!(producer.write(&mut test, 0, 1), ErrorCode::NONE);
         test.pass_ms(9_999);
         assert_eq!(test.cluster.transaction_view("x").unwrap().state, "Ongoing");

@@ -24,7 +24,7 @@ use ottla_protocol::{ApiKey, ErrorCode};
 
 use super::produce;
 use crate::test_util::{TestCluster, batch_with};
-use crate::{BrokerId, ClusterConfig, CoordinatorKind, TransactionStep};
+use crate::{BrokerId, ClusterConfig, ConnectionId, CoordinatorKind, TransactionStep};
 
 const NOW_MS: i64 = 1_700_000_000_000;
 const KIND: CoordinatorKind = CoordinatorKind::Transaction;

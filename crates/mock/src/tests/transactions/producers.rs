@@ -315,3 +315,47 @@ fn sequences_go_on_or_begin_anew_as_the_epoch_does() {
     producer.sequences[0] = 0;
     assert_eq!(producer.write(&mut test, 0, 1), ErrorCode::NONE);
 }
+
+#[test]
+fn a_transactional_id_is_taken_when_its_request_is_served() {
+    let mut test = cluster(1);
+    test.cluster.log_transaction_steps();
+    let mut producer = Producer::new(&mut test, "x");
+    let coordinator = producer.coordinator(&test);
+    test.cluster.set_throttle_ms(ApiKey::INIT_PRODUCER_ID, 30);
+    test.call(coordinator, &producer.init_request(), 5);
+    test.cluster.set_throttle_ms(ApiKey::INIT_PRODUCER_ID, 0);
+    let fresh = InitProducerIdRequest {
+        producer_id: -1,
+        producer_epoch: -1,
+        ..producer.init_request()
+    };
+    // What comes by a connection that is throttled waits, and who asks later on another one is served before.
+    assert!(test.send(coordinator, 0, &fresh, 5).is_later());
+    assert_eq!(test.send(coordinator, 1, &fresh, 5).now().producer_epoch, 2);
+    test.pass_ms(30);
+    // What is refused takes nothing.
+    assert_eq!(producer.init(&mut test), ErrorCode::PRODUCER_FENCED);
+    let mut owner = Producer::new(&mut test, "x");
+    assert_eq!(owner.write(&mut test, 0, 1), ErrorCode::NONE);
+    test.send(coordinator, 1, &fresh, 5).now();
+    let taken = |number, resumed| TransactionStep::Taken {
+        connection: ConnectionId(number),
+        resumed,
+    };
+    let steps = test.cluster.take_transaction_steps();
+    let steps: Vec<_> = steps.iter().map(|s| (s.step, s.epoch)).collect();
+    assert_eq!(
+        steps,
+        [
+            (taken(0, false), 0),
+            (taken(0, true), 1),
+            (taken(1, false), 2),
+            (taken(0, false), 3),
+            (taken(0, false), 4),
+            (TransactionStep::Begun, 4),
+            (taken(1, false), 4),
+            (TransactionStep::Fenced, 4),
+        ]
+    );
+}

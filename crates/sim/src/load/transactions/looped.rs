@@ -156,6 +156,8 @@ pub(crate) struct LoopLoad {
     /// The client that writes, behind those that wrote before.
     producers: Vec<usize>,
     state: State,
+    /// There is work that was neither committed nor rolled back.
+    has_work: bool,
     next_deed_us: u64,
     silent_until_us: u64,
     /// Somebody else has taken its place.
@@ -246,6 +248,7 @@ impl LoopLoad {
             notes,
             producers: vec![producer],
             state: State::Running,
+            has_work: false,
             silent_until_us: 0,
             is_zombie: false,
         };
@@ -363,6 +366,11 @@ impl LoopLoad {
         let notes = std::mem::take(&mut *self.notes.borrow_mut());
         for note in notes {
             trace!(world.trace, "c{client} app notes {note:?}");
+            match &note {
+                Note::Made(_) => self.has_work = true,
+                Note::Committed(_) | Note::RolledBack => self.has_work = false,
+                _ => {}
+            }
             match note {
                 Note::Made(item) => {
                     if !self.looped.repeats {
@@ -464,6 +472,11 @@ impl LoopLoad {
         if world.phase > Phase::Probing || self.state == State::Gone {
             return None;
         }
-        (self.is_zombie || self.state != State::Running).then(|| format!("client {client} is {:?}", self.state))
+        if self.is_zombie || self.state != State::Running {
+            return Some(format!("client {client} is {:?}", self.state));
+        }
+        // What it writes late is rolled back where others have done the same meanwhile, but readers are to see it.
+        self.has_work
+            .then(|| format!("client {client} has neither committed nor rolled back its work"))
     }
 }
