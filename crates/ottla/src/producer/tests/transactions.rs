@@ -70,6 +70,27 @@ fn begin(w: &mut World) {
     assert_eq!(run(w, TransactionCall::Begin), Ok(()));
 }
 
+/// Begins a transaction and produces a record, which is sent where its partition can be.
+fn begin_with(w: &mut World, value: &str) {
+    begin(w);
+    w.produce("t", 0, value).unwrap();
+    w.run_ms(10);
+}
+
+/// As [`ready`], with a transaction that was begun with a record.
+fn begun(level: i16) -> World {
+    let mut w = ready(level);
+    begin_with(&mut w, "a");
+    w
+}
+
+/// As [`begun`], and the record has been written.
+fn written(level: i16) -> World {
+    let mut w = begun(level);
+    acknowledge_all(&mut w);
+    w
+}
+
 fn code(answer: &Answer) -> Option<ErrorCode> {
     answer.as_ref().and_then(|a| a.as_ref().err()).map(|e| e.code)
 }
@@ -138,9 +159,7 @@ fn the_first_generation_adds_partitions_before_it_writes() {
 fn the_second_generation_writes_at_once_and_has_an_epoch_a_transaction() {
     let mut w = ready(2);
     for epoch in [1, 2] {
-        begin(&mut w);
-        w.produce("t", 0, "a").unwrap();
-        w.run_ms(10);
+        begin_with(&mut w, "a");
         assert_eq!(header(&w), (epoch, 0, true));
         assert_eq!(w.sent[0].version, 13);
         let commit = call(&mut w, TransactionCall::Commit);
@@ -209,9 +228,7 @@ fn offsets_go_to_the_groups_coordinator_with_the_members_generation() {
 fn an_abort_gives_up_what_waits_and_waits_for_what_is_in_flight() {
     for level in [0, 2] {
         let mut w = ready(level);
-        begin(&mut w);
-        w.produce("t", 0, "sent").unwrap();
-        w.run_ms(10);
+        begin_with(&mut w, "sent");
         w.produce("t", 0, "waits").unwrap();
         asked(&mut w);
         let abort = call(&mut w, TransactionCall::Abort);
@@ -227,9 +244,7 @@ fn an_abort_gives_up_what_waits_and_waits_for_what_is_in_flight() {
         assert_eq!(abort.try_take(), Some(Ok(())));
         let version = if level == 2 { 5 } else { 4 };
         assert_eq!(asked(&mut w), [format!("2: abort v{version} e1")]);
-        begin(&mut w);
-        w.produce("t", 0, "next").unwrap();
-        w.run_ms(10);
+        begin_with(&mut w, "next");
         assert_eq!(header(&w), if level == 2 { (2, 0, true) } else { (1, 1, true) });
     }
 }
@@ -237,10 +252,7 @@ fn an_abort_gives_up_what_waits_and_waits_for_what_is_in_flight() {
 #[test]
 fn after_an_undelivered_record_only_an_abort_is_possible_and_the_epoch_rises() {
     for (level, ends) in [(0, &["2: abort v4 e1", "2: init 500/1"][..]), (2, &["2: abort v5 e1"])] {
-        let mut w = ready(level);
-        begin(&mut w);
-        w.produce("t", 0, "a").unwrap();
-        w.run_ms(10);
+        let mut w = begun(level);
         w.refuse(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER);
         assert_eq!(w.reports().len(), 1);
         assert!(w.produce("t", 0, "b").is_err());
@@ -252,9 +264,7 @@ fn after_an_undelivered_record_only_an_abort_is_possible_and_the_epoch_rises() {
         asked(&mut w);
         assert_eq!(run(&mut w, TransactionCall::Abort), Ok(()));
         assert_eq!(asked(&mut w), ends, "level {level}");
-        begin(&mut w);
-        w.produce("t", 0, "c").unwrap();
-        w.run_ms(10);
+        begin_with(&mut w, "c");
         assert_eq!(header(&w), (2, 0, true));
         let commit = call(&mut w, TransactionCall::Commit);
         acknowledge_all(&mut w);
@@ -296,11 +306,7 @@ fn a_coordinator_that_moves_or_is_busy_is_asked_again() {
 
 #[test]
 fn a_lost_coordinator_is_found_again_and_told_the_same() {
-    let mut w = ready(2);
-    begin(&mut w);
-    w.produce("t", 0, "a").unwrap();
-    w.run_ms(10);
-    acknowledge_all(&mut w);
+    let mut w = written(2);
     w.coordinating.silent = Some(ApiKey::END_TXN);
     let commit = call(&mut w, TransactionCall::Commit);
     asked(&mut w);
@@ -315,10 +321,7 @@ fn a_lost_coordinator_is_found_again_and_told_the_same() {
 
 #[test]
 fn a_timed_out_call_goes_on_and_is_taken_up_again() {
-    let mut w = ready(0);
-    begin(&mut w);
-    w.produce("t", 0, "a").unwrap();
-    w.run_ms(10);
+    let mut w = begun(0);
     let first = call_for(&mut w, TransactionCall::Commit, 50);
     let beside = call(&mut w, TransactionCall::Commit).try_take().unwrap().unwrap_err();
     assert_eq!((beside.code, beside.retriable), (ErrorCode::L_PREV_IN_PROGRESS, true));
@@ -335,9 +338,7 @@ fn a_timed_out_call_goes_on_and_is_taken_up_again() {
     acknowledge_all(&mut w);
     assert_eq!(second.try_take(), Some(Ok(())));
     // One that ends while nobody waits is told to who asks again.
-    begin(&mut w);
-    w.produce("t", 0, "b").unwrap();
-    w.run_ms(10);
+    begin_with(&mut w, "b");
     let first = call_for(&mut w, TransactionCall::Commit, 0);
     assert_eq!(code(&first.try_take()), Some(ErrorCode::L_TIMED_OUT));
     acknowledge_all(&mut w);
@@ -386,11 +387,9 @@ fn offsets_that_are_answered_after_their_transaction_has_failed_end_no_other_cal
 #[test]
 fn a_transaction_that_the_coordinator_has_not_begun_is_not_aborted_there() {
     let mut w = ready(0);
-    begin(&mut w);
     let concurrent = [ErrorCode::CONCURRENT_TRANSACTIONS; 20];
     w.coordinating.refuse(ApiKey::ADD_PARTITIONS_TO_TXN, &concurrent);
-    w.produce("t", 0, "a").unwrap();
-    w.run_ms(10);
+    begin_with(&mut w, "a");
     assert!(asked(&mut w).iter().any(|a| a.contains("add")));
     assert_eq!(run(&mut w, TransactionCall::Abort), Ok(()));
     assert_eq!(asked(&mut w), [] as [String; 0]);
@@ -398,10 +397,7 @@ fn a_transaction_that_the_coordinator_has_not_begun_is_not_aborted_there() {
 
 #[test]
 fn a_leader_that_finds_the_transaction_before_not_ended_is_asked_again_soon() {
-    let mut w = ready(2);
-    begin(&mut w);
-    w.produce("t", 0, "a").unwrap();
-    w.run_ms(10);
+    let mut w = begun(2);
     for pause in [5, 10, 20] {
         w.refuse(ErrorCode::CONCURRENT_TRANSACTIONS);
         w.run_ms(pause - 1);
@@ -416,11 +412,7 @@ fn a_leader_that_finds_the_transaction_before_not_ended_is_asked_again_soon() {
 
 #[test]
 fn a_commit_that_may_have_been_seen_is_asked_again_whatever_happens() {
-    let mut w = ready(0);
-    begin(&mut w);
-    w.produce("t", 0, "a").unwrap();
-    w.run_ms(10);
-    acknowledge_all(&mut w);
+    let mut w = written(0);
     w.coordinating.silent = Some(ApiKey::END_TXN);
     let commit = call_for(&mut w, TransactionCall::Commit, 100);
     // A record of another thread, which had passed the gate before it closed, is given up.
@@ -441,11 +433,7 @@ fn a_commit_that_may_have_been_seen_is_asked_again_whatever_happens() {
 
 #[test]
 fn a_record_that_comes_while_a_transaction_ends_is_not_sent_outside_of_one() {
-    let mut w = ready(2);
-    begin(&mut w);
-    w.produce("t", 0, "a").unwrap();
-    w.run_ms(10);
-    acknowledge_all(&mut w);
+    let mut w = written(2);
     assert_eq!(run(&mut w, TransactionCall::Commit), Ok(()));
     w.accumulator.set_in_transaction(true);
     w.produce("t", 0, "stray").unwrap();
@@ -502,9 +490,7 @@ fn calls_out_of_place_are_refused() {
 fn a_record_that_ran_out_of_time_has_the_transaction_aborted() {
     let mut w = world_with_topic(0, &[], &[("message.timeout.ms", "1000")]);
     assert_eq!(run(&mut w, TransactionCall::Init), Ok(()));
-    begin(&mut w);
-    w.produce("t", 0, "a").unwrap();
-    w.run_ms(10);
+    begin_with(&mut w, "a");
     let commit = call(&mut w, TransactionCall::Commit);
     w.run_ms(1500);
     let error = commit.try_take().unwrap().unwrap_err();
@@ -524,10 +510,7 @@ fn a_record_that_ran_out_of_time_has_the_transaction_aborted() {
 
 #[test]
 fn closing_ends_the_call_under_way() {
-    let mut w = ready(0);
-    begin(&mut w);
-    w.produce("t", 0, "a").unwrap();
-    w.run_ms(10);
+    let mut w = begun(0);
     let commit = call(&mut w, TransactionCall::Commit);
     w.close();
     assert_eq!(code(&commit.try_take()), Some(ErrorCode::L_DESTROY));

@@ -124,7 +124,7 @@ pub(super) struct Transactions {
     can_bump: bool,
     /// The coordinator may have been told how the transaction ends: nothing can change that any more.
     ending: bool,
-    /// A commit was sent and not answered: the coordinator may have made it.
+    /// A commit was sent, and not answered or so that nobody knows: the coordinator may have made it.
     commit_lost: bool,
     /// The coordinator has no use for an EndTxn: it does not know the producer any more, or not yet the transaction.
     forgotten: bool,

@@ -274,6 +274,9 @@ impl Transactions {
             if request.ask == Ask::Init && may_be_done(told.code) {
                 self.accumulator.add_doubtful_init();
             }
+            // A broker that was refused as coordinator may have lost its office while it waited for its log.
+            self.commit_lost |=
+                request.ask == Ask::Commit && (may_be_done(told.code) || told.code == ErrorCode::NOT_COORDINATOR);
             let text = match told.at {
                 Some(at) => format!("{}: {}", at, told.code.description()),
                 None => told.code.description().into_owned(),

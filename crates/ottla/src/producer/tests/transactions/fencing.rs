@@ -2,17 +2,14 @@
 
 use ottla_protocol::ApiKey;
 
-use super::{acknowledge_all, asked, begin, call, header, offsets, ready, run};
+use super::{acknowledge_all, asked, begin, begin_with, begun, call, header, offsets, ready, run, written};
 use crate::error::ErrorCode;
 use crate::producer::TransactionCall;
 
 #[test]
 fn an_abort_while_the_transaction_before_is_being_ended_is_not_taken_for_fencing() {
     for newer in [None, Some(ErrorCode::PRODUCER_FENCED)] {
-        let mut w = ready(2);
-        begin(&mut w);
-        w.produce("t", 0, "a").unwrap();
-        w.run_ms(10);
+        let mut w = begun(2);
         let abort = call(&mut w, TransactionCall::Abort);
         w.coordinating.refuse(ApiKey::END_TXN, &[ErrorCode::PRODUCER_FENCED]);
         w.coordinating
@@ -26,9 +23,7 @@ fn an_abort_while_the_transaction_before_is_being_ended_is_not_taken_for_fencing
         assert_eq!(fatal, newer.map(|_| ErrorCode::L_FENCED));
         if fatal.is_none() {
             assert_eq!(abort.try_take(), Some(Ok(())));
-            begin(&mut w);
-            w.produce("t", 0, "b").unwrap();
-            w.run_ms(10);
+            begin_with(&mut w, "b");
             assert_eq!(header(&w), (2, 0, true));
         }
     }
@@ -41,10 +36,7 @@ fn a_request_for_the_id_that_may_have_been_served_counts_among_what_may_fence_it
         (ErrorCode::COORDINATOR_NOT_AVAILABLE, 1),
         (ErrorCode::CONCURRENT_TRANSACTIONS, 0),
     ] {
-        let mut w = ready(2);
-        begin(&mut w);
-        w.produce("t", 0, "a").unwrap();
-        w.run_ms(10);
+        let mut w = begun(2);
         call(&mut w, TransactionCall::Abort);
         w.coordinating.refuse(ApiKey::END_TXN, &[ErrorCode::PRODUCER_FENCED]);
         w.coordinating.refuse(ApiKey::INIT_PRODUCER_ID, &[answered]);
@@ -60,10 +52,8 @@ fn a_request_for_the_id_that_may_have_been_served_counts_among_what_may_fence_it
 #[test]
 fn an_abort_of_what_the_coordinator_never_heard_of_takes_another_epoch() {
     let mut w = ready(0);
-    begin(&mut w);
     w.coordinating.silent = Some(ApiKey::ADD_PARTITIONS_TO_TXN);
-    w.produce("t", 0, "a").unwrap();
-    w.run_ms(10);
+    begin_with(&mut w, "a");
     let abort = call(&mut w, TransactionCall::Abort);
     w.disconnect(2);
     w.coordinating.refuse(ApiKey::END_TXN, &[ErrorCode::INVALID_TXN_STATE]);
@@ -92,9 +82,7 @@ fn a_lost_request_of_the_first_generation_cannot_reach_the_next_transaction() {
         let ended = commit.map_or_else(|| run(&mut w, TransactionCall::Commit), |c| c.try_take().unwrap());
         assert_eq!(ended, Ok(()));
         // What is late has the epoch that the coordinator has replaced, and nothing of the next transaction is sent before.
-        begin(&mut w);
-        w.produce("t", 0, "a").unwrap();
-        w.run_ms(10);
+        begin_with(&mut w, "a");
         let raised = asked(&mut w).iter().filter(|a| *a == "2: init 500/1").count();
         assert_eq!(raised, usize::from(level == 0), "{key:?} at level {level}");
         assert_ne!(header(&w).0, 1);
@@ -113,10 +101,8 @@ fn a_fenced_producer_is_at_its_end() {
         (ApiKey::END_TXN, ErrorCode::INVALID_PRODUCER_EPOCH),
     ] {
         let mut w = ready(0);
-        begin(&mut w);
-        w.produce("t", 0, "a").unwrap();
         w.coordinating.refuse(key, &[what]);
-        w.run_ms(10);
+        begin_with(&mut w, "a");
         acknowledge_all(&mut w);
         let commit = call(&mut w, TransactionCall::Commit);
         let fatal = w.sender.take_fatal().expect("a fatal error");
@@ -134,10 +120,7 @@ fn a_fenced_producer_is_at_its_end() {
 
 #[test]
 fn an_epoch_that_a_leader_finds_old_is_the_coordinators_to_judge() {
-    let mut w = ready(2);
-    begin(&mut w);
-    w.produce("t", 0, "a").unwrap();
-    w.run_ms(10);
+    let mut w = begun(2);
     w.refuse(ErrorCode::INVALID_PRODUCER_EPOCH);
     let error = run(&mut w, TransactionCall::Commit).unwrap_err();
     assert!(error.txn_requires_abort && !error.fatal);
@@ -150,11 +133,9 @@ fn an_epoch_that_a_leader_finds_old_is_the_coordinators_to_judge() {
 #[test]
 fn a_coordinator_that_has_forgotten_the_producer_gives_it_another_epoch() {
     let mut w = ready(0);
-    begin(&mut w);
-    w.produce("t", 0, "a").unwrap();
     w.coordinating
         .refuse(ApiKey::ADD_PARTITIONS_TO_TXN, &[ErrorCode::INVALID_PRODUCER_ID_MAPPING]);
-    w.run_ms(10);
+    begin_with(&mut w, "a");
     asked(&mut w);
     let error = run(&mut w, TransactionCall::Commit).unwrap_err();
     assert_eq!(
@@ -166,31 +147,32 @@ fn a_coordinator_that_has_forgotten_the_producer_gives_it_another_epoch() {
 }
 
 #[test]
-fn a_commit_that_was_lost_on_a_forgetful_coordinator_is_not_called_aborted() {
-    for lost in [false, true] {
-        let mut w = ready(2);
-        begin(&mut w);
-        w.produce("t", 0, "a").unwrap();
-        w.run_ms(10);
-        acknowledge_all(&mut w);
-        w.coordinating.silent = lost.then_some(ApiKey::END_TXN);
-        let unknown = [ErrorCode::INVALID_PRODUCER_ID_MAPPING];
-        let before: &[ErrorCode] = if lost { &[ErrorCode::NO_ERROR] } else { &[] };
-        w.coordinating.refuse(ApiKey::END_TXN, before);
-        w.coordinating.refuse(ApiKey::END_TXN, &unknown);
+fn a_commit_that_a_forgetful_coordinator_may_have_made_is_not_called_aborted() {
+    // What the first EndTxn is answered; nothing, when it is lost.
+    for (answered, doubtful) in [
+        (None, true),
+        (Some(ErrorCode::REQUEST_TIMED_OUT), true),
+        (Some(ErrorCode::COORDINATOR_NOT_AVAILABLE), true),
+        (Some(ErrorCode::NOT_COORDINATOR), true),
+        (Some(ErrorCode::CONCURRENT_TRANSACTIONS), false),
+    ] {
+        let mut w = written(2);
+        w.coordinating.silent = answered.is_none().then_some(ApiKey::END_TXN);
+        let unknown = ErrorCode::INVALID_PRODUCER_ID_MAPPING;
+        let first = answered.unwrap_or(ErrorCode::NO_ERROR);
+        w.coordinating.refuse(ApiKey::END_TXN, &[first, unknown]);
         let commit = call(&mut w, TransactionCall::Commit);
         w.run_ms(100);
-        w.coordinating.silent = None;
-        if lost {
+        if w.coordinating.silent.take().is_some() {
             w.disconnect(2);
-            w.run_ms(1000);
         }
+        w.run_ms(1000);
         let fatal = w.sender.take_fatal().map(|e| e.code);
-        assert_eq!(fatal, lost.then_some(unknown[0]));
+        assert_eq!(fatal, doubtful.then_some(unknown), "{answered:?}");
         w.sender.on_fatal_told();
         let error = commit.try_take().unwrap().unwrap_err();
-        assert_eq!((error.code, error.fatal), (unknown[0], lost));
-        assert_ne!(error.txn_requires_abort, lost);
+        assert_eq!((error.code, error.fatal), (unknown, doubtful));
+        assert_ne!(error.txn_requires_abort, doubtful);
     }
 }
 
