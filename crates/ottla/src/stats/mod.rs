@@ -62,6 +62,18 @@ impl Statistics {
         }
         all
     }
+
+    /// The first of [`counters`](Self::counters) that is lower than in `before`, an earlier document of the same client, with
+    /// its value there and here; `None` when all have gone on. One that is not there any more has gone back to zero: a
+    /// partition that was never used goes with the metadata that named it.
+    pub fn gone_back_since(&self, before: &Statistics) -> Option<(String, u64, u64)> {
+        let counters = self.counters();
+        let changes = before.counters().into_iter().map(|(place, was)| {
+            let is = counters.get(&place).copied().unwrap_or(0);
+            (place, was, is)
+        });
+        changes.into_iter().find(|(_, was, is)| is < was)
+    }
 }
 
 #[cfg(test)]

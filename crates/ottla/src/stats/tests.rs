@@ -76,6 +76,13 @@ fn counters_are_told_by_their_places() {
             ("tx", 3)
         ]
     );
+    let (mut later, mut without) = (document.clone(), document.clone());
+    later.tx += 1;
+    assert_eq!(later.gone_back_since(&document), None);
+    assert_eq!(document.gone_back_since(&later), Some(("tx".to_owned(), 4, 3)));
+    without.topics.get_mut("t").unwrap().partitions.remove(&1);
+    let lost = without.gone_back_since(&document);
+    assert_eq!(lost, Some(("topics.t.partitions.1.rxmsgs".to_owned(), 5, 0)));
     let parsed = parse(&document);
     for (place, count) in &counters {
         let value = place.split('.').fold(&parsed, |at, key| &at[key]);

@@ -127,15 +127,10 @@ fn since(last: &Last, document: &Statistics) -> Result<(), String> {
     if document.ts_us <= last.document.ts_us {
         return Err(format!("made at {} after {}", document.ts_us, last.document.ts_us));
     }
-    let counters = document.counters();
-    for (what, before) in last.document.counters() {
-        // A partition that was never used goes with the metadata that named it.
-        let now = counters.get(&what).copied().unwrap_or(0);
-        if now < before {
-            return Err(format!("{what} goes back from {before} to {now}"));
-        }
+    match document.gone_back_since(&last.document) {
+        Some((what, before, now)) => Err(format!("{what} goes back from {before} to {now}")),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// A document may have waited: what its application has seen since it took the one before bounds it from below where it
