@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::worker::Undoing;
-use super::{Input, Output, Process, ProcessError, ProcessorConf, Worker};
+use super::{Input, Output, Process, ProcessError, ProcessorConf, Turn, Worker};
 use crate::client::{ClientHooks, Command, Parts, Shared};
 use crate::config::Conf;
-use crate::consumer::Command as Consuming;
+use crate::consumer::{Command as Consuming, CommitTarget};
 use crate::env::{Rng, SystemClock, Waker};
-use crate::error::ErrorCode;
-use crate::event::Rebalance;
-use crate::types::{ClientKind, PartitionOffset, TopicPartition, offset};
+use crate::error::{Error, ErrorCode};
+use crate::event::{FetchBudget, PartitionState, Queue, Rebalance};
+use crate::producer::Command as Producing;
+use crate::types::{ClientKind, PartitionOffset, TopicHooks, TopicPartition, offset};
 
 struct Asleep;
 
@@ -19,11 +20,25 @@ impl Waker for Asleep {
     fn wake(&self) {}
 }
 
-struct Nothing;
+/// What the application is told of its work.
+#[derive(Default)]
+struct Told(Vec<&'static str>);
 
-impl Process for Nothing {
+impl Process for Told {
     fn process(&mut self, _: &Input<'_>, _: &mut Output) -> Result<(), ProcessError> {
         Ok(())
+    }
+
+    fn on_revoked(&mut self, _: &[TopicPartition]) {
+        self.0.push("revoked");
+    }
+
+    fn on_committed(&mut self) {
+        self.0.push("committed");
+    }
+
+    fn on_rolled_back(&mut self) {
+        self.0.push("rolled back");
     }
 }
 
@@ -43,14 +58,14 @@ fn shared(kind: ClientKind, conf: &Conf) -> Arc<Shared> {
     parts.assemble(Rng::from_seed(1)).shared().clone()
 }
 
-fn worker(settings: &[(&str, &str)]) -> Worker<Nothing> {
+fn worker(settings: &[(&str, &str)]) -> Worker<Told> {
     let mut conf = ProcessorConf::new("app", &["in"]);
     for (name, value) in settings {
         conf.set(name, value).unwrap();
     }
     let consumer = shared(ClientKind::Consumer, &conf.consumer().unwrap());
     let producer = shared(ClientKind::Producer, &conf.producer().unwrap());
-    Worker::new(conf.loop_settings(), consumer, producer, Nothing)
+    Worker::new(conf.loop_settings(), consumer, producer, Told::default())
 }
 
 fn revocation() -> Rebalance {
@@ -109,4 +124,60 @@ fn a_loop_goes_on_with_another_producer_as_often_as_its_own_late_requests_may_fe
         assert_eq!(replaced, unanswered);
         assert!(ended.contains("another process has taken the instance.id"), "{ended}");
     }
+}
+
+/// A loop that works at least once, has processed a record and is to give its partition up.
+fn at_work() -> Worker<Told> {
+    let mut worker = worker(&[("processing.guarantee", "at_least_once")]);
+    worker.is_subscribed = true;
+    let topic = worker.calls.consumer.topic("in", None, TopicHooks::default()).unwrap();
+    let budget = Arc::new(FetchBudget::new(Arc::new(Asleep)));
+    let partition = Arc::new(PartitionState::new(0, topic, 0, Queue::new(), budget, false));
+    let now = worker.calls.now();
+    worker.assigned.insert(partition.tp());
+    worker.work.note(&partition, 7, 0, now);
+    worker.revocation = Some(revocation());
+    worker
+}
+
+/// Takes turns until nothing is left to do. Commits are answered like this, all else is done.
+fn settle(worker: &mut Worker<Told>, committed: Result<(), ErrorCode>) {
+    while !matches!(worker.turn(Duration::ZERO), Turn::Idle | Turn::Ended(_)) {
+        for command in worker.calls.consumer.take_commands() {
+            match command {
+                Command::Consumer(Consuming::Commit {
+                    offsets,
+                    target: CommitTarget::Reply(reply),
+                }) => reply.fill(committed.map(|()| offsets.unwrap()).map_err(Error::from)),
+                Command::Consumer(
+                    Consuming::IncrementalUnassign { reply, .. }
+                    | Consuming::Unassign { reply }
+                    | Consuming::Close { reply },
+                ) => reply.fill(Ok(())),
+                other => panic!("{other:?}"),
+            }
+        }
+        for command in worker.calls.producer.take_commands() {
+            match command {
+                Command::Producer(Producing::Purge { done, .. }) => done.fill(()),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn work_on_partitions_that_go_is_committed_or_rolled_back() {
+    let mut worker = at_work();
+    settle(&mut worker, Ok(()));
+    assert_eq!(worker.process.0, ["committed", "revoked"]);
+    let mut worker = at_work();
+    settle(&mut worker, Err(ErrorCode::L_TIMED_OUT));
+    assert_eq!(worker.process.0, ["rolled back", "revoked"]);
+    // There is no time left to try.
+    let mut worker = at_work();
+    worker.stop_by = Some(worker.calls.now());
+    settle(&mut worker, Ok(()));
+    assert_eq!(worker.process.0, ["rolled back", "revoked"]);
+    assert!(worker.has_ended);
 }

@@ -495,18 +495,14 @@ impl<P: Process> Worker<P> {
             Ask::SendOffsets | Ask::CommitTransaction if !error.retriable => {
                 self.undo(error);
             }
+            // The next owner does the work again.
+            Ask::CommitOffsets if self.revocation.is_some() => {
+                self.undo(error);
+            }
             Ask::CommitOffsets => {
                 self.process.on_error(error);
-                match self.revocation.take() {
-                    // The next owner does the work again.
-                    Some(revocation) => {
-                        self.give_up(revocation);
-                    }
-                    None => {
-                        self.hear_group();
-                        self.pause();
-                    }
-                }
+                self.hear_group();
+                self.pause();
             }
             // The transaction is over in another way: a new producer's beginning ends what may be left of it.
             Ask::Abort if !error.retriable => self.lose_producer(),
@@ -533,6 +529,10 @@ impl<P: Process> Worker<P> {
     fn close(&mut self) -> Turn {
         self.stop_by = None;
         self.chunks.clear();
+        if !self.work.is_empty() && self.undoing != Undoing::Input {
+            // It is not tried any more to commit it.
+            self.on_output_undone();
+        }
         // Closing goes on when this has been answered.
         if let Some(revocation) = self.revocation.take() {
             self.let_go(revocation);

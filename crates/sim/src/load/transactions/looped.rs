@@ -110,11 +110,16 @@ impl Process for Copier {
             self.note(Note::Keeps(kept));
         }
         for tp in partitions {
+            let partition = tp.partition;
             if self.keeps.is_none() {
-                self.owned.remove(&tp.partition);
+                self.owned.remove(&partition);
             }
-            self.stands.remove(&tp.partition);
-            self.safe.remove(&tp.partition);
+            let (stood, safe) = (self.stands.remove(&partition), self.safe.remove(&partition));
+            if stood != safe && self.keeps.is_none() {
+                self.note(Note::Wrong(format!(
+                    "gives up [{partition}], and was not told what became of its work from {safe:?} to {stood:?}"
+                )));
+            }
         }
     }
 
