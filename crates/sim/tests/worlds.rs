@@ -265,6 +265,14 @@ const REGRESSIONS: &[(u64, &str)] = &[
         1600034441,
         "the world ended while a loop waited for a dead connection with a transaction to abort",
     ),
+    (
+        1800104697,
+        "a loop that works at least once could not commit what it was to give up, and its application was not told",
+    ),
+    (
+        1900009166,
+        "a commit was overtaken by a lower one, of who had come back to where the log was cut",
+    ),
 ];
 
 #[test]

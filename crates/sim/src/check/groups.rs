@@ -498,7 +498,7 @@ impl Groups {
         }
     }
 
-    /// An application was told that an offset is committed: then it was, or a later one by which it was overtaken.
+    /// An application was told that an offset is committed: then it was, or another one by which it was overtaken.
     pub(crate) fn on_commit_told(&mut self, client: u32, tp: &Tp, offset: i64) -> Result<(), String> {
         let Some(group) = self.members.get(&client).map(|m| m.group.clone()) else {
             return Ok(());
@@ -506,11 +506,11 @@ impl Groups {
         if self.torn.contains(&tp.0) {
             return Ok(());
         }
-        let book = self.book(&group, tp);
-        match book
-            .committed
-            .iter()
-            .any(|(_, value)| value.is_some_and(|v| v >= offset))
+        let cuts = &self.cuts;
+        let book = self.books.get(&(group, tp.clone()));
+        let mut made = book.into_iter().flat_map(|b| &b.committed);
+        match made
+            .any(|(at, value)| value.is_some_and(|value| value >= offset || cuts.overtakes(tp, (*at, value), offset)))
         {
             true => Ok(()),
             false => Err(format!(

@@ -237,7 +237,7 @@ impl World {
         if self.crowd.exists() {
             self.coverage.count("ends of logs lost to groups", 1);
             let lost = (kept, marks.high_watermark);
-            self.check.groups.on_lost(&(topic, partition), lost, epoch);
+            self.check.groups.on_lost(&(topic, partition), lost, epoch, self.now_us);
         }
         true
     }

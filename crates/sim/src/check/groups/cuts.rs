@@ -12,6 +12,7 @@ struct Cut {
     epoch: i32,
     /// Where readers found the end before.
     end: i64,
+    at_us: u64,
 }
 
 /// All cuts, in their order.
@@ -38,6 +39,13 @@ impl Cuts {
         self.of(tp).iter().any(|cut| cut.kept < offset)
     }
 
+    /// Whether a commit of `offset` may have been overtaken by a lower one: who made that had come back to where the log was
+    /// cut below the first.
+    pub(super) fn overtakes(&self, tp: &Tp, (made_us, lower): (u64, i64), offset: i64) -> bool {
+        let mut cuts = self.of(tp).iter();
+        cuts.any(|cut| cut.kept < offset && cut.kept <= lower && cut.at_us <= made_us)
+    }
+
     /// Whether a record was taken, which may still be handed out by who does not know.
     pub(super) fn took(&self, tp: &Tp, (offset, leader_epoch): (i64, i32)) -> bool {
         self.of(tp)
@@ -60,12 +68,13 @@ impl Cuts {
 impl Groups {
     /// A partition lost what lay from `kept` to `end`, though it may have been read; what comes there has this leader epoch
     /// or a later one.
-    pub(crate) fn on_lost(&mut self, tp: &Tp, (kept, end): (i64, i64), epoch: i32) {
-        self.cuts
-            .0
-            .entry(tp.clone())
-            .or_default()
-            .push(Cut { kept, epoch, end });
+    pub(crate) fn on_lost(&mut self, tp: &Tp, (kept, end): (i64, i64), epoch: i32, at_us: u64) {
+        self.cuts.0.entry(tp.clone()).or_default().push(Cut {
+            kept,
+            epoch,
+            end,
+            at_us,
+        });
         for ((_, lost), book) in &mut self.books {
             if lost == tp {
                 book.seen.retain(|offset, _| *offset < kept);

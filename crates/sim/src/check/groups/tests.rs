@@ -43,7 +43,7 @@ fn an_end_may_be_told_of_after_the_log_was_cut_below_it() {
     groups.add_member(0, "g", Reset::Latest, false);
     let begins = beginning(&tp);
     groups.on_assigned(&begins, |_| marks(5)).unwrap();
-    groups.on_lost(&tp, (2, 7), 1);
+    groups.on_lost(&tp, (2, 7), 1, 1);
     assert!(
         groups.on_end(0, &tp, 8, marks(2)).is_err(),
         "there never was such an end"
@@ -81,8 +81,8 @@ fn record(number: u32) -> Found {
     }
 }
 
-/// A member that has read and processed four records of epoch 0 when all but two are lost, to a leader of epoch 1.
-fn cut_behind_two(tp: &Tp) -> Groups {
+/// A member that has read and processed four records of epoch 0.
+fn read_four(tp: &Tp) -> Groups {
     let mut groups = Groups::default();
     groups.add_member(0, "g", Reset::Earliest, false);
     let begins = beginning(tp);
@@ -93,13 +93,21 @@ fn cut_behind_two(tp: &Tp) -> Groups {
             .unwrap();
         groups.on_processed(0, tp, offset);
     }
-    groups.on_lost(tp, (2, 4), 1);
+    groups
+}
+
+/// As [`read_four`], and then all but two are lost to a leader of epoch 1.
+fn cut_behind_two(tp: &Tp) -> Groups {
+    let mut groups = read_four(tp);
+    groups.on_lost(tp, (2, 4), 1, COMMIT_US);
     groups
 }
 
 fn marks(end: i64) -> Option<Marks> {
     Some(Marks { start: 0, end })
 }
+
+const COMMIT_US: u64 = 5;
 
 fn commit(groups: &mut Groups, tp: &Tp, offset: i64, before: Option<i64>) -> Result<(), String> {
     let commit = Commit {
@@ -110,7 +118,7 @@ fn commit(groups: &mut Groups, tp: &Tp, offset: i64, before: Option<i64>) -> Res
         beyond_recall: false,
         foreign: false,
     };
-    groups.on_commit(&commit, 5, marks(5))
+    groups.on_commit(&commit, COMMIT_US, marks(5))
 }
 
 #[test]
@@ -153,4 +161,20 @@ fn what_came_after_a_cut_is_read_as_a_whole() {
     let mut groups = cut_behind_two(&tp);
     groups.on_record(0, &tp, (4, 1), record(12), marks(6)).unwrap();
     assert!(groups.compare_with_logs(&logs).is_err());
+}
+
+#[test]
+fn only_behind_a_cut_a_lower_commit_overtakes_another() {
+    let tp: Tp = ("t".into(), 0);
+    let mut groups = cut_behind_two(&tp);
+    assert!(groups.on_commit_told(0, &tp, 4).is_err(), "there is none");
+    commit(&mut groups, &tp, 3, None).unwrap();
+    groups.on_commit_told(0, &tp, 4).unwrap();
+    let mut groups = cut_behind_two(&tp);
+    commit(&mut groups, &tp, 1, None).unwrap();
+    assert!(groups.on_commit_told(0, &tp, 4).is_err(), "below what the cut has left");
+    let mut groups = read_four(&tp);
+    commit(&mut groups, &tp, 3, None).unwrap();
+    groups.on_lost(&tp, (2, 4), 1, COMMIT_US + 1);
+    assert!(groups.on_commit_told(0, &tp, 4).is_err(), "made before the cut");
 }
