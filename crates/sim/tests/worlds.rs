@@ -234,6 +234,14 @@ const REGRESSIONS: &[(u64, &str)] = &[
         "a coordinator gave an id that it had forgotten, called that timed out, and fenced the loop that asked again",
     ),
     (
+        1600052153,
+        "an old answer made a member believe in its place, and it took back what the partition's new owner had committed",
+    ),
+    (
+        1750000050,
+        "a static member kept its dead connection to the coordinator, asked in vain for ever, and could not leave",
+    ),
+    (
         618,
         "a commit was tried again after its group had turned to the consumer protocol and given the partition to another",
     ),

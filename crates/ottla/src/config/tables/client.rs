@@ -89,7 +89,8 @@ macro_rules! client_rows {
     "Send at once instead of waiting for more (`TCP_NODELAY`). Leave it on: batching is `linger.ms`'s business, and \
      Nagle's algorithm together with delayed acknowledgements costs 40 ms a request.";
 "socket.max.fails" socket_max_fails: u32 = int(0, 1_000_000, 1).count() =>
-    "Requests in a row that may time out before the connection is given up; 0 never gives it up.";
+    "Requests in a row that may time out before the connection is given up; 0 never gives it up. The connection to a \
+     group's coordinator is given up with the first heartbeat that times out, before the member is thrown out.";
 "broker.address.ttl" broker_address_ttl: u32 = int(0, 86_400_000, 1000).ms() =>
     "How long the addresses of a host name are kept before the name is resolved again.";
 "broker.address.family" broker_address_family: Choice = choice(&[("any", 0), ("v4", 2), ("v6", 10)], 0) =>

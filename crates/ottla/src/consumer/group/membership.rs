@@ -82,9 +82,12 @@ pub(super) struct Membership {
     pub(super) coming: Option<Vec<TopicPartition>>,
     /// Leave the group after giving up the partitions, rather than join anew.
     pub(super) leaving: bool,
-    pub(super) heartbeat: Option<u64>,
+    /// The heartbeat under way, and when it was sent.
+    pub(super) heartbeat: Option<(u64, Instant)>,
     pub(super) heartbeat_due: Instant,
-    last_heard: Instant,
+    /// When the coordinator last knew this member: an answer counts from when it was asked for, as it may have been on
+    /// its way for long. SyncGroup's, which others hold up, counts from its arrival; the next heartbeat corrects it.
+    last_known: Instant,
     pub(super) retry_at: Instant,
     tries: u32,
     /// The application polls too rarely: the member is out of its group until it polls again.
@@ -125,7 +128,7 @@ impl Membership {
             leaving: false,
             heartbeat: None,
             heartbeat_due: Instant::ORIGIN,
-            last_heard: Instant::ORIGIN,
+            last_known: Instant::ORIGIN,
             retry_at: Instant::ORIGIN,
             tries: 0,
             parked: false,
@@ -317,7 +320,7 @@ impl Membership {
     }
 
     fn session_end(&self, conf: &ClientConfig) -> Instant {
-        self.last_heard.plus_ms(super::millis(conf.session_timeout_ms))
+        self.last_known.plus_ms(super::millis(conf.session_timeout_ms))
     }
 
     /// Whether silence of the coordinator means that the member is thrown out. While it owes an answer to JoinGroup or
@@ -369,7 +372,7 @@ impl Membership {
     }
 
     pub(super) fn is_heartbeat(&self, id: u64) -> bool {
-        self.heartbeat == Some(id)
+        self.heartbeat.is_some_and(|(sent, _)| sent == id)
     }
 
     pub(super) fn is_leave(&self, id: u64) -> bool {
@@ -405,7 +408,6 @@ impl Membership {
         self.tries = 0;
         self.generation = response.generation_id;
         self.member_id = response.member_id.clone();
-        self.last_heard = ctx.now;
         self.heartbeat = None;
         self.heartbeat_due = ctx.now.plus_ms(super::millis(ctx.conf.heartbeat_interval_ms));
         self.strategy = response.protocol_name.as_deref().and_then(Strategy::from_name);
@@ -465,6 +467,9 @@ impl Membership {
             }
         };
         let code: ErrorCode = response.error_code.into();
+        if matches!(code, ErrorCode::NO_ERROR | ErrorCode::REBALANCE_IN_PROGRESS) {
+            self.last_known = ctx.now;
+        }
         if !code.is_ok() {
             return self.on_refused(ctx, code, "SyncGroup");
         }
@@ -476,7 +481,6 @@ impl Membership {
                 Assignment::new()
             }
         };
-        self.last_heard = ctx.now;
         if self.inherited.is_some() {
             self.inherited = Some(share.clone());
         }
@@ -497,13 +501,13 @@ impl Membership {
 
     /// A heartbeat was answered; true when the coordinator has to be looked for again.
     pub(super) fn on_heartbeat(&mut self, ctx: &mut Ctx<'_>, result: Result<HeartbeatResponse, Error>) -> bool {
-        self.heartbeat = None;
+        let asked = self.heartbeat.take().map_or(ctx.now, |(_, sent)| sent);
         let Ok(response) = result else { return true };
         let code: ErrorCode = response.error_code.into();
         match code {
-            ErrorCode::NO_ERROR => self.last_heard = ctx.now,
+            ErrorCode::NO_ERROR => self.last_known = asked,
             ErrorCode::REBALANCE_IN_PROGRESS => {
-                self.last_heard = ctx.now;
+                self.last_known = asked;
                 if self.state == State::Stable {
                     ctx.log
                         .debug(DebugContexts::CGRP, "REBALANCE", || "the group rebalances".into());

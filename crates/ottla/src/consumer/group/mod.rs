@@ -407,6 +407,10 @@ impl Group {
             let consequences = self.readings.on_read(ctx, id, result);
             lost = self.draw(ctx, consequences);
         } else {
+            // Silence puts the membership at risk, and the other end may be gone: `socket.max.fails` is not waited for.
+            if matches!(&outcome, Outcome::Failed(failure) if failure.error.code == ErrorCode::L_TIMED_OUT) {
+                ctx.links.hang_up(key, ctx.now);
+            }
             let leaves = self.place.is_leave(id);
             lost = self.place.on_outcome(ctx, cluster, key, id, outcome);
             let makes_room = leaves || self.place.take_made_room();

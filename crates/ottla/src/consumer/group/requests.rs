@@ -220,7 +220,7 @@ impl Membership {
             .send(way.key, ctx.now, tag(id), &request, version, timeout)
             .is_ok()
         {
-            self.heartbeat = Some(id);
+            self.heartbeat = Some((id, ctx.now));
         }
     }
 }

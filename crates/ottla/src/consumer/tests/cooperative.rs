@@ -47,15 +47,18 @@ fn claim(request: &JoinGroupRequest) -> (Vec<i32>, i32) {
 /// Lets the member join `generation`, which another one leads; gives what it claims.
 fn join(w: &mut World, generation: i32) -> (Vec<i32>, i32) {
     let (asked, request) = w.expect::<JoinGroupRequest>();
-    let response = JoinGroupResponse {
+    w.answer(&asked, &joined(generation));
+    claim(&request)
+}
+
+fn joined(generation: i32) -> JoinGroupResponse {
+    JoinGroupResponse {
         generation_id: generation,
         protocol_name: Some("cooperative-sticky".into()),
         leader: "another".into(),
         member_id: "me".into(),
         ..Default::default()
-    };
-    w.answer(&asked, &response);
-    claim(&request)
+    }
 }
 
 /// Gives the member its share of `t`.
@@ -269,6 +272,20 @@ fn the_session_ends_while_the_member_cannot_join() {
     w.run_ms(44_000);
     assert!(w.take().is_empty());
     w.run_ms(1_000);
+    assert_eq!(w.take(), [revoked(&[0, 1])]);
+    assert!(w.registry.is_assignment_lost());
+}
+
+/// A group of the newer protocol takes a classic member that it had thrown out for a new one, and does not tell it.
+#[test]
+fn an_answer_that_was_long_on_its_way_does_not_lengthen_the_session() {
+    let mut w = listening(&[0, 1]);
+    heartbeat(&mut w, 27);
+    let (asked, _) = w.expect::<JoinGroupRequest>();
+    w.run_ms(50_000);
+    w.answer(&asked, &joined(2));
+    w.drop_connections(asked.node);
+    w.run_ms(1);
     assert_eq!(w.take(), [revoked(&[0, 1])]);
     assert!(w.registry.is_assignment_lost());
 }

@@ -271,3 +271,15 @@ fn neighbours_hear_of_the_room_that_was_made() {
     accept(&mut w, &beat, 2, None);
     assert!(!neighbour.take_news());
 }
+
+/// A member that goes on asking on a dead connection is thrown out, and cannot leave.
+#[test]
+fn a_connection_on_which_a_heartbeat_times_out_is_not_kept() {
+    let mut w = world_of(&[("socket.max.fails", "0")]);
+    subscribe_to(&mut w, &["t"]);
+    let (silent, _) = heartbeat(&mut w);
+    w.run_ms(11_000);
+    let (again, _) = heartbeat(&mut w);
+    assert_eq!(again.node, silent.node);
+    assert_ne!(again.conn, silent.conn);
+}
