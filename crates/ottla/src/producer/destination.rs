@@ -29,7 +29,7 @@ pub(super) struct Destination {
 ///
 /// A broker works on one Produce request of a connection at a time. Having more under way hides the way there and back.
 /// Beyond that they only stand in line, and a batch that would stand in line is better kept open: it takes more records,
-/// and the broker, for which batches cost more than records, catches up.
+/// and the broker, for which batches cost more than records, catches up. A full one waits here, too, behind one in line.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     under_way: u32,
@@ -70,11 +70,22 @@ impl Pace {
     /// `n * (usual - quickest) / usual` are at the broker: one of them at work, the rest in line. With 7/8 of one there,
     /// waiting for its answer leaves the broker idle for the rest of the time at most.
     pub(super) fn has_line(&self) -> bool {
+        self.are_there(7)
+    }
+
+    /// Whether the broker has one request at work and one in line: full batches, too, had better wait here. What stands
+    /// in line in the network costs memory and is out of the processors' caches when its turn comes.
+    pub(super) fn is_behind(&self) -> bool {
+        self.are_there(15)
+    }
+
+    /// Whether so many eighths of a request are at the broker.
+    fn are_there(&self, eighths: u32) -> bool {
         let Some(quickest) = self.quickest.into_iter().chain(self.quickest_before).min() else {
             return false;
         };
         let (there, all) = (self.usual.saturating_sub(quickest), self.usual);
-        self.under_way > 0 && !there.is_zero() && there * self.under_way * 8 >= all * 7
+        self.under_way > 0 && !there.is_zero() && there * self.under_way * 8 >= all * eighths
     }
 }
 
@@ -118,6 +129,15 @@ mod tests {
         assert!(!after(&answers(3), 1).has_line());
         assert!(after(&answers(20), 1).has_line());
         assert!(!after(&answers(20), 0).has_line());
+    }
+
+    #[test]
+    fn a_broker_gets_no_full_batches_beyond_one_in_line() {
+        let answers = |took| [1, took, took, took, took, took, took, took, took];
+        assert!(!after(&answers(20), 1).is_behind());
+        assert!(after(&answers(20), 2).is_behind());
+        assert!(!after(&answers(20), 0).is_behind());
+        assert!(!after(&[100, 101, 100, 102, 101], 30).is_behind());
     }
 
     #[test]

@@ -79,8 +79,8 @@ impl Sender {
             let Some(destination) = self.destinations.get_mut(&node).filter(|d| !d.ready.is_empty()) else {
                 return;
             };
-            if unknown {
-                // The id's arrival brings the destination back.
+            if unknown || destination.pace.is_behind() {
+                // The id's arrival brings the destination back, or the outcome of a request.
                 destination.waiting = true;
                 return;
             }

@@ -21,11 +21,14 @@ fn idempotent(settings: &[(&str, &str)], leaders: &[i32]) -> World {
     w
 }
 
+/// How far away that broker is: what comes behind a request waits for no answer.
+const FAR_MS: u64 = 150;
+
 /// As [`idempotent`], with one partition whose broker has taken a first batch.
 fn begun(settings: &[(&str, &str)]) -> World {
     let mut w = idempotent(settings, &[1]);
     send(&mut w, "first");
-    w.run_ms(10);
+    w.run_ms(FAR_MS);
     w.acknowledge(0);
     w.reports();
     w
@@ -115,6 +118,7 @@ fn what_was_refused_and_what_came_behind_it_goes_again_under_the_same_numbers() 
     for v in ["a", "b", "c"] {
         send(&mut w, v);
     }
+    w.run_ms(FAR_MS);
     w.refuse(ErrorCode::NOT_ENOUGH_REPLICAS);
     w.refuse(OUT_OF_ORDER);
     w.refuse(OUT_OF_ORDER);
@@ -129,6 +133,7 @@ fn what_came_behind_a_batch_is_not_at_fault_when_that_goes_again_first() {
     for v in ["a", "b", "c"] {
         send(&mut w, v);
     }
+    w.run_ms(FAR_MS);
     w.refuse(ErrorCode::NOT_ENOUGH_REPLICAS);
     w.run_ms(150);
     // The broker is slow: it refuses what came behind "a" when "a" is on its way again.

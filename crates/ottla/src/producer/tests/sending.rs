@@ -90,6 +90,33 @@ fn full_batches_do_not_linger() {
 }
 
 #[test]
+fn a_broker_that_is_behind_has_one_request_in_line() {
+    let mut w = one_partition(&[("linger.ms", "0"), ("batch.num.messages", "1")], &[]);
+    for took in [1, 20, 20, 20, 20, 20, 20, 20, 20] {
+        w.produce("t", 0, "learning").unwrap();
+        w.run_ms(took);
+        w.acknowledge(0);
+    }
+    for v in ["a", "b", "c", "d"] {
+        w.produce("t", 0, v).unwrap();
+    }
+    w.run_ms(20);
+    let values = |vs: &[&str]| vs.iter().map(|v| ("t/0".into(), strings(&[v]))).collect::<Vec<_>>();
+    assert_eq!(w.sent_values(), values(&["a", "b"]));
+    w.acknowledge(0);
+    assert_eq!(w.sent_values(), values(&["b", "c"]));
+    w.disconnect(1);
+    w.run_ms(1000);
+    assert_eq!(
+        w.sent_values(),
+        values(&["b", "c"]),
+        "what is lost on the way is not in line"
+    );
+    w.acknowledge(1);
+    assert_eq!(w.sent_values(), values(&["c", "d"]));
+}
+
+#[test]
 fn batches_obey_their_size_in_bytes() {
     let mut w = one_partition(&[("linger.ms", "10"), ("batch.size", "500")], &[]);
     let value = "x".repeat(100);
