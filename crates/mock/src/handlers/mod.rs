@@ -35,6 +35,7 @@ mod k37_create_partitions;
 mod k42_delete_groups;
 mod k44_incremental_alter_configs;
 mod k60_describe_cluster;
+mod k65_describe_transactions;
 mod k68_consumer_group_heartbeat;
 mod k69_consumer_group_describe;
 mod k71_get_telemetry_subscriptions;
@@ -125,6 +126,7 @@ pub(crate) static APIS: &[Api] = &[
     Api::of::<k42_delete_groups::DeleteGroups>(),
     Api::of::<k44_incremental_alter_configs::IncrementalAlterConfigs>(),
     Api::of::<k60_describe_cluster::DescribeCluster>(),
+    Api::of::<k65_describe_transactions::DescribeTransactions>(),
     Api::of::<k68_consumer_group_heartbeat::ConsumerGroupHeartbeat>(),
     Api::of::<k69_consumer_group_describe::ConsumerGroupDescribe>(),
     Api::of::<k71_get_telemetry_subscriptions::GetTelemetrySubscriptions>(),

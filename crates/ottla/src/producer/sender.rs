@@ -137,10 +137,9 @@ impl Sender {
             }
         }
         self.seek_identity(ctx, cluster);
-        while let Some(node) = self.dirty.pop() {
-            self.serve(ctx, cluster, node);
-        }
+        self.serve_all(ctx, cluster);
         let ending = self.drive_transaction(ctx, cluster);
+        self.serve_all(ctx, cluster);
         let seeking = self.identity.as_ref().and_then(|i| i.wake(ctx.now));
         let wake = earliest(earliest(self.timers.next(), seeking), ending);
         let wake = earliest(wake, self.trim(ctx.now));
@@ -148,6 +147,12 @@ impl Sender {
             wake
         } else {
             Some(ctx.now)
+        }
+    }
+
+    fn serve_all(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
+        while let Some(node) = self.dirty.pop() {
+            self.serve(ctx, cluster, node);
         }
     }
 

@@ -54,7 +54,7 @@ pub(super) const REQUESTS: &[(ApiKey, &str, Shown)] = &[
     (ApiKey(57), "UpdateFeaturesRequest", WhenUsed),
     (ApiKey(60), "DescribeCluster", Always),
     (ApiKey(61), "DescribeProducers", Always),
-    (ApiKey(65), "DescribeTransactions", Always),
+    (ApiKey::DESCRIBE_TRANSACTIONS, "DescribeTransactions", Always),
     (ApiKey(66), "ListTransactions", Always),
     (ApiKey(71), "GetTelemetrySubscriptions", Always),
     (ApiKey(72), "PushTelemetry", Always),

@@ -10,6 +10,7 @@ use ottla_protocol::api::add_partitions_to_txn::{
     AddPartitionsToTxnRequest, AddPartitionsToTxnTopic, AddPartitionsToTxnTransaction,
 };
 use ottla_protocol::api::api_versions::ApiVersionsRequest;
+use ottla_protocol::api::describe_transactions::DescribeTransactionsRequest;
 use ottla_protocol::api::end_txn::EndTxnRequest;
 use ottla_protocol::api::fetch::{FetchPartition, FetchRequest, FetchTopic, PartitionData};
 use ottla_protocol::api::find_coordinator::FindCoordinatorRequest;

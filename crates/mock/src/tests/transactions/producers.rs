@@ -221,6 +221,55 @@ fn ids_are_not_given_to_everybody() {
     assert_eq!(ErrorCode(answered.error_code), ErrorCode::NOT_COORDINATOR);
 }
 
+/// Error, state, producer's epoch and partitions of "t".
+fn described(test: &mut TestCluster, broker: i32, name: &str) -> (ErrorCode, String, i16, Vec<i32>) {
+    let request = DescribeTransactionsRequest {
+        transactional_ids: vec![name.into()],
+        ..Default::default()
+    };
+    let mut states = test.call(broker, &request, 0).transaction_states;
+    let state = states.remove(0);
+    assert_eq!(state.transactional_id, name);
+    let topics = state.topics.into_iter().inspect(|t| assert_eq!(t.topic, "t"));
+    (
+        ErrorCode(state.error_code),
+        state.transaction_state,
+        state.producer_epoch,
+        topics.flat_map(|t| t.partitions).collect(),
+    )
+}
+
+#[test]
+fn the_state_of_a_transaction_is_told() {
+    let mut test = cluster(2);
+    let mut producer = Producer::new(&mut test, "x");
+    let coordinator = producer.coordinator(&test);
+    let epoch = producer.epoch;
+    let told = |state: &str, epoch, partitions| (ErrorCode::NONE, state.to_owned(), epoch, partitions);
+    assert_eq!(described(&mut test, coordinator, "x"), told("Empty", epoch, vec![]));
+    assert_eq!(producer.write(&mut test, 1, 1), ErrorCode::NONE);
+    assert_eq!(producer.write(&mut test, 0, 1), ErrorCode::NONE);
+    assert_eq!(
+        described(&mut test, coordinator, "x"),
+        told("Ongoing", epoch, vec![0, 1])
+    );
+    assert_eq!(producer.end(&mut test, true), ErrorCode::NONE);
+    assert_eq!(described(&mut test, coordinator, "x").1, "PrepareCommit");
+    test.pass_ms(5);
+    assert_eq!(
+        described(&mut test, coordinator, "x"),
+        told("CompleteCommit", epoch + 1, vec![])
+    );
+    let other = coordinator % 3 + 1;
+    assert_eq!(described(&mut test, other, "x").0, ErrorCode::NOT_COORDINATOR);
+    assert_eq!(described(&mut test, coordinator, "").0, ErrorCode::INVALID_REQUEST);
+    let unknown = test.cluster.coordinator(KIND, "nobody").unwrap().0;
+    assert_eq!(
+        described(&mut test, unknown, "nobody").0,
+        ErrorCode::TRANSACTIONAL_ID_NOT_FOUND
+    );
+}
+
 #[test]
 fn an_end_that_comes_late_touches_nothing_with_version_2() {
     let mut test = cluster(2);

@@ -10,6 +10,9 @@ use ottla_protocol::api::add_partitions_to_txn::{
     AddPartitionsToTxnTopicResult,
 };
 use ottla_protocol::api::api_versions::FinalizedFeatureKey;
+use ottla_protocol::api::describe_transactions::{
+    DescribeTransactionsRequest, DescribeTransactionsResponse, TransactionState,
+};
 use ottla_protocol::api::end_txn::{EndTxnRequest, EndTxnResponse};
 use ottla_protocol::api::find_coordinator::{Coordinator, FindCoordinatorRequest, FindCoordinatorResponse};
 use ottla_protocol::api::init_producer_id::{InitProducerIdRequest, InitProducerIdResponse};
@@ -35,6 +38,8 @@ pub(in crate::producer) struct Coordinating {
     pub(in crate::producer) asked: Vec<String>,
     /// Errors of the next requests of a kind.
     pub(in crate::producer) errors: HashMap<i16, VecDeque<ErrorCode>>,
+    /// What DescribeTransactions tells next, and then for ever; empty where brokers do not have it.
+    pub(in crate::producer) states: VecDeque<&'static str>,
     /// Requests of this kind are not answered.
     pub(in crate::producer) silent: Option<ApiKey>,
     /// What the last of them would have been answered.
@@ -50,6 +55,7 @@ impl Default for Coordinating {
             epoch: 0,
             asked: Vec::new(),
             errors: HashMap::new(),
+            states: VecDeque::new(),
             silent: None,
             held: None,
         }
@@ -63,13 +69,17 @@ fn body<M: Message>(correlation: i32, message: &M, version: i16) -> Option<Bytes
 
 impl Coordinating {
     pub(super) fn versions(&self) -> Vec<(ApiKey, (i16, i16))> {
-        vec![
+        let mut versions = vec![
             (ApiKey::FIND_COORDINATOR, (0, 6)),
             (ApiKey::ADD_PARTITIONS_TO_TXN, (0, 5)),
             (ApiKey::ADD_OFFSETS_TO_TXN, (0, 4)),
             (ApiKey::END_TXN, (0, 5)),
             (ApiKey::TXN_OFFSET_COMMIT, (0, 5)),
-        ]
+        ];
+        if !self.states.is_empty() {
+            versions.push((ApiKey::DESCRIBE_TRANSACTIONS, (0, 0)));
+        }
+        versions
     }
 
     pub(super) fn features(&self) -> Vec<FinalizedFeatureKey> {
@@ -147,6 +157,25 @@ impl Coordinating {
                 body(correlation, &response, version)
             }
             ApiKey::TXN_OFFSET_COMMIT => self.commit_offsets(node, correlation, version, error_code, reader),
+            ApiKey::DESCRIBE_TRANSACTIONS => {
+                let request = DescribeTransactionsRequest::decode(reader, version).unwrap();
+                self.note(node, format!("describe {}", request.transactional_ids.join(" ")));
+                let state = match self.states.len() {
+                    1 => self.states[0],
+                    _ => self.states.pop_front().unwrap(),
+                };
+                let state = TransactionState {
+                    error_code,
+                    transactional_id: request.transactional_ids[0].clone(),
+                    transaction_state: state.to_owned(),
+                    ..Default::default()
+                };
+                let response = DescribeTransactionsResponse {
+                    transaction_states: vec![state],
+                    ..Default::default()
+                };
+                body(correlation, &response, version)
+            }
             _ => {
                 let request = EndTxnRequest::decode(reader, version).unwrap();
                 let what = if request.committed { "commit" } else { "abort" };

@@ -1,6 +1,7 @@
 //! The transactional producer: what is asked of coordinators and when, and how calls end.
 
 mod fencing;
+mod markers;
 
 use std::sync::Arc;
 

@@ -5,6 +5,7 @@
 //! mod.rs        where the transaction stands, and what is to be asked next
 //! requests.rs   what is asked of the coordinators, and what their answers change
 //! table.rs      what each error code means
+//! markers.rs    waiting until the transaction before has ended everywhere
 //! sending.rs    what the transaction means for the sender: when it sends, what it gives up, what has failed
 //! ```
 //!
@@ -19,6 +20,7 @@
 //! next transaction, which it would otherwise end, or give the offsets of the one before.
 
 mod call;
+mod markers;
 mod requests;
 mod sending;
 mod statistics;
@@ -32,6 +34,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use call::{Admission, Kind, Stage, UnderWay, admit};
+use markers::Markers;
 
 use super::PartitionId;
 use super::accumulator::Accumulator;
@@ -128,6 +131,8 @@ pub(super) struct Transactions {
     commit_lost: bool,
     /// The coordinator has no use for an EndTxn: it does not know the producer any more, or not yet the transaction.
     forgotten: bool,
+    /// Those of the transaction before.
+    markers: Markers,
     /// What the sender was last told.
     told: sending::Told,
     /// How many times the coordinator gave an id or an epoch.
@@ -169,6 +174,7 @@ impl Transactions {
             ending: false,
             commit_lost: false,
             forgotten: false,
+            markers: Markers::default(),
             told: sending::Told::default(),
             given_count: 0,
         }
@@ -436,6 +442,7 @@ impl Transactions {
         match self.phase {
             Phase::New | Phase::Ready => None,
             Phase::Initialising => Some(Ask::Init),
+            Phase::Open | Phase::Committing if !settled && self.awaits_markers() => Some(Ask::Describe),
             Phase::Open => self.ask_while_open(),
             Phase::Committing => match self.ask_while_open() {
                 None if settled && self.started => Some(Ask::Commit),
@@ -493,7 +500,8 @@ impl Transactions {
         settled: bool,
     ) -> Option<Instant> {
         self.expire_call(ctx.now);
-        let mut wake = None;
+        self.markers.expire(ctx.now);
+        let mut wake = self.markers.wake().filter(|_| self.awaits_markers());
         if self.request.is_none()
             && let Some(ask) = self.next_ask(settled)
         {
@@ -501,7 +509,7 @@ impl Transactions {
                 self.send(ctx, cluster, next_id, ask);
             }
             if self.retry_at > ctx.now {
-                wake = Some(self.retry_at);
+                wake = earliest(wake, Some(self.retry_at));
             }
             wake = earliest(wake, self.coordinator.wake(ctx.now));
             wake = earliest(wake, self.group_coordinator.1.wake(ctx.now));

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ottla_protocol::api::add_offsets_to_txn::AddOffsetsToTxnRequest;
 use ottla_protocol::api::add_partitions_to_txn::{AddPartitionsToTxnRequest, AddPartitionsToTxnTopic};
+use ottla_protocol::api::describe_transactions::DescribeTransactionsRequest;
 use ottla_protocol::api::end_txn::EndTxnRequest;
 use ottla_protocol::api::init_producer_id::InitProducerIdRequest;
 use ottla_protocol::api::txn_offset_commit::{
@@ -66,6 +67,10 @@ impl Transactions {
             Ask::AddOffsets => self.send_group(ctx, key, &versions, id),
             Ask::CommitOffsets => self.send_offsets(ctx, key, &versions, id),
             Ask::Commit | Ask::Abort => self.send_end(ctx, key, &versions, id, ask == Ask::Commit),
+            Ask::Describe => match versions.pick::<DescribeTransactionsRequest>() {
+                None => return self.markers.keep_secret(),
+                version => self.send_describe(ctx, key, version, id),
+            },
             Ask::FindCoordinator | Ask::FindGroup | Ask::Produce => return,
         };
         match sent {
@@ -224,6 +229,14 @@ impl Transactions {
         Ok(())
     }
 
+    fn send_describe(&self, ctx: &mut Ctx<'_>, key: LinkKey, version: Option<i16>, id: u64) -> Result<(), Error> {
+        let request = DescribeTransactionsRequest {
+            transactional_ids: vec![self.name.clone()],
+            ..Default::default()
+        };
+        send(ctx, key, id, &request, version)
+    }
+
     /// Whether `id` is a request of this manager; then its outcome was taken in.
     pub(in crate::producer) fn on_outcome(
         &mut self,
@@ -240,6 +253,10 @@ impl Transactions {
         let Some(request) = self.request.take_if(|r| r.id == id) else {
             return false;
         };
+        if request.ask == Ask::Describe {
+            self.on_described(ctx, key, outcome);
+            return true;
+        }
         let reply = match outcome {
             Outcome::Reply(reply) => reply,
             Outcome::Failed(failure) => {
@@ -270,6 +287,10 @@ impl Transactions {
             self.tries = 0;
             self.retry_at = ctx.now;
             self.on_done(&request, told.producer);
+            if matches!(request.ask, Ask::Commit | Ask::Abort) {
+                self.markers.learn(reply.rtt);
+                self.markers.begin(ctx.now);
+            }
         } else {
             if request.ask == Ask::Init && may_be_done(told.code) {
                 self.accumulator.add_doubtful_init();
@@ -338,7 +359,8 @@ impl Transactions {
                     self.bump = false;
                 }
             }
-            Ask::AddOffsets | Ask::CommitOffsets | Ask::FindCoordinator | Ask::FindGroup | Ask::Produce => {}
+            Ask::AddOffsets | Ask::CommitOffsets => {}
+            Ask::Describe | Ask::FindCoordinator | Ask::FindGroup | Ask::Produce => {}
         }
     }
 

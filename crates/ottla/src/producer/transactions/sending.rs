@@ -27,6 +27,7 @@ impl Transactions {
         matches!(self.phase, Phase::Open | Phase::Committing)
             && !self.ending
             && !self.renews
+            && !self.awaits_markers()
             && self.failed.is_none()
             && self.fatal.is_none()
     }

@@ -24,6 +24,8 @@ pub(in crate::producer) enum Ask {
     Commit,
     /// EndTxn, to abort.
     Abort,
+    /// DescribeTransactions, after the end: nothing but the moment of what comes next depends on it.
+    Describe,
     /// Produce, once the batch is given up.
     Produce,
 }
@@ -39,6 +41,7 @@ impl Ask {
             Ask::CommitOffsets => "TxnOffsetCommit",
             Ask::Commit => "EndTxn (commit)",
             Ask::Abort => "EndTxn (abort)",
+            Ask::Describe => "DescribeTransactions",
             Ask::Produce => "Produce",
         }
     }
@@ -67,10 +70,10 @@ pub(in crate::producer) enum Consequence {
 
 /// Reads the answer to a request.
 pub(in crate::producer) fn consequence(ask: Ask, code: ErrorCode) -> Consequence {
-    use Ask::{AddOffsets, AddPartitions, Commit, CommitOffsets, FindCoordinator, FindGroup, Init, Produce};
+    use Ask::{AddOffsets, AddPartitions, Commit, CommitOffsets, Describe, FindCoordinator, FindGroup, Init, Produce};
     use Consequence::{Abort, Done, Fatal, Fenced, FindAgain, Forgotten, Retry, RetrySoon};
     match (ask, code) {
-        (_, ErrorCode::NO_ERROR) => Done,
+        (_, ErrorCode::NO_ERROR) | (Describe, _) => Done,
         // What is worth trying again was tried again before.
         (FindCoordinator, _) => Fatal,
         (FindGroup, _) => Abort,
