@@ -343,10 +343,16 @@ impl World {
             let conn = self.net.conns.get(&record.connection.0);
             let abandoned = conn.is_none_or(|c| !c.client_open);
             let tp = (record.topic.clone(), record.partition);
+            if self.workers.exist() {
+                if abandoned && record.producer_id.is_none() {
+                    self.coverage.count("commits of loops that came late", 1);
+                    self.check.transactions.on_late_commit();
+                }
+                continue;
+            }
             if !self.crowd.exists() {
-                // Nobody can call such a request back. What workers of transactions commit is for other books.
-                let counts = !abandoned && !self.workers.exist();
-                if let Some(client) = conn.filter(|_| counts).map(|c| c.client) {
+                // Nobody can call such a request back.
+                if let Some(client) = conn.filter(|_| !abandoned).map(|c| c.client) {
                     self.coverage.count("commits of readers", 1);
                     let reader = u32::try_from(client).unwrap_or(u32::MAX);
                     let result = self.check.consumed.on_commit(reader, (&tp.0, tp.1), record.offset);

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use bytes::Bytes;
 use ottla::config::Conf;
 use ottla::types::ClientKind;
 use ottla_mock::{ConnectionId, TransactionStep};
-use ottla_protocol::ApiKey;
 
 use crate::canary::Canary;
 use crate::chance::Chance;
@@ -14,7 +12,6 @@ use crate::check::{PartitionView, Views};
 use crate::client::SimClient;
 use crate::load::{LoopLoad, TransactionsPlan, group, topic};
 use crate::trace::trace;
-use crate::watch::api_of;
 use crate::world::{Happening, Phase, World};
 
 /// A loop that is over comes back no sooner: one whose name is taken as a static member fails again until that one's session
@@ -277,15 +274,6 @@ impl World {
         match self.net.conns.get(&connection.0) {
             Some(conn) => self.check.fencing.on_taken(id, conn.client, !conn.client_open),
             None => self.check.violate(format!("#{} is gone, and was served", connection.0)),
-        }
-    }
-
-    /// Notes what is committed late, as a broker gets a request without its length prefix.
-    pub(crate) fn witness_of_workers(&mut self, number: u64, request: &Bytes) {
-        let gone = self.net.conns.get(&number).is_some_and(|conn| !conn.client_open);
-        let commits = || api_of(request).is_some_and(|(api, ..)| api == ApiKey::OFFSET_COMMIT);
-        if self.workers.exist() && gone && commits() {
-            self.check.transactions.on_late_commit();
         }
     }
 

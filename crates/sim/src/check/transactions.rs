@@ -120,7 +120,7 @@ impl Transactions {
         self.repeats = true;
     }
 
-    /// A broker serves a commit of offsets that its client has given up.
+    /// A commit of offsets was made that its client has given up.
     pub(crate) fn on_late_commit(&mut self) {
         self.late_commits = true;
     }

@@ -319,7 +319,6 @@ impl World {
 
     fn serve(&mut self, number: u64, broker: ottla_mock::BrokerId, frame: Bytes) {
         self.trace_request(number, &frame);
-        self.witness_of_workers(number, &frame);
         let reply = self
             .cluster
             .handle(broker, ConnectionId(number), frame.clone(), Time(self.now_us));
