@@ -281,6 +281,10 @@ const REGRESSIONS: &[(u64, &str)] = &[
         1900009166,
         "a commit was overtaken by a lower one, of who had come back to where the log was cut",
     ),
+    (
+        2200008931,
+        "an application asked for something as its client was told to end",
+    ),
 ];
 
 #[test]
