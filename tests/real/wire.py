@@ -22,6 +22,7 @@ DELETE_TOPICS = (20, 3)
 LIST_OFFSETS = (2, 1)
 METADATA = (3, 4)
 
+NOT_LEADER_OR_FOLLOWER = 6
 TOPIC_ALREADY_EXISTS = 36
 LATEST = -1
 EARLIEST = -2
@@ -163,5 +164,13 @@ def offset(address, topic, partition, timestamp=LATEST):
 
 def end_offsets(address, topic):
     """Partition → end offset, each asked of its leader."""
-    brokers, _, topics = metadata(address, [topic])
-    return {p: offset(brokers[leader], topic, p) for p, leader in sorted(topics[topic].items())}
+    deadline = time.monotonic() + 10
+    while True:
+        brokers, _, topics = metadata(address, [topic])
+        try:
+            return {p: offset(brokers[leader], topic, p) for p, leader in sorted(topics[topic].items())}
+        except WireError as e:
+            # A leader may move while it is asked.
+            if e.code != NOT_LEADER_OR_FOLLOWER or time.monotonic() > deadline:
+                raise
+        time.sleep(0.5)
