@@ -17,12 +17,17 @@ fn next_one(level: i16, states: &[&'static str], refused: &[ErrorCode]) -> World
     begin(&mut w);
     w.produce("t", 0, "a").unwrap();
     w.run_ms(1);
-    w.acknowledge(0);
-    let commit = call(&mut w, TransactionCall::Commit);
-    assert_eq!(commit.try_take(), Some(Ok(())));
+    commit(&mut w);
     asked(&mut w);
     go_on(&mut w);
     w
+}
+
+/// Has what was sent acknowledged and committed at once.
+fn commit(w: &mut World) {
+    w.acknowledge(0);
+    let commit: Answer = call(w, TransactionCall::Commit).try_take();
+    assert_eq!(commit, Some(Ok(())));
 }
 
 fn go_on(w: &mut World) {
@@ -58,9 +63,7 @@ fn a_partitions_leader_is_not_outwaited() {
 #[test]
 fn an_answer_that_does_not_come_holds_nothing_up() {
     let mut w = next_one(2, &["CompleteCommit"], &[]);
-    w.acknowledge(0);
-    let commit = call(&mut w, TransactionCall::Commit);
-    assert_eq!(commit.try_take(), Some(Ok(())));
+    commit(&mut w);
     w.coordinating.silent = Some(ApiKey::DESCRIBE_TRANSACTIONS);
     go_on(&mut w);
     w.run_ms(20);
@@ -75,9 +78,7 @@ fn who_may_not_ask_does_so_once() {
         &[ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED],
     );
     assert_eq!(asked(&mut w), ["2: describe tid"]);
-    w.acknowledge(0);
-    let commit = call(&mut w, TransactionCall::Commit);
-    assert_eq!(commit.try_take(), Some(Ok(())));
+    commit(&mut w);
     go_on(&mut w);
     assert_eq!(w.sent.len(), 1);
     assert_eq!(asked(&mut w), ["2: commit v5 e2"]);
@@ -93,9 +94,7 @@ fn the_coordinator_itself_puts_off_a_transaction_of_the_first_generation() {
 #[test]
 fn a_transaction_that_comes_later_waits_for_nothing() {
     let mut w = next_one(2, &["CompleteCommit"], &[]);
-    w.acknowledge(0);
-    let commit = call(&mut w, TransactionCall::Commit);
-    assert_eq!(commit.try_take(), Some(Ok(())));
+    commit(&mut w);
     w.run_ms(20);
     asked(&mut w);
     go_on(&mut w);
