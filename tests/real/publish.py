@@ -77,7 +77,7 @@ own in another row: several threads to one, transactions to requests one after t
   other. A longer `linger.ms` makes larger batches, which are less work for both.
 - *Transactions*: most of what they cost is a pause at each beginning. A broker begins no transaction before the markers of
   the one before are written. Where brokers and client share two processors that takes 10 to 20 ms; the Java client and
-  librdkafka have the first batch wait for `add.partitions.to.txn.retry.backoff.ms`, 20 ms, in any case.
+  librdkafka send the first batch before, which then waits for `add.partitions.to.txn.retry.backoff.ms`, 20 ms.
 - *Idle*: six Fetch requests a second have to be sent and answered, whoever does it. A program that does nothing but the
   same `writev`, `recv` and `epoll_wait` calls to three brokers takes about 270 µs of CPU a second on such a machine.
 
