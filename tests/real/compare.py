@@ -17,6 +17,7 @@ A ratio is ours to another's; bench.svg draws them.
 
 import argparse
 import json
+import shutil
 import statistics
 import sys
 import uuid
@@ -41,6 +42,19 @@ CONSUME = {
     "read, one partition, batches": ["-C", "-p", "1", "-o", "beginning", "-B", "1000"],
     "read, group": ["-G", "GROUP", "-X", "auto.offset.reset=earliest"],
 }
+
+# Where files are kept in memory, and how much of it a run's brokers may fill before they delete what was read.
+MEMORY, ROOM = Path("/dev/shm"), 12 << 30
+# A topic's files are there for another minute after it was deleted, unless the broker is told otherwise.
+BROKER = {"log.segment.delete.delay.ms": 500}
+
+
+def cluster_of(brokers, port):
+    """Brokers that keep their logs in memory, where there is room: how a disk fares is not what is measured."""
+    roomy = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM
+    logs = MEMORY / f"ottla-bench-{port}" if roomy else None
+    return kafka.Cluster(brokers, base_port=port, config=BROKER, logs=logs)
+
 
 HEAD = f"{'':<30} {'':<10} {'msgs/s':>9} {'CPU us/msg':>10} {'threads':>7} {'RSS MiB':>7} {'wall s':>6} {'failed':>6}"
 
@@ -74,9 +88,9 @@ class Comparison:
         self.rounds = rounds
         self.results = {}
 
-    def topic(self, partitions=2):
+    def topic(self, partitions=2, replicas=1):
         name = f"test2-{uuid.uuid4().hex[:8]}"
-        self.cluster.create_topic(name, partitions=partitions, replication=1)
+        self.cluster.create_topic(name, partitions=partitions, replication=replicas)
         return name
 
     def run(self, *rows):
@@ -120,7 +134,7 @@ class Comparison:
         def command():
             topic = self.topic()
             return self.produce_command(topic, options), topic
-        # The brokers' disks stay small, and no run reads another's files.
+        # The brokers' logs stay small, and no run reads another's files.
         self.run(Row(name, command, after=self.cluster.delete_topic))
 
     def produce_workloads(self, workloads):
@@ -135,11 +149,11 @@ class Comparison:
         count = max(100, round(self.count * workload.share))
 
         def command():
-            topic = warm or self.topic(workload.partitions)
+            topic = warm or self.topic(workload.partitions, workload.replicas)
             return [str(program), "-b", self.cluster.bootstrap, "-t", topic, "-c", str(count), *workload.arguments], topic
 
         def java():
-            topic = self.topic(workload.partitions)
+            topic = self.topic(workload.partitions, workload.replicas)
             return java_producer.command(self.cluster, topic, count, workload.size, workload.java,
                                          options=workload.java_options), topic
         after = None if warm else self.cluster.delete_topic
@@ -284,7 +298,7 @@ def main():
 
     try:
         libraries = {"ottla": args.lib.resolve(), "reference": reference.fetch()}
-        cluster = kafka.Cluster(args.brokers, base_port=args.port)
+        cluster = cluster_of(args.brokers, args.port)
     except (reference.Unavailable, kafka.Unavailable) as e:
         sys.exit(f"compare.py: {e}")
     for needed in (args.program, args.lib / "librdkafka.so.1"):
@@ -309,7 +323,7 @@ def main():
                 comparison.consume_workload(workload)
     for workload in CONSUMERS:
         if wanted(workload.name) and workload.brokers:
-            with kafka.Cluster(workload.brokers, base_port=args.port) as comparison.cluster:
+            with cluster_of(workload.brokers, args.port) as comparison.cluster:
                 comparison.consume_workload(workload)
     table = comparison.medians()
     report(table)
@@ -317,7 +331,7 @@ def main():
     (kafka.WORK / "compare.json").write_text(json.dumps(table, indent=2) + "\n")
     (kafka.WORK / "bench.svg").write_text(chart.draw(table), encoding="utf-8")
     if args.publish:
-        publish.write(args.publish, table, list(judged(table)), cluster.version, args)
+        publish.write(args.publish, table, list(judged(table)), cluster, args)
 
 
 if __name__ == "__main__":

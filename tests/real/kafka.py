@@ -201,15 +201,21 @@ def kafka_uuid():
 
 
 class Cluster:
-    """Nodes that are broker and controller at once (KRaft), numbered from 1."""
+    """Nodes that are broker and controller at once (KRaft), numbered from 1.
 
-    def __init__(self, brokers=1, base_port=None, name=None, config=None, detached=False, version=None, plugins=None):
+    `logs`: a folder for the nodes' logs, which is the cluster's alone and emptied at its start and end; their other files
+    stay in build/real, and without it their logs, too.
+    """
+
+    def __init__(self, brokers=1, base_port=None, name=None, config=None, detached=False, version=None, plugins=None,
+                 logs=None):
         self.count = brokers
         self.config = dict(config or {})
         self.detached = detached
         self.plugins = plugins
         self.version, self.libs = fetch(version)
         self.folder = WORK / (name or f"kafka-{os.getpid()}-{uuid.uuid4().hex[:6]}")
+        self.logs = logs or self.folder
         ports = free_ports(2 * brokers)
         self.controller_ports = ports[:brokers]
         self.ports = [base_port + i for i in range(brokers)] if base_port else ports[brokers:]
@@ -248,8 +254,9 @@ class Cluster:
             with socket.socket() as s:
                 if s.connect_ex((HOST, port)) == 0:
                     raise StartFailed(f"port {port} is in use")
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir(parents=True)
+        for folder in {self.folder, self.logs}:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
         (self.folder / "log4j2.xml").write_text(LOG4J.format("WARN"))
         if not self.detached:
             _install_cleanup()
@@ -272,7 +279,7 @@ class Cluster:
                          f"CONTROLLER://{HOST}:{self.controller_ports[node - 1]}",
             "inter.broker.listener.name": "PLAINTEXT",
             "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-            "log.dirs": self.folder / f"node-{node}",
+            "log.dirs": self.logs / f"node-{node}",
             "num.network.threads": 2,
             "num.io.threads": 4,
             "num.partitions": 1,
@@ -306,7 +313,7 @@ class Cluster:
         for node in self.nodes():
             (self.folder / f"node-{node}.properties").write_text(self._properties(node))
         if not template.is_dir():
-            fresh = self.folder / "node-1"
+            fresh = self.logs / "node-1"
             command = java_command(self.libs, "kafka.tools.StorageTool", TOOL_OPTIONS)
             command += ["format", "-t", cluster_id, "-c", str(self.folder / "node-1.properties")]
             done = subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -320,7 +327,7 @@ class Cluster:
                 shutil.rmtree(staged)
             shutil.rmtree(fresh)
         for node in self.nodes():
-            folder = self.folder / f"node-{node}"
+            folder = self.logs / f"node-{node}"
             shutil.copytree(template, folder)
             lines = (folder / "meta.properties").read_text().splitlines()
             values = dict(line.split("=", 1) for line in lines if "=" in line)
@@ -370,7 +377,9 @@ class Cluster:
             self.kill(node)
         _running.discard(self)
         for node in self.nodes():
-            shutil.rmtree(self.folder / f"node-{node}", ignore_errors=True)
+            shutil.rmtree(self.logs / f"node-{node}", ignore_errors=True)
+        if self.logs != self.folder:
+            shutil.rmtree(self.logs, ignore_errors=True)
 
     # -- faults
 
@@ -434,12 +443,12 @@ class Cluster:
 
     def stored_bytes(self, topic):
         """Bytes of the topic's record batches in the brokers' log files, all replicas together."""
-        return sum(segment.stat().st_size for segment in self.folder.glob(f"node-*/{topic}-*/*.log"))
+        return sum(segment.stat().st_size for segment in self.logs.glob(f"node-*/{topic}-*/*.log"))
 
     def codecs(self, topic):
         """The codecs of the record batches that the brokers stored, read from their log files."""
         found = set()
-        for segment in self.folder.glob(f"node-*/{topic}-*/*.log"):
+        for segment in self.logs.glob(f"node-*/{topic}-*/*.log"):
             data, at = segment.read_bytes(), 0
             while at + BATCH_HEADER.size <= len(data):
                 _, length, _, _, _, attributes = BATCH_HEADER.unpack_from(data, at)

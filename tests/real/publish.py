@@ -42,6 +42,7 @@ turns on the same brokers, and the table has the medians of {rounds} rounds. Mes
 otherwise and differ from each other; a run has {count:,} of them, two or three times as many where it would be over too
 soon for its beginning not to count, and a twenty-fifth when one is sent at a time. Producers' runs with 500 partitions
 write to one topic that was written to before: what brokers do at a partition's first batch is not what is measured.
+Topics have one replica where a row does not say otherwise.
 
 - *CPU*: user and system time of the client's process, in microseconds per message, from the first message to the last
   delivery report. The Java client first sends 500,000 messages or more that are not measured, so that neither the JVM's
@@ -77,7 +78,9 @@ own in another row: several threads to one, transactions to requests one after t
   other. A longer `linger.ms` makes larger batches, which are less work for both.
 - *Transactions*: most of what they cost is a pause at each beginning. A broker begins no transaction before the markers of
   the one before are written. Where brokers and client share two processors that takes 10 to 20 ms; the Java client and
-  librdkafka send the first batch before, which then waits for `add.partitions.to.txn.retry.backoff.ms`, 20 ms.
+  librdkafka send the first batch before, which then waits for `add.partitions.to.txn.retry.backoff.ms`, 20 ms. With one
+  replica a request is answered as soon as its leader has it, and one in flight is nearly as good as five: that is the
+  hardest rate to keep up with. With two each request waits for a follower, as on any topic that is not to lose anything.
 - *Idle*: six Fetch requests a second have to be sent and answered, whoever does it. A program that does nothing but the
   same `writev`, `recv` and `epoll_wait` calls to three brokers takes about 270 µs of CPU a second on such a machine.
 
@@ -94,10 +97,10 @@ does stands in `tests/real/workloads.py`, how it is measured in `tests/real/comp
 """
 
 
-def write(folder, table, goals, kafka_version, args):
+def write(folder, table, goals, cluster, args):
     """`goals` as compare.judged() gives them, `args` compare.py's own."""
     folder.mkdir(parents=True, exist_ok=True)
-    facts = "\n".join(f"| {name} | {value} |" for name, value in describe(kafka_version, args.brokers))
+    facts = "\n".join(f"| {name} | {value} |" for name, value in describe(cluster))
     page = PAGE.format(facts=facts, rounds=args.rounds, count=args.count, rows="\n".join(rows(table)),
                        goals="\n".join(goal_rows(goals)))
     (folder / "BENCHMARKS.md").write_text(page, encoding="utf-8")
@@ -141,15 +144,16 @@ def goal_rows(goals):
         last = name
 
 
-def describe(kafka_version, brokers):
+def describe(cluster):
     """What the figures depend on."""
+    logs = "their logs on disk" if cluster.logs == cluster.folder else "their logs in memory (tmpfs)"
     yield "date", datetime.date.today().isoformat()
     yield "processor", f"{cpu_model()}, {os.cpu_count()} cores"
     yield "memory", f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB"
     yield "system", f"{distribution()}, Linux {platform.release()}"
     yield "Ottla", first_line(["git", "-C", str(kafka.ROOT), "describe", "--always", "--dirty"]) or "unknown"
     yield "librdkafka", f"2.16.0, from `{reference.WHEEL}`"
-    yield "Kafka", f"{kafka_version}, {brokers} brokers of 512 MiB; the Java client is of the same version"
+    yield "Kafka", f"{cluster.version}, {cluster.count} brokers of 512 MiB, {logs}; the Java client is of the same version"
     yield "Java", first_line(["java", "-version"])
 
 

@@ -10,6 +10,7 @@ class Produce:
     name: str
     options: tuple
     partitions: int = 2
+    replicas: int = 1
     share: float = 1.0
     # All runs write to one topic: what brokers do at a partition's first batch is not what is measured.
     warm: bool = False
@@ -54,6 +55,17 @@ def codec(name, cpu):
                    java={"compression.type": name})
 
 
+def exactly_once(once, transactions, replicas):
+    """What exactly once costs the producer: Kafka's announcement of it says 3 %."""
+    return (
+        Produce(once, ("-X", "acks=all", "-X", "max.in.flight=1"), replicas=replicas, size=1000, share=2,
+                java={"max.in.flight.requests.per.connection": "1"}),
+        Produce(transactions, ("-T", "100", "-X", "transactional.id=bench"), replicas=replicas, size=1000, share=2,
+                rate_of=once, rate_part=0.97, java={"enable.idempotence": "true", "transactional.id": "bench-java"},
+                java_options=("--transaction-duration-ms", "100")),
+    )
+
+
 # Where a run with a share of 1 would be over in a few hundred milliseconds, it has three times the messages: its
 # beginning and its end are not what is measured.
 PRODUCERS = [
@@ -68,17 +80,13 @@ PRODUCERS = [
     codec("snappy", 0.65),
     codec("zstd", 0.8),
     codec("gzip", 0.45),
-    Produce("500 partitions, keyed", ("-k",), partitions=500, warm=True, goals={"cpu": 0.35, "rate": 6}),
+    Produce("500 partitions, keyed", ("-k",), partitions=500, warm=True, share=3, goals={"cpu": 0.35, "rate": 6}),
     Produce("one at a time, acks all", ("-1", "-X", "linger.ms=0", "-X", "acks=all"), share=0.04,
             goals={"p50": 1.0, "p99": 1.1, "cpu": 0.6}),
     Produce("4 threads on one client", (), threads=4, share=3, goals={"cpu": 0.5}, rate_of="copied payload"),
-    Produce("1 kB, one request in flight", ("-X", "acks=all", "-X", "max.in.flight=1"), size=1000, share=2,
-            java={"max.in.flight.requests.per.connection": "1"}),
-    # What exactly once costs the producer: Kafka's announcement of it says 3 %.
-    Produce("1 kB, transactions of 100 ms", ("-T", "100", "-X", "transactional.id=bench"), size=1000, share=2,
-            rate_of="1 kB, one request in flight", rate_part=0.97,
-            java={"enable.idempotence": "true", "transactional.id": "bench-java"},
-            java_options=("--transaction-duration-ms", "100")),
+    *exactly_once("1 kB, one request in flight", "1 kB, transactions of 100 ms", replicas=1),
+    # Where acks=all waits for somebody: so it is where exactly once is wanted.
+    *exactly_once("1 kB, 2 replicas, one request in flight", "1 kB, 2 replicas, transactions of 100 ms", replicas=2),
 ]
 
 
