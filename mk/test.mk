@@ -1,6 +1,6 @@
 # Tests. scripts/run_tests.py runs them and prints one line for each suite.
 
-.PHONY: test test-fast check soak soak-kafka soak-groups soak-pipeline models fuzz bench bench-parts bench-python deny
+.PHONY: test test-fast check soak soak-kafka soak-groups soak-pipeline generations models fuzz bench bench-parts bench-python deny
 
 ## test: run every test, real Kafka brokers included; ends with "N passed, N failed"
 test:
@@ -29,6 +29,10 @@ soak-groups: lib
 ## soak-pipeline: MESSAGES (1000000) over MINUTES (10) through two stages, exactly once, while brokers and processes fail
 soak-pipeline: lib
 	@$(PYTHON) tests/real/pipeline.py --minutes $(or $(MINUTES),10) --messages $(or $(MESSAGES),1000000) $(SOAK_ARGS)
+
+## generations: what a client can do, on real brokers of Kafka 0.8.2 to 2.8 in turns (VERSIONS="0.9.0.1 1.1.1" for some)
+generations: lib
+	@$(PYTHON) tests/real/generations.py $(VERSIONS)
 
 ## models: run the thread models with PREEMPTIONS more preemptions than make test (default 1), each for SECONDS at most (60)
 models:

@@ -97,7 +97,7 @@ def fetch(version=None):
         for candidate in wanted:
             libs = CACHE / candidate / "libs"
             if not libs.is_dir():
-                problem = maven(candidate, libs)
+                problem = maven(POM.format(candidate), libs)
                 if problem:
                     problems.append(f"{candidate}: {problem}")
                     continue
@@ -105,14 +105,14 @@ def fetch(version=None):
     raise Unavailable("Kafka could not be fetched: " + "; ".join(problems))
 
 
-def maven(version, libs):
-    """Fetches one version into `libs`; returns what went wrong, or None."""
+def maven(pom, libs):
+    """Fetches what a pom.xml asks for into `libs`; returns what went wrong, or None."""
     if shutil.which("mvn") is None:
         return "mvn is not installed (make deps, or apt-get install maven)"
     fresh = libs.parent / "fetching"
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
-    (fresh / "pom.xml").write_text(POM.format(version))
+    (fresh / "pom.xml").write_text(pom)
     command = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=" + str(fresh / "libs")]
     try:
         done = subprocess.run(command, cwd=fresh, capture_output=True, text=True, timeout=600)

@@ -1,0 +1,195 @@
+"""The library on brokers of every generation that needs ZooKeeper, 0.8.2 to 2.8.
+
+    make generations [VERSIONS="0.9.0.1 1.1.1"]    or
+    python3 tests/real/generations.py [VERSION]...
+
+One broker of each is started, and generations_client.py, in Debian's Python on this
+library, does there what that broker can and what it cannot: the first must work, the
+second fail with an error that says so. Brokers before 0.10 do not tell what they know;
+the client is told by `broker.version.fallback`. Exit status 1 when something is amiss.
+
+Kafka comes from Maven Central into .cache/kafka/VERSION once; it needs Java 17.
+"""
+
+import contextlib
+import fcntl
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import debian
+import debian_python
+import kafka
+import support
+
+# With the Scala version of which each has jars, and what it needs besides.
+ARTIFACTS = {
+    "0.8.2.2": ("2.10", ()),
+    "0.9.0.1": ("2.11", ()),
+    "0.10.2.2": ("2.11", ("javax.xml.bind:jaxb-api:2.3.1",)),
+    "0.11.0.3": ("2.11", ("javax.xml.bind:jaxb-api:2.3.1",)),
+    "1.1.1": ("2.12", ("org.slf4j:slf4j-log4j12:1.7.25",)),
+    "2.8.2": ("2.13", ()),
+}
+# Cannot be had, and are not needed.
+EXCLUDED = ("com.sun.jdmk:jmxtools", "com.sun.jmx:jmxri", "javax.jms:jms")
+
+CLIENT = Path(__file__).with_name("generations_client.py")
+CLIENT_TIMEOUT_S = 300
+
+LOG4J = """log4j.rootLogger=WARN, out
+log4j.appender.out=org.apache.log4j.ConsoleAppender
+log4j.appender.out.layout=org.apache.log4j.PatternLayout
+log4j.appender.out.layout.ConversionPattern=[%d] %p %m (%c)%n
+"""
+
+
+def numbers(version):
+    return tuple(int(part) for part in version.split("."))
+
+
+# ---- getting them ------------------------------------------------------------
+
+
+def dependency(coordinates, more=""):
+    group, name, version = coordinates.split(":")
+    return (f"<dependency><groupId>{group}</groupId><artifactId>{name}</artifactId><version>{version}</version>"
+            f"{more}</dependency>")
+
+
+def exclusion(coordinates):
+    group, name = coordinates.split(":")
+    return f"<exclusion><groupId>{group}</groupId><artifactId>{name}</artifactId></exclusion>"
+
+
+def pom(version):
+    scala, besides = ARTIFACTS[version]
+    exclusions = "<exclusions>" + "".join(map(exclusion, EXCLUDED)) + "</exclusions>"
+    dependencies = dependency(f"org.apache.kafka:kafka_{scala}:{version}", exclusions) + "".join(map(dependency, besides))
+    return ('<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+            "<groupId>local</groupId><artifactId>kafka</artifactId><version>1</version><packaging>pom</packaging>"
+            f"<dependencies>{dependencies}</dependencies></project>")
+
+
+def fetch(version):
+    """The folder of its jars."""
+    libs = kafka.CACHE / version / "libs"
+    kafka.CACHE.mkdir(parents=True, exist_ok=True)
+    with open(kafka.CACHE / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        problem = None if libs.is_dir() else kafka.maven(pom(version), libs)
+    if problem:
+        raise kafka.Unavailable(f"Kafka {version} could not be fetched: {problem}")
+    return libs
+
+
+# ---- starting them -----------------------------------------------------------
+
+
+def broker_properties(version, folder, port, zookeeper):
+    settings = {
+        "broker.id": 0,
+        "log.dirs": folder / "logs",
+        "zookeeper.connect": f"{kafka.HOST}:{zookeeper}",
+        "num.partitions": 3,
+        "num.network.threads": 2,
+        "num.io.threads": 4,
+        "auto.create.topics.enable": "true",
+        "offsets.topic.num.partitions": 4,
+        "offsets.topic.replication.factor": 1,
+        "transaction.state.log.num.partitions": 4,
+        "transaction.state.log.replication.factor": 1,
+        "transaction.state.log.min.isr": 1,
+        "group.initial.rebalance.delay.ms": 0,
+    }
+    if numbers(version) < (2,):
+        settings |= {"port": port, "host.name": kafka.HOST, "advertised.host.name": kafka.HOST}
+    else:
+        settings["listeners"] = f"PLAINTEXT://{kafka.HOST}:{port}"
+    return "".join(f"{key}={value}\n" for key, value in settings.items())
+
+
+@contextlib.contextmanager
+def broker(version):
+    """A running broker with its ZooKeeper; gives its address."""
+    libs = fetch(version)
+    folder = kafka.WORK / f"generation-{version}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    zookeeper, port = kafka.free_ports(2)
+    (folder / "log4j.properties").write_text(LOG4J)
+    (folder / "zookeeper.properties").write_text(
+        f"dataDir={folder / 'zookeeper'}\nclientPort={zookeeper}\nadmin.enableServer=false\n")
+    (folder / "server.properties").write_text(broker_properties(version, folder, port, zookeeper))
+    # They know no Java after 8 by its name.
+    options = ("-Xmx512m", "-Djava.specification.version=1.8", f"-Dlog4j.configuration=file:{folder}/log4j.properties")
+    processes = []
+    try:
+        for main_class, name, listens in (
+                ("org.apache.zookeeper.server.quorum.QuorumPeerMain", "zookeeper", zookeeper),
+                ("kafka.Kafka", "server", port)):
+            log = folder / f"{name}.log"
+            with open(log, "wb") as output:
+                processes.append(subprocess.Popen(
+                    kafka.java_command(libs, main_class, options) + [str(folder / f"{name}.properties")], cwd=folder,
+                    stdin=subprocess.DEVNULL, stdout=output, stderr=output, preexec_fn=kafka._end_with_parent))
+            wait_for(processes[-1], listens, log)
+        yield f"{kafka.HOST}:{port}"
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+        for data in ("logs", "zookeeper"):
+            shutil.rmtree(folder / data, ignore_errors=True)
+
+
+def wait_for(process, port, log):
+    end = time.monotonic() + kafka.START_TIMEOUT_S
+    while True:
+        with socket.socket() as s:
+            if s.connect_ex((kafka.HOST, port)) == 0:
+                return
+        if process.poll() is not None or time.monotonic() > end:
+            raise kafka.StartFailed(f"{log.stem} is not up:\n{log.read_text(errors='replace')[-2000:]}")
+        time.sleep(0.1)
+
+
+# ---- what is done there ------------------------------------------------------
+
+
+def run(version):
+    """Runs the client on a broker of this version; says whether all was as it should be."""
+    told = {}
+    if numbers(version) < (0, 10):
+        told = {"api.version.request": False, "broker.version.fallback": version, "log_level": 3}
+    begin = time.monotonic()
+    with broker(version) as bootstrap:
+        command = [debian_python.interpreter(), str(CLIENT), bootstrap, version, json.dumps(told)]
+        try:
+            done = subprocess.run(command, env=debian_python.environment(support.LIB_DIR), timeout=CLIENT_TIMEOUT_S)
+            good = done.returncode == 0
+        except subprocess.TimeoutExpired:
+            print(f"FAIL the client did not end in {CLIENT_TIMEOUT_S} s")
+            good = False
+    print(f"{'ok  ' if good else 'FAIL'} Kafka {version}: {time.monotonic() - begin:.0f} s", flush=True)
+    return good
+
+
+def main():
+    versions = sys.argv[1:] or list(ARTIFACTS)
+    unknown = [version for version in versions if version not in ARTIFACTS]
+    if unknown:
+        sys.exit(f"generations.py: {', '.join(unknown)}: none of {', '.join(ARTIFACTS)}")
+    try:
+        good = [run(version) for version in versions]
+    except (kafka.Unavailable, kafka.StartFailed, debian.Unavailable) as e:
+        sys.exit(f"generations.py: {e}")
+    sys.exit(not all(good))
+
+
+if __name__ == "__main__":
+    main()
