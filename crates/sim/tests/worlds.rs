@@ -285,6 +285,10 @@ const REGRESSIONS: &[(u64, &str)] = &[
         2200008931,
         "an application asked for something as its client was told to end",
     ),
+    (
+        2600007786,
+        "a commit that its member had given up was served late, behind the one that followed it",
+    ),
 ];
 
 #[test]

@@ -89,6 +89,8 @@ struct Tracked {
     committed_epoch: i32,
     /// The offset that an automatic commit under way takes, or `INVALID`.
     committing: i64,
+    /// A commit was sent and not answered: a broker that comes to it late would undo a newer one.
+    doubtful: bool,
     /// The state's when the two were noted. After a new beginning they say nothing: the topic may be another one, or
     /// the log may have lost what was committed.
     beginning: u32,
@@ -108,6 +110,7 @@ impl Tracked {
             self.committed = offset::INVALID;
             self.committed_epoch = -1;
             self.committing = offset::INVALID;
+            self.doubtful = false;
         }
     }
 }
@@ -185,6 +188,7 @@ impl Commits {
                 committed: offset::INVALID,
                 committed_epoch: -1,
                 committing: offset::INVALID,
+                doubtful: false,
                 beginning: state.beginning(),
             },
         );
@@ -220,8 +224,15 @@ impl Commits {
             .then_some(row)
     }
 
-    /// Queues a commit of what the tracked partitions of `ids` have stored and not committed yet.
-    pub(super) fn commit_tracked(&mut self, ctx: &Ctx<'_>, who: &Committer, ids: impl Iterator<Item = u32>) {
+    /// Queues a commit of what the tracked partitions of `ids` have stored and not committed yet. Those that are given up
+    /// commit again what may have been undone.
+    pub(super) fn commit_tracked(
+        &mut self,
+        ctx: &Ctx<'_>,
+        who: &Committer,
+        ids: impl Iterator<Item = u32>,
+        given_up: bool,
+    ) {
         let mut rows = Vec::new();
         for id in ids {
             let Some(tracked) = self.tracked.get_mut(&id).filter(|t| t.timer.is_some()) else {
@@ -229,7 +240,8 @@ impl Commits {
             };
             let row = row_of(&tracked.state);
             tracked.renew();
-            if tracked.is_ahead(row.offset) && row.offset > tracked.committing {
+            let again = given_up && tracked.doubtful && row.offset >= 0 && row.offset == tracked.committed;
+            if (again || tracked.is_ahead(row.offset)) && row.offset > tracked.committing {
                 tracked.committing = row.offset;
                 rows.push(row);
             }
@@ -250,7 +262,7 @@ impl Commits {
             }
         }
         if let Some(who) = who.filter(|_| !ids.is_empty()) {
-            self.commit_tracked(ctx, who, ids.into_iter());
+            self.commit_tracked(ctx, who, ids.into_iter(), false);
         }
     }
 
@@ -414,6 +426,7 @@ impl Commits {
             Ok(response) => response,
             Err(error) => {
                 consequences.coordinator_lost = error.code != ErrorCode::L_BAD_MSG;
+                self.doubt(&jobs);
                 // From the last to the first, so that they come to stand in their old order.
                 jobs.into_iter().rev().for_each(|job| self.again(ctx, job, &error));
                 return consequences;
@@ -450,6 +463,14 @@ impl Commits {
             self.again(ctx, job, &error);
         }
         consequences
+    }
+
+    /// These were sent, and nobody knows whether they are still to be served.
+    fn doubt(&mut self, jobs: &[Job]) {
+        let rows: BTreeSet<&TopicPartition> = newest_rows(jobs).map(|row| &row.tp).collect();
+        for tracked in self.tracked.values_mut() {
+            tracked.doubtful |= rows.contains(&tracked.state.tp());
+        }
     }
 
     /// Sends a commit again later, before those that came after it, unless its time is up.

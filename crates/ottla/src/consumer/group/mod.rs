@@ -130,7 +130,8 @@ impl Group {
     /// Partitions are about to be given up: commits what they have stored.
     pub(super) fn commit_before_loss<'a>(&mut self, ctx: &Ctx<'_>, positions: impl Iterator<Item = &'a Position>) {
         if let Some(who) = self.committer() {
-            self.commits.commit_tracked(ctx, &who, positions.map(|p| p.state.id()));
+            self.commits
+                .commit_tracked(ctx, &who, positions.map(|p| p.state.id()), true);
         }
     }
 

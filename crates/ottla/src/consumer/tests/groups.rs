@@ -272,6 +272,27 @@ fn a_member_that_was_thrown_out_commits_nothing_and_joins_anew() {
 }
 
 #[test]
+fn what_a_late_commit_may_have_undone_is_committed_again_at_the_end() {
+    let mut w = world(&[("heartbeat.interval.ms", "14000")]);
+    subscribe(&mut w);
+    join(&mut w, 1);
+    committed(&mut w, 0);
+    fetch_two(&mut w, 0);
+    assert_eq!(w.take().len(), 2);
+    w.run_ms(5500);
+    // The broker may still serve it, after the one that follows.
+    let _ = w.expect::<OffsetCommitRequest>();
+    w.drop_connections(w.coordinator);
+    w.run_ms(2000);
+    assert_eq!(commit(&mut w, 0), (1, vec![(0, 2)]));
+    w.run_ms(6000);
+    assert!(w.next::<OffsetCommitRequest>().is_none());
+    w.call(|reply| Command::Close { reply });
+    assert_eq!(commit(&mut w, 0), (1, vec![(0, 2)]));
+    w.expect::<LeaveGroupRequest>();
+}
+
+#[test]
 fn a_silent_coordinator_ends_the_session() {
     let mut w = world(&[("test.rebalance", "")]);
     subscribe(&mut w);
