@@ -12,7 +12,6 @@ Kafka comes from Maven Central into .cache/kafka/VERSION once; it needs Java 17.
 """
 
 import contextlib
-import fcntl
 import json
 import shutil
 import socket
@@ -77,11 +76,7 @@ def pom(version):
 
 def fetch(version):
     """The folder of its jars."""
-    libs = kafka.CACHE / version / "libs"
-    kafka.CACHE.mkdir(parents=True, exist_ok=True)
-    with open(kafka.CACHE / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        problem = None if libs.is_dir() else kafka.maven(pom(version), libs)
+    libs, problem = kafka.jars(version, pom(version))
     if problem:
         raise kafka.Unavailable(f"Kafka {version} could not be fetched: {problem}")
     return libs

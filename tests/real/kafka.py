@@ -91,18 +91,21 @@ def fetch(version=None):
     version = version or os.environ.get("OTTLA_KAFKA_VERSION")
     wanted = [version] if version else VERSIONS
     problems = []
+    for candidate in wanted:
+        libs, problem = jars(candidate, POM.format(candidate))
+        if not problem:
+            return candidate, libs
+        problems.append(f"{candidate}: {problem}")
+    raise Unavailable("Kafka could not be fetched: " + "; ".join(problems))
+
+
+def jars(version, pom):
+    """The folder of a version's jars, fetched as `pom` says when not in the cache; and what went wrong, or None."""
+    libs = CACHE / version / "libs"
     CACHE.mkdir(parents=True, exist_ok=True)
     with open(CACHE / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        for candidate in wanted:
-            libs = CACHE / candidate / "libs"
-            if not libs.is_dir():
-                problem = maven(POM.format(candidate), libs)
-                if problem:
-                    problems.append(f"{candidate}: {problem}")
-                    continue
-            return candidate, libs
-    raise Unavailable("Kafka could not be fetched: " + "; ".join(problems))
+        return libs, None if libs.is_dir() else maven(pom, libs)
 
 
 def maven(pom, libs):
