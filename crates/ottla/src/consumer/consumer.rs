@@ -119,7 +119,7 @@ impl Consumer {
             }
             if !again {
                 // A look-up that failed at once has put its partition off since the fetcher was polled.
-                wake = earliest(wake, self.fetcher.positions.next_timer());
+                wake = earliest(wake, self.fetcher.next_timer());
                 return earliest(wake, self.poll_closing(ctx));
             }
         }

@@ -116,9 +116,8 @@ impl Fetcher {
 
     /// The partitions that are ready for a leader, each once, in the order in which they go into the request.
     pub(super) fn ready_for(&mut self, node: NodeId) -> Vec<u32> {
-        let Some(leader) = self.leaders.get_mut(&node) else {
-            return Vec::new();
-        };
+        let leader = self.leaders.get_mut(&node).filter(|l| !l.ready.is_empty());
+        let Some(leader) = leader else { return Vec::new() };
         let positions = &self.positions;
         let mut seen = HashSet::new();
         leader
@@ -280,20 +279,6 @@ impl Fetcher {
         wait.min(longest)
     }
 
-    /// The longest wait, or a shorter one that ends together with another leader's: leaders that have nothing answer in
-    /// step before long, and wake an idle client once where each would have woken it for itself. It is not shortened by more
-    /// than half, and not where it is there to gather records.
-    fn wait_in_step_ms(&self, now: Instant) -> u64 {
-        let longest = self.settings.wait_max_ms;
-        let ends = self.requests.values().map(|asked| asked.wait_ends);
-        let last = ends.filter(|end| *end <= now.plus_ms(longest)).max();
-        let left = last.map_or(0, |end| end.since(now).as_millis());
-        match u64::try_from(left) {
-            Ok(left) if left >= longest.div_ceil(2) && self.settings.min_bytes <= 1 => left,
-            _ => longest,
-        }
-    }
-
     pub(super) fn put_off(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, ids: &[u32], error: &Error) {
         for id in ids {
             if let Some(p) = self.positions.get(*id) {
@@ -323,7 +308,6 @@ impl Fetcher {
         if let Some(leader) = self.leaders.get_mut(&asked.node) {
             leader.request = None;
         }
-        self.dirty.insert(asked.node);
         // The room that was promised to this answer may be more than it takes.
         self.room_changed = true;
         let response = match outcome {
@@ -341,6 +325,13 @@ impl Fetcher {
             },
             Outcome::Sent | Outcome::Failed(_) => None,
         };
+        let has_nothing = response
+            .as_ref()
+            .is_some_and(|r| r.error_code == 0 && r.responses.is_empty());
+        match has_nothing {
+            true => self.rest(asked.node, ctx.now),
+            false => _ = self.dirty.insert(asked.node),
+        }
         match response {
             Some(response) => self.on_response(ctx, cluster, &asked, response),
             // The connection's own backoff decides when to ask again; the leader may have moved meanwhile.

@@ -13,6 +13,7 @@ use super::assignment::sweep;
 use super::fetch_response::Fed;
 use super::fetch_session::Session;
 use super::fetch_settings::Settings;
+use super::fetch_step::Resting;
 use super::positions::{Next, Origin, Place, Position, Positions};
 use super::statistics::FetchCounts;
 use super::validation::Validations;
@@ -71,6 +72,7 @@ pub(super) struct Fetcher {
     pub(super) sessions: BTreeMap<NodeId, Session>,
     /// Leaders to look at in the next poll.
     pub(super) dirty: BTreeSet<NodeId>,
+    pub(super) resting: Resting,
     /// Leaders that got no room for an answer, in the order in which they get it: who waits for much must not see others
     /// take what becomes free bit by bit.
     pub(super) starved: VecDeque<NodeId>,
@@ -98,6 +100,7 @@ impl Fetcher {
             leaders: BTreeMap::new(),
             sessions: BTreeMap::new(),
             dirty: BTreeSet::new(),
+            resting: Resting::default(),
             starved: VecDeque::new(),
             room_changed: false,
             waiting_for_room: BTreeSet::new(),
@@ -466,10 +469,11 @@ impl Fetcher {
             self.settle(ctx, cluster, id);
         }
         self.use_freed_room(ctx, cluster);
+        self.ask_rested(ctx.now);
         for node in std::mem::take(&mut self.dirty) {
             self.send(ctx, cluster, node);
         }
-        self.positions.next_timer()
+        self.next_timer()
     }
 
     fn after_drain(&mut self, id: u32) {

@@ -24,6 +24,7 @@ mod fetch_news;
 mod fetch_response;
 mod fetch_session;
 mod fetch_settings;
+mod fetch_step;
 mod fetcher;
 mod group;
 mod list_offsets;

@@ -55,7 +55,7 @@ impl Links {
         link.traffic.wakeups += 1;
         self.tell_sent(key, before);
         let Some(link) = self.links.get_mut(&key) else { return };
-        let mut i = 0;
+        let (mut i, mut ended) = (0, false);
         while let Some(r) = link.in_flight.get_mut(i) {
             if r.frame > done {
                 break;
@@ -72,6 +72,7 @@ impl Links {
             let tag = r.tag;
             let reported = r.abandoned;
             link.in_flight.remove(i);
+            ended = true;
             if !reported {
                 self.events.push_back(LinkEvent::Outcome {
                     key,
@@ -81,7 +82,10 @@ impl Links {
             }
         }
         self.tell_room(key);
-        self.rearm(key);
+        // Nothing else moves the link's deadline.
+        if ended {
+            self.rearm(key);
+        }
     }
 
     /// Whoever was turned away need not own the request whose end has made room.

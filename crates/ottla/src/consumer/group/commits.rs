@@ -154,6 +154,11 @@ impl Commits {
         }
     }
 
+    /// Whether [`prepare`](Self::prepare) may find something to do.
+    pub(super) fn has_news(&self, now: Instant) -> bool {
+        !self.is_idle() || self.due.first().is_some_and(|d| d.0 <= now)
+    }
+
     /// Whether no commit waits or is under way.
     pub(super) fn is_idle(&self) -> bool {
         self.jobs.is_empty() && self.sent.is_empty()

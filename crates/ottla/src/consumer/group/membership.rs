@@ -23,6 +23,10 @@ use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
 use crate::types::TopicPartition;
 
+/// A heartbeat goes out by so much of its interval sooner if the client is awake then: an idle one need not wake for it.
+/// The next one counts from when it was due, so that the interval stays what it is set to.
+const LEEWAY: u64 = 6;
+
 /// How long a leader waits for metadata of topics that only other members subscribed to.
 const METADATA_WAIT_MS: u64 = 3000;
 
@@ -85,6 +89,8 @@ pub(super) struct Membership {
     /// The heartbeat under way, and when it was sent.
     pub(super) heartbeat: Option<(u64, Instant)>,
     pub(super) heartbeat_due: Instant,
+    /// By how much sooner one goes out if the client is awake.
+    leeway_ms: u64,
     /// When the coordinator last knew this member: an answer counts from when it was asked for, as it may have been on
     /// its way for long. SyncGroup's, which others hold up, counts from its arrival; the next heartbeat corrects it.
     last_known: Instant,
@@ -128,6 +134,7 @@ impl Membership {
             leaving: false,
             heartbeat: None,
             heartbeat_due: Instant::ORIGIN,
+            leeway_ms: super::millis(conf.heartbeat_interval_ms) / LEEWAY,
             last_known: Instant::ORIGIN,
             retry_at: Instant::ORIGIN,
             tries: 0,
@@ -300,7 +307,7 @@ impl Membership {
     }
 
     pub(super) fn heartbeat_is_due(&self, now: Instant) -> bool {
-        self.generation >= 0 && self.heartbeat.is_none() && self.heartbeat_due <= now
+        self.generation >= 0 && self.heartbeat.is_none() && self.heartbeat_due <= now.plus_ms(self.leeway_ms)
     }
 
     pub(super) fn wake(&self, conf: &ClientConfig) -> Option<Instant> {

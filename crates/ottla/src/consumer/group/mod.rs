@@ -310,8 +310,10 @@ impl Group {
             self.coordinator.hang_up(ctx);
         }
         self.mind_neighbours(ctx);
-        let who = self.committer();
-        self.commits.prepare(ctx, who.as_ref());
+        if self.commits.has_news(ctx.now) {
+            let who = self.committer();
+            self.commits.prepare(ctx, who.as_ref());
+        }
         self.readings.prepare(ctx.now);
         self.place.prepare(ctx, cluster, &self.commits);
         // Commits go first: those of a revocation must reach the coordinator before the member joins anew or leaves.

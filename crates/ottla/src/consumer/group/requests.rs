@@ -214,7 +214,9 @@ impl Membership {
         };
         let id = new_id(next_id);
         let timeout = Duration::from_millis(super::millis(ctx.conf.session_timeout_ms));
-        self.heartbeat_due = ctx.now.plus_ms(super::millis(ctx.conf.heartbeat_interval_ms));
+        // One that went out sooner leaves the interval as it is.
+        let due = self.heartbeat_due.max(ctx.now);
+        self.heartbeat_due = due.plus_ms(super::millis(ctx.conf.heartbeat_interval_ms));
         if ctx
             .links
             .send(way.key, ctx.now, tag(id), &request, version, timeout)

@@ -273,7 +273,7 @@ fn a_member_that_was_thrown_out_commits_nothing_and_joins_anew() {
 
 #[test]
 fn what_a_late_commit_may_have_undone_is_committed_again_at_the_end() {
-    let mut w = world(&[("heartbeat.interval.ms", "14000")]);
+    let mut w = world(&[("heartbeat.interval.ms", "20000")]);
     subscribe(&mut w);
     join(&mut w, 1);
     committed(&mut w, 0);

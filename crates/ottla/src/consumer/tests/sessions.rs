@@ -323,3 +323,38 @@ fn the_application_is_told_of_a_truncation_where_it_chooses_offsets() {
     let (_, _, parts) = w.next_fetch().unwrap();
     assert_eq!(parts, [(0, 2)]);
 }
+
+#[test]
+fn leaders_that_have_nothing_are_asked_together() {
+    let mut w = World::new(&[("enable.auto.commit", "false")], &[("auto.offset.reset", "latest")]);
+    w.add_topic("t", &[1, 2]);
+    w.assign(&[("t", 0, 0), ("t", 1, 0)]).unwrap();
+    for _ in 0..2 {
+        let (asked, _, parts) = w.next_fetch().unwrap();
+        let nothing = parts.iter().map(|(p, _)| data(*p, 0, &[]));
+        answer(&mut w, &asked, 5, nothing.collect());
+    }
+    let (first, ..) = w.next_fetch().unwrap();
+    let (second, ..) = w.next_fetch().unwrap();
+    w.run_ms(498);
+    answer(&mut w, &first, 5, vec![]);
+    assert!(w.next_fetch().is_none(), "the other one is due, too");
+    w.run_ms(2);
+    answer(&mut w, &second, 5, vec![]);
+    let (first, ..) = w.next_fetch().unwrap();
+    let (second, ..) = w.next_fetch().unwrap();
+
+    w.run_ms(498);
+    answer(&mut w, &first, 5, vec![]);
+    w.run_ms(4);
+    assert!(w.next_fetch().is_none());
+    w.run_ms(1);
+    let (first, ..) = w.next_fetch().expect("a hundredth of the wait is enough");
+    let batch = batch(0, &["x"], Codec::None);
+    answer(&mut w, &second, 5, vec![data(0, 1, &[batch])]);
+    w.next_fetch().unwrap();
+
+    w.run_ms(100);
+    answer(&mut w, &first, 5, vec![]);
+    w.next_fetch().expect("no other answer is due");
+}
