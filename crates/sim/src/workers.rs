@@ -191,6 +191,10 @@ impl World {
         if self.cluster.has_open_transactions() {
             return Some("a transaction is open".to_owned());
         }
+        // A request of a connection that its client has given up may still be served, and nobody hears of it.
+        if let Some(number) = self.net.left_on_the_way() {
+            return Some(format!("what was sent on connection {number} is still on its way"));
+        }
         let mut length = 0;
         for (stage, count) in partitions.iter().enumerate() {
             for partition in 0..*count {

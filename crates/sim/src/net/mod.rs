@@ -166,6 +166,13 @@ impl Net {
         }
     }
 
+    /// A connection that its client has left and whose broker may still read what was sent on it.
+    pub(crate) fn left_on_the_way(&self) -> Option<u64> {
+        let mut conns = self.conns.iter();
+        let left = conns.find(|(_, c)| !c.client_open && c.broker_open && !c.dead);
+        left.map(|(number, _)| *number)
+    }
+
     /// Whether a fault that happens with probability `p` happens now.
     pub(crate) fn strikes(&mut self, p: f64) -> bool {
         self.hostile && self.chance.hit(p)
