@@ -227,7 +227,7 @@ impl TopicMeta {
 
     /// Whether this is an error that passes, with nothing about partitions.
     fn says_nothing(&self) -> bool {
-        self.partitions.is_empty() && self.missing_since.is_none() && self.error.action().is_retriable()
+        self.partitions.is_empty() && self.missing_since.is_none() && self.has_passing_error()
     }
 
     /// This, asked for in vain: the answer is an error that passes. Who knows a leader goes on with it meanwhile.
@@ -303,6 +303,12 @@ impl TopicMeta {
     /// Whether the topic exists and its partitions are known.
     pub fn is_usable(&self) -> bool {
         self.error == ErrorCode::NO_ERROR && !self.partitions.is_empty()
+    }
+
+    /// Whether the topic's error passes. So does one that the broker has no name for: old ones give it for a topic that
+    /// they are just making.
+    pub fn has_passing_error(&self) -> bool {
+        self.error == ErrorCode::UNKNOWN || self.error.action().is_retriable()
     }
 
     /// The number of partitions, 0 while unknown.

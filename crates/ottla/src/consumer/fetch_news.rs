@@ -50,7 +50,8 @@ impl Fetcher {
     fn on_topic_error(&mut self, id: u32, error: ErrorCode, missing_for: Option<Duration>) {
         // A topic that was just created is not known to every broker at once.
         let settled = missing_for.is_none_or(|t| t >= self.settings.propagation);
-        if error.action().is_retriable() && !settled || error == ErrorCode::LEADER_NOT_AVAILABLE {
+        let passes = matches!(error, ErrorCode::LEADER_NOT_AVAILABLE | ErrorCode::UNKNOWN);
+        if passes || error.action().is_retriable() && !settled {
             return;
         }
         let Some(p) = self.positions.get(id) else { return };

@@ -198,7 +198,7 @@ impl Sender {
                     self.arm_unassigned(index, queue);
                 }
             }
-            Some(meta) if !meta.error.is_ok() && !meta.error.action().is_retriable() => {
+            Some(meta) if !meta.error.is_ok() && !meta.has_passing_error() => {
                 let text = format!("topic \"{name}\": {}", meta.error);
                 self.fail_topic(ctx.now, index, queue, Error::new(meta.error, text));
             }

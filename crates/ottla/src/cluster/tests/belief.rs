@@ -102,6 +102,7 @@ fn what_is_known_of_partitions_outlives_an_error_that_passes() {
         (12, E::LEADER_NOT_AVAILABLE, true),
         (12, E::KAFKA_STORAGE_ERROR, true),
         (9, E::REQUEST_TIMED_OUT, true),
+        (12, E::UNKNOWN_SERVER_ERROR, true),
         (12, E::TOPIC_AUTHORIZATION_FAILED, false),
         (12, E::UNKNOWN_TOPIC_OR_PARTITION, false),
     ] {

@@ -344,6 +344,20 @@ fn a_passing_error_of_the_topic_in_metadata_holds_nobody_up() {
 }
 
 #[test]
+fn a_topic_that_a_broker_is_still_making_is_waited_for() {
+    let mut w = one_partition(&[("linger.ms", "0")], &[]);
+    w.add_topic("new", &[]);
+    w.model.get_mut("new").unwrap().error = ErrorCode::UNKNOWN.0 as i16;
+    w.produce("new", PARTITION_UA, "a").unwrap();
+    w.run_ms(2000);
+    assert!(w.reports().is_empty() && w.sent.is_empty());
+    w.produce("new", PARTITION_UA, "b").unwrap();
+    w.add_topic("new", &[1]);
+    w.run_ms(2000);
+    assert_eq!(w.sent_values(), [("new/0".into(), strings(&["a", "b"]))]);
+}
+
+#[test]
 fn a_partition_without_a_leader_waits_for_one() {
     let mut w = World::new(&[]);
     w.add_topic("t", &[1, -1]);
