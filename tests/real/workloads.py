@@ -139,7 +139,7 @@ CONSUMERS = [
     Consume("consumer, one of 10 leaves", "leave", count=5, partitions=20, counts="times", application_threads=12,
             goals={"p50": 0.7}),
     Consume("consumer, full queue", "hold", count=5, filled=4, counts="seconds", goals=READING),
-    Consume("consumer, idle, 3 brokers", "idle", count=20, partitions=3, brokers=3, counts="seconds",
+    Consume("consumer, idle, 3 brokers", "idle", count=60, partitions=3, brokers=3, counts="seconds",
             goals={"cpu": 0.5, "threads": 3}),
 ]
 

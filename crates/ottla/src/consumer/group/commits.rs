@@ -23,6 +23,9 @@ use crate::types::{PartitionOffset, TopicPartition, offset};
 /// Topics have ids instead of names from this version on; names do as well.
 pub(super) const NEWEST_WITH_NAMES: i16 = 9;
 
+/// The part of `auto.commit.interval.ms` that [`Commits::patience`] is.
+const PATIENCE: u64 = 10;
+
 /// Who wants a commit.
 #[derive(Debug)]
 pub(super) enum Purpose {
@@ -135,6 +138,9 @@ pub(super) struct Commits {
     sent: Vec<Job>,
     tracked: BTreeMap<u32, Tracked>,
     due: BTreeSet<(Instant, u32)>,
+    /// How long after a tick is due the client wakes up for it, if nothing else wakes it: after one that found nothing to
+    /// commit, the next most likely finds nothing either.
+    patience: Duration,
     /// Where results of commits go that nobody waits for, when the application listens.
     events: Option<Arc<Queue>>,
     watcher: Option<Arc<dyn Watcher>>,
@@ -149,6 +155,7 @@ impl Commits {
             sent: Vec::new(),
             tracked: BTreeMap::new(),
             due: BTreeSet::new(),
+            patience: Duration::ZERO,
             events,
             watcher,
         }
@@ -185,6 +192,7 @@ impl Commits {
         self.untrack(state.id());
         let timer = interval_ms.map(|interval| (interval, next_tick(now, interval)));
         self.due.extend(timer.map(|(_, due)| (due, state.id())));
+        self.patience = Duration::ZERO;
         self.tracked.insert(
             state.id(),
             Tracked {
@@ -258,16 +266,25 @@ impl Commits {
 
     fn tick(&mut self, ctx: &Ctx<'_>, who: Option<&Committer>) {
         let mut ids = Vec::new();
+        let mut shortest_ms = u64::MAX;
         while let Some(&(at, id)) = self.due.first().filter(|d| d.0 <= ctx.now) {
             self.due.remove(&(at, id));
             if let Some((interval, due)) = self.tracked.get_mut(&id).and_then(|t| t.timer.as_mut()) {
                 *due = next_tick(ctx.now, *interval);
                 self.due.insert((*due, id));
+                shortest_ms = shortest_ms.min(*interval);
                 ids.push(id);
             }
         }
         if let Some(who) = who.filter(|_| !ids.is_empty()) {
+            let before = self.newest;
             self.commit_tracked(ctx, who, ids.into_iter(), false);
+            let found = self.newest != before;
+            self.patience = if found {
+                Duration::ZERO
+            } else {
+                Duration::from_millis(shortest_ms / PATIENCE)
+            };
         }
     }
 
@@ -356,7 +373,7 @@ impl Commits {
         let first = self.jobs.front().filter(|_| self.request.is_none()).map(|j| j.retry_at);
         let deadline = self.jobs.iter().chain(&self.sent).map(|j| j.deadline).min();
         earliest(
-            self.due.first().map(|d| d.0),
+            self.due.first().map(|d| d.0 + self.patience),
             earliest(first.filter(|at| *at > now), deadline),
         )
     }

@@ -111,7 +111,7 @@ fn rows_of(request: &OffsetCommitRequest) -> Vec<(i32, i64)> {
 }
 
 /// Answers the next commit; gives generation and rows.
-fn commit(w: &mut World, error_code: i16) -> (i32, Vec<(i32, i64)>) {
+pub(super) fn commit(w: &mut World, error_code: i16) -> (i32, Vec<(i32, i64)>) {
     let (asked, request) = w.expect::<OffsetCommitRequest>();
     let response = OffsetCommitResponse {
         topics: request

@@ -1,6 +1,7 @@
 //! The consumer driven by hand: real links, a real cluster manager, brokers that the test plays.
 
 mod asked;
+mod auto_commits;
 mod builders;
 mod cooperative;
 mod fetching;
