@@ -2,6 +2,8 @@
 
 from xml.sax.saxutils import escape
 
+import pairs
+
 BAR = 13
 GAP = 10
 TOP = 48
@@ -29,11 +31,11 @@ def draw(table):
     drawn = [(name, libraries) for name, libraries in table.items() if {"ottla", "reference"} <= set(libraries)]
     body, top = [], TOP
     for name, libraries in drawn:
-        theirs = libraries["reference"]["cpu_us_per_msg"]
-        bars = [(library, libraries[library]["cpu_us_per_msg"]) for library in NAMES if library in libraries]
+        theirs = libraries["reference"]
+        bars = [(library, libraries[library]) for library in NAMES if library in libraries]
         body.append(f'<text x="{LABEL - 8}" y="{top + BAR * len(bars) / 2 + 4:.0f}" text-anchor="end">{escape(name)}</text>')
-        for library, cpu in bars:
-            body += bar(library, top, cpu, theirs)
+        for library, found in bars:
+            body += bar(library, top, found, theirs)
             top += BAR
         top += GAP
     legend, x = [], LABEL
@@ -50,10 +52,10 @@ def draw(table):
         "</svg>", ""])
 
 
-def bar(library, top, cpu, theirs):
-    ratio = cpu / theirs if theirs else 0
+def bar(library, top, found, theirs):
+    ratio = pairs.ratio(found, theirs, "cpu_us_per_msg")
     length = round(min(ratio, RATIO_MAX) * SCALE)
-    figures = f"{ratio:.2f}  ({cpu:.3f} / {theirs:.3f} µs)"
+    figures = f"{ratio:.2f}  ({found['cpu_us_per_msg']:.3f} / {theirs['cpu_us_per_msg']:.3f} µs)"
     pieces = [(0, length)] if ratio <= RATIO_MAX else [(0, length - 3 * BREAK), (length - 2 * BREAK, 2 * BREAK)]
     return [*(f'<rect class="{library}" x="{LABEL + start}" y="{top}" width="{width}" height="{BAR - 2}" rx="2"/>'
               for start, width in pieces),

@@ -12,7 +12,8 @@ through LD_LIBRARY_PATH; the Java client has its own (java_producer.py). They ta
 are held against each other take turns, too. Reported for
 each run, and as medians: messages per second from the program's own summary line,
 user and system CPU time per message, the most threads and the most memory seen.
-A ratio is ours to another's; bench.svg draws them.
+A ratio is ours to another's in the same round, and the median of that: a machine that
+is slower in one round than in another changes both sides. bench.svg draws that of CPU time.
 """
 
 import argparse
@@ -28,6 +29,7 @@ from pathlib import Path
 import chart
 import java_producer
 import kafka
+import pairs
 import perf
 import publish
 import reference
@@ -73,7 +75,7 @@ class Row:
     make_command: Callable
     after: Callable | None = None
     make_java: Callable | None = None
-    warm_up: bool = True
+    warm_ups: int = 3
 
 
 class Comparison:
@@ -95,23 +97,25 @@ class Comparison:
 
     def run(self, *rows):
         """Runs rows in alternation, all of them in each round: rows that are compared with each other come together."""
-        turns = []
         for row in rows:
-            turns += [(row, library, row.make_command, lambda command, folder=folder: perf.measure(command, folder))
-                      for library, folder in self.libraries.items()]
-            # The brokers' first runs of a kind are slow, until the JVM has compiled them.
-            if row.warm_up:
-                command, topic = row.make_command()
-                perf.measure(command, next(iter(self.libraries.values())))
-                if row.after:
-                    row.after(topic)
-            if row.make_java and self.java:
-                turns.append((row, "java", row.make_java, java_producer.measure))
+            self.warm_up(row)
+        # Rows that are compared with each other have their turns side by side.
+        turns = [(row, library, row.make_command, lambda command, folder=folder: perf.measure(command, folder))
+                 for library, folder in self.libraries.items() for row in rows]
+        turns += [(row, "java", row.make_java, java_producer.measure) for row in rows if row.make_java and self.java]
         for row, library, _, _ in turns:
             self.results.setdefault(row.name, {})[library] = []
         for round_number in range(self.rounds):
             for turn in turns if round_number % 2 == 0 else reversed(turns):
                 self.take(*turn)
+
+    def warm_up(self, row):
+        """The brokers' first runs of a kind are slow, until the JVM has compiled them."""
+        for _ in range(row.warm_ups):
+            command, topic = row.make_command()
+            perf.measure(command, next(iter(self.libraries.values())))
+            if row.after:
+                row.after(topic)
 
     def take(self, row, library, make, measure):
         """One run."""
@@ -173,7 +177,7 @@ class Comparison:
             self.fill(topic, workload)
         count = workload.counted(self.count)
         command = [str(program), "-b", self.cluster.bootstrap, "-t", topic, "-m", workload.mode, "-c", str(count)]
-        self.run(Row(workload.name, lambda: (command, topic), warm_up=not workload.counts))
+        self.run(Row(workload.name, lambda: (command, topic), warm_ups=0 if workload.counts else 1))
         self.cluster.delete_topic(topic)
 
     def fill(self, topic, workload):
@@ -199,21 +203,25 @@ class Comparison:
         return topic
 
     def medians(self):
+        """Of each workload and library the figures: medians, and what each round found."""
         table = {}
         for name, runs in self.results.items():
-            table[name] = {
-                library: {
-                    "msgs_per_s": statistics.median(r.rate for r in some),
-                    "cpu_us_per_msg": statistics.median(r.cpu_us for r in some),
+            table[name] = {}
+            for library, some in runs.items():
+                rounds = {
+                    "msgs_per_s": [r.rate for r in some],
+                    "cpu_us_per_msg": [r.cpu_us for r in some],
+                    "rss_mib_max": [r.rss_kib_max / 1024 for r in some],
+                    "p50_us": [r.p50_us for r in some],
+                    "p99_us": [r.p99_us for r in some],
+                    "held_max": [r.held_max for r in some],
+                    "stored_bytes_per_msg": [r.stored for r in some],
+                }
+                table[name][library] = {figure: statistics.median(found) for figure, found in rounds.items()} | {
                     "threads_max": max(r.threads_max for r in some),
-                    "rss_mib_max": statistics.median(r.rss_kib_max for r in some) / 1024,
                     "failed": sum(r.failed for r in some),
-                    "p50_us": statistics.median(r.p50_us for r in some),
-                    "p99_us": statistics.median(r.p99_us for r in some),
-                    "held_max": statistics.median(r.held_max for r in some),
-                    "stored_bytes_per_msg": statistics.median(r.stored for r in some),
-                } for library, some in runs.items()
-            }
+                    "rounds": rounds,
+                }
         return table
 
 
@@ -227,13 +235,14 @@ def report(table):
         for other, label in (("reference", "ratio"), ("java", "to java")):
             if other not in libraries:
                 continue
-            ratio = ratios(ours, libraries[other])
-            print(f"{name:<30} {label:<10} {ratio['msgs_per_s']:>9.2f} {ratio['cpu_us_per_msg']:>10.2f} "
-                  f"{ratio['threads_max']:>7.2f} {ratio['rss_mib_max']:>7.2f}")
+            theirs = libraries[other]
+            rate, cpu, rss = (pairs.ratio(ours, theirs, key) for key in ("msgs_per_s", "cpu_us_per_msg", "rss_mib_max"))
+            threads = ours["threads_max"] / theirs["threads_max"]
+            print(f"{name:<30} {label:<10} {rate:>9.2f} {cpu:>10.2f} {threads:>7.2f} {rss:>7.2f}")
             if ours["p50_us"]:
-                theirs = libraries[other]
-                print(f"  took us: p50 {ours['p50_us']:.0f} / {theirs['p50_us']:.0f} = {ratio['p50_us']:.2f}, "
-                      f"p99 {ours['p99_us']:.0f} / {theirs['p99_us']:.0f} = {ratio['p99_us']:.2f}")
+                p50, p99 = pairs.ratio(ours, theirs, "p50_us"), pairs.ratio(ours, theirs, "p99_us")
+                print(f"  took us: p50 {ours['p50_us']:.0f} / {theirs['p50_us']:.0f} = {p50:.2f}, "
+                      f"p99 {ours['p99_us']:.0f} / {theirs['p99_us']:.0f} = {p99:.2f}")
     print("\ngoals (ours / librdkafka's, but where it says otherwise)")
     for name, goal, found, sign, limit, met in judged(table):
         print(f"{name:<30} {goal:<12} {found:>6.2f}  wanted {sign} {limit:<5} {'met' if met else 'MISSED'}")
@@ -251,19 +260,18 @@ def judged(table):
         ours, theirs = libraries.get("ottla"), libraries.get("reference")
         if ours is None or theirs is None:
             continue
-        ratio = ratios(ours, theirs)
         for goal, limit in workload.all_goals.items():
             if goal == "threads":
                 found, goal = ours["threads_max"] - workload.application_threads, "own threads"
             else:
-                found = ratio[GOALS[goal]]
+                found = pairs.ratio(ours, theirs, GOALS[goal])
             at_least = goal == "rate"
             yield workload.name, goal, found, ">=" if at_least else "<=", limit, \
                 found >= limit if at_least else found <= limit
         alone = table.get(workload.rate_of, {}).get("ottla")
         if alone:
             # Not against librdkafka: against ourselves.
-            found = ours["msgs_per_s"] / alone["msgs_per_s"]
+            found = pairs.ratio(ours, alone, "msgs_per_s")
             yield workload.name, "rate to own", found, ">=", workload.rate_part, found >= workload.rate_part
 
 
@@ -273,10 +281,6 @@ def groups(workloads):
     for workload in workloads:
         by_base.setdefault(workload.rate_of or workload.name, []).append(workload)
     return list(by_base.values())
-
-
-def ratios(ours, theirs):
-    return {key: ours[key] / theirs[key] if theirs[key] else float("nan") for key in ours}
 
 
 def main():

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import chart
 import kafka
+import pairs
 import reference
 from workloads import CONSUMERS
 
@@ -38,7 +39,8 @@ Written by `make bench BENCH_ARGS=--publish`.
 
 Brokers and clients share this machine. The same program runs on Ottla and on librdkafka, through `LD_LIBRARY_PATH`;
 the Java client is measured with Kafka's own `ProducerPerformance`, where that tool has something like the row. All take
-turns on the same brokers, and the table has the medians of {rounds} rounds. Messages are of 100 bytes unless a row says
+turns on the same brokers, and the table has the medians of {rounds} rounds. Ratios are those of the same round, and of
+them the median, since a machine is not equally fast at all times. Messages are of 100 bytes unless a row says
 otherwise and differ from each other; a run has {count:,} of them, two or three times as many where it would be over too
 soon for its beginning not to count, and a twenty-fifth when one is sent at a time. Producers' runs with 500 partitions
 write to one topic that was written to before: what brokers do at a partition's first batch is not what is measured.
@@ -115,7 +117,7 @@ def with_chart(readme, table):
     _, end, after = rest.partition(README_END)
     if not end:
         raise ValueError(f"README.md has no place for the chart: {README_BEGIN.strip()} ... {README_END.strip()}")
-    ratios = sorted(found["ottla"]["cpu_us_per_msg"] / found["reference"]["cpu_us_per_msg"]
+    ratios = sorted(pairs.ratio(found["ottla"], found["reference"], "cpu_us_per_msg")
                     for found in table.values() if found.get("reference", {}).get("cpu_us_per_msg"))
     middle = "![CPU time per message beside librdkafka and Kafka's Java client](docs/bench.svg)\n"
     if ratios:
@@ -128,7 +130,7 @@ def rows(table):
     for name, libraries in table.items():
         theirs = libraries.get("reference")
         for library, found in libraries.items():
-            ratio = f"{found['cpu_us_per_msg'] / theirs['cpu_us_per_msg']:.2f}" if theirs else ""
+            ratio = f"{pairs.ratio(found, theirs, 'cpu_us_per_msg'):.2f}" if theirs else ""
             more = f"took p50 {found['p50_us']:,.0f} µs, p99 {found['p99_us']:,.0f} µs" if found["p50_us"] else ""
             more = more or (f"held {found['held_max']:,.0f} at most" if found["held_max"] else "")
             rate = "" if name in COUNTED else f"{found['msgs_per_s']:,.0f}"

@@ -1,19 +1,23 @@
 """What make bench makes of its runs: goals, chart, page; and that the Java client's run is understood."""
 
+import math
 import unittest
 from xml.etree import ElementTree
 
 import chart
 import compare
 import java_producer
+import pairs
 import publish
 import support
 from workloads import PRODUCERS, WORKLOADS
 
 
 def figures(**changes):
-    return {"msgs_per_s": 1000.0, "cpu_us_per_msg": 0.5, "threads_max": 2, "rss_mib_max": 20.0, "failed": 0, "p50_us": 0,
-            "p99_us": 0, "held_max": 0, "stored_bytes_per_msg": 70.0, **changes}
+    """Of a library in three rounds that found the same."""
+    found = {"msgs_per_s": 1000.0, "cpu_us_per_msg": 0.5, "threads_max": 2, "rss_mib_max": 20.0, "failed": 0, "p50_us": 0,
+             "p99_us": 0, "held_max": 0, "stored_bytes_per_msg": 70.0, **changes}
+    return found | {"rounds": {figure: [value] * 3 for figure, value in found.items()}}
 
 
 def table():
@@ -43,8 +47,16 @@ class Judging(unittest.TestCase):
                 ("consumer, idle, 3 brokers", "cpu", "cpu_us_per_msg", 0.5, 0.51)]:
             for value, met in ((good, True), (bad, False)):
                 changed = table()
-                changed[name]["ottla"][key] = value
+                changed[name]["ottla"] |= figures(**{key: value})
                 self.assertIs(self.judged(changed)[name, goal], met, (name, goal, value))
+
+    def test_sides_are_compared_round_by_round(self):
+        ours, theirs = figures(), figures()
+        # The machine was slow in two rounds.
+        ours["rounds"]["msgs_per_s"] = [1100.0, 550.0, 440.0]
+        theirs["rounds"]["msgs_per_s"] = [1000.0, 500.0, 800.0]
+        self.assertAlmostEqual(pairs.ratio(ours, theirs, "msgs_per_s"), 1.1)
+        self.assertTrue(math.isnan(pairs.ratio(ours, theirs, "p50_us")))
 
     def test_rows_that_did_not_run_are_not_judged(self):
         self.assertEqual(self.judged({}), {})
