@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use super::checksum;
 use super::data::{Format, RecordData};
 use super::header::{BATCH_HEADER_LEN, BatchHeader, CRC_COVERS_FROM, LOG_OVERHEAD, MAGIC_AT};
 use super::message_set::{self, MessageParts};
@@ -100,7 +101,7 @@ impl Batch {
     /// [`RecordError::CorruptBatch`].
     pub fn verify_crc(&self) -> Result<(), RecordError> {
         let computed = match self.header.magic {
-            2 => crc32c::crc32c(self.bytes.get(CRC_COVERS_FROM..).unwrap_or_default()),
+            2 => checksum::crc32c(self.bytes.get(CRC_COVERS_FROM..).unwrap_or_default()),
             _ => crc32fast::hash(self.bytes.get(MAGIC_AT..).unwrap_or_default()),
         };
         let stored = self.header.crc;
@@ -198,6 +199,6 @@ impl Batch {
 /// The CRC-32C of a magic 2 batch with this head and these records.
 pub(super) fn batch_crc(header: &BatchHeader, records: &[Bytes]) -> u32 {
     let head = header.to_bytes();
-    let start = crc32c::crc32c(head.get(CRC_COVERS_FROM..).unwrap_or_default());
-    records.iter().fold(start, |crc, part| crc32c::crc32c_append(crc, part))
+    let head = head.get(CRC_COVERS_FROM..).unwrap_or_default();
+    checksum::crc32c_of_parts(std::iter::once(head).chain(records.iter().map(|part| &part[..])))
 }

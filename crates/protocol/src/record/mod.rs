@@ -11,6 +11,7 @@
 //! Writing: [`RecordEncoder`] appends records to a buffer, [`seal_batch`] puts the header around them.
 
 mod batch;
+mod checksum;
 mod control;
 mod data;
 mod encode;
