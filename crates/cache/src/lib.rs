@@ -22,16 +22,17 @@ pub fn will_read(address: *const u8) {
 
 /// This memory will be written soon.
 #[inline]
-pub fn will_write(memory: &mut [MaybeUninit<u8>]) {
-    for line in memory.chunks_mut(LINE) {
+pub fn will_write<T>(memory: &mut [MaybeUninit<T>]) {
+    let first = memory.as_ptr().cast::<u8>();
+    for offset in (0..size_of_val(memory)).step_by(LINE) {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
             // SAFETY: as above.
-            unsafe { _mm_prefetch::<_MM_HINT_ET0>(line.as_ptr().cast()) };
+            unsafe { _mm_prefetch::<_MM_HINT_ET0>(first.wrapping_add(offset).cast()) };
         }
         #[cfg(not(target_arch = "x86_64"))]
-        let _ = line;
+        let _ = (first, offset);
     }
 }
 
@@ -47,7 +48,7 @@ mod tests {
         let mut memory = Vec::with_capacity(1000);
         memory.push(7);
         will_write(memory.spare_capacity_mut());
-        will_write(&mut []);
+        will_write::<u64>(&mut []);
         assert_eq!(memory, [7]);
     }
 }

@@ -13,10 +13,11 @@ use crate::env::Instant;
 /// Values longer than this get memory of their own, so that blocks are filled to the brim.
 const VALUE_MAX: usize = BLOCK / 4;
 
-/// From this size on a record's memory is fetched before it is written, and no more than so much of it: small records
-/// the processor foresees by itself, and of large ones the rest.
-const EXPECTED_MIN: usize = 256;
+/// So much of the next record's memory is fetched before it is written: of larger ones the processor foresees the rest.
 const EXPECTED_MAX: usize = 2048;
+
+/// Beside its payload a record that is like the last one needs so much at most, and ends in the middle of a cache line.
+const EXPECTED_MORE: usize = 64;
 
 /// Records being collected for one batch.
 #[derive(Debug)]
@@ -151,17 +152,20 @@ impl RecordsBuilder {
             opaque: record.opaque,
             age_us: u32::try_from(age).unwrap_or(u32::MAX),
         });
-        if here >= EXPECTED_MIN {
-            self.expect_another(here);
-        }
+        self.expect_another(here);
     }
 
-    /// Fetches the memory of a record like the last one: while its writing waits for memory, the partition's lock cannot
-    /// be given back.
+    /// Fetches the memory of a record like the last one. While its writing waits for memory, the partition's lock cannot be
+    /// given back, and where records go to many partitions in turn the processor foresees none of it.
+    #[inline]
     fn expect_another(&mut self, len: usize) {
         let room = self.block.spare_capacity_mut();
-        let len = len.min(EXPECTED_MAX).min(room.len());
+        let len = (len + EXPECTED_MORE).min(EXPECTED_MAX).min(room.len());
         if let Some(next) = room.get_mut(..len) {
+            ottla_cache::will_write(next);
+        }
+        // Entries are smaller than a cache line: the one after the next lies in the same or in the next one.
+        if let Some(next) = self.meta.spare_capacity_mut().get_mut(1..2) {
             ottla_cache::will_write(next);
         }
     }
