@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ottla_protocol::Uuid;
+use ottla_protocol::compression::Codec;
 
 use super::PartitionId;
 use super::batch::Batch;
@@ -211,6 +212,12 @@ impl Sender {
                 return Taken::Held;
             }
             if let Some(queue) = accumulator.topic(id.topic).and_then(|t| t.partition(id.partition)) {
+                // As long as it is open it goes on filling. Closed it would be the next request's, and alone there when the
+                // others are held. How small a codec makes it shows only once it is closed.
+                let plain = delivering.codec == Codec::None;
+                if plain && bytes > 0 && bytes.saturating_add(queue.open_len()) > max_request {
+                    return Taken::Full;
+                }
                 lane.take_open(queue);
             }
         }

@@ -141,6 +141,12 @@ impl PartitionQueue {
         inner.open.as_ref().map(RecordsBuilder::opened_at)
     }
 
+    /// Bytes of the open batch with its header, as it would be without compression.
+    pub(super) fn open_len(&self) -> usize {
+        let inner = self.inner.lock();
+        inner.open.as_ref().map_or(0, |open| BATCH_HEADER_LEN + open.encoded_len())
+    }
+
     /// What waits here.
     pub(super) fn holds(&self) -> Held {
         let inner = self.inner.lock();

@@ -117,6 +117,33 @@ fn a_broker_that_is_behind_has_one_request_in_line() {
 }
 
 #[test]
+fn what_a_request_has_no_room_for_goes_on_filling() {
+    let mut w = World::new(&[("linger.ms", "0"), ("message.max.bytes", "3000")]);
+    w.add_topic("t", &[1; 3]);
+    for took in [1, 20, 20, 20, 20, 20, 20, 20, 20] {
+        w.produce("t", 0, "learning").unwrap();
+        w.run_ms(took);
+        w.acknowledge(0);
+    }
+    let value = "x".repeat(1200);
+    w.produce("t", 0, "under way").unwrap();
+    w.drive();
+    for p in 0..3 {
+        w.produce("t", p, &value).unwrap();
+    }
+    w.drive();
+    assert_eq!(w.sent_values().len(), 1, "the broker is behind");
+    w.acknowledge(0);
+    w.drive();
+    w.produce("t", 2, "joins").unwrap();
+    w.run_ms(20);
+    let sent = |w: &World| w.sent_values().into_iter().map(|(to, vs)| (to, vs.len())).collect::<Vec<_>>();
+    assert_eq!(sent(&w), [("t/0".into(), 1), ("t/1".into(), 1)]);
+    w.acknowledge(0);
+    assert_eq!(sent(&w), [("t/2".into(), 2)]);
+}
+
+#[test]
 fn batches_obey_their_size_in_bytes() {
     let mut w = one_partition(&[("linger.ms", "10"), ("batch.size", "500")], &[]);
     let value = "x".repeat(100);
