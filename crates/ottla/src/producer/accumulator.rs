@@ -12,7 +12,7 @@ use crate::config::ClientConfig;
 use crate::env::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex};
 use crate::env::{Instant, Rng, SharedClock, Waker};
 use crate::error::{Error, ErrorCode};
-use crate::event::{BlockPool, DeliveryMode, NewRecord, ProduceQuota, payload_len};
+use crate::event::{BlockPool, DeliveryMode, NewRecord, ProduceQuota, ProducedRecords, payload_len};
 use crate::types::Topic;
 
 /// Partitions that the client's thread has to look at.
@@ -312,7 +312,8 @@ impl Accumulator {
         };
         let mut count = queue.count();
         if count == 0 {
-            match queue.offer(&record, asked, self.limits.copy_max, &self.pool)? {
+            let size = usize::try_from(size).unwrap_or(usize::MAX);
+            match queue.offer(&record, size, asked, &self.limits, &self.pool)? {
                 Offered::Waits(listing) => {
                     if listing {
                         self.list(PartitionId::topic_itself(index_of(topic)), now);
@@ -357,6 +358,19 @@ impl Accumulator {
             }
         }
         Ok(())
+    }
+
+    /// Adds a full batch of records that go anywhere to a partition of `count`.
+    pub(super) fn append_batch(&self, queue: &TopicQueue, count: i32, records: ProducedRecords, now: Instant) {
+        let partition = queue.stick(count, now, &|| self.draw());
+        let Some(target) = queue.partition(partition) else {
+            return;
+        };
+        if let Some(due) = target.append_batch(records, now) {
+            let topic = index_of(queue.topic());
+            self.list(PartitionId { topic, partition }, due);
+        }
+        queue.unstick(partition);
     }
 
     fn queue_of(&self, topic: &Arc<Topic>) -> Option<&TopicQueue> {

@@ -27,6 +27,14 @@ pub(super) struct Limits {
     pub(super) linger: Duration,
 }
 
+impl Limits {
+    /// Whether a batch has room for a record whose payload has `size` bytes.
+    pub(super) fn admit(&self, open: &RecordsBuilder, size: usize) -> bool {
+        let len = open.encoded_len() + BATCH_HEADER_LEN + size + RECORD_OVERHEAD_MAX;
+        len <= self.bytes && open.len() < self.records
+    }
+}
+
 /// What the addition of a record brings about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Added {
@@ -97,8 +105,7 @@ impl PartitionQueue {
         let mut closed = false;
         let now = record.produced_at;
         if let Some(open) = &inner.open {
-            let len = open.encoded_len() + BATCH_HEADER_LEN + size + RECORD_OVERHEAD_MAX;
-            if len > limits.bytes || open.is_too_old(now) {
+            if !limits.admit(open, size) || open.is_too_old(now) {
                 inner.close(&self.backlog);
                 closed = true;
             }
@@ -110,11 +117,9 @@ impl PartitionQueue {
             .get_or_insert_with(|| RecordsBuilder::new(now, bytes.max(size + 64), records, pool));
         open.append(record, limits.copy_max);
         inner.next_id += 1;
-        // Another one like this has no room any more.
-        let with_next = open.encoded_len() + BATCH_HEADER_LEN + size + RECORD_OVERHEAD_MAX;
-        let full = open.len() >= limits.records || with_next > limits.bytes;
         let due = open.opened_at() + limits.linger;
-        if full {
+        // Another one like this has no room any more.
+        if !limits.admit(open, size) {
             inner.close(&self.backlog);
             closed = true;
         }
@@ -127,6 +132,18 @@ impl PartitionQueue {
         let look_by = wanted.filter(|wanted| inner.listed_by.is_none_or(|by| by > *wanted));
         inner.listed_by = look_by.or(inner.listed_by);
         Added { closed, look_by }
+    }
+
+    /// Adds a batch that is full already. Says by when the client's thread must look at the partition, as
+    /// [`append`](Self::append) does.
+    pub(super) fn append_batch(&self, records: ProducedRecords, now: Instant) -> Option<Instant> {
+        let mut inner = self.inner.lock();
+        inner.close(&self.backlog);
+        inner.next_id += records.len() as u64;
+        inner.push(records, &self.backlog);
+        let look_by = (inner.listed_by.is_none_or(|by| by > now)).then_some(now);
+        inner.listed_by = look_by.or(inner.listed_by);
+        look_by
     }
 
     /// Hands over what is closed, and with `open_too` the open batch. Gives the time at which the batch that stays open
@@ -144,7 +161,10 @@ impl PartitionQueue {
     /// Bytes of the open batch with its header, as it would be without compression.
     pub(super) fn open_len(&self) -> usize {
         let inner = self.inner.lock();
-        inner.open.as_ref().map_or(0, |open| BATCH_HEADER_LEN + open.encoded_len())
+        inner
+            .open
+            .as_ref()
+            .map_or(0, |open| BATCH_HEADER_LEN + open.encoded_len())
     }
 
     /// What waits here.
@@ -179,12 +199,17 @@ impl PartitionQueue {
 
 impl Inner {
     fn close(&mut self, backlog: &AtomicU64) {
-        let Some(open) = self.open.take() else { return };
+        if let Some(open) = self.open.take() {
+            self.push(open.finish(), backlog);
+        }
+    }
+
+    /// Puts a batch behind the closed ones; its records have their numbers.
+    fn push(&mut self, records: ProducedRecords, backlog: &AtomicU64) {
         // A little more than the last time, so that batches of about one size do not grow by copying.
-        self.last_bytes = open.encoded_len() + open.encoded_len() / 16;
-        self.last_records = open.len() + open.len() / 16;
-        let first_id = self.next_id - open.len() as u64;
-        let records = open.finish();
+        self.last_bytes = records.encoded_len() + records.encoded_len() / 16;
+        self.last_records = records.len() + records.len() / 16;
+        let first_id = self.next_id - records.len() as u64;
         backlog.fetch_add(weight(&records), Ordering::Relaxed);
         self.closed.push_back(Batch::new(records, first_id));
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::once_table::OnceTable;
-use super::partition_queue::PartitionQueue;
+use super::partition_queue::{Limits, PartitionQueue};
 use super::partitioner::Partitioner;
 use super::statistics::sum;
 use crate::env::Instant;
@@ -13,21 +13,22 @@ use crate::error::{Error, ErrorCode};
 use crate::event::{BlockPool, NewRecord, ProducedRecords, RecordsBuilder};
 use crate::types::{PARTITION_UA, Topic};
 
-/// Records of one builder while a topic's partition count is unknown; more go into the next.
-const UNASSIGNED_CHUNK_BYTES: usize = 1 << 20;
-
-/// Records whose partition cannot be chosen yet, with the partitions that were asked for.
+/// Records whose partition cannot be chosen yet, as many as make a batch at most, with the partitions that were asked for.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     pub(super) records: ProducedRecords,
     pub(super) partitions: Vec<i32>,
+    /// A full batch whose records may all go to one partition, whichever that is.
+    pub(super) is_batch: bool,
 }
 
 #[derive(Debug, Default)]
 struct Unassigned {
-    full: Vec<Waiting>,
+    closed: Vec<Waiting>,
     open: Option<RecordsBuilder>,
     partitions: Vec<i32>,
+    /// Some of the open records have a partition of their own.
+    bound: bool,
     listed: bool,
 }
 
@@ -135,12 +136,12 @@ impl TopicQueue {
         now: Instant,
         draw: Draw<'_>,
     ) -> Result<i32, Error> {
-        let chosen = if asked != PARTITION_UA {
+        let chosen = if self.goes_anywhere(asked, key) {
+            self.stick(count, now, draw)
+        } else if asked != PARTITION_UA {
             asked
         } else if let Some(custom) = &self.topic.hooks().partitioner {
             custom(&self.topic, key, count, opaque)
-        } else if self.sticky_us > 0 && self.partitioner.sticks(key) {
-            self.stick(count, now, draw)
         } else {
             match self.partitioner.by_key(key, count.unsigned_abs()) {
                 Some(p) => p.cast_signed(),
@@ -157,7 +158,14 @@ impl TopicQueue {
         ))
     }
 
-    fn stick(&self, count: i32, now: Instant, draw: Draw<'_>) -> i32 {
+    /// Whether a record goes where others of its kind have just gone.
+    fn goes_anywhere(&self, asked: i32, key: Option<&[u8]>) -> bool {
+        let own = asked == PARTITION_UA && self.topic.hooks().partitioner.is_none();
+        own && self.sticky_us > 0 && self.partitioner.sticks(key)
+    }
+
+    /// The partition for records that go anywhere.
+    pub(super) fn stick(&self, count: i32, now: Instant, draw: Draw<'_>) -> i32 {
         let current = self.sticky.load(Ordering::Relaxed);
         let fresh = self.sticky_until.load(Ordering::Relaxed) > now.as_micros();
         if fresh && current < count && self.is_available(current) {
@@ -204,12 +212,13 @@ impl TopicQueue {
         usize::try_from(partition).is_ok_and(|i| self.partitions.get(i).is_some_and(PartitionQueue::is_available))
     }
 
-    /// Keeps a record until the partition count is known.
+    /// Keeps a record, whose payload has `size` bytes, until the partition count is known.
     pub(super) fn offer(
         &self,
         record: &NewRecord<'_>,
+        size: usize,
         asked: i32,
-        copy_max: usize,
+        limits: &Limits,
         pool: &Arc<BlockPool>,
     ) -> Result<Offered, Error> {
         let mut guard = self.unassigned.lock();
@@ -220,15 +229,18 @@ impl TopicQueue {
             return Ok(Offered::Known);
         }
         let waiting = &mut *guard;
-        let open = waiting
+        let now = record.produced_at;
+        if waiting
             .open
-            .get_or_insert_with(|| RecordsBuilder::new(record.produced_at, 0, 0, pool));
-        open.append(record, copy_max);
-        let full = open.encoded_len() >= UNASSIGNED_CHUNK_BYTES;
-        waiting.partitions.push(asked);
-        if full {
-            waiting.close();
+            .as_ref()
+            .is_some_and(|o| !limits.admit(o, size) || o.is_too_old(now))
+        {
+            waiting.close(true);
         }
+        let open = waiting.open.get_or_insert_with(|| RecordsBuilder::new(now, 0, 0, pool));
+        open.append(record, limits.copy_max);
+        waiting.partitions.push(asked);
+        waiting.bound |= !self.goes_anywhere(asked, record.key);
         Ok(Offered::Waits(!std::mem::replace(&mut waiting.listed, true)))
     }
 
@@ -236,8 +248,8 @@ impl TopicQueue {
     pub(super) fn take_unassigned(&self) -> Vec<Waiting> {
         let mut waiting = self.unassigned.lock();
         waiting.listed = false;
-        waiting.close();
-        std::mem::take(&mut waiting.full)
+        waiting.close(false);
+        std::mem::take(&mut waiting.closed)
     }
 
     /// Whether no record waits here or in a partition's queue.
@@ -248,7 +260,7 @@ impl TopicQueue {
     /// Messages that wait for the partition count, and the bytes of their keys, values and headers.
     pub(super) fn unassigned(&self) -> (u64, u64) {
         let waiting = self.unassigned.lock();
-        let (messages, bytes) = sum(waiting.full.iter().map(|w| &w.records));
+        let (messages, bytes) = sum(waiting.closed.iter().map(|w| &w.records));
         let open = waiting.open.as_ref();
         let open = open.map_or((0, 0), |o| (o.len() as u64, o.payload_bytes()));
         (messages + open.0, bytes + open.1)
@@ -257,25 +269,25 @@ impl TopicQueue {
     /// When the oldest record that waits was produced.
     pub(super) fn oldest_unassigned(&self) -> Option<Instant> {
         let waiting = self.unassigned.lock();
-        let first = waiting.full.first().and_then(|w| w.records.produced_at(0));
+        let first = waiting.closed.first().and_then(|w| w.records.produced_at(0));
         first.or_else(|| waiting.open.as_ref().map(RecordsBuilder::opened_at))
     }
 
     /// Puts records back before all others that wait.
     pub(super) fn put_back_unassigned(&self, mut earlier: Vec<Waiting>) {
         let mut waiting = self.unassigned.lock();
-        waiting.close();
-        earlier.append(&mut waiting.full);
-        waiting.full = earlier;
+        waiting.close(false);
+        earlier.append(&mut waiting.closed);
+        waiting.closed = earlier;
     }
 
     /// Makes the partition count known, unless records still wait: then it gives them, and has to be called again when
     /// they have been put into their partitions. Records can therefore not overtake those that waited.
     pub(super) fn set_count(&self, count: i32) -> Vec<Waiting> {
         let mut waiting = self.unassigned.lock();
-        waiting.close();
+        waiting.close(false);
         waiting.listed = false;
-        let late = std::mem::take(&mut waiting.full);
+        let late = std::mem::take(&mut waiting.closed);
         if late.is_empty() {
             self.count.store(count, Ordering::Release);
         }
@@ -284,11 +296,14 @@ impl TopicQueue {
 }
 
 impl Unassigned {
-    fn close(&mut self) {
+    /// Closes what is open, which is as `full` as a batch.
+    fn close(&mut self, full: bool) {
+        let bound = std::mem::take(&mut self.bound);
         if let Some(open) = self.open.take() {
-            self.full.push(Waiting {
+            self.closed.push(Waiting {
                 records: open.finish(),
                 partitions: std::mem::take(&mut self.partitions),
+                is_batch: full && !bound,
             });
         }
     }

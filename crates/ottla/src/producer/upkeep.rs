@@ -124,7 +124,11 @@ impl Sender {
             if n > 0 {
                 let records = waiting.records.split_front(n);
                 let partitions = waiting.partitions.drain(..n.min(waiting.partitions.len())).collect();
-                expired.push(Waiting { records, partitions });
+                expired.push(Waiting {
+                    records,
+                    partitions,
+                    is_batch: false,
+                });
             }
             if n < all {
                 keep.push(waiting);
@@ -217,7 +221,11 @@ impl Sender {
                 break;
             }
             for waiting in late {
-                self.assign(now, index, queue, count, &waiting);
+                if waiting.is_batch {
+                    self.accumulator.append_batch(queue, count, waiting.records, now);
+                } else {
+                    self.assign(now, index, queue, count, &waiting);
+                }
             }
         }
         let Some(topic) = self.topic_mut(index) else {
@@ -339,7 +347,9 @@ impl Sender {
 
     /// Gives up records without a partition; those that asked for one are reported with it.
     fn give_up_waiting(&mut self, now: Instant, index: u32, waiting: Waiting, error: &Error) {
-        let Waiting { records, partitions } = waiting;
+        let Waiting {
+            records, partitions, ..
+        } = waiting;
         // Partitions in the order in which they were first asked for.
         let mut first_of = HashMap::new();
         for (i, partition) in partitions.iter().enumerate() {

@@ -33,7 +33,11 @@ mod tests {
     fn pieces_do_not_matter() {
         let bytes: Vec<u8> = (0..70_000_u32).map(|i| (i * 31 % 251) as u8).collect();
         for piece in [1, 7, 64, 4095, 32_768] {
-            assert_eq!(crc32c_of_parts(bytes.chunks(piece)), crc32c(&bytes), "pieces of {piece}");
+            assert_eq!(
+                crc32c_of_parts(bytes.chunks(piece)),
+                crc32c(&bytes),
+                "pieces of {piece}"
+            );
         }
         assert_eq!(crc32c_of_parts([]), 0);
     }

@@ -137,7 +137,12 @@ fn what_a_request_has_no_room_for_goes_on_filling() {
     w.drive();
     w.produce("t", 2, "joins").unwrap();
     w.run_ms(20);
-    let sent = |w: &World| w.sent_values().into_iter().map(|(to, vs)| (to, vs.len())).collect::<Vec<_>>();
+    let sent = |w: &World| {
+        w.sent_values()
+            .into_iter()
+            .map(|(to, vs)| (to, vs.len()))
+            .collect::<Vec<_>>()
+    };
     assert_eq!(sent(&w), [("t/0".into(), 1), ("t/1".into(), 1)]);
     w.acknowledge(0);
     assert_eq!(sent(&w), [("t/2".into(), 2)]);
@@ -246,6 +251,42 @@ fn a_request_stops_at_message_max_bytes() {
     for sent in &w.sent {
         assert_eq!(sent.request.topic_data[0].partition_data.len(), 2);
     }
+}
+
+#[test]
+fn full_batches_that_waited_for_the_topic_go_as_they_are() {
+    let mut w = World::new(&[("linger.ms", "1000"), ("batch.num.messages", "4")]);
+    w.add_topic("t", &[1; 3]);
+    for i in 0..10 {
+        w.produce("t", PARTITION_UA, &i.to_string()).unwrap();
+    }
+    w.drive();
+    let mut sent: Vec<_> = w.sent_values().into_iter().map(|(_, values)| values).collect();
+    sent.sort();
+    let first = [strings(&["0", "1", "2", "3"]), strings(&["4", "5", "6", "7"])];
+    assert_eq!(sent, first, "the rest lingers");
+    w.run_ms(1000);
+    assert!(w.sent_values().into_iter().any(|(_, values)| values == ["8", "9"]));
+}
+
+#[test]
+fn records_that_waited_for_the_topic_get_the_partitions_that_they_ask_for() {
+    let mut w = World::new(&[("linger.ms", "1000"), ("batch.num.messages", "4")]);
+    w.add_topic("t", &[1; 3]);
+    let asked = [0, 0, 2, PARTITION_UA, 1, 1, 1, 1];
+    for (i, partition) in asked.iter().enumerate() {
+        w.produce("t", *partition, &i.to_string()).unwrap();
+    }
+    w.run_ms(1000);
+    let mut found = [PARTITION_UA; 8];
+    for (to, values) in w.sent_values() {
+        for v in values {
+            found[v.parse::<usize>().unwrap()] = to.strip_prefix("t/").unwrap().parse().unwrap();
+        }
+    }
+    assert!((0..3).contains(&found[3]));
+    found[3] = PARTITION_UA;
+    assert_eq!(found, asked);
 }
 
 #[test]
