@@ -7,7 +7,6 @@
 
 pub mod abi;
 pub mod admin;
-pub mod ahead;
 pub mod alive;
 pub mod background;
 pub mod bump;

@@ -10,7 +10,6 @@ use ottla::error::{Error, ErrorCode};
 use ottla::event::{Chunk, CommitResult, Delivery, Event, Progress, Queue, Rebalance, level};
 use ottla::stats::Statistics;
 
-use crate::ahead::Ahead;
 use crate::ffi::{self, Deadline, c_text};
 use crate::handle::{Handle, take_yield};
 use crate::message::{self, Message, MessagePtr};
@@ -234,9 +233,7 @@ fn deliver(handle: &Handle, mut delivery: Delivery, from: usize) -> Flow {
     };
     SERVING.set((&raw const serving).cast());
     let end = EndServing(serving.outer);
-    let mut ahead = Ahead::default();
     for (index, record) in delivery.records().enumerate() {
-        ahead.pass(record.value);
         if index < from {
             serving.progress.handled(&record);
             continue;

@@ -12,6 +12,13 @@ use super::builder::RecordsBuilder;
 use super::{EncodedHeaders, HeadersIn, NewRecord, Payload, RecordMeta};
 use crate::env::Instant;
 
+/// How many records ahead a walk fetches memory: a record is handed to a callback in less time than memory needs to answer.
+const AHEAD: usize = 4;
+
+/// A record is read at its head, of which this is the end at most as long as it has no key, and at its end, which is right
+/// before its neighbour's head.
+const HEAD_MAX: usize = 12;
+
 /// A value that stands outside of the blocks.
 #[derive(Debug)]
 pub(super) struct Referenced {
@@ -251,6 +258,7 @@ impl<'a> RecordIter<'a> {
             };
             self.next_block += 1;
         }
+        let start = at.pos;
         at.signed()?;
         at.take(1)?;
         let timestamp_delta = at.signed()?;
@@ -268,21 +276,46 @@ impl<'a> RecordIter<'a> {
             _ => {}
         }
         let count = usize::try_from(at.signed()?).ok()?;
-        let start = at.pos;
+        let headers_at = at.pos;
         for _ in 0..count {
             at.nullable()?;
             at.nullable()?;
         }
+        let (end, len) = (at.pos, at.pos - start);
+        let headers = at.bytes.get(headers_at..end)?;
+        self.fetch_ahead(end + (AHEAD - 1) * len);
         Some(EncodedRecord {
             key,
             value,
             referenced,
-            headers: EncodedHeaders::from_encoded(at.bytes.get(start..at.pos)?, count),
+            headers: EncodedHeaders::from_encoded(headers, count),
             timestamp_ms: self.records.base_timestamp.wrapping_add(timestamp_delta),
             opaque: meta.opaque,
             lent: self.records.lent.get(self.index).copied().unwrap_or(0),
             produced_at: self.records.time_of(meta),
         })
+    }
+}
+
+impl RecordIter<'_> {
+    /// Fetches what is read of a record that probably begins at this place of the block, or behind its end in the next one.
+    /// When the batch has left the cache since it was written, each would be waited for. A wrong guess costs nothing that
+    /// can be measured.
+    #[inline]
+    fn fetch_ahead(&self, place: usize) {
+        let here = self.cursor.bytes;
+        let (block, place) = match place.checked_sub(here.len()) {
+            None => (here, place),
+            Some(place) => match self.records.blocks.get(self.next_block) {
+                Some(next) => (&**next, place),
+                None => return,
+            },
+        };
+        for byte in [place.saturating_sub(1), place + HEAD_MAX] {
+            if let Some(byte) = block.get(byte) {
+                ottla_cache::will_read(byte);
+            }
+        }
     }
 }
 
