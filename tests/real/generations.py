@@ -131,7 +131,7 @@ def broker(version):
             with open(log, "wb") as output:
                 processes.append(subprocess.Popen(
                     kafka.java_command(libs, main_class, options) + [str(folder / f"{name}.properties")], cwd=folder,
-                    stdin=subprocess.DEVNULL, stdout=output, stderr=output, preexec_fn=kafka._end_with_parent))
+                    stdin=subprocess.DEVNULL, stdout=output, stderr=output, preexec_fn=kafka.end_with_parent))
             wait_for(processes[-1], listens, log)
         yield f"{kafka.HOST}:{port}"
     finally:

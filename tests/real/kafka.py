@@ -157,7 +157,7 @@ def tool(main_class, *args, stdin=None, timeout_s=120, level="ERROR"):
 _running = set()
 
 
-def _end_with_parent():
+def end_with_parent():
     """Asks the kernel to kill this process when the test runner dies, however it dies."""
     PR_SET_PDEATHSIG = 1
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -344,7 +344,7 @@ class Cluster:
         with open(self.folder / f"node-{node}.log", "ab") as log:
             self.processes[node] = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder,
-                start_new_session=True, preexec_fn=None if self.detached else _end_with_parent,
+                start_new_session=True, preexec_fn=None if self.detached else end_with_parent,
             )
         if wait:
             self.wait_until_up()

@@ -191,8 +191,7 @@ impl Coordinator {
         let response = match reply.decode::<FindCoordinatorRequest>() {
             Ok(response) => response,
             Err(e) => {
-                let text = format!("FindCoordinator response cannot be read: {e}");
-                ctx.links.fail(key, Error::new(ErrorCode::L_BAD_MSG, text), ctx.now);
+                ctx.links.fail_unreadable(key, "FindCoordinator", e, ctx.now);
                 self.back_off(ctx);
                 return true;
             }

@@ -9,6 +9,7 @@ mod throttling;
 mod watching;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -423,6 +424,13 @@ impl Links {
     /// Closes a connection whose peer broke the protocol, or that is of no use any more; requests in flight fail with `error`.
     pub fn fail(&mut self, key: LinkKey, error: Error, now: Instant) {
         self.take_down(key, Some(error), now);
+    }
+
+    /// [Fails](Self::fail) a connection whose peer's response to a request of `api` cannot be read; gives the error.
+    pub fn fail_unreadable(&mut self, key: LinkKey, api: impl Display, cause: impl Display, now: Instant) -> Error {
+        let error = Error::new(ErrorCode::L_BAD_MSG, format!("{api} response cannot be read: {cause}"));
+        self.fail(key, error.clone(), now);
+        error
     }
 
     /// Closes a connection on which something holds up what is more urgent; requests in flight fail, and it is connected

@@ -318,8 +318,7 @@ impl Fetcher {
                     Some(response)
                 }
                 Err(e) => {
-                    let text = format!("Fetch response cannot be read: {e}");
-                    ctx.links.fail(key, Error::new(ErrorCode::L_BAD_MSG, text), ctx.now);
+                    ctx.links.fail_unreadable(key, "Fetch", e, ctx.now);
                     None
                 }
             },

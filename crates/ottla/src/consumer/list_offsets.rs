@@ -410,12 +410,7 @@ impl ListOffsets {
                     ctx.links.on_throttle_time(key, api, response.throttle_time_ms, ctx.now);
                     Ok(response)
                 }
-                Err(e) => {
-                    let text = format!("ListOffsets response cannot be read: {e}");
-                    let error = Error::new(ErrorCode::L_BAD_MSG, text);
-                    ctx.links.fail(key, error.clone(), ctx.now);
-                    Err(error)
-                }
+                Err(e) => Err(ctx.links.fail_unreadable(key, "ListOffsets", e, ctx.now)),
             },
             Outcome::Sent => Err(Error::new(ErrorCode::L_FAIL, "no response")),
             Outcome::Failed(failure) => Err(failure.error),

@@ -126,8 +126,7 @@ impl Fetcher {
             Outcome::Reply(reply) => match reply.decode::<OffsetForLeaderEpochRequest>() {
                 Ok(response) => index(response),
                 Err(e) => {
-                    let text = format!("OffsetForLeaderEpoch response cannot be read: {e}");
-                    ctx.links.fail(key, Error::new(ErrorCode::L_BAD_MSG, text), ctx.now);
+                    ctx.links.fail_unreadable(key, "OffsetForLeaderEpoch", e, ctx.now);
                     HashMap::new()
                 }
             },

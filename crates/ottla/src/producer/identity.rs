@@ -161,8 +161,7 @@ impl Sender {
         let response = match reply.decode::<InitProducerIdRequest>() {
             Ok(response) => response,
             Err(e) => {
-                let text = format!("InitProducerId response cannot be read: {e}");
-                ctx.links.fail(key, Error::new(ErrorCode::L_BAD_MSG, text), ctx.now);
+                ctx.links.fail_unreadable(key, "InitProducerId", e, ctx.now);
                 identity.back_off(ctx);
                 return true;
             }

@@ -62,8 +62,7 @@ impl Sender {
             Outcome::Reply(reply) => match reply.decode::<ProduceRequest>() {
                 Ok(response) => self.settle(ctx, cluster, key, &reply, response, request),
                 Err(e) => {
-                    let error = Error::new(ErrorCode::L_BAD_MSG, format!("Produce response cannot be read: {e}"));
-                    ctx.links.fail(key, error.clone(), ctx.now);
+                    let error = ctx.links.fail_unreadable(key, "Produce", e, ctx.now);
                     self.fail_all(ctx, cluster, &mut request, &error, true);
                 }
             },

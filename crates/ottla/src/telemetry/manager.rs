@@ -372,8 +372,7 @@ impl Telemetry {
     }
 
     fn cannot_read<R>(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, api: ApiKey, e: impl std::fmt::Display) -> Option<R> {
-        let text = format!("{api} response cannot be read: {e}");
-        ctx.links.fail(key, Error::new(ErrorCode::L_BAD_MSG, text), ctx.now);
+        ctx.links.fail_unreadable(key, api, e, ctx.now);
         self.rest(ctx);
         None
     }

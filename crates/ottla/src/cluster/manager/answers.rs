@@ -302,11 +302,7 @@ fn read_outcome(ctx: &mut Ctx<'_>, key: LinkKey, outcome: Outcome) -> Result<(Me
     match outcome {
         Outcome::Reply(reply) => match reply.decode::<MetadataRequest>() {
             Ok(response) => Ok((response, reply.version, reply.rtt)),
-            Err(e) => {
-                let error = Error::new(ErrorCode::L_BAD_MSG, format!("Metadata response cannot be read: {e}"));
-                ctx.links.fail(key, error.clone(), ctx.now);
-                Err(error)
-            }
+            Err(e) => Err(ctx.links.fail_unreadable(key, "Metadata", e, ctx.now)),
         },
         Outcome::Sent => Err(Error::new(ErrorCode::L_FAIL, "no response")),
         Outcome::Failed(failure) => Err(failure.error),

@@ -448,12 +448,9 @@ impl Group {
 
 fn decode<R: Request>(ctx: &mut Ctx<'_>, key: LinkKey, outcome: Outcome) -> Result<R::Response, Error> {
     match outcome {
-        Outcome::Reply(reply) => reply.decode::<R>().map_err(|e| {
-            let name = R::KEY.name().unwrap_or("unknown");
-            let error = Error::new(ErrorCode::L_BAD_MSG, format!("{name} response cannot be read: {e}"));
-            ctx.links.fail(key, error.clone(), ctx.now);
-            error
-        }),
+        Outcome::Reply(reply) => reply
+            .decode::<R>()
+            .map_err(|e| ctx.links.fail_unreadable(key, R::KEY, e, ctx.now)),
         Outcome::Sent => Err(Error::new(ErrorCode::L_FAIL, "no response")),
         Outcome::Failed(failure) => Err(failure.error),
     }

@@ -15,7 +15,7 @@ use super::{Phase, Transactions};
 use crate::cluster::Ctx;
 use crate::connection::{LinkKey, Outcome};
 use crate::env::Instant;
-use crate::error::{Error, ErrorCode};
+use crate::error::ErrorCode;
 
 /// How long nothing gets to partition leaders at most: as long as they would wait.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -84,8 +84,7 @@ impl Transactions {
         let response = match reply.decode::<DescribeTransactionsRequest>() {
             Ok(response) => response,
             Err(e) => {
-                let text = format!("DescribeTransactions response cannot be read: {e}");
-                ctx.links.fail(key, Error::new(ErrorCode::L_BAD_MSG, text), ctx.now);
+                ctx.links.fail_unreadable(key, "DescribeTransactions", e, ctx.now);
                 return self.markers.end();
             }
         };

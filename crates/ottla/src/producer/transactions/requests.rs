@@ -274,8 +274,7 @@ impl Transactions {
         let told = match self.read(request.ask, reply) {
             Ok(told) => told,
             Err(e) => {
-                let text = format!("{} response cannot be read: {e}", request.ask.name());
-                ctx.links.fail(key, Error::new(ErrorCode::L_BAD_MSG, text), ctx.now);
+                ctx.links.fail_unreadable(key, request.ask.name(), e, ctx.now);
                 self.back_off(ctx);
                 return true;
             }
