@@ -13,7 +13,10 @@ use crate::env::Instant;
 /// Values longer than this get memory of their own, so that blocks are filled to the brim.
 const VALUE_MAX: usize = BLOCK / 4;
 
-/// So much of the next record's memory is fetched before it is written: of larger ones the processor foresees the rest.
+/// Of records that are longer than this the one after the next is fetched: the next one's memory would come too late.
+const LONG: usize = 256;
+
+/// So much of a coming record's memory is fetched before it is written: of larger ones the processor foresees the rest.
 const EXPECTED_MAX: usize = 2048;
 
 /// Beside its payload a record that is like the last one needs so much at most, and ends in the middle of a cache line.
@@ -155,13 +158,14 @@ impl RecordsBuilder {
         self.expect_another(here);
     }
 
-    /// Fetches the memory of a record like the last one. While its writing waits for memory, the partition's lock cannot be
+    /// Fetches the memory of records like the last one. While its writing waits for memory, the partition's lock cannot be
     /// given back, and where records go to many partitions in turn the processor foresees none of it.
     #[inline]
     fn expect_another(&mut self, len: usize) {
         let room = self.block.spare_capacity_mut();
-        let len = (len + EXPECTED_MORE).min(EXPECTED_MAX).min(room.len());
-        if let Some(next) = room.get_mut(..len) {
+        let from = if len < LONG { 0 } else { len };
+        let to = (from + (len + EXPECTED_MORE).min(EXPECTED_MAX)).min(room.len());
+        if let Some(next) = room.get_mut(from..to) {
             ottla_cache::will_write(next);
         }
         // Entries are smaller than a cache line: the one after the next lies in the same or in the next one.
