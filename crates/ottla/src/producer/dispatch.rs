@@ -10,7 +10,8 @@ use super::PartitionId;
 use super::batch::Batch;
 use super::identity::Identity;
 use super::in_flight::{InFlight, Slot};
-use super::lane::{Delivering, Sending};
+use super::lane::{Delivering, Lane, Sending};
+use super::partition_queue::PartitionQueue;
 use super::sender::Sender;
 use super::timers::TimerKind;
 use super::transactions::Transactions;
@@ -207,18 +208,11 @@ impl Sender {
             return Taken::OtherClass;
         }
         if lane.pending.is_empty() {
-            if self.destinations.get(&node).is_some_and(|d| d.pace.has_line()) {
-                lane.held = true;
-                return Taken::Held;
-            }
-            if let Some(queue) = accumulator.topic(id.topic).and_then(|t| t.partition(id.partition)) {
-                // As long as it is open it goes on filling. Closed it would be the next request's, and alone there when the
-                // others are held. How small a codec makes it shows only once it is closed.
-                let plain = delivering.codec == Codec::None;
-                if plain && bytes > 0 && bytes.saturating_add(queue.open_len()) > max_request {
-                    return Taken::Full;
-                }
-                lane.take_open(queue);
+            let has_line = self.destinations.get(&node).is_some_and(|d| d.pace.has_line());
+            let queue = accumulator.topic(id.topic).and_then(|t| t.partition(id.partition));
+            let limit = (bytes > 0).then(|| max_request.saturating_sub(bytes));
+            if let Some(left_open) = close_open(lane, queue, has_line, limit, delivering.codec) {
+                return left_open;
             }
         }
         if let Some(numbered) = numbered
@@ -360,6 +354,29 @@ impl Sender {
             }
         }
     }
+}
+
+/// Closes a partition's open batch for a request with so many bytes `left`, `None` when the request is empty. As long as it
+/// is open it goes on filling, and so it stays while the broker is busy, or when the request has no room for it: closed it
+/// would be the next request's, and alone there when the others are held. How small a codec makes it shows only once it is
+/// closed.
+fn close_open(
+    lane: &mut Lane,
+    queue: Option<&PartitionQueue>,
+    has_line: bool,
+    left: Option<usize>,
+    codec: Codec,
+) -> Option<Taken> {
+    if has_line {
+        lane.held = true;
+        return Some(Taken::Held);
+    }
+    let queue = queue?;
+    if codec == Codec::None && left.is_some_and(|left| queue.open_len() > left) {
+        return Some(Taken::Full);
+    }
+    lane.take_open(queue);
+    None
 }
 
 /// A batch leaves its queue.

@@ -104,11 +104,10 @@ impl PartitionQueue {
         let inner = &mut *inner;
         let mut closed = false;
         let now = record.produced_at;
-        if let Some(open) = &inner.open {
-            if !limits.admit(open, size) || open.is_too_old(now) {
-                inner.close(&self.backlog);
-                closed = true;
-            }
+        let has_room = |open: &RecordsBuilder| limits.admit(open, size) && !open.is_too_old(now);
+        if inner.open.as_ref().is_some_and(|open| !has_room(open)) {
+            inner.close(&self.backlog);
+            closed = true;
         }
         let opened = inner.open.is_none();
         let (bytes, records) = (inner.last_bytes, inner.last_records);
