@@ -20,6 +20,18 @@ pub fn will_read(address: *const u8) {
     let _ = address;
 }
 
+/// These bytes will be read soon.
+#[inline]
+pub fn will_read_all(bytes: &[u8]) {
+    for line in bytes.chunks(LINE) {
+        will_read(line.as_ptr());
+    }
+    // Lines are not where chunks are: the last byte may be in one more.
+    if let Some(last) = bytes.last() {
+        will_read(last);
+    }
+}
+
 /// This memory will be written soon.
 #[inline]
 pub fn will_write<T>(memory: &mut [MaybeUninit<T>]) {

@@ -12,7 +12,7 @@ use crate::config::ClientConfig;
 use crate::env::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex};
 use crate::env::{Instant, Rng, SharedClock, Waker};
 use crate::error::{Error, ErrorCode};
-use crate::event::{BlockPool, DeliveryMode, NewRecord, ProduceQuota, ProducedRecords, payload_len};
+use crate::event::{BlockPool, DeliveryMode, NewRecord, Payload, ProduceQuota, ProducedRecords, payload_len};
 use crate::types::Topic;
 
 /// Partitions that the client's thread has to look at.
@@ -296,6 +296,7 @@ impl Accumulator {
             self.full.store(false, Ordering::Relaxed);
         }
         let queue = self.queue_of(topic).ok_or_else(unknown)?;
+        expect(&record.value);
         let now = self.clock.now();
         let record = NewRecord {
             key: record.key,
@@ -477,6 +478,17 @@ impl Accumulator {
         self.closed.store(true, Ordering::Release);
         self.quota.stir();
     }
+}
+
+/// So much of a value is fetched before the partition's lock is taken: of longer ones the processor foresees the rest.
+const FETCHED_MAX: usize = 2048;
+
+/// Fetches a value that will be copied while the clock is read, so that the partition's lock is not held while memory is
+/// waited for.
+#[inline]
+fn expect(value: &Payload<'_>) {
+    let bytes = value.as_slice().unwrap_or_default();
+    ottla_cache::will_read_all(bytes.get(..FETCHED_MAX).unwrap_or(bytes));
 }
 
 fn index_of(topic: &Topic) -> u32 {
