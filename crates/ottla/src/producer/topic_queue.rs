@@ -237,10 +237,14 @@ impl TopicQueue {
         {
             waiting.close(true);
         }
-        let open = waiting.open.get_or_insert_with(|| RecordsBuilder::new(now, 0, 0, pool));
+        let bound = !self.goes_anywhere(asked, record.key);
+        let open = waiting.open.get_or_insert_with(|| match bound {
+            true => RecordsBuilder::to_scatter(now, pool),
+            false => RecordsBuilder::new(now, 0, 0, pool),
+        });
         open.append(record, limits.copy_max);
         waiting.partitions.push(asked);
-        waiting.bound |= !self.goes_anywhere(asked, record.key);
+        waiting.bound |= bound;
         Ok(Offered::Waits(!std::mem::replace(&mut waiting.listed, true)))
     }
 

@@ -5,13 +5,16 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ottla_protocol::record::{Header, RecordEncoder};
 
-use super::blocks::{BLOCK, BlockPool};
+use super::blocks::{BLOCK, BlockPool, SMALL_BLOCK};
 use super::encoded::{ProducedRecords, Referenced};
 use super::{HeadersIn, NewRecord, Payload, RecordMeta, payload_len};
 use crate::env::Instant;
 
 /// Values longer than this get memory of their own, so that blocks are filled to the brim.
 const VALUE_MAX: usize = BLOCK / 4;
+
+/// A batch is large from this size on. Smaller ones are many, and of a large block they would leave much empty.
+const LARGE: usize = 4 * BLOCK;
 
 /// Of records that are longer than this the one after the next is fetched: the next one's memory would come too late.
 const LONG: usize = 256;
@@ -31,6 +34,8 @@ pub(crate) struct RecordsBuilder {
     block: Vec<u8>,
     /// Bytes of the filled blocks and of the referenced values.
     elsewhere: usize,
+    /// So many of them make a batch large.
+    large_from: usize,
     referenced: Vec<Referenced>,
     /// Some of the referenced values belong to the application.
     borrows: bool,
@@ -47,8 +52,10 @@ pub(crate) struct RecordsBuilder {
 impl RecordsBuilder {
     /// An empty batch that will probably hold `bytes` and `records`.
     pub(crate) fn new(opened_at: Instant, bytes: usize, records: usize, pool: &Arc<BlockPool>) -> Self {
-        let block = if bytes > BLOCK / 2 {
+        let block = if bytes > LARGE {
             pool.take()
+        } else if bytes > SMALL_BLOCK / 2 {
+            pool.take_small()
         } else {
             Vec::with_capacity(bytes)
         };
@@ -56,6 +63,7 @@ impl RecordsBuilder {
             filled: Vec::new(),
             block,
             elsewhere: 0,
+            large_from: LARGE,
             referenced: Vec::new(),
             borrows: false,
             meta: Vec::with_capacity(records),
@@ -65,6 +73,14 @@ impl RecordsBuilder {
             max_timestamp: 0,
             opened_at,
             pool: pool.clone(),
+        }
+    }
+
+    /// An empty batch whose records will be put into others: what they leave is memory for those.
+    pub(crate) fn to_scatter(opened_at: Instant, pool: &Arc<BlockPool>) -> Self {
+        RecordsBuilder {
+            large_from: usize::MAX,
+            ..RecordsBuilder::new(opened_at, 0, 0, pool)
         }
     }
 
@@ -190,7 +206,7 @@ impl RecordsBuilder {
         });
     }
 
-    /// Makes the block take `need` more bytes. It grows until it is one; then the next is begun.
+    /// Makes the block take `need` more bytes. It grows until it is a small one; then the next is begun.
     #[inline]
     fn make_room(&mut self, need: usize) {
         if self.block.capacity() - self.block.len() < need {
@@ -201,23 +217,25 @@ impl RecordsBuilder {
     #[cold]
     fn find_room(&mut self, need: usize) {
         let wanted = self.block.len() + need;
-        if wanted <= BLOCK && self.block.capacity() < BLOCK {
+        if wanted <= SMALL_BLOCK && self.block.capacity() < SMALL_BLOCK {
             let twice = (self.block.capacity() * 2).max(wanted);
-            if twice <= BLOCK / 2 {
+            if twice <= SMALL_BLOCK / 2 {
                 return self.block.reserve_exact(twice - self.block.len());
             }
-            let mut block = self.pool.take();
+            let mut block = self.pool.take_small();
             block.extend_from_slice(&self.block);
             self.block = block;
             return;
         }
-        let next = if need <= BLOCK {
+        let block = std::mem::take(&mut self.block);
+        self.keep(block);
+        self.block = if need > BLOCK {
+            Vec::with_capacity(need)
+        } else if need > SMALL_BLOCK / 4 || self.elsewhere >= self.large_from {
             self.pool.take()
         } else {
-            Vec::with_capacity(need)
+            self.pool.take_small()
         };
-        let block = std::mem::replace(&mut self.block, next);
-        self.keep(block);
     }
 
     fn keep(&mut self, block: Vec<u8>) {
