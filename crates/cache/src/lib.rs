@@ -1,6 +1,6 @@
-//! Hints to the processor: which memory is needed soon. They change nothing but time, and are nothing where the
-//! processor has none. The standard library has them as `unsafe` instructions only, which is why they have a crate of
-//! their own.
+//! What only the processor itself gives: hints which memory is needed soon, and its own counter. The hints change nothing
+//! but time, and are nothing where the processor has none. The standard library has both as `unsafe` instructions only,
+//! which is why they have a crate of their own.
 
 use std::mem::MaybeUninit;
 
@@ -30,6 +30,19 @@ pub fn will_read_all(bytes: &[u8]) {
     if let Some(last) = bytes.last() {
         will_read(last);
     }
+}
+
+/// The processor's counter, which counts some billions a second, and how long what was done before takes does not matter
+/// to it. `None` where there is none. Another processor of the machine may have another count.
+#[inline]
+pub fn ticks() -> Option<u64> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // SAFETY: the instruction reads a register.
+        Some(unsafe { std::arch::x86_64::_rdtsc() })
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    None
 }
 
 /// This memory will be written soon.

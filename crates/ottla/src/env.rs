@@ -3,11 +3,14 @@
 //! Managers receive `now` and a [`Rng`]; nothing else in the crate asks the operating system for the time or
 //! for random numbers. A simulation replaces [`Clock`] and seeds the [`Rng`].
 
+mod clock;
 pub mod sync;
 
 use std::ops::{Add, AddAssign, Sub};
 use std::sync::Arc;
 use std::time::Duration;
+
+pub use self::clock::SystemClock;
 
 /// A point on the client's monotonic clock, in microseconds since the clock's origin.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -79,40 +82,6 @@ pub trait Clock: Send + Sync + 'static {
 
 /// A clock shared by the threads of a client.
 pub type SharedClock = Arc<dyn Clock>;
-
-/// The operating system's clocks.
-#[derive(Debug)]
-pub struct SystemClock {
-    origin: std::time::Instant,
-}
-
-impl SystemClock {
-    /// A clock whose origin is now.
-    pub fn new() -> Self {
-        SystemClock {
-            origin: std::time::Instant::now(),
-        }
-    }
-}
-
-impl Default for SystemClock {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Clock for SystemClock {
-    fn now(&self) -> Instant {
-        let micros = self.origin.elapsed().as_micros();
-        Instant(u64::try_from(micros).unwrap_or(u64::MAX))
-    }
-
-    fn wall_ms(&self) -> i64 {
-        std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX))
-    }
-}
 
 /// Seedable random numbers.
 #[derive(Debug, Clone)]
