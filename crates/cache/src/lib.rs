@@ -32,8 +32,8 @@ pub fn will_read_all(bytes: &[u8]) {
     }
 }
 
-/// The processor's counter, which counts some billions a second, and how long what was done before takes does not matter
-/// to it. `None` where there is none. Another processor of the machine may have another count.
+/// The processor's counter, which counts some billions a second. Reading it does not wait for what was begun before, as a
+/// look at the clock does. `None` where there is none. Another processor of the machine may have another count.
 #[inline]
 pub fn ticks() -> Option<u64> {
     #[cfg(target_arch = "x86_64")]
