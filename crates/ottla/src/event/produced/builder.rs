@@ -239,9 +239,10 @@ impl RecordsBuilder {
     }
 
     fn keep(&mut self, block: Vec<u8>) {
+        let block = self.pool.freeze(block);
         if !block.is_empty() {
             self.elsewhere += block.len();
-            self.filled.push(self.pool.freeze(block));
+            self.filled.push(block);
         }
     }
 

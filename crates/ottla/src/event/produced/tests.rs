@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::blocks::SMALL_BLOCK;
 use super::encoded::EncodedRecord;
 use super::*;
 use crate::env::Instant;
@@ -243,4 +244,24 @@ fn a_batch_of_little_keeps_no_block() {
     let records = b.finish();
     assert_eq!(pool.free(), 1);
     assert_eq!(records.len(), 1);
+}
+
+#[test]
+fn only_large_batches_have_large_blocks() {
+    let pool = Arc::default();
+    let largest = |r: ProducedRecords| r.parts().iter().map(Bytes::len).max();
+    assert!(largest(pooled(&pool, 500, 100)) <= Some(SMALL_BLOCK));
+    assert!(largest(pooled(&pool, 5_000, 100)) > Some(SMALL_BLOCK));
+    let mut b = RecordsBuilder::to_scatter(Instant::from_micros(1_000), &pool);
+    (0..5_000).for_each(|i| b.append(&record(None, Payload::Copy(&[1; 100]), i), 0));
+    assert!(largest(b.finish()) <= Some(SMALL_BLOCK));
+}
+
+#[test]
+fn a_block_into_which_the_first_record_does_not_fit_goes_back() {
+    let pool = Arc::new(BlockPool::default());
+    let mut b = RecordsBuilder::new(Instant::from_micros(1_000), SMALL_BLOCK, 0, &pool);
+    b.append(&record(Some(&[1; 10_000]), Payload::Null, 0), 0);
+    assert_eq!(pool.free(), 1);
+    assert_eq!(b.finish().parts().len(), 1);
 }
