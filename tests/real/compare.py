@@ -18,6 +18,7 @@ is slower in one round than in another changes both sides. bench.svg draws that 
 
 import argparse
 import json
+import os
 import shutil
 import statistics
 import sys
@@ -58,6 +59,19 @@ def cluster_of(brokers, port):
     return kafka.Cluster(brokers, base_port=port, config=BROKER, logs=logs)
 
 
+def touch(folder, size):
+    """Has memory for so many bytes of files fetched and given back. A virtual machine's is fetched from its host when it
+    is first touched, which may take longer than all that is measured, and falls on whoever happens to run then."""
+    path = folder / f"touched-{os.getpid()}"
+    zeros = bytes(1 << 20)
+    try:
+        with open(path, "wb", buffering=0) as file:
+            for _ in range(0, size, len(zeros)):
+                file.write(zeros)
+    finally:
+        path.unlink(missing_ok=True)
+
+
 HEAD = f"{'':<30} {'':<10} {'msgs/s':>9} {'CPU us/msg':>10} {'threads':>7} {'RSS MiB':>7} {'wall s':>6} {'failed':>6}"
 
 
@@ -69,13 +83,14 @@ def line(name, library, run):
 @dataclass(frozen=True)
 class Row:
     """One workload. `make_command` gives a fresh command and its topic for each run, `make_java` the same for the Java
-    client; `after` is called with the topic after each run."""
+    client; `after` is called with the topic after each run. `stores`: bytes that a run's brokers store, about."""
 
     name: str
     make_command: Callable
     after: Callable | None = None
     make_java: Callable | None = None
     warm_ups: int = 3
+    stores: int = 0
 
 
 class Comparison:
@@ -120,6 +135,8 @@ class Comparison:
     def take(self, row, library, make, measure):
         """One run."""
         command, topic = make()
+        if self.cluster.logs.is_relative_to(MEMORY):
+            touch(MEMORY, row.stores)
         run = measure(command)
         if run.status != 0 or run.summary is None:
             sys.exit(f"{library}: {' '.join(command)}\nexit status {run.status}\n{run.output[-3000:]}")
@@ -161,7 +178,9 @@ class Comparison:
             return java_producer.command(self.cluster, topic, count, workload.size, workload.java,
                                          options=workload.java_options), topic
         after = None if warm else self.cluster.delete_topic
-        return Row(workload.name, command, after, None if workload.java is None else java)
+        # Room for what the brokers store beside the records, and for pages that somebody else takes meanwhile.
+        stores = 2 * count * (workload.size + 50) * workload.replicas
+        return Row(workload.name, command, after, None if workload.java is None else java, stores=stores)
 
     def consume(self, name, options, topic):
         def command():

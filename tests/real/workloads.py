@@ -66,15 +66,15 @@ def exactly_once(once, transactions, replicas):
     )
 
 
-# Where a run with a share of 1 would be over in a few hundred milliseconds, it has three times the messages: its
+# Where a run with a share of 1 would be over in a few hundred milliseconds, it has several times the messages: its
 # beginning and its end are not what is measured.
 PRODUCERS = [
-    Produce("lent payload, linger 50 ms", ("-f", "lend", "-X", "linger.ms=50"), share=3,
+    Produce("lent payload, linger 50 ms", ("-f", "lend", "-X", "linger.ms=50"), share=6,
             goals={"cpu": 0.45, "rate": 1.1}),
-    Produce("copied payload", (), share=3, goals={"cpu": 0.5}, java={}),
-    Produce("given payload", ("-f", "give"), share=3, goals={"cpu": 0.5}),
+    Produce("copied payload", (), share=6, goals={"cpu": 0.5}, java={}),
+    Produce("given payload", ("-f", "give"), share=6, goals={"cpu": 0.5}),
     Produce("1 kB, copied", (), size=1000, share=2, goals={"cpu": 0.5}, java={}),
-    Produce("idempotent", ("-X", "enable.idempotence=true"), share=3, goals={"cpu": 0.4},
+    Produce("idempotent", ("-X", "enable.idempotence=true"), share=6, goals={"cpu": 0.4},
             java={"enable.idempotence": "true"}),
     codec("lz4", 0.65),
     codec("snappy", 0.65),
@@ -83,7 +83,7 @@ PRODUCERS = [
     Produce("500 partitions, keyed", ("-k",), partitions=500, warm=True, share=3, goals={"cpu": 0.35, "rate": 6}),
     Produce("one at a time, acks all", ("-1", "-X", "linger.ms=0", "-X", "acks=all"), share=0.04,
             goals={"p50": 1.0, "p99": 1.1, "cpu": 0.6}),
-    Produce("4 threads on one client", (), threads=4, share=3, goals={"cpu": 0.5}, rate_of="copied payload"),
+    Produce("4 threads on one client", (), threads=4, share=6, goals={"cpu": 0.5}, rate_of="copied payload"),
     *exactly_once("1 kB, one request in flight", "1 kB, transactions of 100 ms", replicas=1),
     # Where acks=all waits for somebody: so it is where exactly once is wanted.
     *exactly_once("1 kB, 2 replicas, one request in flight", "1 kB, 2 replicas, transactions of 100 ms", replicas=2),
