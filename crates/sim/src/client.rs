@@ -29,8 +29,10 @@ pub(crate) struct SimClient {
     pub(crate) drive_at_us: u64,
     /// When its application gets its next turn.
     pub(crate) app_at_us: u64,
-    /// Turns so far.
+    /// Turns in this phase.
     pub(crate) drives: u64,
+    /// Records that were taken before this phase.
+    pub(crate) taken_before: u64,
     /// Turns since time last passed.
     pub(crate) spins: u32,
     pub(crate) load: Load,
@@ -337,6 +339,7 @@ impl SimClient {
             drive_at_us: u64::MAX,
             app_at_us: u64::MAX,
             drives: 0,
+            taken_before: 0,
             spins: 0,
             load: making.load,
             frozen_until_us: 0,

@@ -68,6 +68,7 @@ impl World {
         self.phase_limit_us = self.plan.settle_us + self.work_left() * self.plan.step_us();
         for client in &mut self.clients {
             client.drives = 0;
+            client.taken_before = client.tally.taken;
         }
         if phase == Phase::Settling || phase == Phase::Probing {
             // Applications that pause for long look up now.
@@ -131,6 +132,8 @@ impl World {
                 Some(_) => QUIET_US / 1000 / u64::from(client.shared.conf.fetch_wait_max_ms).max(1),
                 None => 0,
             };
+            // Some readers are not waited for: what they still read they may have fetched one by one.
+            let fetches = fetches + client.tally.taken - client.taken_before;
             let watch = self.turns_of_watch(QUIET_US);
             let limit = (QUIET_DRIVES + fetches * DRIVES_A_FETCH + watch) * brokers;
             if client.drives > limit {

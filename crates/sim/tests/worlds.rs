@@ -289,6 +289,14 @@ const REGRESSIONS: &[(u64, &str)] = &[
         2600007786,
         "a commit that its member had given up was served late, behind the one that followed it",
     ),
+    (
+        3240016626,
+        "a commit that its client had given up with its connection came after a later one, which closing was blamed for",
+    ),
+    (
+        3240040644,
+        "a reader that nobody waited for, its topic made anew, was still reading when all was to be quiet",
+    ),
 ];
 
 #[test]

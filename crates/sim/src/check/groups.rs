@@ -54,6 +54,8 @@ struct Book {
     done: Spans,
     /// When the committed offset changed, and to what.
     committed: Vec<(u64, Option<i64>)>,
+    /// The offset that was committed before a request that nobody could call back any more took it back.
+    undone: Option<i64>,
     seen: BTreeMap<i64, MessageId>,
 }
 
@@ -475,7 +477,13 @@ impl Groups {
         let torn = self.torn.contains(&commit.tp.0);
         let retention = self.retention;
         let (offset, tp) = (commit.offset, &commit.tp);
-        self.book(commit.group, tp).committed.push((now_us, Some(offset)));
+        let back = commit.before.filter(|before| offset < *before);
+        let book = self.book(commit.group, tp);
+        book.committed.push((now_us, Some(offset)));
+        book.undone = match commit.beyond_recall {
+            true => book.undone.max(back),
+            false => None,
+        };
         if torn {
             return Ok(());
         }
@@ -483,7 +491,6 @@ impl Groups {
         if commit.foreign {
             return Err(format!("{} by a member to which it was not given", place()));
         }
-        let back = commit.before.filter(|before| offset < *before);
         if back.is_some_and(|before| !self.cuts.reach(tp, before)) && !commit.beyond_recall {
             return Err(format!("{}, which was committed at {:?}", place(), commit.before));
         }
@@ -518,6 +525,12 @@ impl Groups {
                 tp.0, tp.1
             )),
         }
+    }
+
+    /// The offset that would be committed if a request from a connection that its client has long closed had not come after
+    /// all.
+    pub(crate) fn undone(&self, group: &str, tp: &Tp) -> Option<i64> {
+        self.books.get(&(group.to_owned(), tp.clone()))?.undone
     }
 
     /// What an application was told when it asked for a committed offset.

@@ -122,6 +122,30 @@ fn commit(groups: &mut Groups, tp: &Tp, offset: i64, before: Option<i64>) -> Res
 }
 
 #[test]
+fn what_a_late_request_takes_back_is_remembered_until_the_next_commit() {
+    let tp: Tp = ("t".into(), 0);
+    let mut groups = read_four(&tp);
+    let late = |groups: &mut Groups, offset, before| {
+        let commit = Commit {
+            group: "g",
+            tp: tp.clone(),
+            offset,
+            before: Some(before),
+            beyond_recall: true,
+            foreign: false,
+        };
+        groups.on_commit(&commit, COMMIT_US, marks(5)).unwrap();
+    };
+    commit(&mut groups, &tp, 3, None).unwrap();
+    assert_eq!(groups.undone("g", &tp), None);
+    late(&mut groups, 2, 3);
+    late(&mut groups, 1, 2);
+    assert_eq!(groups.undone("g", &tp), Some(3));
+    commit(&mut groups, &tp, 2, Some(1)).unwrap();
+    assert_eq!(groups.undone("g", &tp), None, "what came since counts");
+}
+
+#[test]
 fn a_member_comes_back_to_where_the_log_was_cut() {
     let tp: Tp = ("t".into(), 0);
     for (offset, right) in [(0, false), (1, false), (2, true), (3, false), (4, true), (5, false)] {

@@ -354,8 +354,9 @@ impl MemberLoad {
             };
         for (tp, at) in std::mem::take(&mut self.stood) {
             let committed = world.cluster.committed_offset(&self.plan.group, &tp.0, tp.1);
+            let undone = world.check.groups.undone(&self.plan.group, &tp);
             let told = self.refused.contains(&tp);
-            if commits && !told && committed.is_none_or(|c| c < at) {
+            if commits && !told && committed.max(undone).is_none_or(|c| c < at) {
                 world.check.violate(format!(
                     "client {client} was closed at {at} of {tp:?}, and {committed:?} is committed"
                 ));
