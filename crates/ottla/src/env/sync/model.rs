@@ -184,6 +184,9 @@ impl<T> Mutex<T> {
     }
 }
 
+/// Waits that find out by looking cannot be explored: time stands still.
+pub type BriefMutex<T> = Mutex<T>;
+
 impl<T> fmt::Debug for Mutex<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Mutex")
