@@ -211,6 +211,32 @@ static void flush_does_not_wait_for_linger(void) {
         rd_kafka_destroy(rk);
 }
 
+static int64_t round_trip_us(rd_kafka_t *rk, int i) {
+        struct timespec before, after;
+
+        clock_gettime(CLOCK_MONOTONIC, &before);
+        produce(rk, "trips", 0, i);
+        CHECK_OK(rd_kafka_flush(rk, 20000));
+        clock_gettime(CLOCK_MONOTONIC, &after);
+        return (after.tv_sec - before.tv_sec) * 1000000LL + (after.tv_nsec - before.tv_nsec) / 1000;
+}
+
+/* A thread that waits for its answer may wait for the sockets itself. They are never left alone while it does not. */
+static void answers_are_heard_after_a_pause(void) {
+        rd_kafka_t *rk = make(servers, NULL, NULL);
+        int i, late = 0;
+
+        for (i = 0; i < 50; i++)
+                round_trip_us(rk, i);
+        for (i = 0; i < 40; i++) {
+                test_sleep_ms(10);
+                late += round_trip_us(rk, i) > 4500;
+                late += round_trip_us(rk, i) > 4500;
+        }
+        CHECK(late < 20); /* a busy machine makes some late */
+        rd_kafka_destroy(rk);
+}
+
 /* The best of many: a busy machine makes some of them late. */
 static void linger_is_no_longer_than_asked_for(void) {
         rd_kafka_t *rk = make(servers, "linger.ms", "2");
@@ -508,6 +534,7 @@ int main(void) {
         RUN(purge_flags);
         RUN(purging_in_flight_is_not_purging_the_queue);
         RUN(flush_does_not_wait_for_linger);
+        RUN(answers_are_heard_after_a_pause);
         RUN(linger_is_no_longer_than_asked_for);
         RUN(without_any_report);
         RUN(the_message_callback_goes_first);

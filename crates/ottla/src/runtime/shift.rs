@@ -203,14 +203,14 @@ impl LoopWaker {
         }
     }
 
-    /// Waits for the sockets and hands the core what they bring.
-    fn wait(&self, poller: &mut Poller, timeout: Option<Duration>) {
+    /// Waits for the sockets and hands the core what they bring. Whether that is anything.
+    fn wait(&self, poller: &mut Poller, timeout: Option<Duration>) -> bool {
         let may_sleep = self.doze.may_sleep();
         let waited = poller.wait(if may_sleep { timeout } else { Some(Duration::ZERO) });
         self.doze.woke();
         let mut guard = self.driver.lock();
-        let Some(driver) = guard.as_mut() else { return };
-        match waited {
+        let Some(driver) = guard.as_mut() else { return false };
+        match &waited {
             Ok(()) => driver.transport.on_ready(poller),
             Err(e) => driver
                 .core
@@ -219,11 +219,14 @@ impl LoopWaker {
                 .log(level::ERROR, "POLL", || format!("waiting for sockets failed: {e}")),
         }
         driver.feed();
+        waited.is_ok() && poller.has_heard()
     }
 
     /// The loop's thread: until the core is finished.
     pub(super) fn run(&self) {
         let mut poller = self.poller.lock();
+        // The last wait brought bytes.
+        let mut heard = false;
         loop {
             match self.look() {
                 Turn::Look => {}
@@ -235,13 +238,16 @@ impl LoopWaker {
                     }
                     return drop(ended);
                 }
-                Turn::Wait(..) if self.wanted.swap(false, Relaxed) && self.doze.may_rest() => {
+                // Who wants to stand in waits for an answer now, and comes when it has it. Nobody would hear of one that is
+                // still to come.
+                Turn::Wait(..) if heard && self.wanted.swap(false, Relaxed) && self.doze.may_rest() => {
                     drop(poller);
                     self.rest();
                     poller = self.poller.lock();
                     self.doze.woke();
+                    heard = false;
                 }
-                Turn::Wait(_, timeout) => self.wait(&mut poller, timeout),
+                Turn::Wait(_, timeout) => heard = self.wait(&mut poller, timeout),
             }
         }
     }
@@ -274,7 +280,7 @@ impl LoopWaker {
                         self.reluctance.store((reluctance * 2).min(RELUCTANCE_MAX), Relaxed);
                         return shift.over = true;
                     }
-                    self.wait(poller, Some(timeout.map_or(left, |t| t.min(left))));
+                    _ = self.wait(poller, Some(timeout.map_or(left, |t| t.min(left))));
                 }
             }
             turn = self.look();
