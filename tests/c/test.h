@@ -103,10 +103,14 @@ static int test_end(void) {
         return test_failed_cases ? 1 : 0;
 }
 
-static RD_UNUSED int64_t test_now_ms(void) {
+static RD_UNUSED int64_t test_now_us(void) {
         struct timespec ts;
         clock_gettime(CLOCK_MONOTONIC, &ts);
-        return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+        return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+static RD_UNUSED int64_t test_now_ms(void) {
+        return test_now_us() / 1000;
 }
 
 static RD_UNUSED void test_sleep_ms(int ms) {

@@ -180,6 +180,11 @@ impl Core {
         self.links.has_event()
     }
 
+    /// Whether the last produce request under way has ended since the last call.
+    pub fn take_all_answered(&mut self) -> bool {
+        self.producer.as_mut().is_some_and(Sender::take_all_answered)
+    }
+
     /// When a link has to be looked at, as of now.
     pub fn next_link_wake(&self) -> Option<Instant> {
         self.links.next_wake()

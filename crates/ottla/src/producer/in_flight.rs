@@ -45,6 +45,8 @@ impl InFlight {
 pub(super) struct Requests {
     by_id: BTreeMap<u64, InFlight>,
     next_id: u64,
+    /// The last one that was under way has ended.
+    all_ended: bool,
 }
 
 impl Requests {
@@ -64,10 +66,18 @@ impl Requests {
 
     pub(super) fn insert(&mut self, id: u64, request: InFlight) {
         self.by_id.insert(id, request);
+        self.all_ended = false;
     }
 
     pub(super) fn remove(&mut self, id: u64) -> Option<InFlight> {
-        self.by_id.remove(&id)
+        let ended = self.by_id.remove(&id);
+        self.all_ended |= ended.is_some() && self.by_id.is_empty();
+        ended
+    }
+
+    /// Whether the last one that was under way has ended since the last call.
+    pub(super) fn take_all_ended(&mut self) -> bool {
+        std::mem::take(&mut self.all_ended)
     }
 
     /// A partition's part of a request, with the broker it went to.

@@ -165,6 +165,11 @@ impl Sender {
         self.trim_at
     }
 
+    /// Whether the last produce request under way has ended since the last call.
+    pub fn take_all_answered(&mut self) -> bool {
+        self.requests.take_all_ended()
+    }
+
     /// Carries out a command.
     pub fn on_command(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, command: Command) {
         match command {

@@ -15,9 +15,10 @@ use crate::transport::{Poller, Shield};
 ///
 /// **Standing in.** A program that produces a message, waits for its report and goes on has two threads wake each other
 /// for every message. So a thread that sent its message itself ([`help`](Waker::help)) asks to wait for the sockets
-/// itself, too ([`attend`](Waker::attend)); the loop's thread leaves them to it the next time that it wakes up, and
-/// rests. It takes the sockets back when nobody stood in for a [`LEASE`], and when the one who stands in finds nothing to
-/// do for so long: where brokers take their time, waking a thread costs little beside that.
+/// itself, too ([`attend`](Waker::attend)). The loop's thread hears this one answer for it; then it leaves the sockets to
+/// whoever comes with the next message, and rests. It takes them back when nobody stood in for a [`LEASE`], and when the
+/// one who stands in finds nothing to do for so long: where brokers take their time, waking a thread costs little beside
+/// that.
 pub struct LoopWaker {
     inner: mio::Waker,
     shield: Option<Shield>,
@@ -61,21 +62,32 @@ const RELUCTANCE_MAX: u32 = 512;
 enum Turn {
     /// Another look.
     Look,
-    /// A wait for the sockets from now on, that long at most.
-    Wait(Instant, Option<Duration>),
+    /// A wait for the sockets.
+    Wait {
+        now: Instant,
+        /// From now on, at most.
+        timeout: Option<Duration>,
+        /// The last produce request under way has just ended.
+        all_answered: bool,
+    },
     /// Nothing: the core is finished.
     End,
 }
 
 impl Turn {
     /// After a look that left nothing for another one to do.
-    fn after(driver: &Driver) -> Self {
+    fn after(driver: &mut Driver) -> Self {
         let now = driver.clock.now();
-        if driver.transport.has_unread() {
-            return Turn::Wait(now, Some(Duration::ZERO));
-        }
         // The poll counts milliseconds and rounds up by itself: it does not wake the loop before the time.
-        Turn::Wait(now, driver.sleeps_until.map(|at| at.since(now)))
+        let timeout = match driver.transport.has_unread() {
+            true => Some(Duration::ZERO),
+            false => driver.sleeps_until.map(|at| at.since(now)),
+        };
+        Turn::Wait {
+            now,
+            timeout,
+            all_answered: driver.core.take_all_answered(),
+        }
     }
 }
 
@@ -197,20 +209,20 @@ impl LoopWaker {
 
     /// Goes on after somebody else's last look, since when nobody has called.
     fn go_on(&self) -> Turn {
-        match self.driver.lock().as_ref() {
+        match self.driver.lock().as_mut() {
             Some(driver) if driver.settled => Turn::after(driver),
             _ => Turn::Look,
         }
     }
 
-    /// Waits for the sockets and hands the core what they bring. Whether that is anything.
-    fn wait(&self, poller: &mut Poller, timeout: Option<Duration>) -> bool {
+    /// Waits for the sockets and hands the core what they bring.
+    fn wait(&self, poller: &mut Poller, timeout: Option<Duration>) {
         let may_sleep = self.doze.may_sleep();
         let waited = poller.wait(if may_sleep { timeout } else { Some(Duration::ZERO) });
         self.doze.woke();
         let mut guard = self.driver.lock();
-        let Some(driver) = guard.as_mut() else { return false };
-        match &waited {
+        let Some(driver) = guard.as_mut() else { return };
+        match waited {
             Ok(()) => driver.transport.on_ready(poller),
             Err(e) => driver
                 .core
@@ -219,14 +231,11 @@ impl LoopWaker {
                 .log(level::ERROR, "POLL", || format!("waiting for sockets failed: {e}")),
         }
         driver.feed();
-        waited.is_ok() && poller.has_heard()
     }
 
     /// The loop's thread: until the core is finished.
     pub(super) fn run(&self) {
         let mut poller = self.poller.lock();
-        // The last wait brought bytes.
-        let mut heard = false;
         loop {
             match self.look() {
                 Turn::Look => {}
@@ -238,16 +247,15 @@ impl LoopWaker {
                     }
                     return drop(ended);
                 }
-                // Who wants to stand in waits for an answer now, and comes when it has it. Nobody would hear of one that is
-                // still to come.
-                Turn::Wait(..) if heard && self.wanted.swap(false, Relaxed) && self.doze.may_rest() => {
+                // Who wants to stand in waits for its answer now, and comes when it has it; nobody would hear of one that
+                // is still to come.
+                Turn::Wait { all_answered: true, .. } if self.wanted.swap(false, Relaxed) && self.doze.may_rest() => {
                     drop(poller);
                     self.rest();
                     poller = self.poller.lock();
                     self.doze.woke();
-                    heard = false;
                 }
-                Turn::Wait(_, timeout) => heard = self.wait(&mut poller, timeout),
+                Turn::Wait { timeout, .. } => self.wait(&mut poller, timeout),
             }
         }
     }
@@ -272,7 +280,7 @@ impl LoopWaker {
             match turn {
                 Turn::Look => {}
                 Turn::End => return shift.over = true,
-                Turn::Wait(now, timeout) => {
+                Turn::Wait { now, timeout, .. } => {
                     let left = end.get_or_insert(now + patience).since(now);
                     if left.is_zero() {
                         let reluctance = self.reluctance.load(Relaxed);
@@ -280,7 +288,7 @@ impl LoopWaker {
                         self.reluctance.store((reluctance * 2).min(RELUCTANCE_MAX), Relaxed);
                         return shift.over = true;
                     }
-                    _ = self.wait(poller, Some(timeout.map_or(left, |t| t.min(left))));
+                    self.wait(poller, Some(timeout.map_or(left, |t| t.min(left))));
                 }
             }
             turn = self.look();

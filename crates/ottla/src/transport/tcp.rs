@@ -142,11 +142,6 @@ impl Poller {
             other => other,
         }
     }
-
-    /// Whether the last wait ended for bytes that came, and not only for a call or for the time.
-    pub fn has_heard(&self) -> bool {
-        self.ready.iter().any(|e| e.token() != WAKE && e.is_readable())
-    }
 }
 
 /// All connections of a client.

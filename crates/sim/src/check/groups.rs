@@ -527,8 +527,7 @@ impl Groups {
         }
     }
 
-    /// The offset that would be committed if a request from a connection that its client has long closed had not come after
-    /// all.
+    /// The offset that would be committed if a request that nobody could call back any more had not taken it back.
     pub(crate) fn undone(&self, group: &str, tp: &Tp) -> Option<i64> {
         self.books.get(&(group.to_owned(), tp.clone()))?.undone
     }

@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_micros(50);
 /// Other mutexes must learn at that moment whether somebody waits, and the processor then has all stores before it reach the
 /// cache first. Where they write to memory that has left the cache that takes longer than all else. Here who waits
 /// looks, gives the processor away and then looks every 50 µs, however long it takes: never hold it while waiting for
-/// anything, and use it where waiting is rare.
+/// anything but a lock as brief, and use it where waiting is rare.
 #[derive(Debug, Default)]
 pub struct BriefMutex<T>(SpinMutex<T>);
 
