@@ -35,7 +35,7 @@ import perf
 import publish
 import reference
 import support
-from workloads import CONSUMERS, PRODUCERS, WORKLOADS
+from workloads import CONSUMERS, PRODUCERS, ROUNDS_OF_COMPARED, WORKLOADS
 
 PORT = 9092
 
@@ -111,7 +111,9 @@ class Comparison:
         return name
 
     def run(self, *rows):
-        """Runs rows in alternation, all of them in each round: rows that are compared with each other come together."""
+        """Runs rows in alternation, all of them in each round: rows that are compared with each other come together. Those
+        are closer to each other than rows of two libraries, so that it takes more rounds to tell them apart."""
+        rounds = self.rounds * ROUNDS_OF_COMPARED if len(rows) > 1 else self.rounds
         for row in rows:
             self.warm_up(row)
         # Rows that are compared with each other have their turns side by side.
@@ -120,7 +122,7 @@ class Comparison:
         turns += [(row, "java", row.make_java, java_producer.measure) for row in rows if row.make_java and self.java]
         for row, library, _, _ in turns:
             self.results.setdefault(row.name, {})[library] = []
-        for round_number in range(self.rounds):
+        for round_number in range(rounds):
             for turn in turns if round_number % 2 == 0 else reversed(turns):
                 self.take(*turn)
 

@@ -50,6 +50,10 @@ class Produce:
 COMMON = {"rss": 1.0, "threads": 3}
 
 
+# As many times the rounds where rows of one library are compared with each other.
+ROUNDS_OF_COMPARED = 2
+
+
 def codec(name, cpu):
     return Produce(name, ("-X", f"compression.codec={name}"), goals={"cpu": cpu, "stored": 1.05}, stored=True,
                    java={"compression.type": name})
