@@ -51,6 +51,8 @@ pub(crate) struct Crowd {
     pub(crate) first_epochs: BTreeMap<usize, i32>,
     /// The highest generation of each group.
     generations: BTreeMap<String, i32>,
+    /// Members that may have joined by a request that nobody waits for any more.
+    pub(crate) ghosts: BTreeSet<String>,
 }
 
 /// How long groups have to settle by themselves before leaders that may have forgotten that they lead are helped.
@@ -80,6 +82,7 @@ impl Crowd {
             topic_names: BTreeMap::new(),
             first_epochs: BTreeMap::new(),
             generations: BTreeMap::new(),
+            ghosts: BTreeSet::new(),
         }
     }
 

@@ -2,12 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bytes::Bytes;
+use ottla_protocol::ApiKey;
 use ottla_protocol::api::join_group::JoinGroupRequest;
 use ottla_protocol::consumer_protocol::ConsumerProtocolSubscription;
 
 use crate::check::Tp;
 use crate::load::Manner;
+use crate::tamper::decode_body;
 use crate::trace::trace;
+use crate::watch::api_of;
 use crate::world::World;
 
 /// Members of a group that minds what they have, before another one leaves in peace.
@@ -52,6 +56,19 @@ impl World {
             let claims = (owned.as_slice(), subscription.generation_id);
             let result = self.check.groups.on_joining(reader, &owner, claims);
             self.check.expect(result);
+        }
+    }
+
+    /// A request reaches a broker. One to join whose client has given it up with its connection may make a member that
+    /// nobody speaks for.
+    pub(crate) fn look_for_ghosts(&mut self, number: u64, body: &Bytes) {
+        let given_up = self.net.conns.get(&number).is_some_and(|c| !c.client_open);
+        if given_up
+            && api_of(body).is_some_and(|(api, ..)| api == ApiKey::JOIN_GROUP)
+            && let Some((_, join)) = decode_body::<JoinGroupRequest>(body.clone())
+        {
+            self.coverage.count("joins that came late", 1);
+            self.crowd.ghosts.insert(join.member_id);
         }
     }
 

@@ -41,7 +41,12 @@ pub(crate) enum Awaited {
 
 /// Reads a request with its length prefix.
 fn decode<R: Request>(frame: &Bytes) -> Option<(RequestHeader, R)> {
-    let mut reader = Reader::new(frame.slice(4.min(frame.len())..));
+    decode_body(frame.slice(4.min(frame.len())..))
+}
+
+/// Reads a request that has no length prefix any more.
+pub(crate) fn decode_body<R: Request>(body: Bytes) -> Option<(RequestHeader, R)> {
+    let mut reader = Reader::new(body);
     let header = RequestHeader::decode(&mut reader).ok()?;
     let request = R::decode(&mut reader, header.api_version).ok()?;
     Some((header, request))

@@ -319,6 +319,7 @@ impl World {
 
     fn serve(&mut self, number: u64, broker: ottla_mock::BrokerId, frame: Bytes) {
         self.trace_request(number, &frame);
+        self.look_for_ghosts(number, &frame);
         let reply = self
             .cluster
             .handle(broker, ConnectionId(number), frame.clone(), Time(self.now_us));

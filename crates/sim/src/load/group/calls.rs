@@ -335,7 +335,7 @@ impl MemberLoad {
         let stays = view
             .iter()
             .flat_map(|v| &v.members)
-            .find(|m| m.client_id == self.client_id());
+            .find(|m| m.client_id == self.client_id() && !world.crowd.ghosts.contains(&m.id));
         if let Some(member) = stays.filter(|_| !self.plan.is_static) {
             return world.check.violate(format!(
                 "client {client} was closed, and {} is still in the group",
