@@ -50,16 +50,30 @@ static void on_plain(rd_kafka_t *rk, void *payload, size_t len, rd_kafka_resp_er
         dr.by_plain_callback++;
 }
 
-/* A producer of the cluster, or of nothing, with one property and the message callback. */
-static rd_kafka_t *make(const char *bootstrap, const char *name, const char *value) {
-        rd_kafka_conf_t *conf = test_conf();
-
+/* A producer with one property and the message callback. */
+static rd_kafka_t *make_from(rd_kafka_conf_t *conf, const char *name, const char *value) {
         memset(&dr, 0, sizeof(dr));
-        test_set(conf, "bootstrap.servers", bootstrap);
         if (name)
                 test_set(conf, name, value);
         rd_kafka_conf_set_dr_msg_cb(conf, on_message);
         return test_client(RD_KAFKA_PRODUCER, conf);
+}
+
+/* Of the cluster, or of nothing. */
+static rd_kafka_t *make(const char *bootstrap, const char *name, const char *value) {
+        rd_kafka_conf_t *conf = test_conf();
+
+        test_set(conf, "bootstrap.servers", bootstrap);
+        return make_from(conf, name, value);
+}
+
+/* On a cluster of its own, whose broker answers after so many milliseconds. */
+static rd_kafka_t *make_slow(const char *rtt_ms, const char *name, const char *value) {
+        rd_kafka_conf_t *conf = test_conf();
+
+        test_set(conf, "test.mock.num.brokers", "1");
+        test_set(conf, "test.mock.broker.rtt", rtt_ms);
+        return make_from(conf, name, value);
 }
 
 static void produce(rd_kafka_t *rk, const char *topic, int32_t partition, intptr_t number) {
@@ -164,17 +178,10 @@ static void purge_flags(void) {
 
 /* A slow cluster: what was sent stays in flight for a while. */
 static void purging_in_flight_is_not_purging_the_queue(void) {
-        rd_kafka_conf_t *conf = test_conf();
+        rd_kafka_t *rk = make_slow("700", "linger.ms", "0");
         const struct rd_kafka_metadata *md;
         rd_kafka_topic_t *rkt;
-        rd_kafka_t *rk;
 
-        memset(&dr, 0, sizeof(dr));
-        test_set(conf, "test.mock.num.brokers", "1");
-        test_set(conf, "test.mock.broker.rtt", "700");
-        test_set(conf, "linger.ms", "0");
-        rd_kafka_conf_set_dr_msg_cb(conf, on_message);
-        rk = test_client(RD_KAFKA_PRODUCER, conf);
         rkt = rd_kafka_topic_new(rk, "slow", NULL);
         produce(rk, "slow", 0, 1);
         CHECK_OK(rd_kafka_flush(rk, 20000));
@@ -237,16 +244,9 @@ static void answers_are_heard_after_a_pause(void) {
 
 /* Nor when something else is answered meanwhile. */
 static void answers_are_heard_after_others(void) {
-        rd_kafka_conf_t *conf = test_conf();
-        rd_kafka_t *rk;
+        rd_kafka_t *rk = make_slow("2", "topic.metadata.refresh.interval.ms", "4");
         int i, late = 0;
 
-        memset(&dr, 0, sizeof(dr));
-        test_set(conf, "test.mock.num.brokers", "1");
-        test_set(conf, "test.mock.broker.rtt", "2");
-        test_set(conf, "topic.metadata.refresh.interval.ms", "4");
-        rd_kafka_conf_set_dr_msg_cb(conf, on_message);
-        rk = test_client(RD_KAFKA_PRODUCER, conf);
         for (i = 0; i < 20; i++)
                 round_trip_us(rk, i);
         for (i = 0; i < 100; i++) {
