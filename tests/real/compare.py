@@ -35,7 +35,7 @@ import perf
 import publish
 import reference
 import support
-from workloads import CONSUMERS, PRODUCERS, ROUNDS_OF_COMPARED, WORKLOADS
+from workloads import CONSUMERS, MORE_ROUNDS, PRODUCERS, WORKLOADS
 
 PORT = 9092
 
@@ -83,7 +83,8 @@ def line(name, library, run):
 @dataclass(frozen=True)
 class Row:
     """One workload. `make_command` gives a fresh command and its topic for each run, `make_java` the same for the Java
-    client; `after` is called with the topic after each run. `stores`: bytes that a run's brokers store, about."""
+    client; `after` is called with the topic after each run. `stores`: bytes that a run's brokers store, about.
+    `varies`: its runs differ much from each other."""
 
     name: str
     make_command: Callable
@@ -91,6 +92,7 @@ class Row:
     make_java: Callable | None = None
     warm_ups: int = 3
     stores: int = 0
+    varies: bool = False
 
 
 class Comparison:
@@ -111,9 +113,9 @@ class Comparison:
         return name
 
     def run(self, *rows):
-        """Runs rows in alternation, all of them in each round: rows that are compared with each other come together. Those
-        are closer to each other than rows of two libraries, so that it takes more rounds to tell them apart."""
-        rounds = self.rounds * ROUNDS_OF_COMPARED if len(rows) > 1 else self.rounds
+        """Runs rows in alternation, all of them in each round: rows that are compared with each other come together."""
+        more = len(rows) > 1 or any(row.varies for row in rows)
+        rounds = self.rounds * MORE_ROUNDS if more else self.rounds
         for row in rows:
             self.warm_up(row)
         # Rows that are compared with each other have their turns side by side.
@@ -182,7 +184,8 @@ class Comparison:
         after = None if warm else self.cluster.delete_topic
         # Room for what the brokers store beside the records, and for pages that somebody else takes meanwhile.
         stores = 2 * count * (workload.size + 50) * workload.replicas
-        return Row(workload.name, command, after, None if workload.java is None else java, stores=stores)
+        return Row(workload.name, command, after, None if workload.java is None else java, stores=stores,
+                   varies=workload.varies)
 
     def consume(self, name, options, topic):
         def command():
