@@ -40,8 +40,8 @@ Written by `make bench BENCH_ARGS=--publish`.
 Brokers and clients share this machine. The same program runs on Ottla and on librdkafka, through `LD_LIBRARY_PATH`;
 the Java client is measured with Kafka's own `ProducerPerformance`, where that tool has something like the row. All take
 turns on the same brokers, and the table has the medians of {rounds} rounds, of {more} where rows of one library are
-compared with each other and in rows that vary: {varying}. Ratios are those of the same round, and of them the median,
-since a machine is not equally fast at all times. Messages are of 100 bytes unless a row says
+compared with each other and in rows that vary: {varying}.
+Ratios are those of the same round, and of them the median, since a machine is not equally fast at all times. Messages are of 100 bytes unless a row says
 otherwise and differ from each other; a run has {count:,} of them, two to nine times as many where it would be over too
 soon for its beginning not to count, and a twenty-fifth when one is sent at a time. Producers' runs with 500 partitions
 write to one topic that was written to before: what brokers do at a partition's first batch is not what is measured.
