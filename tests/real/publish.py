@@ -41,10 +41,11 @@ Brokers and clients share this machine. The same program runs on Ottla and on li
 the Java client is measured with Kafka's own `ProducerPerformance`, where that tool has something like the row. All take
 turns on the same brokers, and the table has the medians of {rounds} rounds, of {more} where rows of one library are
 compared with each other and in rows that vary: {varying}.
-Ratios are those of the same round, and of them the median, since a machine is not equally fast at all times. Messages are of 100 bytes unless a row says
-otherwise and differ from each other; a run has {count:,} of them, two to nine times as many where it would be over too
-soon for its beginning not to count, and a twenty-fifth when one is sent at a time. Producers' runs with 500 partitions
-write to one topic that was written to before: what brokers do at a partition's first batch is not what is measured.
+Ratios are those of the same round, and of them the median, since a machine is not equally fast at all times. Messages
+are of 100 bytes unless a row says otherwise and differ from each other; a run has {count:,} of them, two to nine times
+as many where it would be over too soon for its beginning not to count, and a twenty-fifth when one is sent at a time.
+Producers' runs with 500 partitions write to one topic that was written to before: what brokers do at a partition's
+first batch is not what is measured.
 Topics have one replica where a row does not say otherwise. Before each producer's run a file of twice the size of what
 brokers will store is written and removed: a virtual machine's memory may have to be fetched from its host when it is first
 touched, which takes longer than all that is measured.
