@@ -125,6 +125,8 @@ impl ProducerByHand {
                 let result = Ok(vec![SocketAddr::from((Ipv4Addr::LOCALHOST, port))]);
                 self.news.push_back(NetEvent::Resolved { lookup, result });
             }
+            // Only look-ups of canonical names ask for it.
+            NetAction::ResolveNames { .. } => {}
             NetAction::Connect { conn, .. } => {
                 self.written = 0;
                 self.connected += 1;

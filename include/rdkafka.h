@@ -1059,8 +1059,8 @@ rd_kafka_conf_set_consume_cb(rd_kafka_conf_t *conf,
  *   "COOPERATIVE"  assign: rd_kafka_incremental_assign(rk, partitions)
  *                  revoke: rd_kafka_incremental_unassign(rk, partitions)
  *
- * `partitions` are then only those that come or go, and may be empty where the group
- * has rebalanced and nothing came.
+ * `partitions` are then only those that come or go. A revocation is followed by a call that
+ * assigns, with an empty list where nothing came: it ends the rebalance.
  *
  * Before that it may look up start offsets in a store of its own and write
  * them into partitions->elems[].offset, or, on revocation, commit offsets,
@@ -1489,13 +1489,15 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_oauthbearer_set_token_failure(rd_kafka_t 
  * so that its partitions are soon known.
  *
  * @param topic  Name: 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-' are
- *               what brokers accept. A name that they refuse is found out when it is used.
+ *               what brokers accept. A name that they refuse fails where it is used, a message
+ *               with RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION in its delivery report.
  * @param conf   Properties of the topic, or NULL for the client's default. It belongs to
  *               the library afterwards, whatever the outcome. Ignored if the client
  *               has a handle for this topic already: the first configuration stays.
  *
  * @return The handle, or NULL; then rd_kafka_last_error() is
- *         RD_KAFKA_RESP_ERR__INVALID_ARG: the name or the configuration is not valid, or
+ *         RD_KAFKA_RESP_ERR__INVALID_ARG: no request can carry the name (it is empty or longer
+ *         than 32,767 bytes), or the configuration is not valid; or
  *         RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE: it asks for what this library cannot do.
  */
 RD_EXPORT rd_kafka_topic_t *
@@ -1836,8 +1838,9 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_message_headers(const rd_kafka_message_t 
                                                        rd_kafka_headers_t **hdrsp);
 
 /**
- * Takes the headers out of a message. The list belongs to the caller afterwards,
- * the message has none. Otherwise as rd_kafka_message_headers().
+ * The headers of a message in a list that belongs to the caller. A consumed message makes
+ * another list when it is asked again; a delivery report has none afterwards. Otherwise as
+ * rd_kafka_message_headers().
  */
 RD_EXPORT rd_kafka_resp_err_t rd_kafka_message_detach_headers(rd_kafka_message_t *rkmessage,
                                                               rd_kafka_headers_t **hdrsp);
@@ -2371,6 +2374,11 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_subscription(rd_kafka_t *rk,
  *         - errors of a topic or partition, or of the consumer as a whole (`rkt` NULL).
  *         After an error just poll again, unless it is fatal.
  *
+ * Events that belong to no place in a partition (rebalances, commit results, errors of the client,
+ * statistics, throttling, logs) are served before all fetched messages, however many wait. An
+ * application that takes long for each message takes part in its group's rebalance at its next
+ * call. The same holds for every call that serves a queue.
+ *
  * May call: rebalance, offset commit, consume, error, statistics, throttle and log callbacks.
  */
 RD_EXPORT rd_kafka_message_t *rd_kafka_consumer_poll(rd_kafka_t *rk, int timeout_ms);
@@ -2661,7 +2669,8 @@ rd_kafka_offset_store(rd_kafka_topic_t *rkt, int32_t partition, int64_t offset);
  *                 committed as they are, also when that goes back. NULL: the stored offsets of the
  *                 whole assignment, as far as they are greater than what is committed.
  * @param async    0: wait for the outcome, and return it; 1: return at once, the outcome goes
- *                 to the offset commit callback or event.
+ *                 to the offset commit callback or event. The callback, if there is one, is
+ *                 called for both when the consumer is polled.
  *
  * A member of a group commits only what its generation has given it, and in that generation only:
  * it cannot undo what the next owner of a partition has committed. Commits keep their order.
@@ -2687,7 +2696,8 @@ rd_kafka_commit_message(rd_kafka_t *rk, const rd_kafka_message_t *rkmessage, int
  *                       with `cb` called before the return.
  * @param cb             Called with the outcome when the queue is served; `offsets` belongs to
  *                       the library and is valid during the call. NULL: an event
- *                       RD_KAFKA_EVENT_OFFSET_COMMIT.
+ *                       RD_KAFKA_EVENT_OFFSET_COMMIT; the configuration's callback, if there is
+ *                       one, is called as well when the consumer is polled.
  * @param commit_opaque  For `cb`, or for rd_kafka_event_opaque().
  *
  * @return As rd_kafka_commit(), for what can be told at once.
@@ -2971,7 +2981,9 @@ RD_EXPORT size_t rd_kafka_queue_length(rd_kafka_queue_t *rkqu);
  * or epoll(7) can wait for Kafka together with other things. When it fires, serve the queue
  * until it is empty.
  *
- * @param fd       Non-blocking pipe, socket or eventfd; -1 ends it.
+ * @param fd       Non-blocking pipe, socket or eventfd; -1 ends it. End it before closing a pipe's
+ *                 reading end: a write to a pipe without a reader raises SIGPIPE, one to a socket
+ *                 whose peer is gone does not.
  * @param payload  Bytes to write. Copied.
  * @param size     Their number; 8 for an eventfd.
  *
@@ -3518,8 +3530,9 @@ typedef rd_kafka_conf_res_t (rd_kafka_interceptor_f_on_conf_set_t)(
 /**
  * A configuration is being copied with rd_kafka_conf_dup() or rd_kafka_conf_dup_filter().
  * Interceptors are not copied: this is where one adds itself to the copy, with the same pointer or
- * another. Called before anything else is copied. Afterwards the properties that on_conf_set() took
- * from the old configuration are set on the new one, less those that the filter leaves out.
+ * another. Called before anything else is copied. Afterwards the properties that the old
+ * configuration's on_conf_set() was offered are offered to the new one's, and those that it took
+ * are set there, less those that the filter leaves out.
  * The application's thread.
  *
  * @param filter  `filter_cnt` beginnings of names that are not copied.

@@ -1779,8 +1779,8 @@ class RD_EXPORT KafkaConsumer : public virtual Handle {
         virtual Message *consume(int timeout_ms) = 0;
 
         /* -- Commits. What is not given is the stored offsets of the whole assignment.
-         *    Sync waits for the outcome and returns it; Async returns at once, the outcome
-         *    goes to the OffsetCommitCb of the configuration. Outcomes: ERR_NO_ERROR;
+         *    Sync waits for the outcome and returns it; Async returns at once. The outcome of
+         *    both goes to the OffsetCommitCb of the configuration. Outcomes: ERR_NO_ERROR;
          *    ERR__NO_OFFSET: nothing to commit; ERR__ASSIGNMENT_LOST; ERR__WAIT_COORD: no
          *    coordinator; or an error of the broker. -- */
 

@@ -142,13 +142,18 @@ def programs(folder, build, libraries):
     return suite
 
 
+def compiled(source, target, build, libraries):
+    """Compiles a test program; returns (status, output)."""
+    return execute(
+        [*build, "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-Iinclude", f"-Itests/{source.parent.name}",
+         "-o", str(target), str(source), f"-L{LIB_DIR}", *libraries, "-lpthread", "-lm"], 120)
+
+
 def program(source, build, libraries):
     folder = source.parent.name
     target = ROOT / "build" / "test" / folder / source.stem
     target.parent.mkdir(parents=True, exist_ok=True)
-    status, output = execute(
-        [*build, "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-Iinclude", f"-Itests/{folder}",
-         "-o", str(target), str(source), f"-L{LIB_DIR}", *libraries, "-lpthread", "-lm"], 120)
+    status, output = compiled(source, target, build, libraries)
     if status == 0:
         status, output = execute([str(target)], 180, {"LD_LIBRARY_PATH": str(LIB_DIR)})
     if status == SKIPPED:
@@ -165,6 +170,40 @@ def program(source, build, libraries):
         # What went well is in the program's own log.
         output = "\n".join(line for line in output.splitlines() if not line.startswith("ok "))
     return Result(passed, failed, f"--- {source.name}\n{output}\n" if failed else "")
+
+
+# What sanitizers print when they find something.
+SANITIZER_REPORT = re.compile(r"ERROR: \w+Sanitizer|: runtime error: ")
+
+
+def memory():
+    """The C tests again with AddressSanitizer, whose allocator then serves the library, too: leaks on either side, frees
+    of what is none, and memory that the programs or the C library's functions use after it was freed or beyond its end.
+    What the cases check is judged in the suite c: here time runs differently."""
+    # Warnings are judged there as well: sanitizers have the compiler see other paths.
+    build = [CC, "-std=gnu11", "-fsanitize=address,undefined", "-fno-omit-frame-pointer", "-Wno-format-truncation"]
+    canary = ROOT / "tests" / "c" / "canary" / "leak.c"
+    status, output = sanitized(canary, build)
+    if not SANITIZER_REPORT.search(output):
+        return Result(0, 1, f"the leak of {canary.name} was not reported (status {status}):\n{output}")
+    total = Result(1)
+    for source in sorted((ROOT / "tests" / "c").glob("*.c")):
+        status, output = sanitized(source, build)
+        if status < 0 or SANITIZER_REPORT.search(output):
+            total.add(Result(0, 1, f"--- {source.name}: status {status}\n{output}\n"))
+        else:
+            total.add(Result(1))
+    return total
+
+
+def sanitized(source, build):
+    """Builds and runs a program under sanitizers; returns (status, output)."""
+    target = ROOT / "build" / "test" / "memory" / source.stem
+    target.parent.mkdir(parents=True, exist_ok=True)
+    status, output = compiled(source, target, build, ["-lrdkafka"])
+    if status != 0:
+        return -1, output
+    return execute([str(target)], 300, {"LD_LIBRARY_PATH": str(LIB_DIR)})
 
 
 def cpp():
@@ -218,6 +257,26 @@ def unittest_result(status, output):
     return Result(passed, failed, output, "; ".join(skipped))
 
 
+# Where `make deny` installs cargo-deny, whose build takes minutes.
+TOOLS = ROOT / ".cache" / "tools" / "bin"
+
+
+def deny():
+    """The dependency policy, deny.toml. Advisories are checked where their database was fetched before: none is
+    fetched for them here."""
+    path = f"{TOOLS}{os.pathsep}{os.environ.get('PATH', '')}"
+    if shutil.which("cargo-deny", path=path) is None:
+        return Result(skipped="cargo-deny is not installed (make deny)")
+    checks = ["bans", "licenses", "sources"]
+    home = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
+    has_advisories = any(home.glob("advisory-db*/*"))
+    status, output = execute([CARGO, "deny", "check", *checks], 300, {"PATH": path})
+    if status == 0 and has_advisories:
+        status, output = execute([CARGO, "deny", "--offline", "check", "advisories"], 300, {"PATH": path})
+    skipped = "" if has_advisories else "advisories: no database (cargo deny fetch)"
+    return Result(int(status == 0), int(status != 0), output, skipped)
+
+
 def manuals():
     """The documents that are generated from tables."""
     total = Result()
@@ -232,17 +291,23 @@ SIM_WORLDS = 600
 
 
 def sim():
-    """The simulator: worlds from fixed seeds, and every deliberate bug noticed."""
+    """The simulator: worlds from fixed seeds, worlds that once failed, and every deliberate bug noticed."""
     status, output = execute([CARGO, "build", "-q", "--profile", "sim", "-p", "ottla-sim"], 900)
     if status != 0:
         return Result(0, 1, output)
     program = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target") / "sim" / "ottla-sim"
     jobs = ["--jobs", str(os.cpu_count() or 1)]
     total = Result()
-    for options in (["--seeds", str(SIM_WORLDS)], ["--canaries"]):
+    for options in (["--seeds", str(SIM_WORLDS)], ["--regressions"], ["--canaries"]):
         status, output = execute([str(program), *options, *jobs], 300)
         total.add(Result(int(status == 0), int(status != 0), f"ottla-sim {' '.join(options)}\n{output}\n"))
     return total
+
+
+def manual():
+    """The manual's statements, each a test, on a scripted broker."""
+    status, output = execute([sys.executable, "tests/manual/run.py"], 900)
+    return unittest_result(status, output)
 
 
 # Name, what it needs besides a build ("kafka": brokers), function.
@@ -252,6 +317,7 @@ CHECKS = [
     ("layers", "", single(CARGO, "xtask", "layers")),
     ("tidy", "", single(CARGO, "xtask", "tidy")),
     ("licences", "", single(CARGO, "xtask", "licences")),
+    ("deny", "", deny),
     ("config", "", manuals),
 ]
 LIBRARY = [
@@ -263,10 +329,11 @@ PROGRAMS = [
     ("c", "", programs("c", [CC, "-std=gnu11"], ["-lrdkafka"])),
     ("cpp", "", cpp),
     ("install", "", python_tests("tests/install")),
+    ("manual", "", manual),
 ]
 REAL = [("real", "kafka", python_tests("tests/real", timeout_s=1500))]
 # These do not look at the clock.
-PROOFS = [("sim", "", sim), ("models", "", models)]
+PROOFS = [("sim", "", sim), ("models", "", models), ("memory", "", memory)]
 
 # Stages follow one another; the lanes of a stage run side by side. What measures time runs alone, but for the tests on
 # real brokers: those wait most of the time, are patient, and come before what runs beside them.

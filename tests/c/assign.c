@@ -94,6 +94,33 @@ static void positions_follow_the_application(void) {
         end(c);
 }
 
+/* What was assigned with a leader epoch has none before a message was consumed, and none after it was given up. */
+static void no_position_has_no_leader_epoch(void) {
+        rd_kafka_t *c = test_consumer(servers, "assign-epoch");
+        rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
+        rd_kafka_topic_partition_t *row    = rd_kafka_topic_partition_list_add(l, "assigned", 0);
+
+        row->offset = 10;
+        rd_kafka_topic_partition_set_leader_epoch(row, 0);
+        CHECK_OK(rd_kafka_assign(c, l));
+        test_sleep_ms(300);
+        CHECK_OK(rd_kafka_position(c, l));
+        CHECK_INT(row->offset, RD_KAFKA_OFFSET_INVALID);
+        CHECK_INT(rd_kafka_topic_partition_get_leader_epoch(row), -1);
+        next_is(c, 0, 10);
+        CHECK_OK(rd_kafka_position(c, l));
+        CHECK_INT(row->offset, 11);
+        CHECK_INT(rd_kafka_topic_partition_get_leader_epoch(row), 0);
+        CHECK_OK(rd_kafka_assign(c, NULL));
+        row->offset = 10;
+        CHECK_OK(rd_kafka_assign(c, l));
+        CHECK_OK(rd_kafka_position(c, l));
+        CHECK_INT(row->offset, RD_KAFKA_OFFSET_INVALID);
+        CHECK_INT(rd_kafka_topic_partition_get_leader_epoch(row), -1);
+        rd_kafka_topic_partition_list_destroy(l);
+        end(c);
+}
+
 static void seeking(void) {
         rd_kafka_t *c = test_consumer(servers, "assign4");
         rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
@@ -196,10 +223,11 @@ static void a_partition_apart_from_the_others(void) {
         rd_kafka_message_t *m = NULL;
         int64_t until = test_now_ms() + 10000;
 
-        CHECK_OK(assign(c, "assigned", 0, 30));
+        /* Before anything is fetched: what is in the consumer's queue stays there. */
         q = rd_kafka_queue_get_partition(c, "assigned", 0);
         REQUIRE(q != NULL);
         rd_kafka_queue_forward(q, NULL);
+        CHECK_OK(assign(c, "assigned", 0, 30));
         while (!m && test_now_ms() < until)
                 m = rd_kafka_consume_queue(q, 200);
         REQUIRE(m != NULL);
@@ -270,6 +298,7 @@ int main(void) {
         RUN(every_kind_of_offset);
         RUN(no_assignment_gives_nothing);
         RUN(positions_follow_the_application);
+        RUN(no_position_has_no_leader_epoch);
         RUN(seeking);
         RUN(paused_partitions_rest);
         RUN(many_partitions_each_in_order);

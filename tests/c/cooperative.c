@@ -7,6 +7,8 @@ static char servers[512];
 
 struct seen {
         int assigned, revoked, calls, lost, closing;
+        /* Revocations without an assignment since. */
+        int open;
         char *protocol;
 };
 
@@ -24,14 +26,18 @@ static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t err,
         CHECK_STR(rd_kafka_rebalance_protocol(rk), "COOPERATIVE");
         if (err == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
                 seen->assigned += partitions->cnt;
-                CHECK_ERR(rd_kafka_assign(rk, partitions), RD_KAFKA_RESP_ERR__STATE);
+                seen->open = 0;
+                /* What begins on the way out is given up at once, in either manner. */
+                if (!seen->closing)
+                        CHECK_ERR(rd_kafka_assign(rk, partitions), RD_KAFKA_RESP_ERR__STATE);
                 CHECK(rd_kafka_incremental_assign(rk, partitions) == NULL);
-                if (partitions->cnt)
+                if (partitions->cnt && !seen->closing)
                         expect_error(rd_kafka_incremental_assign(rk, partitions),
                                      RD_KAFKA_RESP_ERR__CONFLICT);
         } else {
                 CHECK_ERR(err, RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS);
                 seen->revoked += partitions->cnt;
+                seen->open = 1;
                 seen->lost += rd_kafka_assignment_lost(rk);
                 CHECK(rd_kafka_incremental_unassign(rk, partitions) == NULL);
                 /* What is given up twice on the way out is no mistake. */
@@ -41,15 +47,20 @@ static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t err,
         }
 }
 
+/* A member with this strategy, or without one of the consumer protocol. */
 static rd_kafka_t *member(const char *group, const char *strategy, struct seen *seen) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_t *c;
         test_set(conf, "bootstrap.servers", servers);
         test_set(conf, "group.id", group);
         test_set(conf, "auto.offset.reset", "earliest");
-        test_set(conf, "heartbeat.interval.ms", "300");
         test_set(conf, "topic.metadata.refresh.interval.ms", "500");
-        test_set(conf, "partition.assignment.strategy", strategy);
+        if (strategy) {
+                test_set(conf, "heartbeat.interval.ms", "300");
+                test_set(conf, "partition.assignment.strategy", strategy);
+        } else {
+                test_set(conf, "group.protocol", "consumer");
+        }
         if (seen) {
                 rd_kafka_conf_set_rebalance_cb(conf, on_rebalance);
                 rd_kafka_conf_set_opaque(conf, seen);
@@ -130,6 +141,32 @@ static void members_keep_what_stays_their_own(void) {
         rd_kafka_destroy(a);
 }
 
+static void a_revocation_ends_with_a_call_that_assigns(void) {
+        const char *strategies[2] = {"cooperative-sticky", NULL};
+        int i;
+        for (i = 0; i < 2; i++) {
+                struct seen of_a = {0}, of_b = {0};
+                const char *group = strategies[i] ? "classic" : "consumer";
+                rd_kafka_t *a     = member(group, strategies[i], &of_a);
+                rd_kafka_t *b     = member(group, strategies[i], &of_b);
+                int64_t until     = test_now_ms() + 15000;
+
+                CHECK_OK(subscribe(a, "shared"));
+                settle(a, 4, NULL, 0);
+                CHECK_OK(subscribe(b, "shared"));
+                settle(a, 2, b, 2);
+                while (of_a.open && test_now_ms() < until)
+                        settle(a, 2, b, 2);
+                CHECK_INT(of_a.open, 0);
+                CHECK_INT(of_a.assigned, 4);
+                of_a.closing = of_b.closing = 1;
+                CHECK_OK(rd_kafka_consumer_close(a));
+                CHECK_OK(rd_kafka_consumer_close(b));
+                rd_kafka_destroy(a);
+                rd_kafka_destroy(b);
+        }
+}
+
 static void without_a_callback_the_library_does_it(void) {
         rd_kafka_t *a = member("alone", "cooperative-sticky", NULL);
         rd_kafka_t *b = member("alone", "cooperative-sticky", NULL);
@@ -206,6 +243,7 @@ static void patterns_follow_the_topics(void) {
 int main(void) {
         cluster = test_cluster(NULL, servers, sizeof(servers));
         RUN(members_keep_what_stays_their_own);
+        RUN(a_revocation_ends_with_a_call_that_assigns);
         RUN(without_a_callback_the_library_does_it);
         RUN(an_eager_group_is_assigned_as_a_whole);
         RUN(without_a_group_both_manners_are_free);

@@ -98,7 +98,7 @@ static rd_kafka_message_t *next_message(rd_kafka_t *c) {
 }
 
 static void headers_travel(void) {
-        rd_kafka_headers_t *h = sample();
+        rd_kafka_headers_t *h = sample(), *again;
         rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
         rd_kafka_message_t *m;
         rd_kafka_t *c;
@@ -125,6 +125,15 @@ static void headers_travel(void) {
         CHECK_OK(rd_kafka_message_headers(m, &h));
         check_sample(h);
         CHECK_OK(rd_kafka_message_detach_headers(m, &h)); /* ours from here on */
+        /* The message still has them, in a list of its own. */
+        again = NULL;
+        CHECK_OK(rd_kafka_message_headers(m, &again));
+        REQUIRE(again != NULL && again != h);
+        check_sample(again);
+        CHECK_OK(rd_kafka_header_remove(h, "size"));
+        check_sample(again);
+        rd_kafka_headers_destroy(h);
+        CHECK_OK(rd_kafka_message_detach_headers(m, &h));
         rd_kafka_message_destroy(m);
         check_sample(h);
 

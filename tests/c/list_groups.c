@@ -1,5 +1,7 @@
 /* The groups of the cluster, and the names of their states and types. */
 #define _POSIX_C_SOURCE 200809L
+#include <sys/socket.h>
+
 #include "test.h"
 
 static rd_kafka_t *cluster;
@@ -207,7 +209,46 @@ static void listings_keep_their_time(void) {
         rd_kafka_destroy(rk);
 }
 
+static int sockets_made;
+
+static int count_socket(int domain, int type, int protocol, void *opaque) {
+        (void)opaque;
+        __atomic_add_fetch(&sockets_made, 1, __ATOMIC_SEQ_CST);
+        return socket(domain, type, protocol);
+}
+
+/* A broker that is slow for a while keeps its connection, however impatient a call was. */
+static void a_short_timeout_does_not_cost_the_connection(void) {
+        const struct rd_kafka_group_list *l;
+        const struct rd_kafka_metadata *md;
+        rd_kafka_conf_t *conf = test_conf();
+        char list[512];
+        pid_t broker = test_broker_process(list, sizeof(list));
+        rd_kafka_t *rk;
+        int before;
+
+        REQUIRE(broker > 0 && list[0]);
+        test_set(conf, "bootstrap.servers", list);
+        rd_kafka_conf_set_socket_cb(conf, count_socket);
+        rk = test_client(RD_KAFKA_PRODUCER, conf);
+        CHECK_OK(rd_kafka_list_groups(rk, NULL, &l, 10000));
+        rd_kafka_group_list_destroy(l);
+        before = __atomic_load_n(&sockets_made, __ATOMIC_SEQ_CST);
+        kill(broker, SIGSTOP);
+        CHECK_ERR(rd_kafka_list_groups(rk, NULL, &l, 200), RD_KAFKA_RESP_ERR__TIMED_OUT);
+        CHECK_ERR(rd_kafka_metadata(rk, 0, NULL, &md, 200), RD_KAFKA_RESP_ERR__TIMED_OUT);
+        kill(broker, SIGCONT);
+        CHECK_OK(rd_kafka_list_groups(rk, NULL, &l, 10000));
+        rd_kafka_group_list_destroy(l);
+        CHECK_OK(rd_kafka_metadata(rk, 0, NULL, &md, 10000));
+        rd_kafka_metadata_destroy(md);
+        CHECK_INT(__atomic_load_n(&sockets_made, __ATOMIC_SEQ_CST), before);
+        rd_kafka_destroy(rk);
+        test_kill(broker);
+}
+
 int main(void) {
+        RUN(a_short_timeout_does_not_cost_the_connection);
         cluster = test_cluster(NULL, servers, sizeof(servers));
         RUN(states_and_types_have_names);
         RUN(groups_of_all_brokers_are_listed);

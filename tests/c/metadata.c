@@ -84,6 +84,26 @@ static void ids(void) {
         rd_kafka_mem_free(cluster, brokers);
 }
 
+static void ids_are_known_when_a_metadata_call_has_returned(void) {
+        int i;
+        for (i = 0; i < 20; i++) {
+                rd_kafka_conf_t *conf = test_conf();
+                const struct rd_kafka_metadata *md;
+                rd_kafka_t *rk;
+                char *id;
+                test_set(conf, "bootstrap.servers", servers);
+                rk = test_client(RD_KAFKA_PRODUCER, conf);
+                CHECK(rd_kafka_clusterid(rk, 0) == NULL);
+                REQUIRE(CHECK_OK(rd_kafka_metadata(rk, 0, NULL, &md, 10000)));
+                id = rd_kafka_clusterid(rk, 0);
+                CHECK(id != NULL);
+                CHECK(rd_kafka_controllerid(rk, 0) >= 0);
+                rd_kafka_mem_free(rk, id);
+                rd_kafka_metadata_destroy(md);
+                rd_kafka_destroy(rk);
+        }
+}
+
 static void no_broker_is_an_error_in_time(void) {
         rd_kafka_conf_t *conf = test_conf();
         const struct rd_kafka_metadata *md = NULL;
@@ -111,6 +131,7 @@ int main(void) {
         RUN(all_topics);
         RUN(another_client_sees_the_same);
         RUN(ids);
+        RUN(ids_are_known_when_a_metadata_call_has_returned);
         RUN(no_broker_is_an_error_in_time);
         rd_kafka_destroy(cluster);
         return test_end();

@@ -374,6 +374,39 @@ static void the_same_topic_is_the_same_handle(void) {
         rd_kafka_topic_destroy(b);
 }
 
+/* A client that knew fewer partitions asks again before it calls one unknown. */
+static void a_partition_that_was_just_added(void) {
+        rd_kafka_topic_t *rkt = rd_kafka_topic_new(producer, "grows", NULL);
+        rd_kafka_NewPartitions_t *more = rd_kafka_NewPartitions_new("grows", 5, NULL, 0);
+        rd_kafka_queue_t *queue = rd_kafka_queue_new(producer);
+        rd_kafka_event_t *event;
+
+        reset();
+        CHECK_INT(rd_kafka_produce(rkt, 0, RD_KAFKA_MSG_F_COPY, (void *)"x", 1, NULL, 0, NULL), 0);
+        CHECK_OK(rd_kafka_flush(producer, 10000));
+        rd_kafka_CreatePartitions(producer, &more, 1, NULL, queue);
+        event = rd_kafka_queue_poll(queue, 10000);
+        CHECK_OK(rd_kafka_event_error(event));
+        rd_kafka_event_destroy(event);
+        test_sleep_ms(1100);
+        CHECK_INT(rd_kafka_produce(rkt, 4, RD_KAFKA_MSG_F_COPY, (void *)"y", 1, NULL, 0, NULL), 0);
+        CHECK_OK(rd_kafka_flush(producer, 10000));
+        CHECK_INT(dr.cnt, 2);
+        CHECK_OK(dr.err);
+        CHECK_INT(dr.partition, 4);
+        /* One that does not exist is found out by the report, and then at once. */
+        test_sleep_ms(1100);
+        CHECK_INT(rd_kafka_produce(rkt, 5, RD_KAFKA_MSG_F_COPY, (void *)"z", 1, NULL, 0, NULL), 0);
+        CHECK_OK(rd_kafka_flush(producer, 10000));
+        CHECK_INT(dr.cnt, 3);
+        CHECK_ERR(dr.err, RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION);
+        CHECK_INT(rd_kafka_produce(rkt, 5, RD_KAFKA_MSG_F_COPY, (void *)"z", 1, NULL, 0, NULL), -1);
+        CHECK_ERR(rd_kafka_last_error(), RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION);
+        rd_kafka_NewPartitions_destroy(more);
+        rd_kafka_queue_destroy(queue);
+        rd_kafka_topic_destroy(rkt);
+}
+
 int main(void) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
@@ -391,6 +424,7 @@ int main(void) {
         RUN(only_errors_are_reported_on_request);
         RUN(partitioner_callback);
         RUN(partitioners_agree_with_their_names);
+        RUN(a_partition_that_was_just_added);
         RUN(a_paused_partition_waits);
         RUN(the_same_topic_is_the_same_handle);
         rd_kafka_destroy(producer);

@@ -51,6 +51,9 @@ static void refusals_have_their_codes(void) {
         int32_t absent[] = {4, 99, -2};
         size_t i;
 
+        /* Metadata older than a second is asked for again first. */
+        (void)produce(99, RD_KAFKA_MSG_F_COPY, "x", 1);
+        CHECK_OK(rd_kafka_flush(producer, 10000));
         reset();
         for (i = 0; i < sizeof(absent) / sizeof(absent[0]); i++)
                 refused(produce(absent[i], RD_KAFKA_MSG_F_COPY, "x", 1),

@@ -197,6 +197,115 @@ static void names_are_the_applications(void) {
         CHECK_INT(seen.freed, 0);
 }
 
+/* Names that the client looked up, each followed by a blank. */
+static char asked_for[512];
+
+static int on_resolve_noting(const char *node,
+                             const char *service,
+                             const struct addrinfo *hints,
+                             struct addrinfo **res,
+                             void *ptr) {
+        if (node) {
+                pthread_mutex_lock(&lock);
+                strncat(asked_for, node, sizeof(asked_for) - strlen(asked_for) - 2);
+                strcat(asked_for, " ");
+                pthread_mutex_unlock(&lock);
+        }
+        return on_resolve(node, service, hints, res, ptr);
+}
+
+/* The name of the address takes the place of the bootstrap name, which is looked up for nothing else. */
+static void canonical_names_take_the_place_of_bootstrap_names(void) {
+        char bootstrap[64], host[NI_MAXHOST];
+        struct sockaddr_in loopback = {.sin_family = AF_INET};
+        rd_kafka_conf_t *conf       = test_conf();
+        rd_kafka_t *rk;
+
+        forget();
+        loopback.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        CHECK_INT(getnameinfo((struct sockaddr *)&loopback, sizeof(loopback), host, sizeof(host), NULL,
+                              0, 0),
+                  0);
+        snprintf(real_port, sizeof(real_port), "%d", atoi(strchr(servers, ':') + 1));
+        snprintf(bootstrap, sizeof(bootstrap), "kafka.test:%s", real_port);
+        test_set(conf, "bootstrap.servers", bootstrap);
+        test_set(conf, "broker.address.family", "v4");
+        test_set(conf, "client.dns.lookup", "resolve_canonical_bootstrap_servers_only");
+        rd_kafka_conf_set_opaque(conf, &opaque);
+        rd_kafka_conf_set_resolve_cb(conf, on_resolve_noting);
+        rk = test_client(RD_KAFKA_PRODUCER, conf);
+        CHECK_INT(test_produce(rk, "canonical", 0, 0, 3), 0);
+        rd_kafka_destroy(rk);
+        CHECK(strncmp(asked_for, "kafka.test ", 11) == 0);
+        CHECK(strstr(asked_for + 11, "kafka.test") == NULL);
+        CHECK(strncmp(asked_for + 11, host, strlen(host)) == 0);
+        CHECK_INT(seen.bad, 0);
+}
+
+/* The calls in their order: r a look-up, c a connection. */
+static char order[256];
+static size_t calls;
+
+static void note_call(char what) {
+        pthread_mutex_lock(&lock);
+        if (calls + 1 < sizeof(order))
+                order[calls++] = what;
+        pthread_mutex_unlock(&lock);
+}
+
+/* A name with two addresses. */
+static int on_resolve_two(const char *node,
+                          const char *service,
+                          const struct addrinfo *hints,
+                          struct addrinfo **res,
+                          void *ptr) {
+        struct addrinfo *second;
+        int err;
+
+        (void)ptr;
+        if (!node && !service) {
+                freeaddrinfo(*res);
+                return 0;
+        }
+        note_call('r');
+        if ((err = getaddrinfo("127.0.0.1", service, hints, res)))
+                return err;
+        if ((err = getaddrinfo("127.0.0.2", service, hints, &second)))
+                return err;
+        (*res)->ai_next = second;
+        return 0;
+}
+
+static int
+on_connect_refuse(int fd, const struct sockaddr *addr, int len, const char *id, void *ptr) {
+        (void)fd;
+        (void)addr;
+        (void)len;
+        (void)id;
+        (void)ptr;
+        note_call('c');
+        return ECONNREFUSED;
+}
+
+/* A connection that fails is followed by a look-up, never by another connection. */
+static void a_failed_connect_cb_is_followed_by_resolve_cb(void) {
+        rd_kafka_conf_t *conf = test_conf();
+        int64_t until = test_now_ms() + 10000;
+        rd_kafka_t *rk;
+
+        test_set(conf, "bootstrap.servers", "two.test:1");
+        test_set(conf, "reconnect.backoff.ms", "10");
+        rd_kafka_conf_set_resolve_cb(conf, on_resolve_two);
+        rd_kafka_conf_set_connect_cb(conf, on_connect_refuse);
+        rk = test_client(RD_KAFKA_PRODUCER, conf);
+        while (calls < 12 && test_now_ms() < until)
+                rd_kafka_poll(rk, 20);
+        rd_kafka_destroy(rk);
+        CHECK(calls >= 12);
+        CHECK(strstr(order, "cc") == NULL);
+        CHECK(strncmp(order, "rcrcrcrc", 8) == 0);
+}
+
 /* What a callback is in when the client is destroyed is waited for. */
 static volatile int resolving, resolve_done;
 
@@ -286,6 +395,8 @@ int main(void) {
         RUN(sockets_are_the_applications);
         RUN(a_callback_that_fails_is_a_failed_connection);
         RUN(names_are_the_applications);
+        RUN(canonical_names_take_the_place_of_bootstrap_names);
+        RUN(a_failed_connect_cb_is_followed_by_resolve_cb);
         RUN(destroying_waits_for_a_look_up);
         RUN(files_are_the_applications);
         rd_kafka_destroy(cluster);

@@ -12,10 +12,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -186,6 +188,39 @@ static RD_UNUSED rd_kafka_t *test_cluster(rd_kafka_conf_t *conf, char *servers, 
                                          md->brokers[i].host, md->brokers[i].port);
         rd_kafka_metadata_destroy(md);
         return rk;
+}
+
+/* Starts a process that is a cluster of three brokers and nothing else; fills in their addresses. For programs, or
+ * parts of them, that have made no client yet: a child may not use its parent's. */
+static RD_UNUSED pid_t test_broker_process(char *servers, size_t size) {
+        int ends[2];
+        ssize_t n;
+        pid_t pid;
+
+        servers[0] = '\0';
+        if (pipe(ends))
+                return -1;
+        pid = fork();
+        if (pid == 0) {
+                char own[512];
+                close(ends[0]);
+                test_cluster(NULL, own, sizeof(own));
+                if (write(ends[1], own, strlen(own) + 1) < 0)
+                        _exit(1);
+                close(ends[1]);
+                for (;;)
+                        pause();
+        }
+        close(ends[1]);
+        n = read(ends[0], servers, size - 1);
+        servers[n > 0 ? n : 0] = '\0';
+        close(ends[0]);
+        return pid;
+}
+
+static RD_UNUSED void test_kill(pid_t pid) {
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
 }
 
 /* A consumer of that cluster, with rd_kafka_poll_set_consumer() done. */

@@ -183,6 +183,50 @@ static void a_configuration_serves_several_clients() {
         CHECK(one->name().find("producer") != std::string::npos);
 }
 
+struct Offers {
+        std::vector<std::string> to_first, to_copy;
+};
+
+static rd_kafka_conf_res_t on_conf_set(rd_kafka_conf_t *,
+                                       const char *name,
+                                       const char *val,
+                                       char *,
+                                       size_t,
+                                       void *opaque) {
+        auto names = static_cast<std::vector<std::string> *>(opaque);
+        names->push_back(std::string(name) + "=" + (val ? val : ""));
+        return RD_KAFKA_CONF_UNKNOWN;
+}
+
+/** As the library does for plugins: the copy has interceptors of its own. */
+static rd_kafka_resp_err_t
+on_conf_dup(rd_kafka_conf_t *copy, const rd_kafka_conf_t *, size_t, const char **, void *opaque) {
+        Offers *offers = static_cast<Offers *>(opaque);
+        return rd_kafka_conf_interceptor_add_on_conf_set(copy, "test", on_conf_set,
+                                                         &offers->to_copy);
+}
+
+/** A client is made of a copy of its configuration. */
+static void interceptors_are_offered_what_is_set_after_them() {
+        ConfPtr conf(Conf::create(Conf::CONF_GLOBAL));
+        Offers offers;
+        set(conf, "client.id", "before");
+        rd_kafka_conf_interceptor_add_on_conf_set(conf->c_ptr_global(), "test", on_conf_set,
+                                                  &offers.to_first);
+        rd_kafka_conf_interceptor_add_on_conf_dup(conf->c_ptr_global(), "test", on_conf_dup,
+                                                  &offers);
+        set(conf, "linger.ms", "1");
+        set(conf, "linger.ms", "8");
+        CHECK_INT(offers.to_first.size(), 2);
+        std::string errstr;
+        std::unique_ptr<RdKafka::Producer> p(RdKafka::Producer::create(conf.get(), errstr));
+        CHECK(p != nullptr);
+        CHECK(std::find(offers.to_copy.begin(), offers.to_copy.end(), "linger.ms=8") !=
+              offers.to_copy.end());
+        CHECK(std::find(offers.to_copy.begin(), offers.to_copy.end(), "client.id=before") ==
+              offers.to_copy.end());
+}
+
 int main() {
         RUN(properties);
         RUN(topic_properties);
@@ -191,5 +235,6 @@ int main() {
         RUN(default_topics);
         RUN(clients_need_the_right_configuration);
         RUN(a_configuration_serves_several_clients);
+        RUN(interceptors_are_offered_what_is_set_after_them);
         return test_end();
 }

@@ -338,6 +338,33 @@ static void messages_by_callback() {
         CHECK(static_cast<RdKafka::Handle *>(takes.opaque) == c.get());
 }
 
+/** A slow application with a full queue: a commit's result is served before the messages that wait. */
+static void events_precede_messages() {
+        struct Commits : RdKafka::OffsetCommitCb {
+                int count = 0;
+                void offset_commit_cb(RdKafka::ErrorCode, std::vector<RdKafka::TopicPartition *> &) override {
+                        count++;
+                }
+        } commits;
+        ProducerPtr cluster = new_cluster();
+        ConfPtr conf = consumer_conf(servers_of(cluster), "slow");
+        Partitions partitions("slow", 1, 0);
+
+        send_numbers(cluster, "slow", 0, 0, 200);
+        set_cb<RdKafka::OffsetCommitCb>(conf, "offset_commit_cb", &commits);
+        ConsumerPtr c = new_consumer(conf);
+        CHECK_FINE(c->assign(partitions.list));
+        REQUIRE(next_message(c) != nullptr);
+        test_sleep_ms(300);
+        CHECK_FINE(c->commitAsync());
+        test_sleep_ms(300);
+        CHECK_INT(commits.count, 0);
+        MessagePtr message(c->consume(0));
+        CHECK_FINE(message->err());
+        CHECK_INT(commits.count, 1);
+        CHECK_FINE(c->close());
+}
+
 int main() {
         RUN(a_group_with_one_member);
         RUN(nothing_in_time_is_a_message_too);
@@ -348,5 +375,6 @@ int main() {
         RUN(closing_by_queue);
         RUN(partitions_apart);
         RUN(messages_by_callback);
+        RUN(events_precede_messages);
         return test_end();
 }

@@ -11,6 +11,9 @@
  *           partition is written to; COUNT times one of them leaves, after different
  *           times since the group was made, and another one comes: how long it takes
  *           from the call of rd_kafka_consumer_close() until every partition flows
+ *   join    COUNT times a member joins beside a slow one of another process, which has
+ *           QUEUED messages queued and takes 20 ms for each: how long it takes from
+ *           the call of rd_kafka_subscribe() to the joining member's first message
  *   idle    nothing is there to consume: what COUNT seconds cost
  *   hold    takes one message, then none for COUNT seconds: the queue fills
  *
@@ -22,15 +25,17 @@
 #include "rdkafka.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { BATCH = 10000, MEMBERS = 10, PARTITIONS_MAX = 256, PROPERTIES_MAX = 32, WAIT_S = 60 };
+enum { BATCH = 10000, MEMBERS = 10, PARTITIONS_MAX = 256, PROPERTIES_MAX = 32, WAIT_S = 60, QUEUED = 10000, HEARTBEAT_MS = 300 };
 
 static const char *brokers, *topic;
 static char *properties[PROPERTIES_MAX];
@@ -243,6 +248,71 @@ static void let_queue_fill(void) {
         end(rk);
 }
 
+/* ---- a group that one joins --------------------------------------------------- */
+
+/* The slow member: writes a byte when its queue is full, then takes a message every 20 ms until it is killed. */
+static void be_slow(const char *group, int ready) {
+        rd_kafka_t *rk = consumer(group);
+        rd_kafka_queue_t *queue = rd_kafka_queue_get_consumer(rk);
+        double limit = now_us() + WAIT_S * 1e6;
+
+        subscribe(rk);
+        rd_kafka_message_destroy(next_message(rk));
+        while (rd_kafka_queue_length(queue) < QUEUED) {
+                if (now_us() > limit)
+                        die("join", "the slow member's queue does not fill");
+                usleep(5000);
+        }
+        if (write(ready, "", 1) != 1)
+                die("join", "the other process is gone");
+        for (;;) {
+                rd_kafka_message_t *message = rd_kafka_consumer_poll(rk, 1000);
+                usleep(20000);
+                if (message)
+                        rd_kafka_message_destroy(message);
+        }
+}
+
+static void time_joining(void) {
+        /* The members learn of the rebalance by heartbeats: short ones, so that their phase hides nothing. */
+        static char heartbeat[] = "heartbeat.interval.ms=300";
+        double *took = calloc((size_t)count, sizeof(*took)), begin = now_us(), cpu_begin = cpu_us();
+
+        if (property_count == PROPERTIES_MAX)
+                die("join", "too many properties");
+        properties[property_count++] = heartbeat;
+        for (long i = 0; i < count; i++) {
+                char group[64], full;
+                int ready[2];
+                new_group(group, sizeof(group));
+                if (pipe(ready))
+                        die("join", "no pipe");
+                pid_t slow = fork();
+                if (slow == 0) {
+                        close(ready[0]);
+                        be_slow(group, ready[1]);
+                }
+                close(ready[1]);
+                if (slow < 0 || read(ready[0], &full, 1) != 1)
+                        die("join", "the slow member has ended");
+                /* Members join at different moments between two heartbeats of the slow one. */
+                usleep((useconds_t)(HEARTBEAT_MS * 1e3 * ((double)i + 0.5) / (double)count));
+                rd_kafka_t *rk = consumer(group);
+                double subscribed = now_us();
+                subscribe(rk);
+                rd_kafka_message_t *message = next_message(rk);
+                took[i] = now_us() - subscribed;
+                rd_kafka_message_destroy(message);
+                end(rk);
+                kill(slow, SIGKILL);
+                waitpid(slow, NULL, 0);
+                close(ready[0]);
+        }
+        report_times(took);
+        report(count, 0, cpu_us() - cpu_begin, now_us() - begin);
+        free(took);
+}
+
 /* ---- a group that one leaves ------------------------------------------------ */
 
 /* Gaps between a partition's messages that are longer were an interruption. */
@@ -449,7 +519,8 @@ int main(int argc, char **argv) {
                 const char *name;
                 void (*run)(void);
         } modes[] = {{"poll", read_by_poll},   {"batch", read_in_batches}, {"first", time_first_messages},
-                     {"leave", time_leaving},  {"idle", do_nothing},       {"hold", let_queue_fill}};
+                     {"leave", time_leaving},  {"join", time_joining},     {"idle", do_nothing},
+                     {"hold", let_queue_fill}};
         const char *mode = "";
         int option;
 
@@ -472,6 +543,6 @@ int main(int argc, char **argv) {
                         modes[i].run();
                         return 0;
                 }
-        die("usage", "-b BROKERS -t TOPIC -m poll|batch|first|leave|idle|hold [-c COUNT] [-X name=value]...");
+        die("usage", "-b BROKERS -t TOPIC -m poll|batch|first|leave|join|idle|hold [-c COUNT] [-X name=value]...");
         return 2;
 }

@@ -1,6 +1,8 @@
 //! What only the processor itself gives: hints which memory is needed soon, and its own counter. The hints change nothing
-//! but time, and are nothing where the processor has none. The standard library has both as `unsafe` instructions only,
-//! which is why they have a crate of their own.
+//! but time, and are nothing where the processor has none. And a counter of forks, which only the C library gives. All of
+//! it is `unsafe` underneath, which is why it has a crate of its own.
+
+pub mod forks;
 
 use std::mem::MaybeUninit;
 

@@ -97,8 +97,11 @@ fn serve_one(handle: &Handle, queue: &Arc<Queue>) {
         }
         return;
     }
+    if handle.callbacks().consume.is_some() {
+        return serve::serve_one(handle, queue);
+    }
     match queue.pop(None) {
-        Some(Event::Records(_)) if handle.callbacks().consume.is_none() => {
+        Some(Event::Records(_)) => {
             if let Some(client) = handle.client() {
                 let text = || "messages in the background queue are dropped: nobody takes them there".into();
                 client.shared().log.log(level::WARNING, "BGQUEUE", text);

@@ -146,6 +146,12 @@ impl ConfHandle {
         }
     }
 
+    /// The value of a property that was set.
+    fn own_value(&self, name: &str) -> Option<String> {
+        let conf = self.synced();
+        conf.is_modified(name).then(|| conf.get(name).ok())?
+    }
+
     fn note_pointer(&mut self, name: &str, address: usize) {
         // The names are those of the table; a test sets every one.
         let set = self.conf.set_pointer(name, address);
@@ -192,7 +198,7 @@ unsafe fn set(conf: Lent<ConfHandle>, name: &str, value: Option<&str>, errstr: *
 
 /// A copy without the properties whose names begin with one of `filter`. Interceptors are not copied: those of the old
 /// object are told first, and add to the new one what they want there; plugins are loaded for it as for the old one. Then
-/// interceptors get the properties that they had taken.
+/// its interceptors are offered the properties that those of the old object were offered.
 ///
 /// # Safety
 /// A live object to which no reference is held that could write; strings. `None` when one of them is not UTF-8.
@@ -215,11 +221,18 @@ unsafe fn copy(old: Lent<ConfHandle>, filter: &[*const c_char]) -> Option<Owned<
             // They could be loaded for the old object.
             let _ = plugins::load(new, &paths);
         }
-        for (name, value) in interceptors.taken() {
-            let (name, value) = (name.to_str().unwrap_or_default(), value.as_deref().map(|v| v.to_str()));
-            if !prefixes.iter().any(|prefix| name.starts_with(prefix)) {
-                // What an interceptor refuses now it took before: there is nobody to be told.
-                set(Lent(new), name, value.and_then(Result::ok), std::ptr::null_mut(), 0);
+        for offered in interceptors.offered() {
+            let name = offered.name.to_str().unwrap_or_default();
+            if prefixes.iter().any(|prefix| name.starts_with(prefix)) {
+                continue;
+            }
+            // An interceptor that now refuses what it accepted before has no caller to report to.
+            if offered.taken {
+                let value = offered.value.as_deref().and_then(|v| v.to_str().ok());
+                set(Lent(new), name, value, std::ptr::null_mut(), 0);
+            } else if let Some(value) = (*new).own_value(name) {
+                let added = Arc::clone(&(*new).interceptors);
+                added.offer(new, name, Some(&value), std::ptr::null_mut(), 0);
             }
         }
         Some(Owned(Box::from_raw(new)))

@@ -3,14 +3,13 @@
 //! but its copies of the connections. A child may have clients of its own.
 
 use std::sync::Once;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use ottla::client::Client;
+use ottla::env;
+pub use ottla::env::forks::depth;
 
 use crate::background;
-
-/// How many forks lie between the process that had the first client and this one.
-static DEPTH: AtomicU32 = AtomicU32::new(0);
 
 /// Threads that the parent had when this process began.
 static INHERITED_THREADS: AtomicUsize = AtomicUsize::new(0);
@@ -20,7 +19,6 @@ pub const REFUSAL: &str = "The client belongs to the process that created it; a 
 
 /// Runs in a new child, which has one thread. Touches atomics only.
 unsafe extern "C" fn on_fork() {
-    DEPTH.fetch_add(1, Relaxed);
     INHERITED_THREADS.store(all_threads(), Relaxed);
 }
 
@@ -28,20 +26,15 @@ fn all_threads() -> usize {
     Client::live_threads() + background::threads()
 }
 
-/// Counts forks from now on.
+/// Notices forks from now on.
 pub fn watch() {
+    env::forks::watch();
     static ONCE: Once = Once::new();
     // SAFETY: a function that may be called at any time, and stays.
     ONCE.call_once(|| unsafe {
         // Without memory for it, forks go unnoticed.
         let _ = libc::pthread_atfork(None, None, Some(on_fork));
     });
-}
-
-/// Tells this process from its parents and children.
-#[inline]
-pub fn depth() -> u32 {
-    DEPTH.load(Relaxed)
 }
 
 /// Threads that clients of this process run.

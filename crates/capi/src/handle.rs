@@ -351,6 +351,7 @@ fn client_hooks(callbacks: &Callbacks, only_error: bool, this: &Weak<Handle>) ->
         },
         rebalance_event: callbacks.rebalance.is_some() || callbacks.wants(event_type::REBALANCE),
         commit_event: callbacks.offset_commit.is_some() || callbacks.wants(event_type::OFFSET_COMMIT),
+        commit_callback: callbacks.offset_commit.is_some(),
         error_event: callbacks.error.is_some() || callbacks.wants(event_type::ERROR),
         throttle_event: callbacks.throttle.is_some(),
         watcher: None,

@@ -6,6 +6,7 @@
 
 use std::ffi::{CString, c_char, c_void};
 use std::sync::Arc;
+use std::time::Duration;
 
 use ottla::error::ErrorCode;
 use ottla::event::{Chunk, DeliveredRecord, Delivery, Event, PartitionNotice, Queue, RecordRef};
@@ -403,16 +404,23 @@ pub unsafe fn destroy(message: *mut Message) {
 
 /// Waits for the next message or event of a queue; `None` when the time is up or the wait was ended.
 pub fn next(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) -> Option<Result<MessagePtr, Event>> {
+    next_unless(handle, queue, || deadline.left(), || false)
+}
+
+/// Like [`next`], but does not wait on an empty queue once `stop` returns true; see [`Queue::pop_unless`].
+pub fn next_unless(
+    handle: &Handle,
+    queue: &Arc<Queue>,
+    timeout: impl Fn() -> Option<Duration>,
+    stop: impl Fn() -> bool,
+) -> Option<Result<MessagePtr, Event>> {
     loop {
         let mut used_up = false;
-        let taken = queue.pop_one_within(
-            || deadline.left(),
-            |chunk| {
-                let message = take(handle, chunk);
-                used_up = message.is_none();
-                message
-            },
-        );
+        let taken = queue.pop_one_unless(&timeout, &stop, |chunk| {
+            let message = take(handle, chunk);
+            used_up = message.is_none();
+            message
+        });
         if let Some(Ok(message)) = &taken {
             message.intercept(handle);
         }
@@ -438,7 +446,12 @@ pub fn take(handle: &Handle, chunk: &mut Chunk) -> Option<MessagePtr> {
 /// The message's headers, parsed when first asked for; NULL when there are none.
 fn headers_of(message: &mut Message) -> Result<*mut Headers, ErrorCode> {
     if message.headers.is_null() {
-        let parsed = match std::mem::take(&mut message.raw_headers) {
+        // A consumed message keeps its record, from which the next list is made after this one was detached.
+        let raw = match message.place {
+            Place::Block => message.raw_headers,
+            Place::Boxed | Place::Lent => std::mem::take(&mut message.raw_headers),
+        };
+        let parsed = match raw {
             RawHeaders::None => return Err(ErrorCode::L_NOENT),
             raw => raw.parse().ok_or(ErrorCode::L_BAD_MSG)?,
         };

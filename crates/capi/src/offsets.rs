@@ -80,7 +80,12 @@ fn commit_queue(
         .map(|q| q.queue().clone())
         .or_else(|| own.clone())
         .unwrap_or_else(Queue::new);
-    if let Err(error) = client.commit(rows, CommitMode::Queue(token, target)) {
+    let mode = CommitMode::Queue {
+        queue: target,
+        opaque: token,
+        own_callback: callback.is_some(),
+    };
+    if let Err(error) = client.commit(rows, mode) {
         let _ = rk.take_commit_callback(token);
         return Err(error);
     }

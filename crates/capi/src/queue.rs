@@ -1,6 +1,7 @@
 //! `rd_kafka_queue_t`.
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
+use std::io;
 use std::sync::Arc;
 
 use ottla::event::{Notify, Queue};
@@ -121,8 +122,7 @@ exports! {
         let notify: Option<Notify> = (fd >= 0).then(|| -> Notify {
             Arc::new(move || {
                 let _uncancelled = Uncancelled::new();
-                // SAFETY: the vector's own bytes. A full pipe wakes its reader anyway, a closed one has none.
-                unsafe { libc::write(fd, payload.as_ptr().cast(), payload.len()) };
+                write_quietly(fd, &payload);
             })
         });
         queue.queue.target().set_notify(notify);
@@ -178,5 +178,21 @@ exports! {
     ) -> i32, or -1; {
         let max = queue.handle.client().map_or(0, |c| c.shared().topic_defaults().consume_callback_max_messages);
         simple_consumer::consume_callback(&queue.handle, &queue.queue, timeout, callback, opaque, max)
+    }
+}
+
+#[cfg(not(target_vendor = "apple"))]
+const SEND_FLAGS: c_int = libc::MSG_NOSIGNAL;
+#[cfg(target_vendor = "apple")]
+const SEND_FLAGS: c_int = 0;
+
+/// Writes to the application's descriptor. A socket whose peer is gone raises no SIGPIPE; for a pipe without a reader the
+/// system has no way to prevent it. A full descriptor wakes its reader anyway, so no error matters.
+fn write_quietly(fd: c_int, bytes: &[u8]) {
+    // SAFETY: the slice's own bytes, on any descriptor.
+    let sent = unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), SEND_FLAGS) };
+    if sent < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::ENOTSOCK) {
+        // SAFETY: as above.
+        unsafe { libc::write(fd, bytes.as_ptr().cast(), bytes.len()) };
     }
 }

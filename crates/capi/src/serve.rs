@@ -48,21 +48,44 @@ pub fn poll_unless(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline, sto
     if let Some(client) = handle.client() {
         client.attend(queue, wait(), &stop);
     }
-    let Some(first) = queue.pop_unless(wait(), stop) else {
+    let Some(mut flow) = serve_next(handle, queue, wait(), stop) else {
         return served;
     };
-    // What comes in while callbacks run waits for the next call: this one ends even when the queue never gets empty.
+    served += 1;
+    // Events that arrive while callbacks run wait for the next call: this one ends even when the queue never gets empty.
     let mut budget = queue.len_where(|_| true);
-    let mut event = Some(first);
-    while let Some(next) = event {
-        served += 1;
-        if call_back(handle, queue, next) == Flow::Stop || budget == 0 {
-            break;
-        }
+    while flow == Flow::Go && budget > 0 {
         budget -= 1;
-        event = queue.pop(Some(Duration::ZERO));
+        match serve_next(handle, queue, Some(Duration::ZERO), || false) {
+            Some(next) => flow = next,
+            None => break,
+        }
+        served += 1;
     }
     served
+}
+
+/// Waits for an event or, with `consume_cb`, a message, and calls the application with it.
+fn serve_next(handle: &Handle, queue: &Arc<Queue>, wait: Option<Duration>, stop: impl Fn() -> bool) -> Option<Flow> {
+    let Some(callback) = handle.callbacks().consume else {
+        return queue
+            .pop_unless(wait, stop)
+            .map(|event| call_back(handle, queue, event));
+    };
+    // Message by message: an event that arrives meanwhile is served before the next one.
+    let message = match message::next_unless(handle, queue, || wait, stop)? {
+        Ok(message) => message,
+        Err(event) => return Some(call_back(handle, queue, event)),
+    };
+    let _uncancelled = Uncancelled::new();
+    // SAFETY: the application's function; the message lives during the call and is freed after it.
+    unsafe { callback(message.as_ptr(), handle.callbacks().opaque) };
+    Some(flow())
+}
+
+/// Waits for an event or a message and calls the application with it.
+pub fn serve_one(handle: &Handle, queue: &Arc<Queue>) {
+    let _ = serve_next(handle, queue, None, || false);
 }
 
 fn next_half_served(handle: &Handle) -> Option<(Delivery, usize)> {
@@ -145,7 +168,11 @@ fn call_back(handle: &Handle, queue: &Arc<Queue>, event: Event) -> Flow {
     let _uncancelled = Uncancelled::new();
     match event {
         Event::Delivery(delivery) => return deliver(handle, delivery, 0),
-        Event::Records(chunk) => return consume(handle, queue, chunk),
+        Event::Records(chunk) => {
+            // There is no `consume_cb`: the records stay for the calls that return messages.
+            queue.push_front(Event::Records(chunk));
+            return Flow::Stop;
+        }
         Event::Partition(notice) => error(handle, &notice.error),
         Event::Error(e) => error(handle, &e),
         Event::Log(line) => {
@@ -277,26 +304,6 @@ fn deliver(handle: &Handle, mut delivery: Delivery, from: usize) -> Flow {
 /// A batch's error in words, for `rd_kafka_message_produce_errstr()`.
 pub fn error_text(delivery: &Delivery) -> Option<CString> {
     delivery.error.as_ref().map(|e| c_text(e.message.as_str()))
-}
-
-/// Calls `consume_cb`; without one, the records stay where they were.
-fn consume(handle: &Handle, queue: &Arc<Queue>, mut chunk: Chunk) -> Flow {
-    let Some(callback) = handle.callbacks().consume else {
-        queue.push_front(Event::Records(chunk));
-        return Flow::Stop;
-    };
-    while let Some(message) = message::take(handle, &mut chunk) {
-        message.intercept(handle);
-        // SAFETY: the application's function; the message lives during the call.
-        unsafe { callback(message.as_ptr(), handle.callbacks().opaque) };
-        if take_yield() {
-            if !chunk.is_empty() {
-                queue.push_front(Event::Records(chunk));
-            }
-            return Flow::Stop;
-        }
-    }
-    Flow::Go
 }
 
 fn error(handle: &Handle, error: &Error) {

@@ -14,7 +14,9 @@ use crate::groups::Groups;
 use crate::observer::Observer;
 use crate::parked::{Parked, Token};
 use crate::producers::ProducerIds;
+use crate::recorder::Recorder;
 use crate::rng::Rng;
+use crate::rules::Rules;
 use crate::telemetry::Telemetry;
 use crate::timers::Timers;
 use crate::topics::Topics;
@@ -76,7 +78,9 @@ pub struct Cluster {
     pub(crate) transactions: Transactions,
     pub(crate) telemetry: Telemetry,
     pub(crate) faults: Faults,
+    pub(crate) rules: Rules,
     pub(crate) observer: Observer,
+    pub(crate) recorder: Recorder,
     pub(crate) coordinator_overrides: CoordinatorOverrides,
     pub(crate) coordinator_errors: CoordinatorErrors,
     pub(crate) connections: BTreeMap<ConnectionKey, Connection>,
@@ -120,7 +124,9 @@ impl Cluster {
             transactions: Transactions::default(),
             telemetry: Telemetry::default(),
             faults: Faults::default(),
+            rules: Rules::default(),
             observer: Observer::default(),
+            recorder: Recorder::default(),
             coordinator_overrides: CoordinatorOverrides::new(),
             coordinator_errors: CoordinatorErrors::new(),
             connections: BTreeMap::new(),

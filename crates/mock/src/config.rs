@@ -85,6 +85,9 @@ pub struct ClusterConfig {
     pub offset_metadata_max_bytes: usize,
     /// `socket.request.max.bytes`: a larger request closes the connection.
     pub socket_request_max_bytes: usize,
+    /// Whether bytes behind the last field of a request are ignored, as Kafka's brokers do. Here such a request closes
+    /// the connection by default: it shows a defect of the client.
+    pub ignore_trailing_bytes: bool,
     /// Whether leaders send consumers that name their rack to a replica there, as Kafka's `RackAwareReplicaSelector`
     /// does (KIP-392).
     pub rack_aware_fetch: bool,
@@ -128,6 +131,7 @@ impl Default for ClusterConfig {
             group_regex_refresh_min_interval_ms: 0,
             offset_metadata_max_bytes: 4096,
             socket_request_max_bytes: 104_857_600,
+            ignore_trailing_bytes: false,
             rack_aware_fetch: false,
         }
     }

@@ -14,6 +14,7 @@ use crate::faults::FaultAction;
 use crate::groups::ClassicGroup;
 use crate::handlers::{self, k18_api_versions};
 use crate::parked::{Token, Waiting};
+use crate::recorder::ClientAction;
 use crate::timers::Timer;
 
 /// What becomes of a request.
@@ -156,6 +157,7 @@ impl Cluster {
             return Reply::Close(CloseReason::BrokerDown);
         }
         let key = (broker, connection);
+        self.record_request(key, &frame);
         let state = self.connections.entry(key).or_default();
         if state.closing {
             return Reply::None;
@@ -173,6 +175,7 @@ impl Cluster {
         let accepting = self.is_accepting(broker);
         if accepting {
             self.connections.entry((broker, connection)).or_default();
+            self.record_connection((broker, connection), ClientAction::Connected);
         }
         accepting
     }
@@ -183,6 +186,8 @@ impl Cluster {
         let Some(state) = self.connections.remove(&key) else {
             return;
         };
+        let by_broker = state.closing;
+        self.record_connection(key, ClientAction::Disconnected { by_broker });
         if let Some(token) = state.parked {
             self.forget(token);
         }
@@ -329,7 +334,8 @@ impl Cluster {
             return (served, Some(context));
         };
         let mut refusal = None;
-        if let Some(fault) = self.faults.next(key.0, api) {
+        let queued = self.faults.next(key.0, api);
+        if let Some(fault) = queued.or_else(|| self.fault_by_rule(key.0, api, version, &reader)) {
             context.delay_us = fault.delay_us;
             match fault.action {
                 FaultAction::Serve => {}
@@ -339,6 +345,10 @@ impl Cluster {
                 }
                 FaultAction::DisconnectAfter => context.lose_response = true,
                 FaultAction::Hang => context.hang = true,
+                FaultAction::Ignore => {
+                    context.hang = true;
+                    return (Served::Nothing, Some(context));
+                }
                 FaultAction::WholeError(error) => {
                     context.refuse_whole = true;
                     refusal = Some(error);

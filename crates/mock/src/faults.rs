@@ -29,6 +29,8 @@ pub enum FaultAction {
     DisconnectAfter,
     /// The request is served, and then nothing leaves on its connection any more, which stays open.
     Hang,
+    /// The request is not served, nor is anything that its connection brings after it. The connection stays open.
+    Ignore,
 }
 
 /// What happens to one request, and how much later its answer leaves.

@@ -30,6 +30,12 @@ pub mod offset {
 /// "Unassigned": the partitioner is to choose.
 pub const PARTITION_UA: i32 = -1;
 
+/// Whether Kafka's brokers take a topic's name: 1 to 249 of the characters `a-z A-Z 0-9 . _ -`, but not `.` or `..`.
+pub fn is_valid_topic_name(name: &str) -> bool {
+    let is_legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
+    (1..=249).contains(&name.len()) && name != "." && name != ".." && name.bytes().all(is_legal)
+}
+
 /// By the name of a topic: what is asked several times for each batch. The hash is quick and seeded at random, for names
 /// come from the cluster.
 pub type NameMap<V> = HashMap<Arc<str>, V, foldhash::fast::RandomState>;
@@ -243,4 +249,19 @@ pub enum TimestampType {
     CreateTime,
     /// Set by the broker.
     LogAppendTime,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_valid_topic_name;
+
+    #[test]
+    fn topic_names_are_judged_as_brokers_do() {
+        for good in ["a", "A-b_c.9", "...", &"x".repeat(249)] {
+            assert!(is_valid_topic_name(good), "{good}");
+        }
+        for bad in ["", ".", "..", "a b", "é", "#!$", &"x".repeat(250)] {
+            assert!(!is_valid_topic_name(bad), "{bad}");
+        }
+    }
 }

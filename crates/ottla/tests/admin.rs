@@ -13,7 +13,7 @@ use ottla::admin::{
 use ottla::client::{Client, ClientHooks};
 use ottla::config::Conf;
 use ottla::error::{Error, ErrorCode};
-use ottla::event::{BrokerState, Event, Queue, Watcher};
+use ottla::event::{BrokerState, Event, Interceptor, Queue};
 use ottla::types::{ClientKind, NodeId};
 use ottla_mock::{BrokerId, Cluster, Fault, FaultAction};
 use ottla_protocol::ApiKey;
@@ -374,7 +374,7 @@ fn results_come_to_the_queue_once_and_in_time() {
 #[derive(Debug, Default)]
 struct Losses(AtomicUsize);
 
-impl Watcher for Losses {
+impl Interceptor for Losses {
     fn on_broker_state(&self, broker: &BrokerState<'_>) {
         self.0.fetch_add(usize::from(broker.state == "DOWN"), Ordering::Relaxed);
     }

@@ -116,17 +116,20 @@ impl World {
         let end = Instant::now() + DEADLINE;
         loop {
             self.read();
-            let shares: Vec<(&str, Vec<TopicPartition>)> = self
+            let assignments: Vec<(&str, Vec<TopicPartition>)> = self
                 .members
                 .iter()
                 .map(|(name, m)| (*name, m.assignment().unwrap().into_iter().map(|r| r.tp).collect()))
                 .collect();
-            let found: Vec<(&str, usize)> = shares.iter().map(|(name, share)| (*name, share.len())).collect();
-            let different: BTreeSet<&TopicPartition> = shares.iter().flat_map(|s| &s.1).collect();
+            let found: Vec<(&str, usize)> = assignments
+                .iter()
+                .map(|(name, assignment)| (*name, assignment.len()))
+                .collect();
+            let different: BTreeSet<&TopicPartition> = assignments.iter().flat_map(|s| &s.1).collect();
             if found == counts && different.len() == counts.iter().map(|c| c.1).sum::<usize>() {
                 return;
             }
-            assert!(Instant::now() < end, "expected {counts:?}, found {shares:?}");
+            assert!(Instant::now() < end, "expected {counts:?}, found {assignments:?}");
         }
     }
 

@@ -112,9 +112,9 @@ fn every_context_says_what_it_is_for() {
         &[
             "generic INIT producer…bootstrap.servers",
             "generic TERMINATE ",
-            "broker STATE …/bootstrap: RESOLVE -> CONNECT to 127.0.0.1:",
+            "broker STATE …/bootstrap: Broker changed state RESOLVE -> CONNECT",
             "broker BROKERS the cluster has 2 broker(s)",
-            "topic TOPIC told: …[0] leader ",
+            "topic TOPIC told: …told [0]: leader is ",
             "metadata METADATA …tells of 2 broker(s)",
             "feature APIVERSION …Produce 0-",
             "queue DEQUEUE told [0]: …leave the queue after ",
@@ -133,7 +133,7 @@ fn every_context_says_what_it_is_for() {
         &read,
         &[
             "cgrp,consumer SUBSCRIBE subscription: [told]",
-            "cgrp CGRPCOORD the coordinator is broker ",
+            "cgrp CGRPCOORD Group coordinator is 127.0.0.1:… id ",
             "cgrp JOINGROUP joined generation 1 …leader of 1 members",
             "assignor ASSIGN dividing ",
             "assignor ASSIGN range: …told [0",

@@ -9,9 +9,9 @@ use ottla::client::{Client, ClientHooks};
 use ottla::config::Conf;
 use ottla::producer::{Payload, Record};
 use ottla::types::{ClientKind, TopicHooks};
-use ottla_mock::{ClusterConfig, Embedded, MetricsPush, MetricsSubscription};
-use ottla_protocol::ErrorCode;
+use ottla_mock::{ClusterConfig, Embedded, Fault, FaultAction, MetricsPush, MetricsSubscription};
 use ottla_protocol::compression::Codec;
+use ottla_protocol::{ApiKey, ErrorCode};
 
 /// A cluster that wants metrics, and the names of the requests for them that it got.
 struct World {
@@ -110,9 +110,6 @@ fn a_producer_pushes_what_is_wanted_and_says_when_it_ends() {
             .iter()
             .any(|push| says(push, "org.apache.kafka.producer.record.queue.time.max"))
     });
-    // Who ends while a push is under way makes no other: between this one's answer and the next is time enough.
-    w.await_pushes(w.pushes().len() + 1);
-    std::thread::sleep(Duration::from_millis(100));
     drop(p);
     let pushes = w.pushes();
     for name in [
@@ -131,6 +128,25 @@ fn a_producer_pushes_what_is_wanted_and_says_when_it_ends() {
             .all(|push| push.client == last.client && push.codec == Codec::Zstd)
     );
     assert_eq!(w.count("GetTelemetrySubscriptions"), 1);
+}
+
+/// The broker takes the push under way at once, and its answer is long on its way.
+#[test]
+fn a_client_that_ends_while_a_push_is_under_way_makes_a_last_one() {
+    let w = World::new(Some(often()));
+    let p = w.client(ClientKind::Producer, &[]);
+    let late = Fault {
+        action: FaultAction::Serve,
+        delay_us: 150_000,
+    };
+    w.cluster.with(|c| c.push_fault(None, ApiKey::PUSH_TELEMETRY, late));
+    w.await_pushes(1);
+    let begun = Instant::now();
+    drop(p);
+    assert!(begun.elapsed() < Duration::from_secs(2));
+    let pushes = w.pushes();
+    assert!(pushes.last().is_some_and(|push| push.terminating));
+    assert_eq!(pushes.iter().filter(|push| push.terminating).count(), 1);
 }
 
 #[test]

@@ -27,8 +27,9 @@ pub(crate) struct Row {
     pub(crate) messages: Vec<MessageId>,
 }
 
-/// No client gives a request up before this time has passed.
-const SURELY_AWAITED_US: u64 = 1_000_000;
+/// No client gives a request up before this time has passed, however little time its records have left
+/// (`message.timeout.ms`).
+const SURELY_AWAITED_US: u64 = 100_000;
 
 impl World {
     /// Looks at a response, without its length prefix, as it reaches the client.

@@ -74,6 +74,8 @@ pub enum Canary {
     LostMarker,
     /// The end of one transaction reaches the next.
     LateEnd,
+    /// An event is served behind records that were fetched before it.
+    LateEvent,
 }
 
 impl Canary {
@@ -114,6 +116,7 @@ impl Canary {
         ("lost-partition", Canary::LostPartition),
         ("lost-marker", Canary::LostMarker),
         ("late-end", Canary::LateEnd),
+        ("late-event", Canary::LateEvent),
     ];
 
     /// The worlds in which it can do damage, where these are few: what their seeds leave when divided by how much.
@@ -124,8 +127,8 @@ impl Canary {
             | Canary::LostPartition
             | Canary::LostMarker
             | Canary::LateEnd => (9, 16),
-            // Logs are cut in two blocks of eight.
-            Canary::UnseenCut => (2, 4),
+            // Logs are cut in two blocks of eight, and not every group has members of the consumer protocol.
+            Canary::UnseenCut | Canary::EarlyRelease => (2, 4),
             _ => (0, 1),
         }
     }

@@ -51,8 +51,6 @@ pub(crate) struct Crowd {
     pub(crate) first_epochs: BTreeMap<usize, i32>,
     /// The highest generation of each group.
     generations: BTreeMap<String, i32>,
-    /// Members that may have joined by a request that nobody waits for any more.
-    pub(crate) ghosts: BTreeSet<String>,
 }
 
 /// How long groups have to settle by themselves before leaders that may have forgotten that they lead are helped.
@@ -82,7 +80,6 @@ impl Crowd {
             topic_names: BTreeMap::new(),
             first_epochs: BTreeMap::new(),
             generations: BTreeMap::new(),
-            ghosts: BTreeSet::new(),
         }
     }
 
@@ -101,9 +98,13 @@ impl Crowd {
 impl World {
     pub(crate) fn set_up_groups(&mut self) {
         self.cluster.log_commits();
+        self.cluster.log_joins();
         let Some(plan) = self.crowd.plan.clone() else { return };
         if self.plan.cluster.max_log_bytes.is_some() {
             self.check.groups.allow_retention();
+        }
+        if !self.plan.tells_epochs_of_ends() {
+            self.check.groups.expect_ends_without_epochs();
         }
         for (slot, member) in plan.members.iter().enumerate() {
             self.after_us(member.starts_at_us, Happening::Member(slot));
@@ -255,7 +256,7 @@ impl World {
         }
         let begins = Beginning {
             client: reader,
-            share: tps,
+            assignment: tps,
             more,
             member: &member,
             members: &members,
@@ -284,18 +285,18 @@ impl World {
     }
 
     /// The coordinator told a member of the consumer protocol what it is to have.
-    pub(crate) fn on_target_told(&mut self, client: usize, epoch: i32, share: &[Tp]) {
+    pub(crate) fn on_target_told(&mut self, client: usize, epoch: i32, assignment: &[Tp]) {
         let Some(load) = self.member_load(client) else { return };
         let (group, by_event) = (load.plan().group.clone(), load.plan().by_event);
-        trace!(self.trace, "c{client} is to have {share:?} in epoch {epoch}");
+        trace!(self.trace, "c{client} is to have {assignment:?} in epoch {epoch}");
         self.coverage.count("targets told", 1);
         self.note_generation(group, epoch);
         if !by_event {
             let reader = u32::try_from(client).unwrap_or(u32::MAX);
             let claimed = self.crowd.claimed.get(&client).cloned().unwrap_or_default();
-            let keeps = |tp: &Tp| share.contains(tp) || claimed.contains(tp);
+            let keeps = |tp: &Tp| assignment.contains(tp) || claimed.contains(tp);
             self.check.groups.on_untaken(reader, keeps);
-            self.begin_ownership(client, reader, share, true);
+            self.begin_ownership(client, reader, assignment, true);
         }
     }
 
@@ -316,18 +317,18 @@ impl World {
         // Generations begin anew when a group that was empty changes its protocol.
         let one_protocol = !plan.manner.knows_consumers();
         let owner = load.owner(member);
-        let share = match read_assignment(assignment) {
-            Some(share) => share,
+        let assignment = match read_assignment(assignment) {
+            Some(assignment) => assignment,
             None => {
                 return self
                     .check
                     .violate(format!("client {client}: an assignment that cannot be read"));
             }
         };
-        trace!(self.trace, "c{client} gets {share:?} in generation {generation}");
+        trace!(self.trace, "c{client} gets {assignment:?} in generation {generation}");
         self.coverage.count("assignments", 1);
         if one_protocol {
-            let result = self.check.groups.on_synced(&group, generation, &owner, &share);
+            let result = self.check.groups.on_synced(&group, generation, &owner, &assignment);
             self.check.expect(result);
         } else if self.cluster.group_view(&group).is_some_and(|view| view.is_consumer) {
             self.coverage.count("classic members served by consumer groups", 1);
@@ -335,7 +336,7 @@ impl World {
         self.note_generation(group, generation);
         if !by_event {
             let reader = u32::try_from(client).unwrap_or(u32::MAX);
-            self.begin_ownership(client, reader, &share, incremental);
+            self.begin_ownership(client, reader, &assignment, incremental);
         }
     }
 
@@ -501,6 +502,11 @@ impl World {
             if given.iter().cloned().collect::<BTreeSet<_>>() != told {
                 return Some(format!("client {client} was given {given:?} and has {told:?}"));
             }
+            let count = |topic: &str| self.cluster.partition_count(topic).unwrap_or(0);
+            // Its leader has not noticed yet that the topic was made anew with fewer partitions.
+            if let Some(tp) = nonexistent(&given, count) {
+                return Some(format!("client {client} was given {tp:?}, which does not exist"));
+            }
             for tp in given {
                 if !load.subscription.contains(&tp.0) {
                     return Some(format!(
@@ -545,7 +551,13 @@ fn marks(cluster: &Cluster, tp: &Tp) -> Option<Marks> {
     })
 }
 
-/// A member's share as its leader wrote it (ConsumerProtocolAssignment, any version); `None` when it is damaged.
+/// Returns the first partition of an assignment that its topic does not have.
+fn nonexistent(assignment: &[Tp], count: impl Fn(&str) -> usize) -> Option<&Tp> {
+    let exists = |tp: &Tp| usize::try_from(tp.1).is_ok_and(|partition| partition < count(&tp.0));
+    assignment.iter().find(|tp| !exists(tp))
+}
+
+/// A member's assignment as its leader wrote it (ConsumerProtocolAssignment, any version); `None` when it is damaged.
 pub(crate) fn read_assignment(data: Bytes) -> Option<Vec<Tp>> {
     let mut out = Vec::new();
     if data.is_empty() {
@@ -560,4 +572,22 @@ pub(crate) fn read_assignment(data: Bytes) -> Option<Vec<Tp>> {
         }
     }
     Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_with_partitions_that_its_topic_has_no_more_is_not_settled() {
+        let assignment = [("a".to_owned(), 1), ("b".to_owned(), 2)];
+        let counts = |a: usize, b: usize| move |topic: &str| if topic == "a" { a } else { b };
+        assert_eq!(nonexistent(&assignment, counts(2, 3)), None);
+        assert_eq!(nonexistent(&assignment, counts(2, 2)), Some(&assignment[1]));
+        assert_eq!(
+            nonexistent(&assignment, counts(0, 3)),
+            Some(&assignment[0]),
+            "the topic is gone"
+        );
+    }
 }

@@ -2,16 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bytes::Bytes;
-use ottla_protocol::ApiKey;
 use ottla_protocol::api::join_group::JoinGroupRequest;
 use ottla_protocol::consumer_protocol::ConsumerProtocolSubscription;
 
 use crate::check::Tp;
 use crate::load::Manner;
-use crate::tamper::decode_body;
 use crate::trace::trace;
-use crate::watch::api_of;
 use crate::world::World;
 
 /// Members of a group that minds what they have, before another one leaves in peace.
@@ -19,7 +15,7 @@ use crate::world::World;
 pub(crate) struct Stayers {
     group: String,
     /// By client: its member id and its partitions.
-    shares: BTreeMap<usize, (String, BTreeSet<Tp>)>,
+    assignments: BTreeMap<usize, (String, BTreeSet<Tp>)>,
     /// The numbers of the topics' partitions.
     counts: Vec<Option<usize>>,
 }
@@ -34,7 +30,7 @@ impl World {
             .consumer
             .as_ref()
             .is_some_and(|r| r.is_assignment_lost());
-        let stays = |s: &mut Stayers| s.shares.contains_key(&client);
+        let stays = |s: &mut Stayers| s.assignments.contains_key(&client);
         if has_lost && self.crowd.stayers.take_if(stays).is_some() {
             trace!(self.trace, "c{client} has lost what it had: others may have it");
         }
@@ -59,21 +55,18 @@ impl World {
         }
     }
 
-    /// A request reaches a broker. One to join whose client has given it up with its connection may make a member that
-    /// nobody speaks for.
-    pub(crate) fn look_for_ghosts(&mut self, number: u64, body: &Bytes) {
-        let given_up = self.net.conns.get(&number).is_some_and(|c| !c.client_open);
-        if given_up
-            && api_of(body).is_some_and(|(api, ..)| api == ApiKey::JOIN_GROUP)
-            && let Some((_, join)) = decode_body::<JoinGroupRequest>(body.clone())
-        {
-            self.coverage.count("joins that came late", 1);
-            self.crowd.ghosts.insert(join.member_id);
+    /// Passes the joins that coordinators have accepted to the checker.
+    pub(crate) fn look_at_joins(&mut self) {
+        for join in self.cluster.take_joins() {
+            let conn = self.net.conns.get(&join.connection.0);
+            let abandoned = conn.is_none_or(|c| !c.client_open);
+            self.coverage.count("joins that came late", u64::from(abandoned));
+            self.check.groups.on_join(&join.group, &join.member, abandoned);
         }
     }
 
     /// Those of a group's members who keep all that they have when one of them leaves: where all want the same, each
-    /// share may only grow, and nothing but what the leaver had has to move. Replicas nearby are another reason to move.
+    /// assignment may only grow, and nothing but what the leaver had has to move. Replicas nearby are another reason to move.
     pub(crate) fn stayers(&self, group: &str, live: &[usize], leaver: usize) -> Option<Stayers> {
         let mut loads = live.iter().filter_map(|c| self.member_load(*c));
         let first = &loads.next()?.subscription;
@@ -84,7 +77,7 @@ impl World {
         let stay = live.iter().filter(|c| **c != leaver);
         Some(Stayers {
             group: group.to_owned(),
-            shares: stay.map(|c| (*c, self.share_of(*c))).collect(),
+            assignments: stay.map(|c| (*c, self.assignment_of(*c))).collect(),
             counts: self.topic_sizes(),
         })
     }
@@ -97,19 +90,19 @@ impl World {
         if before.counts != self.topic_sizes() || !self.minds_what_members_have(&before.group) {
             return;
         }
-        let now = before.shares.keys().map(|c| (*c, self.share_of(*c)));
+        let now = before.assignments.keys().map(|c| (*c, self.assignment_of(*c)));
         let now: BTreeMap<usize, (String, BTreeSet<Tp>)> = now.collect();
         if before
-            .shares
+            .assignments
             .iter()
             .any(|(c, (member, _))| now.get(c).is_none_or(|(id, _)| id != member))
         {
             return;
         }
         self.coverage.count("takeovers in which others keep what they have", 1);
-        for (client, (_, share)) in &before.shares {
+        for (client, (_, assignment)) in &before.assignments {
             let has = now.get(client).map(|(_, has)| has.clone()).unwrap_or_default();
-            if let Some(tp) = share.difference(&has).next() {
+            if let Some(tp) = assignment.difference(&has).next() {
                 return self.check.violate(format!(
                     "client {client} had {tp:?} and has not, though only another member of {} left: {has:?}",
                     before.group
@@ -119,14 +112,14 @@ impl World {
     }
 
     /// Whether the coordinator has it from every member that it wants these topics. Who wants them by a pattern may not have
-    /// heard of some yet, and takes its share of them when it does.
+    /// heard of some yet, and takes its assignment of them when it does.
     fn know_what_they_want(&self, group: &str, topics: &BTreeSet<String>) -> bool {
         let members = self.cluster.group_view(group).into_iter().flat_map(|v| v.members);
         let mut told = members.map(|m| ConsumerProtocolSubscription::from_bytes(m.metadata));
         told.all(|told| told.is_ok_and(|told| told.topics.into_iter().collect::<BTreeSet<_>>() == *topics))
     }
 
-    fn share_of(&self, client: usize) -> (String, BTreeSet<Tp>) {
+    fn assignment_of(&self, client: usize) -> (String, BTreeSet<Tp>) {
         let shared = self.shared(client);
         let member = shared.consumer.as_ref().map(|r| r.group().member_id);
         let reader = u32::try_from(client).unwrap_or(u32::MAX);

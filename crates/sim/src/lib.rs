@@ -20,6 +20,7 @@ mod message;
 mod net;
 mod phases;
 mod plan;
+mod regressions;
 mod statistics;
 mod tamper;
 mod trace;
@@ -29,6 +30,7 @@ mod world;
 
 pub use canary::Canary;
 pub use coverage::Coverage;
+pub use regressions::REGRESSIONS;
 pub use trace::TraceSink;
 
 use plan::Plan;

@@ -4,7 +4,7 @@ mod cli;
 
 use std::process::ExitCode;
 
-use cli::{Args, Stop, run_canaries, run_worlds};
+use cli::{Args, Stop, run_canaries, run_regressions, run_worlds};
 
 fn main() -> ExitCode {
     let args = match Args::parse(std::env::args().skip(1)) {
@@ -15,8 +15,11 @@ fn main() -> ExitCode {
         }
     };
     let stop = Stop::on_signals();
-    match args.canaries {
-        true => run_canaries(&args, &stop),
-        false => run_worlds(&args, &stop),
+    if args.canaries {
+        run_canaries(&args, &stop)
+    } else if args.regressions {
+        run_regressions(&args, &stop)
+    } else {
+        run_worlds(&args, &stop)
     }
 }

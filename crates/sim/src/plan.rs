@@ -91,6 +91,8 @@ const FIRST_FETCH_WITH_DIVERGENCE: i16 = 12;
 const FIRST_FETCH_WITH_EPOCHS: i16 = 9;
 /// Only from this version on are epochs in metadata relied on: brokers before 2.4 tell old ones during a reassignment.
 const FIRST_METADATA_WITH_EPOCHS: i16 = 9;
+/// The ends of logs have epochs from this version on (KIP-320).
+const FIRST_LIST_OFFSETS_WITH_EPOCHS: i16 = 4;
 /// Committed offsets have epochs from these versions on.
 const FIRST_COMMIT_WITH_EPOCHS: i16 = 6;
 const FIRST_OFFSET_FETCH_WITH_EPOCHS: i16 = 5;
@@ -100,6 +102,8 @@ const FIRST_INIT_PRODUCER_ID_WITH_EPOCHS: i16 = 3;
 const FIRST_OFFSET_FETCH_OF_STABLE_OFFSETS: i16 = 7;
 /// Which blocks of seeds are of worlds in which groups read logs that may be cut.
 const CUT_BLOCKS: [u64; 2] = [2, 3];
+/// The block of seeds of worlds in which applications of groups are slow, with deep queues behind them.
+const SLOW_BLOCK: u64 = 5;
 /// What only some worlds have goes by blocks of seeds, of which there are so many in turn: in each are worlds of every kind.
 const BLOCKS: u64 = 8;
 const SEEDS_A_BLOCK: u64 = 64;
@@ -122,12 +126,20 @@ impl Plan {
         self.versions.contains(&(ApiKey::INIT_PRODUCER_ID, -1))
     }
 
+    /// Whether brokers know at least this version of an API.
+    fn knows(&self, api: ApiKey, version: i16) -> bool {
+        let mut known = self.versions.iter().filter(|(known, _)| *known == api);
+        known.all(|(_, max)| *max >= version)
+    }
+
+    /// Whether brokers tell the leader epochs of the ends of logs.
+    pub(crate) fn tells_epochs_of_ends(&self) -> bool {
+        self.knows(ApiKey::LIST_OFFSETS, FIRST_LIST_OFFSETS_WITH_EPOCHS)
+    }
+
     /// Whether committed records may be lost: where nobody counts on the opposite, and consumers can notice (KIP-320).
     pub(crate) fn may_lose_committed(&self) -> bool {
-        let knows = |api: ApiKey, version: i16| {
-            let mut known = self.versions.iter().filter(|(known, _)| *known == api);
-            known.all(|(_, max)| *max >= version)
-        };
+        let knows = |api, version| self.knows(api, version);
         let can_ask =
             knows(ApiKey::FETCH, FIRST_FETCH_WITH_EPOCHS) && knows(ApiKey::METADATA, FIRST_METADATA_WITH_EPOCHS);
         let can_notice = !self.has_old_brokers() && (knows(ApiKey::FETCH, FIRST_FETCH_WITH_DIVERGENCE) || can_ask);
@@ -193,6 +205,7 @@ impl Plan {
             let chances = [20, 23, 24].map(|subject| Chance::of(seed, subject));
             plan.add_groups(chances);
             plan.add_cuts(seed);
+            plan.add_slow_applications(seed);
         }
         if seed % WORLDS_PER_TRANSACTION_WORLD == 9 {
             plan.add_transactions(seed, &mut Chance::of(seed, 40));
@@ -262,6 +275,13 @@ impl Plan {
             self.cluster.transactional_id_expiration_ms = forgetting.spread(3000, 60_000);
         }
         self.transactions = Some(transactions);
+    }
+
+    /// Slows down the applications of groups, in some worlds.
+    fn add_slow_applications(&mut self, seed: u64) {
+        if let Some(groups) = self.groups.as_mut().filter(|_| block_of(seed) == SLOW_BLOCK) {
+            groups.slow_down(&mut Chance::of(seed, 52));
+        }
     }
 
     /// Groups read logs whose ends get lost, in some worlds: often, and also from brokers that do not say so in Fetch answers.

@@ -41,12 +41,7 @@ pub(crate) enum Awaited {
 
 /// Reads a request with its length prefix.
 fn decode<R: Request>(frame: &Bytes) -> Option<(RequestHeader, R)> {
-    decode_body(frame.slice(4.min(frame.len())..))
-}
-
-/// Reads a request that has no length prefix any more.
-pub(crate) fn decode_body<R: Request>(body: Bytes) -> Option<(RequestHeader, R)> {
-    let mut reader = Reader::new(body);
+    let mut reader = Reader::new(frame.slice(4.min(frame.len())..));
     let header = RequestHeader::decode(&mut reader).ok()?;
     let request = R::decode(&mut reader, header.api_version).ok()?;
     Some((header, request))
@@ -102,11 +97,11 @@ impl World {
     }
 }
 
-fn write_assignment(share: &[Tp]) -> Bytes {
+fn write_assignment(assignment: &[Tp]) -> Bytes {
     let mut out = 0i16.to_be_bytes().to_vec();
     let count = |n: usize| i32::try_from(n).unwrap_or(0).to_be_bytes();
-    out.extend(count(share.len()));
-    for (topic, partition) in share {
+    out.extend(count(assignment.len()));
+    for (topic, partition) in assignment {
         out.extend(i16::try_from(topic.len()).unwrap_or(0).to_be_bytes());
         out.extend(topic.as_bytes());
         out.extend(count(1));
@@ -207,9 +202,9 @@ impl World {
             return;
         };
         if let Some(assignment) = answer.assignment.filter(|_| answer.error_code == 0) {
-            let share = self.named(&assignment.topic_partitions);
+            let partitions = self.named(&assignment.topic_partitions);
             self.crowd.told.insert(client, assignment.topic_partitions);
-            self.on_target_told(client, answer.member_epoch, &share);
+            self.on_target_told(client, answer.member_epoch, &partitions);
         }
     }
 
@@ -251,12 +246,12 @@ impl World {
             (Canary::CommitBack, Some(ApiKey::OFFSET_COMMIT)) => {
                 move_commit(&frame, |at, number| if number % 2 == 0 { at / 2 } else { at })
             }
-            (Canary::Orphan, Some(ApiKey::SYNC_GROUP)) => reassign(&frame, |shares| {
-                shares.iter_mut().find(|s| !s.is_empty()).and_then(Vec::pop);
+            (Canary::Orphan, Some(ApiKey::SYNC_GROUP)) => reassign(&frame, |assignments| {
+                assignments.iter_mut().find(|s| !s.is_empty()).and_then(Vec::pop);
             }),
-            (Canary::TwoOwners, Some(ApiKey::SYNC_GROUP)) => reassign(&frame, |shares| {
-                let first = shares.iter().flatten().next().cloned();
-                shares.iter_mut().for_each(|s| {
+            (Canary::TwoOwners, Some(ApiKey::SYNC_GROUP)) => reassign(&frame, |assignments| {
+                let first = assignments.iter().flatten().next().cloned();
+                assignments.iter_mut().for_each(|s| {
                     if let Some(tp) = first.clone().filter(|tp| !s.contains(tp)) {
                         s.push(tp);
                     }
@@ -331,13 +326,13 @@ fn move_commit(frame: &Bytes, to: impl Fn(i64, i32) -> i64) -> Option<Bytes> {
 /// Changes what a leader gives to whom.
 fn reassign(frame: &Bytes, change: impl Fn(&mut [Vec<Tp>])) -> Option<Bytes> {
     let (header, mut request) = decode::<SyncGroupRequest>(frame)?;
-    let shares = request.assignments.iter();
-    let mut shares: Vec<Vec<Tp>> = shares
+    let assignments = request.assignments.iter();
+    let mut assignments: Vec<Vec<Tp>> = assignments
         .map(|a| read_assignment(a.assignment.clone()).unwrap_or_default())
         .collect();
-    change(&mut shares);
-    for (assignment, share) in request.assignments.iter_mut().zip(&shares) {
-        assignment.assignment = write_assignment(share);
+    change(&mut assignments);
+    for (member, partitions) in request.assignments.iter_mut().zip(&assignments) {
+        member.assignment = write_assignment(partitions);
     }
     encode(&header, &request)
 }

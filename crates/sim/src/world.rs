@@ -404,6 +404,7 @@ impl World {
                 Some(ClusterTime(at)) if at <= self.now_us => {
                     let outgoing = self.cluster.poll(ClusterTime(self.now_us));
                     self.look_at_transactions();
+                    self.look_at_joins();
                     for out in outgoing {
                         self.outgoing(out);
                     }

@@ -26,8 +26,20 @@ struct Lists {
     on_conf_dup: Methods<OnConfDup>,
     on_conf_destroy: Methods<OnConfDestroy>,
     on_new: Methods<OnNew>,
-    /// Properties that interceptors have taken, for copies of the object.
-    taken: Vec<(CString, Option<CString>)>,
+    /// Properties that were offered to interceptors, for copies of the object: in the order in which they were set, once
+    /// each if none has taken it.
+    offered: Vec<Offered>,
+}
+
+/// A property that was offered to the interceptors.
+#[derive(Clone)]
+pub struct Offered {
+    /// Its name.
+    pub name: CString,
+    /// The value of the property; `None` for NULL.
+    pub value: Option<CString>,
+    /// An interceptor has taken it: it is none of the library's.
+    pub taken: bool,
 }
 
 impl ConfInterceptors {
@@ -59,14 +71,23 @@ impl ConfInterceptors {
             // SAFETY: the interceptor's function; by the caller's promise.
             let result = unsafe { (method.call)(conf, name.as_ptr(), text, errstr, size, method.opaque) };
             if result == OK {
-                self.0.lock().taken.push((name, value));
+                self.note(name, value, true);
                 return Some(OK);
             }
             if result != UNKNOWN {
                 return Some(result);
             }
         }
+        self.note(name, value, false);
         None
+    }
+
+    fn note(&self, name: CString, value: Option<CString>, taken: bool) {
+        let offered = &mut self.0.lock().offered;
+        if !taken {
+            offered.retain(|other| other.taken || other.name != name);
+        }
+        offered.push(Offered { name, value, taken });
     }
 
     /// Tells of a copy that is about to be made, to which nothing was copied yet. What methods answer has no log to go
@@ -82,9 +103,9 @@ impl ConfInterceptors {
         }
     }
 
-    /// The properties that interceptors have taken, in the order in which they were set.
-    pub fn taken(&self) -> Vec<(CString, Option<CString>)> {
-        self.0.lock().taken.clone()
+    /// The properties that were offered, in the order in which they were set.
+    pub fn offered(&self) -> Vec<Offered> {
+        self.0.lock().offered.clone()
     }
 
     /// Tells that the object is no more. Only the first call does.

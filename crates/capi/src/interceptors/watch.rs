@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use ottla::error::ErrorCode;
-use ottla::event::{BrokerState, Delivery, Exchange, Watcher, expect_callbacks};
+use ottla::event::{BrokerState, Delivery, Interceptor, RequestInfo, expect_callbacks};
 use ottla::types::PartitionOffset;
 
 use super::{ClientMethods, ThreadType};
@@ -26,11 +26,11 @@ impl fmt::Debug for Watch {
 
 impl Watch {
     /// For the client's core, when its interceptors are to hear of anything from there.
-    pub fn of(handle: &Arc<Handle>) -> Option<Arc<dyn Watcher>> {
+    pub fn of(handle: &Arc<Handle>) -> Option<Arc<dyn Interceptor>> {
         let wanted = handle.interceptors().get().is_some_and(ClientMethods::watch);
         wanted.then(|| {
             expect_callbacks();
-            Arc::new(Watch(Arc::downgrade(handle))) as Arc<dyn Watcher>
+            Arc::new(Watch(Arc::downgrade(handle))) as Arc<dyn Interceptor>
         })
     }
 
@@ -48,8 +48,8 @@ fn public_id(broker_id: i32) -> i32 {
     broker_id.max(-1)
 }
 
-impl Watcher for Watch {
-    fn on_request_sent(&self, request: &Exchange<'_>) {
+impl Interceptor for Watch {
+    fn on_request_sent(&self, request: &RequestInfo<'_>) {
         self.with(|handle, methods| {
             let (name, id) = (c_text(request.broker_name), public_id(request.broker_id));
             let rk = handle.as_ptr();
@@ -72,7 +72,7 @@ impl Watcher for Watch {
         });
     }
 
-    fn on_response_received(&self, response: &Exchange<'_>, rtt: Option<Duration>) {
+    fn on_response_received(&self, response: &RequestInfo<'_>, rtt: Option<Duration>) {
         self.with(|handle, methods| {
             let (name, id) = (c_text(response.broker_name), public_id(response.broker_id));
             let rk = handle.as_ptr();

@@ -102,6 +102,7 @@ impl Bench {
     pub(super) fn perform(&mut self, action: NetAction) {
         let pending = match action {
             NetAction::Resolve { lookup, host, port } => Pending::Lookup { lookup, host, port },
+            NetAction::ResolveNames { .. } => return,
             NetAction::Connect { conn, addr, .. } => Pending::Connect { conn, addr },
             NetAction::Send { conn, frame } if self.conns.contains_key(&conn) => Pending::Request {
                 conn,

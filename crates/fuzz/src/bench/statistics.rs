@@ -58,15 +58,15 @@ fn adds_up(now: &Statistics) -> Result<(), String> {
         "{bytes} bytes wait of {} that are held",
         now.msg_size
     );
-    let of_links: u64 = now
+    let of_connections: u64 = now
         .brokers
         .values()
         .map(|b| b.outbuf_msg_cnt + b.waitresp_msg_cnt)
         .sum();
     let in_flight = sum(|p| p.msgs_inflight);
     ensure!(
-        of_links <= in_flight,
-        "connections have {of_links} messages in flight, partitions {in_flight}"
+        of_connections <= in_flight,
+        "connections have {of_connections} messages in flight, partitions {in_flight}"
     );
     let sent: u64 = now.brokers.values().map(|b| b.tx).sum();
     ensure!(sent <= now.tx, "connections have sent {sent} requests of {}", now.tx);

@@ -1,11 +1,12 @@
 //! One accepted socket: cutting what is read into frames, and vectored writes of what is to be sent.
 
 use std::collections::VecDeque;
-use std::io::{self, IoSlice, Read, Write};
+use std::io::{self, IoSlice, Read};
 
 use bytes::{Buf, Bytes, BytesMut};
 use mio::net::TcpStream;
 use ottla_protocol::Frame;
+use socket2::SockRef;
 
 /// Memory taken at once for input when no frame is known to need more.
 const READ_BYTES: usize = 64 * 1024;
@@ -16,6 +17,11 @@ const READ_MIN_BYTES: usize = 4096;
 const READ_MAX_BYTES: usize = 256 * 1024;
 /// A frame's announced length is trusted this far; beyond, memory grows with what really arrives.
 const RESERVE_MAX_BYTES: usize = 4 << 20;
+/// Writes raise no SIGPIPE where the client is gone. Where the system has no flag for it, the socket has an option.
+#[cfg(not(target_vendor = "apple"))]
+const SEND_FLAGS: i32 = libc::MSG_NOSIGNAL;
+#[cfg(target_vendor = "apple")]
+const SEND_FLAGS: i32 = 0;
 /// Segments handed to one vectored write.
 const WRITE_SEGMENTS: usize = 64;
 /// Reading stops while this much waits to be written, so that a client that does not read cannot fill the memory.
@@ -65,6 +71,8 @@ pub(super) enum ReadOutcome {
 
 impl Socket {
     pub(super) fn new(stream: TcpStream) -> Self {
+        #[cfg(target_vendor = "apple")]
+        let _ = SockRef::from(&stream).set_nosigpipe(true);
         Self {
             stream,
             input: BytesMut::new(),
@@ -166,7 +174,8 @@ impl Socket {
                 *slice = IoSlice::new(part);
                 count += 1;
             }
-            let written = match self.stream.write_vectored(slices.get(..count).unwrap_or_default()) {
+            let slices = slices.get(..count).unwrap_or_default();
+            let written = match SockRef::from(&self.stream).send_vectored_with_flags(slices, SEND_FLAGS) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(written) => written,
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(false),

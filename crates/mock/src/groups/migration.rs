@@ -84,8 +84,8 @@ impl Group {
 
     /// A static member of the consumer protocol may have come back with the classic one.
     pub(super) fn static_member_replaced(&mut self, cluster: &mut Cluster, subscription_changed: bool) {
-        // Who waits for what others have to give up first has not been told of its share. Kafka's coordinator takes it for
-        // told; nobody would ever tell it then.
+        // A member whose target waits for revocations by others has not received its assignment yet. Kafka's coordinator
+        // assumes that it has, and would never send it.
         let waits = match &self.membership {
             Membership::Consumer(group) => group.members().any(|m| m.assigned != m.target),
             Membership::Classic(_) => false,

@@ -21,7 +21,7 @@ pub(crate) use classic::{ClassicGroup, GroupState, JoinOutcome, SyncOutcome};
 pub(crate) use consumer::{ConsumerGroup, ConsumerMember, MemberTimer, Partitions, assignor_names, by_topic};
 pub use migration::MigrationPolicy;
 pub(crate) use offsets::{CommittedOffset, CommittedOffsets, Committer};
-pub use view::{CommitRecord, GroupMemberView, GroupView};
+pub use view::{CommitRecord, GroupMemberView, GroupView, JoinRecord};
 
 /// What a group's members speak.
 #[derive(Debug)]
@@ -46,6 +46,8 @@ pub(crate) struct Groups {
     groups: BTreeMap<String, Group>,
     /// Every commit since the last look, when somebody looks.
     pub(crate) commit_log: Option<Vec<CommitRecord>>,
+    /// Every accepted join since the last look, when joins are recorded.
+    join_log: Option<Vec<JoinRecord>>,
 }
 
 impl Groups {

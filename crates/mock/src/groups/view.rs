@@ -5,6 +5,7 @@ use bytes::Bytes;
 use super::consumer::encode_assignment;
 use super::{ClassicGroup, ConsumerGroup, Membership};
 use crate::cluster::{BrokerId, Cluster, ConnectionId};
+use crate::dispatch::Context;
 
 /// A group as its coordinator has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +65,17 @@ pub struct CommitRecord {
     pub producer_id: Option<i64>,
 }
 
+/// A join of a group that the coordinator accepted: the member is in the group from then on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JoinRecord {
+    /// The group.
+    pub group: String,
+    /// The member's id.
+    pub member: String,
+    /// The connection of the request. Its client may have closed it before the coordinator served the request.
+    pub connection: ConnectionId,
+}
+
 impl Cluster {
     /// A group as it is now; `None` when nobody ever joined or committed.
     pub fn group_view(&self, group: &str) -> Option<GroupView> {
@@ -91,6 +103,26 @@ impl Cluster {
             assignment: encode_assignment(&self.topics, &m.held().copied().collect(), 0),
         });
         members.collect()
+    }
+
+    /// Records every accepted join from now on, for [`Cluster::take_joins`].
+    pub fn log_joins(&mut self) {
+        self.groups.join_log.get_or_insert_default();
+    }
+
+    /// Returns the joins since the last call, in order.
+    pub fn take_joins(&mut self) -> Vec<JoinRecord> {
+        self.groups.join_log.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    pub(in crate::groups) fn note_join(&mut self, context: &Context, group: &str, member: &str) {
+        if let Some(log) = &mut self.groups.join_log {
+            log.push(JoinRecord {
+                group: group.to_owned(),
+                member: member.to_owned(),
+                connection: context.connection,
+            });
+        }
     }
 
     /// Writes every commit down from now on, to be taken with [`Cluster::take_commits`].

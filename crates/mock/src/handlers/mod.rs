@@ -144,7 +144,8 @@ fn serve<H: Handler>(
     reader: &mut Reader,
     refusal: Option<ErrorCode>,
 ) -> Served {
-    let request = match read::<H::Request>(reader, context.version) {
+    let lenient = cluster.config.ignore_trailing_bytes;
+    let request = match read::<H::Request>(reader, context.version, lenient) {
         Ok(request) => request,
         Err(error) => return Served::Close(CloseReason::Malformed(error)),
     };
@@ -176,8 +177,10 @@ fn fenced_before(version: i16, context: &Context, error: ErrorCode) -> ErrorCode
     }
 }
 
-fn read<R: Request>(reader: &mut Reader, version: i16) -> Result<R, DecodeError> {
+fn read<R: Request>(reader: &mut Reader, version: i16, lenient: bool) -> Result<R, DecodeError> {
     let request = R::decode(reader, version)?;
-    reader.finish()?;
+    if !lenient {
+        reader.finish()?;
+    }
     Ok(request)
 }

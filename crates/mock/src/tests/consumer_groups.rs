@@ -1,6 +1,5 @@
 //! The consumer group protocol (KIP-848).
 
-use ottla_protocol::ErrorCode;
 use ottla_protocol::api::consumer_group_describe::{ConsumerGroupDescribeRequest, DescribedGroup};
 use ottla_protocol::api::consumer_group_heartbeat::{
     ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse, TopicPartitions,
@@ -10,9 +9,10 @@ use ottla_protocol::api::describe_groups::DescribeGroupsRequest;
 use ottla_protocol::api::list_groups::ListGroupsRequest;
 use ottla_protocol::api::offset_commit::{OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic};
 use ottla_protocol::api::offset_fetch::{OffsetFetchRequest, OffsetFetchRequestGroup};
+use ottla_protocol::{ApiKey, ErrorCode};
 
 use crate::test_util::TestCluster;
-use crate::{BrokerId, ClusterConfig, CoordinatorKind};
+use crate::{BrokerId, ClusterConfig, ConnectionId, CoordinatorKind};
 
 type Request = ConsumerGroupHeartbeatRequest;
 type Response = ConsumerGroupHeartbeatResponse;
@@ -182,7 +182,7 @@ fn epochs_are_checked() {
     let mut group = Group::new();
     group.two_members();
     assert_eq!(group.error(&beat("a", 3)), ErrorCode::FENCED_MEMBER_EPOCH);
-    // The answer with the new epoch may have been lost: the last one counts while nothing but its share is owned.
+    // The answer with the new epoch may have been lost: the last one counts while nothing but its assignment is owned.
     assert_eq!(group.owning("a", 1, &[0, 1]), (2, None));
     assert_eq!(group.error(&beat("a", 1)), ErrorCode::FENCED_MEMBER_EPOCH);
     let stranger = TopicPartitions {
@@ -299,7 +299,7 @@ fn static_members_come_back_to_what_they_had() {
     assert_eq!(group.error(&of("b")), ErrorCode::UNRELEASED_INSTANCE_ID);
     assert_eq!(group.told(&static_beat("a", -2)), (-2, None));
     assert_eq!(group.commit("a", 1, 9), ErrorCode::STALE_MEMBER_EPOCH);
-    // Its share stays its own while it is away, and nobody else's arrival is needed for it to come back.
+    // A static member keeps its assignment while it is away, and returns without a rebalance.
     assert_eq!(group.told(&of("b")), (1, Some(vec![0, 1, 2, 3])));
     assert_eq!(group.error(&static_beat("a", 1)), ErrorCode::FENCED_INSTANCE_ID);
     assert_eq!(group.error(&static_beat("a", -2)), ErrorCode::FENCED_INSTANCE_ID);
@@ -423,8 +423,12 @@ fn groups_are_described_and_listed() {
     let a = &described.members[0];
     assert_eq!((a.member_id.as_str(), a.member_epoch, a.member_type), ("a", 2, 1));
     assert_eq!(a.subscribed_topic_names, ["t"]);
-    let shares = [&a.assignment, &a.target_assignment].map(|s| &s.topic_partitions[0]);
-    assert!(shares.iter().all(|s| s.topic_name == "t" && s.partitions == [0, 1]));
+    let assignments = [&a.assignment, &a.target_assignment].map(|s| &s.topic_partitions[0]);
+    assert!(
+        assignments
+            .iter()
+            .all(|s| s.topic_name == "t" && s.partitions == [0, 1])
+    );
     for (types, states, count) in [
         (vec!["Consumer"], vec![], 1),
         (vec!["classic"], vec![], 0),
@@ -468,4 +472,36 @@ fn another_coordinator_counts_sessions_anew() {
         ErrorCode::NOT_COORDINATOR
     );
     assert_eq!(error_of(&test.call(other.0, &beat("a", 1), 1)), ErrorCode::NONE);
+}
+
+#[test]
+fn a_join_is_recorded_when_the_coordinator_serves_it() {
+    let mut group = Group::new();
+    group.test.cluster.log_joins();
+    let joins = |group: &mut Group| -> Vec<(String, ConnectionId)> {
+        let joins = group.test.cluster.take_joins();
+        joins.into_iter().map(|j| (j.member, j.connection)).collect()
+    };
+    group.join("a");
+    assert_eq!(group.error(&beat("a", 1)), ErrorCode::NONE);
+    assert_eq!(joins(&mut group), [("a".into(), ConnectionId(0))]);
+    let refused = Request {
+        subscribed_topic_names: None,
+        ..joining("b")
+    };
+    assert_eq!(group.error(&refused), ErrorCode::INVALID_REQUEST);
+    // A throttled connection holds a join back. The member's session ends, and the join makes it a member again.
+    let api = ApiKey::CONSUMER_GROUP_HEARTBEAT;
+    group.test.cluster.set_throttle_ms(api, 50_000);
+    assert_eq!(
+        error_of(&group.test.send(1, 1, &beat("a", 1), 1).now()),
+        ErrorCode::NONE
+    );
+    assert!(group.test.send(1, 1, &joining("a"), 1).is_later());
+    group.test.pass_ms(49_000);
+    assert!(group.test.cluster.group_members("g").is_empty());
+    assert_eq!(joins(&mut group), []);
+    group.test.pass_ms(1_000);
+    assert_eq!(group.test.cluster.group_members("g"), ["a"]);
+    assert_eq!(joins(&mut group), [("a".into(), ConnectionId(1))]);
 }

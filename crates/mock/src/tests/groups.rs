@@ -453,3 +453,24 @@ fn groups_are_described_and_listed() {
         assert_eq!(group.send(9, &request, version).now().groups.len(), count);
     }
 }
+
+#[test]
+fn accepted_joins_are_recorded_and_refused_ones_are_not() {
+    let mut group = Group::new();
+    group.test.cluster.log_joins();
+    let (a, b, _) = group.two_members();
+    let joins = group.test.cluster.take_joins();
+    let joins: Vec<_> = joins.iter().map(|j| (j.member.as_str(), j.connection.0)).collect();
+    assert_eq!(joins, [(a.as_str(), 1), (b.as_str(), 2), (a.as_str(), 1)]);
+    // A follower that joins with the same protocols has its generation told again, on whichever connection.
+    let again = join_request(&b, &[("range", &b)]);
+    assert_eq!(group.send(3, &again, 9).now().generation_id, 2);
+    let unknown = join_request("unknown", &[("range", "m")]);
+    assert_eq!(
+        error_of(&group.send(4, &unknown, 9).now()),
+        ErrorCode::UNKNOWN_MEMBER_ID
+    );
+    let joins = group.test.cluster.take_joins();
+    let joins: Vec<_> = joins.iter().map(|j| (j.member.as_str(), j.connection.0)).collect();
+    assert_eq!(joins, [(b.as_str(), 3)]);
+}

@@ -58,7 +58,7 @@ fn syncing(member: &str, instance: Option<&str>, generation: i32) -> SyncGroupRe
     }
 }
 
-fn share(response: &SyncGroupResponse) -> Vec<i32> {
+fn assigned(response: &SyncGroupResponse) -> Vec<i32> {
     assert_eq!(ErrorCode(response.error_code), ErrorCode::NONE);
     let assignment = ConsumerProtocolAssignment::from_bytes(response.assignment.clone()).unwrap();
     assignment
@@ -132,7 +132,7 @@ impl Group {
             ..syncing(&id, instance, 1)
         };
         assert!(self.test.send(1, CLASSIC, &sync, 5).is_later());
-        assert_eq!(share(&self.take::<SyncGroupRequest>(5)), [0, 1, 2, 3]);
+        assert_eq!(assigned(&self.take::<SyncGroupRequest>(5)), [0, 1, 2, 3]);
         id
     }
 
@@ -163,15 +163,17 @@ fn a_cooperative_member_goes_on_while_its_group_is_upgraded() {
         ErrorCode::REBALANCE_IN_PROGRESS
     );
     // It joins with what it has and is told what to give up.
+    group.test.cluster.log_joins();
     let joined = group.join_mixed(&a, &[0, 1, 2, 3]);
     assert_eq!((joined.error_code, joined.generation_id), (0, 1));
+    assert_eq!(group.test.cluster.take_joins()[0].member, a);
     assert_eq!((joined.leader.as_str(), joined.members.len()), ("", 0));
     assert_eq!(joined.protocol_name.as_deref(), Some("range"));
-    assert_eq!(share(&group.sync(&a, 1)), [0, 1]);
+    assert_eq!(assigned(&group.sync(&a, 1)), [0, 1]);
     assert_eq!(group.heartbeat(&a, 1), ErrorCode::REBALANCE_IN_PROGRESS);
     assert_eq!(group.told(&beat("n", 2)), (2, None));
     assert_eq!(group.join_mixed(&a, &[0, 1]).generation_id, 2);
-    assert_eq!(share(&group.sync(&a, 2)), [0, 1]);
+    assert_eq!(assigned(&group.sync(&a, 2)), [0, 1]);
     assert_eq!(group.heartbeat(&a, 2), ErrorCode::NONE);
     assert_eq!(group.told(&beat("n", 2)), (2, Some(vec![2, 3])));
 }
@@ -196,7 +198,7 @@ fn an_eager_member_gives_everything_up_when_it_joins() {
     group.told(&new_member("n"));
     let joined = group.join_mixed(&a, &[]);
     assert_eq!(joined.generation_id, 2);
-    assert_eq!(share(&group.sync(&a, 2)), [0, 1]);
+    assert_eq!(assigned(&group.sync(&a, 2)), [0, 1]);
     assert_eq!(group.told(&beat("n", 2)), (2, Some(vec![2, 3])));
 }
 
@@ -208,7 +210,7 @@ fn a_classic_member_waits_for_what_others_hold() {
     assert_eq!(ErrorCode(id.error_code), ErrorCode::MEMBER_ID_REQUIRED);
     let b = id.member_id;
     assert_eq!(group.join_mixed(&b, &[]).generation_id, 2);
-    assert!(share(&group.sync(&b, 2)).is_empty());
+    assert!(assigned(&group.sync(&b, 2)).is_empty());
     // It is not called while there is nothing for it.
     assert_eq!(group.heartbeat(&b, 2), ErrorCode::NONE);
     let (epoch, kept) = group.told(&beat("n", 1));
@@ -225,7 +227,7 @@ fn a_classic_member_waits_for_what_others_hold() {
     });
     assert_eq!(group.heartbeat(&b, 2), ErrorCode::REBALANCE_IN_PROGRESS);
     assert_eq!(group.join_mixed(&b, &[]).generation_id, 2);
-    assert_eq!(share(&group.sync(&b, 2)).len(), 2);
+    assert_eq!(assigned(&group.sync(&b, 2)).len(), 2);
 }
 
 #[test]
@@ -241,7 +243,7 @@ fn a_classic_member_that_does_not_do_its_part_is_put_out() {
     assert_eq!(group.heartbeat(&a, 1), ErrorCode::UNKNOWN_MEMBER_ID);
     let (_, told) = group.told(&beat("n", 2));
     assert_eq!(told, Some(vec![0, 1, 2, 3]));
-    // One that joins and never fetches its share goes, too.
+    // One that joins and never fetches its assignment goes, too.
     let b = group.join_mixed("", &[]).member_id;
     let generation = group.join_mixed(&b, &[]).generation_id;
     for _ in 0..4 {
@@ -257,7 +259,7 @@ fn a_group_turns_back_when_the_last_new_member_leaves() {
     let a = group.one_classic_member(None);
     group.told(&new_member("n"));
     group.join_mixed(&a, &[]);
-    assert_eq!(share(&group.sync(&a, 2)), [0, 1]);
+    assert_eq!(assigned(&group.sync(&a, 2)), [0, 1]);
     group.told(&beat("n", -1));
     assert!(!group.is_consumer());
     // The generation goes on from the epoch.
@@ -319,7 +321,7 @@ fn static_members_change_the_protocol_and_keep_their_share() {
     assert_eq!((back.error_code, back.generation_id), (0, 2));
     assert!(!group.is_consumer());
     assert_eq!(
-        share(
+        assigned(
             &group
                 .test
                 .send(1, CLASSIC, &syncing(&back.member_id, Some("i"), 2), 5)

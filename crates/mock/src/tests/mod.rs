@@ -10,5 +10,6 @@ mod groups;
 mod migration;
 mod offsets;
 mod produce;
+mod rules;
 mod telemetry;
 mod transactions;

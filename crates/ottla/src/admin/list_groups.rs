@@ -11,7 +11,7 @@ use ottla_protocol::api::list_groups::{ListGroupsRequest, ListedGroup};
 use super::one_broker::Destination;
 use super::wire::{Way, answer_timeout, unsupported};
 use crate::cluster::{Cluster, Ctx};
-use crate::connection::{LinkKey, Outcome, Owner, Ready, Reply as Response, Tag};
+use crate::connection::{BrokerKey, Outcome, Owner, Ready, Reply as Response, Tag};
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{AdminOp, AdminOutcome, ConsumerGroupListing, ConsumerGroups, DebugContexts, Reply};
@@ -152,7 +152,7 @@ impl ListGroups {
         self.parts.get(&node).is_some_and(|p| p.asked == Some(id))
     }
 
-    pub(super) fn on_outcome(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, outcome: Outcome) {
+    pub(super) fn on_outcome(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, outcome: Outcome) {
         let Some(part) = self.parts.get_mut(&key.node) else {
             return;
         };
@@ -164,7 +164,7 @@ impl ListGroups {
         };
         if let Err(e) = part.take(ctx, &response, &self.wanted) {
             let error = Error::new(ErrorCode::L_BAD_MSG, format!("the broker's answer cannot be read: {e}"));
-            ctx.links.fail(key, error.clone(), ctx.now);
+            ctx.connections.fail(key, error.clone(), ctx.now);
             part.step = Step::Done(Err(error));
         }
     }
@@ -285,8 +285,8 @@ impl Part {
         if self.asked.is_some() || self.retry_at > ctx.now || matches!(self.step, Step::Done(_)) {
             return;
         }
-        let key = LinkKey::general(node);
-        let versions = match ctx.links.ready(key, ctx.now) {
+        let key = BrokerKey::general(node);
+        let versions = match ctx.connections.ready(key, ctx.now) {
             Ready::Yes(versions) => versions,
             Ready::Busy | Ready::Connecting => return,
             Ready::Unknown => {

@@ -7,7 +7,7 @@ use super::list_groups::{GroupFilters, GroupListing, ListGroups, Wanted};
 use super::one_broker::{Destination, OneBroker};
 use super::request::{Options, Request};
 use crate::cluster::{Cluster, Ctx};
-use crate::connection::{LinkKey, Outcome};
+use crate::connection::{BrokerKey, Outcome};
 use crate::env::{Instant, earliest};
 use crate::error::Error;
 use crate::event::{AdminOp, Reply};
@@ -121,7 +121,7 @@ impl Admin {
     }
 
     /// What became of a request.
-    pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: LinkKey, id: u64, outcome: Outcome) {
+    pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: BrokerKey, id: u64, outcome: Outcome) {
         let asked_by = self.calls.iter_mut().find(|(_, call)| match call {
             Call::ListGroups(call) => call.is_asking(key.node, id),
             Call::OneBroker(call) => call.is_asking(key.node, id),

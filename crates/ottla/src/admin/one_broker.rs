@@ -8,7 +8,7 @@ use ottla_protocol::ApiKey;
 use super::request::{Options, Request, Target};
 use super::wire::{self, Way, answer_timeout};
 use crate::cluster::{Cluster, Ctx};
-use crate::connection::{BrokerVersions, LinkKey, Outcome, Owner, Ready, Reply as Response, Tag};
+use crate::connection::{BrokerKey, BrokerVersions, Outcome, Owner, Ready, Reply as Response, Tag};
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{AdminOp, AdminOutcome, AdminResult, DebugContexts, Event, Queue};
@@ -56,7 +56,7 @@ pub(super) struct OneBroker {
     deadline: Instant,
     destination: Destination,
     /// The request under way.
-    asked: Option<(LinkKey, u64)>,
+    asked: Option<(BrokerKey, u64)>,
     retry_at: Instant,
     tries: u32,
     /// Whether the broker is to answer before it is done, see [`patience`].
@@ -113,7 +113,7 @@ impl OneBroker {
         if self.retry_at > ctx.now {
             return Some(self.retry_at.min(self.deadline));
         }
-        let Some((key, versions)) = self.link(ctx, cluster) else {
+        let Some((key, versions)) = self.connection(ctx, cluster) else {
             let look_up = Some(self.look_up_at).filter(|at| *at > ctx.now);
             return Some(look_up.unwrap_or(self.deadline).min(self.deadline));
         };
@@ -147,15 +147,17 @@ impl OneBroker {
     }
 
     /// The way to the broker, or what leads to one: a connection, or a fresh list of brokers.
-    fn link(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> Option<(LinkKey, Arc<BrokerVersions>)> {
+    fn connection(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> Option<(BrokerKey, Arc<BrokerVersions>)> {
         let node = match self.target {
-            Target::Any => return cluster.any_link(ctx),
+            Target::Any => return cluster.any_connection(ctx),
             Target::Broker(node) => Some(node),
             Target::Controller => cluster.controller(),
         };
-        let ready = node.map_or(Ready::Unknown, |node| ctx.links.ready(LinkKey::general(node), ctx.now));
+        let ready = node.map_or(Ready::Unknown, |node| {
+            ctx.connections.ready(BrokerKey::general(node), ctx.now)
+        });
         match (node, ready) {
-            (Some(node), Ready::Yes(versions)) => return Some((LinkKey::general(node), versions)),
+            (Some(node), Ready::Yes(versions)) => return Some((BrokerKey::general(node), versions)),
             (_, Ready::Busy) => return None,
             // The connection gets its chance before somebody else is asked whether the broker is still the one.
             (_, Ready::Connecting) if self.look_ups == 0 => {}
@@ -176,7 +178,7 @@ impl OneBroker {
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
-        key: LinkKey,
+        key: BrokerKey,
         outcome: Outcome,
     ) -> bool {
         self.asked = None;
@@ -201,7 +203,7 @@ impl OneBroker {
         }
     }
 
-    fn on_response(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: LinkKey, response: &Response) -> bool {
+    fn on_response(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: BrokerKey, response: &Response) -> bool {
         match wire::read(&self.request, response, self.begins_only) {
             Ok(outcome) => match self.elsewhere(&outcome) {
                 Some(error) => {
@@ -216,7 +218,7 @@ impl OneBroker {
             },
             Err(unusable) => {
                 let error = Error::new(ErrorCode::L_BAD_MSG, unusable.to_string());
-                ctx.links.fail(key, error.clone(), ctx.now);
+                ctx.connections.fail(key, error.clone(), ctx.now);
                 self.answer(Err(error));
                 true
             }

@@ -19,7 +19,7 @@ use ottla_protocol::{DecodeError, Request as ProtocolRequest};
 
 use super::request::{AlterOp, ConfigChange, ConfigChanges, ConfigQuery, NewPartitions, NewTopic, Options, Request};
 use crate::cluster::Ctx;
-use crate::connection::{BrokerVersions, LinkKey, Reply as Response, Tag};
+use crate::connection::{BrokerKey, BrokerVersions, Reply as Response, Tag};
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{AdminOutcome, ConfigEntry, ConfigSource, ConfigSynonym, ResourceResult, ResourceType, TopicResult};
@@ -40,7 +40,7 @@ pub(super) fn answer_timeout(ctx: &Ctx<'_>, deadline: Instant) -> Duration {
 
 /// Where a request goes out.
 pub(super) struct Way<'a> {
-    pub(super) key: LinkKey,
+    pub(super) key: BrokerKey,
     pub(super) tag: Tag,
     pub(super) versions: &'a BrokerVersions,
     /// How long the answer is waited for.
@@ -58,7 +58,7 @@ impl Way<'_> {
     /// Sends a request in the highest version that both sides know.
     pub(super) fn send<R: ProtocolRequest>(&self, ctx: &mut Ctx<'_>, request: &R) -> Result<(), Error> {
         let version = self.version::<R>()?;
-        ctx.links
+        ctx.connections
             .send(self.key, ctx.now, self.tag, request, version, self.timeout)
     }
 }

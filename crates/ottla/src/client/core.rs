@@ -5,13 +5,16 @@
 
 use std::sync::Arc;
 
-use super::metering::Metering;
-use super::outages::Outages;
-use super::reporting::Reporter;
-use super::shared::{Learned, Shared};
+use super::failure_reporting::Outages;
+use super::shared::{ClusterInfo, Shared};
+use super::stats_emitter::Reporter;
+use super::telemetry_sampler::Metering;
 use crate::admin::{self, Admin};
 use crate::cluster::{self, Change, Cluster, Ctx};
-use crate::connection::{LinkConfig, LinkEvent, LinkKey, Links, Loss, NetAction, NetEvent, Outcome, Owner, Tag};
+use crate::connection::{
+    BrokerKey, ConnectionConfig, ConnectionEvent, ConnectionTable, DisconnectKind, NetAction, NetEvent, Outcome, Owner,
+    Tag,
+};
 use crate::consumer::{self, Consumer, FileAction, FileEvent, ListOffsets};
 use crate::env::{Instant, Rng, earliest};
 use crate::error::{Error, ErrorCode};
@@ -55,7 +58,7 @@ impl Command {
 /// A client's decisions.
 pub struct Core {
     pub(super) shared: Arc<Shared>,
-    pub(super) links: Links,
+    pub(super) connections: ConnectionTable,
     pub(super) cluster: Cluster,
     pub(super) producer: Option<Sender>,
     pub(super) consumer: Option<Consumer>,
@@ -85,7 +88,7 @@ macro_rules! ctx {
         Ctx {
             now: $now,
             wall_ms: $wall,
-            links: &mut $core.links,
+            connections: &mut $core.connections,
             rng: &mut $core.rng,
             log: &$core.shared.log,
             conf: &$core.shared.conf,
@@ -93,9 +96,9 @@ macro_rules! ctx {
     };
 }
 
-/// `host:port` of a link.
-fn address(links: &Links, key: LinkKey) -> String {
-    let address = links.address(key);
+/// `host:port` of a connection.
+fn address(connections: &ConnectionTable, key: BrokerKey) -> String {
+    let address = connections.address(key);
     address.map_or_else(String::new, |(host, port)| format!("{host}:{port}"))
 }
 
@@ -112,11 +115,15 @@ fn consumer_setup(shared: &Arc<Shared>) -> consumer::Setup {
 impl Core {
     /// A core that has not done anything yet.
     pub fn new(shared: Arc<Shared>, mut rng: Rng) -> Self {
-        let links = Links::new(LinkConfig::new(&shared.conf), Rng::from_seed(rng.next_u64()));
-        let mut links = links.with_log(shared.log.clone());
+        let connection_config = ConnectionConfig {
+            one_by_one: shared.hooks.system.connect.is_some(),
+            ..ConnectionConfig::new(&shared.conf)
+        };
+        let connections = ConnectionTable::new(connection_config, Rng::from_seed(rng.next_u64()));
+        let mut connections = connections.with_log(shared.log.clone());
         let watcher = &shared.hooks.watcher;
         if let Some(watcher) = watcher {
-            links.watch(watcher.clone());
+            connections.watch(watcher.clone());
         }
         let queue = &shared.main_queue;
         let producer = shared.producer.clone();
@@ -130,7 +137,7 @@ impl Core {
             reporter: Reporter::new(&shared),
             metering: Metering::new(&shared),
             shared,
-            links,
+            connections,
             cluster: Cluster::default(),
             producer,
             consumer,
@@ -150,7 +157,7 @@ impl Core {
 
     /// The network's next task.
     pub fn next_action(&mut self) -> Option<NetAction> {
-        self.links.next_action()
+        self.connections.next_action()
     }
 
     /// The next task with a file, also once the client has ended.
@@ -172,12 +179,12 @@ impl Core {
 
     /// Takes in what the network reports.
     pub fn on_net(&mut self, event: NetEvent, now: Instant) {
-        self.links.on_net(event, now);
+        self.connections.on_net(event, now);
     }
 
     /// Whether the network's report has made something to decide.
-    pub fn has_link_event(&self) -> bool {
-        self.links.has_event()
+    pub fn has_connection_event(&self) -> bool {
+        self.connections.has_event()
     }
 
     /// Whether the last produce request under way has ended since the last call.
@@ -185,9 +192,9 @@ impl Core {
         self.producer.as_mut().is_some_and(Sender::take_all_answered)
     }
 
-    /// When a link has to be looked at, as of now.
-    pub fn next_link_wake(&self) -> Option<Instant> {
-        self.links.next_wake()
+    /// When a connection has to be looked at, as of now.
+    pub fn next_connection_wake(&self) -> Option<Instant> {
+        self.connections.next_wake()
     }
 
     /// Decides everything that is to be decided at `now`; gives when to be called again at the latest.
@@ -219,7 +226,7 @@ impl Core {
         // Managers make events for each other; a bounded number of rounds keeps one call short, and the rest is done
         // right after.
         for _ in 0..64 {
-            self.links.poll(now);
+            self.connections.poll(now);
             self.dispatch(now, wall_ms);
             let wake = self.poll_managers(now, wall_ms);
             if !self.has_news(now) {
@@ -231,9 +238,9 @@ impl Core {
 
     /// Everything has ended but for the last push of metrics.
     fn drive_to_end(&mut self, deadline: Instant, now: Instant, wall_ms: i64) -> Option<Instant> {
-        self.links.poll(now);
-        while let Some(event) = self.links.next_event() {
-            if let LinkEvent::Outcome { key, tag, outcome } = event
+        self.connections.poll(now);
+        while let Some(event) = self.connections.next_event() {
+            if let ConnectionEvent::Outcome { key, tag, outcome } = event
                 && tag.owner == Owner::Telemetry
             {
                 let mut ctx = ctx!(self, now, wall_ms);
@@ -244,16 +251,18 @@ impl Core {
             self.finish();
             return None;
         }
-        earliest(Some(deadline), self.links.next_wake())
+        earliest(Some(deadline), self.connections.next_wake())
     }
 
     fn finish(&mut self) {
-        self.links.close_all();
+        self.connections.close_all();
         self.finished = true;
     }
 
     fn has_news(&self, now: Instant) -> bool {
-        self.links.has_event() || self.cluster.has_change() || self.links.next_wake().is_some_and(|at| at <= now)
+        self.connections.has_event()
+            || self.cluster.has_change()
+            || self.connections.next_wake().is_some_and(|at| at <= now)
     }
 
     fn poll_managers(&mut self, now: Instant, wall_ms: i64) -> Option<Instant> {
@@ -281,14 +290,14 @@ impl Core {
         wake = earliest(wake, self.cluster.poll(&mut ctx));
         wake = earliest(wake, self.report(now, wall_ms));
         wake = earliest(wake, self.push_metrics(now, wall_ms));
-        earliest(wake, self.links.next_wake())
+        earliest(wake, self.connections.next_wake())
     }
 
-    /// Brings events of links and changes of the cluster to the managers.
+    /// Brings events of connections and changes of the cluster to the managers.
     fn dispatch(&mut self, now: Instant, wall_ms: i64) {
         loop {
-            if let Some(event) = self.links.next_event() {
-                self.on_link_event(event, now, wall_ms);
+            if let Some(event) = self.connections.next_event() {
+                self.on_connection_event(event, now, wall_ms);
             } else if let Some(change) = self.cluster.next_change() {
                 self.on_change(change, now, wall_ms);
             } else {
@@ -307,43 +316,44 @@ impl Core {
         }
     }
 
-    fn on_link_event(&mut self, event: LinkEvent, now: Instant, wall_ms: i64) {
+    fn on_connection_event(&mut self, event: ConnectionEvent, now: Instant, wall_ms: i64) {
         let mut ctx = ctx!(self, now, wall_ms);
         match event {
-            LinkEvent::Up { key } => {
-                let name = ctx.links.name(key);
-                if let Some(line) = self.outages.on_up(&address(ctx.links, key), now) {
+            ConnectionEvent::Up { key } => {
+                let name = ctx.connections.name(key);
+                if let Some(line) = self.outages.on_up(&address(ctx.connections, key), now) {
                     ctx.log.log(level::INFO, "UP", || format!("{name}: {line}"));
                 }
-                self.metering.telemetry.on_link_up();
-                self.cluster.on_link_up(&mut ctx, key);
+                self.metering.telemetry.on_connection_up();
+                self.cluster.on_connection_up(&mut ctx, key);
                 if let Some(p) = &mut self.producer {
-                    p.on_link_up(&mut ctx, &mut self.cluster, key);
+                    p.on_connection_up(&mut ctx, &mut self.cluster, key);
                 }
                 if let Some(c) = &mut self.consumer {
-                    c.on_link_up(&mut ctx, &mut self.cluster, key);
+                    c.on_connection_up(&mut ctx, &mut self.cluster, key);
                 }
             }
-            LinkEvent::Down { key, error, loss } => {
+            ConnectionEvent::Down { key, error, loss } => {
                 let error = error.as_ref();
                 if let Some(p) = &mut self.producer {
-                    p.on_link_down(&mut ctx, &mut self.cluster, key, error);
+                    p.on_connection_down(&mut ctx, &mut self.cluster, key, error);
                 }
                 if let Some(c) = &mut self.consumer {
-                    c.on_link_down(&mut ctx, &mut self.cluster, key, error);
+                    c.on_connection_down(&mut ctx, &mut self.cluster, key, error);
                 }
                 if error.is_some() {
-                    self.offsets.on_link_down(&mut self.cluster, key, now);
+                    self.offsets.on_connection_down(&mut self.cluster, key, now);
                 }
-                self.cluster.on_link_down(&mut ctx, error);
+                self.cluster.on_connection_down(&mut ctx, error);
                 self.tell_of_failure(key, error, loss, now);
             }
-            LinkEvent::Throttled { key, throttle_ms } => {
+            ConnectionEvent::Throttled { key, throttle_ms } => {
                 self.metering.telemetry.measures.on_throttle(throttle_ms);
-                let broker_name = address(ctx.links, key);
+                let broker_name = address(ctx.connections, key);
                 self.tell_of_throttling(broker_name, key.node.0, throttle_ms);
             }
-            LinkEvent::Unthrottled { key } => {
+            ConnectionEvent::Names { lookup, result } => self.cluster.on_names(&mut ctx, lookup, result),
+            ConnectionEvent::SendReady { key } => {
                 self.metering.telemetry.on_unthrottled();
                 if let Some(p) = &mut self.producer {
                     p.on_unthrottled(key);
@@ -352,7 +362,7 @@ impl Core {
                     c.on_unthrottled(key);
                 }
             }
-            LinkEvent::Outcome { key, tag, outcome } => {
+            ConnectionEvent::Outcome { key, tag, outcome } => {
                 if let Outcome::Reply(reply) = &outcome {
                     let measures = &mut self.metering.telemetry.measures;
                     measures.on_reply(key.node, reply.api, reply.rtt);
@@ -362,10 +372,10 @@ impl Core {
         }
     }
 
-    fn on_outcome(&mut self, (key, tag): (LinkKey, Tag), outcome: Outcome, now: Instant, wall_ms: i64) {
+    fn on_outcome(&mut self, (key, tag): (BrokerKey, Tag), outcome: Outcome, now: Instant, wall_ms: i64) {
         let mut ctx = ctx!(self, now, wall_ms);
         match tag.owner {
-            Owner::Link => {}
+            Owner::BrokerConnection => {}
             Owner::Telemetry => self.metering.telemetry.on_outcome(&mut ctx, key, tag.id, outcome),
             Owner::Cluster => self.cluster.on_outcome(&mut ctx, key, tag.id, outcome),
             Owner::Producer => {
@@ -386,26 +396,26 @@ impl Core {
     }
 
     /// One report for one outage; connections that were closed for being idle are none.
-    fn tell_of_failure(&mut self, key: LinkKey, error: Option<&Error>, loss: Loss, now: Instant) {
+    fn tell_of_failure(&mut self, key: BrokerKey, error: Option<&Error>, loss: DisconnectKind, now: Instant) {
         let Shared { log, conf, .. } = &*self.shared;
-        let name = self.links.name(key);
+        let name = self.connections.name(key);
         let Some(error) = error else {
             return log.debug(DebugContexts::BROKER, "DISCONNECT", || {
                 format!("{name}: closed, idle or not needed")
             });
         };
         log.debug(DebugContexts::BROKER, "FAIL", || format!("{name}: {error}"));
-        if loss != Loss::Attempt && error.code == ErrorCode::L_TRANSPORT && !conf.log_connection_close {
+        if loss != DisconnectKind::Attempt && error.code == ErrorCode::L_TRANSPORT && !conf.log_connection_close {
             return;
         }
-        let at = address(&self.links, key);
-        let is_known = |key| self.links.address(key).is_some();
+        let at = address(&self.connections, key);
+        let is_known = |key| self.connections.address(key).is_some();
         let news = self.outages.on_down((key, &at), error, loss, now, is_known);
         if let Some((level, line)) = news.line {
             log.log(level, "FAIL", || format!("{name}: {line}"));
         }
         if news.report {
-            self.shared.report_link_error(&name, error);
+            self.shared.report_connection_error(&name, error);
         }
     }
 
@@ -421,12 +431,13 @@ impl Core {
                 }
                 self.offsets.on_topic_changed(now, &self.cluster, &name);
             }
-            Change::Brokers => self.shared.set_learned(Learned {
+            Change::Brokers => self.shared.set_learned(ClusterInfo {
                 brokers: self.cluster.nodes().map(|(id, _)| id.0).collect(),
                 cluster_id: self.cluster.cluster_id().map(str::to_owned),
                 controller_id: self.cluster.controller().map(|id| id.0),
             }),
             Change::AllBrokersDown(error) => self.shared.report(error),
+            Change::Answer(answer) => answer.deliver(),
         }
     }
 

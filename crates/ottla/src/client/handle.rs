@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use ottla_mock::{ClusterConfig, Embedded};
 
+use super::builder::Parts;
 use super::core::Command;
 use super::options::{ClientHooks, address_family, socket_options};
-use super::parts::Parts;
 use super::shared::Shared;
 use crate::admin::{self, GroupListing};
 use crate::cluster::{self, MetadataReply, MetadataScope, parse_endpoints};
@@ -34,6 +34,11 @@ pub(super) struct Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.stop();
+        if self.shared.is_inherited() {
+            // Leaks what a thread of the parent may hold locked.
+            std::mem::forget(std::mem::replace(&mut self.thread, Mutex::new(None)));
+            std::mem::forget(std::mem::replace(&mut self.embedded, Mutex::new(None)));
+        }
     }
 }
 
@@ -81,8 +86,9 @@ impl Inner {
 
 /// A producer or a consumer. Clones are handles of the same client; the last one dropped ends it. Thread-safe.
 ///
-/// A client belongs to the process that created it. In a child that is forked from it, what needs the client's thread is
-/// refused with [`ErrorCode::L_STATE`], and dropping the client closes the child's copies of its connections only.
+/// A client belongs to the process that created it. In a child that is forked from it, calls are refused with
+/// [`ErrorCode::L_STATE`], those that return no error find nothing, the client's queues are empty and not waited on, and
+/// dropping the client closes the child's copies of its connections only.
 #[derive(Clone)]
 pub struct Client {
     inner: Arc<Inner>,
@@ -184,13 +190,17 @@ impl Client {
         &self.inner.shared.consumer_queue
     }
 
-    /// Runs `f` on the embedded cluster of `test.mock.num.brokers`; `None` without one.
+    /// Runs `f` on the embedded cluster of `test.mock.num.brokers`; `None` without one, and in a forked child.
     pub fn with_embedded<T>(&self, f: impl FnOnce(&Embedded) -> T) -> Option<T> {
+        self.inner.shared.check_process().ok()?;
         self.inner.embedded.lock().as_ref().map(f)
     }
 
     /// Adds bootstrap brokers; gives how many addresses were understood.
     pub fn add_brokers(&self, list: &str) -> usize {
+        if self.inner.shared.is_inherited() {
+            return 0;
+        }
         let (good, bad) = parse_endpoints(list);
         for why in bad {
             self.inner.shared.log.log(crate::event::level::ERROR, "BROKER", || why);
@@ -207,6 +217,7 @@ impl Client {
 
     /// Raises a fatal error, for tests of applications. Fails when one was raised before.
     pub fn test_fatal_error(&self, code: ErrorCode, reason: &str) -> Result<(), Error> {
+        self.inner.shared.check_process()?;
         if self
             .inner
             .shared
@@ -302,6 +313,7 @@ impl Client {
     // ---------------------------------------------------------------- producer
 
     pub(super) fn accumulator(&self) -> Result<&Arc<Accumulator>, Error> {
+        self.inner.shared.check_process()?;
         let producer = self.inner.shared.producer.as_ref();
         producer.ok_or_else(|| Error::new(ErrorCode::L_INVALID_ARG, "the client is a consumer, not a producer"))
     }
@@ -325,6 +337,9 @@ impl Client {
 
     /// Records whose delivery reports were not handled yet; for a consumer, events that wait.
     pub fn outq_len(&self) -> usize {
+        if self.inner.shared.is_inherited() {
+            return 0;
+        }
         match &self.inner.shared.producer {
             Some(accumulator) => {
                 let other = self.main_queue().len_where(|e| !matches!(e, Event::Delivery(_)));

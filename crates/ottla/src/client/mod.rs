@@ -1,23 +1,23 @@
 //! The client handle and the wiring of managers behind it.
 
-mod administering;
-mod consuming;
+mod admin_api;
+mod builder;
+mod consumer_api;
 mod core;
+mod failure_reporting;
 mod handle;
-mod metering;
 #[cfg(all(test, ottla_loom))]
 mod model_tests;
 mod options;
-mod outages;
-mod parts;
-mod reporting;
 mod shared;
-mod transacting;
+mod stats_emitter;
+mod telemetry_sampler;
+mod txn_api;
 
 pub use self::core::{Command, Core};
 pub use crate::event::DeliveryMode;
-pub use consuming::CommitMode;
+pub use builder::Parts;
+pub use consumer_api::CommitMode;
 pub use handle::Client;
 pub use options::{ClientHooks, NameHook};
-pub use parts::Parts;
 pub use shared::Shared;

@@ -6,10 +6,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use super::builder::Parts;
 use super::core::{Command, Core};
 use super::handle::Inner;
 use super::options::ClientHooks;
-use super::parts::Parts;
 use super::shared::Shared;
 use crate::cluster::{self, MetadataScope};
 use crate::config::{ClientConfig, Conf, TopicConfig};

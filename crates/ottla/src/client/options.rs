@@ -1,9 +1,10 @@
 //! What a client is created with besides its textual settings.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::config::ClientConfig;
-use crate::event::{DebugContexts, DeliveryMode, LogSink, Watcher};
+use crate::event::{DebugContexts, DeliveryMode, Interceptor, LogSink};
 use crate::transport::{AddressFamily, SocketOptions, SystemHooks};
 
 /// Told the client's name.
@@ -24,6 +25,8 @@ pub struct ClientHooks {
     pub rebalance_event: bool,
     /// The application hears of commit results.
     pub commit_event: bool,
+    /// The application has a callback for commit results, which also reports those that a call waits for.
+    pub commit_callback: bool,
     /// The application hears of errors; otherwise they are logged.
     pub error_event: bool,
     /// The application hears of throttling.
@@ -32,7 +35,7 @@ pub struct ClientHooks {
     pub stats_event: bool,
     /// Told of what the client does. One that calls code of the application needs
     /// [`expect_callbacks`](crate::event::expect_callbacks) before.
-    pub watcher: Option<Arc<dyn Watcher>>,
+    pub watcher: Option<Arc<dyn Interceptor>>,
     /// What the application does in place of the operating system. Code of the application needs
     /// [`expect_callbacks`](crate::event::expect_callbacks) before.
     pub system: SystemHooks,
@@ -51,7 +54,18 @@ pub(super) fn socket_options(conf: &ClientConfig) -> SocketOptions {
         keepalive: conf.socket_keepalive_enable,
         nodelay: conf.socket_nagle_disable,
         max_frame: usize::try_from(conf.receive_message_max_bytes).unwrap_or(100_000_000),
+        unacknowledged: Some(unacknowledged(conf)),
     }
+}
+
+/// Shortest time after which unacknowledged data closes a connection: a few round trips and retransmissions on any network.
+const UNACKNOWLEDGED_MIN: Duration = Duration::from_secs(5);
+
+/// Half of `socket.timeout.ms`: a peer that vanished is noticed before requests to it time out, and a request that is sent
+/// again on another connection still has its time.
+fn unacknowledged(conf: &ClientConfig) -> Duration {
+    let half = Duration::from_millis(u64::from(conf.socket_timeout_ms) / 2);
+    half.max(UNACKNOWLEDGED_MIN)
 }
 
 /// `broker.address.family`.

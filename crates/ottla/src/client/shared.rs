@@ -9,14 +9,14 @@ use super::options::ClientHooks;
 use crate::config::{ClientConfig, TopicConfig};
 use crate::consumer::Registry;
 use crate::env::sync::{AtomicBool, Mutex, RwLock};
-use crate::env::{Instant, SharedClock, Waker};
+use crate::env::{Instant, SharedClock, Waker, forks};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, Logger, Queue, Reply, level};
 use crate::producer::{self, Accumulator, TransactionCall, TransactionReply};
 use crate::types::{ClientKind, NameMap, Topic, TopicHooks};
 
-/// The longest topic name that Kafka takes.
-const MAX_TOPIC_NAME: usize = 249;
+/// The longest topic name that a request can carry, in bytes (Kafka's protocol: the length of a STRING is an INT16).
+const MAX_TOPIC_NAME: usize = i16::MAX as usize;
 
 /// The parts of a client that every thread may use.
 pub struct Shared {
@@ -47,7 +47,7 @@ pub struct Shared {
     mailbox: Mutex<Mailbox>,
     fatal: Mutex<FatalErrors>,
     has_fatal: AtomicBool,
-    learned: Mutex<Learned>,
+    learned: Mutex<ClusterInfo>,
     /// The process that has the client's thread.
     process: u32,
 }
@@ -79,7 +79,7 @@ struct FatalErrors {
 
 /// What metadata told of the cluster.
 #[derive(Default)]
-pub(super) struct Learned {
+pub(super) struct ClusterInfo {
     /// The brokers' ids, ascending.
     pub(super) brokers: Vec<i32>,
     pub(super) cluster_id: Option<String>,
@@ -108,6 +108,7 @@ impl Shared {
             waker,
             ..
         } = &parts;
+        forks::watch();
         let consumer_queue = Queue::new();
         let producer = (*kind == ClientKind::Producer).then(|| {
             Arc::new(Accumulator::new(
@@ -137,14 +138,17 @@ impl Shared {
             fatal: Mutex::default(),
             has_fatal: AtomicBool::new(false),
             learned: Mutex::default(),
-            process: std::process::id(),
+            process: forks::depth(),
         }
     }
 
     /// Gets a topic, or makes it known with its settings; `conf` and `hooks` count the first time only.
     ///
-    /// Fails when the name is empty, longer than 249 characters or has characters other than `a-z A-Z 0-9 . _ -`.
+    /// Fails with [`L_STATE`](ErrorCode::L_STATE) in a forked child, with [`L_INVALID_ARG`](ErrorCode::L_INVALID_ARG) when no request can carry the name: it is empty or longer
+    /// than 32,767 bytes. Brokers refuse more (names longer than 249 characters, characters other than
+    /// `a-z A-Z 0-9 . _ -`), with [`TOPIC_EXCEPTION`](ErrorCode::TOPIC_EXCEPTION) when the topic is used.
     pub fn topic(&self, name: &str, conf: Option<TopicConfig>, hooks: TopicHooks) -> Result<Arc<Topic>, Error> {
+        self.check_process()?;
         if let Some(topic) = self.find_topic(name) {
             return Ok(topic);
         }
@@ -164,8 +168,9 @@ impl Shared {
         Ok(topic)
     }
 
-    /// A topic that is known.
+    /// A topic that is known; none in a forked child.
     pub fn find_topic(&self, name: &str) -> Option<Arc<Topic>> {
+        self.check_process().ok()?;
         self.topics.read().by_name.get(name).map(|known| known.topic.clone())
     }
 
@@ -176,25 +181,33 @@ impl Shared {
 
     /// The ids of the brokers that metadata named, ascending.
     pub fn learned_brokers(&self) -> Vec<i32> {
+        if self.is_inherited() {
+            return Vec::new();
+        }
         self.learned.lock().brokers.clone()
     }
 
     /// The cluster's id, once metadata has told it.
     pub fn cluster_id(&self) -> Option<String> {
+        self.check_process().ok()?;
         self.learned.lock().cluster_id.clone()
     }
 
     /// The controller's broker id, once metadata has told it.
     pub fn controller_id(&self) -> Option<i32> {
+        self.check_process().ok()?;
         self.learned.lock().controller_id
     }
 
-    pub(super) fn set_learned(&self, learned: Learned) {
+    pub(super) fn set_learned(&self, learned: ClusterInfo) {
         *self.learned.lock() = learned;
     }
 
     /// Every topic that is known.
     pub fn topics(&self) -> Vec<Arc<Topic>> {
+        if self.is_inherited() {
+            return Vec::new();
+        }
         let topics = self.topics.read();
         topics.by_name.values().map(|known| known.topic.clone()).collect()
     }
@@ -220,16 +233,26 @@ impl Shared {
     }
 
     /// Whether this process was forked from the one that has the client's thread.
+    #[inline]
     pub fn is_inherited(&self) -> bool {
-        std::process::id() != self.process
+        forks::depth() != self.process
+    }
+
+    /// Fails with [`ErrorCode::L_STATE`] in a process that was forked from the client's: locks may be held there by
+    /// threads that it does not have.
+    #[inline]
+    pub(super) fn check_process(&self) -> Result<(), Error> {
+        match self.is_inherited() {
+            false => Ok(()),
+            true => Err(refusal()),
+        }
     }
 
     /// Hands a command to the client's thread; once the client is being destroyed, the command is refused, and with
     /// [`ErrorCode::L_STATE`] in a process that was forked from the client's.
     pub fn send(&self, command: Command) {
-        if self.is_inherited() {
-            let text = "the client belongs to the process that created it: a child cannot use it after a fork";
-            return command.fail(Error::new(ErrorCode::L_STATE, text));
+        if let Err(refusal) = self.check_process() {
+            return command.fail(refusal);
         }
         let mut mailbox = self.mailbox.lock();
         if mailbox.closed {
@@ -283,7 +306,7 @@ impl Shared {
 
     /// Tells the application, if it listens, that the connection to `broker` (`host:port/id`) failed. The log has a line
     /// of its own for that.
-    pub(crate) fn report_link_error(&self, broker: &str, error: &Error) {
+    pub(crate) fn report_connection_error(&self, broker: &str, error: &Error) {
         if self.hooks.error_event {
             let error = Error::new(error.code, format!("{broker}: {}", error.message));
             self.main_queue.push(Event::Error(error));
@@ -302,7 +325,7 @@ impl Shared {
 
     /// The first fatal error, if there was one.
     pub fn fatal_error(&self) -> Option<Error> {
-        if !self.has_fatal.load(Ordering::Acquire) {
+        if !self.has_fatal.load(Ordering::Acquire) || self.is_inherited() {
             return None;
         }
         self.fatal.lock().first.clone()
@@ -351,25 +374,21 @@ impl std::fmt::Debug for Shared {
     }
 }
 
+#[cold]
+fn refusal() -> Error {
+    let text = "the client belongs to the process that created it: a child cannot use it after a fork";
+    Error::new(ErrorCode::L_STATE, text)
+}
+
 fn check_topic_name(name: &str) -> Result<(), Error> {
     let problem = if name.is_empty() {
         "is empty".to_owned()
     } else if name.len() > MAX_TOPIC_NAME {
-        format!("has {} characters, at most {MAX_TOPIC_NAME} are allowed", name.len())
-    } else if name == "." || name == ".." {
-        "must not be \".\" or \"..\"".to_owned()
-    } else if let Some(c) = name
-        .chars()
-        .find(|c| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')))
-    {
-        format!("has the character {c:?}; only letters, digits, '.', '_' and '-' are allowed")
+        format!("has {} bytes, a request can carry {MAX_TOPIC_NAME}", name.len())
     } else {
         return Ok(());
     };
-    Err(Error::new(
-        ErrorCode::L_INVALID_ARG,
-        format!("Topic name \"{name}\" {problem}"),
-    ))
+    Err(Error::invalid_arg(format!("The topic name {problem}")))
 }
 
 #[cfg(test)]
@@ -377,10 +396,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn topic_names_are_checked_as_brokers_do() {
-        assert!(check_topic_name(&"a".repeat(249)).is_ok());
-        for bad in [String::new(), "a".repeat(250), "a b".into(), "..".into(), "é".into()] {
-            assert!(check_topic_name(&bad).is_err(), "{bad}");
+    fn only_topic_names_that_no_request_can_carry_are_refused_at_once() {
+        for sendable in ["a b", "..", "é", "#!$", &"a".repeat(250), &"a".repeat(32_767)] {
+            assert_eq!(check_topic_name(sendable), Ok(()), "{sendable}");
+        }
+        for bad in [String::new(), "a".repeat(32_768), "é".repeat(16_384)] {
+            let refusal = check_topic_name(&bad).map_err(|e| e.code);
+            assert_eq!(refusal, Err(ErrorCode::L_INVALID_ARG), "{} bytes", bad.len());
         }
     }
 }

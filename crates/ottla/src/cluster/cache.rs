@@ -279,12 +279,12 @@ impl TopicMeta {
     }
 
     /// When the request was sent whose answer this is.
-    pub(super) fn asked_at(&self) -> Instant {
+    pub fn asked_at(&self) -> Instant {
         self.asked_at
     }
 
     /// The brokers that contradict this and are not believed.
-    pub(super) fn doubters(&self) -> impl Iterator<Item = NodeId> + '_ {
+    pub(super) fn lagging_brokers(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.doubt.iter().flat_map(|d| d.brokers.iter().copied())
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ottla_protocol::api::find_coordinator::FindCoordinatorRequest;
 
 use super::{Cluster, Ctx};
-use crate::connection::{BrokerVersions, LinkKey, Links, Outcome, Owner, Ready, Tag};
+use crate::connection::{BrokerKey, BrokerVersions, ConnectionTable, Outcome, Owner, Ready, Tag};
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
@@ -66,7 +66,7 @@ pub(crate) struct Coordinator {
     owner: Owner,
     node: Option<NodeId>,
     /// The requests under way that look for it, and who was asked.
-    asked: Vec<(u64, LinkKey)>,
+    asked: Vec<(u64, BrokerKey)>,
     /// When the last of them is late.
     late_at: Instant,
     retry_at: Instant,
@@ -91,18 +91,18 @@ impl Coordinator {
         }
     }
 
-    /// The link to the coordinator when a request can be sent on it now. Otherwise what is missing is got under way.
-    pub(crate) fn link(
+    /// The connection to the coordinator when a request can be sent on it now. Otherwise what is missing is got under way.
+    pub(crate) fn connection(
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
         name: &str,
         next_id: &mut u64,
-    ) -> Option<(LinkKey, Arc<BrokerVersions>)> {
+    ) -> Option<(BrokerKey, Arc<BrokerVersions>)> {
         self.wanted = true;
         if let Some(node) = self.node {
-            let key = LinkKey::coordinator(node);
-            match ctx.links.ready(key, ctx.now) {
+            let key = BrokerKey::coordinator(node);
+            match ctx.connections.ready(key, ctx.now) {
                 Ready::Yes(versions) => {
                     self.wanted = false;
                     return Some((key, versions));
@@ -119,14 +119,14 @@ impl Coordinator {
         if self.retry_at > ctx.now || !self.may_ask(ctx.now) {
             return;
         }
-        let link = match self.asked.is_empty() {
-            true => cluster.any_link(ctx),
+        let connection = match self.asked.is_empty() {
+            true => cluster.any_connection(ctx),
             false => {
-                let asked: Vec<LinkKey> = self.asked.iter().map(|a| a.1).collect();
-                cluster.another_link(ctx, &asked)
+                let asked: Vec<BrokerKey> = self.asked.iter().map(|a| a.1).collect();
+                cluster.another_connection(ctx, &asked)
             }
         };
-        let Some((key, versions)) = link else {
+        let Some((key, versions)) = connection else {
             return;
         };
         let Some(version) = versions
@@ -157,7 +157,7 @@ impl Coordinator {
             id: *next_id,
         };
         let timeout = Duration::from_millis(ctx.conf.socket_timeout_ms.into());
-        match ctx.links.send(key, ctx.now, tag, &request, version, timeout) {
+        match ctx.connections.send(key, ctx.now, tag, &request, version, timeout) {
             Ok(()) => {
                 self.late_at = ctx.now.plus_ms(LATE_AFTER_MS << self.asked.len().min(ASKED_MAX));
                 self.asked.push((*next_id, key));
@@ -177,7 +177,7 @@ impl Coordinator {
     }
 
     /// Whether `id` is this part's request; then its outcome was taken in.
-    pub(crate) fn on_outcome(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, id: u64, outcome: &Outcome) -> bool {
+    pub(crate) fn on_outcome(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, id: u64, outcome: &Outcome) -> bool {
         let Some(at) = self.asked.iter().position(|a| a.0 == id) else {
             return false;
         };
@@ -191,7 +191,7 @@ impl Coordinator {
         let response = match reply.decode::<FindCoordinatorRequest>() {
             Ok(response) => response,
             Err(e) => {
-                ctx.links.fail_unreadable(key, "FindCoordinator", e, ctx.now);
+                ctx.connections.fail_unreadable(key, "FindCoordinator", e, ctx.now);
                 self.back_off(ctx);
                 return true;
             }
@@ -205,14 +205,15 @@ impl Coordinator {
         match (code.is_ok(), port) {
             (true, Some(port)) if node >= 0 && !host.is_empty() => {
                 let node = NodeId(node);
-                let (context, what) = match self.of {
-                    Coordinated::Group => (DebugContexts::CGRP, "CGRPCOORD"),
-                    Coordinated::Transactions => (DebugContexts::EOS, "TXNCOORD"),
+                let (context, facility, of) = match self.of {
+                    Coordinated::Group => (DebugContexts::CGRP, "CGRPCOORD", "Group"),
+                    Coordinated::Transactions => (DebugContexts::EOS, "TXNCOORD", "Transaction"),
                 };
-                ctx.log.debug(context, what, || {
-                    format!("the coordinator is broker {node} at {host}:{port}")
+                ctx.log.debug(context, facility, || {
+                    format!("{of} coordinator is {host}:{port} id {node}")
                 });
-                ctx.links.set_address(LinkKey::coordinator(node), &host, port, ctx.now);
+                ctx.connections
+                    .set_address(BrokerKey::coordinator(node), &host, port, ctx.now);
                 self.node = Some(node);
                 self.tries = 0;
                 // The first answer counts.
@@ -229,25 +230,25 @@ impl Coordinator {
         true
     }
 
-    /// Another way to the coordinator than the connection that waits for the group, once [`link`](Self::link) has given
+    /// Another way to the coordinator than the connection that waits for the group, once [`connection`](Self::connection) has given
     /// that; the same where there is no other.
-    pub(crate) fn link_aside(
+    pub(crate) fn connection_aside(
         &self,
         ctx: &mut Ctx<'_>,
-        link: (LinkKey, Arc<BrokerVersions>),
-    ) -> Option<(LinkKey, Arc<BrokerVersions>)> {
-        let key = LinkKey::general(self.node?);
-        match ctx.links.ready(key, ctx.now) {
+        connection: (BrokerKey, Arc<BrokerVersions>),
+    ) -> Option<(BrokerKey, Arc<BrokerVersions>)> {
+        let key = BrokerKey::general(self.node?);
+        match ctx.connections.ready(key, ctx.now) {
             Ready::Yes(versions) => Some((key, versions)),
             Ready::Busy | Ready::Connecting => None,
-            Ready::Unknown => Some(link),
+            Ready::Unknown => Some(connection),
         }
     }
 
     /// Closes the connection to the coordinator: what it holds up must not wait.
-    pub(crate) fn hang_up(&self, ctx: &mut Ctx<'_>) {
+    pub(crate) fn force_close(&self, ctx: &mut Ctx<'_>) {
         if let Some(node) = self.node {
-            ctx.links.hang_up(LinkKey::coordinator(node), ctx.now);
+            ctx.connections.force_close(BrokerKey::coordinator(node), ctx.now);
         }
     }
 
@@ -258,16 +259,16 @@ impl Coordinator {
         }
     }
 
-    pub(crate) fn on_link_down(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, error: Option<&Error>) {
-        if error.is_some() && self.node.map(LinkKey::coordinator) == Some(key) {
+    pub(crate) fn on_connection_down(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, error: Option<&Error>) {
+        if error.is_some() && self.node.map(BrokerKey::coordinator) == Some(key) {
             self.forget(ctx);
         }
     }
 
     /// How far the way to it is, by the name that programs know.
-    pub(crate) fn public_state(&self, links: &Links) -> &'static str {
+    pub(crate) fn public_state(&self, connections: &ConnectionTable) -> &'static str {
         match self.node {
-            Some(node) if links.is_up(LinkKey::coordinator(node)) => "up",
+            Some(node) if connections.is_up(BrokerKey::coordinator(node)) => "up",
             Some(_) => "wait-broker-transport",
             None if !self.asked.is_empty() => "wait-coord",
             None if self.wanted => "query-coord",

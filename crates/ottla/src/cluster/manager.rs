@@ -3,12 +3,13 @@
 //! Refreshes asked for while one is under way are merged into the next, unless it is late or asks for everything: then
 //! another broker is asked ([`under_way`]). Calls of the application have requests of their own.
 
-mod answers;
+mod broker_selection;
 mod calls;
-mod reach;
-mod refreshes;
+mod canonical;
+mod in_flight;
+mod metadata_refresh;
+mod metadata_response;
 mod statistics;
-mod under_way;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -20,14 +21,15 @@ use ottla_protocol::api::metadata::MetadataResponse;
 use super::Ctx;
 use super::bootstrap::Endpoint;
 use super::cache::TopicMeta;
-use crate::connection::LinkKey;
+use crate::connection::BrokerKey;
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::Reply;
 use crate::types::{NameMap, NodeId};
+pub use calls::Answer;
 use calls::Call;
+use in_flight::Asked;
 pub use statistics::Survey;
-use under_way::Asked;
 
 /// A broker as metadata names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,6 +99,9 @@ pub enum Change {
     Brokers,
     /// No broker can be reached.
     AllBrokersDown(Error),
+    /// A metadata call was answered. It comes after the other changes that its response made, so that the application
+    /// finds them when the call returns.
+    Answer(Answer),
 }
 
 /// How soon and how often a topic's metadata is asked for.
@@ -110,7 +115,9 @@ struct Watch {
     /// The refresh of this topic by name that is under way and not late.
     asked: Option<u64>,
     /// Since somebody called the topic stale: answers that brought nothing new, plus one. 0 when nobody did.
-    suspicion: u32,
+    refresh_attempts: u32,
+    /// Since when a manager has waited for an answer, whether it brings news or not.
+    confirm_since: Option<Instant>,
 }
 
 /// Brokers, topics and the requests that keep them known. By default nothing is known.
@@ -118,6 +125,8 @@ struct Watch {
 pub struct Cluster {
     nodes: BTreeMap<NodeId, NodeInfo>,
     bootstrap: Vec<NodeId>,
+    /// Bootstrap names that canonical names are to take the place of.
+    canonical: Vec<canonical::Pending>,
     cluster_id: Option<String>,
     controller: Option<NodeId>,
     topics: NameMap<TopicMeta>,
@@ -137,6 +146,8 @@ pub struct Cluster {
     all_due: Option<Instant>,
     /// How often every topic was told of.
     listings: u64,
+    /// When the newest of those was asked for.
+    listed_at: Instant,
     /// When the broker list is next refreshed although no topic is due.
     brokers_due: Option<Instant>,
     /// When the request was sent that brought the broker list.
@@ -153,7 +164,9 @@ pub struct Cluster {
     /// Since when somebody waits for a broker, whichever.
     wanted_since: Option<Instant>,
     /// While a connection is on its way, no other is begun before this.
-    patient_until: Instant,
+    connect_deadline: Instant,
+    /// The broker whose connection ended before it had answered a metadata request, and until when others are preferred.
+    unresponsive: Option<(BrokerKey, Instant)>,
     /// Since when a refresh has been due, with none answered.
     unanswered_since: Option<Instant>,
     /// Why the last connection failed, until one comes up.
@@ -205,8 +218,8 @@ impl Cluster {
     }
 
     /// `host:port/id` of a broker.
-    pub fn node_name(&self, ctx: &Ctx<'_>, key: LinkKey) -> String {
-        match ctx.links.address(key) {
+    pub fn node_name(&self, ctx: &Ctx<'_>, key: BrokerKey) -> String {
+        match ctx.connections.address(key) {
             Some((host, port)) => format!("{host}:{port}/{}", key.node),
             None => key.node.to_string(),
         }
@@ -227,7 +240,8 @@ impl Cluster {
                         misses: 0,
                         due: now,
                         asked: None,
-                        suspicion: 0,
+                        refresh_attempts: 0,
+                        confirm_since: None,
                     },
                 );
                 if known {
@@ -270,11 +284,26 @@ impl Cluster {
         self.listings
     }
 
+    /// Whether every topic was told of in an answer to a request that was sent at `since` or later.
+    pub fn is_listed_since(&self, since: Instant) -> bool {
+        self.listings > 0 && self.listed_at >= since
+    }
+
     /// Asks for fresh metadata of a watched topic soon: its leader refused or vanished. As long as answers bring nothing
     /// new, more are asked for at growing intervals: brokers learn of a new leader later than clients of the old one's end.
     pub fn stale(&mut self, name: &str, now: Instant) {
         if let Some(watch) = self.watches.get_mut(name) {
-            watch.suspicion = watch.suspicion.max(1);
+            watch.refresh_attempts = watch.refresh_attempts.max(1);
+            self.schedule(name, now);
+        }
+    }
+
+    /// Asks for metadata of a watched topic once; the answer is a [`Change::Topic`] even when it brings nothing new.
+    pub fn confirm(&mut self, name: &str, now: Instant) {
+        if let Some(watch) = self.watches.get_mut(name)
+            && watch.confirm_since.is_none()
+        {
+            watch.confirm_since = Some(now);
             self.schedule(name, now);
         }
     }
@@ -316,7 +345,7 @@ impl Cluster {
     /// Something about a topic is new: whoever watches it hears of it.
     fn note_news(&mut self, name: &Arc<str>) {
         if let Some(watch) = self.watches.get_mut(name) {
-            watch.suspicion = 0;
+            watch.refresh_attempts = 0;
             self.changes.push_back(Change::Topic(name.clone()));
         }
     }
@@ -326,8 +355,8 @@ impl Cluster {
         if id.is_bootstrap() {
             return;
         }
-        ctx.links
-            .set_address(LinkKey::general(id), &info.host, info.port, ctx.now);
+        ctx.connections
+            .set_address(BrokerKey::general(id), &info.host, info.port, ctx.now);
         self.leaving.remove(&id);
         self.nodes.insert(id, info);
     }
@@ -364,7 +393,8 @@ impl Cluster {
         self.send_calls(ctx);
         self.send_refresh(ctx);
         self.let_go(ctx);
-        self.next_wake(ctx)
+        let look_up = self.look_up_canonical(ctx);
+        earliest(self.next_wake(ctx), look_up)
     }
 
     fn next_wake(&mut self, ctx: &Ctx<'_>) -> Option<Instant> {
@@ -373,8 +403,9 @@ impl Cluster {
         let due = earliest(self.due.first().map(|d| d.0), self.all_due);
         let refresh = earliest(due, self.brokers_due).map(|at| at.max(self.not_before));
         let late = self.asked.values().filter_map(Asked::late_at).min();
-        // What is due and was not sent just now waits for an event of a link.
-        let work = [deadline, call, refresh, late, self.rebootstrap_at(ctx)];
+        // What is due and was not sent just now waits for an event of a connection.
+        let preferred = self.unresponsive.map(|(_, until)| until);
+        let work = [deadline, call, refresh, late, preferred, self.rebootstrap_at(ctx)];
         let work = work
             .into_iter()
             .flatten()

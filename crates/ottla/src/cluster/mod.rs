@@ -10,12 +10,12 @@ mod tests;
 pub use bootstrap::{Endpoint, parse_endpoints};
 pub use cache::{PartitionMeta, TopicMeta};
 pub(crate) use coordinator::{Coordinated, Coordinator, is_coordinator_error};
-pub use manager::{Change, Cluster, Command, MetadataReply, MetadataScope, NodeInfo, Survey};
+pub use manager::{Answer, Change, Cluster, Command, MetadataReply, MetadataScope, NodeInfo, Survey};
 
 use std::time::Duration;
 
 use crate::config::ClientConfig;
-use crate::connection::Links;
+use crate::connection::ConnectionTable;
 use crate::env::{Instant, Rng};
 use crate::event::Logger;
 
@@ -26,7 +26,7 @@ pub struct Ctx<'a> {
     /// The wall clock, milliseconds since the epoch.
     pub wall_ms: i64,
     /// The connections.
-    pub links: &'a mut Links,
+    pub connections: &'a mut ConnectionTable,
     /// Chance.
     pub rng: &'a mut Rng,
     /// The client's log.

@@ -48,11 +48,6 @@ pub(super) const MISSING: &[Missing] = &[
     missing("sasl.*", Asks::Any, "authentication"),
     missing("enable.sasl.*", Asks::Any, "authentication"),
     missing("enable_sasl_queue", Asks::Any, "authentication"),
-    missing(
-        "client.dns.lookup",
-        Asks::Exactly(&["resolve_canonical_bootstrap_servers_only"]),
-        "canonical bootstrap names",
-    ),
 ];
 
 /// Of topics.

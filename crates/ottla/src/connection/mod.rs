@@ -1,24 +1,25 @@
 //! Connections to brokers as a pure state machine: connecting, negotiating versions, requests in flight, backoff.
 //!
-//! A manager that has something for a broker asks [`Links::ready`]; while the answer is not [`Ready::Yes`] the link is
-//! remembered as wanted and is brought up, and [`LinkEvent::Up`] tells when it is. Requests are therefore made at the
+//! A manager that has something for a broker asks [`ConnectionTable::ready`]; while the answer is not [`Ready::Yes`] the connection is
+//! remembered as wanted and is brought up, and [`ConnectionEvent::Up`] tells when it is. Requests are therefore made at the
 //! last moment, for a known broker version, and never queue inside a connection.
 //!
-//! The driver calls [`Links::on_net`] for what the network reports, [`Links::poll`] when time has passed, and after
-//! either drains [`Links::next_action`] (for the network) and [`Links::next_event`] (for the managers).
+//! The driver calls [`ConnectionTable::on_net`] for what the network reports, [`ConnectionTable::poll`] when time has passed, and after
+//! either drains [`ConnectionTable::next_action`] (for the network) and [`ConnectionTable::next_event`] (for the managers).
 
+mod broker_connection;
+mod config;
+mod connection_stats;
 mod frame_reader;
-mod link;
-mod link_config;
-mod links;
 mod net;
-mod traffic;
+mod race;
+mod table;
 mod versions;
 
+pub use broker_connection::{DisconnectKind, Failure, FailureKind, Outcome, Reply};
+pub use config::ConnectionConfig;
+pub use connection_stats::Totals;
 pub use frame_reader::FrameReader;
-pub use link::{Failure, FailureKind, Loss, Outcome, Reply};
-pub use link_config::LinkConfig;
-pub use links::{LinkEvent, LinkKey, Links, Owner, Purpose, Ready, Tag};
 pub use net::{CloseReason, ConnId, LookupId, NetAction, NetEvent};
-pub use traffic::Totals;
+pub use table::{BrokerKey, ConnectionEvent, ConnectionTable, Owner, Purpose, Ready, Tag};
 pub use versions::BrokerVersions;

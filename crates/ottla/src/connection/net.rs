@@ -27,6 +27,15 @@ pub enum NetAction {
         /// The port that goes into the resulting addresses.
         port: u16,
     },
+    /// Look up a name and the names of its addresses; answered by [`NetEvent::Names`].
+    ResolveNames {
+        /// Names the answer.
+        lookup: LookupId,
+        /// A host name or a literal IPv4 or IPv6 address.
+        host: String,
+        /// The port for the look-up of addresses.
+        port: u16,
+    },
     /// Open a connection; answered by [`NetEvent::Connected`] or [`NetEvent::Closed`].
     Connect {
         /// Names the connection from now on.
@@ -59,6 +68,13 @@ pub enum NetEvent {
         lookup: LookupId,
         /// At least one address, or why there is none.
         result: Result<Vec<SocketAddr>, String>,
+    },
+    /// The names of a name's addresses were looked up.
+    Names {
+        /// The question's name.
+        lookup: LookupId,
+        /// At least one name, the address itself where it has none, or why there is none.
+        result: Result<Vec<String>, String>,
     },
     /// A connection is open.
     Connected {

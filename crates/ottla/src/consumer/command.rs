@@ -19,6 +19,9 @@ pub enum CommitTarget {
     Event,
     /// To this queue, with the application's pointer.
     Queue(Arc<Queue>, usize),
+    /// To this target, and as [`Event`](Self::Event): commits without a callback of their own also call that of the
+    /// configuration.
+    AndEvent(Box<CommitTarget>),
 }
 
 impl CommitTarget {
@@ -32,6 +35,7 @@ impl CommitTarget {
                 opaque,
             })),
             CommitTarget::Event => {}
+            CommitTarget::AndEvent(target) => target.refuse(error),
         }
     }
 }

@@ -13,10 +13,10 @@ use super::statistics::Rebalances;
 use super::{Command, CommitTarget, FileAction, FileEvent, Registry};
 use crate::cluster::{Cluster, Ctx};
 use crate::config::ClientConfig;
-use crate::connection::{LinkKey, Outcome, Owner, Tag};
+use crate::connection::{BrokerKey, Outcome, Owner, Tag};
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, Event, PartitionNotice, Reply, Watcher};
+use crate::event::{DebugContexts, Event, Interceptor, PartitionNotice, Reply};
 use crate::types::{PartitionOffset, Topic, TopicPartition, offset};
 
 /// Gets a topic by its name, or makes it known.
@@ -35,7 +35,7 @@ pub struct Setup {
     /// The application hears of commit results, by [`Event::Commit`].
     pub commit_event: bool,
     /// Hears of every commit's result.
-    pub watcher: Option<Arc<dyn Watcher>>,
+    pub watcher: Option<Arc<dyn Interceptor>>,
 }
 
 impl std::fmt::Debug for Setup {
@@ -176,32 +176,38 @@ impl Consumer {
     }
 
     /// What became of a request.
-    pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: LinkKey, tag: Tag, outcome: Outcome) {
+    pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: BrokerKey, tag: Tag, outcome: Outcome) {
         match tag.owner {
             Owner::Fetcher => self.fetcher.on_outcome(ctx, cluster, key, tag.id, outcome),
             Owner::Offsets => self.offsets.on_outcome(ctx, cluster, key, tag.id, outcome),
             Owner::Group => self.group.on_outcome(ctx, cluster, key, tag.id, outcome),
-            Owner::Link | Owner::Cluster | Owner::Producer | Owner::Admin | Owner::Telemetry => {}
+            Owner::BrokerConnection | Owner::Cluster | Owner::Producer | Owner::Admin | Owner::Telemetry => {}
         }
     }
 
-    /// A link takes requests.
-    pub fn on_link_up(&mut self, _ctx: &mut Ctx<'_>, _cluster: &mut Cluster, key: LinkKey) {
-        self.fetcher.on_link_up(key);
+    /// A connection takes requests.
+    pub fn on_connection_up(&mut self, _ctx: &mut Ctx<'_>, _cluster: &mut Cluster, key: BrokerKey) {
+        self.fetcher.on_connection_up(key);
     }
 
-    /// A link is gone, or an attempt failed.
-    pub fn on_link_down(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: LinkKey, error: Option<&Error>) {
-        self.fetcher.on_link_down(ctx, cluster, key, error);
+    /// A connection is gone, or an attempt failed.
+    pub fn on_connection_down(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        key: BrokerKey,
+        error: Option<&Error>,
+    ) {
+        self.fetcher.on_connection_down(ctx, cluster, key, error);
         if error.is_some() {
-            self.offsets.on_link_down(cluster, key, ctx.now);
+            self.offsets.on_connection_down(cluster, key, ctx.now);
         }
-        self.group.on_link_down(ctx, key, error);
+        self.group.on_connection_down(ctx, key, error);
     }
 
     /// A pause that a broker asked for is over.
-    pub fn on_unthrottled(&mut self, key: LinkKey) {
-        self.fetcher.on_link_up(key);
+    pub fn on_unthrottled(&mut self, key: BrokerKey) {
+        self.fetcher.on_connection_up(key);
     }
 
     /// Metadata of a watched topic changed.
@@ -309,7 +315,8 @@ impl Consumer {
         let mut rows = offsets.unwrap_or_else(|| self.group.uncommitted_rows(self.fetcher.positions.iter()));
         rows.retain(|row| row.offset >= 0);
         if rows.is_empty() {
-            return target.refuse(Error::new(ErrorCode::L_NO_OFFSET, "there is no offset to commit"));
+            let error = Error::new(ErrorCode::L_NO_OFFSET, "there is no offset to commit");
+            return self.group.refuse_commit(target, error);
         }
         let (positions, given) = (&self.fetcher.positions, &self.given);
         ctx.log.debug(DebugContexts::CONSUMER, "COMMIT", || {
@@ -323,12 +330,17 @@ impl Consumer {
 
     /// Tells the application of an error of the consumer as a whole.
     pub(super) fn tell(&mut self, error: Error) {
+        self.tell_of(None, error);
+    }
+
+    /// Tells the application of an error of a topic, whose partition is -1, or of the consumer as a whole.
+    pub(super) fn tell_of(&mut self, tp: Option<TopicPartition>, error: Error) {
         if error.fatal {
             self.fatal = Some(error.clone());
         }
         self.registry.consumer_queue().push(Event::Partition(PartitionNotice {
             partition: None,
-            tp: None,
+            tp,
             epoch: 0,
             error,
             offset: offset::INVALID,

@@ -17,7 +17,7 @@ use super::int32;
 use super::positions::{Next, Place, Position};
 use super::validation::leader_epoch;
 use crate::cluster::{Cluster, Ctx, NodeInfo};
-use crate::connection::{LinkKey, Outcome, Owner, Ready, Tag};
+use crate::connection::{BrokerKey, Outcome, Owner, Ready, Tag};
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
@@ -47,8 +47,8 @@ impl Fetcher {
         if self.ready_for(node).is_empty() && waiting == 0 {
             return;
         }
-        let key = LinkKey::general(node);
-        let versions = match ctx.links.ready(key, ctx.now) {
+        let key = BrokerKey::general(node);
+        let versions = match ctx.connections.ready(key, ctx.now) {
             Ready::Yes(versions) => versions,
             Ready::Busy | Ready::Connecting => return,
             Ready::Unknown => return self.on_unknown_leader(ctx, cluster, node),
@@ -89,7 +89,7 @@ impl Fetcher {
             id,
         };
         let timeout = self.settings.request_timeout;
-        if let Err(error) = ctx.links.send(key, ctx.now, tag, &request, version, timeout) {
+        if let Err(error) = ctx.connections.send(key, ctx.now, tag, &request, version, timeout) {
             return self.put_off(ctx, cluster, &asked.partitions, &error);
         }
         if let Some(session) = self.sessions.get_mut(&node) {
@@ -153,12 +153,12 @@ impl Fetcher {
         let needed = sizes.max().unwrap_or(0);
         // Leaders share the budget evenly: one that waits long for new records must not keep all of it. One share more
         // is left for what data comes to when it is decompressed.
-        let share = (total / (self.leaders.len() as u64 + 1)).max(1);
+        let assignment = (total / (self.leaders.len() as u64 + 1)).max(1);
         let per_partition = u64::try_from(self.settings.partition_max_bytes).unwrap_or(1).max(1);
         let useful = per_partition
             .saturating_mul((ready.len() + waiting) as u64)
             .min(self.settings.max_bytes.max(1))
-            .min(share)
+            .min(assignment)
             .max(needed);
         let enough = useful.div_ceil(2).max(needed);
         if self.starved.is_empty() {
@@ -297,7 +297,7 @@ impl Fetcher {
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
-        key: LinkKey,
+        key: BrokerKey,
         id: u64,
         outcome: Outcome,
     ) {
@@ -314,11 +314,12 @@ impl Fetcher {
             Outcome::Reply(reply) => match reply.decode::<FetchRequest>() {
                 Ok(response) => {
                     let api = (ApiKey::FETCH, reply.version);
-                    ctx.links.on_throttle_time(key, api, response.throttle_time_ms, ctx.now);
+                    ctx.connections
+                        .on_throttle_time(key, api, response.throttle_time_ms, ctx.now);
                     Some(response)
                 }
                 Err(e) => {
-                    ctx.links.fail_unreadable(key, "Fetch", e, ctx.now);
+                    ctx.connections.fail_unreadable(key, "Fetch", e, ctx.now);
                     None
                 }
             },
@@ -339,7 +340,7 @@ impl Fetcher {
         self.forget_idle_leader(asked.node);
     }
 
-    /// Leaders that nothing is fetched from get no share of the budget.
+    /// Leaders that nothing is fetched from get no assignment of the budget.
     fn forget_idle_leader(&mut self, node: NodeId) {
         let idle = self
             .leaders

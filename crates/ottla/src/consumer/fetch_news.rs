@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::fetcher::Fetcher;
 use super::positions::{Next, Place, Position};
 use crate::cluster::{Cluster, Ctx};
-use crate::connection::LinkKey;
+use crate::connection::BrokerKey;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
 use crate::types::NodeId;
@@ -30,8 +30,7 @@ impl Fetcher {
                 continue;
             }
             if p.state.partition() >= partitions {
-                let text = format!("{}: the topic has {partitions} partitions", p.state.tp());
-                self.tell(id, Error::new(ErrorCode::L_UNKNOWN_PARTITION, text));
+                self.doubt_missing(ctx, cluster, id);
                 continue;
             }
             let recreated = !topic_id.is_zero() && !p.topic_id.is_zero() && p.topic_id != topic_id;
@@ -81,21 +80,21 @@ impl Fetcher {
         }
     }
 
-    pub(super) fn on_link_up(&mut self, key: LinkKey) {
-        if key == LinkKey::general(key.node) && self.leaders.contains_key(&key.node) {
+    pub(super) fn on_connection_up(&mut self, key: BrokerKey) {
+        if key == BrokerKey::general(key.node) && self.leaders.contains_key(&key.node) {
             self.dirty.insert(key.node);
         }
     }
 
     /// A connection is gone: its leaderships may be, too.
-    pub(super) fn on_link_down(
+    pub(super) fn on_connection_down(
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
-        key: LinkKey,
+        key: BrokerKey,
         error: Option<&Error>,
     ) {
-        if key != LinkKey::general(key.node) {
+        if key != BrokerKey::general(key.node) {
             return;
         }
         if error.is_some() {

@@ -14,6 +14,7 @@ use super::fetch_response::Fed;
 use super::fetch_session::Session;
 use super::fetch_settings::Settings;
 use super::fetch_step::Resting;
+use super::missing::Missing;
 use super::positions::{Next, Origin, Place, Position, Positions};
 use super::statistics::FetchCounts;
 use super::validation::Validations;
@@ -88,6 +89,7 @@ pub(super) struct Fetcher {
     pub(super) room_changed: bool,
     pub(super) next_id: u64,
     wants: Vec<Want>,
+    pub(super) missing: Missing,
     pub(super) counts: FetchCounts,
 }
 
@@ -110,6 +112,7 @@ impl Fetcher {
             held_back: 0,
             next_id: 1,
             wants: Vec::new(),
+            missing: Missing::default(),
             counts: FetchCounts::default(),
         }
     }
@@ -142,12 +145,14 @@ impl Fetcher {
         cluster.watch(&position.name, ctx.now);
         self.positions.insert(position);
         self.settle(ctx, cluster, state.id());
+        self.doubt_missing(ctx, cluster, state.id());
     }
 
     /// Ends consuming a partition. The caller sweeps its queue.
     pub(super) fn remove(&mut self, cluster: &mut Cluster, id: u32) -> Option<Position> {
         self.drop_backlog(id);
         let position = self.positions.remove(id)?;
+        self.missing.remove(id);
         position.state.end();
         cluster.unwatch(&position.name);
         Some(position)
@@ -468,6 +473,7 @@ impl Fetcher {
         for id in self.positions.take_due(ctx.now) {
             self.settle(ctx, cluster, id);
         }
+        self.report_missing(cluster);
         self.use_freed_room(ctx, cluster);
         self.ask_rested(ctx.now);
         for node in std::mem::take(&mut self.dirty) {

@@ -15,7 +15,7 @@ use ottla_protocol::api::list_offsets::{
 use super::{Command, OffsetsResult, millis};
 use crate::cluster::{Cluster, Ctx};
 use crate::config::ClientConfig;
-use crate::connection::{LinkKey, Outcome, Owner, Ready, Tag};
+use crate::connection::{BrokerKey, Outcome, Owner, Ready, Tag};
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::Reply;
@@ -292,9 +292,9 @@ impl ListOffsets {
         }
     }
 
-    /// A link is gone, or an attempt failed: the leaderships that are waited for may be somewhere else.
-    pub fn on_link_down(&mut self, cluster: &mut Cluster, key: LinkKey, now: Instant) {
-        if key != LinkKey::general(key.node) {
+    /// A connection is gone, or an attempt failed: the leaderships that are waited for may be somewhere else.
+    pub fn on_connection_down(&mut self, cluster: &mut Cluster, key: BrokerKey, now: Instant) {
+        if key != BrokerKey::general(key.node) {
             return;
         }
         let waiting = self.waiting.iter().filter_map(|id| self.queries.get(id));
@@ -318,10 +318,10 @@ impl ListOffsets {
     }
 
     fn send(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId, queries: Vec<u64>) {
-        let key = LinkKey::general(node);
-        let versions = match ctx.links.ready(key, ctx.now) {
+        let key = BrokerKey::general(node);
+        let versions = match ctx.connections.ready(key, ctx.now) {
             Ready::Yes(versions) => versions,
-            // An event of the link brings the next poll.
+            // An event of the connection brings the next poll.
             Ready::Busy | Ready::Connecting => return,
             Ready::Unknown => {
                 for id in queries {
@@ -384,7 +384,7 @@ impl ListOffsets {
             owner: Owner::Offsets,
             id: request_id,
         };
-        match ctx.links.send(key, ctx.now, tag, &request, version, self.timeout) {
+        match ctx.connections.send(key, ctx.now, tag, &request, version, self.timeout) {
             Ok(()) => {
                 for id in &sent {
                     self.waiting.remove(id);
@@ -399,7 +399,7 @@ impl ListOffsets {
     }
 
     /// What became of a request.
-    pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: LinkKey, id: u64, outcome: Outcome) {
+    pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: BrokerKey, id: u64, outcome: Outcome) {
         let Some((_, queries)) = self.requests.remove(&id) else {
             return;
         };
@@ -407,10 +407,11 @@ impl ListOffsets {
             Outcome::Reply(reply) => match reply.decode::<ListOffsetsRequest>() {
                 Ok(response) => {
                     let api = (ApiKey::LIST_OFFSETS, reply.version);
-                    ctx.links.on_throttle_time(key, api, response.throttle_time_ms, ctx.now);
+                    ctx.connections
+                        .on_throttle_time(key, api, response.throttle_time_ms, ctx.now);
                     Ok(response)
                 }
-                Err(e) => Err(ctx.links.fail_unreadable(key, "ListOffsets", e, ctx.now)),
+                Err(e) => Err(ctx.connections.fail_unreadable(key, "ListOffsets", e, ctx.now)),
             },
             Outcome::Sent => Err(Error::new(ErrorCode::L_FAIL, "no response")),
             Outcome::Failed(failure) => Err(failure.error),

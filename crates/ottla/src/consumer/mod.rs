@@ -8,6 +8,7 @@
 //! - `fetcher`: one Fetch request under way per leader, with all its partitions that want records;
 //! - `fetch_response`: record data to chunks: checks, decompression, aborted transactions;
 //! - `validation`: positions that a leader's log may not have any more;
+//! - `missing`: partitions that metadata does not have;
 //! - `list_offsets`: offsets for BEGINNING, END and timestamps;
 //! - `offset_files`: offsets kept in local files;
 //! - `group`: coordinator, membership, commits;
@@ -28,6 +29,7 @@ mod fetch_step;
 mod fetcher;
 mod group;
 mod list_offsets;
+mod missing;
 mod neighbours;
 mod offset_files;
 mod positions;

@@ -138,6 +138,7 @@ impl Consumer {
         self.rebalances.on_order(ctx.now, &order);
         match order {
             Order::Tell(error) => self.tell(error),
+            Order::TellOf(topic, error) => self.tell_of(Some(TopicPartition::new(topic, -1)), error),
             Order::Lose => self.lose(),
             Order::Assign(partitions) => {
                 self.given = partitions.iter().cloned().collect();

@@ -139,6 +139,7 @@ impl Registry {
     pub fn positions(&self, rows: &mut [PartitionOffset]) {
         for row in rows {
             let position = self.find(&row.tp.topic, row.tp.partition).map(|p| p.position());
+            let position = position.filter(|(offset, _)| *offset >= 0);
             (row.offset, row.leader_epoch) = position.unwrap_or((crate::types::offset::INVALID, -1));
             row.error = ErrorCode::NO_ERROR;
         }

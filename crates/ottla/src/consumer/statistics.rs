@@ -8,7 +8,7 @@ use super::facade::Consumer;
 use super::group::Order;
 use super::positions::{Next, Origin, Place, Position};
 use crate::cluster::{Cluster, Survey};
-use crate::connection::{LinkKey, Links};
+use crate::connection::{BrokerKey, ConnectionTable};
 use crate::env::Instant;
 use crate::event::{Event, PartitionState};
 use crate::stats::{Group, Partition};
@@ -72,7 +72,7 @@ pub(super) struct Rebalances {
 impl Rebalances {
     pub(super) fn on_order(&mut self, now: Instant, order: &Order) {
         self.reason = match order {
-            Order::Tell(_) | Order::Lose => return,
+            Order::Tell(_) | Order::TellOf(..) | Order::Lose => return,
             Order::Assign(_) => "the group has divided its partitions",
             Order::AssignMore(partitions) if partitions.is_empty() => {
                 "the group has divided its partitions: none are new"
@@ -104,7 +104,7 @@ impl Consumer {
     /// Writes what the consumer knows of brokers and topics.
     pub fn statistics(&self, cluster: &Cluster, survey: &mut Survey) {
         for (node, count) in &self.fetcher.counts.partial {
-            if let Some(broker) = survey.brokers.get_mut(&LinkKey::general(*node)) {
+            if let Some(broker) = survey.brokers.get_mut(&BrokerKey::general(*node)) {
                 broker.rxpartial = *count;
             }
         }
@@ -141,11 +141,11 @@ impl Consumer {
     }
 
     /// How far the way to the coordinator and the membership are; `None` without a group.
-    pub fn group_states(&self, links: &Links) -> Option<(&'static str, &'static str)> {
+    pub fn group_states(&self, connections: &ConnectionTable) -> Option<(&'static str, &'static str)> {
         if !self.group.is_configured() {
             return None;
         }
-        let (state, join_state) = self.group.public_states(links);
+        let (state, join_state) = self.group.public_states(connections);
         Some(match self.asks.front() {
             Some(ask) if ask.revokes => (state, "wait-unassign-call"),
             Some(_) => (state, "wait-assign-call"),
@@ -160,8 +160,8 @@ impl Consumer {
     }
 
     /// What there is to say of the group; since when its states are as they are is not known here.
-    pub fn group_statistics(&self, now: Instant, links: &Links) -> Option<Group> {
-        let (state, join_state) = self.group_states(links)?;
+    pub fn group_statistics(&self, now: Instant, connections: &ConnectionTable) -> Option<Group> {
+        let (state, join_state) = self.group_states(connections)?;
         let ms = now.since(self.rebalances.last).as_millis();
         Some(Group {
             state,

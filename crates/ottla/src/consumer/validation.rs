@@ -15,7 +15,7 @@ use ottla_protocol::api::offset_for_leader_epoch::{
 use super::fetcher::Fetcher;
 use super::positions::{Next, Place, Position};
 use crate::cluster::{Cluster, Ctx};
-use crate::connection::{BrokerVersions, LinkKey, Outcome, Owner, Tag};
+use crate::connection::{BrokerKey, BrokerVersions, Outcome, Owner, Tag};
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
 use crate::types::NodeId;
@@ -99,8 +99,8 @@ impl Fetcher {
             owner: Owner::Fetcher,
             id,
         };
-        let (key, timeout) = (LinkKey::general(node), self.settings.request_timeout);
-        if let Err(error) = ctx.links.send(key, ctx.now, tag, &request, version, timeout) {
+        let (key, timeout) = (BrokerKey::general(node), self.settings.request_timeout);
+        if let Err(error) = ctx.connections.send(key, ctx.now, tag, &request, version, timeout) {
             let ids: Vec<u32> = asked.iter().map(|(id, _)| *id).collect();
             return self.put_off(ctx, cluster, &ids, &error);
         }
@@ -115,7 +115,7 @@ impl Fetcher {
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
-        key: LinkKey,
+        key: BrokerKey,
         id: u64,
         outcome: Outcome,
     ) {
@@ -126,7 +126,7 @@ impl Fetcher {
             Outcome::Reply(reply) => match reply.decode::<OffsetForLeaderEpochRequest>() {
                 Ok(response) => index(response),
                 Err(e) => {
-                    ctx.links.fail_unreadable(key, "OffsetForLeaderEpoch", e, ctx.now);
+                    ctx.connections.fail_unreadable(key, "OffsetForLeaderEpoch", e, ctx.now);
                     HashMap::new()
                 }
             },

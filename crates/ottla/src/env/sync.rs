@@ -7,20 +7,20 @@
 //! In a model time stands still: no [`Deadline`] passes, except one that has passed from the start. A wake-up that
 //! production would make up for by a timeout is therefore a deadlock there, which the checker reports.
 
-#[cfg(not(ottla_loom))]
-mod brief;
 #[cfg(ottla_loom)]
 mod model;
+#[cfg(not(ottla_loom))]
+mod spin_mutex;
 #[cfg(not(ottla_loom))]
 mod system;
 
 #[cfg(all(test, ottla_loom))]
 pub(crate) mod model_tests;
 
-#[cfg(not(ottla_loom))]
-pub use brief::BriefMutex;
 #[cfg(ottla_loom)]
 pub use model::*;
+#[cfg(not(ottla_loom))]
+pub use spin_mutex::SpinMutex;
 #[cfg(not(ottla_loom))]
 pub use system::*;
 

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::produced::{EncodedHeaders, ProducedRecords};
-use super::quota::ProduceQuota;
+use super::batch_builder::{EncodedHeaders, ProducedRecords};
+use super::buffer_memory::BufferMemory;
 use crate::env::Instant;
 use crate::error::Error;
 use crate::types::{PersistStatus, Topic, offset};
@@ -45,7 +45,7 @@ pub struct Delivery {
     /// The records.
     pub(crate) records: ProducedRecords,
     /// Where their room goes back to.
-    pub(crate) quota: Arc<ProduceQuota>,
+    pub(crate) quota: Arc<BufferMemory>,
     /// What went back already.
     pub(crate) given_back: Room,
 }
@@ -61,7 +61,7 @@ pub struct Room {
 /// that were can go back before that of the others.
 #[derive(Debug)]
 pub struct Progress<'a> {
-    quota: &'a ProduceQuota,
+    quota: &'a BufferMemory,
     handled: Cell<Room>,
     given_back: Cell<Room>,
 }

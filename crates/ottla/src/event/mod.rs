@@ -1,35 +1,37 @@
 //! What the client tells the application, and the queues it travels in.
 
 mod admin;
+mod batch_builder;
+mod buffer_memory;
 mod callbacks;
 mod delivery;
 mod log;
 #[cfg(all(test, ottla_loom))]
 mod model_tests;
 mod partition;
-mod produced;
 mod queue;
-mod quota;
 mod records;
 mod reply;
+#[cfg(test)]
+mod test_records;
 mod watcher;
 
 pub use admin::{
     AdminOp, AdminOutcome, AdminResult, ConfigEntry, ConfigSource, ConfigSynonym, ConsumerGroupListing, ConsumerGroups,
     ResourceResult, ResourceType, TopicResult,
 };
+pub(crate) use batch_builder::{BlockPool, NewRecord, RecordsBuilder, payload_len};
+pub use batch_builder::{EncodedHeaders, HeadersIn, HeadersInIter, Payload, ProducedRecords, RecordMeta};
+pub use buffer_memory::BufferMemory;
 pub use callbacks::expect_callbacks;
 pub(crate) use callbacks::has_callbacks;
 pub use delivery::{DeliveredRecord, Delivery, DeliveryMode, Progress, Room};
 pub use log::{DebugContexts, LogLine, LogSink, Logger, level};
 pub use partition::{FetchBudget, PartitionState, StoredOffset};
-pub(crate) use produced::{BlockPool, NewRecord, RecordsBuilder, payload_len};
-pub use produced::{EncodedHeaders, HeadersIn, HeadersInIter, Payload, ProducedRecords, RecordMeta};
-pub use queue::{Attention, Notify, Queue};
-pub use quota::ProduceQuota;
+pub use queue::{Notify, Queue, QueueActivity};
 pub use records::{Attachment, Chunk, ChunkBuilder, ChunkMemory, RecordRef};
 pub use reply::Reply;
-pub use watcher::{BrokerState, Exchange, Watcher};
+pub use watcher::{BrokerState, Interceptor, RequestInfo};
 
 use std::sync::Arc;
 
@@ -124,6 +126,16 @@ impl Event {
     /// Whether the event holds nothing for the application.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Whether the event belongs to one place in a partition's log: records, an end of partition, an error at an offset.
+    /// All other events are served before records, see [`Queue::push`].
+    pub fn is_positional(&self) -> bool {
+        match self {
+            Event::Records(_) => true,
+            Event::Partition(notice) => notice.partition.is_some(),
+            _ => false,
+        }
     }
 
     /// Whether it speaks of a partition as it was before a seek, a revocation or a stop.

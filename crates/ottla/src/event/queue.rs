@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::Event;
 use super::callbacks::expect_callbacks;
 use super::records::Chunk;
+use crate::env::forks;
 use crate::env::sync::{Condvar, Deadline, Mutex, MutexGuard, process_wide, wait_while};
 
 /// Called, from any thread and without a lock held, when an empty queue gets its first item.
@@ -20,9 +21,62 @@ process_wide! {
     static FORWARDING: Mutex<()> = Mutex::new(());
 }
 
+/// The events that a queue holds.
+#[derive(Default)]
+struct Events {
+    /// Events that are served before all records, in their order: a rebalance, a commit's result or an error does not
+    /// wait until a slow application has processed what was fetched before it.
+    priority: VecDeque<Event>,
+    /// Records, and the notices that belong to one place among them (see [`Event::is_positional`]), in their order.
+    positional: VecDeque<Event>,
+}
+
+impl Events {
+    fn is_empty(&self) -> bool {
+        self.priority.is_empty() && self.positional.is_empty()
+    }
+
+    /// Returns all events in the order in which they are served.
+    fn iter(&self) -> impl Iterator<Item = &Event> {
+        self.priority.iter().chain(&self.positional)
+    }
+
+    /// Returns the part of the queue that an event belongs to.
+    fn part_of(&mut self, event: &Event) -> &mut VecDeque<Event> {
+        if event.is_positional() {
+            &mut self.positional
+        } else {
+            &mut self.priority
+        }
+    }
+
+    fn pop_front(&mut self) -> Option<Event> {
+        self.priority.pop_front().or_else(|| self.positional.pop_front())
+    }
+
+    fn append(&mut self, other: &mut Events) {
+        self.priority.append(&mut other.priority);
+        self.positional.append(&mut other.positional);
+    }
+
+    /// Removes the stale and the used-up events at the head of the records. The caller drops them without a lock: that
+    /// frees buffers and budgets, which may call back into queues.
+    fn take_dead(&mut self) -> Vec<Event> {
+        let mut dead = Vec::new();
+        while let Some(event) = self.positional.front() {
+            let used_up = matches!(event, Event::Records(c) if c.is_empty());
+            if !event.is_stale() && !used_up {
+                break;
+            }
+            dead.extend(self.positional.pop_front());
+        }
+        dead
+    }
+}
+
 #[derive(Default)]
 struct Inner {
-    items: VecDeque<Event>,
+    events: Events,
     forward: Option<Arc<Queue>>,
     /// The application decided where this queue forwards to.
     forward_chosen: bool,
@@ -34,22 +88,6 @@ struct Inner {
     waiting: usize,
     /// How often threads that wait here were told that they may have to wait elsewhere.
     redirects: u64,
-}
-
-impl Inner {
-    /// Takes away what stands before the first live item. It is to be dropped without a lock: that frees buffers and
-    /// budgets, which may call back into queues.
-    fn take_dead(&mut self) -> Vec<Event> {
-        let mut dead = Vec::new();
-        while let Some(event) = self.items.front() {
-            let used_up = matches!(event, Event::Records(c) if c.is_empty());
-            if !event.is_stale() && !used_up {
-                break;
-            }
-            dead.extend(self.items.pop_front());
-        }
-        dead
-    }
 }
 
 /// What came of a look into a queue.
@@ -64,7 +102,7 @@ enum Look<T> {
 
 /// Whether a queue is served, see [`Queue::attention`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Attention {
+pub struct QueueActivity {
     /// How often somebody came to take an item.
     pub visits: u64,
     /// Whether a thread waits for an item now.
@@ -78,15 +116,20 @@ pub struct Attention {
 /// locked. A change of the forward in between is thus impossible: nothing is pushed into a queue that nobody looks into
 /// any more, and what comes later does not overtake what is being moved. No circle of forwards can be made, so this
 /// cannot deadlock.
+///
+/// A queue belongs to the process that made it. In a forked child, where its lock may be held by a thread that the child
+/// does not have, it is empty and not waited on, and what is pushed to it is dropped.
 pub struct Queue {
     inner: Mutex<Inner>,
     filled: Condvar,
+    /// The process that made it, see [`forks::depth`].
+    process: u32,
 }
 
 impl std::fmt::Debug for Queue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Queue")
-            .field("len", &self.inner.lock().items.len())
+            .field("len", &self.inner.lock().events.iter().count())
             .finish_non_exhaustive()
     }
 }
@@ -97,7 +140,12 @@ impl Queue {
         Arc::new(Queue {
             inner: Mutex::new(Inner::default()),
             filled: Condvar::new(),
+            process: forks::depth(),
         })
+    }
+
+    fn is_inherited(&self) -> bool {
+        forks::depth() != self.process
     }
 
     /// The queue at the end of the chain of forwards.
@@ -132,28 +180,33 @@ impl Queue {
         }
     }
 
-    /// Appends an event. A disabled queue drops it.
+    /// Appends an event to those of its kind: records and positional notices are served in their order, all other events
+    /// before them and in their own order. A disabled queue drops it.
     pub fn push(&self, event: Event) {
         self.insert(event, false);
     }
 
-    /// Puts an event before all others.
+    /// Puts an event before all others of its kind, see [`push`](Self::push).
     pub fn push_front(&self, event: Event) {
         self.insert(event, true);
     }
 
     fn insert(&self, event: Event, front: bool) {
+        if self.is_inherited() {
+            return;
+        }
         self.at_target(|queue, mut inner| {
             if inner.disabled {
                 drop(inner);
                 drop(event);
                 return;
             }
-            let was_empty = inner.items.is_empty();
+            let was_empty = inner.events.is_empty();
+            let part = inner.events.part_of(&event);
             if front {
-                inner.items.push_front(event);
+                part.push_front(event);
             } else {
-                inner.items.push_back(event);
+                part.push_back(event);
             }
             let notify = if was_empty { inner.notify.clone() } else { None };
             drop(inner);
@@ -173,13 +226,16 @@ impl Queue {
     /// Like [`pop`](Self::pop), but an empty queue is not waited on once `stop` says yes. `stop` is called with the
     /// queue locked and must take no lock; whoever changes what it says calls [`stir`](Self::stir) afterwards.
     pub fn pop_unless(&self, timeout: Option<Duration>, stop: impl Fn() -> bool) -> Option<Event> {
-        self.take(|| timeout, stop, |inner| (inner.items.pop_front(), None))
+        self.take(|| timeout, stop, |inner| (inner.events.pop_front(), None))
             .flatten()
             .filter(|e| !matches!(e, Event::Yield))
     }
 
     /// Lets every waiting thread look again whether it is to wait; see [`pop_unless`](Self::pop_unless).
     pub fn stir(&self) {
+        if self.is_inherited() {
+            return;
+        }
         self.at_target(|queue, inner| {
             // A thread between its look and its wait holds the lock: it is waiting once the lock can be had.
             drop(inner);
@@ -204,18 +260,29 @@ impl Queue {
         timeout: impl Fn() -> Option<Duration>,
         take: impl FnOnce(&mut Chunk) -> Option<T>,
     ) -> Option<Result<T, Event>> {
-        let none = || false;
-        self.take(timeout, none, |inner| {
-            if let Some(Event::Records(chunk)) = inner.items.front_mut() {
+        self.pop_one_unless(timeout, || false, take)
+    }
+
+    /// Like [`pop_one_within`](Self::pop_one_within), with the condition of [`pop_unless`](Self::pop_unless).
+    pub fn pop_one_unless<T>(
+        &self,
+        timeout: impl Fn() -> Option<Duration>,
+        stop: impl Fn() -> bool,
+        take: impl FnOnce(&mut Chunk) -> Option<T>,
+    ) -> Option<Result<T, Event>> {
+        self.take(timeout, stop, |inner| {
+            if inner.events.priority.is_empty()
+                && let Some(Event::Records(chunk)) = inner.events.positional.front_mut()
+            {
                 let taken = take(chunk);
                 let used_up = if chunk.is_empty() {
-                    inner.items.pop_front()
+                    inner.events.positional.pop_front()
                 } else {
                     None
                 };
                 return (taken.map(Ok), used_up);
             }
-            let event = inner.items.pop_front().filter(|e| !matches!(e, Event::Yield));
+            let event = inner.events.pop_front().filter(|e| !matches!(e, Event::Yield));
             (event.map(Err), None)
         })
         .flatten()
@@ -229,6 +296,9 @@ impl Queue {
         stop: impl Fn() -> bool,
         take: impl FnOnce(&mut Inner) -> (T, Option<Event>),
     ) -> Option<T> {
+        if self.is_inherited() {
+            return None;
+        }
         let mut take = Some(take);
         let mut deadline = None;
         loop {
@@ -250,13 +320,13 @@ impl Queue {
         take: &mut Option<F>,
     ) -> Look<T> {
         inner.visits = inner.visits.wrapping_add(1);
-        let dead = inner.take_dead();
-        if !inner.items.is_empty()
+        let dead = inner.events.take_dead();
+        if !inner.events.is_empty()
             && let Some(take) = take.take()
         {
             let (taken, used_up) = take(&mut inner);
             // Of the threads that were woken for these items one may have taken less than it was woken for.
-            let more = inner.waiting > 0 && !inner.items.is_empty();
+            let more = inner.waiting > 0 && !inner.events.is_empty();
             drop(inner);
             if more {
                 self.filled.notify_one();
@@ -280,7 +350,7 @@ impl Queue {
             },
         };
         let redirects = inner.redirects;
-        let nothing_new = |i: &mut Inner| i.items.is_empty() && i.redirects == redirects && !i.disabled && !stop();
+        let nothing_new = |i: &mut Inner| i.events.is_empty() && i.redirects == redirects && !i.disabled && !stop();
         inner.waiting += 1;
         let in_time = wait_while(&self.filled, &mut inner, nothing_new, deadline);
         inner.waiting -= 1;
@@ -299,14 +369,17 @@ impl Queue {
 
     /// Shows every event that waits to `look`, which is called with the queue locked and must take no lock.
     pub fn visit_all(&self, mut look: impl FnMut(&Event)) {
-        self.at_target(|_, inner| inner.items.iter().for_each(&mut look));
+        self.at_target(|_, inner| inner.events.iter().for_each(&mut look));
     }
 
     /// Items that wait and that `counts` says yes to.
     pub fn len_where(&self, counts: impl Fn(&Event) -> bool) -> usize {
+        if self.is_inherited() {
+            return 0;
+        }
         self.at_target(|_, inner| {
             inner
-                .items
+                .events
                 .iter()
                 .filter(|e| counts(e) && !e.is_stale())
                 .map(Event::len)
@@ -348,8 +421,8 @@ impl Queue {
             return;
         }
         let moved = match &other {
-            Some(_) => std::mem::take(&mut inner.items),
-            None => VecDeque::new(),
+            Some(_) => std::mem::take(&mut inner.events),
+            None => Events::default(),
         };
         // While this queue is locked nothing gets past what is moved.
         let moved = other.as_ref().map(|o| o.at_target(|q, i| q.take_over(i, moved)));
@@ -386,28 +459,24 @@ impl Queue {
     }
 
     /// Appends what waited in another queue. Gives what is to be called, and what is to be dropped, without a lock.
-    fn take_over(
-        &self,
-        mut inner: MutexGuard<'_, Inner>,
-        mut moved: VecDeque<Event>,
-    ) -> (Option<Notify>, VecDeque<Event>) {
+    fn take_over(&self, mut inner: MutexGuard<'_, Inner>, mut moved: Events) -> (Option<Notify>, Events) {
         if inner.disabled || moved.is_empty() {
             return (None, moved);
         }
-        let notify = if inner.items.is_empty() {
+        let notify = if inner.events.is_empty() {
             inner.notify.clone()
         } else {
             None
         };
-        inner.items.append(&mut moved);
+        inner.events.append(&mut moved);
         drop(inner);
         self.filled.notify_all();
         (notify, moved)
     }
 
     /// Whether somebody serves this queue, or the one that it is forwarded to.
-    pub fn attention(&self) -> Attention {
-        self.at_target(|_, inner| Attention {
+    pub fn attention(&self) -> QueueActivity {
+        self.at_target(|_, inner| QueueActivity {
             visits: inner.visits,
             waited_on: inner.waiting > 0,
         })
@@ -421,7 +490,7 @@ impl Queue {
         let waiting = {
             let mut inner = self.inner.lock();
             inner.notify = notify.clone();
-            !inner.items.is_empty()
+            !inner.events.is_empty()
         };
         if let (true, Some(notify)) = (waiting, notify) {
             notify();
@@ -435,10 +504,13 @@ impl Queue {
 
     /// Drops what waits, and with `disable` whatever comes later; then nobody waits any more.
     pub fn purge(&self, disable: bool) {
+        if self.is_inherited() {
+            return;
+        }
         let dropped = {
             let mut inner = self.inner.lock();
             inner.disabled |= disable;
-            std::mem::take(&mut inner.items)
+            std::mem::take(&mut inner.events)
         };
         if disable {
             self.filled.notify_all();
@@ -446,112 +518,20 @@ impl Queue {
         drop(dropped);
     }
 
-    /// Takes out every event that `wanted` says yes to.
+    /// Removes and returns every event that `wanted` says yes to.
     pub fn extract(&self, mut wanted: impl FnMut(&Event) -> bool) -> Vec<Event> {
         self.at_target(|_, mut inner| {
-            let (out, keep) = std::mem::take(&mut inner.items).into_iter().partition(|e| wanted(e));
-            inner.items = keep;
-            let out: VecDeque<Event> = out;
-            out.into()
+            let mut out = Vec::new();
+            let Events { priority, positional } = &mut inner.events;
+            for part in [priority, positional] {
+                let (matching, others): (VecDeque<_>, _) = std::mem::take(part).into_iter().partition(|e| wanted(e));
+                *part = others;
+                out.extend(matching);
+            }
+            out
         })
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::error::{Error, ErrorCode};
-
-    fn note(text: &str) -> Event {
-        Event::Error(Error::new(ErrorCode::L_FAIL, text))
-    }
-
-    fn text(event: Option<Event>) -> String {
-        match event {
-            Some(Event::Error(e)) => e.to_string(),
-            other => format!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn forwarding_moves_what_waits() {
-        let (a, b) = (Queue::new(), Queue::new());
-        a.push(note("1"));
-        a.forward_to(Some(b.clone()));
-        a.push(note("2"));
-        assert_eq!(b.len(), 2);
-        assert!(text(a.pop(Some(Duration::ZERO))).contains('1'));
-        assert!(text(b.pop(Some(Duration::ZERO))).contains('2'));
-    }
-
-    #[test]
-    fn what_the_application_chose_is_left_alone() {
-        let (own, default) = (Queue::new(), Queue::new());
-        own.forward_by_default(Some(default.clone()));
-        own.push(note("1"));
-        own.forward_by_choice(None);
-        own.forward_by_default(Some(default.clone()));
-        own.push(note("2"));
-        assert_eq!((default.len(), own.len()), (1, 1));
-    }
-
-    #[test]
-    fn a_cycle_of_forwards_ends() {
-        let (a, b) = (Queue::new(), Queue::new());
-        a.forward_to(Some(b.clone()));
-        b.forward_to(Some(a.clone()));
-        a.push(note("x"));
-        assert_eq!(
-            (a.len(), b.len()),
-            (1, 1),
-            "what would close the circle ends the forwarding instead"
-        );
-    }
-
-    #[test]
-    fn yield_ends_a_wait() {
-        let q = Queue::new();
-        q.wake();
-        assert!(q.pop(None).is_none());
-    }
-
-    #[test]
-    fn stirring_ends_a_wait_whose_reason_is_gone() {
-        use std::sync::atomic::{AtomicBool, Ordering};
-        let (q, gone) = (Queue::new(), AtomicBool::new(false));
-        std::thread::scope(|threads| {
-            let waiting = threads.spawn(|| q.pop_unless(None, || gone.load(Ordering::Relaxed)));
-            q.stir();
-            gone.store(true, Ordering::Relaxed);
-            q.stir();
-            assert!(waiting.join().is_ok_and(|e| e.is_none()));
-        });
-        q.push(note("1"));
-        assert!(
-            q.pop_unless(None, || true).is_some(),
-            "what waits is given all the same"
-        );
-    }
-
-    #[test]
-    fn notify_fires_at_the_first_item_only() {
-        use std::sync::atomic::{AtomicUsize, Ordering};
-        let n = Arc::new(AtomicUsize::new(0));
-        let q = Queue::new();
-        let m = n.clone();
-        q.set_notify(Some(Arc::new(move || {
-            m.fetch_add(1, Ordering::Relaxed);
-        })));
-        q.push(note("1"));
-        q.push(note("2"));
-        assert_eq!(n.load(Ordering::Relaxed), 1);
-    }
-
-    #[test]
-    fn a_disabled_queue_drops() {
-        let q = Queue::new();
-        q.purge(true);
-        q.push(note("1"));
-        assert!(q.is_empty());
-    }
-}
+mod tests;

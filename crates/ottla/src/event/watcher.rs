@@ -10,7 +10,7 @@ use crate::types::PartitionOffset;
 
 /// A request that went out, or a response that came.
 #[derive(Clone, Copy, Debug)]
-pub struct Exchange<'a> {
+pub struct RequestInfo<'a> {
     /// The connection's descriptor, -1 where there is none.
     pub socket: i32,
     /// `host:port/id`.
@@ -42,15 +42,15 @@ pub struct BrokerState<'a> {
 
 /// Told of what a client does. Called on the client's thread while the client decides nothing, so a watcher must return
 /// soon, and must not wait for anything of the same client. What it does not want to hear of it need not define.
-pub trait Watcher: Debug + Send + Sync {
+pub trait Interceptor: Debug + Send + Sync {
     /// The kernel has taken a whole request.
-    fn on_request_sent(&self, request: &Exchange<'_>) {
+    fn on_request_sent(&self, request: &RequestInfo<'_>) {
         let _ = request;
     }
 
     /// A whole response is there; it was not read yet. `rtt` is the time since the request was handed to the network,
     /// `None` for a response that no request waited for.
-    fn on_response_received(&self, response: &Exchange<'_>, rtt: Option<Duration>) {
+    fn on_response_received(&self, response: &RequestInfo<'_>, rtt: Option<Duration>) {
         let _ = (response, rtt);
     }
 

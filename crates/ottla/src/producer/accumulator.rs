@@ -12,7 +12,7 @@ use crate::config::ClientConfig;
 use crate::env::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex};
 use crate::env::{Instant, Rng, SharedClock, Waker};
 use crate::error::{Error, ErrorCode};
-use crate::event::{BlockPool, DeliveryMode, NewRecord, Payload, ProduceQuota, ProducedRecords, payload_len};
+use crate::event::{BlockPool, BufferMemory, DeliveryMode, NewRecord, Payload, ProducedRecords, payload_len};
 use crate::types::Topic;
 
 /// Partitions that the client's thread has to look at.
@@ -39,7 +39,7 @@ const HELPED_BYTES: u64 = 64 * 1024;
 pub struct Accumulator {
     topics: OnceTable<TopicQueue>,
     ready: Mutex<ReadyList>,
-    quota: Arc<ProduceQuota>,
+    quota: Arc<BufferMemory>,
     limits: Limits,
     pool: Arc<BlockPool>,
     max_record: u64,
@@ -109,7 +109,7 @@ impl Accumulator {
                 ids: Vec::new(),
                 looks_at: Instant::ORIGIN,
             }),
-            quota: Arc::new(ProduceQuota::new(max_messages, kbytes.saturating_mul(1024))),
+            quota: Arc::new(BufferMemory::new(max_messages, kbytes.saturating_mul(1024))),
             limits: Limits {
                 records: count(conf.batch_num_messages).max(1),
                 bytes: count(conf.batch_size.min(conf.message_max_bytes)),
@@ -312,7 +312,7 @@ impl Accumulator {
             produced_at: now,
         };
         let mut count = queue.count();
-        if count == 0 {
+        if count == 0 || asked >= count {
             let size = usize::try_from(size).unwrap_or(usize::MAX);
             match queue.offer(&record, size, asked, &self.limits, &self.pool)? {
                 Offered::Waits(listing) => {
@@ -469,7 +469,7 @@ impl Accumulator {
     }
 
     /// Counts what is held.
-    pub(crate) fn quota(&self) -> &Arc<ProduceQuota> {
+    pub(crate) fn quota(&self) -> &Arc<BufferMemory> {
         &self.quota
     }
 

@@ -29,7 +29,7 @@ fn known_topic(acc: &Accumulator, conf: &TopicConfig, partitions: i32) -> Arc<To
     let topic = topic(conf);
     acc.announce(&topic);
     let queue = acc.topic(0).unwrap();
-    queue.set_count(partitions);
+    queue.set_count(partitions, Instant::NEVER);
     (0..partitions).for_each(|p| queue.partition(p).unwrap().set_available(true));
     topic
 }
@@ -75,7 +75,7 @@ fn threads_share_partitions_without_loss() {
         acc.take_ready(&mut ids);
         if !known && acc.outstanding() > 100 {
             known = true;
-            let mut late = queue.set_count(PARTITIONS);
+            let mut late = queue.set_count(PARTITIONS, Instant::NEVER);
             while !late.is_empty() {
                 for waiting in &late {
                     for (i, r) in waiting.records.iter().enumerate() {
@@ -83,7 +83,7 @@ fn threads_share_partitions_without_loss() {
                         acc.append(queue, waiting.partitions[i], &r.to_new(), size).unwrap();
                     }
                 }
-                late = queue.set_count(PARTITIONS);
+                late = queue.set_count(PARTITIONS, Instant::NEVER);
             }
         }
         for id in ids.drain(..).filter(|id| !id.is_topic()) {
@@ -217,7 +217,7 @@ fn records_produced_during_a_flush_wake_the_clients_thread() {
         ..Default::default()
     };
     acc.announce(&topic);
-    assert!(acc.topic(0).unwrap().set_count(2).is_empty());
+    assert!(acc.topic(0).unwrap().set_count(2, Instant::NEVER).is_empty());
     let mut ids = Vec::new();
     let mut rest = || {
         acc.take_ready(&mut ids);

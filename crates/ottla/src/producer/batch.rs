@@ -3,7 +3,7 @@
 use ottla_protocol::Records;
 use ottla_protocol::compression::Codec;
 
-use super::numbering::Stamp;
+use super::numbering::SequenceStamp;
 use crate::env::Instant;
 use crate::error::ErrorCode;
 use crate::event::ProducedRecords;
@@ -37,7 +37,7 @@ pub(super) struct Batch {
     /// Record data of the last attempt, while the records have not changed since.
     pub(super) sealed: Option<Sealed>,
     /// The numbers under which an idempotent producer sends it, once it has any.
-    pub(super) stamp: Option<Stamp>,
+    pub(super) stamp: Option<SequenceStamp>,
     /// Records that left the batch at its front while it was in flight: an acknowledged base offset is theirs.
     pub(super) left_in_flight: usize,
     /// It was in a request before.

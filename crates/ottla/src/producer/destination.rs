@@ -14,7 +14,7 @@ pub(super) struct Destination {
     /// Partitions whose open batch may go on filling until the broker has less to do. Entries whose lane is not held any
     /// more mean nothing.
     pub(super) held: VecDeque<PartitionId>,
-    /// An event of the link will tell when to try again.
+    /// An event of the connection will tell when to try again.
     pub(super) waiting: bool,
     /// Stands in [`Sender::dirty`](super::sender::Sender::dirty).
     pub(super) dirty: bool,

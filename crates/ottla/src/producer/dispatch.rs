@@ -1,7 +1,8 @@
-//! Filling produce requests and handing them to links.
+//! Filling produce requests and handing them to connections.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ottla_protocol::Uuid;
 use ottla_protocol::compression::Codec;
@@ -17,10 +18,17 @@ use super::timers::TimerKind;
 use super::transactions::Transactions;
 use super::wire::{self, Part};
 use crate::cluster::{Cluster, Ctx};
-use crate::connection::{BrokerVersions, LinkKey, Owner, Ready, Tag};
+use crate::connection::{BrokerKey, BrokerVersions, Owner, Ready, Tag};
+use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
 use crate::types::NodeId;
+
+/// The shortest time that a broker has to answer: records that are about to time out must not cost a connection that works.
+const ANSWER_TIME_MIN: Duration = Duration::from_millis(100);
+/// Time after the last Produce request to a leader in which its connection is made again when it is lost, so that the next
+/// message need not wait for one. Brokers close idle connections after 10 minutes (`connections.max.idle.ms`).
+const KEPT_AFTER_PRODUCE: Duration = Duration::from_secs(30 * 60);
 
 /// What requests of one kind have in common: their partitions can share one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,11 +78,15 @@ enum Taken {
 }
 
 impl Sender {
-    /// Sends what is ready for a broker, as long as its link takes it.
+    /// Sends what is ready for a broker, as long as its connection takes it.
     pub(super) fn serve(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId) {
-        let key = LinkKey::general(node);
+        let key = BrokerKey::general(node);
         if let Some(destination) = self.destinations.get_mut(&node) {
             destination.dirty = false;
+        }
+        // What waits is purged once the application can ask for the error.
+        if self.is_fatal() {
+            return;
         }
         loop {
             let unknown = self.identity.as_ref().is_some_and(|i| i.current().is_none());
@@ -87,7 +99,7 @@ impl Sender {
                 return;
             }
             let max_unsent = ctx.conf.queue_buffering_backpressure_threshold.into();
-            match ctx.links.ready_for_bulk(key, ctx.now, max_unsent) {
+            match ctx.connections.ready_for_bulk(key, ctx.now, max_unsent) {
                 Ready::Yes(versions) => {
                     if !self.send_one(ctx, cluster, node, &versions) {
                         return;
@@ -299,18 +311,19 @@ impl Sender {
         );
         let transactional_id = self.transactions.as_deref().map(Transactions::name);
         let request = wire::build(&parts, class.acks, class.timeout_ms, transactional_id);
-        let (key, id) = (LinkKey::general(node), self.requests.next_id());
+        let (key, id) = (BrokerKey::general(node), self.requests.next_id());
         let tag = Tag {
             owner: Owner::Producer,
             id,
         };
-        let (now, timeout) = (ctx.now, self.request_timeout);
+        let (now, timeout) = (ctx.now, self.time_for(&parts, ctx.now));
         let sent = if class.acks == 0 {
-            ctx.links
+            ctx.connections
                 .send_unanswered(key, now, tag, &request, class.version, timeout)
         } else {
-            ctx.links.send(key, now, tag, &request, class.version, timeout)
+            ctx.connections.send(key, now, tag, &request, class.version, timeout)
         };
+        ctx.connections.keep(key, now + KEPT_AFTER_PRODUCE);
         for part in &parts {
             ctx.log
                 .debug(DebugContexts::MSG, "PRODUCE", || told_of(part, class, node));
@@ -339,7 +352,19 @@ impl Sender {
         }
     }
 
-    /// A request could not be handed to the link: a link that has just gone is waited for, anything else is final.
+    /// Returns how long the broker has to answer a request: `socket.timeout.ms`, or less when records time out before that
+    /// (`message.timeout.ms`). When this has passed, the connection is closed, and the records that are left are sent again.
+    fn time_for(&self, parts: &[Part], now: Instant) -> Duration {
+        let expiry = |part: &Part| {
+            let topic = self.topics.get(part.slot.id.topic as usize)?.as_ref()?;
+            Some(part.slot.batch.as_ref()?.oldest()? + topic.delivering.message_timeout?)
+        };
+        let left = parts.iter().filter_map(expiry).min().map(|at| at.since(now));
+        self.request_timeout
+            .min(left.map_or(Duration::MAX, |left| left.max(ANSWER_TIME_MIN)))
+    }
+
+    /// A request could not be handed to the connection: a connection that has just gone is waited for, anything else is final.
     fn unsent(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, slots: Vec<Slot>, error: &Error) {
         for slot in slots {
             let Some(batch) = slot.batch else { continue };

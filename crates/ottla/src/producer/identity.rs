@@ -6,7 +6,7 @@ use ottla_protocol::api::init_producer_id::InitProducerIdRequest;
 use super::sender::Sender;
 use super::timers::retry_delay;
 use crate::cluster::{Cluster, Ctx};
-use crate::connection::{LinkKey, Outcome, Owner, Tag};
+use crate::connection::{BrokerKey, Outcome, Owner, Tag};
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
@@ -112,7 +112,7 @@ impl Sender {
         if self.fatal || !self.identity.as_ref().is_some_and(|i| i.is_due(ctx.now)) {
             return;
         }
-        let Some((key, versions)) = cluster.any_link(ctx) else {
+        let Some((key, versions)) = cluster.any_connection(ctx) else {
             return;
         };
         let Some(version) = versions.pick::<InitProducerIdRequest>() else {
@@ -132,7 +132,7 @@ impl Sender {
             id,
         };
         let sent = ctx
-            .links
+            .connections
             .send(key, ctx.now, tag, &request, version, self.request_timeout);
         ctx.log.debug(DebugContexts::EOS, "PRODUCERID", || {
             format!("asking broker {} for a producer id", key.node)
@@ -146,7 +146,7 @@ impl Sender {
     }
 
     /// Whether `id` is the request for a producer id; then its outcome was taken in.
-    pub(super) fn on_identity(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, id: u64, outcome: &Outcome) -> bool {
+    pub(super) fn on_identity(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, id: u64, outcome: &Outcome) -> bool {
         let Some(identity) = self.identity.as_mut().filter(|i| i.request == Some(id)) else {
             return false;
         };
@@ -161,7 +161,7 @@ impl Sender {
         let response = match reply.decode::<InitProducerIdRequest>() {
             Ok(response) => response,
             Err(e) => {
-                ctx.links.fail_unreadable(key, "InitProducerId", e, ctx.now);
+                ctx.connections.fail_unreadable(key, "InitProducerId", e, ctx.now);
                 identity.back_off(ctx);
                 return true;
             }
@@ -194,7 +194,7 @@ impl Sender {
         // In an order that is the same each time, as simulations need it.
         nodes.sort_unstable();
         for node in nodes {
-            self.revive(LinkKey::general(node));
+            self.revive(BrokerKey::general(node));
         }
     }
 
@@ -216,6 +216,11 @@ impl Sender {
         if !std::mem::replace(&mut self.fatal, true) {
             self.raised = Some(error);
         }
+    }
+
+    /// Whether a fatal error came up, here or in the client: nothing more is sent.
+    pub(super) fn is_fatal(&self) -> bool {
+        self.fatal || self.accumulator.is_fatal()
     }
 
     /// The fatal error that came up since the last call.

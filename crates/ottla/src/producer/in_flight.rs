@@ -7,7 +7,7 @@ use ottla_protocol::Uuid;
 use super::PartitionId;
 use super::batch::Batch;
 use crate::cluster::Ctx;
-use crate::connection::{LinkKey, Owner, Tag};
+use crate::connection::{BrokerKey, Owner, Tag};
 use crate::error::{Error, ErrorCode};
 use crate::types::NodeId;
 
@@ -30,11 +30,11 @@ pub(super) struct InFlight {
 
 impl InFlight {
     pub(super) fn withdraw(&self, ctx: &mut Ctx<'_>, id: u64, batch: &Batch) {
-        let key = LinkKey::general(self.node);
+        let key = BrokerKey::general(self.node);
         let owner = Owner::Producer;
-        if batch.records.borrows() && ctx.links.is_unwritten(key, Tag { owner, id }) {
+        if batch.records.borrows() && ctx.connections.is_unwritten(key, Tag { owner, id }) {
             let text = "records were given up before they were wholly written";
-            ctx.links
+            ctx.connections
                 .fail(key, Error::new(ErrorCode::L_TIMED_OUT_QUEUE, text), ctx.now);
         }
     }

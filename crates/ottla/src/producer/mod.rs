@@ -5,7 +5,7 @@
 //! ───────────────────                    ───────────────────
 //! Accumulator::produce                   Sender::poll
 //!   partitioner                            intake: closed batches, linger and timeout timers
-//!   PartitionQueue: open batch ──list──►   ready partitions by leader ─► ProduceRequest ─► Links
+//!   PartitionQueue: open batch ──list──►   ready partitions by leader ─► ProduceRequest ─► ConnectionTable
 //!                                          settle: acknowledge, retry, split, expire, purge
 //!                     ◄── Event::Delivery ──┘
 //! ```

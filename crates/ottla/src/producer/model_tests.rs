@@ -70,7 +70,7 @@ impl Shop {
             accumulator.announce(&topic);
             let mut ids = Vec::new();
             accumulator.take_ready(&mut ids);
-            accumulator.topic(0).unwrap().set_count(count);
+            accumulator.topic(0).unwrap().set_count(count, Instant::NEVER);
             assert!(accumulator.rest_until(None));
         }
         Shop {
@@ -288,7 +288,7 @@ fn records_that_waited_for_the_partition_count_stay_in_front() {
             }
         }
         loop {
-            let late = shop.queue().set_count(1);
+            let late = shop.queue().set_count(1, Instant::NEVER);
             if late.is_empty() {
                 break;
             }

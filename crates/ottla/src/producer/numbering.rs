@@ -27,7 +27,7 @@ const TRUST_MS: u64 = 10 * 60 * 1000;
 
 /// The numbers of a batch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Stamp {
+pub(super) struct SequenceStamp {
     pub(super) producer_id: i64,
     pub(super) epoch: i16,
     /// Of the first record.
@@ -35,10 +35,10 @@ pub(super) struct Stamp {
     pub(super) transactional: bool,
 }
 
-impl Stamp {
+impl SequenceStamp {
     /// The numbers of a batch that begins `records` later.
     pub(super) fn skip(self, records: usize) -> Self {
-        Stamp {
+        SequenceStamp {
             base_sequence: advance(self.base_sequence, records),
             ..self
         }
@@ -71,9 +71,9 @@ pub(super) struct Numbering {
 
 impl Numbering {
     /// The numbers of the next batch.
-    pub(super) fn assign(&mut self, producer_id: i64, records: usize) -> Stamp {
+    pub(super) fn assign(&mut self, producer_id: i64, records: usize) -> SequenceStamp {
         let (producer_id, epoch) = *self.current.get_or_insert((producer_id, 0));
-        let stamp = Stamp {
+        let stamp = SequenceStamp {
             producer_id,
             epoch,
             base_sequence: self.next,
@@ -110,7 +110,7 @@ impl Numbering {
     }
 
     /// A broker has the batch of `records` with these numbers, whose first record has the place `first_id`.
-    pub(super) fn on_taken(&mut self, stamp: Stamp, (first_id, records): (u64, usize), now: Instant) {
+    pub(super) fn on_taken(&mut self, stamp: SequenceStamp, (first_id, records): (u64, usize), now: Instant) {
         self.acked_id = self.acked_id.max(first_id + records as u64);
         if self.is_current(stamp) {
             self.proven_at = Some(now);
@@ -120,14 +120,14 @@ impl Numbering {
     }
 
     /// A batch with these numbers was given up.
-    pub(super) fn on_given_up(&mut self, stamp: Stamp, records: usize) {
+    pub(super) fn on_given_up(&mut self, stamp: SequenceStamp, records: usize) {
         self.gap = true;
         if self.is_current(stamp) {
             self.settled = advance(stamp.base_sequence, records);
         }
     }
 
-    fn is_current(&self, stamp: Stamp) -> bool {
+    fn is_current(&self, stamp: SequenceStamp) -> bool {
         self.current == Some((stamp.producer_id, stamp.epoch))
     }
 

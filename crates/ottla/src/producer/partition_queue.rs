@@ -10,7 +10,7 @@ use ottla_protocol::record::BATCH_HEADER_LEN;
 use super::batch::Batch;
 use super::statistics::sum;
 use crate::env::Instant;
-use crate::env::sync::{AtomicBool, BriefMutex};
+use crate::env::sync::{AtomicBool, SpinMutex};
 use crate::event::{BlockPool, NewRecord, ProducedRecords, RecordsBuilder};
 
 /// When batches are closed.
@@ -74,7 +74,7 @@ pub(super) struct Held {
 /// The application's end of a partition. Thread-safe.
 #[derive(Debug, Default)]
 pub(super) struct PartitionQueue {
-    inner: BriefMutex<Inner>,
+    inner: SpinMutex<Inner>,
     /// Whether the partition has a leader, as far as metadata tells.
     available: AtomicBool,
     /// What the closed batches weigh that were not settled yet. Tells which of two partitions is better, no more: the thread

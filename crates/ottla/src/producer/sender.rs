@@ -15,10 +15,10 @@ use super::transactions::Transactions;
 use super::{Command, PartitionId};
 use crate::cluster::{Cluster, Ctx};
 use crate::config::ClientConfig;
-use crate::connection::{LinkKey, Purpose};
+use crate::connection::{BrokerKey, Purpose};
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
-use crate::event::{Queue, Watcher};
+use crate::event::{Interceptor, Queue};
 use crate::stats::Span;
 use crate::types::{NameMap, NodeId, Topic};
 
@@ -60,13 +60,13 @@ pub struct Sender {
     pub(super) transactions: Option<Box<Transactions>>,
     /// `enable.gapless.guarantee`; a transaction with a gap is aborted anyway.
     pub(super) gapless: bool,
-    /// A fatal error came up: nothing is tried again.
+    /// This manager has raised a fatal error: nothing is sent any more.
     pub(super) fatal: bool,
     /// The fatal error, until the client was told.
     pub(super) raised: Option<Error>,
     pub(super) said: Said,
     /// Hears of every delivery report.
-    pub(super) watcher: Option<Arc<dyn Watcher>>,
+    pub(super) watcher: Option<Arc<dyn Interceptor>>,
     /// What was put into requests.
     pub(super) sent: Sent,
     /// Messages and batches are measured for statistics (`statistics.interval.ms`).
@@ -113,7 +113,7 @@ impl Sender {
 
     /// Tells `watcher` of every delivery report, wanted or not.
     #[must_use]
-    pub fn watched_by(self, watcher: Option<Arc<dyn Watcher>>) -> Self {
+    pub fn watched_by(self, watcher: Option<Arc<dyn Interceptor>>) -> Self {
         Sender { watcher, ..self }
     }
 
@@ -198,20 +198,26 @@ impl Sender {
         }
     }
 
-    /// A link came up.
-    pub fn on_link_up(&mut self, _ctx: &mut Ctx<'_>, _cluster: &mut Cluster, key: LinkKey) {
+    /// A connection came up.
+    pub fn on_connection_up(&mut self, _ctx: &mut Ctx<'_>, _cluster: &mut Cluster, key: BrokerKey) {
         self.revive(key);
     }
 
     /// A pause that a broker asked for is over.
-    pub fn on_unthrottled(&mut self, key: LinkKey) {
+    pub fn on_unthrottled(&mut self, key: BrokerKey) {
         self.revive(key);
     }
 
-    /// A link went down, or an attempt failed.
-    pub fn on_link_down(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: LinkKey, error: Option<&Error>) {
+    /// A connection went down, or an attempt failed.
+    pub fn on_connection_down(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        key: BrokerKey,
+        error: Option<&Error>,
+    ) {
         if let Some(transactions) = &mut self.transactions {
-            transactions.on_link_down(ctx, key, error);
+            transactions.on_connection_down(ctx, key, error);
         }
         self.revive(key);
         if error.is_none() || key.purpose != Purpose::General {
@@ -232,8 +238,8 @@ impl Sender {
         }
     }
 
-    /// Has the partitions that wait for this link tried again.
-    pub(super) fn revive(&mut self, key: LinkKey) {
+    /// Has the partitions that wait for this connection tried again.
+    pub(super) fn revive(&mut self, key: BrokerKey) {
         if key.purpose != Purpose::General {
             return;
         }
@@ -265,6 +271,10 @@ impl Sender {
     /// Looks at a partition or a topic that application threads have put into the ready list.
     fn intake(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: PartitionId) {
         let accumulator = self.accumulator.clone();
+        if accumulator.is_fatal() {
+            // The call that produced it has checked for the error before it was raised.
+            return self.give_up_queued(ctx.now, &Error::from(ErrorCode::L_PURGE_QUEUE));
+        }
         let Some(queue) = accumulator.topic(id.topic) else {
             return;
         };

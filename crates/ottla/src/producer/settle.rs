@@ -13,7 +13,7 @@ use super::transactions::{self, Transactions};
 use super::verdict::{Verdict, is_about_numbers, judge};
 use super::{PartitionId, wire};
 use crate::cluster::{Cluster, Ctx, NodeInfo};
-use crate::connection::{LinkKey, Outcome, Reply};
+use crate::connection::{BrokerKey, Outcome, Reply};
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Delivery, DeliveryMode, Event, Room, level};
@@ -21,7 +21,7 @@ use crate::types::{NodeId, PersistStatus, offset};
 
 impl Sender {
     /// What became of a request of this manager.
-    pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: LinkKey, id: u64, outcome: Outcome) {
+    pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: BrokerKey, id: u64, outcome: Outcome) {
         if self.on_identity(ctx, key, id, &outcome) || self.on_transaction_outcome(ctx, cluster, key, id, &outcome) {
             return;
         }
@@ -62,7 +62,7 @@ impl Sender {
             Outcome::Reply(reply) => match reply.decode::<ProduceRequest>() {
                 Ok(response) => self.settle(ctx, cluster, key, &reply, response, request),
                 Err(e) => {
-                    let error = ctx.links.fail_unreadable(key, "Produce", e, ctx.now);
+                    let error = ctx.connections.fail_unreadable(key, "Produce", e, ctx.now);
                     self.fail_all(ctx, cluster, &mut request, &error, true);
                 }
             },
@@ -102,9 +102,11 @@ impl Sender {
     ) {
         let mut last = None;
         for slot in &mut request.slots {
-            let Some(batch) = slot.batch.take() else {
+            let Some(mut batch) = slot.batch.take() else {
                 continue;
             };
+            batch.maybe_persisted |= written;
+            let batch = self.without_expired(ctx.now, slot.id, batch);
             if last != Some(slot.id.topic)
                 && let Some(topic) = self.topic_mut(slot.id.topic)
             {
@@ -128,13 +130,14 @@ impl Sender {
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
-        key: LinkKey,
+        key: BrokerKey,
         reply: &Reply,
         response: ProduceResponse,
         mut request: InFlight,
     ) {
         let api = (ApiKey::PRODUCE, reply.version);
-        ctx.links.on_throttle_time(key, api, response.throttle_time_ms, ctx.now);
+        ctx.connections
+            .on_throttle_time(key, api, response.throttle_time_ms, ctx.now);
         for topic in &response.responses {
             let index = if wire::is_by_id(reply.version) {
                 request
@@ -192,9 +195,7 @@ impl Sender {
                 lane.numbering.on_taken(stamp, records, ctx.now);
             }
             let time = (part.log_append_time_ms >= 0).then_some(part.log_append_time_ms);
-            // A broker that knows the batch again without remembering where it lies gives no offset.
-            let base_offset = if known_again { offset::INVALID } else { part.base_offset };
-            return self.acknowledge(id, batch, base_offset, time, PersistStatus::Persisted, ctx);
+            return self.acknowledge(id, batch, part.base_offset, time, PersistStatus::Persisted, ctx);
         }
         if batch.stamp.is_some() && is_about_numbers(code) {
             let error = Error::new(code, part.error_message.clone().unwrap_or_default());
@@ -235,14 +236,15 @@ impl Sender {
         if batch.records.is_empty() {
             return;
         }
+        let fatal = self.is_fatal();
         let Some(lane) = self.lane(id) else { return };
-        if !lane.is_head(batch.first_id) {
+        if !lane.is_head(batch.first_id) && !fatal {
             return self.put_back(id, batch);
         }
         let lost = !std::mem::replace(&mut lane.numbering.gap, true);
         let transactional = batch.stamp.is_some_and(|s| s.transactional);
         // A transaction fails for it, and says so.
-        if lost && !transactional {
+        if lost && !transactional && !fatal {
             ctx.log.log(level::WARNING, "SEQUENCE", || {
                 let name = self.tp_name(id);
                 format!("{name}: the broker does not have what it acknowledged before ({error})")
@@ -285,7 +287,7 @@ impl Sender {
         batch.last_error = Some(error.code);
         batch.left_in_flight = 0;
         let max_retries = ctx.conf.message_send_max_retries;
-        let gives_up = self.fatal || self.transactions.as_deref().is_some_and(Transactions::gives_up);
+        let gives_up = self.is_fatal() || self.transactions.as_deref().is_some_and(Transactions::gives_up);
         let verdict = if gives_up { Verdict::Fail } else { verdict };
         ctx.log.debug(DebugContexts::MSG, "MSGSET", || {
             let (name, n) = (self.tp_name(id), batch.records.len());

@@ -52,7 +52,7 @@ pub(super) fn sum<'a>(batches: impl Iterator<Item = &'a ProducedRecords>) -> (u6
 }
 
 impl Sender {
-    /// Counts the batches of a request that was handed to the link.
+    /// Counts the batches of a request that was handed to the connection.
     pub(super) fn count_sent(&mut self, now: Instant, node: NodeId, parts: &mut [Part]) {
         let mut again = false;
         for part in parts {

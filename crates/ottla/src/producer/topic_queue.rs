@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use super::once_table::OnceTable;
 use super::partition_queue::{Limits, PartitionQueue};
@@ -12,6 +13,10 @@ use crate::env::sync::{AtomicBool, AtomicI32, AtomicU64, Mutex};
 use crate::error::{Error, ErrorCode};
 use crate::event::{BlockPool, NewRecord, ProducedRecords, RecordsBuilder};
 use crate::types::{PARTITION_UA, Topic};
+
+/// A record for a partition beyond the known count waits for new metadata when what is known was asked for so long ago, so a
+/// topic is asked for once a second at most.
+const COUNT_FRESH: Duration = Duration::from_secs(1);
 
 /// Records whose partition cannot be chosen yet, as many as make a batch at most, with the partitions that were asked for.
 #[derive(Debug, Default)]
@@ -41,6 +46,8 @@ pub(super) struct TopicQueue {
     partitions: OnceTable<PartitionQueue>,
     /// 0 while unknown.
     count: AtomicI32,
+    /// When the metadata was asked for that gave the count, in microseconds.
+    count_asked_at: AtomicU64,
     unassigned: Mutex<Unassigned>,
     partitioner: Partitioner,
     /// Microseconds on the clock until which keyless records go to `sticky`.
@@ -75,6 +82,7 @@ impl TopicQueue {
             topic,
             partitions: OnceTable::new(),
             count: AtomicI32::new(0),
+            count_asked_at: AtomicU64::new(0),
             unassigned: Mutex::new(Unassigned::default()),
             partitioner,
             sticky_until: AtomicU64::new(0),
@@ -212,7 +220,14 @@ impl TopicQueue {
         usize::try_from(partition).is_ok_and(|i| self.partitions.get(i).is_some_and(PartitionQueue::is_available))
     }
 
-    /// Keeps a record, whose payload has `size` bytes, until the partition count is known.
+    /// Whether metadata is so young that partitions beyond its count do not exist.
+    fn is_count_fresh(&self, now: Instant) -> bool {
+        let asked_at = Instant::from_micros(self.count_asked_at.load(Ordering::Relaxed));
+        now.since(asked_at) < COUNT_FRESH
+    }
+
+    /// Keeps a record, whose payload has `size` bytes, until the partition count is known, or is known better when the
+    /// record asks for a partition beyond it.
     pub(super) fn offer(
         &self,
         record: &NewRecord<'_>,
@@ -225,11 +240,11 @@ impl TopicQueue {
         if let Some(error) = self.failure() {
             return Err(error);
         }
-        if self.count() > 0 {
+        let (count, now) = (self.count(), record.produced_at);
+        if count > 0 && (asked < count || self.is_count_fresh(now)) {
             return Ok(Offered::Known);
         }
         let waiting = &mut *guard;
-        let now = record.produced_at;
         if waiting
             .open
             .as_ref()
@@ -285,14 +300,15 @@ impl TopicQueue {
         waiting.closed = earlier;
     }
 
-    /// Makes the partition count known, unless records still wait: then it gives them, and has to be called again when
+    /// Makes the partition count known from metadata asked for at `asked_at`, unless records still wait: then it gives them, and has to be called again when
     /// they have been put into their partitions. Records can therefore not overtake those that waited.
-    pub(super) fn set_count(&self, count: i32) -> Vec<Waiting> {
+    pub(super) fn set_count(&self, count: i32, asked_at: Instant) -> Vec<Waiting> {
         let mut waiting = self.unassigned.lock();
         waiting.close(false);
         waiting.listed = false;
         let late = std::mem::take(&mut waiting.closed);
         if late.is_empty() {
+            self.count_asked_at.store(asked_at.as_micros(), Ordering::Relaxed);
             self.count.store(count, Ordering::Release);
         }
         late

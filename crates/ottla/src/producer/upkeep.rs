@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::PartitionId;
 use super::batch::Batch;
@@ -53,10 +54,7 @@ impl Sender {
         };
         fired(&mut lane.armed, TimerKind::Expiry);
         let Some(timeout) = timeout else { return };
-        let limit = now
-            .as_micros()
-            .checked_sub(u64::try_from(timeout.as_micros()).unwrap_or(u64::MAX));
-        let limit = limit.map(Instant::from_micros);
+        let limit = limit_of(now, timeout);
         let mut expired = Vec::new();
         let mut oldest = None;
         for Sending { request, .. } in lane.in_flight.clone() {
@@ -105,6 +103,19 @@ impl Sender {
             let (status, error) = (batch.status(), timed_out(&attempts_of(&batch)));
             self.deliver(id, batch, Some(error), status, now);
         }
+    }
+
+    /// Gives up the records of a batch that came back whose time is over; returns the others.
+    pub(super) fn without_expired(&mut self, now: Instant, id: PartitionId, mut batch: Batch) -> Batch {
+        let timeout = self.topic_mut(id.topic).and_then(|t| t.delivering.message_timeout);
+        let limit = timeout.and_then(|timeout| limit_of(now, timeout));
+        let n = limit.map_or(0, |limit| batch.count_expired(limit));
+        if n > 0 {
+            let front = batch.split_front(n);
+            let (status, error) = (front.status(), timed_out(&attempts_of(&front)));
+            self.deliver(id, front, Some(error), status, now);
+        }
+        batch
     }
 
     fn expire_unassigned(&mut self, now: Instant, index: u32) {
@@ -176,8 +187,15 @@ impl Sender {
             Some(meta) if meta.is_usable() => {
                 set_availability(queue, meta);
                 topic.on_id(meta.id);
-                let count = meta.partition_count();
-                self.open_topic(ctx.now, index, queue, count);
+                let (count, asked_at) = (meta.partition_count(), meta.asked_at());
+                let waits = queue.oldest_unassigned().filter(|since| *since > asked_at);
+                if waits.is_some() && topic.count == count {
+                    // Records for partitions beyond the count, which may have grown since.
+                    cluster.confirm(&name, ctx.now);
+                    self.arm_unassigned(index, queue);
+                } else {
+                    self.open_topic(ctx.now, index, queue, count, asked_at);
+                }
                 let lanes = self.topic_mut(index).map_or(0, |t| t.lanes.len());
                 for partition in (0..count).take(lanes) {
                     self.enqueue(
@@ -195,7 +213,9 @@ impl Sender {
                 let deadline = meta.missing_since.unwrap_or(ctx.now).plus_ms(wait_ms);
                 if deadline <= ctx.now {
                     let text = format!("topic \"{name}\" does not exist");
-                    self.fail_topic(ctx.now, index, queue, Error::new(ErrorCode::L_UNKNOWN_TOPIC, text));
+                    let [unknown, local] = [ErrorCode::UNKNOWN_TOPIC_OR_PART, ErrorCode::L_UNKNOWN_TOPIC]
+                        .map(|code| Error::new(code, text.clone()));
+                    self.fail_topic(ctx.now, index, queue, (&unknown, local));
                 } else {
                     let id = PartitionId::topic_itself(index);
                     self.timers.arm(&mut topic.armed, TimerKind::Missing, id, deadline);
@@ -204,7 +224,8 @@ impl Sender {
             }
             Some(meta) if !meta.error.is_ok() && !meta.has_passing_error() => {
                 let text = format!("topic \"{name}\": {}", meta.error);
-                self.fail_topic(ctx.now, index, queue, Error::new(meta.error, text));
+                let error = Error::new(meta.error, text);
+                self.fail_topic(ctx.now, index, queue, (&error, error.clone()));
             }
             _ => self.arm_unassigned(index, queue),
         }
@@ -212,11 +233,11 @@ impl Sender {
 
     /// The partition count is known: records that waited for it get their partitions, and those of partitions that are
     /// no more are given up.
-    fn open_topic(&mut self, now: Instant, index: u32, queue: &TopicQueue, count: i32) {
+    fn open_topic(&mut self, now: Instant, index: u32, queue: &TopicQueue, count: i32, asked_at: Instant) {
         queue.set_failure(None);
         loop {
             // Producers may add records meanwhile, but only as many as their limits allow.
-            let late = queue.set_count(count);
+            let late = queue.set_count(count, asked_at);
             if late.is_empty() {
                 break;
             }
@@ -290,12 +311,13 @@ impl Sender {
     }
 
     /// The topic cannot be produced to: gives up everything that waits and has `produce()` refuse more.
-    fn fail_topic(&mut self, now: Instant, index: u32, queue: &TopicQueue, error: Error) {
-        queue.set_failure(Some(error.clone()));
+    /// Fails a topic: the first error is that of the records that wait, the second that of later calls to produce.
+    fn fail_topic(&mut self, now: Instant, index: u32, queue: &TopicQueue, (error, later): (&Error, Error)) {
+        queue.set_failure(Some(later));
         if let Some(topic) = self.topic_mut(index) {
             topic.count = 0;
         }
-        self.give_up_topic(now, index, queue, &error);
+        self.give_up_topic(now, index, queue, error);
     }
 
     /// A partition has records although its topic has failed, or although it is no more.
@@ -422,6 +444,12 @@ impl Sender {
     }
 }
 
+/// Returns the time at or before which a record was produced that has timed out by now.
+fn limit_of(now: Instant, timeout: Duration) -> Option<Instant> {
+    let micros = u64::try_from(timeout.as_micros()).unwrap_or(u64::MAX);
+    now.as_micros().checked_sub(micros).map(Instant::from_micros)
+}
+
 fn timed_out(why: &str) -> Error {
     let text = format!("the record was not delivered within message.timeout.ms: {why}");
     Error::new(ErrorCode::L_MSG_TIMED_OUT, text)
@@ -429,7 +457,7 @@ fn timed_out(why: &str) -> Error {
 
 /// What became of a batch that ran out of time.
 fn attempts_of(batch: &Batch) -> String {
-    match batch.last_error {
+    match batch.last_error.filter(|code| *code != ErrorCode::L_TIMED_OUT) {
         Some(code) => format!("the last attempt failed with {} ({code})", code.name()),
         None if batch.broker_id < 0 => "it was never sent".to_owned(),
         None => format!("broker {} has not answered", batch.broker_id),

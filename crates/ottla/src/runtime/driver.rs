@@ -44,7 +44,7 @@ impl Driver {
             Next::End
         } else {
             // What the kernel took at once may have moved a timer.
-            Next::Sleep(earliest(wake_at, self.core.next_link_wake()).filter(|at| *at < Instant::NEVER))
+            Next::Sleep(earliest(wake_at, self.core.next_connection_wake()).filter(|at| *at < Instant::NEVER))
         };
         self.settled = matches!(next, Next::Sleep(_));
         next
@@ -57,7 +57,7 @@ impl Driver {
             // Every request that is sent is written: where nobody waits for just that, it is not worth another step.
             let written = matches!(event, NetEvent::Written { .. });
             self.core.on_net(event, self.clock.now());
-            any |= !written || self.core.has_link_event();
+            any |= !written || self.core.has_connection_event();
         }
         for event in self.files.take_events() {
             self.core.on_file(event);

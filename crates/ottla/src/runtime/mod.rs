@@ -1,17 +1,17 @@
 //! The one thread of a client: waits for sockets, timers and wake-ups, and drives the core.
 
-mod doze;
+mod caller_polling;
 mod driver;
 #[cfg(all(test, ottla_loom))]
 mod model_tests;
-mod shift;
+mod wake_state;
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+pub use self::caller_polling::LoopWaker;
 use self::driver::Driver;
-pub use self::shift::LoopWaker;
 use crate::client::Core;
 use crate::env::SharedClock;
 use crate::env::sync::thread;

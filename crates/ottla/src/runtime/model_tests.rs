@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::doze::{Doze, Need};
+use super::wake_state::{Doze, Need};
 use crate::env::Waker;
 use crate::env::sync::model_tests::{Bell, explore, join, must_catch, spawn};
 use crate::env::sync::{AtomicBool, AtomicU64, Condvar, Deadline, Flaw, Mutex, wait_while};

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use super::histogram;
 use super::requests::{REQUESTS, Shown};
 use super::table::{Field, Kind, SECTIONS};
-use super::window;
 
 const INTRODUCTION: &str = "\
 # Statistics
@@ -66,7 +66,7 @@ pub fn manual() -> String {
         }
     }
     out.push_str("\n## Ranges of windows\n\nLarger values are counted in `outofrange`.\n\n| Window | Up to | Unit |\n|---|---|---|\n");
-    for (name, up_to, unit) in window::ranges() {
+    for (name, up_to, unit) in histogram::ranges() {
         let _ = writeln!(out, "| `{name}` | {up_to} | {unit} |");
     }
     out.push_str(

@@ -12,21 +12,21 @@
 //! client's thread writes. What is measured, one message or one request at a time, goes into a [`Window`], and there are
 //! none unless there is an interval and somebody who listens.
 
+mod duration_sum;
+mod histogram;
 mod manual;
 mod requests;
-mod span;
 mod table;
-mod window;
 
 use std::collections::BTreeMap;
 
+pub use duration_sum::Span;
+pub use histogram::Window;
+pub(crate) use histogram::{LATENCY_MAX_US, RTT_MAX_US, THROTTLE_MAX_MS};
 pub use manual::manual;
 pub use requests::request_counts;
-pub use span::Span;
 use table::Counting;
 pub use table::{Broker, Eos, Fatal, Group, Partition, Statistics, Summary, Topic, Toppar};
-pub use window::Window;
-pub(crate) use window::{LATENCY_MAX_US, RTT_MAX_US, THROTTLE_MAX_MS};
 
 impl Statistics {
     /// The document as one line of JSON.

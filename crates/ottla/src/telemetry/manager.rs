@@ -15,7 +15,7 @@ use super::measures::Measures;
 use super::metrics::{Facts, metrics};
 use super::otlp::{Document, Metric};
 use crate::cluster::Ctx;
-use crate::connection::{BrokerVersions, FailureKind, LinkKey, Outcome, Owner, Ready, Reply, Tag};
+use crate::connection::{BrokerKey, BrokerVersions, FailureKind, Outcome, Owner, Ready, Reply, Tag};
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
@@ -81,7 +81,7 @@ enum State {
     Off,
 }
 
-/// The manager. Order of calls: [`on_link_up`](Self::on_link_up), [`on_outcome`](Self::on_outcome) and what is measured
+/// The manager. Order of calls: [`on_connection_up`](Self::on_connection_up), [`on_outcome`](Self::on_outcome) and what is measured
 /// in any order, then [`poll`](Self::poll).
 #[derive(Debug)]
 pub struct Telemetry {
@@ -89,12 +89,12 @@ pub struct Telemetry {
     /// Given by the cluster.
     instance: Uuid,
     subscription: Option<Subscription>,
-    /// A link may have come up, or become free, since they were looked at.
+    /// A connection may have come up, or become free, since they were looked at.
     look: bool,
     /// A broker that speaks of metrics takes no requests for now.
     awaits_room: bool,
     /// The broker that was talked to last.
-    broker: Option<LinkKey>,
+    broker: Option<BrokerKey>,
     last_id: u64,
     /// What was measured since the last push.
     pub measures: Measures,
@@ -125,12 +125,12 @@ impl Telemetry {
         matches!(self.state, State::Collecting { .. } | State::Pushing { .. })
     }
 
-    /// A link takes requests.
-    pub fn on_link_up(&mut self) {
+    /// A connection takes requests.
+    pub fn on_connection_up(&mut self) {
         self.look = true;
     }
 
-    /// A link takes requests again.
+    /// A connection takes requests again.
     pub fn on_unthrottled(&mut self) {
         self.look |= self.awaits_room;
     }
@@ -163,7 +163,8 @@ impl Telemetry {
     /// The client ends: pushes what there is, for the last time. Gives how long to wait for the answer at most, until
     /// [`has_ended`](Self::has_ended).
     pub fn end(&mut self, ctx: &mut Ctx<'_>, facts: impl FnOnce() -> Facts) -> Option<Duration> {
-        let wanted = matches!(self.state, State::Collecting { .. });
+        // Behind a push under way, too: brokers take a last one however soon it follows.
+        let wanted = self.collects();
         self.state = State::Off;
         self.look = true;
         if wanted
@@ -182,22 +183,26 @@ impl Telemetry {
 
     /// A broker that takes requests now and speaks of metrics, one that waits for nothing if possible: what is asked
     /// behind a long poll is answered after it. No connection is made for it.
-    fn find_broker(&mut self, ctx: &mut Ctx<'_>) -> Option<(LinkKey, Arc<BrokerVersions>)> {
+    fn find_broker(&mut self, ctx: &mut Ctx<'_>) -> Option<(BrokerKey, Arc<BrokerVersions>)> {
         if !std::mem::take(&mut self.look) && self.broker.is_none() {
             return None;
         }
         self.awaits_room = false;
-        let mut keys: Vec<LinkKey> = ctx.links.keys().filter(|key| ctx.links.is_up(*key)).collect();
-        keys.sort_by_key(|key| (ctx.links.in_flight(*key), self.broker != Some(*key)));
+        let mut keys: Vec<BrokerKey> = ctx
+            .connections
+            .keys()
+            .filter(|key| ctx.connections.is_up(*key))
+            .collect();
+        keys.sort_by_key(|key| (ctx.connections.in_flight(*key), self.broker != Some(*key)));
         for key in keys {
             if !ctx
-                .links
+                .connections
                 .versions(key)
                 .is_some_and(|versions| speaks_of_metrics(&versions))
             {
                 continue;
             }
-            match ctx.links.ready(key, ctx.now) {
+            match ctx.connections.ready(key, ctx.now) {
                 Ready::Yes(versions) => {
                     self.broker = Some(key);
                     return Some((key, versions));
@@ -213,7 +218,7 @@ impl Telemetry {
     fn send<R: Request>(
         &mut self,
         ctx: &mut Ctx<'_>,
-        (key, versions): (LinkKey, &BrokerVersions),
+        (key, versions): (BrokerKey, &BrokerVersions),
         request: &R,
     ) -> Option<u64> {
         self.last_id += 1;
@@ -223,7 +228,7 @@ impl Telemetry {
         };
         let timeout = Duration::from_millis(ctx.conf.socket_timeout_ms.into());
         let version = versions.pick::<R>()?;
-        let sent = ctx.links.send(key, ctx.now, tag, request, version, timeout);
+        let sent = ctx.connections.send(key, ctx.now, tag, request, version, timeout);
         sent.is_ok().then_some(tag.id)
     }
 
@@ -247,11 +252,11 @@ impl Telemetry {
     fn push(
         &mut self,
         ctx: &mut Ctx<'_>,
-        to: (LinkKey, &BrokerVersions),
+        to: (BrokerKey, &BrokerVersions),
         mut facts: Facts,
         terminating: bool,
     ) -> Option<u64> {
-        facts.totals.connections = ctx.links.totals().connections;
+        facts.totals.connections = ctx.connections.totals().connections;
         let wanted = self.subscription.clone()?;
         let taken = self.measures.take(ctx.now, ctx.wall_ms, facts.totals);
         let mut list = metrics(&taken, &facts, wanted.delta);
@@ -321,7 +326,7 @@ impl Telemetry {
     }
 
     /// What became of a request.
-    pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, id: u64, outcome: Outcome) {
+    pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, id: u64, outcome: Outcome) {
         self.look = true;
         match (self.state, outcome) {
             (State::Asking { id: asked }, outcome) if asked == id => match outcome {
@@ -365,19 +370,25 @@ impl Telemetry {
     }
 
     /// A pause that the broker asked for.
-    fn obey(&self, ctx: &mut Ctx<'_>, key: LinkKey, throttle_ms: i32) -> Instant {
+    fn obey(&self, ctx: &mut Ctx<'_>, key: BrokerKey, throttle_ms: i32) -> Instant {
         let pause = Duration::from_millis(u64::try_from(throttle_ms).unwrap_or(0));
-        ctx.links.throttle(key, pause, ctx.now);
+        ctx.connections.throttle(key, pause, ctx.now);
         ctx.now + pause
     }
 
-    fn cannot_read<R>(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, api: ApiKey, e: impl std::fmt::Display) -> Option<R> {
-        ctx.links.fail_unreadable(key, api, e, ctx.now);
+    fn cannot_read<R>(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        key: BrokerKey,
+        api: ApiKey,
+        e: impl std::fmt::Display,
+    ) -> Option<R> {
+        ctx.connections.fail_unreadable(key, api, e, ctx.now);
         self.rest(ctx);
         None
     }
 
-    fn on_subscription(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, reply: &Reply) {
+    fn on_subscription(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, reply: &Reply) {
         let response = match reply.decode::<GetTelemetrySubscriptionsRequest>() {
             Ok(response) => Some(response),
             Err(e) => self.cannot_read(ctx, key, ApiKey::GET_TELEMETRY_SUBSCRIPTIONS, e),
@@ -411,7 +422,7 @@ impl Telemetry {
             };
             return;
         }
-        let connections = ctx.links.totals().connections;
+        let connections = ctx.connections.totals().connections;
         self.measures.begin(ctx.now, ctx.wall_ms, connections);
         // Clients that were told at the same time must not push at the same time.
         let due = ctx.now + ctx.rng.jitter(interval, 0.5, 0.5);
@@ -420,7 +431,7 @@ impl Telemetry {
         };
     }
 
-    fn on_pushed(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, reply: &Reply) {
+    fn on_pushed(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, reply: &Reply) {
         let response: Option<PushTelemetryResponse> = match reply.decode::<PushTelemetryRequest>() {
             Ok(response) => Some(response),
             Err(e) => self.cannot_read(ctx, key, ApiKey::PUSH_TELEMETRY, e),

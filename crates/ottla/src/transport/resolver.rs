@@ -39,6 +39,34 @@ struct Question {
     lookup: LookupId,
     host: String,
     port: u16,
+    /// The names of the addresses are wanted, not the addresses.
+    names: bool,
+}
+
+impl Question {
+    fn answered(&self, addrs: Result<Vec<SocketAddr>, String>) -> NetEvent {
+        let lookup = self.lookup;
+        match self.names {
+            true => NetEvent::Names {
+                lookup,
+                result: addrs.map(|addrs| names_of(&addrs)),
+            },
+            false => NetEvent::Resolved { lookup, result: addrs },
+        }
+    }
+}
+
+/// The canonical names of addresses, each once; an address without a name stands for itself.
+fn names_of(addrs: &[SocketAddr]) -> Vec<String> {
+    let mut names = Vec::new();
+    for addr in addrs {
+        let ip = addr.ip();
+        let name = dns_lookup::lookup_addr(&ip).unwrap_or_else(|_| ip.to_string());
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 /// Looks names up without blocking the caller.
@@ -67,10 +95,7 @@ impl Resolver {
                     Err(e) => Err(e.to_string()),
                 },
             };
-            NetEvent::Resolved {
-                lookup: q.lookup,
-                result,
-            }
+            q.answered(result)
         });
         Resolver {
             worker,
@@ -87,11 +112,30 @@ impl Resolver {
             let result = pick(self.family, [SocketAddr::new(ip, port)].into_iter());
             return self.worker.answer(NetEvent::Resolved { lookup, result });
         }
-        self.worker
-            .ask(Question { lookup, host, port }, |q, e| NetEvent::Resolved {
-                lookup: q.lookup,
-                result: Err(format!("no thread for the look-up: {e}")),
-            });
+        let names = false;
+        self.put(Question {
+            lookup,
+            host,
+            port,
+            names,
+        });
+    }
+
+    /// Asks for the canonical names of a name's addresses; the answer comes from [`take_answers`](Self::take_answers).
+    pub fn ask_names(&self, lookup: LookupId, host: String, port: u16) {
+        let names = true;
+        self.put(Question {
+            lookup,
+            host,
+            port,
+            names,
+        });
+    }
+
+    fn put(&self, question: Question) {
+        self.worker.ask(question, |q, e| {
+            q.answered(Err(format!("no thread for the look-up: {e}")))
+        });
     }
 
     /// Waits for the application's code, which must not be called any more. The operating system's is left to itself.
@@ -157,6 +201,29 @@ mod tests {
                 .unwrap_err()
                 .contains("broker.address.family")
         );
+    }
+
+    #[test]
+    fn canonical_names_are_those_of_the_addresses() {
+        let r = Resolver::new(Arc::new(Nobody), AddressFamily::V4, None);
+        r.ask_names(LookupId(1), "127.0.0.1".into(), 9);
+        let answer = (0..2000).find_map(|_| {
+            std::thread::sleep(Duration::from_millis(5));
+            r.take_answers().pop()
+        });
+        let Some(NetEvent::Names { result: Ok(names), .. }) = answer else {
+            panic!("{answer:?}")
+        };
+        // The loopback address has a name wherever there is a hosts file, and stands for itself elsewhere.
+        assert_eq!(names, names_of(&[([127, 0, 0, 1], 9).into()]));
+        assert_eq!(names.len(), 1);
+    }
+
+    #[test]
+    fn an_address_without_a_name_stands_for_itself() {
+        // TEST-NET-1, which has no names.
+        let addr = SocketAddr::from(([192, 0, 2, 1], 9));
+        assert_eq!(names_of(&[addr, addr]), ["192.0.2.1"]);
     }
 
     #[test]

@@ -66,9 +66,6 @@ impl fmt::Debug for SystemHooks {
     }
 }
 
-/// `connect` has begun and goes on in the background.
-const EINPROGRESS: i32 = 115;
-
 impl SystemHooks {
     pub(super) fn make_socket(&self, addr: SocketAddr) -> io::Result<Socket> {
         let domain = Domain::for_address(addr);
@@ -86,7 +83,7 @@ impl SystemHooks {
             Some(connect) => connect(socket.as_fd(), &addr, broker),
         };
         match begun {
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock || e.raw_os_error() == Some(EINPROGRESS) => Ok(()),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock || e.raw_os_error() == Some(libc::EINPROGRESS) => Ok(()),
             other => other,
         }
     }

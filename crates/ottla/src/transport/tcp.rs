@@ -10,7 +10,7 @@ use bytes::Bytes;
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Registry, Token};
 use ottla_protocol::Frame;
-use socket2::Socket;
+use socket2::{SockRef, Socket};
 
 use super::resolver::Resolver;
 use super::system::SystemHooks;
@@ -29,11 +29,14 @@ pub struct SocketOptions {
     pub nodelay: bool,
     /// `receive.message.max.bytes`.
     pub max_frame: usize,
+    /// How long sent data may stay unacknowledged before the system closes the connection (`TCP_USER_TIMEOUT`); `None`
+    /// leaves it to the system's retransmissions, about 15 minutes.
+    pub unacknowledged: Option<Duration>,
 }
 
 /// The token of the waker; connections have tokens from 1.
 pub(crate) const WAKE: Token = Token(0);
-/// Slices given to one `writev`.
+/// Slices given to one `sendmsg`.
 const MAX_SLICES: usize = 64;
 /// Bytes read from one connection before others have their turn.
 const READ_TURN: usize = 4 * 1024 * 1024;
@@ -114,6 +117,29 @@ impl Outbox {
     }
 }
 
+/// Writes to a socket without raising SIGPIPE where the peer is gone: the error suffices, and the process's handling of
+/// signals is the application's. Where the system has no flag for it, the socket has an option ([`configure`]).
+struct Quiet<'a>(SockRef<'a>);
+
+#[cfg(not(target_vendor = "apple"))]
+const SEND_FLAGS: i32 = libc::MSG_NOSIGNAL;
+#[cfg(target_vendor = "apple")]
+const SEND_FLAGS: i32 = 0;
+
+impl Write for Quiet<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.send_with_flags(bytes, SEND_FLAGS)
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.0.send_vectored_with_flags(slices, SEND_FLAGS)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Waits for the sockets of a transport.
 #[derive(Debug)]
 pub struct Poller {
@@ -188,6 +214,7 @@ impl TcpTransport {
     pub fn perform(&mut self, action: NetAction) {
         match action {
             NetAction::Resolve { lookup, host, port } => self.resolver.ask(lookup, host, port),
+            NetAction::ResolveNames { lookup, host, port } => self.resolver.ask_names(lookup, host, port),
             NetAction::Connect { conn, addr, broker } => self.connect(conn, addr, &broker),
             NetAction::Send { conn, frame } => {
                 if let Some(token) = self.tokens.get(&conn)
@@ -201,7 +228,7 @@ impl TcpTransport {
                 if let Some(token) = self.tokens.remove(&conn)
                     && let Some(c) = self.conns.remove(&token)
                 {
-                    self.hang_up(c);
+                    self.force_close(c);
                 }
             }
         }
@@ -252,7 +279,7 @@ impl TcpTransport {
         }
     }
 
-    fn hang_up(&self, mut c: Conn) {
+    fn force_close(&self, mut c: Conn) {
         let _ = self.registry.deregister(&mut c.stream);
         self.system.close(std::net::TcpStream::from(c.stream));
     }
@@ -316,7 +343,7 @@ impl TcpTransport {
         if let Some(c) = self.conns.remove(&token) {
             self.tokens.remove(&c.id);
             self.report_closed(c.id, reason);
-            self.hang_up(c);
+            self.force_close(c);
         }
     }
 
@@ -326,6 +353,7 @@ impl TcpTransport {
             match c.stream.take_error() {
                 Ok(None) if c.stream.peer_addr().is_ok() => {
                     c.connected = true;
+                    limit_unacknowledged(&c.stream, self.options.unacknowledged);
                     self.events.push_back(NetEvent::Connected {
                         conn: c.id,
                         socket: c.stream.as_raw_fd(),
@@ -342,7 +370,7 @@ impl TcpTransport {
         let Some(c) = self.conns.get_mut(&token).filter(|c| c.connected) else {
             return;
         };
-        match c.out.write_to(&mut c.stream) {
+        match c.out.write_to(&mut Quiet(SockRef::from(&c.stream))) {
             Ok(true) => self.events.push_back(NetEvent::Written {
                 conn: c.id,
                 begun: c.out.begun,
@@ -392,7 +420,7 @@ impl TcpTransport {
 impl Drop for TcpTransport {
     fn drop(&mut self) {
         for (_, c) in std::mem::take(&mut self.conns) {
-            self.hang_up(c);
+            self.force_close(c);
         }
     }
 }
@@ -416,6 +444,8 @@ fn describe(e: &io::Error) -> String {
 /// What the settings say of every socket.
 fn configure(socket: &Socket, options: &SocketOptions) -> io::Result<()> {
     socket.set_nonblocking(true)?;
+    #[cfg(target_vendor = "apple")]
+    socket.set_nosigpipe(true)?;
     if options.send_buffer > 0 {
         socket.set_send_buffer_size(options.send_buffer)?;
     }
@@ -425,6 +455,16 @@ fn configure(socket: &Socket, options: &SocketOptions) -> io::Result<()> {
     socket.set_keepalive(options.keepalive)?;
     socket.set_tcp_nodelay(options.nodelay)
 }
+
+/// Sets `TCP_USER_TIMEOUT` where the system has it, on a connection that is open: before, it would limit the attempt as
+/// well, which has a time-out of its own. A socket of `socket_cb` that is not TCP is left as it is.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn limit_unacknowledged(stream: &TcpStream, limit: Option<Duration>) {
+    let _ = SockRef::from(stream).set_tcp_user_timeout(limit);
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn limit_unacknowledged(_: &TcpStream, _: Option<Duration>) {}
 
 #[cfg(test)]
 mod tests {
@@ -497,6 +537,42 @@ mod tests {
         }
         let reason = CloseReason::CutShort { got: 6, of: Some(104) };
         assert!(matches!(seen.pop(), Some(NetEvent::Closed { reason: r, .. }) if r == reason));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_peer_that_acknowledges_nothing_more_is_noticed() {
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let resolver = Resolver::new(std::sync::Arc::new(Still), crate::transport::AddressFamily::Any, None);
+        let mut poller = Poller::new().unwrap();
+        let options = SocketOptions {
+            max_frame: 1000,
+            unacknowledged: Some(Duration::from_millis(500)),
+            ..SocketOptions::default()
+        };
+        let registry = poller.registry().try_clone().unwrap();
+        let mut transport = TcpTransport::new(registry, resolver, options, SystemHooks::default());
+        let (conn, addr, broker) = (ConnId(1), listener.local_addr().unwrap(), String::new());
+        transport.perform(NetAction::Connect { conn, addr, broker });
+        // More than all buffers hold: the peer, which never reads, closes its window.
+        let frame = Frame {
+            parts: vec![Bytes::from(vec![0; 64 << 20])],
+        };
+        transport.perform(NetAction::Send { conn, frame });
+        let mut closed = None;
+        for _ in 0..20 {
+            poller.wait(Some(Duration::from_millis(500))).unwrap();
+            transport.on_ready(&poller);
+            while let Some(event) = transport.next_event() {
+                if let NetEvent::Closed { reason, .. } = event {
+                    closed = Some(reason);
+                }
+            }
+            if closed.is_some() {
+                break;
+            }
+        }
+        assert_eq!(closed, Some(CloseReason::Io("Connection timed out".into())));
     }
 
     #[test]

@@ -249,6 +249,8 @@ impl Consumed {
             if name == topic {
                 // A broker that lags behind names the old topic again, and then the new one: ids have no order.
                 reader.jumps += if lags { 3 } else { 1 };
+                // A record of the old topic behind a cut that the reader has not crossed yet may still be taken.
+                reader.jumps += u32::from(!reader.cuts.is_empty());
                 reader.anew = true;
                 reader.seen.clear();
                 reader.cuts.clear();
@@ -342,6 +344,15 @@ mod tests {
         }
         consumed.on_lost(TOPIC, 0, (1, 1));
         consumed
+    }
+
+    #[test]
+    fn a_record_behind_a_cut_may_be_taken_after_its_topic_was_deleted() {
+        let mut consumed = cut_behind_the_first();
+        consumed.on_topic_deleted(TOPIC, false);
+        assert_eq!(take(&mut consumed, 1, 1), Ok(()), "fetched before the deletion");
+        assert_eq!(take(&mut consumed, 0, 0), Ok(()), "the first record of the new topic");
+        assert!(take(&mut consumed, 0, 0).is_err());
     }
 
     #[test]

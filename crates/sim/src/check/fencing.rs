@@ -86,17 +86,21 @@ impl Fencing {
         }
     }
 
-    /// A loop ends because it takes another process for the owner of its id, which its `own` clients have had.
+    /// Checks that a loop that ends for a rival has had one. `own` are its producers in order.
+    ///
+    /// A loop cannot distinguish a rival from a request of its own that was served late, and replaces its producer as often as
+    /// it has sent such requests. So it may replace the producer that lost the id to the rival, and end when a late request
+    /// fences a later one: a rival of any of its producers is a reason.
     pub(crate) fn on_rival(&self, own: &[usize]) -> Result<(), String> {
         if self.made_up {
             return Ok(());
         }
-        let last = own.last().and_then(|client| Some((client, self.taken.get(client)?)));
-        let Some((last, id)) = last else {
+        let Some(id) = own.last().and_then(|client| self.taken.get(client)) else {
             return Err(format!("the loop of {own:?} has had no id, and finds a rival"));
         };
         let history = self.by_id.get(id).into_iter().flatten();
-        let mut since = history.skip_while(|event| **event != Event::Taken(*last));
+        let is_own = |event: &Event| matches!(event, Event::Taken(client) if own.contains(client));
+        let mut since = history.skip_while(|event| !is_own(event));
         let is_reason = |event: &Event| match event {
             Event::Taken(client) | Event::Late(client) => !own.contains(client),
             Event::Step(step) => *step == TransactionStep::TimedOut,
@@ -104,7 +108,7 @@ impl Fencing {
         match since.any(is_reason) {
             true => Ok(()),
             false => Err(format!(
-                "the loop of {own:?} ends for a rival, and nobody else has taken {id:?}"
+                "the loop of {own:?} ends for a rival, and no other process has taken {id:?}"
             )),
         }
     }
@@ -149,5 +153,23 @@ mod tests {
         books.on_taken("c", 5, true);
         assert!(books.on_rival(&[5, 4]).is_err());
         assert_eq!(books.on_rival(&[4]), Ok(()));
+    }
+
+    #[test]
+    fn a_rival_of_a_former_producer_ends_a_loop_that_its_own_late_request_fences_then() {
+        // The loop takes the rival for its first producer's request, whose time comes only under the second one.
+        let mut books = Fencing::default();
+        books.on_taken("a", 9, false);
+        books.on_taken("a", 1, false);
+        assert!(books.on_rival(&[1]).is_err(), "the predecessor is no rival");
+        books.on_taken("a", 1, true);
+        books.on_taken("a", 2, false);
+        assert!(books.on_rival(&[1, 2]).is_err(), "only its own requests were served");
+        let mut books = Fencing::default();
+        books.on_taken("a", 1, false);
+        books.on_taken("a", 9, false);
+        books.on_taken("a", 2, false);
+        books.on_taken("a", 1, true);
+        assert_eq!(books.on_rival(&[1, 2]), Ok(()));
     }
 }

@@ -117,7 +117,7 @@ struct Member {
 #[derive(Debug)]
 pub(crate) struct Beginning<'a> {
     pub(crate) client: u32,
-    pub(crate) share: &'a [Tp],
+    pub(crate) assignment: &'a [Tp],
     /// Besides what it has.
     pub(crate) more: bool,
     /// Its id in the group.
@@ -141,6 +141,10 @@ pub(crate) struct Groups {
     /// Logs lose their starts: offsets may be left out.
     retention: bool,
     cuts: Cuts,
+    /// Brokers do not tell the leader epoch of a log's end.
+    ends_without_epochs: bool,
+    /// Members, by group and id, whose last join was served after its client had given it up.
+    ghosts: BTreeSet<(String, String)>,
 }
 
 impl Groups {
@@ -156,6 +160,12 @@ impl Groups {
 
     pub(crate) fn allow_retention(&mut self) {
         self.retention = true;
+    }
+
+    /// Brokers do not tell the leader epoch of a log's end. A reader that has found nothing but the end cannot notice that it
+    /// was cut off, finds itself out of range, and begins anew by its policy (KIP-320).
+    pub(crate) fn expect_ends_without_epochs(&mut self) {
+        self.ends_without_epochs = true;
     }
 
     pub(super) fn on_topic_deleted(&mut self, topic: &str) {
@@ -175,9 +185,15 @@ impl Groups {
     // ---------------------------------------------------------------- ownership
 
     /// The coordinator gave partitions to a member in a generation.
-    pub(crate) fn on_synced(&mut self, group: &str, generation: i32, member: &str, share: &[Tp]) -> Result<(), String> {
+    pub(crate) fn on_synced(
+        &mut self,
+        group: &str,
+        generation: i32,
+        member: &str,
+        assignment: &[Tp],
+    ) -> Result<(), String> {
         let owners = self.owners.entry((group.to_owned(), generation)).or_default();
-        for tp in share {
+        for tp in assignment {
             let before = owners.insert(tp.clone(), member.to_owned());
             if let Some(before) = before.filter(|b| b != member) {
                 return Err(format!(
@@ -216,6 +232,22 @@ impl Groups {
         }
     }
 
+    /// The coordinator accepted a join. When the client had given the request up (`abandoned`), the client does not know of
+    /// this membership: it may still have what an earlier membership under the same id gave it, which the coordinator has
+    /// forgotten since, and it cannot be asked to give that up. The client's next join makes the membership its own.
+    pub(crate) fn on_join(&mut self, group: &str, member: &str, abandoned: bool) {
+        let key = (group.to_owned(), member.to_owned());
+        match abandoned {
+            true => self.ghosts.insert(key),
+            false => self.ghosts.remove(&key),
+        };
+    }
+
+    /// Whether the member is in the group by a join that its client had given up.
+    pub(crate) fn is_ghost(&self, group: &str, member: &str) -> bool {
+        self.ghosts.contains(&(group.to_owned(), member.to_owned()))
+    }
+
     /// From now on the client consumes these partitions.
     pub(crate) fn on_assigned(
         &mut self,
@@ -227,7 +259,7 @@ impl Groups {
             if !begins.more {
                 member.owned.clear();
             }
-            for tp in begins.share {
+            for tp in begins.assignment {
                 let own = Own::new(begins.member.to_owned(), begins.now_us, marks(tp));
                 member.owned.entry(tp.clone()).or_insert(own);
             }
@@ -246,11 +278,12 @@ impl Groups {
             .filter(|(client, m)| **client != begins.client && m.exclusive && m.group == *group);
         for (client, other) in others {
             let both = begins
-                .share
+                .assignment
                 .iter()
                 .filter(|tp| begins.given.contains(tp) && !self.torn.contains(&tp.0));
             let mut both = both.filter_map(|tp| Some((tp, other.owned.get(tp)?)));
-            if let Some((tp, own)) = both.find(|(_, own)| begins.members.contains(&own.member)) {
+            let is_member = |id: &String| begins.members.contains(id) && !self.is_ghost(group, id);
+            if let Some((tp, own)) = both.find(|(_, own)| is_member(&own.member)) {
                 return Err(format!(
                     "client {} begins to consume {tp:?}, and client {client}, which is {} in {group}, has it since {} us",
                     begins.client, own.member, own.since_us
@@ -400,8 +433,11 @@ impl Groups {
             Some(next) => self.cuts.may_lead(tp, next, offset),
             None => since.iter().flatten().any(|at| self.cuts.may_lead(tp, *at, offset)),
         };
+        let found_the_end = own.taken_to.is_none() && since.contains(&None);
+        let lost_without_epoch = |next| self.ends_without_epochs && found_the_end && self.cuts.reach(tp, next);
         let right = cut_back
             || match own.next {
+                Some(next) if lost_without_epoch(next) => by_policy,
                 Some(next) => out_of_range(next) && by_policy && offset > next,
                 None => {
                     let committed = !own.sought && since.contains(&Some(offset));
@@ -477,7 +513,12 @@ impl Groups {
         let torn = self.torn.contains(&commit.tp.0);
         let retention = self.retention;
         let (offset, tp) = (commit.offset, &commit.tp);
-        let back = commit.before.filter(|before| offset < *before);
+        // An application that was told of a truncated log has gone to the partition's beginning.
+        let has_sought = self.members.values().any(|member| {
+            let own = member.owned.get(tp);
+            member.group == commit.group && own.is_some_and(|own| own.sought)
+        });
+        let back = commit.before.filter(|before| offset < *before && !has_sought);
         let book = self.book(commit.group, tp);
         book.committed.push((now_us, Some(offset)));
         book.undone = match commit.beyond_recall {

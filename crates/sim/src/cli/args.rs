@@ -8,6 +8,7 @@ use ottla_sim::Canary;
 pub(crate) const USAGE: &str = "usage: ottla-sim [--seeds N] [--start S]      run N worlds (1000), from seed S (1) on
        ottla-sim --forever [--start S]        run worlds until told to stop (Ctrl-C)
        ottla-sim --seed S [--trace]           run one world; --trace tells all that happens
+       ottla-sim --regressions                run the worlds that once failed
        ottla-sim --canaries [--seeds N]       see that every deliberate bug is noticed within N worlds (200)
 options: --start clock                        begin with a seed taken from the clock, which is printed
          --seconds N                          stop after N seconds
@@ -26,6 +27,7 @@ pub(crate) struct Args {
     pub(crate) keep_going: bool,
     pub(crate) canary: Option<Canary>,
     pub(crate) canaries: bool,
+    pub(crate) regressions: bool,
     pub(crate) limit: Option<Duration>,
     pub(crate) jobs: usize,
     pub(crate) step: u64,
@@ -44,6 +46,7 @@ impl Args {
             keep_going: false,
             canary: None,
             canaries: false,
+            regressions: false,
             limit: None,
             jobs: 1,
             step: 1,
@@ -60,6 +63,7 @@ impl Args {
                 "--jobs" => args.jobs = usize::try_from(number(&name, &word()?)?).unwrap_or(1).max(1),
                 "--canary" => args.canary = Some(canary(&word()?)?),
                 "--canaries" => args.canaries = true,
+                "--regressions" => args.regressions = true,
                 "--trace" => args.trace = true,
                 "--keep-going" => args.keep_going = true,
                 "--forever" => forever = true,

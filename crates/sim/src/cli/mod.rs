@@ -4,7 +4,7 @@ mod args;
 mod run;
 
 pub(crate) use args::Args;
-pub(crate) use run::{run_canaries, run_worlds};
+pub(crate) use run::{run_canaries, run_regressions, run_worlds};
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

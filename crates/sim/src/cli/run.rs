@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use ottla_sim::{Canary, Coverage, Options, Outcome, TraceSink, run_world};
+use ottla_sim::{Canary, Coverage, Options, Outcome, REGRESSIONS, TraceSink, run_world};
 
 use super::{Args, Stop};
 
@@ -145,6 +145,37 @@ pub(crate) fn run_worlds(args: &Args, stop: &Stop) -> ExitCode {
     let (total, failed) = (&results.total, results.failed.len());
     let pace = total.worlds as f64 / seconds;
     say(&format!("{total}; {seconds:.1} s, {pace:.0} worlds/s, {failed} failed"));
+    if failed > 0 {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+/// Runs the worlds that once failed.
+pub(crate) fn run_regressions(args: &Args, stop: &Stop) -> ExitCode {
+    let mut failed = 0;
+    for (seed, defect) in REGRESSIONS {
+        let args = Args {
+            start: *seed,
+            seeds: Some(1),
+            ..args.clone()
+        };
+        if stop.is_told() {
+            return ExitCode::FAILURE;
+        }
+        if let Some((seed, violation)) = run_all(&args, &Stop::default()).failed.first() {
+            failed += 1;
+            say(&format!(
+                "seed {seed} FAILED again: {violation}\nit once failed because {defect}"
+            ));
+            say(&format!("replay: {}", replay_command(*seed, args.canary)));
+        }
+    }
+    say(&format!(
+        "{} worlds that once failed, {failed} failed",
+        REGRESSIONS.len()
+    ));
     if failed > 0 {
         ExitCode::FAILURE
     } else {

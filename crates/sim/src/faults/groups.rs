@@ -56,10 +56,10 @@ pub(crate) struct GroupFaultPlan {
 
 impl GroupFaultPlan {
     pub(crate) fn draw(c: &mut Chance) -> Self {
-        let share = c.pick(&[0.0, 0.3, 0.5]);
+        let assignment = c.pick(&[0.0, 0.3, 0.5]);
         let mut kinds = Vec::new();
         for (kind, _) in KINDS {
-            if c.hit(share) {
+            if c.hit(assignment) {
                 kinds.push((*kind, c.spread(200_000, 30_000_000)));
             }
         }

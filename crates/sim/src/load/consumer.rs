@@ -437,8 +437,7 @@ impl ConsumerLoad {
         }
         let most = world.app_chance.between(1, self.plan.most * 2);
         for _ in 0..most {
-            let item = shared.consumer_queue.pop_one(Some(Duration::ZERO), take);
-            match item {
+            match world.next_item(client, take) {
                 None => return,
                 Some(Ok(taken)) => self.on_record(world, client, taken),
                 Some(Err(event)) => self.on_event(world, client, event),

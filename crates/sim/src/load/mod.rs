@@ -3,6 +3,7 @@
 mod consumer;
 mod group;
 mod producer;
+mod serving;
 mod transactions;
 
 pub(crate) use consumer::{ConsumerLoad, ConsumerPlan};

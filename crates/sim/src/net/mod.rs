@@ -166,6 +166,13 @@ impl Net {
         }
     }
 
+    /// Whether a client has a connection on which nothing passes any more, and has not noticed yet: no request before
+    /// `socket.timeout.ms` is over tells it.
+    pub(crate) fn has_dead_connection(&self, client: usize) -> bool {
+        let mut own = self.by_id.iter().filter(|((c, _), _)| *c == client);
+        own.any(|(_, number)| self.conns.get(number).is_some_and(|c| c.dead && c.client_open))
+    }
+
     /// A connection that its client has left and whose broker may still read what was sent on it.
     pub(crate) fn left_on_the_way(&self) -> Option<u64> {
         let mut conns = self.conns.iter();

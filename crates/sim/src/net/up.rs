@@ -42,6 +42,8 @@ impl World {
                     },
                 );
             }
+            // Worlds do not ask for canonical names.
+            NetAction::ResolveNames { .. } => {}
             NetAction::Connect { conn, addr, .. } => {
                 let delay = self.net.delay_us();
                 self.net.attempts.insert((client, conn));
@@ -319,11 +321,11 @@ impl World {
 
     fn serve(&mut self, number: u64, broker: ottla_mock::BrokerId, frame: Bytes) {
         self.trace_request(number, &frame);
-        self.look_for_ghosts(number, &frame);
         let reply = self
             .cluster
             .handle(broker, ConnectionId(number), frame.clone(), Time(self.now_us));
         self.look_at_transactions();
+        self.look_at_joins();
         match reply {
             Reply::Now(response) => {
                 self.send_down(number, Down::Bytes(response.into_bytes()), false);

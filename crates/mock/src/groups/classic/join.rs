@@ -9,7 +9,7 @@ use super::{ClassicGroup, GroupState, JoinOutcome, Member, Protocol};
 use crate::cluster::Cluster;
 use crate::dispatch::Context;
 use crate::handlers::k11_join_group::{complete_join, failed_join};
-use crate::parked::{Token, Waiting};
+use crate::parked::Waiting;
 use crate::timers::Timer;
 
 /// A new member that has not been told its first generation is kept this long, whatever its session timeout.
@@ -18,7 +18,13 @@ const NEW_MEMBER_TIMEOUT_MS: i32 = 300_000;
 impl ClassicGroup {
     pub(crate) fn join(&mut self, cluster: &mut Cluster, context: &Context, request: JoinGroupRequest) -> JoinOutcome {
         match self.try_join(cluster, context, &request) {
-            Ok(outcome) => outcome,
+            Ok(JoinOutcome::Respond(response)) => {
+                if response.error_code == ErrorCode::NONE.0 {
+                    cluster.note_join(context, &self.id, &response.member_id);
+                }
+                JoinOutcome::Respond(response)
+            }
+            Ok(JoinOutcome::Park) => JoinOutcome::Park,
             Err(error) => JoinOutcome::Respond(failed_join(context, &request.member_id, error)),
         }
     }
@@ -154,8 +160,7 @@ impl ClassicGroup {
             }
             return JoinOutcome::Respond(response);
         }
-        let token = cluster.park(context, Waiting::JoinGroup, None);
-        self.await_join(cluster, &id, token);
+        self.await_join(cluster, context, &id);
         self.rebalance(cluster);
         JoinOutcome::Park
     }
@@ -176,8 +181,7 @@ impl ClassicGroup {
         self.members.insert(id.clone(), member);
         self.leader.get_or_insert_with(|| id.clone());
         self.new_member_joined = true;
-        let token = cluster.park(context, Waiting::JoinGroup, None);
-        self.await_join(cluster, &id, token);
+        self.await_join(cluster, context, &id);
         self.set_session_timer(cluster, &id, NEW_MEMBER_TIMEOUT_MS);
         self.rebalance(cluster);
     }
@@ -193,13 +197,14 @@ impl ClassicGroup {
         if let Some(member) = self.members.get_mut(id) {
             member.take_request(request, protocols);
         }
-        let token = cluster.park(context, Waiting::JoinGroup, None);
-        self.await_join(cluster, id, token);
+        self.await_join(cluster, context, id);
         self.rebalance(cluster);
     }
 
-    /// Notes that a member has joined and waits under `token`. A request of it that waited before is sent away.
-    pub(super) fn await_join(&mut self, cluster: &mut Cluster, id: &str, token: Token) {
+    /// Accepts a member's join and parks the request. A request of it that waited before is sent away.
+    pub(super) fn await_join(&mut self, cluster: &mut Cluster, context: &Context, id: &str) {
+        cluster.note_join(context, &self.id, id);
+        let token = cluster.park(context, Waiting::JoinGroup, None);
         let earlier = self.members.get_mut(id).and_then(|m| m.awaiting_join.replace(token));
         if let Some(earlier) = earlier {
             complete_join(cluster, earlier, |c| {

@@ -14,7 +14,7 @@ pub(super) struct Candidate<'a> {
     pub(super) current: &'a Partitions,
 }
 
-/// Gives each candidate its share, in their order. The counts are those of each topic's partitions.
+/// Gives each candidate its assignment, in their order. The counts are those of each topic's partitions.
 pub(super) type Assign = fn(&[Candidate<'_>], &BTreeMap<Uuid, i32>) -> Vec<Partitions>;
 
 /// By name; the first is taken when no member asks for one (`group.consumer.assignors`).
@@ -31,7 +31,7 @@ fn uniform(members: &[Candidate<'_>], topics: &BTreeMap<Uuid, i32>) -> Vec<Parti
         .iter()
         .flat_map(|(topic, count)| (0..*count).map(|p| (*topic, p)));
     let mut free: Partitions = all.collect();
-    let mut shares: Vec<Partitions> = Vec::new();
+    let mut assignments: Vec<Partitions> = Vec::new();
     for member in members {
         let kept = member
             .current
@@ -39,45 +39,45 @@ fn uniform(members: &[Candidate<'_>], topics: &BTreeMap<Uuid, i32>) -> Vec<Parti
             .filter(|tp| member.topics.contains(&tp.0) && free.contains(tp));
         let kept: Partitions = kept.copied().collect();
         free = &free - &kept;
-        shares.push(kept);
+        assignments.push(kept);
     }
     // The candidate with the least that is subscribed to the topic, the first of several.
-    let least = |shares: &[Partitions], topic: Uuid| {
+    let least = |assignments: &[Partitions], topic: Uuid| {
         let able = (0..).zip(members).filter(|(_, m)| m.topics.contains(&topic));
-        able.map(|(at, _)| at).min_by_key(|at| size(shares, *at))
+        able.map(|(at, _)| at).min_by_key(|at| size(assignments, *at))
     };
     for tp in free {
-        if let Some(share) = least(&shares, tp.0).and_then(|at| shares.get_mut(at)) {
-            share.insert(tp);
+        if let Some(assignment) = least(&assignments, tp.0).and_then(|at| assignments.get_mut(at)) {
+            assignment.insert(tp);
         }
     }
     // Each move makes the sum of squares smaller, so this ends.
-    while let Some((from, tp, to)) = improvement(&shares, least) {
-        for (at, share) in shares.iter_mut().enumerate() {
+    while let Some((from, tp, to)) = improvement(&assignments, least) {
+        for (at, assignment) in assignments.iter_mut().enumerate() {
             match at {
-                _ if at == from => _ = share.remove(&tp),
-                _ if at == to => _ = share.insert(tp),
+                _ if at == from => _ = assignment.remove(&tp),
+                _ if at == to => _ = assignment.insert(tp),
                 _ => {}
             }
         }
     }
-    shares
+    assignments
 }
 
-fn size(shares: &[Partitions], at: usize) -> usize {
-    shares.get(at).map_or(0, Partitions::len)
+fn size(assignments: &[Partitions], at: usize) -> usize {
+    assignments.get(at).map_or(0, Partitions::len)
 }
 
-/// A partition whose move to another member makes two shares more alike; from those who have most first.
+/// A partition whose move to another member makes two assignments more alike; from those who have most first.
 fn improvement(
-    shares: &[Partitions],
+    assignments: &[Partitions],
     least: impl Fn(&[Partitions], Uuid) -> Option<usize>,
 ) -> Option<(usize, (Uuid, i32), usize)> {
-    let mut fullest: Vec<_> = (0..).zip(shares).collect();
-    fullest.sort_by_key(|(_, share)| std::cmp::Reverse(share.len()));
-    fullest.into_iter().find_map(|(from, share)| {
-        share.iter().rev().find_map(|tp| {
-            let to = least(shares, tp.0).filter(|to| size(shares, *to) + 1 < share.len())?;
+    let mut fullest: Vec<_> = (0..).zip(assignments).collect();
+    fullest.sort_by_key(|(_, assignment)| std::cmp::Reverse(assignment.len()));
+    fullest.into_iter().find_map(|(from, assignment)| {
+        assignment.iter().rev().find_map(|tp| {
+            let to = least(assignments, tp.0).filter(|to| size(assignments, *to) + 1 < assignment.len())?;
             Some((from, *tp, to))
         })
     })
@@ -85,11 +85,11 @@ fn improvement(
 
 /// Gives each member of a topic a range of its partitions, so that equal numbers of several topics go together.
 fn range(members: &[Candidate<'_>], topics: &BTreeMap<Uuid, i32>) -> Vec<Partitions> {
-    let mut shares = vec![Partitions::new(); members.len()];
+    let mut assignments = vec![Partitions::new(); members.len()];
     for (topic, count) in topics {
         let of_topic = members
             .iter()
-            .zip(&mut shares)
+            .zip(&mut assignments)
             .filter(|(m, _)| m.topics.contains(topic));
         let mut of_topic: Vec<_> = of_topic.collect();
         let Some(number) = i32::try_from(of_topic.len()).ok().filter(|n| *n > 0) else {
@@ -100,7 +100,7 @@ fn range(members: &[Candidate<'_>], topics: &BTreeMap<Uuid, i32>) -> Vec<Partiti
         let mut extra = count % number;
         let mut free: BTreeSet<i32> = (0..*count).collect();
         let mut unfilled = Vec::new();
-        for (at, (member, share)) in of_topic.iter_mut().enumerate() {
+        for (at, (member, assignment)) in of_topic.iter_mut().enumerate() {
             let current = member
                 .current
                 .iter()
@@ -111,7 +111,7 @@ fn range(members: &[Candidate<'_>], topics: &BTreeMap<Uuid, i32>) -> Vec<Partiti
             let kept = &current[..current.len().min(quota + usize::from(keeps_extra))];
             for partition in kept {
                 free.remove(partition);
-                share.insert((*topic, *partition));
+                assignment.insert((*topic, *partition));
             }
             if !keeps_extra {
                 unfilled.push((at, quota - kept.len()));
@@ -122,15 +122,15 @@ fn range(members: &[Candidate<'_>], topics: &BTreeMap<Uuid, i32>) -> Vec<Partiti
                 extra -= 1;
                 missing += 1;
             }
-            let Some((_, share)) = of_topic.get_mut(at) else {
+            let Some((_, assignment)) = of_topic.get_mut(at) else {
                 continue;
             };
             for _ in 0..missing {
-                share.extend(free.pop_first().map(|partition| (*topic, partition)));
+                assignment.extend(free.pop_first().map(|partition| (*topic, partition)));
             }
         }
     }
-    shares
+    assignments
 }
 
 #[cfg(test)]
@@ -140,33 +140,35 @@ mod tests {
     const A: Uuid = Uuid([1; 16]);
     const B: Uuid = Uuid([2; 16]);
 
-    fn all_once(shares: &[Partitions], topics: &BTreeMap<Uuid, i32>) {
+    fn all_once(assignments: &[Partitions], topics: &BTreeMap<Uuid, i32>) {
         let wanted: usize = topics.values().map(|c| *c as usize).sum();
-        let given: Partitions = shares.iter().flatten().copied().collect();
+        let given: Partitions = assignments.iter().flatten().copied().collect();
         assert_eq!(
-            (given.len(), shares.iter().map(Partitions::len).sum()),
+            (given.len(), assignments.iter().map(Partitions::len).sum()),
             (wanted, wanted)
         );
     }
 
     /// Everybody subscribes to both topics.
-    fn shares(assign: Assign, current: &[Partitions], topics: &BTreeMap<Uuid, i32>) -> Vec<Partitions> {
+    fn assignments(assign: Assign, current: &[Partitions], topics: &BTreeMap<Uuid, i32>) -> Vec<Partitions> {
         let candidates = current.iter().map(|current| Candidate {
             topics: topics.keys().copied().collect(),
             current,
         });
-        let shares = assign(&candidates.collect::<Vec<_>>(), topics);
-        all_once(&shares, topics);
-        shares
+        let assignments = assign(&candidates.collect::<Vec<_>>(), topics);
+        all_once(&assignments, topics);
+        assignments
     }
 
     fn moved(before: &[Partitions], after: &[Partitions]) -> usize {
         before.iter().zip(after).map(|(b, a)| (b - a).len()).sum()
     }
 
-    /// By how much the largest share is larger than the smallest, counting what `counts` says.
-    fn spread(shares: &[Partitions], counts: impl Fn(&(Uuid, i32)) -> bool) -> usize {
-        let sizes = shares.iter().map(|share| share.iter().filter(|tp| counts(tp)).count());
+    /// By how much the largest assignment is larger than the smallest, counting what `counts` says.
+    fn spread(assignments: &[Partitions], counts: impl Fn(&(Uuid, i32)) -> bool) -> usize {
+        let sizes = assignments
+            .iter()
+            .map(|assignment| assignment.iter().filter(|tp| counts(tp)).count());
         sizes.clone().max().unwrap() - sizes.min().unwrap()
     }
 
@@ -177,7 +179,7 @@ mod tests {
             let mut current = vec![Partitions::new()];
             for members in [1usize, 2, 3, 5, 4, 2, 11, 13] {
                 current.resize(members, Partitions::new());
-                let next = shares(*assign, &current, &topics);
+                let next = assignments(*assign, &current, &topics);
                 match *name {
                     "uniform" => assert!(spread(&next, |_| true) <= 1, "{next:?}"),
                     _ => assert!(
@@ -185,7 +187,7 @@ mod tests {
                         "{next:?}"
                     ),
                 }
-                assert_eq!(moved(&next, &shares(*assign, &next, &topics)), 0);
+                assert_eq!(moved(&next, &assignments(*assign, &next, &topics)), 0);
                 current = next;
             }
         }
@@ -195,18 +197,18 @@ mod tests {
     fn one_more_member_takes_only_its_share() {
         let topics = BTreeMap::from([(A, 12)]);
         for (_, assign) in ASSIGNORS {
-            let three = shares(*assign, &vec![Partitions::new(); 3], &topics);
+            let three = assignments(*assign, &vec![Partitions::new(); 3], &topics);
             let mut four = three.clone();
             four.push(Partitions::new());
-            assert_eq!(moved(&three, &shares(*assign, &four, &topics)), 3);
+            assert_eq!(moved(&three, &assignments(*assign, &four, &topics)), 3);
         }
     }
 
     #[test]
     fn ranges_of_topics_go_together() {
         let topics = BTreeMap::from([(A, 5), (B, 5)]);
-        for share in shares(range, &vec![Partitions::new(); 2], &topics) {
-            let of = |topic| share.iter().filter(move |tp| tp.0 == topic).map(|tp| tp.1);
+        for assignment in assignments(range, &vec![Partitions::new(); 2], &topics) {
+            let of = |topic| assignment.iter().filter(move |tp| tp.0 == topic).map(|tp| tp.1);
             assert!(of(A).eq(of(B)));
         }
     }
@@ -231,10 +233,10 @@ mod tests {
                     current: &none,
                 },
             ];
-            let shares = assign(&candidates, &topics);
-            all_once(&shares, &topics);
-            assert!(shares[0].iter().all(|tp| tp.0 == A));
-            assert!(shares[2].is_empty());
+            let assignments = assign(&candidates, &topics);
+            all_once(&assignments, &topics);
+            assert!(assignments[0].iter().all(|tp| tp.0 == A));
+            assert!(assignments[2].is_empty());
         }
         let candidates = [
             Candidate {

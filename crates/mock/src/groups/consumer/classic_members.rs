@@ -2,7 +2,7 @@
 //! other.
 //!
 //! Such a member follows a leader that is not there: the coordinator assigns. JoinGroup brings its subscription and what
-//! it owns and is answered at once, with its epoch for a generation; SyncGroup fetches its share; Heartbeat tells it to
+//! it owns and is answered at once, with its epoch for a generation; SyncGroup fetches its assignment; Heartbeat tells it to
 //! join again when the group's epoch is ahead, when it has to give up partitions, or when what it waits for is free.
 
 use ottla_protocol::ErrorCode;
@@ -73,6 +73,7 @@ impl ConsumerGroup {
         member.cancel_timers(cluster);
         let rebalance_timeout_ms = member.rebalance_timeout_ms;
         let id = self.insert(member);
+        cluster.note_join(context, &self.id, &id);
         self.drop_expressions();
         self.prepare_target(cluster, subscription_changed);
         let owned = by_topic_id(cluster, &subscription.owned_partitions);

@@ -57,6 +57,9 @@ impl ConsumerGroup {
         let topics_changed = member.topics != before.topics;
         let counts = topics_changed || expression_changed && self.counts_at_once(&member.regex);
         let id = self.insert(member);
+        if request.member_epoch == 0 {
+            cluster.note_join(context, &self.id, &id);
+        }
         self.drop_expressions();
         self.prepare_target(cluster, counts);
         self.reconcile(cluster, &id, owned.as_ref(), topics_changed || expression_changed);
@@ -198,7 +201,7 @@ impl ConsumerGroup {
         let id = self.checked_id(&request.member_id, request.instance_id.as_deref())?;
         if request.instance_id.is_some() && request.member_epoch == AWAY {
             if let Some(member) = self.members.get_mut(&id) {
-                // It keeps its share, for as long as its session lasts.
+                // It keeps its assignment, for as long as its session lasts.
                 member.epoch = AWAY;
                 member.pending_revocation.clear();
                 member.cancel_timer(cluster, MemberTimer::Revocation);

@@ -140,9 +140,9 @@ impl ConsumerGroup {
         let Some((_, assign)) = ASSIGNORS.iter().find(|(n, _)| *n == name) else {
             return;
         };
-        let shares = assign(&candidates, &counts);
-        for (member, share) in self.members.values_mut().zip(shares) {
-            member.target = share;
+        let assignments = assign(&candidates, &counts);
+        for (member, assignment) in self.members.values_mut().zip(assignments) {
+            member.target = assignment;
         }
         self.assignment_epoch = self.epoch;
     }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use ottla_protocol::api::metadata::MetadataResponse;
 
 use super::super::Ctx;
-use super::under_way::{About, MAX_UNDER_WAY};
-use super::{Cluster, MetadataReply, MetadataScope, duration_ms};
-use crate::connection::LinkKey;
+use super::in_flight::{About, MAX_UNDER_WAY};
+use super::{Change, Cluster, MetadataReply, MetadataScope, duration_ms};
+use crate::connection::BrokerKey;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::Reply;
@@ -43,6 +43,21 @@ impl Call {
     /// Answers a call that will not be carried out.
     pub(super) fn refuse(self, error: Error) {
         self.reply.fill(Err(error));
+    }
+}
+
+/// The answer to a metadata call.
+#[derive(Debug)]
+pub struct Answer {
+    reply: Arc<Reply<Result<MetadataReply, Error>>>,
+    /// Boxed: other changes are small.
+    answer: Box<MetadataReply>,
+}
+
+impl Answer {
+    /// Returns the answer to the caller.
+    pub fn deliver(self) {
+        self.reply.fill(Ok(*self.answer));
     }
 }
 
@@ -94,13 +109,13 @@ impl Cluster {
             .map(|(id, _)| *id)
             .collect();
         for id in waiting {
-            let link = match self.requests_of(id) {
-                0 => self.any_link(ctx),
+            let connection = match self.requests_of(id) {
+                0 => self.any_connection(ctx),
                 // All that were asked are late: another one.
-                1..MAX_UNDER_WAY => self.prompt_link(ctx, &Default::default()),
+                1..MAX_UNDER_WAY => self.prompt_connection(ctx, &Default::default()),
                 _ => None,
             };
-            let (Some((key, versions)), Some(call)) = (link, self.calls.get(&id)) else {
+            let (Some((key, versions)), Some(call)) = (connection, self.calls.get(&id)) else {
                 continue;
             };
             let topics = match &call.scope {
@@ -108,8 +123,9 @@ impl Cluster {
                 MetadataScope::Topics(names) => Some(names.clone()),
                 MetadataScope::KnownTopics => Some(self.watches.keys().map(|n| n.to_string()).collect()),
             };
-            // A lost answer must be noticed, however long the application would wait.
-            let timeout = call.deadline.since(now).min(duration_ms(ctx.conf.socket_timeout_ms));
+            // The connection's own limit, whatever the call's is: an impatient caller is no reason to close a connection
+            // that others use, and a lost answer must be noticed however long the application would wait.
+            let timeout = duration_ms(ctx.conf.socket_timeout_ms);
             let sent = self.send_request(ctx, key, &versions, topics, timeout, About::Call(id));
             if let Some(call) = self.calls.get_mut(&id) {
                 match sent {
@@ -124,13 +140,17 @@ impl Cluster {
     }
 
     /// A call's request was answered.
-    pub(super) fn on_call_answered(&mut self, ctx: &Ctx<'_>, key: LinkKey, id: u64, response: MetadataResponse) {
+    pub(super) fn on_call_answered(&mut self, ctx: &Ctx<'_>, key: BrokerKey, id: u64, response: MetadataResponse) {
         let name = self.node_name(ctx, key);
         if let Some(call) = self.calls.remove(&id) {
-            call.reply.fill(Ok(MetadataReply {
+            let answer = MetadataReply {
                 response,
                 orig_node: key.node.0,
                 orig_name: name,
+            };
+            self.changes.push_back(Change::Answer(Answer {
+                reply: call.reply,
+                answer: Box::new(answer),
             }));
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Cluster;
 use crate::cluster::PartitionMeta;
-use crate::connection::LinkKey;
+use crate::connection::BrokerKey;
 use crate::env::Instant;
 use crate::stats;
 use crate::types::NodeId;
@@ -14,7 +14,7 @@ use crate::types::NodeId;
 #[derive(Debug, Default)]
 pub struct Survey {
     /// The connections.
-    pub brokers: BTreeMap<LinkKey, stats::Broker>,
+    pub brokers: BTreeMap<BrokerKey, stats::Broker>,
     /// The topics, by name.
     pub topics: BTreeMap<String, stats::Topic>,
 }
@@ -32,7 +32,7 @@ impl Survey {
         if let Some(to) = self.partition(topic, partition) {
             to.broker = node.0;
         }
-        if let Some(broker) = self.brokers.get_mut(&LinkKey::general(node)) {
+        if let Some(broker) = self.brokers.get_mut(&BrokerKey::general(node)) {
             let toppar = stats::Toppar {
                 topic: topic.to_owned(),
                 partition,

@@ -13,7 +13,7 @@ use ottla_protocol::{ApiKey, Message, Reader, RequestHeader, Uuid, encode_respon
 
 use crate::cluster::{Change, Cluster, Command, MetadataReply, MetadataScope};
 use crate::config::{ClientConfig, Conf};
-use crate::connection::{CloseReason, ConnId, LinkConfig, LinkEvent, Links, NetAction, NetEvent};
+use crate::connection::{CloseReason, ConnId, ConnectionConfig, ConnectionEvent, ConnectionTable, NetAction, NetEvent};
 use crate::env::{Instant, Rng, earliest};
 use crate::error::Error;
 use crate::event::{DebugContexts, Logger, Reply};
@@ -36,7 +36,7 @@ pub(super) struct Asked {
 
 pub(super) struct World {
     pub(super) cluster: Cluster,
-    pub(super) links: Links,
+    pub(super) connections: ConnectionTable,
     pub(super) rng: Rng,
     pub(super) log: Logger,
     pub(super) conf: ClientConfig,
@@ -52,6 +52,8 @@ pub(super) struct World {
     /// Metadata requests answered or not.
     pub(super) asked_ever: Vec<Asked>,
     pub(super) looked_up: Vec<String>,
+    /// Names have no addresses.
+    pub(super) nameless: bool,
     /// Connections are refused.
     pub(super) refused: bool,
     /// Connections neither open nor fail.
@@ -69,7 +71,7 @@ macro_rules! ctx {
         crate::cluster::Ctx {
             now: $w.now,
             wall_ms: 0,
-            links: &mut $w.links,
+            connections: &mut $w.connections,
             rng: &mut $w.rng,
             log: &$w.log,
             conf: &$w.conf,
@@ -94,10 +96,10 @@ impl World {
             conf.set(name, *value).unwrap();
         }
         let (conf, _) = conf.finalize(kind).unwrap();
-        let link_config = LinkConfig::new(&conf);
+        let connection_config = ConnectionConfig::new(&conf);
         let mut w = World {
             cluster: Cluster::default(),
-            links: Links::new(link_config, Rng::from_seed(3)),
+            connections: ConnectionTable::new(connection_config, Rng::from_seed(3)),
             rng: Rng::from_seed(4),
             log: Logger::new(Arc::new(|_| {}), 7, DebugContexts::default()),
             conf,
@@ -110,6 +112,7 @@ impl World {
             asked_ever: Vec::new(),
             looked_up: Vec::new(),
             refused: false,
+            nameless: false,
             hangs: false,
             frozen: BTreeSet::new(),
             answers: None,
@@ -123,24 +126,25 @@ impl World {
     /// Lets the network do what it can until nothing moves.
     pub(super) fn settle(&mut self) -> Option<Instant> {
         loop {
-            self.links.poll(self.now);
-            while let Some(event) = self.links.next_event() {
+            self.connections.poll(self.now);
+            while let Some(event) = self.connections.next_event() {
                 let mut ctx = ctx!(self);
                 match event {
-                    LinkEvent::Up { key } => self.cluster.on_link_up(&mut ctx, key),
-                    LinkEvent::Down { error, .. } => self.cluster.on_link_down(&mut ctx, error.as_ref()),
-                    LinkEvent::Outcome { key, tag, outcome } => {
+                    ConnectionEvent::Up { key } => self.cluster.on_connection_up(&mut ctx, key),
+                    ConnectionEvent::Down { error, .. } => self.cluster.on_connection_down(&mut ctx, error.as_ref()),
+                    ConnectionEvent::Outcome { key, tag, outcome } => {
                         self.cluster.on_outcome(&mut ctx, key, tag.id, outcome);
                     }
-                    LinkEvent::Throttled { .. } => {}
-                    LinkEvent::Unthrottled { .. } => {}
+                    ConnectionEvent::Throttled { .. } => {}
+                    ConnectionEvent::SendReady { .. } => {}
+                    ConnectionEvent::Names { lookup, result } => self.cluster.on_names(&mut ctx, lookup, result),
                 }
             }
             let mut ctx = ctx!(self);
             let wake = self.cluster.poll(&mut ctx);
-            let actions: Vec<NetAction> = std::iter::from_fn(|| self.links.next_action()).collect();
-            if actions.is_empty() && !self.links.has_event() {
-                return earliest(wake, self.links.next_wake());
+            let actions: Vec<NetAction> = std::iter::from_fn(|| self.connections.next_action()).collect();
+            if actions.is_empty() && !self.connections.has_event() {
+                return earliest(wake, self.connections.next_wake());
             }
             for action in actions {
                 self.perform(action);
@@ -150,6 +154,14 @@ impl World {
 
     fn perform(&mut self, action: NetAction) {
         match action {
+            NetAction::ResolveNames { lookup, host, .. } => {
+                self.looked_up.push(host.clone());
+                let result = match self.nameless {
+                    true => Err("Name or service not known".into()),
+                    false => Ok(vec![format!("{host}-a"), format!("{host}-b")]),
+                };
+                self.connections.on_net(NetEvent::Names { lookup, result }, self.now);
+            }
             NetAction::Resolve { lookup, host, port } => {
                 self.looked_up.push(host.clone());
                 let number = self.hosts.iter().position(|h| *h == host).unwrap_or_else(|| {
@@ -158,11 +170,11 @@ impl World {
                 });
                 let address = SocketAddr::from(([10, 0, 0, number as u8], port));
                 let result = Ok(vec![address]);
-                self.links.on_net(NetEvent::Resolved { lookup, result }, self.now);
+                self.connections.on_net(NetEvent::Resolved { lookup, result }, self.now);
             }
             NetAction::Connect { conn, .. } if self.refused => {
                 let reason = CloseReason::Io("Connection refused".into());
-                self.links.on_net(NetEvent::Closed { conn, reason }, self.now);
+                self.connections.on_net(NetEvent::Closed { conn, reason }, self.now);
             }
             NetAction::Connect { .. } if self.hangs => {}
             NetAction::Connect { conn, addr, .. } => {
@@ -170,14 +182,16 @@ impl World {
                 let host = self.hosts[usize::from(addr.ip().octets()[3])].clone();
                 self.host_of.insert(conn, host);
                 self.conns.push(conn);
-                self.links.on_net(NetEvent::Connected { conn, socket: -1 }, self.now);
+                self.connections
+                    .on_net(NetEvent::Connected { conn, socket: -1 }, self.now);
             }
             NetAction::Send { conn, frame } => {
                 // The kernel takes it at once.
                 let written = self.written.entry(conn).or_default();
                 *written += 1;
                 let (begun, done) = (*written, *written);
-                self.links.on_net(NetEvent::Written { conn, begun, done }, self.now);
+                self.connections
+                    .on_net(NetEvent::Written { conn, begun, done }, self.now);
                 let bytes: Vec<u8> = frame.parts.iter().flat_map(|p| p.to_vec()).collect();
                 self.receive(conn, Bytes::from(bytes).slice(4..));
             }
@@ -228,7 +242,7 @@ impl World {
         let frame = encode_response(correlation, message, version).unwrap();
         let bytes: Vec<u8> = frame.parts.iter().flat_map(|p| p.to_vec()).collect();
         let body = Bytes::from(bytes).slice(4..);
-        self.links.on_net(NetEvent::Received { conn, body }, self.now);
+        self.connections.on_net(NetEvent::Received { conn, body }, self.now);
     }
 
     /// Answers the latest request; gives the topics that it asked for.
@@ -249,7 +263,7 @@ impl World {
     pub(super) fn reset_all(&mut self) {
         for conn in std::mem::take(&mut self.conns) {
             let reason = CloseReason::Io("reset".into());
-            self.links.on_net(NetEvent::Closed { conn, reason }, self.now);
+            self.connections.on_net(NetEvent::Closed { conn, reason }, self.now);
         }
     }
 
@@ -259,6 +273,10 @@ impl World {
                 Change::Topic(name) => Some(name.to_string()),
                 Change::AllBrokersDown(e) => Some(format!("down: {e}")),
                 Change::Brokers => None,
+                Change::Answer(answer) => {
+                    answer.deliver();
+                    None
+                }
             })
             .collect()
     }
@@ -275,7 +293,7 @@ impl World {
     }
 
     /// Lets time pass until `done` or for `longest_ms`; gives how many milliseconds it took.
-    pub(super) fn ms_until(&mut self, longest_ms: u64, done: impl Fn(&World) -> bool) -> Option<u64> {
+    pub(super) fn ms_until(&mut self, longest_ms: u64, done: impl Fn(&mut World) -> bool) -> Option<u64> {
         let begin = self.now;
         for ms in 0..=longest_ms {
             if done(self) {

@@ -1,6 +1,6 @@
 //! The cluster manager driven by hand.
 
-mod belief;
 mod harness;
-mod patience;
+mod leader_epoch;
 mod refresh;
+mod slow_broker;

@@ -1,14 +1,16 @@
 //! What is asked for when, and what answers do.
 
 use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
 
 use ottla_protocol::Uuid;
 
 use super::harness::*;
-use crate::cluster::{MetadataScope, NodeInfo};
-use crate::connection::LinkKey;
+use crate::cluster::{Change, MetadataScope, NodeInfo};
+use crate::connection::BrokerKey;
 use crate::env::Rng;
 use crate::error::ErrorCode;
+use crate::event::{DebugContexts, LogLine, Logger};
 use crate::types::{ClientKind, NodeId};
 
 #[test]
@@ -50,12 +52,15 @@ fn brokers_never_tried_come_first_and_an_outage_is_said_once() {
     assert_eq!(tried, ["one", "three", "two"]);
     let down: Vec<String> = w.changes();
     assert_eq!(down.len(), 1, "{down:?}");
-    assert!(down[0].contains("3/3 brokers are down"), "{down:?}");
+    assert!(
+        down[0].contains("3/3 brokers are down: All broker connections are down"),
+        "{down:?}"
+    );
     // Seconds of outage cost few attempts.
     assert!(w.looked_up.len() < 60, "{}", w.looked_up.len());
     w.refused = false;
     w.run_ms(12_000);
-    assert!(w.links.keys().any(|k| w.links.is_up(k)));
+    assert!(w.connections.keys().any(|k| w.connections.is_up(k)));
 }
 
 #[test]
@@ -182,7 +187,7 @@ fn a_broker_that_left_is_forgotten() {
     response.brokers.pop();
     w.answer(&response);
     assert!(w.cluster.node(NodeId(2)).is_none());
-    assert!(w.links.address(LinkKey::general(NodeId(2))).is_none());
+    assert!(w.connections.address(BrokerKey::general(NodeId(2))).is_none());
 }
 
 #[test]
@@ -252,4 +257,71 @@ fn topics_are_created_where_the_settings_allow_it() {
         w.settle();
         assert_eq!(w.asked[0].creates, creates, "{kind:?} {setting:?} version {version}");
     }
+}
+
+const CANONICAL: &[(&str, &str)] = &[("client.dns.lookup", "resolve_canonical_bootstrap_servers_only")];
+
+#[test]
+fn canonical_names_take_the_place_of_bootstrap_names() {
+    let mut w = World::with("seed:9092", CANONICAL);
+    w.settle();
+    assert_eq!(w.looked_up[0], "seed");
+    assert!(w.looked_up.len() > 1, "a broker is connected to");
+    assert!(
+        w.looked_up[1..].iter().all(|h| h == "seed-a" || h == "seed-b"),
+        "{:?}",
+        w.looked_up
+    );
+}
+
+#[test]
+fn a_bootstrap_name_without_canonical_names_is_looked_up_again() {
+    let mut w = World::with("seed:9092", CANONICAL);
+    w.nameless = true;
+    w.settle();
+    assert_eq!(w.looked_up, ["seed"]);
+    let change = w.cluster.next_change();
+    assert!(matches!(&change, Some(Change::AllBrokersDown(e)) if e.message.contains("Failed to resolve 'seed:9092'")));
+    w.nameless = false;
+    w.now = w.settle().expect("it is tried again");
+    w.settle();
+    assert_eq!(w.looked_up[1], "seed");
+    assert!(
+        w.looked_up[2..].iter().any(|h| h.starts_with("seed-")),
+        "{:?}",
+        w.looked_up
+    );
+}
+
+#[test]
+fn a_name_that_brokers_refuse_is_not_asked_for_again_and_again() {
+    let mut w = World::new("one");
+    let mut refused = topic("#!$", 0, &[]);
+    refused.error_code = ottla_protocol::ErrorCode::INVALID_TOPIC_EXCEPTION.0;
+    w.answers = Some(metadata(vec![refused]));
+    w.cluster.watch(&name("#!$"), w.now);
+    w.run_ms(30_000);
+    assert!(w.changes().contains(&"#!$".to_owned()));
+    assert!(w.asked_ever.len() <= 2, "{} requests", w.asked_ever.len());
+}
+
+#[test]
+fn a_change_of_leader_is_logged_with_both_brokers() {
+    let mut w = World::new("one");
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let to = lines.clone();
+    let sink = Arc::new(move |line: LogLine| to.lock().unwrap().push(line.message));
+    w.log = Logger::new(sink, 7, DebugContexts::TOPIC);
+    w.cluster.watch(&name("t"), w.now);
+    w.settle();
+    w.answer(&metadata(vec![topic("t", 1, &[(2, 5)])]));
+    w.cluster.stale(&name("t"), w.now);
+    w.run_ms(1000);
+    w.answer(&metadata(vec![topic("t", 1, &[(1, 6)])]));
+    let said = lines.lock().unwrap().join("\n");
+    assert!(said.contains("t [0]: leader is 2 (epoch 5)"), "{said}");
+    assert!(
+        said.contains("t [0]: migrating from broker 2 to 1 (leader is 1, epoch 6)"),
+        "{said}"
+    );
 }

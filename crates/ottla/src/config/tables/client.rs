@@ -76,7 +76,8 @@ macro_rules! client_rows {
 "socket.timeout.ms" socket_timeout_ms: u32 = int(10, 300_000, 60_000).ms() =>
     "Time from sending a request to its answer. Produce requests wait `request.timeout.ms` at the broker and this long \
      at the client; fetches have `fetch.wait.max.ms` on top. With a transactional producer at most \
-     `transaction.timeout.ms` + 100.";
+     `transaction.timeout.ms` + 100. A connection on which sent data stays unacknowledged by TCP for half of it (5 \
+     seconds at least) is closed, since the peer has vanished (`TCP_USER_TIMEOUT`, on Linux).";
 "socket.blocking.max.ms" socket_blocking_max_ms: u32 = int(1, 60_000, 1000).ms().deprecated() =>
     "Of old configurations; nothing blocks on a socket.";
 "socket.send.buffer.bytes" socket_send_buffer_bytes: u32 = int(0, 100_000_000, 0).bytes() =>
@@ -92,17 +93,21 @@ macro_rules! client_rows {
     "Requests in a row that may time out before the connection is given up; 0 never gives it up. The connection to a \
      group's coordinator is given up with the first heartbeat that times out, before the member is thrown out.";
 "broker.address.ttl" broker_address_ttl: u32 = int(0, 86_400_000, 1000).ms() =>
-    "How long the addresses of a host name are kept before the name is resolved again.";
+    "How long the addresses of a host name are kept before the name is resolved again. After an attempt at all of them \
+     has failed it is resolved again at once, with `connect_cb` before every further address.";
 "broker.address.family" broker_address_family: Choice = choice(&[("any", 0), ("v4", 2), ("v6", 10)], 0) =>
     "Which addresses of a broker's name may be used: IPv4, IPv6 or both.";
 "socket.connection.setup.timeout.ms" socket_connection_setup_timeout_ms: u32
     = int(1000, i32::MAX, 30_000).ms().medium() =>
-    "Time for a connection to become usable: TCP, and TLS and SASL where configured. After it the attempt is given up \
-     and another address is tried.";
+    "Time for a connection to become usable: TCP, and TLS and SASL where configured. A host name's addresses are tried \
+     side by side, each 250 ms after the one before or as soon as that has failed, families in turn (RFC 8305); each has \
+     this time, and the first that connects is used. With `connect_cb` they are tried one after another.";
 "connections.max.idle.ms" connections_max_idle_ms: u32 = int(0, i32::MAX, 0).ms().medium() =>
     "Close a connection that was not used for this long; 0 never does. Set it a little below the brokers' own limit \
      (`connections.max.idle.ms`, 10 minutes) to see fewer disconnects. 230000 unless set when the bootstrap list \
-     names Azure, whose balancers drop connections after 4 minutes.";
+     names Azure, whose balancers drop connections after 4 minutes. A connection that the client closes so is made again \
+     when it is needed; one that the broker closes, to a leader that was produced to within the last 30 minutes, is made \
+     again at once, after `reconnect.backoff.ms`.";
 "enable.sparse.connections" enable_sparse_connections: bool = switch(true).medium().hidden() =>
     "Connect only to brokers there is something to ask of; when off, to every known broker.";
 "reconnect.backoff.jitter.ms" reconnect_backoff_jitter_ms: u32 = int(0, 3_600_000, 0).ms().deprecated() =>
@@ -139,9 +144,9 @@ macro_rules! client_rows {
 "background_event_cb" background_event_cb: usize = pointer("rd_kafka_conf_set_background_event_cb") =>
     "Called with events from a thread of the client's own.";
 "socket_cb" socket_cb: usize = pointer("rd_kafka_conf_set_socket_cb") =>
-    "Called to make a socket.";
+    "Called to make a socket, one for each address that is tried; two may be on their way at once.";
 "connect_cb" connect_cb: usize = pointer("rd_kafka_conf_set_connect_cb") =>
-    "Called to connect a socket.";
+    "Called to connect a socket: one address after another, each after a look-up of its own.";
 "closesocket_cb" closesocket_cb: usize = pointer("rd_kafka_conf_set_closesocket_cb") =>
     "Called to close a socket.";
 "open_cb" open_cb: usize = pointer("rd_kafka_conf_set_open_cb") =>
@@ -160,8 +165,9 @@ macro_rules! client_rows {
 "api.version.request.timeout.ms" api_version_request_timeout_ms: u32 = int(1, 300_000, 10_000).ms() =>
     "Time for a broker to say which versions it speaks.";
 "api.version.fallback.ms" api_version_fallback_ms: u32 = int(0, 604_800_000, 0).ms().deprecated().medium() =>
-    "After a broker failed to say which versions it speaks, assume `broker.version.fallback` for this long; 0 asks \
-     again at once.";
+    "After a broker failed to say which versions it speaks (it closed the connection, did not answer within \
+     `api.version.request.timeout.ms`, or refused), assume `broker.version.fallback` for this long; 0 asks again with \
+     the next connection.";
 "broker.version.fallback" broker_version_fallback: String
     = text_or("0.10.0").check(TextCheck::BrokerVersion).deprecated().medium() =>
     "Release that a broker is assumed to be when it cannot say which versions it speaks, as in `0.9.0.1`; 0.8.0 or \

@@ -62,8 +62,9 @@ macro_rules! producer_rows {
      is taken (KIP-794), so that slow brokers get less. Twice `linger.ms` unless set; 0 draws for each message.";
 "client.dns.lookup" client_dns_lookup: Choice
     = choice(&[("use_all_dns_ips", 0), ("resolve_canonical_bootstrap_servers_only", 1)], 0) =>
-    "What a host name stands for (KIP-302): `use_all_dns_ips` tries its addresses one after another; \
-     `resolve_canonical_bootstrap_servers_only` turns a bootstrap name into the names of all its addresses.";
+    "What a host name stands for (KIP-302): `use_all_dns_ips` tries its addresses side by side; \
+     `resolve_canonical_bootstrap_servers_only` turns each entry of `bootstrap.servers` into the canonical names of all its \
+     addresses (reverse look-up; an address without a name stands for itself), and connects to those. Meant for Kerberos.";
 "enable.metrics.push" enable_metrics_push: bool = switch(true) =>
     "Send the client's metrics to the cluster where the cluster asks for them (KIP-714).";
 

@@ -12,7 +12,8 @@ macro_rules! topic_rows {
     "How long the leader may wait for the other replicas (`acks=all`).";
 "message.timeout.ms" message_timeout_ms: u32
     = int(0, i32::MAX, 300_000).ms().also(&["delivery.timeout.ms"]).producer().high() =>
-    "Time from producing a message to its delivery, retries included; then it fails. 0 waits for ever. More than \
+    "Time from producing a message to its delivery, retries included; then it fails. 0 waits for ever. A message that \
+     times out in flight has its connection closed, and what else was in flight there is sent again. More than \
      `linger.ms`. With `transactional.id` at most `transaction.timeout.ms`, and that unless set.";
 "queuing.strategy" queuing_strategy: Choice
     = choice(&[("fifo", 0), ("lifo", 1)], 0).producer().deprecated().experimental() =>

@@ -90,7 +90,7 @@ pub(super) struct Shape {
 /// Partitions by topic.
 pub(super) type Assignment = BTreeMap<String, Vec<i32>>;
 
-/// Divides the partitions of `topics` among `members`; gives each member's share by its id. The same members in another
+/// Divides the partitions of `topics` among `members`; gives each member's assignment by its id. The same members in another
 /// order get the same.
 pub(super) fn divide(
     strategy: Strategy,
@@ -100,41 +100,41 @@ pub(super) fn divide(
     let mut order: Vec<&Member> = members.iter().collect();
     // Static members come first, by instance id, then the others by member id.
     order.sort_by_key(|m| (m.instance_id.is_none(), m.instance_id.clone(), m.id.clone()));
-    let shares = match strategy {
+    let assignments = match strategy {
         Strategy::Range => range::divide(&order, topics),
         Strategy::RoundRobin => round_robin(&order, topics),
         Strategy::Sticky | Strategy::CooperativeSticky => sticky::divide(&order, topics),
     };
     let ids = order.iter().map(|m| m.id.clone());
-    let mut shares: BTreeMap<String, Assignment> = ids.zip(shares).collect();
+    let mut assignments: BTreeMap<String, Assignment> = ids.zip(assignments).collect();
     if strategy == Strategy::CooperativeSticky {
-        hold_back(&order, &mut shares);
+        hold_back(&order, &mut assignments);
     }
-    shares
+    assignments
 }
 
 /// KIP-429: a partition that changes hands is given to nobody this time. Its owner gives it up and joins anew, and the
 /// next division hands it over.
-fn hold_back(order: &[&Member], shares: &mut BTreeMap<String, Assignment>) {
+fn hold_back(order: &[&Member], assignments: &mut BTreeMap<String, Assignment>) {
     let mut owners: HashMap<(&str, i32), Vec<&str>> = HashMap::new();
     for member in order {
         for (topic, partition) in &member.owned {
             owners.entry((topic, *partition)).or_default().push(&member.id);
         }
     }
-    for (id, share) in shares {
-        for (topic, partitions) in share.iter_mut() {
+    for (id, assignment) in assignments {
+        for (topic, partitions) in assignment.iter_mut() {
             partitions.retain(|p| {
                 let owners = owners.get(&(topic.as_str(), *p));
                 owners.is_none_or(|owners| owners.contains(&id.as_str()))
             });
         }
-        share.retain(|_, partitions| !partitions.is_empty());
+        assignment.retain(|_, partitions| !partitions.is_empty());
     }
 }
 
 fn round_robin(order: &[&Member], topics: &BTreeMap<String, Shape>) -> Vec<Assignment> {
-    let mut shares = vec![Assignment::new(); order.len()];
+    let mut assignments = vec![Assignment::new(); order.len()];
     let mut turn = 0;
     for (topic, shape) in topics {
         if !order.iter().any(|m| m.wants(topic)) {
@@ -144,12 +144,12 @@ fn round_robin(order: &[&Member], topics: &BTreeMap<String, Shape>) -> Vec<Assig
             let next = (0..order.len()).map(|i| (turn + i) % order.len());
             let next = next.into_iter().find(|m| order.get(*m).is_some_and(|m| m.wants(topic)));
             if let Some(m) = next
-                && let Some(share) = shares.get_mut(m)
+                && let Some(assignment) = assignments.get_mut(m)
             {
-                share.entry(topic.clone()).or_default().push(partition);
+                assignment.entry(topic.clone()).or_default().push(partition);
                 turn = (m + 1) % order.len();
             }
         }
     }
-    shares
+    assignments
 }

@@ -11,13 +11,14 @@ use std::time::Duration;
 use ottla_protocol::api::offset_commit::{OffsetCommitRequest, OffsetCommitResponse};
 
 use super::Identity;
+use super::committer::Committer;
 use super::offset_messages::commit_request;
 use crate::cluster::{Ctx, is_coordinator_error};
-use crate::connection::{BrokerVersions, LinkKey, Owner, Tag};
+use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
 use crate::consumer::CommitTarget;
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
-use crate::event::{CommitResult, Event, PartitionState, Queue, Watcher};
+use crate::event::{CommitResult, Event, Interceptor, PartitionState, Queue};
 use crate::types::{PartitionOffset, TopicPartition, offset};
 
 /// Topics have ids instead of names from this version on; names do as well.
@@ -33,31 +34,6 @@ pub(super) enum Purpose {
     Call(CommitTarget),
     /// `enable.auto.commit`.
     Auto,
-}
-
-/// As whom something is committed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Committer {
-    /// Empty outside of a group.
-    pub(super) member_id: String,
-    /// The generation or the member epoch, -1 outside of both.
-    pub(super) generation: i32,
-    /// With member epochs (KIP-848), which rise while the member keeps its partitions: which of its memberships this is.
-    /// As long as that lasts, a commit is sent with the epoch of the day.
-    pub(super) life: Option<u32>,
-}
-
-impl Committer {
-    const NOBODY: Committer = Committer {
-        member_id: String::new(),
-        generation: -1,
-        life: None,
-    };
-
-    /// Whether the coordinator takes commits of both as coming from the same.
-    fn is_same(&self, other: &Committer) -> bool {
-        self.life == other.life && self.member_id == other.member_id && (self.life.is_some() || self == other)
-    }
 }
 
 /// A row of a commit.
@@ -143,11 +119,11 @@ pub(super) struct Commits {
     patience: Duration,
     /// Where results of commits go that nobody waits for, when the application listens.
     events: Option<Arc<Queue>>,
-    watcher: Option<Arc<dyn Watcher>>,
+    watcher: Option<Arc<dyn Interceptor>>,
 }
 
 impl Commits {
-    pub(super) fn new(events: Option<Arc<Queue>>, watcher: Option<Arc<dyn Watcher>>) -> Self {
+    pub(super) fn new(events: Option<Arc<Queue>>, watcher: Option<Arc<dyn Interceptor>>) -> Self {
         Commits {
             newest: 0,
             jobs: VecDeque::new(),
@@ -378,11 +354,11 @@ impl Commits {
         )
     }
 
-    /// Sends what is due on the coordinator's link.
+    /// Sends what is due on the coordinator's connection.
     pub(super) fn send(
         &mut self,
         ctx: &mut Ctx<'_>,
-        (key, versions): (LinkKey, &BrokerVersions),
+        (key, versions): (BrokerKey, &BrokerVersions),
         who: &Identity<'_>,
         next_id: &mut u64,
     ) {
@@ -411,7 +387,7 @@ impl Commits {
         let deadline = jobs.iter().map(|j| j.deadline).max().unwrap_or(ctx.now);
         let timeout = deadline.since(ctx.now).max(Duration::from_millis(100));
         let request = commit_request(newest_rows(&jobs), &who, version);
-        match ctx.links.send(key, ctx.now, tag, &request, version, timeout) {
+        match ctx.connections.send(key, ctx.now, tag, &request, version, timeout) {
             Ok(()) => (self.request, self.sent) = (Some(*next_id), jobs),
             Err(error) => jobs.into_iter().for_each(|job| self.settle(job, Err(error.clone()))),
         }
@@ -517,18 +493,34 @@ impl Commits {
             rows.push(row);
         }
         self.note(&rows);
-        let error = rows.iter().map(|r| r.error).find(|e| !e.is_ok());
-        if let Some(watcher) = &self.watcher {
-            watcher.on_committed(&rows, error.unwrap_or(ErrorCode::NO_ERROR));
+        let of_rows = rows.iter().map(|r| r.error).find(|e| !e.is_ok());
+        let error = of_rows.or(result.as_ref().err().map(|e| e.code));
+        let code = error.unwrap_or(ErrorCode::NO_ERROR);
+        if let Some(watcher) = self.watcher.as_ref().filter(|_| !rows.is_empty()) {
+            watcher.on_committed(&rows, code);
         }
-        let (queue, opaque) = match job.purpose {
-            Purpose::Call(CommitTarget::Reply(reply)) => return reply.fill(result.map(|()| rows)),
-            Purpose::Call(CommitTarget::Queue(queue, opaque)) => (Some(queue), opaque),
-            Purpose::Call(CommitTarget::Event) | Purpose::Auto => (self.events.clone(), 0),
+        let target = match job.purpose {
+            Purpose::Call(target) => target,
+            Purpose::Auto => CommitTarget::Event,
+        };
+        self.report(target, code, rows, result);
+    }
+
+    /// Delivers a commit's result to its target.
+    fn report(&self, target: CommitTarget, code: ErrorCode, rows: Vec<PartitionOffset>, result: Result<(), Error>) {
+        let (queue, opaque) = match target {
+            CommitTarget::Reply(reply) => return reply.fill(result.map(|()| rows)),
+            CommitTarget::AndEvent(target) => {
+                // The event first: the caller may look for it as soon as it has the reply.
+                self.report(CommitTarget::Event, code, rows.clone(), Ok(()));
+                return self.report(*target, code, rows, result);
+            }
+            CommitTarget::Queue(queue, opaque) => (Some(queue), opaque),
+            CommitTarget::Event => (self.events.clone(), 0),
         };
         if let Some(queue) = queue {
             queue.push(Event::Commit(CommitResult {
-                error: error.unwrap_or(ErrorCode::NO_ERROR),
+                error: code,
                 offsets: rows,
                 opaque,
             }));

@@ -65,22 +65,22 @@ impl Membership {
     }
 
     /// The group gave these partitions.
-    pub(super) fn take_share(&mut self, share: BTreeSet<TopicPartition>) {
+    pub(super) fn take_assignment(&mut self, assignment: BTreeSet<TopicPartition>) {
         self.owned_generation = self.generation;
         self.state = State::Stable;
         if self.protocol != RebalanceProtocol::Cooperative {
             self.assigned = true;
-            self.orders.push(Order::Assign(share.iter().cloned().collect()));
-            self.owned = share;
+            self.orders.push(Order::Assign(assignment.iter().cloned().collect()));
+            self.owned = assignment;
             return;
         }
-        let coming = share.difference(&self.owned).cloned().collect();
-        let gone: Vec<_> = self.owned.difference(&share).cloned().collect();
+        let coming = assignment.difference(&self.owned).cloned().collect();
+        let gone: Vec<_> = self.owned.difference(&assignment).cloned().collect();
         if gone.is_empty() {
-            self.owned = share;
+            self.owned = assignment;
             return self.orders.push(Order::AssignMore(coming));
         }
-        self.owned.retain(|tp| share.contains(tp));
+        self.owned.retain(|tp| assignment.contains(tp));
         self.coming = Some(coming);
         self.orders.push(Order::RevokeSome {
             partitions: gone,

@@ -5,26 +5,27 @@ use std::sync::Arc;
 
 use super::assignor::{self, Shape};
 use super::membership::{Membership, State};
-use super::orders::Order;
 use crate::cluster::{Cluster, Ctx, TopicMeta};
 use crate::env::Instant;
-use crate::error::{Error, ErrorCode};
+use crate::error::ErrorCode;
 use crate::event::DebugContexts;
 use crate::types::NodeId;
 
 impl Membership {
     /// A leader that took an assignment over looks whether it would give itself the same: topics may have grown while
-    /// nobody led. What it cannot see in its own share stays unnoticed until the next change.
+    /// nobody led. What it cannot see in its own assignment stays unnoticed until the next change.
     pub(super) fn check_inheritance(&mut self, ctx: &Ctx<'_>, cluster: &Cluster) {
         let usable = |t: &Arc<str>| cluster.topic(t).is_some_and(|m| m.is_usable());
         if self.state != State::Stable || !self.watched.iter().all(usable) {
             return;
         }
-        let Some(share) = self.inherited.take() else { return };
+        let Some(assignment) = self.inherited.take() else {
+            return;
+        };
         self.divided = self.shapes(cluster);
         let Some(strategy) = self.strategy else { return };
         let due = assignor::divide(strategy, &self.members, &self.divided);
-        if due.get(&self.member_id) != Some(&share) {
+        if due.get(&self.member_id) != Some(&assignment) {
             ctx.log.debug(DebugContexts::CGRP, "REJOIN", || {
                 "the assignment that was taken over is out of date".into()
             });
@@ -32,7 +33,7 @@ impl Membership {
         }
     }
 
-    /// A leader that divided by what it knew looks whether it knows better by now: what metadata told while the shares
+    /// A leader that divided by what it knew looks whether it knows better by now: what metadata told while the assignments
     /// were on their way is not told again.
     pub(super) fn check_division(&mut self, ctx: &Ctx<'_>, cluster: &Cluster) {
         let leads = !self.members.is_empty() && self.inherited.is_none();
@@ -96,13 +97,16 @@ impl Membership {
 
     /// Whether it is not known yet which topics the patterns mean.
     pub(super) fn awaits_listing(&self, cluster: &Cluster) -> bool {
-        self.interest.has_patterns() && cluster.listings() == 0
+        self.interest.has_patterns() && !cluster.is_listed_since(self.listing_since)
     }
 
     /// Looks whether the cluster's topics have changed since the patterns were matched with them.
     pub(super) fn check_listing(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster) {
         if self.interest.has_patterns() && self.seen_listing != cluster.listings() {
             self.seen_listing = cluster.listings();
+            if self.state == State::Wanting {
+                self.retry_at = self.retry_at.min(ctx.now);
+            }
             self.match_patterns(ctx, cluster);
         }
     }
@@ -136,14 +140,11 @@ impl Membership {
         }
         let Some(meta) = cluster.topic(name) else { return };
         let subscribed = self.interest.names().contains(name);
-        if subscribed && !meta.error.is_ok() && meta.error != ErrorCode::LEADER_NOT_AVAILABLE {
-            if self.told.insert(name.clone(), meta.error) != Some(meta.error) {
-                let text = format!("Subscribed topic not available: {name}: {}", meta.error.description());
-                self.orders.push(Order::Tell(Error::new(meta.error, text)));
-            }
-        } else {
-            self.told.remove(name);
-        }
+        let error = match subscribed && meta.error != ErrorCode::LEADER_NOT_AVAILABLE {
+            true => meta.error,
+            false => ErrorCode::NO_ERROR,
+        };
+        self.orders.extend(self.topic_errors.note(name, error));
         if self.state == State::Wanting {
             self.retry_at = self.retry_at.min(ctx.now);
         }

@@ -116,9 +116,9 @@ fn generation_in(user_data: &Bytes) -> i32 {
     }
 }
 
-/// Writes a member's share.
-pub(super) fn write_share(share: &Assignment) -> Result<Bytes, EncodeError> {
-    let tps = share
+/// Writes a member's assignment.
+pub(super) fn write_assignment(assignment: &Assignment) -> Result<Bytes, EncodeError> {
+    let tps = assignment
         .iter()
         .flat_map(|(topic, partitions)| partitions.iter().map(move |p| (topic.as_str(), *p)));
     let message = ConsumerProtocolAssignment {
@@ -128,16 +128,19 @@ pub(super) fn write_share(share: &Assignment) -> Result<Bytes, EncodeError> {
     message.to_bytes(ConsumerProtocolAssignment::MAX_VERSION)
 }
 
-/// A share as the leader wrote it; nothing at all means no partitions.
-pub(super) fn read_share(data: Bytes) -> Result<Assignment, DecodeError> {
-    let mut share = Assignment::new();
+/// A assignment as the leader wrote it; nothing at all means no partitions.
+pub(super) fn read_assignment(data: Bytes) -> Result<Assignment, DecodeError> {
+    let mut assignment = Assignment::new();
     if data.is_empty() {
-        return Ok(share);
+        return Ok(assignment);
     }
     for of_topic in ConsumerProtocolAssignment::from_bytes(data)?.assigned_partitions {
-        share.entry(of_topic.topic).or_default().extend(of_topic.partitions);
+        assignment
+            .entry(of_topic.topic)
+            .or_default()
+            .extend(of_topic.partitions);
     }
-    Ok(share)
+    Ok(assignment)
 }
 
 #[cfg(test)]
@@ -177,9 +180,12 @@ mod tests {
             ..whole
         };
         assert_eq!(read(Strategy::Range, metadata), nothing);
-        let share: Assignment = [("a".to_string(), vec![0, 2])].into();
-        assert_eq!(read_share(write_share(&share).unwrap()).unwrap(), share);
-        assert!(read_share(Bytes::new()).unwrap().is_empty());
+        let assignment: Assignment = [("a".to_string(), vec![0, 2])].into();
+        assert_eq!(
+            read_assignment(write_assignment(&assignment).unwrap()).unwrap(),
+            assignment
+        );
+        assert!(read_assignment(Bytes::new()).unwrap().is_empty());
     }
 
     #[test]
@@ -219,9 +225,9 @@ mod tests {
 
     #[test]
     fn broken_messages_are_errors() {
-        let whole = write_share(&[("topic".to_string(), vec![1, 2, 3])].into()).unwrap();
+        let whole = write_assignment(&[("topic".to_string(), vec![1, 2, 3])].into()).unwrap();
         for n in 1..whole.len() - 4 {
-            assert!(read_share(whole.slice(..n)).is_err(), "{n}");
+            assert!(read_assignment(whole.slice(..n)).is_err(), "{n}");
         }
         let huge = Bytes::from_static(&[0, 0, 0x7f, 0xff, 0xff, 0xff]);
         let (member, error) = read_member(Strategy::Range, ("m".into(), None), huge);

@@ -4,7 +4,7 @@
 //! only [`Membership::on_revoked`] lets it join. With a cooperative one (KIP-429) it keeps them and says which they are;
 //! what it is not given again it gives up then, and joins once more, so that the next division hands it to others.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ottla_protocol::api::heartbeat::HeartbeatResponse;
@@ -13,9 +13,10 @@ use ottla_protocol::api::sync_group::SyncGroupResponse;
 
 use super::assignor::{Assignment, Member, Shape, Strategy};
 use super::interest::Interest;
-use super::member_messages::{read_member, read_share};
+use super::member_messages::{read_assignment, read_member};
 use super::orders::{Order, RebalanceProtocol};
 use super::poll_watch;
+use super::topic_errors::TopicErrors;
 use crate::cluster::{Cluster, Ctx, is_coordinator_error};
 use crate::config::ClientConfig;
 use crate::env::{Instant, earliest};
@@ -55,12 +56,13 @@ pub(super) enum State {
 #[derive(Debug)]
 pub(super) struct Membership {
     pub(super) state: State,
-    /// What the application subscribed to,
     pub(super) interest: Interest,
-    /// and the topics that are meant by it.
+    /// The topics that the subscription means.
     pub(super) topics: Vec<Arc<str>>,
     /// The listing of all topics that was looked at last for patterns.
     pub(super) seen_listing: u64,
+    /// When the application last subscribed: patterns need a listing that was asked for since.
+    pub(super) listing_since: Instant,
     pub(super) strategies: Vec<Strategy>,
     pub(super) instance_id: Option<String>,
     pub(super) member_id: String,
@@ -69,7 +71,7 @@ pub(super) struct Membership {
     /// As leader: everybody, and what was divided.
     pub(super) members: Vec<Member>,
     pub(super) divided: BTreeMap<String, Shape>,
-    /// As leader that came back to an assignment which an earlier one made (KIP-814): its share, until it is known
+    /// As leader that came back to an assignment which an earlier one made (KIP-814): its assignment, until it is known
     /// whether the partitions are still those that were divided.
     pub(super) inherited: Option<Assignment>,
     pub(super) watched: BTreeSet<Arc<str>>,
@@ -99,11 +101,11 @@ pub(super) struct Membership {
     /// The application polls too rarely: the member is out of its group until it polls again.
     parked: bool,
     /// The connection to the coordinator is held up and needed for what is more urgent.
-    hang_up: bool,
+    force_close: bool,
     /// LeaveGroup is to be sent for this member id, whatever the state.
     pub(super) goodbye: Option<String>,
     pub(super) orders: Vec<Order>,
-    pub(super) told: HashMap<Arc<str>, ErrorCode>,
+    pub(super) topic_errors: TopicErrors,
 }
 
 impl Membership {
@@ -117,6 +119,7 @@ impl Membership {
             interest: Interest::default(),
             topics: Vec::new(),
             seen_listing: 0,
+            listing_since: Instant::ORIGIN,
             strategies: named.collect(),
             instance_id: Some(conf.group_instance_id.clone()).filter(|i| !i.is_empty()),
             member_id: String::new(),
@@ -139,10 +142,10 @@ impl Membership {
             retry_at: Instant::ORIGIN,
             tries: 0,
             parked: false,
-            hang_up: false,
+            force_close: false,
             goodbye: None,
             orders: Vec::new(),
-            told: HashMap::new(),
+            topic_errors: TopicErrors::default(),
         }
     }
 
@@ -167,7 +170,8 @@ impl Membership {
         self.interest = interest;
         self.watch_only(ctx.now, cluster, self.interest.topics(cluster));
         self.topics = self.watched.iter().cloned().collect();
-        self.told.clear();
+        self.topic_errors.clear();
+        self.listing_since = ctx.now;
         self.leaving = false;
         self.parked = false;
         self.rebalance(ctx, false);
@@ -222,12 +226,12 @@ impl Membership {
 
     /// The application has not polled for `max.poll.interval.ms` (KIP-62): leaves the group at once, without waiting
     /// for the application to give up the partitions, and stays out until [`unpark`](Self::unpark).
-    pub(super) fn park(&mut self, ctx: &Ctx<'_>) {
+    pub(super) fn park(&mut self, ctx: &Ctx<'_>, over_ms: u64) {
         if self.parked || self.leaving || matches!(self.state, State::Out | State::Leaving(_)) {
             return;
         }
         self.parked = true;
-        self.orders.push(Order::Tell(poll_watch::exceeded(ctx)));
+        self.orders.push(Order::Tell(poll_watch::exceeded(ctx, over_ms)));
         // KIP-345: the partitions of a static member wait for it until its session ends.
         if self.instance_id.is_none() && !self.member_id.is_empty() {
             self.goodbye = Some(std::mem::take(&mut self.member_id));
@@ -240,10 +244,10 @@ impl Membership {
 
     /// Leaving, and the commits that come first, do not wait until the whole group has joined.
     fn stop_waiting(&mut self) {
-        self.hang_up |= self.waits_for_others();
+        self.force_close |= self.waits_for_others();
     }
 
-    /// Whether the coordinator owes an answer that it gives when all members have joined or are told their shares. It
+    /// Whether the coordinator owes an answer that it gives when all members have joined or are told their assignments. It
     /// takes no other request on that connection before.
     pub(super) fn waits_for_others(&self) -> bool {
         matches!(self.state, State::Joining(_) | State::Syncing(Some(_)))
@@ -251,7 +255,7 @@ impl Membership {
 
     /// Whether the connection to the coordinator is to be closed.
     pub(super) fn take_hang_up(&mut self) -> bool {
-        std::mem::take(&mut self.hang_up)
+        std::mem::take(&mut self.force_close)
     }
 
     /// The application polls.
@@ -293,7 +297,7 @@ impl Membership {
     }
 
     /// Whether the member is in a generation and knows what that gave it.
-    pub(super) fn knows_its_share(&self) -> bool {
+    pub(super) fn knows_its_assignment(&self) -> bool {
         let joins = matches!(
             self.state,
             State::Joining(_) | State::Dividing { .. } | State::Syncing(_)
@@ -480,8 +484,8 @@ impl Membership {
         if !code.is_ok() {
             return self.on_refused(ctx, code, "SyncGroup");
         }
-        let share: Assignment = match read_share(response.assignment) {
-            Ok(share) => share,
+        let assignment: Assignment = match read_assignment(response.assignment) {
+            Ok(assignment) => assignment,
             Err(e) => {
                 let text = format!("the assignment by the group's leader cannot be read: {e}");
                 self.orders.push(Order::Tell(Error::new(ErrorCode::L_BAD_MSG, text)));
@@ -489,18 +493,18 @@ impl Membership {
             }
         };
         if self.inherited.is_some() {
-            self.inherited = Some(share.clone());
+            self.inherited = Some(assignment.clone());
         }
         let mut tps = BTreeSet::new();
-        for (topic, partitions) in share {
+        for (topic, partitions) in assignment {
             let topic: Arc<str> = topic.into();
             tps.extend(partitions.into_iter().map(|p| TopicPartition::new(topic.clone(), p)));
         }
         ctx.log.debug(DebugContexts::CGRP, "SYNCGROUP", || {
             let n = tps.len();
-            format!("the share of generation {} is {n} partition(s)", self.generation)
+            format!("the assignment of generation {} is {n} partition(s)", self.generation)
         });
-        self.take_share(tps);
+        self.take_assignment(tps);
         self.check_inheritance(ctx, cluster);
         self.check_division(ctx, cluster);
         false

@@ -4,6 +4,7 @@
 
 mod assignor;
 mod commits;
+mod committer;
 mod handing_over;
 mod interest;
 mod leading;
@@ -16,6 +17,7 @@ mod poll_watch;
 mod readings;
 mod reconcile;
 mod requests;
+mod topic_errors;
 
 use std::sync::Arc;
 
@@ -28,13 +30,14 @@ use super::registry::Registry;
 use super::{CommitTarget, OffsetsResult, int32, millis};
 use crate::cluster::{Cluster, Coordinated, Coordinator, Ctx};
 use crate::config::ClientConfig;
-use crate::connection::{LinkKey, Links, Outcome, Owner};
+use crate::connection::{BrokerKey, ConnectionTable, Outcome, Owner};
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
-use crate::event::{PartitionState, Queue, Reply, Watcher};
+use crate::event::{Interceptor, PartitionState, Queue, Reply};
 use crate::types::{PartitionOffset, TopicPartition};
 
-use commits::{Commits, Committer, Consequences, Purpose};
+use commits::{Commits, Consequences, Purpose};
+use committer::Committer;
 use place::Place;
 use poll_watch::PollWatch;
 use readings::{Reader, Readings};
@@ -83,7 +86,7 @@ impl Group {
         conf: &ClientConfig,
         registry: Arc<Registry>,
         events: Option<Arc<Queue>>,
-        watcher: Option<Arc<dyn Watcher>>,
+        watcher: Option<Arc<dyn Interceptor>>,
     ) -> Self {
         Group {
             group_id: conf.group_id.clone(),
@@ -138,7 +141,7 @@ impl Group {
     /// As whom offsets are committed now; `None` while the client has or wants a place in the group and is in no
     /// generation: the partitions may be others', and without a generation the coordinator could not tell.
     fn committer(&self) -> Option<Committer> {
-        (self.place.is_out() || self.place.knows_its_share()).then(|| self.place.identity())
+        (self.place.is_out() || self.place.knows_its_assignment()).then(|| self.place.identity())
     }
 
     /// A partition is not consumed any more.
@@ -175,6 +178,11 @@ impl Group {
                 self.commits.refuse(rows, Purpose::Call(target), error);
             }
         }
+    }
+
+    /// Reports a commit that was not tried.
+    pub(super) fn refuse_commit(&mut self, target: CommitTarget, error: Error) {
+        self.commits.refuse(Vec::new(), Purpose::Call(target), error);
     }
 
     /// What the partitions have stored beyond what is committed, for a commit of the application.
@@ -223,8 +231,8 @@ impl Group {
     }
 
     /// How far the way to the coordinator and the membership are, by the names that programs know.
-    pub(super) fn public_states(&self, links: &Links) -> (&'static str, &'static str) {
-        (self.coordinator.public_state(links), self.place.public_state())
+    pub(super) fn public_states(&self, connections: &ConnectionTable) -> (&'static str, &'static str) {
+        (self.coordinator.public_state(connections), self.place.public_state())
     }
 
     // ---------------------------------------------------------------- membership
@@ -297,7 +305,7 @@ impl Group {
         if self.poll_watch.look(ctx.now, own.chain(apart)) {
             self.place.unpark(ctx);
         } else {
-            self.place.park(ctx);
+            self.place.park(ctx, self.poll_watch.overdue_ms(ctx.now));
             self.publish();
         }
     }
@@ -307,7 +315,7 @@ impl Group {
             return None;
         }
         if self.place.take_hang_up() {
-            self.coordinator.hang_up(ctx);
+            self.coordinator.force_close(ctx);
         }
         self.mind_neighbours(ctx);
         if self.commits.has_news(ctx.now) {
@@ -318,8 +326,10 @@ impl Group {
         self.place.prepare(ctx, cluster, &self.commits);
         // Commits go first: those of a revocation must reach the coordinator before the member joins anew or leaves.
         if self.has_work(ctx.now) {
-            let link = self.coordinator.link(ctx, cluster, &self.group_id, &mut self.next_id);
-            if let Some((key, versions)) = link {
+            let connection = self
+                .coordinator
+                .connection(ctx, cluster, &self.group_id, &mut self.next_id);
+            if let Some((key, versions)) = connection {
                 let who = Identity {
                     group_id: &self.group_id,
                     member: &self.place.identity(),
@@ -327,7 +337,7 @@ impl Group {
                 };
                 self.commits.send(ctx, (key, &versions), &who, &mut self.next_id);
                 let aside = match self.place.waits_for_others() && self.readings.has_work(ctx.now) {
-                    true => self.coordinator.link_aside(ctx, (key, versions.clone())),
+                    true => self.coordinator.connection_aside(ctx, (key, versions.clone())),
                     false => Some((key, versions.clone())),
                 };
                 if let Some((key, versions)) = aside {
@@ -393,7 +403,7 @@ impl Group {
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
-        key: LinkKey,
+        key: BrokerKey,
         id: u64,
         outcome: Outcome,
     ) {
@@ -412,7 +422,7 @@ impl Group {
         } else {
             // Silence puts the membership at risk, and the other end may be gone: `socket.max.fails` is not waited for.
             if matches!(&outcome, Outcome::Failed(failure) if failure.error.code == ErrorCode::L_TIMED_OUT) {
-                ctx.links.hang_up(key, ctx.now);
+                ctx.connections.force_close(key, ctx.now);
             }
             let leaves = self.place.is_leave(id);
             lost = self.place.on_outcome(ctx, cluster, key, id, outcome);
@@ -437,8 +447,8 @@ impl Group {
         consequences.coordinator_lost
     }
 
-    pub(super) fn on_link_down(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, error: Option<&Error>) {
-        self.coordinator.on_link_down(ctx, key, error);
+    pub(super) fn on_connection_down(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, error: Option<&Error>) {
+        self.coordinator.on_connection_down(ctx, key, error);
     }
 
     pub(super) fn on_topic_changed(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster, name: &Arc<str>) {
@@ -446,11 +456,11 @@ impl Group {
     }
 }
 
-fn decode<R: Request>(ctx: &mut Ctx<'_>, key: LinkKey, outcome: Outcome) -> Result<R::Response, Error> {
+fn decode<R: Request>(ctx: &mut Ctx<'_>, key: BrokerKey, outcome: Outcome) -> Result<R::Response, Error> {
     match outcome {
         Outcome::Reply(reply) => reply
             .decode::<R>()
-            .map_err(|e| ctx.links.fail_unreadable(key, R::KEY, e, ctx.now)),
+            .map_err(|e| ctx.connections.fail_unreadable(key, R::KEY, e, ctx.now)),
         Outcome::Sent => Err(Error::new(ErrorCode::L_FAIL, "no response")),
         Outcome::Failed(failure) => Err(failure.error),
     }

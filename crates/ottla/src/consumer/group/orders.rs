@@ -1,5 +1,7 @@
 //! What a group's membership has the consumer do, whichever protocol the group speaks.
 
+use std::sync::Arc;
+
 use crate::error::Error;
 use crate::types::{PartitionOffset, TopicPartition, offset};
 
@@ -39,6 +41,8 @@ pub(in crate::consumer) enum Order {
     AssignMore(Vec<TopicPartition>),
     /// Tell the application.
     Tell(Error),
+    /// Tell the application of an error of this topic.
+    TellOf(Arc<str>, Error),
 }
 
 /// The rows of an assignment: each at its committed offset.

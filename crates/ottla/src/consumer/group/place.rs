@@ -8,7 +8,8 @@ use ottla_protocol::api::join_group::JoinGroupRequest;
 use ottla_protocol::api::metadata::MetadataRequest;
 use ottla_protocol::api::sync_group::SyncGroupRequest;
 
-use super::commits::{Commits, Committer};
+use super::commits::Commits;
+use super::committer::Committer;
 use super::decode;
 use super::interest::Interest;
 use super::membership::{Membership, State};
@@ -17,7 +18,7 @@ use super::reconcile::Reconciler;
 use super::requests::Way;
 use crate::cluster::{Cluster, Ctx};
 use crate::config::ClientConfig;
-use crate::connection::{LinkKey, Outcome};
+use crate::connection::{BrokerKey, Outcome};
 use crate::env::Instant;
 use crate::error::Error;
 
@@ -49,9 +50,9 @@ impl Place {
     }
 
     /// Whether the member is in the group and knows what that gave it.
-    pub(super) fn knows_its_share(&self) -> bool {
+    pub(super) fn knows_its_assignment(&self) -> bool {
         match self {
-            Place::Classic(m) => m.knows_its_share(),
+            Place::Classic(m) => m.knows_its_assignment(),
             Place::Consumer(r) => r.is_in(),
         }
     }
@@ -147,10 +148,10 @@ impl Place {
     }
 
     /// The application polls too rarely.
-    pub(super) fn park(&mut self, ctx: &Ctx<'_>) {
+    pub(super) fn park(&mut self, ctx: &Ctx<'_>, over_ms: u64) {
         match self {
-            Place::Classic(m) => m.park(ctx),
-            Place::Consumer(r) => r.park(ctx),
+            Place::Classic(m) => m.park(ctx, over_ms),
+            Place::Consumer(r) => r.park(ctx, over_ms),
         }
     }
 
@@ -203,7 +204,7 @@ impl Place {
         }
     }
 
-    /// Whether the link to the coordinator is to be closed, so that the member does not wait behind a request that the
+    /// Whether the connection to the coordinator is to be closed, so that the member does not wait behind a request that the
     /// coordinator holds back.
     pub(super) fn take_hang_up(&mut self) -> bool {
         match self {
@@ -233,7 +234,7 @@ impl Place {
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
-        key: LinkKey,
+        key: BrokerKey,
         id: u64,
         outcome: Outcome,
     ) -> bool {
@@ -314,7 +315,7 @@ impl Place {
     pub(super) fn on_topic_changed(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster, name: &Arc<str>) {
         match self {
             Place::Classic(m) => m.on_topic_changed(ctx, cluster, name),
-            Place::Consumer(r) => r.on_topic_changed(cluster),
+            Place::Consumer(r) => r.on_topic_changed(cluster, name),
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::cluster::Ctx;
 use crate::config::ClientConfig;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
-use crate::event::{Attention, level};
+use crate::event::{QueueActivity, level};
 
 /// The time between looks, as a part of the interval; an application counts as silent that much too late at most.
 const LOOKS_PER_INTERVAL: u64 = 16;
@@ -43,6 +43,12 @@ impl PollWatch {
         self.look_at = now;
     }
 
+    /// Returns how long the application has been silent beyond `max.poll.interval.ms`.
+    pub(super) fn overdue_ms(&self, now: Instant) -> u64 {
+        let end = self.seen_at.plus_ms(self.interval_ms);
+        u64::try_from(now.since(end).as_millis()).unwrap_or(u64::MAX)
+    }
+
     /// When to look next, at the latest.
     pub(super) fn next_look(&self) -> Instant {
         self.look_at
@@ -54,7 +60,7 @@ impl PollWatch {
     }
 
     /// Takes in what became of the queues since the last look; true while the application is not silent for too long.
-    pub(super) fn look(&mut self, now: Instant, queues: impl Iterator<Item = Attention>) -> bool {
+    pub(super) fn look(&mut self, now: Instant, queues: impl Iterator<Item = QueueActivity>) -> bool {
         let (mut visits, mut waited_on) = (0u64, false);
         for queue in queues {
             visits = visits.wrapping_add(queue.visits);
@@ -71,20 +77,31 @@ impl PollWatch {
     }
 }
 
-/// What the application is told when it has been silent for too long; goes to the log as well.
-pub(super) fn exceeded(ctx: &Ctx<'_>) -> Error {
-    let text = format!(
-        "Application maximum poll interval ({}ms) exceeded: the consumer left the group and rejoins when it is polled \
-         again; set max.poll.interval.ms to more than the processing between two polls takes",
-        ctx.conf.max_poll_interval_ms
-    );
+/// Returns the application's error when it has not polled for `max.poll.interval.ms` and `over_ms` more, and logs it.
+pub(super) fn exceeded(ctx: &Ctx<'_>, over_ms: u64) -> Error {
+    let text = exceeded_text(millis(ctx.conf.max_poll_interval_ms), over_ms);
     ctx.log.log(level::WARNING, "MAXPOLL", || text.clone());
     Error::new(ErrorCode::L_MAX_POLL_EXCEEDED, text)
+}
+
+/// Returns the error's text, with librdkafka's words.
+fn exceeded_text(interval_ms: u64, over_ms: u64) -> String {
+    format!(
+        "Application maximum poll interval ({interval_ms}ms) exceeded by {over_ms}ms (adjust max.poll.interval.ms for \
+         long-running message processing): leaving group; the consumer rejoins when it is polled again"
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_text_says_by_how_much_the_interval_was_exceeded() {
+        let text = exceeded_text(300_000, 88);
+        let phrase = "Application maximum poll interval (300000ms) exceeded by 88ms (adjust max.poll.interval.ms";
+        assert!(text.starts_with(phrase), "{text}");
+    }
 
     #[test]
     fn waiting_and_visits_count_as_polls() {
@@ -94,12 +111,14 @@ mod tests {
         let (conf, _) = conf.finalize(crate::types::ClientKind::Consumer).unwrap();
         let mut watch = PollWatch::new(&conf);
         let at = |ms| Instant::ORIGIN.plus_ms(ms);
-        let mut look = |ms, visits, waited_on| watch.look(at(ms), [Attention { visits, waited_on }].into_iter());
+        let mut look = |ms, visits, waited_on| watch.look(at(ms), [QueueActivity { visits, waited_on }].into_iter());
         assert!(look(0, 1, false));
         assert!(look(9_000, 1, true));
         assert!(look(18_000, 2, false));
         assert!(look(27_999, 2, false));
         assert!(!look(28_000, 2, false));
+        assert_eq!(watch.overdue_ms(at(28_100)), 100);
+        let mut look = |ms, visits, waited_on| watch.look(at(ms), [QueueActivity { visits, waited_on }].into_iter());
         assert!(look(28_250, 3, false));
     }
 }

@@ -10,7 +10,7 @@ use super::Identity;
 use super::commits::{Consequences, NEWEST_WITH_NAMES};
 use super::offset_messages::{fetch_request, rows_of};
 use crate::cluster::{Ctx, is_coordinator_error};
-use crate::connection::{BrokerVersions, LinkKey, Owner, Tag};
+use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
 use crate::consumer::OffsetsResult;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
@@ -114,11 +114,11 @@ impl Readings {
         waiting.chain(sent).filter(|at| *at < Instant::NEVER).min()
     }
 
-    /// Sends what is due on the coordinator's link.
+    /// Sends what is due on the coordinator's connection.
     pub(super) fn send(
         &mut self,
         ctx: &mut Ctx<'_>,
-        (key, versions): (LinkKey, &BrokerVersions),
+        (key, versions): (BrokerKey, &BrokerVersions),
         who: &Identity<'_>,
         next_id: &mut u64,
     ) {
@@ -140,7 +140,7 @@ impl Readings {
             id: *next_id,
         };
         let timeout = Duration::from_millis(super::millis(ctx.conf.socket_timeout_ms));
-        match ctx.links.send(key, ctx.now, tag, &request, version, timeout) {
+        match ctx.connections.send(key, ctx.now, tag, &request, version, timeout) {
             Ok(()) => {
                 self.sent.insert(*next_id, due);
             }

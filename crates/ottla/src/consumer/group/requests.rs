@@ -10,12 +10,12 @@ use ottla_protocol::api::leave_group::{LeaveGroupRequest, MemberIdentity};
 use ottla_protocol::api::sync_group::{SyncGroupRequest, SyncGroupRequestAssignment};
 
 use super::assignor::{self, Strategy};
-use super::member_messages::{Subscription, write_share, write_subscription};
+use super::member_messages::{Subscription, write_assignment, write_subscription};
 use super::membership::{Membership, State};
 use super::orders::Order;
 use crate::cluster::{Cluster, Ctx};
 use crate::config::ClientConfig;
-use crate::connection::{BrokerVersions, LinkKey, Owner, Tag};
+use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
 
@@ -30,7 +30,7 @@ pub(super) const GRACE_MS: u64 = 5000;
 
 /// The settings of a request to the coordinator.
 pub(super) struct Way<'a> {
-    pub(super) key: LinkKey,
+    pub(super) key: BrokerKey,
     pub(super) versions: &'a BrokerVersions,
     pub(super) group_id: &'a str,
     /// Commits wait that the coordinator must have before the member joins anew or leaves.
@@ -93,7 +93,10 @@ impl Membership {
         };
         let id = new_id(next_id);
         let timeout = Duration::from_millis(held.saturating_add(GRACE_MS));
-        match ctx.links.send(way.key, ctx.now, tag(id), &request, version, timeout) {
+        match ctx
+            .connections
+            .send(way.key, ctx.now, tag(id), &request, version, timeout)
+        {
             Ok(()) => self.state = State::Joining(id),
             Err(_) => self.back_off(ctx),
         }
@@ -154,24 +157,24 @@ impl Membership {
             return self.unsupported(ctx, "SyncGroup");
         };
         let strategy = self.strategy.unwrap_or(Strategy::Range);
-        let shares = match self.members.is_empty() || self.inherited.is_some() {
+        let assignments = match self.members.is_empty() || self.inherited.is_some() {
             true => BTreeMap::new(),
             false => assignor::divide(strategy, &self.members, &self.divided),
         };
-        for (member, share) in &shares {
+        for (member, assignment) in &assignments {
             ctx.log.debug(DebugContexts::ASSIGNOR, "ASSIGN", || {
-                let topics: Vec<String> = share.iter().map(|(topic, p)| format!("{topic} {p:?}")).collect();
+                let topics: Vec<String> = assignment.iter().map(|(topic, p)| format!("{topic} {p:?}")).collect();
                 format!("{}: {member} gets {}", strategy.name(), topics.join(", "))
             });
         }
-        let shares = shares.iter().map(|(member, share)| {
+        let assignments = assignments.iter().map(|(member, assignment)| {
             Ok(SyncGroupRequestAssignment {
                 member_id: member.clone(),
-                assignment: write_share(share)?,
+                assignment: write_assignment(assignment)?,
                 ..Default::default()
             })
         });
-        let assignments = match shares.collect::<Result<Vec<_>, EncodeError>>() {
+        let assignments = match assignments.collect::<Result<Vec<_>, EncodeError>>() {
             Ok(assignments) => assignments,
             Err(e) => return self.cannot_write(ctx, &e),
         };
@@ -188,7 +191,7 @@ impl Membership {
         };
         let id = new_id(next_id);
         let held = super::millis(ctx.conf.max_poll_interval_ms).saturating_add(GRACE_MS);
-        match ctx.links.send(
+        match ctx.connections.send(
             way.key,
             ctx.now,
             tag(id),
@@ -218,7 +221,7 @@ impl Membership {
         let due = self.heartbeat_due.max(ctx.now);
         self.heartbeat_due = due.plus_ms(super::millis(ctx.conf.heartbeat_interval_ms));
         if ctx
-            .links
+            .connections
             .send(way.key, ctx.now, tag(id), &request, version, timeout)
             .is_ok()
         {
@@ -249,7 +252,9 @@ fn send_leave(ctx: &mut Ctx<'_>, way: &Way<'_>, member_id: String, next_id: &mut
     };
     let id = new_id(next_id);
     let timeout = Duration::from_millis(GRACE_MS);
-    let sent = ctx.links.send(way.key, ctx.now, tag(id), &request, version, timeout);
+    let sent = ctx
+        .connections
+        .send(way.key, ctx.now, tag(id), &request, version, timeout);
     sent.ok().map(|()| id)
 }
 

@@ -70,3 +70,12 @@ pub(super) fn failed(partition: i32, code: i16) -> PartitionData {
 pub(super) fn record(partition: i32, offset: i64, value: &str) -> Got {
     Got::Record(partition, offset, value.into())
 }
+
+/// The error of a topic that is not there: no such topic, an invalid name, or no topic of that id.
+pub(super) fn why_unknown(name: Option<&str>) -> i16 {
+    match name {
+        Some(name) if name.starts_with('#') => 17,
+        Some(_) => 3,
+        None => 100,
+    }
+}

@@ -61,10 +61,10 @@ fn joined(generation: i32) -> JoinGroupResponse {
     }
 }
 
-/// Gives the member its share of `t`.
+/// Gives the member its assignment of `t`.
 fn give(w: &mut World, partitions: &[i32]) {
     let (asked, _) = w.expect::<SyncGroupRequest>();
-    let share = ConsumerProtocolAssignment {
+    let assignment = ConsumerProtocolAssignment {
         assigned_partitions: vec![OfTopic {
             topic: "t".into(),
             partitions: partitions.to_vec(),
@@ -73,7 +73,7 @@ fn give(w: &mut World, partitions: &[i32]) {
         ..Default::default()
     };
     let response = SyncGroupResponse {
-        assignment: share.to_bytes(3).unwrap(),
+        assignment: assignment.to_bytes(3).unwrap(),
         ..Default::default()
     };
     w.answer(&asked, &response);

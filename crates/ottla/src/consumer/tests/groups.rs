@@ -542,7 +542,7 @@ fn what_answers_an_assignment_is_not_taken_for_giving_up_the_next() {
 }
 
 /// Plays a coordinator that has kept the assignment of a static leader (KIP-814): it gave the member partition 0 of two.
-fn come_back(w: &mut World, share: &[u8]) {
+fn come_back(w: &mut World, partitions: &[u8]) {
     let (asked, request) = w.expect::<JoinGroupRequest>();
     let member = |id: &str, instance: &str| JoinGroupResponseMember {
         member_id: id.into(),
@@ -563,8 +563,8 @@ fn come_back(w: &mut World, share: &[u8]) {
     let (asked, request) = w.expect::<SyncGroupRequest>();
     assert!(request.assignments.is_empty());
     let mut assignment = vec![0, 0, 0, 0, 0, 1, 0, 1, b't'];
-    assignment.extend(i32::try_from(share.len()).unwrap().to_be_bytes());
-    share.iter().for_each(|p| assignment.extend([0, 0, 0, *p]));
+    assignment.extend(i32::try_from(partitions.len()).unwrap().to_be_bytes());
+    partitions.iter().for_each(|p| assignment.extend([0, 0, 0, *p]));
     assignment.extend([255; 4]);
     let response = SyncGroupResponse {
         assignment: assignment.into(),

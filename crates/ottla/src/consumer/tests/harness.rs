@@ -18,7 +18,9 @@ pub(super) use super::asked::Asked;
 use super::builders::data;
 use crate::cluster::{Change, Cluster, Ctx, parse_endpoints};
 use crate::config::{ClientConfig, Conf, TopicConf, TopicConfig};
-use crate::connection::{CloseReason, ConnId, LinkConfig, LinkEvent, Links, NetAction, NetEvent, Owner};
+use crate::connection::{
+    CloseReason, ConnId, ConnectionConfig, ConnectionEvent, ConnectionTable, NetAction, NetEvent, Owner,
+};
 use crate::consumer::{Command, Consumer, Registry, Setup};
 use crate::env::{Instant, Rng, Waker, earliest};
 use crate::error::{Error, ErrorCode};
@@ -57,7 +59,7 @@ pub(super) struct World {
     pub(super) consumer: Consumer,
     pub(super) registry: Arc<Registry>,
     pub(super) cluster: Cluster,
-    pub(super) links: Links,
+    pub(super) connections: ConnectionTable,
     pub(super) queue: Arc<Queue>,
     pub(super) wakes: Arc<Wakes>,
     pub(super) conf: ClientConfig,
@@ -91,7 +93,7 @@ macro_rules! ctx {
         Ctx {
             now: $w.now,
             wall_ms: 0,
-            links: &mut $w.links,
+            connections: &mut $w.connections,
             rng: &mut $w.rng,
             log: &$w.log,
             conf: &$w.conf,
@@ -141,7 +143,7 @@ impl World {
             consumer: Consumer::new(registry.clone(), &conf, setup),
             registry,
             cluster: Cluster::default(),
-            links: Links::new(LinkConfig::new(&conf), Rng::from_seed(1)),
+            connections: ConnectionTable::new(ConnectionConfig::new(&conf), Rng::from_seed(1)),
             queue,
             wakes,
             conf,
@@ -238,16 +240,16 @@ impl World {
 
     pub(super) fn drive(&mut self) -> Option<Instant> {
         for _ in 0..10_000 {
-            self.links.poll(self.now);
+            self.connections.poll(self.now);
             let mut moved = self.dispatch();
             let mut ctx = ctx!(self);
             let cluster_wake = self.cluster.poll(&mut ctx);
             let wake = self.consumer.poll(&mut ctx, &mut self.cluster);
-            while let Some(action) = self.links.next_action() {
+            while let Some(action) = self.connections.next_action() {
                 moved = true;
                 self.perform(action);
             }
-            let wake = earliest(earliest(cluster_wake, wake), self.links.next_wake());
+            let wake = earliest(earliest(cluster_wake, wake), self.connections.next_wake());
             if !moved && wake.is_none_or(|at| at > self.now) {
                 return wake;
             }
@@ -259,20 +261,22 @@ impl World {
         let mut moved = false;
         loop {
             let mut ctx = ctx!(self);
-            if let Some(event) = ctx.links.next_event() {
+            if let Some(event) = ctx.connections.next_event() {
                 match event {
-                    LinkEvent::Up { key } => {
-                        self.cluster.on_link_up(&mut ctx, key);
-                        self.consumer.on_link_up(&mut ctx, &mut self.cluster, key);
+                    ConnectionEvent::Up { key } => {
+                        self.cluster.on_connection_up(&mut ctx, key);
+                        self.consumer.on_connection_up(&mut ctx, &mut self.cluster, key);
                     }
-                    LinkEvent::Down { key, error, .. } => {
+                    ConnectionEvent::Down { key, error, .. } => {
                         let error = error.as_ref();
-                        self.consumer.on_link_down(&mut ctx, &mut self.cluster, key, error);
-                        self.cluster.on_link_down(&mut ctx, error);
+                        self.consumer
+                            .on_connection_down(&mut ctx, &mut self.cluster, key, error);
+                        self.cluster.on_connection_down(&mut ctx, error);
                     }
-                    LinkEvent::Throttled { .. } => {}
-                    LinkEvent::Unthrottled { key } => self.consumer.on_unthrottled(key),
-                    LinkEvent::Outcome { key, tag, outcome } => match tag.owner {
+                    ConnectionEvent::Throttled { .. } => {}
+                    ConnectionEvent::Names { .. } => {}
+                    ConnectionEvent::SendReady { key } => self.consumer.on_unthrottled(key),
+                    ConnectionEvent::Outcome { key, tag, outcome } => match tag.owner {
                         Owner::Cluster => self.cluster.on_outcome(&mut ctx, key, tag.id, outcome),
                         _ => self.consumer.on_outcome(&mut ctx, &mut self.cluster, key, tag, outcome),
                     },
@@ -302,9 +306,10 @@ impl World {
 
     fn perform(&mut self, action: NetAction) {
         match action {
+            NetAction::ResolveNames { .. } => {}
             NetAction::Resolve { lookup, port, .. } => {
                 let result = Ok(vec![([127, 0, 0, 1], port).into()]);
-                self.links.on_net(NetEvent::Resolved { lookup, result }, self.now);
+                self.connections.on_net(NetEvent::Resolved { lookup, result }, self.now);
             }
             NetAction::Connect { conn, addr, .. } => {
                 let node = i32::from(addr.port()) - 9000;
@@ -318,14 +323,15 @@ impl World {
                         NetEvent::Connected { conn, socket: -1 }
                     }
                 };
-                self.links.on_net(event, self.now);
+                self.connections.on_net(event, self.now);
             }
             NetAction::Send { conn, frame } => {
                 // The kernel takes it at once.
                 let written = self.written.entry(conn).or_default();
                 *written += 1;
                 let (begun, done) = (*written, *written);
-                self.links.on_net(NetEvent::Written { conn, begun, done }, self.now);
+                self.connections
+                    .on_net(NetEvent::Written { conn, begun, done }, self.now);
                 self.receive(conn, frame);
             }
             NetAction::Close { conn } => {
@@ -429,7 +435,7 @@ impl World {
         let asked = asked.into_iter();
         let topics = asked.map(|(id, name)| match name.as_ref().and_then(|n| self.model.get(n)) {
             None => MetadataResponseTopic {
-                error_code: if name.is_some() { 3 } else { 100 },
+                error_code: super::builders::why_unknown(name.as_deref()),
                 topic_id: id,
                 name,
                 ..Default::default()
@@ -470,7 +476,7 @@ impl World {
     fn respond<M: Message>(&mut self, asked: &Asked, response: &M) {
         let frame = encode_response(asked.correlation, response, asked.version).unwrap();
         let body = frame.into_bytes().slice(4..);
-        self.links
+        self.connections
             .on_net(NetEvent::Received { conn: asked.conn, body }, self.now);
     }
 
@@ -530,7 +536,7 @@ impl World {
             self.conns.remove(&conn);
             self.asked.retain(|a| a.conn != conn);
             let reason = CloseReason::PeerClosed;
-            self.links.on_net(NetEvent::Closed { conn, reason }, self.now);
+            self.connections.on_net(NetEvent::Closed { conn, reason }, self.now);
         }
         self.drive();
     }

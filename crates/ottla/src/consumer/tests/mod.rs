@@ -1,4 +1,4 @@
-//! The consumer driven by hand: real links, a real cluster manager, brokers that the test plays.
+//! The consumer driven by hand: real connections, a real cluster manager, brokers that the test plays.
 
 mod asked;
 mod auto_commits;
@@ -7,6 +7,7 @@ mod cooperative;
 mod fetching;
 mod groups;
 mod harness;
+mod missing;
 mod neighbours;
 mod offset_files;
 mod offsets;

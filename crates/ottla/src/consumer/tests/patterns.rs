@@ -91,8 +91,25 @@ fn who_subscribes_again_gets_what_has_come() {
     while let Some((_, request)) = w.next::<JoinGroupRequest>() {
         wanted.push(topics_of(&request));
     }
-    let (known, found) = (vec!["logs-a", "logs-b"], vec!["logs-a", "logs-b", "logs-d"]);
-    assert_eq!(wanted, [known, found], "long before the next refresh");
+    assert_eq!(
+        wanted,
+        [["logs-a", "logs-b", "logs-d"]],
+        "long before the next refresh, and at once"
+    );
+}
+
+#[test]
+fn another_pattern_is_matched_with_the_topics_of_the_day_before_the_member_joins() {
+    let mut w = world();
+    subscribe(&mut w, &["^logs-"]).unwrap();
+    w.run_ms(500);
+    assert_eq!(join(&mut w), ["logs-a", "logs-b"]);
+    w.add_topic("named-2", &[1]);
+    subscribe(&mut w, &["^named"]).unwrap();
+    w.run_ms(500);
+    assert_eq!(join(&mut w), ["named", "named-2"]);
+    pass(&mut w, 5);
+    assert!(w.next::<JoinGroupRequest>().is_none(), "one rebalance is enough");
 }
 
 #[test]

@@ -185,7 +185,7 @@ impl<T> Mutex<T> {
 }
 
 /// Waits that find out by looking cannot be explored: time stands still.
-pub type BriefMutex<T> = Mutex<T>;
+pub type SpinMutex<T> = Mutex<T>;
 
 impl<T> fmt::Debug for Mutex<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -7,12 +7,12 @@ use std::time::Duration;
 use super::Queue;
 use crate::env::sync::model_tests::{explore, join, must_catch, spawn};
 use crate::env::sync::{AtomicBool, Flaw};
-use crate::event::ProduceQuota;
+use crate::event::BufferMemory;
 
 /// Room for one record, taken; two producers wait for it, one record after the other is settled. A producer that looks
 /// for room, finds none and only then says that it waits misses a release in between.
 fn blocked_producers() {
-    let quota = Arc::new(ProduceQuota::new(1, 100));
+    let quota = Arc::new(BufferMemory::new(1, 100));
     assert!(quota.try_take(60));
     let blocked = [0, 1].map(|_| {
         let quota = quota.clone();
@@ -39,7 +39,7 @@ fn a_blocked_producer_is_woken() {
 #[test]
 fn a_refused_record_leaves_nobody_waiting() {
     explore("refused and blocked", 3, || {
-        let quota = Arc::new(ProduceQuota::new(1, 100));
+        let quota = Arc::new(BufferMemory::new(1, 100));
         assert!(quota.try_take(60));
         let refused = spawn({
             let quota = quota.clone();
@@ -68,7 +68,7 @@ fn a_refused_record_leaves_nobody_waiting() {
 #[test]
 fn closing_ends_a_blocked_producer() {
     explore("blocked and closed", 4, || {
-        let quota = Arc::new(ProduceQuota::new(1, 100));
+        let quota = Arc::new(BufferMemory::new(1, 100));
         let closed = Arc::new(AtomicBool::new(false));
         assert!(quota.try_take(1));
         let blocked = spawn({
@@ -85,7 +85,7 @@ fn closing_ends_a_blocked_producer() {
 /// record must see that it was the last: a refused record that counted for a moment would hide it, and nobody would
 /// stir those who flush.
 fn flush_and_refuse() {
-    let (quota, queue) = (Arc::new(ProduceQuota::new(1, 100)), Queue::new());
+    let (quota, queue) = (Arc::new(BufferMemory::new(1, 100)), Queue::new());
     assert!(quota.try_take(60));
     let refused = spawn({
         let quota = quota.clone();
@@ -116,7 +116,7 @@ fn a_flush_ends_with_the_last_record() {
 #[test]
 fn waiting_for_the_last_record_ends() {
     explore("wait until empty", 4, || {
-        let quota = Arc::new(ProduceQuota::new(0, 100));
+        let quota = Arc::new(BufferMemory::new(0, 100));
         assert!(quota.try_take(10) && quota.try_take(10));
         let serving = [0, 1].map(|_| {
             let quota = quota.clone();

@@ -69,7 +69,7 @@ fn a_topic_that_does_not_come_fails_its_records() {
     w.run_ms(1500);
     assert_eq!(
         w.reports().first().map(|r| (r.error, r.status)),
-        Some((ErrorCode::L_UNKNOWN_TOPIC, NotPersisted))
+        Some((ErrorCode::UNKNOWN_TOPIC_OR_PART, NotPersisted))
     );
     assert_eq!(w.produce("t", 0, "b").unwrap_err().code, ErrorCode::L_UNKNOWN_TOPIC);
     // It comes after all.
@@ -91,6 +91,23 @@ fn a_topic_that_may_not_be_written_fails_with_its_error() {
 }
 
 #[test]
+fn a_topic_name_that_brokers_refuse_fails_in_the_report_and_is_asked_for_once() {
+    let mut w = World::new(&[]);
+    w.add_topic("#!$", &[]);
+    w.model.get_mut("#!$").unwrap().error = ErrorCode::TOPIC_EXCEPTION.0 as i16;
+    w.produce("#!$", PARTITION_UA, "a").unwrap();
+    w.produce("#!$", 0, "b").unwrap();
+    w.run_ms(500);
+    let reports = w.reports();
+    let codes: Vec<ErrorCode> = reports.iter().map(|r| r.error).collect();
+    assert_eq!(codes, [ErrorCode::TOPIC_EXCEPTION; 2]);
+    let asked = w.metadata_requests;
+    w.run_ms(60_000);
+    assert_eq!(w.metadata_requests, asked, "no refresh makes the name valid");
+    assert_eq!(w.produce("#!$", 0, "c").unwrap_err().code, ErrorCode::TOPIC_EXCEPTION);
+}
+
+#[test]
 fn a_deleted_topic_fails_what_waits_and_comes_back() {
     let mut w = one_partition(&[("topic.metadata.propagation.max.ms", "1000")], &[]);
     w.produce("t", 0, "a").unwrap();
@@ -100,7 +117,7 @@ fn a_deleted_topic_fails_what_waits_and_comes_back() {
     w.run_ms(5000);
     assert_eq!(
         w.reports(),
-        [report("a", ErrorCode::L_UNKNOWN_TOPIC, NotPersisted, INVALID)]
+        [report("a", ErrorCode::UNKNOWN_TOPIC_OR_PART, NotPersisted, INVALID)]
     );
     w.model.insert("t".into(), model);
     w.run_ms(5000);
@@ -130,6 +147,44 @@ fn a_topic_made_again_with_fewer_partitions() {
 }
 
 #[test]
+fn a_record_for_a_partition_that_was_just_added_is_delivered() {
+    let mut w = one_partition(&[("linger.ms", "0")], &[]);
+    w.run_ms(5000);
+    let asked = w.metadata_requests;
+    w.model.get_mut("t").unwrap().leaders.push((2, 0));
+    for value in ["a", "b"] {
+        w.produce("t", 1, value).unwrap();
+    }
+    w.run_ms(100);
+    assert_eq!(w.sent_values(), [("t/1".into(), strings(&["a", "b"]))]);
+    assert_eq!(w.metadata_requests, asked + 1);
+}
+
+#[test]
+fn a_partition_that_does_not_exist_is_looked_up_once_a_second_at_most() {
+    let mut w = one_partition(&[("linger.ms", "0")], &[]);
+    let unknown = ErrorCode::L_UNKNOWN_PARTITION;
+    let asked = w.metadata_requests;
+    assert_eq!(w.produce("t", 1, "at once").unwrap_err().code, unknown);
+    for round in 1..4 {
+        w.run_ms(1000);
+        w.produce("t", 1, "a").unwrap();
+        assert_eq!(w.produce("t", -2, "never").unwrap_err().code, unknown);
+        w.produce("t", 0, "b").unwrap();
+        w.run_ms(10);
+        assert_eq!(w.sent_values(), [("t/0".into(), strings(&["b"]))], "others do not wait");
+        w.acknowledge(round);
+        let mut reports: Vec<_> = w.reports().into_iter().map(|r| (r.partition, r.error)).collect();
+        reports.sort_by_key(|r| r.0);
+        assert_eq!(reports, [(0, ErrorCode::NO_ERROR), (1, unknown)]);
+        assert_eq!(w.produce("t", 1, "at once").unwrap_err().code, unknown);
+        w.run_ms(500);
+        assert_eq!(w.metadata_requests, asked + round as usize);
+    }
+    assert_eq!(w.accumulator.outstanding(), 0);
+}
+
+#[test]
 fn timeouts_split_a_waiting_batch() {
     let mut w = one_partition(&[("linger.ms", "0")], &[("message.timeout.ms", "1000")]);
     w.down = vec![1, 2, 3];
@@ -156,19 +211,80 @@ fn timeouts_split_a_waiting_batch() {
 
 #[test]
 fn timeouts_split_a_batch_in_flight_and_offsets_stay_right() {
-    let mut w = one_partition(&[("linger.ms", "200")], &[("message.timeout.ms", "1000")]);
+    let mut w = one_partition(&[("linger.ms", "950")], &[("message.timeout.ms", "1000")]);
     w.produce("t", 0, "a").unwrap();
     w.run_ms(100);
     w.produce("t", 0, "b").unwrap();
-    w.run_ms(100);
+    w.run_ms(850);
     assert_eq!(w.sent_values(), [("t/0".into(), strings(&["a", "b"]))]);
-    w.run_ms(800);
+    w.run_ms(99);
     assert_eq!(
         w.reports(),
         [report("a", ErrorCode::L_MSG_TIMED_OUT, PossiblyPersisted, INVALID)]
     );
     w.acknowledge(50);
     assert_eq!(w.reports(), [report("b", ErrorCode::NO_ERROR, Persisted, 51)]);
+}
+
+/// Sends "a", which is never answered, and produces "b" half of `message.timeout.ms` later. `meanwhile` comes in between.
+fn unanswered_while_another_waits(settings: &[(&str, &str)], meanwhile: fn(&mut World)) -> World {
+    let fixed = [("linger.ms", "0"), ("socket.timeout.ms", "60000")];
+    let settings: Vec<_> = fixed.iter().chain(settings).copied().collect();
+    let mut w = one_partition(&settings, &[("message.timeout.ms", "2000")]);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(1000);
+    assert_eq!(w.sent_values(), [("t/0".into(), strings(&["a"]))]);
+    let conn = w.sent[0].conn;
+    meanwhile(&mut w);
+    w.produce("t", 0, "b").unwrap();
+    w.run_ms(999);
+    assert_eq!(
+        w.sent_values(),
+        [("t/0".into(), strings(&["a"]))],
+        "b waits for a's outcome"
+    );
+    assert_eq!(w.reports(), []);
+    w.run_ms(1);
+    let timed_out = ErrorCode::L_MSG_TIMED_OUT;
+    assert_eq!(w.reports(), [report("a", timed_out, PossiblyPersisted, INVALID)]);
+    assert!(
+        !w.is_open(conn),
+        "the request fails with its records, and its connection is closed"
+    );
+    w
+}
+
+/// Settings with which a record waits for the outcome of the one before.
+const ORDERED: [&[(&str, &str)]; 3] = [
+    &[("max.in.flight", "1")],
+    &[("max.in.flight", "1"), ("retries", "0")],
+    &[("enable.idempotence", "true")],
+];
+
+#[test]
+fn records_behind_one_that_times_out_in_flight_are_delivered() {
+    for settings in ORDERED {
+        let mut w = unanswered_while_another_waits(settings, |_| {});
+        w.run_ms(500);
+        assert_eq!(w.sent_values(), [("t/0".into(), strings(&["b"]))], "{settings:?}");
+        w.acknowledge(7);
+        assert_eq!(w.reports(), [report("b", ErrorCode::NO_ERROR, Persisted, 7)]);
+    }
+}
+
+#[test]
+fn records_for_a_new_leader_wait_for_the_old_one_until_its_records_time_out() {
+    for settings in ORDERED {
+        let mut w = unanswered_while_another_waits(settings, |w| {
+            w.move_leader("t", 0, 2);
+            w.cluster.stale("t", w.now);
+        });
+        w.run_ms(500);
+        assert_eq!(w.sent_values(), [("t/0".into(), strings(&["b"]))], "{settings:?}");
+        assert_eq!(w.sent[0].node, 2);
+        w.acknowledge(7);
+        assert_eq!(w.reports(), [report("b", ErrorCode::NO_ERROR, Persisted, 7)]);
+    }
 }
 
 #[test]
@@ -453,6 +569,7 @@ fn values_that_are_referenced_are_let_go_before_their_report() {
         assert!(!w.is_open(conn), "the connection that still had to write it is closed");
         let given_up = w.deliveries();
         assert_eq!(given_up.len(), 1);
-        assert_eq!(given_up[0].status, PossiblyPersisted);
+        let status = if purges { PossiblyPersisted } else { NotPersisted };
+        assert_eq!(given_up[0].status, status, "no byte of the request had been written");
     }
 }

@@ -1,4 +1,4 @@
-//! A producer driven by hand: real links and a real cluster manager, brokers that the test plays.
+//! A producer driven by hand: real connections and a real cluster manager, brokers that the test plays.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::coordinator::Coordinating;
 use super::played::{Hand, Model, Report, Sent};
 use crate::cluster::{Change, Cluster, Ctx, parse_endpoints};
 use crate::config::{ClientConfig, Conf, TopicConf, TopicConfig};
-use crate::connection::{CloseReason, ConnId, LinkEvent, Links, NetAction, NetEvent, Owner};
+use crate::connection::{CloseReason, ConnId, ConnectionEvent, ConnectionTable, NetAction, NetEvent, Owner};
 use crate::env::{Clock, Instant, Rng, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Delivery, DeliveryMode, Event, Logger, Payload, Queue};
@@ -25,8 +25,8 @@ use crate::producer::{Accumulator, Command, Record, Sender};
 use crate::types::{ClientKind, Topic, TopicHooks};
 
 #[derive(Debug, Default)]
-struct Conn {
-    node: i32,
+pub(in crate::producer) struct Conn {
+    pub(in crate::producer) node: i32,
     frames: u64,
     begun: u64,
     /// Requests without a response yet, and responses that wait for those of earlier requests.
@@ -38,7 +38,7 @@ pub(in crate::producer) struct World {
     pub(in crate::producer) accumulator: Arc<Accumulator>,
     pub(in crate::producer) sender: Sender,
     pub(in crate::producer) cluster: Cluster,
-    pub(in crate::producer) links: Links,
+    pub(in crate::producer) connections: ConnectionTable,
     pub(in crate::producer) queue: Arc<Queue>,
     pub(in crate::producer) hand: Arc<Hand>,
     pub(in crate::producer) conf: ClientConfig,
@@ -48,7 +48,7 @@ pub(in crate::producer) struct World {
     topic_conf: TopicConfig,
     topics: HashMap<String, Arc<Topic>>,
     pub(in crate::producer) model: HashMap<String, Model>,
-    conns: HashMap<ConnId, Conn>,
+    pub(in crate::producer) conns: HashMap<ConnId, Conn>,
     /// Produce requests that wait for the test's answer, oldest first.
     pub(in crate::producer) sent: Vec<Sent>,
     pub(in crate::producer) produce_versions: (i16, i16),
@@ -75,7 +75,7 @@ macro_rules! ctx {
         Ctx {
             now: $w.now,
             wall_ms: $w.hand.wall_ms(),
-            links: &mut $w.links,
+            connections: &mut $w.connections,
             rng: &mut $w.rng,
             log: &$w.log,
             conf: &$w.conf,
@@ -112,7 +112,7 @@ impl World {
             accumulator,
             sender,
             cluster: Cluster::default(),
-            links: Links::new(crate::connection::LinkConfig::new(&conf), Rng::from_seed(1)),
+            connections: ConnectionTable::new(crate::connection::ConnectionConfig::new(&conf), Rng::from_seed(1)),
             queue,
             hand,
             conf,
@@ -186,16 +186,16 @@ impl World {
     /// Drives the client until nothing moves; gives the time at which it wants to be woken.
     pub(in crate::producer) fn drive(&mut self) -> Option<Instant> {
         for _ in 0..10_000 {
-            self.links.poll(self.now);
+            self.connections.poll(self.now);
             let mut moved = self.dispatch();
             let mut ctx = ctx!(self);
             let cluster_wake = self.cluster.poll(&mut ctx);
             let wake = self.sender.poll(&mut ctx, &mut self.cluster);
-            while let Some(action) = self.links.next_action() {
+            while let Some(action) = self.connections.next_action() {
                 moved = true;
                 self.perform(action);
             }
-            let wake = earliest(earliest(cluster_wake, wake), self.links.next_wake());
+            let wake = earliest(earliest(cluster_wake, wake), self.connections.next_wake());
             if !moved && wake.is_none_or(|at| at > self.now) {
                 return wake;
             }
@@ -206,21 +206,22 @@ impl World {
     fn dispatch(&mut self) -> bool {
         let mut moved = false;
         loop {
-            if let Some(event) = self.links.next_event() {
+            if let Some(event) = self.connections.next_event() {
                 let mut ctx = ctx!(self);
                 match event {
-                    LinkEvent::Up { key } => {
-                        self.cluster.on_link_up(&mut ctx, key);
-                        self.sender.on_link_up(&mut ctx, &mut self.cluster, key);
+                    ConnectionEvent::Up { key } => {
+                        self.cluster.on_connection_up(&mut ctx, key);
+                        self.sender.on_connection_up(&mut ctx, &mut self.cluster, key);
                     }
-                    LinkEvent::Down { key, error, .. } => {
+                    ConnectionEvent::Down { key, error, .. } => {
                         let error = error.as_ref();
-                        self.sender.on_link_down(&mut ctx, &mut self.cluster, key, error);
-                        self.cluster.on_link_down(&mut ctx, error);
+                        self.sender.on_connection_down(&mut ctx, &mut self.cluster, key, error);
+                        self.cluster.on_connection_down(&mut ctx, error);
                     }
-                    LinkEvent::Throttled { throttle_ms, .. } => self.pauses.push(throttle_ms),
-                    LinkEvent::Unthrottled { key } => self.sender.on_unthrottled(key),
-                    LinkEvent::Outcome { key, tag, outcome } => match tag.owner {
+                    ConnectionEvent::Throttled { throttle_ms, .. } => self.pauses.push(throttle_ms),
+                    ConnectionEvent::Names { .. } => {}
+                    ConnectionEvent::SendReady { key } => self.sender.on_unthrottled(key),
+                    ConnectionEvent::Outcome { key, tag, outcome } => match tag.owner {
                         Owner::Cluster => self.cluster.on_outcome(&mut ctx, key, tag.id, outcome),
                         _ => self
                             .sender
@@ -259,9 +260,10 @@ impl World {
 
     fn perform(&mut self, action: NetAction) {
         match action {
+            NetAction::ResolveNames { .. } => {}
             NetAction::Resolve { lookup, port, .. } => {
                 let result = Ok(vec![([127, 0, 0, 1], port).into()]);
-                self.links.on_net(NetEvent::Resolved { lookup, result }, self.now);
+                self.connections.on_net(NetEvent::Resolved { lookup, result }, self.now);
             }
             NetAction::Connect { conn, addr, .. } => {
                 let node = i32::from(addr.port()) - 9000;
@@ -278,7 +280,7 @@ impl World {
                     );
                     NetEvent::Connected { conn, socket: -1 }
                 };
-                self.links.on_net(event, self.now);
+                self.connections.on_net(event, self.now);
             }
             NetAction::Send { conn, frame } => self.receive(conn, frame),
             NetAction::Close { conn } => {
@@ -381,7 +383,7 @@ impl World {
             begun: c.begun,
             done: c.frames,
         };
-        self.links.on_net(event, self.now);
+        self.connections.on_net(event, self.now);
     }
 
     fn metadata(&self, request: &MetadataRequest) -> MetadataResponse {
@@ -447,7 +449,7 @@ impl World {
             ready.push(body);
         }
         for body in ready {
-            self.links.on_net(NetEvent::Received { conn, body }, self.now);
+            self.connections.on_net(NetEvent::Received { conn, body }, self.now);
         }
     }
 
@@ -540,7 +542,7 @@ impl World {
             self.conns.remove(&conn);
             self.sent.retain(|s| s.conn != conn);
             let reason = CloseReason::Io("Connection reset by peer".into());
-            self.links.on_net(NetEvent::Closed { conn, reason }, self.now);
+            self.connections.on_net(NetEvent::Closed { conn, reason }, self.now);
         }
         self.drive();
     }

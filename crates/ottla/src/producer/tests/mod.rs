@@ -1,4 +1,4 @@
-//! The producer with real links and metadata, and brokers played by hand.
+//! The producer with real connections and metadata, and brokers played by hand.
 
 mod chaos;
 pub(in crate::producer) mod coordinator;

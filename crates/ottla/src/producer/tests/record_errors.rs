@@ -133,7 +133,7 @@ fn all_may_be_named() {
 
 #[test]
 fn names_count_from_the_first_record_of_the_request_even_when_that_has_timed_out() {
-    let mut w = World::with_topic(&[("linger.ms", "1000")], &[("message.timeout.ms", "2000")]);
+    let mut w = World::with_topic(&[("linger.ms", "1950")], &[("message.timeout.ms", "2000")]);
     w.add_topic("t", &[1]);
     let t = w.topic("t");
     w.accumulator.announce(&t);
@@ -143,7 +143,7 @@ fn names_count_from_the_first_record_of_the_request_even_when_that_has_timed_out
     for v in ["b", "c"] {
         w.produce("t", 0, v).unwrap();
     }
-    w.run_ms(1200);
+    w.run_ms(1120);
     let late = "the record was not delivered within message.timeout.ms: broker 1 has not answered";
     assert_eq!(told(&mut w).0, [row("a", ErrorCode::L_MSG_TIMED_OUT, late)]);
     refuse_naming(&mut w, INVALID_RECORD, &[(1, Some("no key"))]);

@@ -2,6 +2,7 @@
 
 use super::harness::World;
 use super::*;
+use crate::connection::{CloseReason, ConnId, NetEvent};
 
 #[test]
 fn the_plain_case() {
@@ -364,4 +365,30 @@ fn without_acknowledgements_sent_is_delivered() {
         w.reports(),
         [report("a", ErrorCode::NO_ERROR, PossiblyPersisted, INVALID)]
     );
+}
+
+#[test]
+fn a_leader_that_was_produced_to_is_connected_to_again_when_it_closes_the_idle_connection() {
+    let quiet = [
+        ("topic.metadata.refresh.interval.ms", "-1"),
+        ("metadata.max.age.ms", "86400000"),
+    ];
+    let mut w = one_partition(&quiet, &[]);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(20);
+    w.acknowledge(0);
+    // Brokers close connections after 10 minutes; 30 minutes after the last record it has to be enough.
+    for connected in [true, true, false] {
+        w.run_ms(599_000);
+        let conns: Vec<ConnId> = w.conns.keys().copied().collect();
+        assert!(!conns.is_empty());
+        for conn in conns {
+            w.conns.remove(&conn);
+            let reason = CloseReason::PeerClosed;
+            w.connections.on_net(NetEvent::Closed { conn, reason }, w.now);
+        }
+        w.run_ms(1000);
+        assert_eq!(w.conns.values().any(|c| c.node == 1), connected);
+        w.run_ms(1000);
+    }
 }

@@ -439,7 +439,7 @@ const MISHAPS: &[Mishap] = &[
             w.refuse(Code::UNKNOWN_TOPIC_OR_PART);
             w.run_ms(5000);
         },
-        error: Code::L_UNKNOWN_TOPIC,
+        error: Code::UNKNOWN_TOPIC_OR_PART,
         status: NOT,
     },
 ];

@@ -13,7 +13,7 @@ use ottla_protocol::api::describe_transactions::DescribeTransactionsRequest;
 
 use super::{Phase, Transactions};
 use crate::cluster::Ctx;
-use crate::connection::{LinkKey, Outcome};
+use crate::connection::{BrokerKey, Outcome};
 use crate::env::Instant;
 use crate::error::ErrorCode;
 
@@ -76,7 +76,7 @@ impl Transactions {
     }
 
     /// DescribeTransactions was answered, or not.
-    pub(super) fn on_described(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, outcome: &Outcome) {
+    pub(super) fn on_described(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, outcome: &Outcome) {
         let Outcome::Reply(reply) = outcome else {
             return self.markers.end();
         };
@@ -84,7 +84,7 @@ impl Transactions {
         let response = match reply.decode::<DescribeTransactionsRequest>() {
             Ok(response) => response,
             Err(e) => {
-                ctx.links.fail_unreadable(key, "DescribeTransactions", e, ctx.now);
+                ctx.connections.fail_unreadable(key, "DescribeTransactions", e, ctx.now);
                 return self.markers.end();
             }
         };

@@ -40,7 +40,7 @@ use super::PartitionId;
 use super::accumulator::Accumulator;
 use crate::cluster::{Cluster, Coordinated, Coordinator, Ctx};
 use crate::config::ClientConfig;
-use crate::connection::{LinkKey, Owner};
+use crate::connection::{BrokerKey, Owner};
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::types::{GroupMetadata, PartitionOffset};
@@ -524,10 +524,10 @@ impl Transactions {
         }
     }
 
-    /// A link went down, or an attempt failed.
-    pub(super) fn on_link_down(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, error: Option<&Error>) {
-        self.coordinator.on_link_down(ctx, key, error);
-        self.group_coordinator.1.on_link_down(ctx, key, error);
+    /// A connection went down, or an attempt failed.
+    pub(super) fn on_connection_down(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, error: Option<&Error>) {
+        self.coordinator.on_connection_down(ctx, key, error);
+        self.group_coordinator.1.on_connection_down(ctx, key, error);
     }
 }
 

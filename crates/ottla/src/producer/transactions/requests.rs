@@ -16,7 +16,7 @@ use ottla_protocol::{DecodeError, Message, Request as ProtocolRequest};
 use super::table::{Ask, Consequence, consequence};
 use super::{Offsets, Phase, Request, Transactions};
 use crate::cluster::{Cluster, Ctx};
-use crate::connection::{BrokerVersions, LinkKey, Outcome, Owner, Reply, Tag};
+use crate::connection::{BrokerKey, BrokerVersions, Outcome, Owner, Reply, Tag};
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
 
@@ -41,11 +41,11 @@ fn pick<R: Message>(versions: &BrokerVersions, second: bool, first_of_second: i1
 impl Transactions {
     /// Sends a request if its coordinator is known and connected; otherwise that is got under way.
     pub(super) fn send(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, next_id: &mut u64, ask: Ask) {
-        let link = if ask == Ask::CommitOffsets {
+        let connection = if ask == Ask::CommitOffsets {
             let (group, coordinator) = &mut self.group_coordinator;
-            coordinator.link(ctx, cluster, group, next_id)
+            coordinator.connection(ctx, cluster, group, next_id)
         } else {
-            self.coordinator.link(ctx, cluster, &self.name, next_id)
+            self.coordinator.connection(ctx, cluster, &self.name, next_id)
         };
         if let Some(error) = self.coordinator.take_failure() {
             return self.suffer(ctx, Ask::FindCoordinator, error);
@@ -53,7 +53,7 @@ impl Transactions {
         if let Some(error) = self.group_coordinator.1.take_failure() {
             return self.suffer(ctx, Ask::FindGroup, error);
         }
-        let Some((key, versions)) = link else { return };
+        let Some((key, versions)) = connection else { return };
         if ask != Ask::CommitOffsets {
             self.level = versions.transaction_version();
             let init = versions.pick::<InitProducerIdRequest>();
@@ -85,7 +85,13 @@ impl Transactions {
         }
     }
 
-    fn send_init(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, versions: &BrokerVersions, id: u64) -> Result<(), Error> {
+    fn send_init(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        key: BrokerKey,
+        versions: &BrokerVersions,
+        id: u64,
+    ) -> Result<(), Error> {
         let version = versions.pick::<InitProducerIdRequest>();
         let (producer_id, producer_epoch) = match self.phase {
             Phase::Initialising => (-1, -1),
@@ -107,7 +113,7 @@ impl Transactions {
     fn send_partitions(
         &mut self,
         ctx: &mut Ctx<'_>,
-        key: LinkKey,
+        key: BrokerKey,
         versions: &BrokerVersions,
         id: u64,
     ) -> Result<(), Error> {
@@ -135,7 +141,13 @@ impl Transactions {
         Ok(())
     }
 
-    fn send_group(&mut self, ctx: &mut Ctx<'_>, key: LinkKey, versions: &BrokerVersions, id: u64) -> Result<(), Error> {
+    fn send_group(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        key: BrokerKey,
+        versions: &BrokerVersions,
+        id: u64,
+    ) -> Result<(), Error> {
         let (producer_id, producer_epoch) = self.producer.unwrap_or((-1, -1));
         let request = AddOffsetsToTxnRequest {
             transactional_id: self.name.clone(),
@@ -153,7 +165,7 @@ impl Transactions {
     fn send_offsets(
         &mut self,
         ctx: &mut Ctx<'_>,
-        key: LinkKey,
+        key: BrokerKey,
         versions: &BrokerVersions,
         id: u64,
     ) -> Result<(), Error> {
@@ -210,7 +222,7 @@ impl Transactions {
     fn send_end(
         &mut self,
         ctx: &mut Ctx<'_>,
-        key: LinkKey,
+        key: BrokerKey,
         versions: &BrokerVersions,
         id: u64,
         committed: bool,
@@ -229,7 +241,7 @@ impl Transactions {
         Ok(())
     }
 
-    fn send_describe(&self, ctx: &mut Ctx<'_>, key: LinkKey, version: Option<i16>, id: u64) -> Result<(), Error> {
+    fn send_describe(&self, ctx: &mut Ctx<'_>, key: BrokerKey, version: Option<i16>, id: u64) -> Result<(), Error> {
         let request = DescribeTransactionsRequest {
             transactional_ids: vec![self.name.clone()],
             ..Default::default()
@@ -241,7 +253,7 @@ impl Transactions {
     pub(in crate::producer) fn on_outcome(
         &mut self,
         ctx: &mut Ctx<'_>,
-        key: LinkKey,
+        key: BrokerKey,
         id: u64,
         outcome: &Outcome,
     ) -> bool {
@@ -274,7 +286,7 @@ impl Transactions {
         let told = match self.read(request.ask, reply) {
             Ok(told) => told,
             Err(e) => {
-                ctx.links.fail_unreadable(key, request.ask.name(), e, ctx.now);
+                ctx.connections.fail_unreadable(key, request.ask.name(), e, ctx.now);
                 self.back_off(ctx);
                 return true;
             }
@@ -442,7 +454,7 @@ fn unsupported(what: &str) -> Error {
 
 fn send<R: ProtocolRequest>(
     ctx: &mut Ctx<'_>,
-    key: LinkKey,
+    key: BrokerKey,
     id: u64,
     request: &R,
     version: Option<i16>,
@@ -453,7 +465,7 @@ fn send<R: ProtocolRequest>(
         owner: Owner::Producer,
         id,
     };
-    ctx.links.send(key, ctx.now, tag, request, version, timeout)
+    ctx.connections.send(key, ctx.now, tag, request, version, timeout)
 }
 
 /// Whether a coordinator that answers so may have done what it was asked for: it waited in vain for its log to be

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::table::{Ask, Consequence, consequence};
 use super::{Phase, TransactionCall, TransactionReply, Transactions};
 use crate::cluster::{Cluster, Ctx};
-use crate::connection::{LinkKey, Outcome};
+use crate::connection::{BrokerKey, Outcome};
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::producer::PartitionId;
@@ -107,7 +107,7 @@ impl Sender {
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
-        key: LinkKey,
+        key: BrokerKey,
         id: u64,
         outcome: &Outcome,
     ) -> bool {

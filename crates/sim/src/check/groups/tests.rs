@@ -8,7 +8,7 @@ use crate::message::{Logged, MessageId, Print};
 fn beginning(tp: &Tp) -> Beginning<'_> {
     Beginning {
         client: 0,
-        share: std::slice::from_ref(tp),
+        assignment: std::slice::from_ref(tp),
         more: false,
         member: "m",
         members: &[],
@@ -52,23 +52,96 @@ fn an_end_may_be_told_of_after_the_log_was_cut_below_it() {
 }
 
 #[test]
+fn a_reader_that_found_an_end_without_an_epoch_is_reset_where_that_was_cut_off() {
+    let tp: Tp = ("t".into(), 0);
+    let found_its_end = || {
+        let mut groups = Groups::default();
+        groups.add_member(0, "g", Reset::Latest, false);
+        let begins = beginning(&tp);
+        groups.on_assigned(&begins, |_| marks(7)).unwrap();
+        groups.on_end(0, &tp, 7, marks(7)).unwrap();
+        groups
+    };
+    let cut = |groups: &mut Groups| groups.on_lost(&tp, (4, 7), 1, 2);
+    let mut groups = found_its_end();
+    cut(&mut groups);
+    assert!(groups.on_end(0, &tp, 6, marks(6)).is_err(), "it comes back to the cut");
+    let mut groups = found_its_end();
+    groups.expect_ends_without_epochs();
+    assert!(groups.on_end(0, &tp, 6, marks(6)).is_err(), "nothing was cut off");
+    cut(&mut groups);
+    groups.on_end(0, &tp, 6, marks(6)).unwrap();
+    assert!(
+        groups.on_end(0, &tp, 3, marks(6)).is_err(),
+        "the log was never that short"
+    );
+    // Who has a record knows its epoch.
+    let mut groups = found_its_end();
+    groups.expect_ends_without_epochs();
+    groups.on_record(0, &tp, (7, 0), record(7), marks(8)).unwrap();
+    cut(&mut groups);
+    assert!(groups.on_end(0, &tp, 6, marks(6)).is_err());
+}
+
+#[test]
 fn who_joins_names_what_it_has_and_was_given() {
     let tp: Tp = ("t".into(), 0);
-    let share = std::slice::from_ref(&tp);
+    let assignment = std::slice::from_ref(&tp);
     let mut groups = Groups::default();
     groups.add_member(0, "g", Reset::Earliest, true);
-    groups.on_synced("g", 1, "m", share).unwrap();
+    groups.on_synced("g", 1, "m", assignment).unwrap();
     let begins = Beginning {
         more: true,
         ..beginning(&tp)
     };
     groups.on_assigned(&begins, |_| None).unwrap();
-    groups.on_joining(0, "m", (share, 1)).unwrap();
+    groups.on_joining(0, "m", (assignment, 1)).unwrap();
     assert!(groups.on_joining(0, "m", (&[], -1)).is_err(), "it consumes it still");
-    assert!(groups.on_joining(0, "m", (share, 2)).is_err(), "not in that generation");
-    assert!(groups.on_joining(0, "other", (share, 1)).is_err());
-    groups.on_given_up(0, share);
+    assert!(
+        groups.on_joining(0, "m", (assignment, 2)).is_err(),
+        "not in that generation"
+    );
+    assert!(groups.on_joining(0, "other", (assignment, 1)).is_err());
+    groups.on_given_up(0, assignment);
     groups.on_joining(0, "m", (&[], -1)).unwrap();
+}
+
+#[test]
+fn a_member_in_its_group_by_a_join_given_up_has_not_been_asked_for_its_partitions() {
+    let tp: Tp = ("t".into(), 0);
+    let assignment = std::slice::from_ref(&tp);
+    let members = ["a".to_owned(), "b".to_owned()];
+    let begin = |groups: &mut Groups, client, member| {
+        let begins = Beginning {
+            client,
+            member,
+            members: &members,
+            given: assignment,
+            ..beginning(&tp)
+        };
+        groups.on_assigned(&begins, |_| None)
+    };
+    let owned_by_a = || {
+        let mut groups = Groups::default();
+        for client in [0, 1] {
+            groups.add_member(client, "g", Reset::Earliest, true);
+        }
+        groups.on_join("g", "a", false);
+        begin(&mut groups, 0, "a").unwrap();
+        groups
+    };
+    let mut groups = owned_by_a();
+    groups.on_join("g", "b", true);
+    groups.on_join("other", "a", true);
+    assert!(begin(&mut groups, 1, "b").is_err(), "a has not given it up");
+    let mut groups = owned_by_a();
+    groups.on_join("g", "a", true);
+    begin(&mut groups, 1, "b").unwrap();
+    // It joined, and should have had nothing then.
+    let mut groups = owned_by_a();
+    groups.on_join("g", "a", true);
+    groups.on_join("g", "a", false);
+    assert!(begin(&mut groups, 1, "b").is_err());
 }
 
 fn record(number: u32) -> Found {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ottla::error::ErrorCode;
 use ottla::event::DeliveryMode;
 use ottla::types::PersistStatus;
 
@@ -137,6 +138,13 @@ impl Produced {
                     .get(&entry.topic)
                     .is_some_and(|at| entry.accepted.at_us <= *at)
                 {
+                    continue;
+                }
+                // The new topic's leader has no state of the producer and accepts any sequence number. So it accepts the
+                // batches behind one that a made-up error called out of order.
+                let is_anew = self.deleted.contains_key(&entry.topic);
+                let out_of_order = ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER;
+                if is_anew && idempotent && entry.refusals.iter().any(|r| r.code == out_of_order) {
                     continue;
                 }
                 let report = entry.report;

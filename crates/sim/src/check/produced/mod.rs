@@ -129,7 +129,7 @@ struct Producer {
 
 /// What a log has lost.
 #[derive(Debug, Clone, Copy)]
-struct Loss {
+struct DisconnectKind {
     at_us: u64,
     /// Everything from this offset on.
     from: i64,
@@ -145,7 +145,7 @@ pub(crate) struct Produced {
     /// When each topic was last deleted.
     deleted: BTreeMap<usize, u64>,
     /// By topic and partition: what logs have lost.
-    lost: BTreeMap<(usize, i32), Vec<Loss>>,
+    lost: BTreeMap<(usize, i32), Vec<DisconnectKind>>,
     /// Messages in topics that were deleted.
     buried: BTreeMap<MessageId, u32>,
     /// The numbers of partitions that topics have had.
@@ -333,7 +333,7 @@ impl Produced {
     /// A partition lost what lay from `from` on, and of that also what was `committed`.
     pub(crate) fn on_lost(&mut self, topic: &str, partition: i32, from: i64, committed: bool, at_us: u64) {
         let topic = self.topic_index(topic);
-        let loss = Loss { at_us, from, committed };
+        let loss = DisconnectKind { at_us, from, committed };
         self.lost.entry((topic, partition)).or_default().push(loss);
     }
 

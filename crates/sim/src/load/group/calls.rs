@@ -54,9 +54,9 @@ impl MemberLoad {
 
     pub(super) fn subscribe(&mut self, world: &mut World, client: usize) {
         let mut chosen: Vec<String> = Vec::new();
-        let share = world.app_chance.pick(&[1.0, 1.0, 0.5]);
+        let assignment = world.app_chance.pick(&[1.0, 1.0, 0.5]);
         for topic in &self.plan.topics {
-            if world.app_chance.hit(share) {
+            if world.app_chance.hit(assignment) {
                 chosen.push(topic.clone());
             }
         }
@@ -327,15 +327,20 @@ impl MemberLoad {
             return;
         }
         if let Err(error) = answer {
+            // What it had asked on a connection that broke unnoticed is not answered in time.
+            if error.code == ErrorCode::L_TIMED_OUT && world.net.has_dead_connection(client) {
+                return;
+            }
             return world
                 .check
                 .violate(format!("client {client} could not be closed in peace: {error}"));
         }
         let view = world.cluster.group_view(&self.plan.group);
+        let is_ghost = |member: &str| world.check.groups.is_ghost(&self.plan.group, member);
         let stays = view
             .iter()
             .flat_map(|v| &v.members)
-            .find(|m| m.client_id == self.client_id() && !world.crowd.ghosts.contains(&m.id));
+            .find(|m| m.client_id == self.client_id() && !is_ghost(&m.id));
         if let Some(member) = stays.filter(|_| !self.plan.is_static) {
             return world.check.violate(format!(
                 "client {client} was closed, and {} is still in the group",

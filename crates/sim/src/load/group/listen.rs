@@ -14,10 +14,12 @@ use crate::world::World;
 impl MemberLoad {
     /// Takes what is there, until a rebalance wants to be carried out.
     pub(super) fn listen(&mut self, world: &mut World, client: usize) {
-        let shared = world.shared(client);
-        let most = world.app_chance.between(1, self.plan.most * 2);
+        let most = match self.is_slow(world) {
+            true => 1,
+            false => world.app_chance.between(1, self.plan.most * 2),
+        };
         for _ in 0..most {
-            match shared.consumer_queue.pop_one(Some(Duration::ZERO), take) {
+            match world.next_item(client, take) {
                 None => return,
                 Some(Ok(taken)) => self.on_record(world, client, taken),
                 Some(Err(event)) => self.on_event(world, client, event),

@@ -136,7 +136,10 @@ impl MemberLoad {
         let pause = match world.phase {
             Phase::Quiet => 1_000_000,
             _ if self.life == Life::Closing => world.app_chance.between(1, 40_000),
-            _ => world.app_chance.between(1, self.plan.pace_us * 2),
+            _ => match self.plan.record_us.filter(|_| world.phase == Phase::Hostile) {
+                Some(mean) => world.app_chance.between(mean / 2, mean * 3 / 2),
+                None => world.app_chance.between(1, self.plan.pace_us * 2),
+            },
         };
         if self.silent_until_us > world.now_us && world.phase == Phase::Hostile {
             return Some(self.silent_until_us - world.now_us);
@@ -159,6 +162,11 @@ impl MemberLoad {
             }
         }
         Some(pause)
+    }
+
+    /// Whether the application takes one record in a turn.
+    fn is_slow(&self, world: &World) -> bool {
+        self.plan.record_us.is_some() && world.phase == Phase::Hostile
     }
 
     /// Does something other than to take records; false when there is nothing to be done.

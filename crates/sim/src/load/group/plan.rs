@@ -83,6 +83,8 @@ pub(crate) struct MemberPlan {
     pub(super) pace_us: u64,
     /// Records in a turn.
     pub(super) most: u64,
+    /// While faults happen, the application takes this long for each record, with a queue of fetched records behind it.
+    pub(super) record_us: Option<u64>,
     /// Mean time between two deeds.
     pub(super) deed_every_us: u64,
     /// When it begins.
@@ -200,6 +202,18 @@ impl GroupsPlan {
     }
 }
 
+impl GroupsPlan {
+    /// Makes applications of some members slow.
+    pub(crate) fn slow_down(&mut self, c: &mut Chance) {
+        for member in &mut self.members {
+            let limit_us = member.max_poll_ms * 1000 / 2;
+            if c.hit(0.6) {
+                member.record_us = Some(c.spread(10_000, 1_000_000).min(limit_us));
+            }
+        }
+    }
+}
+
 impl MemberPlan {
     fn draw(
         c: &mut Chance,
@@ -244,6 +258,7 @@ impl MemberPlan {
             dawdles: by_event && c.hit(0.4),
             pace_us: c.spread(1000, 1_000_000),
             most: c.spread(1, 500),
+            record_us: None,
             deed_every_us: c.spread(1_000_000, 60_000_000),
             starts_at_us: if c.hit(0.5) { 0 } else { c.between(0, fault_phase_us) },
             returns_us: c.spread(1000, 30_000_000),
@@ -293,7 +308,7 @@ impl MemberPlan {
         self.by_event && (self.is_consumer || keeps)
     }
 
-    /// Whether it keeps what stays its own while the shares of others change.
+    /// Whether it keeps what stays its own while the assignments of others change.
     pub(crate) fn is_incremental(&self) -> bool {
         self.is_consumer || self.is_cooperative
     }

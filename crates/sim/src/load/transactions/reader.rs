@@ -36,7 +36,7 @@ pub(super) fn take_next(world: &mut World, client: usize) -> Option<Taken> {
         }
     }
     loop {
-        match shared.consumer_queue.pop_one(Some(Duration::ZERO), take)? {
+        match world.next_item(client, take)? {
             Ok(taken) => {
                 trace!(world.trace, "c{client} app takes {taken:?}");
                 world.tally(client).taken += 1;

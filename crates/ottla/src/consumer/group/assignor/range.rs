@@ -48,7 +48,7 @@ impl Rest {
     }
 }
 
-/// Divides among `order`; gives the shares in the same order.
+/// Divides among `order`; gives the assignments in the same order.
 pub(super) fn divide(order: &[&Member], topics: &BTreeMap<String, Shape>) -> Vec<Assignment> {
     let racks = Racks::new(order, topics);
     let mut rests: Vec<(&String, Rest)> = Vec::new();
@@ -73,18 +73,18 @@ pub(super) fn divide(order: &[&Member], topics: &BTreeMap<String, Shape>) -> Vec
     if racks.matter() {
         deal_near(&mut rests, &racks);
     }
-    let mut shares = vec![Assignment::new(); order.len()];
+    let mut assignments = vec![Assignment::new(); order.len()];
     for (name, mut rest) in rests {
         rest.deal(|_, _| true);
         for (m, mut partitions) in rest.given {
             partitions.sort_unstable();
             let partitions = partitions.into_iter().filter_map(|p| i32::try_from(p).ok());
-            if let Some(share) = shares.get_mut(m) {
-                share.insert(name.clone(), partitions.collect());
+            if let Some(assignment) = assignments.get_mut(m) {
+                assignment.insert(name.clone(), partitions.collect());
             }
         }
     }
-    shares
+    assignments
 }
 
 fn deal_near(rests: &mut [(&String, Rest)], racks: &Racks) {

@@ -9,20 +9,20 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use super::racks::Racks;
 use super::{Assignment, Member, Shape};
 
-/// Divides among `order`; gives the shares in the same order.
+/// Divides among `order`; gives the assignments in the same order.
 pub(super) fn divide(order: &[&Member], topics: &BTreeMap<String, Shape>) -> Vec<Assignment> {
     let racks = Racks::new(order, topics);
     let mut kept = Board::new(order, topics, &racks);
     kept.settle(false);
     if !racks.matter() {
-        return kept.shares();
+        return kept.assignments();
     }
     // To change hands for a replica nearby is worth it only where more have one then: or the next time would change back.
     let mut moved = Board::new(order, topics, &racks);
     moved.settle(true);
     match moved.near() > kept.near() {
-        true => moved.shares(),
-        false => kept.shares(),
+        true => moved.assignments(),
+        false => kept.assignments(),
     }
 }
 
@@ -304,16 +304,16 @@ impl<'a> Board<'a> {
         None
     }
 
-    fn shares(&self) -> Vec<Assignment> {
-        let share = |held: &BTreeSet<usize>| {
-            let mut share = Assignment::new();
+    fn assignments(&self) -> Vec<Assignment> {
+        let assignment = |held: &BTreeSet<usize>| {
+            let mut assignment = Assignment::new();
             for p in held {
                 let topic = &self.topics[self.topic_of[*p]];
                 let partition = i32::try_from(p - topic.first).unwrap_or(i32::MAX);
-                share.entry(topic.name.to_owned()).or_default().push(partition);
+                assignment.entry(topic.name.to_owned()).or_default().push(partition);
             }
-            share
+            assignment
         };
-        self.held.iter().map(share).collect()
+        self.held.iter().map(assignment).collect()
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 
-type Shares = BTreeMap<String, Assignment>;
+type Assignments = BTreeMap<String, Assignment>;
 
 fn member(id: &str, topics: &[&str]) -> Member {
     Member {
@@ -40,7 +40,7 @@ fn in_racks(rows: &[(&str, i32)], replicas: usize, racks: usize) -> BTreeMap<Str
     topics
 }
 
-fn share(all: &Shares, id: &str) -> String {
+fn assignment(all: &Assignments, id: &str) -> String {
     let rows = all[id].iter();
     let names = rows.flat_map(|(t, ps)| ps.iter().map(move |p| format!("{t}-{p}")));
     names.collect::<Vec<_>>().join(", ")
@@ -50,8 +50,8 @@ fn share(all: &Shares, id: &str) -> String {
 fn range_gives_the_first_members_one_more() {
     let members = [member("b", &["x", "y"]), member("a", &["x", "y"])];
     let all = divide(Strategy::Range, &members, &counts(&[("x", 3), ("y", 3)]));
-    assert_eq!(share(&all, "a"), "x-0, x-1, y-0, y-1");
-    assert_eq!(share(&all, "b"), "x-2, y-2");
+    assert_eq!(assignment(&all, "a"), "x-0, x-1, y-0, y-1");
+    assert_eq!(assignment(&all, "b"), "x-2, y-2");
 }
 
 #[test]
@@ -64,9 +64,9 @@ fn round_robin_deals_across_topics_and_skips_who_did_not_subscribe() {
     ];
     let topics = counts(&[("t0", 1), ("t1", 2), ("t2", 3)]);
     let all = divide(Strategy::RoundRobin, &members, &topics);
-    assert_eq!(share(&all, "C0"), "t0-0");
-    assert_eq!(share(&all, "C1"), "t1-0");
-    assert_eq!(share(&all, "C2"), "t1-1, t2-0, t2-1, t2-2");
+    assert_eq!(assignment(&all, "C0"), "t0-0");
+    assert_eq!(assignment(&all, "C1"), "t1-0");
+    assert_eq!(assignment(&all, "C2"), "t1-1, t2-0, t2-1, t2-2");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn static_members_keep_their_place() {
     late.instance_id = Some("i".into());
     let members = [member("aaa", &["x"]), late];
     let all = divide(Strategy::Range, &members, &counts(&[("x", 2)]));
-    assert_eq!(share(&all, "zzz"), "x-0");
+    assert_eq!(assignment(&all, "zzz"), "x-0");
 }
 
 /// Members 0, 1, 2 … in racks 0, 1, 2 …
@@ -91,7 +91,7 @@ fn range_in_racks(
     });
     let made: Vec<Member> = made.collect();
     let all = divide(Strategy::Range, &made, &in_racks(rows, replicas, racks));
-    let got: Vec<String> = made.iter().map(|m| share(&all, &m.id)).collect();
+    let got: Vec<String> = made.iter().map(|m| assignment(&all, &m.id)).collect();
     assert_eq!(got, expected, "{replicas} replicas in {racks} racks");
 }
 
@@ -157,17 +157,17 @@ fn sticky_starts_like_round_robin() {
     let both = &["topic1", "topic2"];
     let members = [member("consumer1", both), member("consumer2", both)];
     let all = divide(Strategy::Sticky, &members, &counts(&[("topic1", 3), ("topic2", 3)]));
-    assert_eq!(share(&all, "consumer1"), "topic1-0, topic1-2, topic2-1");
-    assert_eq!(share(&all, "consumer2"), "topic1-1, topic2-0, topic2-2");
+    assert_eq!(assignment(&all, "consumer1"), "topic1-0, topic1-2, topic2-1");
+    assert_eq!(assignment(&all, "consumer2"), "topic1-1, topic2-0, topic2-2");
     let members = [
         member("consumer1", &["topic1"]),
         member("consumer2", both),
         member("consumer3", &["topic1"]),
     ];
     let all = divide(Strategy::Sticky, &members, &counts(&[("topic1", 3), ("topic2", 2)]));
-    assert_eq!(share(&all, "consumer1"), "topic1-0, topic1-2");
-    assert_eq!(share(&all, "consumer2"), "topic2-0, topic2-1");
-    assert_eq!(share(&all, "consumer3"), "topic1-1");
+    assert_eq!(assignment(&all, "consumer1"), "topic1-0, topic1-2");
+    assert_eq!(assignment(&all, "consumer2"), "topic2-0, topic2-1");
+    assert_eq!(assignment(&all, "consumer3"), "topic1-1");
 }
 
 fn own(member: &mut Member, rows: &[(&str, &[i32])], generation: i32) {
@@ -184,9 +184,9 @@ fn sticky_moves_only_what_a_member_left_behind() {
     own(&mut members[0], &[("t0", &[0]), ("t1", &[1]), ("t3", &[0])], 1);
     own(&mut members[1], &[("t1", &[0]), ("t2", &[1])], 1);
     let topics = counts(&[("t0", 2), ("t1", 2), ("t2", 2), ("t3", 2)]);
-    let shares = divide(Strategy::Sticky, &members, &topics);
-    assert_eq!(share(&shares, "C0"), "t0-0, t1-1, t2-0, t3-0");
-    assert_eq!(share(&shares, "C2"), "t0-1, t1-0, t2-1, t3-1");
+    let assignments = divide(Strategy::Sticky, &members, &topics);
+    assert_eq!(assignment(&assignments, "C0"), "t0-0, t1-1, t2-0, t3-0");
+    assert_eq!(assignment(&assignments, "C2"), "t0-1, t1-0, t2-1, t3-1");
 }
 
 /// KIP-341: an older claim does not count against a newer one, and of two in one generation neither counts.
@@ -197,11 +197,11 @@ fn the_newer_claim_counts() {
     own(&mut members[1], &[("x", &[0, 2])], 5);
     own(&mut members[2], &[("x", &[3, 4, 5])], 5);
     let all = divide(Strategy::Sticky, &members, &counts(&[("x", 6)]));
-    assert_eq!(share(&all, "b"), "x-0, x-2");
+    assert_eq!(assignment(&all, "b"), "x-0, x-2");
     assert_eq!(all["a"]["x"].len(), 2);
     assert!(all["a"]["x"].contains(&1));
     let held_back = divide(Strategy::CooperativeSticky, &members, &counts(&[("x", 6)]));
-    assert_eq!(share(&held_back, "a"), "x-1", "one more is on its way from c");
+    assert_eq!(assignment(&held_back, "a"), "x-1", "one more is on its way from c");
 }
 
 // -------------------------------------------------------------------- any group
@@ -281,10 +281,12 @@ impl Group {
     }
 
     /// Everybody has what it was given.
-    fn take(&mut self, shares: &Shares, generation: i32) {
+    fn take(&mut self, assignments: &Assignments, generation: i32) {
         for member in &mut self.members {
-            let share = shares[&member.id].iter();
-            member.owned = share.flat_map(|(t, ps)| ps.iter().map(|p| (t.clone(), *p))).collect();
+            let assignment = assignments[&member.id].iter();
+            member.owned = assignment
+                .flat_map(|(t, ps)| ps.iter().map(|p| (t.clone(), *p)))
+                .collect();
             member.generation = generation;
         }
     }
@@ -300,10 +302,10 @@ impl Group {
     }
 
     /// Every partition that somebody wants has one owner, who wants it.
-    fn check_valid(&self, shares: &Shares) {
+    fn check_valid(&self, assignments: &Assignments) {
         let mut given: Vec<(String, i32)> = Vec::new();
         for member in &self.members {
-            for (topic, partitions) in &shares[&member.id] {
+            for (topic, partitions) in &assignments[&member.id] {
                 assert!(member.wants(topic), "{} got {topic}", member.id);
                 given.extend(partitions.iter().map(|p| (topic.clone(), *p)));
             }
@@ -313,11 +315,11 @@ impl Group {
     }
 
     /// Squares of the members' numbers of partitions, and partitions that have another owner than before.
-    fn cost(&self, shares: &Shares) -> (usize, usize) {
-        let loads = shares.values().map(|s| s.values().map(Vec::len).sum::<usize>());
+    fn cost(&self, assignments: &Assignments) -> (usize, usize) {
+        let loads = assignments.values().map(|s| s.values().map(Vec::len).sum::<usize>());
         let mut moves = 0;
         for member in &self.members {
-            let kept = |(t, p): &&(String, i32)| shares[&member.id].get(t).is_some_and(|ps| ps.contains(p));
+            let kept = |(t, p): &&(String, i32)| assignments[&member.id].get(t).is_some_and(|ps| ps.contains(p));
             let there = |(t, p): &&(String, i32)| member.wants(t) && *p < self.topics[t].count;
             moves += member.owned.iter().filter(there).filter(|tp| !kept(tp)).count();
         }
@@ -355,10 +357,10 @@ impl Group {
         }
     }
 
-    fn near(&self, shares: &Shares) -> usize {
+    fn near(&self, assignments: &Assignments) -> usize {
         let mut near = 0;
         for member in &self.members {
-            for (topic, partitions) in &shares[&member.id] {
+            for (topic, partitions) in &assignments[&member.id] {
                 let racks = &self.topics[topic].racks;
                 let is_near = |p: &&i32| {
                     let rack = member.rack.as_ref();
@@ -379,22 +381,22 @@ fn sticky_is_balanced_with_as_few_moves_as_can_be() {
         let uniform = round % 2 == 0;
         let mut group = Group::draw(&mut rng, 3, uniform, false);
         for generation in 0..6 {
-            let shares = divide(Strategy::Sticky, &group.members, &group.topics);
-            group.check_valid(&shares);
+            let assignments = divide(Strategy::Sticky, &group.members, &group.topics);
+            group.check_valid(&assignments);
             if group.partitions().len() <= 6 {
-                let cost = group.cost(&shares);
+                let cost = group.cost(&assignments);
                 assert_eq!(
                     cost,
                     group.optimum(),
-                    "{:?} {:?}: {shares:?}",
+                    "{:?} {:?}: {assignments:?}",
                     group.members,
                     group.topics
                 );
                 moved += cost.1;
             }
-            group.take(&shares, generation);
+            group.take(&assignments, generation);
             let again = divide(Strategy::Sticky, &group.members, &group.topics);
-            assert_eq!(again, shares, "nothing has happened");
+            assert_eq!(again, assignments, "nothing has happened");
             group.disturb(&mut rng, uniform, false);
         }
     }
@@ -409,20 +411,20 @@ fn the_order_of_the_input_makes_no_difference() {
         let mut group = Group::draw(&mut rng, 9, uniform, racks);
         for generation in 0..4 {
             for strategy in Strategy::ALL {
-                let shares = divide(strategy, &group.members, &group.topics);
+                let assignments = divide(strategy, &group.members, &group.topics);
                 let mut shuffled = group.members.clone();
                 rng.shuffle(&mut shuffled);
                 for member in &mut shuffled {
                     rng.shuffle(&mut member.topics);
                     rng.shuffle(&mut member.owned);
                 }
-                assert_eq!(divide(strategy, &shuffled, &group.topics), shares, "{strategy:?}");
+                assert_eq!(divide(strategy, &shuffled, &group.topics), assignments, "{strategy:?}");
                 if strategy != Strategy::CooperativeSticky {
-                    group.check_valid(&shares);
+                    group.check_valid(&assignments);
                 }
             }
-            let shares = divide(Strategy::Sticky, &group.members, &group.topics);
-            group.take(&shares, generation);
+            let assignments = divide(Strategy::Sticky, &group.members, &group.topics);
+            group.take(&assignments, generation);
             group.disturb(&mut rng, uniform, racks);
         }
     }
@@ -436,8 +438,8 @@ fn racks_never_cost_balance_and_bring_partitions_near() {
         let uniform = round % 2 == 0;
         let mut group = Group::draw(&mut rng, 8, uniform, true);
         for generation in 0..4 {
-            let shares = divide(Strategy::Sticky, &group.members, &group.topics);
-            group.check_valid(&shares);
+            let assignments = divide(Strategy::Sticky, &group.members, &group.topics);
+            group.check_valid(&assignments);
             let blind: Vec<Member> = group
                 .members
                 .iter()
@@ -445,11 +447,11 @@ fn racks_never_cost_balance_and_bring_partitions_near() {
                 .map(|m| Member { rack: None, ..m })
                 .collect();
             let plain = divide(Strategy::Sticky, &blind, &group.topics);
-            assert_eq!(group.cost(&shares).0, group.cost(&plain).0);
-            with += group.near(&shares);
+            assert_eq!(group.cost(&assignments).0, group.cost(&plain).0);
+            with += group.near(&assignments);
             without += group.near(&plain);
-            group.take(&shares, generation);
-            let mut last = shares;
+            group.take(&assignments, generation);
+            let mut last = assignments;
             for _ in 0..20 {
                 let again = divide(Strategy::Sticky, &group.members, &group.topics);
                 if again == last {
@@ -479,18 +481,18 @@ fn cooperative_members_give_up_before_others_take() {
         let mut generation = 0;
         for _ in 0..6 {
             let aim = divide(Strategy::Sticky, &group.members, &group.topics);
-            let shares = divide(Strategy::CooperativeSticky, &group.members, &group.topics);
+            let assignments = divide(Strategy::CooperativeSticky, &group.members, &group.topics);
             for member in &group.members {
                 for other in group.members.iter().filter(|o| o.id != member.id) {
                     for (t, p) in &other.owned {
-                        let taken = shares[&member.id].get(t).is_some_and(|ps| ps.contains(p));
+                        let taken = assignments[&member.id].get(t).is_some_and(|ps| ps.contains(p));
                         assert!(!taken, "{} has {t}-{p}, and {} got it", other.id, member.id);
                     }
                 }
             }
-            handed_over += usize::from(aim != shares);
+            handed_over += usize::from(aim != assignments);
             generation += 1;
-            group.take(&shares, generation);
+            group.take(&assignments, generation);
             let second = divide(Strategy::CooperativeSticky, &group.members, &group.topics);
             group.check_valid(&second);
             assert_eq!(

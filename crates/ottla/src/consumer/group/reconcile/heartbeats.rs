@@ -138,7 +138,9 @@ impl Reconciler {
         };
         let id = new_id(next_id);
         let timeout = Duration::from_millis(GRACE_MS);
-        let sent = ctx.links.send(way.key, ctx.now, tag(id), &request, version, timeout);
+        let sent = ctx
+            .connections
+            .send(way.key, ctx.now, tag(id), &request, version, timeout);
         sent.ok().map(|()| id)
     }
 
@@ -153,7 +155,10 @@ impl Reconciler {
         let id = new_id(next_id);
         let patience = PATIENCE_MS.max(2 * self.heartbeat.interval_ms);
         let timeout = Duration::from_millis(patience.min(millis(ctx.conf.socket_timeout_ms)));
-        match ctx.links.send(way.key, ctx.now, tag(id), &request, version, timeout) {
+        match ctx
+            .connections
+            .send(way.key, ctx.now, tag(id), &request, version, timeout)
+        {
             Ok(()) => {
                 self.present = true;
                 self.heartbeat.under_way = Some((id, said));

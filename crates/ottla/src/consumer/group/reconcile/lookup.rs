@@ -68,7 +68,10 @@ impl Reconciler {
         };
         let id = new_id(next_id);
         let timeout = Duration::from_millis(millis(ctx.conf.socket_timeout_ms));
-        match ctx.links.send(way.key, ctx.now, tag(id), &request, version, timeout) {
+        match ctx
+            .connections
+            .send(way.key, ctx.now, tag(id), &request, version, timeout)
+        {
             Ok(()) => self.lookup.under_way = Some(id),
             Err(_) => self.put_lookup_off(ctx),
         }

@@ -4,7 +4,8 @@
 //! [`Reconciler`] goes from what the member has to the newest *target*, one step at a time: first it gives up what the
 //! target lacks ([`Order::RevokeSome`]), and tells the coordinator so once that is done and what was to be committed
 //! before is answered; then it takes up what is new ([`Order::AssignMore`]). A target that comes in the middle counts when
-//! that is done. Nothing of what it keeps is interrupted.
+//! that is done. Nothing of what it keeps is interrupted. A revocation is always followed by an assignment, of nothing if
+//! nothing is new: applications wait for it to know that the rebalance has ended.
 //!
 //! - `subscription`: topic names and patterns;
 //! - `partitions`: sets of partitions by topic id;
@@ -23,10 +24,11 @@ use std::sync::Arc;
 
 use ottla_protocol::Uuid;
 
-use super::commits::Committer;
+use super::committer::Committer;
 use super::orders::Order;
 use super::poll_watch;
-use crate::cluster::{Cluster, Ctx};
+use super::topic_errors::TopicErrors;
+use crate::cluster::{Cluster, Ctx, TopicMeta};
 use crate::config::ClientConfig;
 use crate::env::{Instant, Rng, earliest};
 use crate::error::{Error, ErrorCode};
@@ -108,6 +110,9 @@ pub(super) struct Reconciler {
     barred: bool,
     /// The coordinator has heard of partitions that were given up, since this was last asked.
     made_room: bool,
+    /// Partitions were revoked, and no assignment was announced since.
+    owes_assignment: bool,
+    topic_errors: TopicErrors,
     orders: Vec<Order>,
 }
 
@@ -131,6 +136,8 @@ impl Reconciler {
             parked: false,
             barred: false,
             made_room: false,
+            owes_assignment: false,
+            topic_errors: TopicErrors::default(),
             orders: Vec::new(),
         }
     }
@@ -208,6 +215,7 @@ impl Reconciler {
         }
         self.barred = false;
         self.parked = false;
+        self.topic_errors.clear();
         self.heartbeat.forgive(ctx.now);
         self.phase = match self.phase {
             Phase::Out => Phase::Joining,
@@ -271,12 +279,12 @@ impl Reconciler {
 
     /// The application has not polled for `max.poll.interval.ms` (KIP-62): leaves the group at once, without waiting for
     /// the application to give up the partitions, and stays out until [`unpark`](Self::unpark).
-    pub(super) fn park(&mut self, ctx: &Ctx<'_>) {
+    pub(super) fn park(&mut self, ctx: &Ctx<'_>, over_ms: u64) {
         if self.parked || matches!(self.phase, Phase::Out | Phase::Leaving(_)) {
             return;
         }
         self.parked = true;
-        self.orders.push(Order::Tell(poll_watch::exceeded(ctx)));
+        self.orders.push(Order::Tell(poll_watch::exceeded(ctx, over_ms)));
         self.goodbye = self.present;
         self.lose();
     }
@@ -314,6 +322,7 @@ impl Reconciler {
     }
 
     fn forget_group(&mut self) {
+        self.owes_assignment = false;
         self.epoch = -1;
         self.present = false;
         self.target = Partitions::default();
@@ -336,6 +345,7 @@ impl Reconciler {
                 lost: self.phase == Phase::Lost,
             });
             self.step = Step::Revoking(surplus);
+            self.owes_assignment = self.phase == Phase::Member;
             return;
         }
         match self.phase {
@@ -349,8 +359,10 @@ impl Reconciler {
     /// Takes up what is new and has a name.
     fn add(&mut self) {
         let mut new = self.target.minus(&self.owned);
+        let is_settled = new.is_empty();
         new.retain_topics(|id| self.names.contains_key(&id));
-        if !new.is_empty() {
+        if !new.is_empty() || self.owes_assignment && is_settled {
+            self.owes_assignment = false;
             self.orders.push(Order::AssignMore(self.named(&new)));
             self.owned.extend(&new);
         }
@@ -366,7 +378,14 @@ impl Reconciler {
     }
 
     /// Metadata of a topic changed: an id may have got its name.
-    pub(super) fn on_topic_changed(&mut self, cluster: &Cluster) {
+    pub(super) fn on_topic_changed(&mut self, cluster: &Cluster, name: &Arc<str>) {
+        // The coordinator waits for topics that do not exist yet; a name that brokers refuse never will.
+        let refused = |topic: &TopicMeta| topic.error == ErrorCode::TOPIC_EXCEPTION;
+        let error = match self.subscription.names.contains(name) && cluster.topic(name).is_some_and(refused) {
+            true => ErrorCode::TOPIC_EXCEPTION,
+            false => ErrorCode::NO_ERROR,
+        };
+        self.orders.extend(self.topic_errors.note(name, error));
         if self.learn_names(cluster) {
             self.proceed();
         }

@@ -62,7 +62,7 @@ fn what_a_fenced_member_wanted_to_commit_is_not_committed_later() {
     let beat = heartbeat(&mut w);
     refuse(&mut w, &beat, ErrorCode::FENCED_MEMBER_EPOCH);
     let joining = heartbeat(&mut w);
-    let target = share(&w, "t", &[0, 1]);
+    let target = topic_partitions(&w, "t", &[0, 1]);
     accept(&mut w, &joining, 2, Some(target));
     w.run_ms(1000);
     assert!(w.next::<OffsetCommitRequest>().is_none());
@@ -125,7 +125,7 @@ fn a_fenced_member_gives_up_what_it_had_and_joins_anew() {
         assert_eq!((again.1.member_epoch, &again.1.member_id), (0, &me));
         assert_eq!(again.1.topic_partitions, Some(vec![]));
         assert!(again.1.subscribed_topic_names.is_some());
-        let target = share(&w, "t", &[1]);
+        let target = topic_partitions(&w, "t", &[1]);
         accept(&mut w, &again, 5, Some(target));
         assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![1])]);
         assert!(!w.registry.is_assignment_lost());
@@ -140,7 +140,7 @@ fn a_member_that_is_fenced_while_it_gives_up_gives_up_the_rest_too() {
     add(&mut w, &[0, 1]);
     w.run_ms(3000);
     let beat = heartbeat(&mut w);
-    let kept = share(&w, "t", &[1]);
+    let kept = topic_partitions(&w, "t", &[1]);
     accept(&mut w, &beat, 1, Some(kept));
     w.run_ms(3000);
     let beat = heartbeat(&mut w);

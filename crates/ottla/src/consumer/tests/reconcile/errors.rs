@@ -76,7 +76,7 @@ fn what_somebody_may_mend_is_told_once_and_tried_on() {
         assert_eq!(w.take(), [error(code)]);
         assert!(w.consumer.take_fatal().is_none());
         let beat = heartbeat(&mut w);
-        let target = share(&w, "t", &[0]);
+        let target = topic_partitions(&w, "t", &[0]);
         accept(&mut w, &beat, 1, Some(target));
         assert_eq!(assignment(&mut w), [0]);
     }
@@ -101,7 +101,7 @@ fn a_refused_subscription_is_told_and_leaves_a_member_in_the_group() {
             (&beat.1.subscribed_topic_regex, &beat.1.subscribed_topic_names),
             (&None, &None)
         );
-        assert_eq!(beat.1.topic_partitions, Some(share(&w, "t", &[0, 1])));
+        assert_eq!(beat.1.topic_partitions, Some(topic_partitions(&w, "t", &[0, 1])));
         accept(&mut w, &beat, 1, None);
         assert_eq!(assignment(&mut w), [0, 1]);
         subscribe_to(&mut w, &["^t"]);

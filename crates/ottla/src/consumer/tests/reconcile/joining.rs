@@ -25,7 +25,7 @@ fn a_member_says_everything_once_and_then_only_what_changed() {
     assert_eq!(request.subscribed_topic_regex.as_deref(), Some(""));
     assert_eq!(request.topic_partitions, Some(vec![]));
     assert_eq!(Uuid::parse(&request.member_id).unwrap().0[6] >> 4, 4);
-    let gift = share(&w, "t", &[1]);
+    let gift = topic_partitions(&w, "t", &[1]);
     accept(&mut w, &first, 7, Some(gift.clone()));
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![1])]);
     assert_eq!(w.registry.group().generation, 7);
@@ -99,7 +99,7 @@ fn another_subscription_is_told_at_once_and_alone() {
         (1, None, -1)
     );
     assert_eq!(assignment(&mut w), [0, 1], "the coordinator says what to give up");
-    let target = share(&w, "u", &[0]);
+    let target = topic_partitions(&w, "u", &[0]);
     accept(&mut w, &beat, 2, Some(target.clone()));
     let told = heartbeat(&mut w);
     assert_eq!(told.1.topic_partitions, Some(target));
@@ -117,11 +117,11 @@ fn names_that_only_the_coordinator_knows_are_asked_for() {
     assert_eq!(beat.1.subscribed_topic_regex.as_deref(), Some("(?:^t.*)|(?:^u)"));
     assert_eq!(beat.1.subscribed_topic_names, Some(vec![]));
     let unknown = Uuid([9; 16]);
-    let mut target = share(&w, "t", &[0]);
-    target.extend(share_of(unknown, &[0]));
+    let mut target = topic_partitions(&w, "t", &[0]);
+    target.extend(topic_partitions_of(unknown, &[0]));
     accept(&mut w, &beat, 1, Some(target));
     let told = heartbeat(&mut w);
-    assert_eq!(told.1.topic_partitions, Some(share(&w, "t", &[0])));
+    assert_eq!(told.1.topic_partitions, Some(topic_partitions(&w, "t", &[0])));
     accept(&mut w, &told, 1, None);
     committed(&mut w, 0);
     // Brokers learn of a topic at different times: the rest comes when its name does.
@@ -145,7 +145,7 @@ fn a_topic_that_was_made_again_is_given_up_and_taken_up() {
     w.model.get_mut("t").unwrap().id = Uuid([8; 16]);
     w.run_ms(3000);
     let beat = heartbeat(&mut w);
-    let target = share(&w, "t", &[0]);
+    let target = topic_partitions(&w, "t", &[0]);
     accept(&mut w, &beat, 2, Some(target.clone()));
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![0])]);
     remove(&mut w, &[0]);
@@ -160,7 +160,7 @@ fn what_is_given_up_is_committed_before_the_coordinator_hears_of_it() {
     read_two(&mut w);
     w.run_ms(3000);
     let beat = heartbeat(&mut w);
-    let kept = share(&w, "t", &[1]);
+    let kept = topic_partitions(&w, "t", &[1]);
     accept(&mut w, &beat, 1, Some(kept.clone()));
     assert_eq!(assignment(&mut w), [1]);
     w.run_ms(100);
@@ -177,6 +177,48 @@ fn what_is_given_up_is_committed_before_the_coordinator_hears_of_it() {
 }
 
 #[test]
+fn a_revocation_is_followed_by_an_assignment_even_of_nothing() {
+    let mut w = world_of(&[("test.rebalance", ""), ("enable.auto.commit", "false")]);
+    join(&mut w, 1, &[0, 1]);
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0, 1])]);
+    add(&mut w, &[0, 1]);
+    w.run_ms(3000);
+    let beat = heartbeat(&mut w);
+    let kept = topic_partitions(&w, "t", &[1]);
+    accept(&mut w, &beat, 2, Some(kept.clone()));
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![0])]);
+    remove(&mut w, &[0]);
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![])]);
+    add(&mut w, &[]);
+    assert_eq!(assignment(&mut w), [1]);
+    // It is announced once: what follows is no rebalance.
+    let told = heartbeat(&mut w);
+    accept(&mut w, &told, 2, Some(kept));
+    w.run_ms(3000);
+    assert!(w.take().is_empty());
+}
+
+#[test]
+fn a_target_that_takes_more_is_reached_before_the_assignment_is_announced() {
+    let mut w = world_of(&[("test.rebalance", ""), ("enable.auto.commit", "false")]);
+    join(&mut w, 1, &[0, 1]);
+    w.take();
+    add(&mut w, &[0, 1]);
+    w.run_ms(3000);
+    let beat = heartbeat(&mut w);
+    let kept = topic_partitions(&w, "t", &[1]);
+    accept(&mut w, &beat, 2, Some(kept));
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![0])]);
+    w.run_ms(3000);
+    let beat = heartbeat(&mut w);
+    accept(&mut w, &beat, 3, Some(vec![]));
+    remove(&mut w, &[0]);
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![1])]);
+    remove(&mut w, &[1]);
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![])]);
+}
+
+#[test]
 fn heartbeats_go_on_while_the_application_gives_up() {
     let mut w = world_of(&[("test.rebalance", ""), ("enable.auto.commit", "false")]);
     join(&mut w, 1, &[0, 1]);
@@ -184,7 +226,7 @@ fn heartbeats_go_on_while_the_application_gives_up() {
     add(&mut w, &[0, 1]);
     w.run_ms(3000);
     let beat = heartbeat(&mut w);
-    let kept = share(&w, "t", &[1]);
+    let kept = topic_partitions(&w, "t", &[1]);
     accept(&mut w, &beat, 1, Some(kept.clone()));
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![0])]);
     for _ in 0..3 {
@@ -209,7 +251,7 @@ fn the_newest_target_counts_and_one_thing_is_done_at_a_time() {
     w.run_ms(3000);
     for target in [&[1, 2][..], &[0, 3]] {
         let beat = heartbeat(&mut w);
-        let target = share(&w, "t", target);
+        let target = topic_partitions(&w, "t", target);
         accept(&mut w, &beat, 1, Some(target));
         w.run_ms(3000);
     }
@@ -230,7 +272,7 @@ fn what_it_keeps_is_not_interrupted() {
     assert_eq!(parts, [(0, 5)]);
     w.run_ms(3000);
     let beat = heartbeat(&mut w);
-    let more = share(&w, "t", &[0, 1]);
+    let more = topic_partitions(&w, "t", &[0, 1]);
     accept(&mut w, &beat, 2, Some(more));
     let request = committed(&mut w, 8);
     assert_eq!(request.groups[0].topics.as_ref().unwrap()[0].partition_indexes, [1]);
@@ -259,7 +301,7 @@ fn neighbours_hear_of_the_room_that_was_made() {
     neighbour.take_news();
     w.run_ms(3000);
     let beat = heartbeat(&mut w);
-    let kept = share(&w, "t", &[1]);
+    let kept = topic_partitions(&w, "t", &[1]);
     accept(&mut w, &beat, 1, Some(kept));
     let told = heartbeat(&mut w);
     assert!(!neighbour.take_news(), "the coordinator has not heard of it yet");

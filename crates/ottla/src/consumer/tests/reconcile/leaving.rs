@@ -14,7 +14,7 @@ fn another_coordinator_is_told_everything() {
     w.run_ms(500);
     let (asked, request) = heartbeat(&mut w);
     assert_eq!((asked.node, request.member_epoch), (2, 2));
-    assert_eq!(request.topic_partitions, Some(share(&w, "t", &[0, 1])));
+    assert_eq!(request.topic_partitions, Some(topic_partitions(&w, "t", &[0, 1])));
     assert_eq!(request.subscribed_topic_names, Some(vec!["t".into()]));
     assert!(request.rebalance_timeout_ms > 0);
 }
@@ -44,7 +44,7 @@ fn a_silent_coordinator_is_looked_for_elsewhere_and_nothing_is_given_up() {
     w.run_ms(20_000);
     let (asked, request) = heartbeat(&mut w);
     assert_eq!((asked.node, request.member_epoch), (2, 2));
-    assert_eq!(request.topic_partitions, Some(share(&w, "t", &[0, 1])));
+    assert_eq!(request.topic_partitions, Some(topic_partitions(&w, "t", &[0, 1])));
     // Whether its session is over only the coordinator knows.
     w.run_ms(60_000);
     assert_eq!(assignment(&mut w), [0, 1]);
@@ -76,7 +76,7 @@ fn a_member_that_is_still_joining_leaves_too() {
     subscribe_to(&mut w, &["t"]);
     let joining = heartbeat(&mut w);
     let closed = w.call(|reply| Command::Close { reply });
-    let target = share(&w, "t", &[0, 1]);
+    let target = topic_partitions(&w, "t", &[0, 1]);
     accept(&mut w, &joining, 1, Some(target));
     let leave = heartbeat(&mut w);
     assert_eq!(leave.1.member_epoch, -1);

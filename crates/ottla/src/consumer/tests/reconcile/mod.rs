@@ -43,11 +43,11 @@ pub(super) fn id_of(w: &World, topic: &str) -> Uuid {
     w.model[topic].id
 }
 
-pub(super) fn share(w: &World, topic: &str, partitions: &[i32]) -> Vec<TopicPartitions> {
-    share_of(id_of(w, topic), partitions)
+pub(super) fn topic_partitions(w: &World, topic: &str, partitions: &[i32]) -> Vec<TopicPartitions> {
+    topic_partitions_of(id_of(w, topic), partitions)
 }
 
-pub(super) fn share_of(topic_id: Uuid, partitions: &[i32]) -> Vec<TopicPartitions> {
+pub(super) fn topic_partitions_of(topic_id: Uuid, partitions: &[i32]) -> Vec<TopicPartitions> {
     vec![TopicPartitions {
         topic_id,
         partitions: partitions.to_vec(),
@@ -76,12 +76,17 @@ pub(super) fn answer_older(w: &mut World, asked: &Asked) {
     }
 }
 
-pub(super) fn accept(w: &mut World, (asked, request): &Heartbeat, epoch: i32, share: Option<Vec<TopicPartitions>>) {
+pub(super) fn accept(
+    w: &mut World,
+    (asked, request): &Heartbeat,
+    epoch: i32,
+    assignment: Option<Vec<TopicPartitions>>,
+) {
     let response = ConsumerGroupHeartbeatResponse {
         member_id: Some(request.member_id.clone()),
         member_epoch: epoch,
         heartbeat_interval_ms: 3000,
-        assignment: share.map(|topic_partitions| Assignment {
+        assignment: assignment.map(|topic_partitions| Assignment {
             topic_partitions,
             ..Default::default()
         }),
@@ -106,10 +111,10 @@ pub(super) fn join(w: &mut World, epoch: i32, partitions: &[i32]) -> String {
     subscribe_to(w, &["t"]);
     let asked = heartbeat(w);
     assert_eq!(asked.1.member_epoch, 0);
-    let gift = share(w, "t", partitions);
+    let gift = topic_partitions(w, "t", partitions);
     accept(w, &asked, epoch, Some(gift));
     let told = heartbeat(w);
-    assert_eq!(told.1.topic_partitions, Some(share(w, "t", partitions)));
+    assert_eq!(told.1.topic_partitions, Some(topic_partitions(w, "t", partitions)));
     accept(w, &told, epoch, None);
     told.1.member_id
 }

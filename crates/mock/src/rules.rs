@@ -1,0 +1,117 @@
+//! Rules: what happens to the requests that match an API, a broker, a topic and a partition.
+
+use ottla_protocol::{ApiKey, Reader};
+
+use crate::cluster::{BrokerId, Cluster};
+use crate::faults::Fault;
+use crate::request_parts::request_parts;
+
+/// The requests that a rule is about. A field that is `None` matches every request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RequestMatch {
+    /// The API.
+    pub api: Option<ApiKey>,
+    /// The broker that receives the request.
+    pub broker: Option<BrokerId>,
+    /// A topic that the request names. Only Produce, Fetch, ListOffsets, Metadata and OffsetCommit requests have one.
+    pub topic: Option<String>,
+    /// A partition that the request names.
+    pub partition: Option<i32>,
+}
+
+/// A fault for the requests that match.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// The requests.
+    pub on: RequestMatch,
+    /// How many matching requests are served before the rule applies.
+    pub skip: u32,
+    /// To how many requests after those the rule applies; `None` for all.
+    pub times: Option<u32>,
+    /// The fault.
+    pub fault: Fault,
+}
+
+/// The name of a rule in its cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RuleId(pub u64);
+
+/// All rules, in the order in which they were added.
+#[derive(Debug, Default)]
+pub(crate) struct Rules {
+    rules: Vec<(RuleId, Rule)>,
+    last_id: u64,
+}
+
+impl Rules {
+    /// Returns whether some rule looks at the parts of requests of this API.
+    fn needs_parts(&self, api: ApiKey) -> bool {
+        let mut rules = self.rules.iter().map(|(_, rule)| &rule.on);
+        rules.any(|on| on.api.is_none_or(|a| a == api) && (on.topic.is_some() || on.partition.is_some()))
+    }
+}
+
+impl Cluster {
+    /// Adds a rule. The first rule in the order of their addition that matches a request and is past its `skip`
+    /// decides; rules that match and are not counts the request. Faults of [`Cluster::push_fault`] come first.
+    /// ApiVersions in an unsupported version meets none.
+    pub fn add_rule(&mut self, rule: Rule) -> RuleId {
+        self.rules.last_id += 1;
+        let id = RuleId(self.rules.last_id);
+        self.rules.rules.push((id, rule));
+        id
+    }
+
+    /// Removes a rule. Returns whether it was still in force.
+    pub fn remove_rule(&mut self, id: RuleId) -> bool {
+        let before = self.rules.rules.len();
+        self.rules.rules.retain(|(known, _)| *known != id);
+        self.rules.rules.len() < before
+    }
+
+    /// Removes all rules.
+    pub fn clear_rules(&mut self) {
+        self.rules.rules.clear();
+    }
+
+    /// Returns the fault that the rules have for a request, and counts the request. `reader` is at the body.
+    pub(crate) fn fault_by_rule(
+        &mut self,
+        broker: BrokerId,
+        api: ApiKey,
+        version: i16,
+        reader: &Reader,
+    ) -> Option<Fault> {
+        let parts = match self.rules.needs_parts(api) {
+            true => request_parts(self, api, version, reader),
+            false => Vec::new(),
+        };
+        let matches = |on: &RequestMatch| {
+            let names_part = parts.iter().any(|part| {
+                on.topic.as_ref().is_none_or(|topic| *topic == part.topic)
+                    && on.partition.is_none_or(|partition| partition == part.partition)
+            });
+            on.api.is_none_or(|a| a == api)
+                && on.broker.is_none_or(|b| b == broker)
+                && (names_part || (on.topic.is_none() && on.partition.is_none()))
+        };
+        let mut used_up = None;
+        let mut fault = None;
+        for (id, rule) in self.rules.rules.iter_mut().filter(|(_, rule)| matches(&rule.on)) {
+            if rule.skip > 0 {
+                rule.skip -= 1;
+                continue;
+            }
+            fault = Some(rule.fault);
+            if let Some(times) = &mut rule.times {
+                *times = times.saturating_sub(1);
+                used_up = (*times == 0).then_some(*id);
+            }
+            break;
+        }
+        if let Some(id) = used_up {
+            self.remove_rule(id);
+        }
+        fault
+    }
+}

@@ -1,0 +1,105 @@
+//! The settings that connections obey.
+
+use std::time::Duration;
+
+use crate::config::ClientConfig;
+
+/// The settings that connections obey.
+#[derive(Clone, Debug)]
+pub struct ConnectionConfig {
+    /// `client.id`.
+    pub client_id: String,
+    /// `client.software.name` reported to brokers (KIP-511).
+    pub software_name: String,
+    /// `client.software.version` reported to brokers (KIP-511).
+    pub software_version: String,
+    /// `reconnect.backoff.ms`.
+    pub reconnect_backoff: Duration,
+    /// `reconnect.backoff.max.ms`.
+    pub reconnect_backoff_max: Duration,
+    /// `socket.connection.setup.timeout.ms`.
+    pub setup_timeout: Duration,
+    /// `connections.max.idle.ms`; `None` keeps idle connections open.
+    pub idle_after: Option<Duration>,
+    /// `socket.timeout.ms`: a connection that was not used for this long and breaks was dropped for being idle.
+    pub dropped_after: Duration,
+    /// `max.in.flight.requests.per.connection`.
+    pub max_in_flight: usize,
+    /// `socket.max.fails`: requests that may time out before the connection is closed; 0 never closes.
+    pub max_timeouts: u32,
+    /// `broker.address.ttl`.
+    pub address_ttl: Duration,
+    /// The application connects sockets (`connect_cb`): addresses are tried one after another, each after a look-up of its
+    /// own, and never side by side.
+    pub one_by_one: bool,
+    /// `api.version.request`.
+    pub ask_versions: bool,
+    /// `api.version.request.timeout.ms`.
+    pub versions_timeout: Duration,
+    /// `api.version.fallback.ms`.
+    pub fallback_for: Duration,
+    /// `broker.version.fallback`.
+    pub fallback_release: String,
+    /// Times are measured for statistics (`statistics.interval.ms`).
+    pub measures: bool,
+}
+
+fn ms(value: u32) -> Duration {
+    Duration::from_millis(value.into())
+}
+
+impl ConnectionConfig {
+    /// The part of a client's settings that connections obey.
+    pub fn new(conf: &ClientConfig) -> Self {
+        let idle = conf.connections_max_idle_ms;
+        ConnectionConfig {
+            client_id: conf.client_id.clone(),
+            software_name: software_name(conf),
+            software_version: software_version(conf),
+            reconnect_backoff: ms(conf.reconnect_backoff_ms),
+            reconnect_backoff_max: ms(conf.reconnect_backoff_max_ms),
+            setup_timeout: ms(conf.socket_connection_setup_timeout_ms),
+            idle_after: (idle > 0).then(|| ms(idle)),
+            dropped_after: ms(conf.socket_timeout_ms),
+            max_in_flight: usize::try_from(conf.max_in_flight_requests_per_connection).unwrap_or(usize::MAX),
+            max_timeouts: conf.socket_max_fails,
+            address_ttl: ms(conf.broker_address_ttl),
+            one_by_one: false,
+            ask_versions: conf.api_version_request,
+            versions_timeout: ms(conf.api_version_request_timeout_ms),
+            fallback_for: ms(conf.api_version_fallback_ms),
+            fallback_release: conf.broker_version_fallback.clone(),
+            measures: conf.statistics_interval_ms > 0,
+        }
+    }
+}
+
+/// What brokers accept in a software name or version (KIP-511); other characters become `-`.
+fn software_text(text: &str) -> String {
+    let fit = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '.' || c == '-' {
+            c
+        } else {
+            '-'
+        }
+    };
+    text.chars()
+        .map(fit)
+        .collect::<String>()
+        .trim_matches(['.', '-'])
+        .to_owned()
+}
+
+fn software_name(conf: &ClientConfig) -> String {
+    let name = software_text(&conf.client_software_name);
+    if name.is_empty() { "librdkafka".into() } else { name }
+}
+
+fn software_version(conf: &ClientConfig) -> String {
+    let version = software_text(&conf.client_software_version);
+    if version.is_empty() {
+        env!("CARGO_PKG_VERSION").to_owned()
+    } else {
+        version
+    }
+}

@@ -1,0 +1,33 @@
+//! Errors of subscribed topics, for the application.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::orders::Order;
+use crate::error::{Error, ErrorCode};
+
+/// The errors of subscribed topics that were reported: each is reported once, until the topic has another one or none.
+#[derive(Debug, Default)]
+pub(super) struct TopicErrors {
+    reported: BTreeMap<Arc<str>, ErrorCode>,
+}
+
+impl TopicErrors {
+    /// Returns the order that reports a topic's error, if that is due.
+    pub(super) fn note(&mut self, name: &Arc<str>, error: ErrorCode) -> Option<Order> {
+        if error.is_ok() {
+            self.reported.remove(name);
+            return None;
+        }
+        if self.reported.insert(name.clone(), error) == Some(error) {
+            return None;
+        }
+        let text = format!("Subscribed topic not available: {name}: {}", error.description());
+        Some(Order::TellOf(name.clone(), Error::new(error, text)))
+    }
+
+    /// Forgets what was reported: there is another subscription.
+    pub(super) fn clear(&mut self) {
+        self.reported.clear();
+    }
+}

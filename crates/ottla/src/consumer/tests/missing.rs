@@ -1,0 +1,95 @@
+//! Topics and partitions that brokers do not have.
+
+use ottla_protocol::api::consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;
+use ottla_protocol::api::join_group::JoinGroupRequest;
+
+use super::builders::data;
+use super::harness::*;
+use crate::consumer::Command;
+use crate::error::ErrorCode;
+use crate::event::Event;
+use crate::types::{PartitionOffset, TopicPartition};
+
+fn world(settings: &[(&str, &str)]) -> World {
+    let mut w = World::new(settings, &[("auto.offset.reset", "earliest")]);
+    w.add_topic("t", &[1]);
+    w
+}
+
+fn errors(w: &mut World) -> Vec<ErrorCode> {
+    let code = |got| match got {
+        Got::Error(code, _) => Some(code),
+        _ => None,
+    };
+    w.take().into_iter().filter_map(code).collect()
+}
+
+fn add(w: &mut World, partition: i32) {
+    let partitions = vec![PartitionOffset::new(TopicPartition::new("t", partition), 0)];
+    let reply = w.call(|reply| Command::IncrementalAssign { partitions, reply });
+    reply.try_take().unwrap().unwrap();
+}
+
+#[test]
+fn a_partition_that_metadata_does_not_have_yet_is_asked_for_again_and_fetched() {
+    let mut w = world(&[]);
+    w.assign(&[("t", 0, 0)]).unwrap();
+    w.run_ms(500);
+    w.model.get_mut("t").unwrap().leaders.push((2, 1));
+    w.assign(&[("t", 1, 0)]).unwrap();
+    let mut fetched = Vec::new();
+    for _ in 0..5 {
+        w.run_ms(100);
+        if let Some((asked, _, parts)) = w.next_fetch() {
+            w.answer_fetch(&asked, parts.iter().map(|(p, at)| data(*p, *at, &[])).collect());
+            fetched.extend(parts);
+        }
+        assert_eq!(errors(&mut w), []);
+    }
+    assert!(fetched.contains(&(1, 0)), "{fetched:?}");
+}
+
+#[test]
+fn a_partition_that_does_not_exist_is_reported_after_metadata_was_asked_for_again() {
+    let mut w = world(&[]);
+    w.assign(&[("t", 0, 0)]).unwrap();
+    w.run_ms(500);
+    // The topic is watched already: nothing about it changes.
+    add(&mut w, 7);
+    w.run_ms(2000);
+    assert_eq!(errors(&mut w), [ErrorCode::L_UNKNOWN_PARTITION]);
+    w.run_ms(60_000);
+    assert_eq!(errors(&mut w), []);
+    // Taken back before the answer, it is not reported.
+    let partitions = vec![TopicPartition::new("t", 8)];
+    add(&mut w, 8);
+    let reply = w.call(|reply| Command::IncrementalUnassign { partitions, reply });
+    reply.try_take().unwrap().unwrap();
+    w.run_ms(2000);
+    assert_eq!(errors(&mut w), []);
+}
+
+/// Both group protocols: a name that brokers refuse is an error of that topic, and the subscription goes on.
+#[test]
+fn a_subscribed_name_that_brokers_refuse_is_reported_once_for_its_topic() {
+    for protocol in ["classic", "consumer"] {
+        let mut w = world(&[("group.protocol", protocol)]);
+        let topics = vec!["#!$".to_owned(), "t".to_owned()];
+        let reply = w.call(|reply| Command::Subscribe { topics, reply });
+        reply.try_take().unwrap().unwrap();
+        w.run_ms(1000);
+        match protocol {
+            "classic" => assert!(w.next::<JoinGroupRequest>().is_some()),
+            _ => assert!(w.next::<ConsumerGroupHeartbeatRequest>().is_some()),
+        }
+        w.run_ms(30_000);
+        let notices = w.queue.extract(|event| matches!(event, Event::Partition(_)));
+        let of = |event: &Event| match event {
+            Event::Partition(notice) => (notice.tp.as_ref().map(|tp| tp.topic.to_string()), notice.error.code),
+            _ => unreachable!("only notices were extracted"),
+        };
+        let told: Vec<_> = notices.iter().map(of).collect();
+        let want = [(Some("#!$".to_owned()), ErrorCode::TOPIC_EXCEPTION)];
+        assert_eq!(told, want, "{protocol}");
+    }
+}

@@ -1,0 +1,54 @@
+/* A client's life: created, a message to each partition, flushed, destroyed. Says how many threads it had when all brokers
+ * were connected, and how long it lived.
+ *
+ *     lifecycle BROKERS TOPIC PARTITIONS [PROPERTY=VALUE ...]
+ */
+#include "client.h"
+
+#include <dirent.h>
+
+static int failed;
+
+static void on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *m, void *opaque) {
+    (void)rk;
+    (void)opaque;
+    failed += m->err != RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+/* Threads of this process. */
+static int threads(void) {
+    struct dirent *entry;
+    DIR *tasks = opendir("/proc/self/task");
+    int count = 0;
+    if (tasks == NULL)
+        exit(2);
+    while ((entry = readdir(tasks)) != NULL)
+        count += entry->d_name[0] != '.';
+    closedir(tasks);
+    return count;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 4) {
+        fprintf(stderr, "usage: %s BROKERS TOPIC PARTITIONS [PROPERTY=VALUE ...]\n", argv[0]);
+        return 2;
+    }
+    int partitions = atoi(argv[3]), before = threads();
+    double start = now_s();
+    rd_kafka_conf_t *conf = conf_or_exit(argv[1], argc - 4, argv + 4);
+    rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
+    rd_kafka_t *rk = client_or_exit(RD_KAFKA_PRODUCER, conf);
+    for (int i = 0; i < partitions; i++)
+        if (rd_kafka_producev(rk, RD_KAFKA_V_TOPIC(argv[2]), RD_KAFKA_V_PARTITION(i), RD_KAFKA_V_VALUE("x", 1),
+                              RD_KAFKA_V_END))
+            return 1;
+    if (rd_kafka_flush(rk, 30000) || failed)
+        return 1;
+    double counting = now_s();
+    int own = threads() - before;
+    counting = now_s() - counting;
+    rd_kafka_destroy(rk);
+    double lived = now_s() - start - counting;
+    printf("%d threads, %.3f ms, %d left\n", own, lived * 1e3, threads() - before);
+    return 0;
+}
