@@ -314,4 +314,8 @@ pub const REGRESSIONS: &[(u64, &str)] = &[
         7240100558,
         "an application that was told of a truncated log went to the partition's beginning, and its lower commit was blamed",
     ),
+    (
+        7240102130,
+        "a connection to each broker was dead, new ones to the same addresses were not asked, and the leader assigned nothing",
+    ),
 ];

@@ -207,6 +207,29 @@ fn timestamps_follow_the_wall_clock() {
     }
 }
 
+/// The report of a record for an unknown partition may reach the application before the second `set_count`.
+#[test]
+fn a_confirmed_count_refuses_further_records_from_the_first_set_count_on() {
+    let (acc, hand, conf) = accumulator(&[]);
+    hand.set(Instant::ORIGIN.plus_ms(5000));
+    let topic = topic(&conf);
+    let produce = |partition| {
+        let record = Record {
+            value: Payload::Copy(b"v"),
+            ..Default::default()
+        };
+        acc.produce(&topic, partition, record).map_err(|e| e.code)
+    };
+    acc.announce(&topic);
+    let queue = acc.topic(0).unwrap();
+    assert!(queue.set_count(2, Instant::ORIGIN).is_empty());
+    assert_eq!(produce(2), Ok(()), "the count is old: the record waits for metadata");
+    assert_eq!(queue.set_count(2, Instant::NEVER).len(), 1);
+    assert_eq!(produce(2), Err(ErrorCode::L_UNKNOWN_PARTITION));
+    assert_eq!(produce(1), Ok(()));
+    assert!(queue.set_count(2, Instant::NEVER).is_empty());
+}
+
 /// The client's thread rests until somebody wakes it: during a flush every record that opens a batch must.
 #[test]
 fn records_produced_during_a_flush_wake_the_clients_thread() {

@@ -300,15 +300,20 @@ impl TopicQueue {
         waiting.closed = earlier;
     }
 
-    /// Makes the partition count known from metadata asked for at `asked_at`, unless records still wait: then it gives them, and has to be called again when
-    /// they have been put into their partitions. Records can therefore not overtake those that waited.
+    /// Makes the partition count known from metadata asked for at `asked_at`. While records wait for it, returns them
+    /// instead; the caller puts them into their partitions and calls again, so that no record overtakes them.
+    ///
+    /// The time of a count that is confirmed is stored by the first call: the delivery report of a record that waited may
+    /// make the application produce to the same unknown partition before the second.
     pub(super) fn set_count(&self, count: i32, asked_at: Instant) -> Vec<Waiting> {
         let mut waiting = self.unassigned.lock();
         waiting.close(false);
         waiting.listed = false;
         let late = std::mem::take(&mut waiting.closed);
-        if late.is_empty() {
+        if late.is_empty() || self.count() == count {
             self.count_asked_at.store(asked_at.as_micros(), Ordering::Relaxed);
+        }
+        if late.is_empty() {
             self.count.store(count, Ordering::Release);
         }
         late

@@ -187,10 +187,22 @@ impl Cluster {
         }
     }
 
-    /// Whether a broker is late to answer, over this connection or another one to the same address. A broker whose connection
-    /// ended before it had answered counts as late for [`LATE_AFTER_MIN`] when another one can be asked: a frozen broker
-    /// accepts the next connection as well.
+    /// Returns whether a broker is late to answer a metadata request, so that another one is asked.
+    ///
+    /// Lateness belongs to the address: a frozen broker accepts further connections. Where every candidate is late, it
+    /// belongs to the connection, since the connections may be dead while the brokers are well.
     pub(super) fn is_late(&self, ctx: &Ctx<'_>, key: BrokerKey) -> bool {
+        self.is_address_late(ctx, key)
+            && (self.asked.values().any(|a| a.is_late && a.key == key)
+                || self
+                    .candidates(ctx)
+                    .into_iter()
+                    .any(|other| !self.is_address_late(ctx, other)))
+    }
+
+    /// Returns whether a broker is late over this connection or another one to the same address. A broker whose connection
+    /// ended before it had answered counts as late for [`LATE_AFTER_MIN`] when another one can be asked.
+    fn is_address_late(&self, ctx: &Ctx<'_>, key: BrokerKey) -> bool {
         let same = |other: BrokerKey| other == key || ctx.connections.address(other) == ctx.connections.address(key);
         if self.asked.values().any(|a| a.is_late && same(a.key)) {
             return true;

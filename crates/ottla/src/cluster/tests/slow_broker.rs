@@ -66,6 +66,30 @@ fn a_frozen_bootstrap_broker_does_not_hold_up_the_start() {
     }
 }
 
+/// A firewall that forgets its connections leaves every one of them dead, and the brokers well.
+#[test]
+fn when_every_connection_is_dead_a_new_one_to_the_same_broker_is_asked() {
+    let mut w = World::new("one");
+    w.cluster.watch(&name("t"), w.now);
+    w.settle();
+    let one = |epoch| MetadataResponse {
+        brokers: vec![broker(1, "one")],
+        ..metadata(vec![topic("t", 1, &[(1, epoch)])])
+    };
+    w.answer(&one(5));
+    w.run_ms(100);
+    w.frozen.insert("one".into());
+    w.cluster.stale("t", w.now);
+    w.run_ms(1000);
+    assert_eq!(w.asked.len(), 1);
+    w.frozen.clear();
+    w.answers = Some(one(6));
+    let took = w.ms_until(100_000, |w| {
+        w.cluster.topic("t").is_some_and(|t| t.partitions[0].leader_epoch == 6)
+    });
+    assert!(took.is_some_and(|ms| ms < 2000), "{took:?}");
+}
+
 #[test]
 fn an_address_that_leads_nowhere_does_not_hold_up_the_start() {
     let mut w = World::new("one,two,three");
@@ -120,7 +144,7 @@ fn a_busy_cluster_is_not_flooded() {
 }
 
 #[test]
-fn a_lone_broker_is_not_asked_twice() {
+fn a_lone_slow_broker_is_asked_by_a_second_connection_and_no_more() {
     let mut w = World::new("one");
     w.cluster.watch(&name("t"), w.now);
     w.settle();
@@ -129,7 +153,7 @@ fn a_lone_broker_is_not_asked_twice() {
     w.answer(&alone);
     w.cluster.stale("t", w.now);
     w.run_ms(50_000);
-    assert_eq!((w.asked.len(), w.conns.len()), (1, 1));
+    assert_eq!((w.asked.len(), w.conns.len()), (2, 2));
     alone.topics = vec![topic("t", 1, &[(1, 6)])];
     w.answer(&alone);
     assert_eq!(w.cluster.topic("t").unwrap().partition(0).unwrap().leader_epoch, 6);
