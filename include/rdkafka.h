@@ -106,18 +106,18 @@ struct addrinfo;
  *    (configurations, partition lists, header lists, messages, error objects,
  *    events) have no lock: one thread at a time may change one.
  *  - CANCELLATION. A thread that is cancelled with pthread_cancel(3) while it is in the library is
- *    cancelled when it has left it: by the system call that it makes next.
+ *    cancelled after the call has returned: by the thread's next cancellation point.
  *  - FORK. A client stays with the process that created it. In a child that is forked from it,
  *    calls with the client, its topics and queues do nothing and return an error at once:
  *    RD_KAFKA_RESP_ERR__STATE, as code, in an error object or a message, or where there is neither
  *    from rd_kafka_last_error(). What never changes can be read: rd_kafka_name(), _type(),
  *    _opaque(), _conf(), rd_kafka_topic_name() and _opaque(). rd_kafka_destroy() closes the child's
  *    copies of the connections, frees no memory, and nothing changes for the parent. A child may
- *    create clients of its own.
+ *    create other clients.
  *  - CALLBACKS run only inside a call that says so ("May call: ..."), on the
  *    thread that made that call. The exceptions are named at their setters:
  *    the log, socket, connect, close, resolve and partitioner callbacks, and
- *    the background event callback, which runs on a thread of its own.
+ *    the background event callback, which runs on a separate thread.
  *    A callback must not destroy the client that it was called for.
  *  - TIMEOUTS are in milliseconds. 0 does not wait, -1 waits as long as it
  *    takes. A timeout bounds the whole call.
@@ -207,20 +207,20 @@ struct addrinfo;
  * interface this is (2.16.0), so that programs which ask for a version keep
  * making the right choice.
  *
- * Use it for decisions at compile time; rd_kafka_version() tells what the
- * library at hand offers.
+ * Use it for decisions at compile time; rd_kafka_version() returns the
+ * version of the library that is loaded.
  */
 #undef RD_KAFKA_VERSION /* that of rdkafkacpp.h, which stays behind */
 #define RD_KAFKA_VERSION 0x021000ff
 
 /**
- * The interface version of the library that the program runs with, in the
+ * Returns the interface version of the library that the program runs with, in the
  * form of RD_KAFKA_VERSION.
  */
 RD_EXPORT int rd_kafka_version(void);
 
 /**
- * The same as text, for example "2.16.0". The string is constant.
+ * Returns the same as text, for example "2.16.0". The string is constant.
  */
 RD_EXPORT const char *rd_kafka_version_str(void);
 
@@ -258,13 +258,13 @@ typedef struct rd_kafka_topic_partition_list_s rd_kafka_topic_partition_list_t;
 /** A consumer's identity in its group, for transactions. */
 typedef struct rd_kafka_consumer_group_metadata_s rd_kafka_consumer_group_metadata_t;
 
-/** What a client does. A client cannot be both. */
+/** The type of a client. A client cannot be both. */
 typedef enum rd_kafka_type_t {
         RD_KAFKA_PRODUCER, /**< Sends messages. */
         RD_KAFKA_CONSUMER  /**< Receives messages. */
 } rd_kafka_type_t;
 
-/** What a message's timestamp says. Set by the topic's `message.timestamp.type`. */
+/** The meaning of a message's timestamp. Set by the topic's `message.timestamp.type`. */
 typedef enum rd_kafka_timestamp_type_t {
         RD_KAFKA_TIMESTAMP_NOT_AVAILABLE,  /**< The message has no timestamp. */
         RD_KAFKA_TIMESTAMP_CREATE_TIME,    /**< When the producer made the message. */
@@ -333,7 +333,7 @@ typedef enum {
         RD_KAFKA_RESP_ERR__IN_PROGRESS = -178,
         /** An earlier operation of the same kind must finish first. */
         RD_KAFKA_RESP_ERR__PREV_IN_PROGRESS = -177,
-        /** A subscription stands in the way of the operation. */
+        /** The operation is not possible while the consumer has a subscription. */
         RD_KAFKA_RESP_ERR__EXISTING_SUBSCRIPTION = -176,
         /** Rebalance callback and event: these partitions are to be assigned. */
         RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS = -175,
@@ -585,7 +585,7 @@ typedef enum {
         RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE = 76,
         /** The broker's epoch has changed. */
         RD_KAFKA_RESP_ERR_STALE_BROKER_EPOCH = 77,
-        /** The new leader cannot tell its high watermark yet. */
+        /** The new leader does not know its high watermark yet. */
         RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE = 78,
         /** The member must join again with the id that it was given (KIP-394). */
         RD_KAFKA_RESP_ERR_MEMBER_ID_REQUIRED = 79,
@@ -605,7 +605,7 @@ typedef enum {
         RD_KAFKA_RESP_ERR_GROUP_SUBSCRIBED_TO_TOPIC = 86,
         /** A record did not pass the broker's checks. */
         RD_KAFKA_RESP_ERR_INVALID_RECORD = 87,
-        /** Offsets of an open transaction stand in the way; try again. */
+        /** Offsets of an open transaction are pending; try again. */
         RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT = 88,
         /** A quota is used up; try again later. */
         RD_KAFKA_RESP_ERR_THROTTLING_QUOTA_EXCEEDED = 89,
@@ -617,7 +617,7 @@ typedef enum {
         RD_KAFKA_RESP_ERR_DUPLICATE_RESOURCE = 92,
         /** The credential is not good enough. */
         RD_KAFKA_RESP_ERR_UNACCEPTABLE_CREDENTIAL = 93,
-        /** The controllers do not agree on who votes. */
+        /** The set of voters is not the same on all controllers. */
         RD_KAFKA_RESP_ERR_INCONSISTENT_VOTER_SET = 94,
         /** The version of the update is not valid. */
         RD_KAFKA_RESP_ERR_INVALID_UPDATE_VERSION = 95,
@@ -691,7 +691,7 @@ struct rd_kafka_err_desc {
         rd_kafka_resp_err_t code; /**< The code. */
         /** Its name without "RD_KAFKA_RESP_ERR_", or NULL: no such code. */
         const char *name;
-        /** What it means, for people; NULL for most codes without a name. */
+        /** Its meaning, as text for people; NULL for most codes without a name. */
         const char *desc;
 };
 
@@ -707,7 +707,7 @@ struct rd_kafka_err_desc {
 RD_EXPORT void rd_kafka_get_err_descs(const struct rd_kafka_err_desc **errdescs, size_t *cntp);
 
 /**
- * What an error code means, for people.
+ * Returns the meaning of an error code, as text for people.
  *
  * @return A string that stays valid; never NULL. For a code that is not known
  *         it is "Err-N?" in a buffer of the calling thread, which the next call
@@ -716,7 +716,7 @@ RD_EXPORT void rd_kafka_get_err_descs(const struct rd_kafka_err_desc **errdescs,
 RD_EXPORT const char *rd_kafka_err2str(rd_kafka_resp_err_t err);
 
 /**
- * The name of an error code without the prefix "RD_KAFKA_RESP_ERR_", for
+ * Returns the name of an error code without the prefix "RD_KAFKA_RESP_ERR_", for
  * example "_QUEUE_FULL" or "NOT_ENOUGH_REPLICAS". Good for logs and for counting.
  *
  * @return A string that stays valid; never NULL. For a code that is not known
@@ -726,7 +726,7 @@ RD_EXPORT const char *rd_kafka_err2str(rd_kafka_resp_err_t err);
 RD_EXPORT const char *rd_kafka_err2name(rd_kafka_resp_err_t err);
 
 /**
- * The error of the last call, on this thread, to one of the older functions
+ * Returns the error of the last call, on this thread, to one of the older functions
  * that report failure by a return value of NULL or -1 only: rd_kafka_new(),
  * rd_kafka_topic_new(), rd_kafka_produce(), rd_kafka_consume_start(),
  * rd_kafka_consume_start_queue(), rd_kafka_consume_stop(), rd_kafka_consume(),
@@ -759,7 +759,7 @@ RD_EXPORT RD_DEPRECATED rd_kafka_resp_err_t rd_kafka_errno2err(int errnox);
 RD_EXPORT RD_DEPRECATED int rd_kafka_errno(void);
 
 /**
- * Asks whether the client has met a fatal error: one after which it cannot keep
+ * Returns whether the client has a fatal error: one after which it cannot keep
  * its promises, for example a producer with `enable.gapless.guarantee` that would have
  * to leave a gap, or a consumer whose `group.instance.id` was taken by another.
  *
@@ -792,26 +792,29 @@ rd_kafka_test_fatal_error(rd_kafka_t *rk, rd_kafka_resp_err_t err, const char *r
 /* -- Error objects: newer functions return `rd_kafka_error_t *`. NULL means success;
  *    anything else belongs to the caller and ends with rd_kafka_error_destroy(). -- */
 
-/** The code of an error; RD_KAFKA_RESP_ERR_NO_ERROR for NULL. */
+/** Returns the code of an error; RD_KAFKA_RESP_ERR_NO_ERROR for NULL. */
 RD_EXPORT rd_kafka_resp_err_t rd_kafka_error_code(const rd_kafka_error_t *error);
 
-/** The name of the error's code as rd_kafka_err2name() gives it; "" for NULL. */
+/** Returns the name of the error's code as rd_kafka_err2name() gives it; "" for NULL. */
 RD_EXPORT const char *rd_kafka_error_name(const rd_kafka_error_t *error);
 
 /**
- * What happened, for people: the error's own text or, if it has none, the
+ * Returns the error's text for people: its own or, if it has none, the
  * meaning of its code; "" for NULL. The string lives as long as the error.
  */
 RD_EXPORT const char *rd_kafka_error_string(const rd_kafka_error_t *error);
 
-/** 1 if the error is fatal for the client (see rd_kafka_fatal_error()), else 0. NULL gives 0. */
+/**
+ * Returns 1 if the error is fatal for the client (see rd_kafka_fatal_error()), else 0. NULL gives
+ * 0.
+ */
 RD_EXPORT int rd_kafka_error_is_fatal(const rd_kafka_error_t *error);
 
-/** 1 if the same call may succeed when it is made again, else 0. NULL gives 0. */
+/** Returns 1 if the same call may succeed when it is made again, else 0. NULL gives 0. */
 RD_EXPORT int rd_kafka_error_is_retriable(const rd_kafka_error_t *error);
 
 /**
- * 1 if the present transaction cannot be committed and must be aborted before
+ * Returns 1 if the present transaction cannot be committed and must be aborted before
  * the producer can begin another (KIP-98, KIP-360), else 0. NULL gives 0.
  */
 RD_EXPORT int rd_kafka_error_txn_requires_abort(const rd_kafka_error_t *error);
@@ -820,7 +823,7 @@ RD_EXPORT int rd_kafka_error_txn_requires_abort(const rd_kafka_error_t *error);
 RD_EXPORT void rd_kafka_error_destroy(rd_kafka_error_t *error);
 
 /**
- * Makes an error object, for bindings and for applications that want to pass
+ * Creates an error object, for bindings and for applications that want to pass
  * errors of their own through code that expects this type.
  *
  * @param code  Its code.
@@ -849,7 +852,7 @@ RD_EXPORT rd_kafka_error_t *rd_kafka_error_new(rd_kafka_resp_err_t code, const c
  *  - text: as it is, without its leading spaces; empty text gives the default.
  *
  *  Topic-level properties (section 9) may be set here as well: they are the
- *  default of every topic that has no configuration of its own.
+ *  default of every topic without a configuration of its own.
  * ========================================================================== */
 
 /** Outcome of setting or reading a property. */
@@ -863,7 +866,7 @@ typedef enum {
 } rd_kafka_conf_res_t;
 
 /**
- * Makes a configuration with every property at its default.
+ * Creates a configuration with every property at its default.
  *
  * @return The configuration. Give it to rd_kafka_new(), which then owns it, or
  *         free it with rd_kafka_conf_destroy().
@@ -892,7 +895,7 @@ RD_EXPORT rd_kafka_conf_t *
 rd_kafka_conf_dup_filter(const rd_kafka_conf_t *conf, size_t filter_cnt, const char **filter);
 
 /**
- * The configuration that a client runs with, for reading: rd_kafka_conf_get(),
+ * Returns the configuration that a client runs with, for reading: rd_kafka_conf_get(),
  * rd_kafka_conf_dup(). Values that the library adjusted in rd_kafka_new() show
  * as adjusted.
  *
@@ -903,7 +906,7 @@ RD_EXPORT const rd_kafka_conf_t *rd_kafka_conf(rd_kafka_t *rk);
 /**
  * Sets a property.
  *
- * What depends on several properties is checked in rd_kafka_new().
+ * rd_kafka_new() checks combinations of properties.
  *
  * @param name   Property, or one of the aliases that Kafka's Java clients use,
  *               for example "linger.ms". Global or topic-level.
@@ -934,7 +937,7 @@ RD_EXPORT rd_kafka_conf_res_t
 rd_kafka_conf_get(const rd_kafka_conf_t *conf, const char *name, char *dest, size_t *dest_size);
 
 /**
- * All properties that have a value, as an array of name, value, name, value, ...
+ * Returns all properties that have a value, as an array of name, value, name, value, ...
  *
  * @param cntp  Receives the number of strings, which is twice that of properties.
  *
@@ -942,7 +945,7 @@ rd_kafka_conf_get(const rd_kafka_conf_t *conf, const char *name, char *dest, siz
  */
 RD_EXPORT const char **rd_kafka_conf_dump(rd_kafka_conf_t *conf, size_t *cntp);
 
-/** The same for a topic configuration; also freed with rd_kafka_conf_dump_free(). */
+/** Returns the same for a topic configuration; also freed with rd_kafka_conf_dump_free(). */
 RD_EXPORT const char **rd_kafka_topic_conf_dump(rd_kafka_topic_conf_t *conf, size_t *cntp);
 
 /** Frees what rd_kafka_conf_dump() or rd_kafka_topic_conf_dump() returned. */
@@ -980,7 +983,7 @@ RD_EXPORT void rd_kafka_conf_set_default_topic_conf(rd_kafka_conf_t *conf,
                                                     rd_kafka_topic_conf_t *tconf);
 
 /**
- * The default topic configuration inside `conf`, to be changed in place, for
+ * Returns the default topic configuration inside `conf`, to be changed in place, for
  * example to set a partitioner callback for all topics.
  *
  * @return Belongs to `conf`. NULL as long as no topic-level property was set
@@ -1000,13 +1003,13 @@ RD_EXPORT rd_kafka_topic_conf_t *rd_kafka_conf_get_default_topic_conf(rd_kafka_c
  * Delivery reports: one call for each produced message, when the broker has
  * acknowledged it or when it has failed for good.
  *
- *   rkmessage->err        RD_KAFKA_RESP_ERR_NO_ERROR or why it failed
+ *   rkmessage->err        RD_KAFKA_RESP_ERR_NO_ERROR or the reason of the failure
  *   rkmessage->offset     its offset, if it was written and acks is not 0
  *   rkmessage->partition  where it went
  *   rkmessage->_private   the opaque that was given when it was produced
  *
- * rd_kafka_message_status() tells whether a failed message may be in the log all
- * the same; rd_kafka_message_produce_errstr() has the broker's words if it sent any.
+ * rd_kafka_message_status() returns whether a failed message may be in the log
+ * nevertheless; rd_kafka_message_produce_errstr() returns the broker's error text, if there is one.
  * The message belongs to the library and is valid during the call. Within a
  * partition the calls come in the order of produce, successes among each other.
  *
@@ -1062,7 +1065,7 @@ rd_kafka_conf_set_consume_cb(rd_kafka_conf_t *conf,
  * `partitions` are then only those that come or go. A revocation is followed by a call that
  * assigns, with an empty list where nothing came: it ends the rebalance.
  *
- * Before that it may look up start offsets in a store of its own and write
+ * Before that it may look up start offsets in its own store and write
  * them into partitions->elems[].offset, or, on revocation, commit offsets,
  * unless rd_kafka_assignment_lost() says that others own the partitions already.
  * `partitions` belongs to the library and is valid during the call.
@@ -1098,11 +1101,11 @@ RD_EXPORT void rd_kafka_conf_set_offset_commit_cb(rd_kafka_conf_t *conf,
  * RD_KAFKA_RESP_ERR__FATAL, where rd_kafka_fatal_error() has the cause.
  * Without this callback (and without the error event) errors are logged.
  *
- * A cause is told once: a broker that cannot be reached, until it was up for ten seconds, for
- * each code once and whatever the number of attempts and connections (the log sums them up);
- * RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, until a broker is reached again. Brokers that close
- * connections on which nothing is under way are no error. With `log.connection.close=false` neither
- * are connections that break, only those that cannot be made.
+ * Each cause is reported once: a broker that cannot be reached, once for each error code until it
+ * has been up for ten seconds, however many attempts and connections fail (the log counts them);
+ * RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, once until a broker is reached again. A connection that a
+ * broker closes while no request is in flight is no error. With `log.connection.close=false`
+ * neither are connections that break, only those that cannot be made.
  *
  * Called from rd_kafka_poll(), rd_kafka_consumer_poll() and rd_kafka_flush().
  */
@@ -1112,8 +1115,8 @@ RD_EXPORT void rd_kafka_conf_set_error_cb(
 
 /**
  * The broker slowed the client down because a quota was used up (KIP-13,
- * KIP-219). Called for each response of Produce, Fetch or ListOffsets that tells of a
- * delay, and once, with 0, for the first after it that tells of none.
+ * KIP-219). Called for each response of Produce, Fetch or ListOffsets with a throttle time,
+ * and once, with 0, for the first response after it without one.
  *
  *   broker_name       `host:port` of the broker
  *   broker_id         its id
@@ -1263,13 +1266,13 @@ RD_EXPORT void rd_kafka_conf_set_resolve_cb(rd_kafka_conf_t *conf,
  *  nothing of this section.
  * ========================================================================== */
 
-/** Makes a topic configuration with every property at its default. */
+/** Creates a topic configuration with every property at its default. */
 RD_EXPORT rd_kafka_topic_conf_t *rd_kafka_topic_conf_new(void);
 
 /** Copies a topic configuration with its callbacks and opaque. */
 RD_EXPORT rd_kafka_topic_conf_t *rd_kafka_topic_conf_dup(const rd_kafka_topic_conf_t *conf);
 
-/** A copy of the default topic configuration that a client runs with. */
+/** Returns a copy of the default topic configuration that a client runs with. */
 RD_EXPORT rd_kafka_topic_conf_t *rd_kafka_default_topic_conf_dup(rd_kafka_t *rk);
 
 /** Frees a topic configuration that was not given away. NULL is allowed. */
@@ -1391,15 +1394,15 @@ RD_EXPORT void rd_kafka_destroy_flags(rd_kafka_t *rk, int flags);
 #define RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE 0x8
 
 /**
- * The client's name, unique in the process, for example "rdkafka#producer-1". Lives as long as
- * it.
+ * Returns the client's name, unique in the process, for example "rdkafka#producer-1". Lives as long
+ * as it.
  */
 RD_EXPORT const char *rd_kafka_name(const rd_kafka_t *rk);
 
-/** Whether the client is a producer or a consumer. */
+/** Returns the client's type: producer or consumer. */
 RD_EXPORT rd_kafka_type_t rd_kafka_type(const rd_kafka_t *rk);
 
-/** What rd_kafka_conf_set_opaque() was given. */
+/** Returns the pointer that rd_kafka_conf_set_opaque() was called with. */
 RD_EXPORT void *rd_kafka_opaque(const rd_kafka_t *rk);
 
 /**
@@ -1439,7 +1442,7 @@ RD_EXPORT void rd_kafka_yield(rd_kafka_t *rk);
 RD_EXPORT int rd_kafka_brokers_add(rd_kafka_t *rk, const char *brokerlist);
 
 /**
- * Gives the client a token for SASL/OAUTHBEARER (KIP-255). The mechanism is not available yet, so
+ * Sets the client's token for SASL/OAUTHBEARER (KIP-255). The mechanism is not available yet, so
  * that no client has a use for one.
  *
  * @param token_value        The token.
@@ -1462,9 +1465,9 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_oauthbearer_set_token(rd_kafka_t *rk,
                                                              size_t errstr_size);
 
 /**
- * Tells the client that there is no token to be had.
+ * Reports to the client that no token could be obtained.
  *
- * @param errstr  Why.
+ * @param errstr  The reason.
  *
  * @return RD_KAFKA_RESP_ERR__STATE: OAUTHBEARER is not the client's mechanism;
  *         RD_KAFKA_RESP_ERR__INVALID_ARG: `errstr` is NULL or empty.
@@ -1478,14 +1481,14 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_oauthbearer_set_token_failure(rd_kafka_t 
  *
  *  A topic handle is a local object: making one creates nothing on a broker.
  *  It is needed for rd_kafka_produce(), for the simple consumer, and for a topic
- *  with properties of its own.
+ *  with its own properties.
  * ========================================================================== */
 
 /**
- * A handle for a topic.
+ * Returns a handle for a topic.
  *
- * Asking again for the same topic of the same client gives the same handle;
- * every one that was handed out is destroyed once. A producer fetches the topic's metadata,
+ * Further calls for the same topic of the same client return the same handle;
+ * each returned handle is destroyed once. A producer fetches the topic's metadata,
  * so that its partitions are soon known.
  *
  * @param topic  Name: 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-' are
@@ -1506,10 +1509,10 @@ rd_kafka_topic_new(rd_kafka_t *rk, const char *topic, rd_kafka_topic_conf_t *con
 /** Gives a topic handle back. Messages on their way are not touched. */
 RD_EXPORT void rd_kafka_topic_destroy(rd_kafka_topic_t *rkt);
 
-/** The topic's name. Lives as long as the handle. */
+/** Returns the topic's name. Lives as long as the handle. */
 RD_EXPORT const char *rd_kafka_topic_name(const rd_kafka_topic_t *rkt);
 
-/** What rd_kafka_topic_conf_set_opaque() was given. */
+/** Returns the pointer that rd_kafka_topic_conf_set_opaque() was called with. */
 RD_EXPORT void *rd_kafka_topic_opaque(const rd_kafka_topic_t *rkt);
 
 
@@ -1533,7 +1536,7 @@ RD_EXPORT void *rd_kafka_topic_opaque(const rd_kafka_topic_t *rkt);
 /** Logical offset: CNT messages before the end, or the beginning if there are not as many. */
 #define RD_KAFKA_OFFSET_TAIL(CNT) (RD_KAFKA_OFFSET_TAIL_BASE - (CNT))
 
-/** One partition of a topic, with what a function wants to know or tell of it. */
+/** One partition of a topic, with the fields that functions read or set. */
 struct rd_kafka_topic_partition_s {
         char *topic;             /**< Topic name. */
         int32_t partition;       /**< Partition, or RD_KAFKA_PARTITION_UA. */
@@ -1559,7 +1562,7 @@ struct rd_kafka_topic_partition_list_s {
 };
 
 /**
- * Makes an empty list.
+ * Creates an empty list.
  *
  * @param size  Room to reserve, in elements. The list grows by itself beyond it.
  */
@@ -1625,7 +1628,7 @@ rd_kafka_topic_partition_list_set_offset(rd_kafka_topic_partition_list_t *rktpar
                                          int64_t offset);
 
 /**
- * The first element with this topic and partition.
+ * Returns the first element with this topic and partition.
  *
  * @return The element, valid until the list changes, or NULL.
  */
@@ -1654,7 +1657,7 @@ RD_EXPORT void rd_kafka_topic_partition_list_sort(
 RD_EXPORT void
 rd_kafka_topic_partition_set_leader_epoch(rd_kafka_topic_partition_t *rktpar, int32_t leader_epoch);
 
-/** The leader epoch that goes with the element's offset, or -1. */
+/** Returns the leader epoch that goes with the element's offset, or -1. */
 RD_EXPORT int32_t
 rd_kafka_topic_partition_get_leader_epoch(const rd_kafka_topic_partition_t *rktpar);
 
@@ -1684,7 +1687,7 @@ struct rd_kafka_message_s {
         void *_private;          /**< Consumer: the library's. Producer: the message's opaque. */
 };
 
-/** Whether a produced message is in the partition's log. */
+/** State of a produced message in the partition's log. */
 typedef enum {
         /** It was never sent, or the broker refused it: it is not there. */
         RD_KAFKA_MSG_STATUS_NOT_PERSISTED = 0,
@@ -1698,7 +1701,7 @@ typedef enum {
 RD_EXPORT void rd_kafka_message_destroy(rd_kafka_message_t *rkmessage);
 
 /**
- * Text for the error of a consumed message: what the library knows of it or, failing
+ * Returns the text for the error of a consumed message: what the library knows of it or, failing
  * that, rd_kafka_err2str(). NULL if `err` is RD_KAFKA_RESP_ERR_NO_ERROR. For a message of a
  * delivery report or of rd_kafka_produce_batch() it is rd_kafka_err2str() of `err`.
  *
@@ -1707,7 +1710,7 @@ RD_EXPORT void rd_kafka_message_destroy(rd_kafka_message_t *rkmessage);
 RD_EXPORT const char *rd_kafka_message_errstr(const rd_kafka_message_t *rkmessage);
 
 /**
- * The error of a message in its delivery report in words: the broker's own if it sent any
+ * Returns the error of a message in its delivery report in words: the broker's own if it sent any
  * (KIP-467), else what the library knows of it.
  *
  * @return Valid as long as the message. NULL if there is no error. (librdkafka gives NULL also
@@ -1717,7 +1720,7 @@ RD_EXPORT const char *rd_kafka_message_errstr(const rd_kafka_message_t *rkmessag
 RD_EXPORT const char *rd_kafka_message_produce_errstr(const rd_kafka_message_t *rkmessage);
 
 /**
- * The message's timestamp (KIP-32). In a delivery report it is the one that the message was
+ * Returns the message's timestamp (KIP-32). In a delivery report it is the one that the message was
  * produced with, or the broker's where the topic has `message.timestamp.type=LogAppendTime`.
  *
  * @param tstype  Receives the kind of timestamp; may be NULL.
@@ -1728,21 +1731,21 @@ RD_EXPORT int64_t rd_kafka_message_timestamp(const rd_kafka_message_t *rkmessage
                                              rd_kafka_timestamp_type_t *tstype);
 
 /**
- * In a delivery report: how long it took from the produce call until the broker's
+ * In a delivery report: the time from the produce call to the broker's
  * answer (or the failure).
  *
  * @return Microseconds, or -1 if it is not known (consumed messages).
  */
 RD_EXPORT int64_t rd_kafka_message_latency(const rd_kafka_message_t *rkmessage);
 
-/** The broker that the message came from or was acknowledged by, or -1 if not known. */
+/** Returns the broker that the message came from or was acknowledged by, or -1 if not known. */
 RD_EXPORT int32_t rd_kafka_message_broker_id(const rd_kafka_message_t *rkmessage);
 
 /** In a delivery report: whether the message is in the log. Consumed messages are. */
 RD_EXPORT rd_kafka_msg_status_t rd_kafka_message_status(const rd_kafka_message_t *rkmessage);
 
 /**
- * The leader epoch under which a consumed message was written (KIP-320), or -1 if the
+ * Returns the leader epoch under which a consumed message was written (KIP-320), or -1 if the
  * broker or the message format is too old for it.
  */
 RD_EXPORT int32_t rd_kafka_message_leader_epoch(const rd_kafka_message_t *rkmessage);
@@ -1755,7 +1758,7 @@ RD_EXPORT int32_t rd_kafka_message_leader_epoch(const rd_kafka_message_t *rkmess
  *  values are bytes, or null. Broker 0.11 or later.
  * ========================================================================== */
 
-/** Makes an empty list with room for `initial_count` headers; it grows as needed. */
+/** Creates an empty list with room for `initial_count` headers; it grows as needed. */
 RD_EXPORT rd_kafka_headers_t *rd_kafka_headers_new(size_t initial_count);
 
 /** Frees a list that was not given to a message. */
@@ -1790,7 +1793,7 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_header_add(rd_kafka_headers_t *hdrs,
 RD_EXPORT rd_kafka_resp_err_t rd_kafka_header_remove(rd_kafka_headers_t *hdrs, const char *name);
 
 /**
- * The value of the last header of this name.
+ * Returns the value of the last header of this name.
  *
  * @param valuep  Receives the value, or NULL for a null value. It belongs to the list. The
  *                library puts a zero behind every value, so that text can be used as it is.
@@ -1804,7 +1807,7 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_header_get_last(const rd_kafka_headers_t 
                                                        size_t *sizep);
 
 /**
- * The value of the (idx + 1)-th header of this name; `idx` counts from 0 among the headers
+ * Returns the value of the (idx + 1)-th header of this name; `idx` counts from 0 among the headers
  * of the name. Otherwise as rd_kafka_header_get_last().
  */
 RD_EXPORT rd_kafka_resp_err_t rd_kafka_header_get(const rd_kafka_headers_t *hdrs,
@@ -1814,7 +1817,7 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_header_get(const rd_kafka_headers_t *hdrs
                                                   size_t *sizep);
 
 /**
- * Name and value of the header at place `idx`, counting from 0, for walking through the list:
+ * Reads name and value of the header at index `idx`, counting from 0, for walking through the list:
  * go on until RD_KAFKA_RESP_ERR__NOENT. Otherwise as rd_kafka_header_get_last().
  */
 RD_EXPORT rd_kafka_resp_err_t rd_kafka_header_get_all(const rd_kafka_headers_t *hdrs,
@@ -1823,11 +1826,11 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_header_get_all(const rd_kafka_headers_t *
                                                       const void **valuep,
                                                       size_t *sizep);
 
-/** The number of headers in a list. */
+/** Returns the number of headers in a list. */
 RD_EXPORT size_t rd_kafka_header_cnt(const rd_kafka_headers_t *hdrs);
 
 /**
- * The headers of a message.
+ * Returns the headers of a message.
  *
  * @param hdrsp  Receives the list. It belongs to the message and lives as long as it.
  *
@@ -1838,7 +1841,7 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_message_headers(const rd_kafka_message_t 
                                                        rd_kafka_headers_t **hdrsp);
 
 /**
- * The headers of a message in a list that belongs to the caller. A consumed message makes
+ * Returns the headers of a message in a list that belongs to the caller. A consumed message makes
  * another list when it is asked again; a delivery report has none afterwards. Otherwise as
  * rd_kafka_message_headers().
  */
@@ -1863,19 +1866,19 @@ RD_EXPORT void rd_kafka_message_set_headers(rd_kafka_message_t *rkmessage,
  *  `enable.idempotence` of true rules out duplicates and changes of order within a
  *  partition (KIP-98).
  *
- *  An idempotent producer goes on after every error of sequence numbers: where records
- *  were given up, or a broker has lost what it had acknowledged, the partition begins
- *  a new epoch by itself (KIP-360) while others go on. A message of which nobody can say
- *  whether it is in the log is reported with the broker's error, as
- *  RD_KAFKA_MSG_STATUS_POSSIBLY_PERSISTED, and not sent again. (librdkafka ends such a
- *  producer with a fatal error.) Fatal are only: no permission to use idempotence
+ *  An idempotent producer recovers from every error of sequence numbers: where records
+ *  failed, or a broker has lost acknowledged records, the partition begins
+ *  a new epoch by itself (KIP-360) and the other partitions continue. A message that may or
+ *  may not be in the log is reported with the broker's error, as
+ *  RD_KAFKA_MSG_STATUS_POSSIBLY_PERSISTED, and not sent again. (In librdkafka this error
+ *  is fatal for the producer.) The only fatal errors are: no permission to use idempotence
  *  (RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED), brokers that do not have it, and,
  *  with `enable.gapless.guarantee`, any gap that no timeout or purge has made. A batch
- *  that was sent and times out is given up as a whole, with its oldest message.
+ *  that was sent and times out fails as a whole, with its oldest message.
  * ========================================================================== */
 
 /**
- * Flag: the library frees `payload` with free() when it has done with it, which may be at once:
+ * Flag: the library frees `payload` with free() after the last use, which may be at once:
  * the delivery report then shows a copy. Not with F_COPY.
  */
 #define RD_KAFKA_MSG_F_FREE 0x1
@@ -1931,7 +1934,7 @@ RD_EXPORT int rd_kafka_produce(rd_kafka_topic_t *rkt,
                                size_t keylen,
                                void *msg_opaque);
 
-/** What an argument of rd_kafka_producev() or rd_kafka_produceva() is. */
+/** The meaning of an argument of rd_kafka_producev() or rd_kafka_produceva(). */
 typedef enum rd_kafka_vtype_t {
         RD_KAFKA_VTYPE_END,       /**< End of the arguments. */
         RD_KAFKA_VTYPE_TOPIC,     /**< (const char *) topic name. */
@@ -1979,7 +1982,7 @@ typedef struct rd_kafka_vu_s {
 #define RD_KAFKA_V_TOPIC(topic)                                                                    \
         _LRK_TYPECHECK(RD_KAFKA_VTYPE_TOPIC, const char *, topic), (const char *)topic
 
-/** Topic by handle; needed for a topic with properties of its own. */
+/** Topic by handle; needed for a topic with its own properties. */
 #define RD_KAFKA_V_RKT(rkt)                                                                        \
         _LRK_TYPECHECK(RD_KAFKA_VTYPE_RKT, rd_kafka_topic_t *, rkt), (rd_kafka_topic_t *)rkt
 
@@ -2099,7 +2102,8 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_flush(rd_kafka_t *rk, int timeout_ms);
 #define RD_KAFKA_PURGE_F_NON_BLOCKING 0x4
 
 /**
- * Gives up on messages, for example to end a program without waiting for a broker that is away.
+ * Fails messages that are not delivered yet, for example to end a program without waiting for an
+ * unreachable broker.
  * Every one of them gets its delivery report, so serve rd_kafka_poll() or rd_kafka_flush()
  * afterwards.
  *
@@ -2114,8 +2118,8 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_flush(rd_kafka_t *rk, int timeout_ms);
 RD_EXPORT rd_kafka_resp_err_t rd_kafka_purge(rd_kafka_t *rk, int purge_flags);
 
 /**
- * The length of the client's outgoing side: messages that wait to be sent or answered, and events
- * that wait to be served by rd_kafka_poll(). A producer that wants to end without loss waits
+ * Returns the length of the client's outgoing side: messages that wait to be sent or answered, and
+ * events that wait to be served by rd_kafka_poll(). A producer that wants to end without loss waits
  * for 0, which is what rd_kafka_flush() does.
  */
 RD_EXPORT int rd_kafka_outq_len(rd_kafka_t *rk);
@@ -2138,35 +2142,35 @@ RD_EXPORT int rd_kafka_outq_len(rd_kafka_t *rk);
  *      }
  *
  *  The id names the producer across restarts and machines. Of two producers with the same id only
- *  the one that called rd_kafka_init_transactions() last can go on; the other is fenced: its next
- *  call fails with the fatal RD_KAFKA_RESP_ERR__FENCED. A coordinator aborts a transaction that is
- *  open for longer than `transaction.timeout.ms`.
+ *  the one that called rd_kafka_init_transactions() last can continue; the other is fenced: its
+ *  next call fails with the fatal RD_KAFKA_RESP_ERR__FENCED. A coordinator aborts a transaction
+ *  that is open for longer than `transaction.timeout.ms`.
  *
  *  Each of these functions returns NULL on success, else an error that the caller owns
- *  (rd_kafka_error_destroy()) and that says what to do, to be asked in this order:
+ *  (rd_kafka_error_destroy()) and that implies the next step. Check in this order:
  *
- *  - rd_kafka_error_is_fatal(): this producer cannot go on. Destroy it; a new one with the same id
- *    aborts what it has left open.
+ *  - rd_kafka_error_is_fatal(): this producer cannot continue. Destroy it; a new one with the same
+ *    id aborts the transaction that it left open.
  *  - rd_kafka_error_txn_requires_abort(): the transaction can no longer be committed, since a
- *    message was not delivered or an offset not taken. Call rd_kafka_abort_transaction(), then begin
- *    anew. rd_kafka_producev() fails with RD_KAFKA_RESP_ERR__STATE until then.
+ *    message was not delivered or an offset not taken. Call rd_kafka_abort_transaction(), then
+ *    begin again. rd_kafka_producev() fails with RD_KAFKA_RESP_ERR__STATE until then.
  *  - rd_kafka_error_is_retriable(): call the same function again. After
- *    RD_KAFKA_RESP_ERR__TIMED_OUT the operation goes on meanwhile, and the call made again waits for
- *    its end or tells how it ended (rd_kafka_send_offsets_to_transaction() begins anew). Until then
- *    the others fail with RD_KAFKA_RESP_ERR__CONFLICT, and the same function in another thread with
+ *    RD_KAFKA_RESP_ERR__TIMED_OUT the operation continues, and the repeated call waits for its end
+ *    or returns its result (rd_kafka_send_offsets_to_transaction() starts again). Until then the
+ *    others fail with RD_KAFKA_RESP_ERR__CONFLICT, and the same function in another thread with
  *    RD_KAFKA_RESP_ERR__PREV_IN_PROGRESS; both are retriable.
- *  - none of them: the call was wrong. RD_KAFKA_RESP_ERR__STATE: not now;
+ *  - none of them: the call was wrong. RD_KAFKA_RESP_ERR__STATE: not in this state;
  *    RD_KAFKA_RESP_ERR__NOT_CONFIGURED: no `transactional.id`; RD_KAFKA_RESP_ERR__INVALID_ARG: an
  *    argument, or not a producer.
  *
- *  docs/ERRORS.md says which error of a broker is of which kind. The functions may be called from any
+ *  docs/ERRORS.md lists the kind of each broker error. The functions may be called from any
  *  thread, one at a time.
  * ========================================================================== */
 
 /**
- * Gets the producer's id and epoch from the coordinator of its `transactional.id`, fences older
- * producers with that id, and waits until what they have left open was ended. Once, before any
- * other function of this section.
+ * Acquires the producer's id and epoch from the coordinator of its `transactional.id`, fences older
+ * producers with that id, and waits until the transactions that they left open have ended. Call it
+ * once, before any other function of this section.
  *
  * @param timeout_ms  -1 waits for twice `transaction.timeout.ms`.
  *
@@ -2175,8 +2179,8 @@ RD_EXPORT int rd_kafka_outq_len(rd_kafka_t *rk);
 RD_EXPORT rd_kafka_error_t *rd_kafka_init_transactions(rd_kafka_t *rk, int timeout_ms);
 
 /**
- * Begins a transaction: messages may be produced now. Does not wait for brokers; they hear of the
- * transaction with its first message or offset.
+ * Begins a transaction: messages may be produced now. Does not wait for brokers; the transaction
+ * begins there with its first message or offset.
  *
  * @return NULL on success; see above.
  */
@@ -2187,9 +2191,9 @@ RD_EXPORT rd_kafka_error_t *rd_kafka_begin_transaction(rd_kafka_t *rk);
  * the transaction is committed. To be called before the commit, once or more often. The consumer
  * must not commit by itself (`enable.auto.commit=false`).
  *
- * @param offsets     What the group is to go on with: the offset of the last processed message plus
- *                    one. Elements with a negative (logical) offset are left out; without any other
- *                    nothing is done. Stays the caller's.
+ * @param offsets     Offsets at which the group continues: the offset of the last processed message
+ *                    plus one. Elements with a negative (logical) offset are left out; without any
+ *                    other nothing is done. Stays the caller's.
  * @param cgmetadata  rd_kafka_consumer_group_metadata() of the consumer. When the group has given
  *                    the partitions to another member since, the error requires an abort (KIP-447).
  *                    Stays the caller's.
@@ -2244,7 +2248,7 @@ RD_EXPORT rd_kafka_error_t *rd_kafka_abort_transaction(rd_kafka_t *rk, int timeo
  * ========================================================================== */
 
 /**
- * Whether a partition has a leader, so that a message for it can be sent at once.
+ * Returns whether a partition has a leader, so that a message for it can be sent at once.
  * For partitioner callbacks only.
  *
  * @return 1 if it has, else 0.
@@ -2311,12 +2315,12 @@ RD_EXPORT int32_t rd_kafka_msg_partitioner_fnv1a_random(const rd_kafka_topic_t *
 /* ==========================================================================
  *  18. CONSUMING: SUBSCRIBE, ASSIGN, POLL
  *
- *  A consumer either subscribes to topics, and its group (`group.id`) shares out the
- *  partitions among the members, or assigns partitions to itself. The messages of all its
- *  partitions come out of rd_kafka_consumer_poll().
+ *  A consumer either subscribes to topics, and its group (`group.id`) distributes the
+ *  partitions among the members, or assigns partitions to itself. rd_kafka_consumer_poll() returns
+ *  the messages of all its partitions.
  *
- *  The application must poll at least every `max.poll.interval.ms`, or the group takes
- *  its partitions away (KIP-62).
+ *  The application must poll at least every `max.poll.interval.ms`, or the group revokes
+ *  its partitions (KIP-62).
  * ========================================================================== */
 
 /**
@@ -2337,10 +2341,10 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_poll_set_consumer(rd_kafka_t *rk);
  * cluster, topics to come included. Topics that do not exist are waited for, and reported once as
  * RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART.
  *
- * With `group.protocol=consumer` (KIP-848) the group's coordinator does the matching: the expression
- * is in RE2's form and has to fit the whole name ("^logs.*", not "^logs"); one that it cannot read is
- * reported as RD_KAFKA_RESP_ERR_INVALID_REGULAR_EXPRESSION while polling, and topics that do not
- * exist are waited for without a word.
+ * With `group.protocol=consumer` (KIP-848) the group's coordinator does the matching: the
+ * expression is in RE2's form and has to fit the whole name ("^logs.*", not "^logs"); one that it
+ * cannot parse is reported as RD_KAFKA_RESP_ERR_INVALID_REGULAR_EXPRESSION while polling, and topics
+ * that do not exist are waited for without an error.
  *
  * @param topics  Topics; the elements' partitions and offsets are not looked at. Copied.
  *
@@ -2351,11 +2355,11 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_poll_set_consumer(rd_kafka_t *rk);
 RD_EXPORT rd_kafka_resp_err_t rd_kafka_subscribe(rd_kafka_t *rk,
                                                  const rd_kafka_topic_partition_list_t *topics);
 
-/** Ends the subscription and gives the group's partitions back. */
+/** Ends the subscription and revokes the group's partitions. */
 RD_EXPORT rd_kafka_resp_err_t rd_kafka_unsubscribe(rd_kafka_t *rk);
 
 /**
- * The present subscription, as it was given.
+ * Returns the present subscription, as it was given.
  *
  * @param topics  Receives a list that the caller frees; an empty one if there is no subscription.
  */
@@ -2386,16 +2390,16 @@ RD_EXPORT rd_kafka_message_t *rd_kafka_consumer_poll(rd_kafka_t *rk, int timeout
 /**
  * Closes the consumer: revokes its partitions (with the rebalance callback), commits the stored
  * offsets if `enable.auto.commit` is true, leaves the group (unless it is a static member,
- * KIP-345). Afterwards no messages come any more, and the only thing left to do is
+ * KIP-345). Afterwards no messages are delivered, and the only remaining call is
  * rd_kafka_destroy().
  *
- * @return RD_KAFKA_RESP_ERR_NO_ERROR, or what went wrong on the way; the consumer is closed
- *         all the same. RD_KAFKA_RESP_ERR__UNKNOWN_GROUP: not a consumer with a `group.id`.
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR, or the first error of the closing; the consumer is closed
+ *         in any case. RD_KAFKA_RESP_ERR__UNKNOWN_GROUP: not a consumer with a `group.id`.
  *
  * Waits for the group coordinator, within the broker timeouts. May call: rebalance and
  * offset commit callbacks, and the others of rd_kafka_consumer_poll(). Where the consumer queue is
- * forwarded to the background queue, all of them, and the event of the revocation, come there as
- * before (librdkafka gives up the partitions itself, and tells nobody).
+ * forwarded to the background queue, all of them, and the event of the revocation, arrive there as
+ * before (librdkafka unassigns the partitions itself, without a callback).
  */
 RD_EXPORT rd_kafka_resp_err_t rd_kafka_consumer_close(rd_kafka_t *rk);
 
@@ -2409,7 +2413,7 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_consumer_close(rd_kafka_t *rk);
  */
 RD_EXPORT rd_kafka_error_t *rd_kafka_consumer_close_queue(rd_kafka_t *rk, rd_kafka_queue_t *rkqu);
 
-/** 1 if the consumer is closed, else 0. */
+/** Returns 1 if the consumer is closed, else 0. */
 RD_EXPORT int rd_kafka_consumer_closed(rd_kafka_t *rk);
 
 /**
@@ -2450,7 +2454,7 @@ RD_EXPORT rd_kafka_error_t *
 rd_kafka_incremental_unassign(rd_kafka_t *rk, const rd_kafka_topic_partition_list_t *partitions);
 
 /**
- * The present assignment.
+ * Returns the present assignment.
  *
  * @param partitions  Receives a list that the caller frees; empty if nothing is assigned.
  */
@@ -2458,13 +2462,14 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_assignment(rd_kafka_t *rk,
                                                   rd_kafka_topic_partition_list_t **partitions);
 
 /**
- * In a rebalance callback that revokes: 1 if the group has given the partitions to others already
- * (session timeout, member fenced), so that their offsets can no longer be committed. Else 0.
+ * Returns, in a rebalance callback that revokes, 1 if the group has already assigned the partitions
+ * to others (session timeout, member fenced), so that their offsets can no longer be committed.
+ * Else 0.
  */
 RD_EXPORT int rd_kafka_assignment_lost(rd_kafka_t *rk);
 
 /**
- * How the group hands out partitions: "EAGER" (all are revoked before any is assigned),
+ * Returns the group's rebalance protocol: "EAGER" (all are revoked before any is assigned),
  * "COOPERATIVE" (changes only), or "NONE" before the consumer has joined and after it has left.
  * NULL if the client has no group.
  *
@@ -2473,7 +2478,7 @@ RD_EXPORT int rd_kafka_assignment_lost(rd_kafka_t *rk);
 RD_EXPORT const char *rd_kafka_rebalance_protocol(rd_kafka_t *rk);
 
 /**
- * The id that the group coordinator gave to this member.
+ * Returns the id that the group coordinator gave to this member.
  *
  * @return A string that the caller frees with rd_kafka_mem_free(), empty as long as there is no
  *         membership; NULL if the client has no group.
@@ -2481,13 +2486,13 @@ RD_EXPORT const char *rd_kafka_rebalance_protocol(rd_kafka_t *rk);
 RD_EXPORT char *rd_kafka_memberid(const rd_kafka_t *rk);
 
 /**
- * Who the consumer is in its group at this moment: group id, generation, member id, instance id.
- * A producer needs it to commit the consumer's offsets within a transaction (KIP-447). It does
- * not change when the group moves on: get it anew for each transaction.
+ * Returns the consumer's present identity in its group: group id, generation, member id, instance
+ * id. A producer needs it to commit the consumer's offsets within a transaction (KIP-447). It is a
+ * snapshot: get another one for each transaction.
  *
- * A member that the group has put out has no id until it is in again, and brokers take offsets that
- * name nobody, whoever owns the partitions by now. So ask rd_kafka_assignment_lost() afterwards, and
- * abort the transaction when it says so.
+ * A member that the group has removed has no id until it has joined again, and brokers accept
+ * offsets without a member id, whichever member owns the partitions. So call
+ * rd_kafka_assignment_lost() afterwards, and abort the transaction when it returns 1.
  *
  * @return To be freed with rd_kafka_consumer_group_metadata_destroy(). NULL if the client is not a
  *         consumer with a `group.id`.
@@ -2495,14 +2500,14 @@ RD_EXPORT char *rd_kafka_memberid(const rd_kafka_t *rk);
 RD_EXPORT rd_kafka_consumer_group_metadata_t *rd_kafka_consumer_group_metadata(rd_kafka_t *rk);
 
 /**
- * Group metadata that names a group only, with generation -1 and an empty member id: the
- * coordinator then cannot tell whether the consumer still owns its partitions.
+ * Creates group metadata with a group id only, generation -1 and an empty member id: the
+ * coordinator then cannot check whether the consumer still owns its partitions.
  */
 RD_EXPORT rd_kafka_consumer_group_metadata_t *
 rd_kafka_consumer_group_metadata_new(const char *group_id);
 
 /**
- * Group metadata from its parts.
+ * Creates group metadata from its parts.
  *
  * @param generation_id      Generation, or member epoch (KIP-848); -1 for none.
  * @param member_id          Member id, empty for none.
@@ -2516,19 +2521,19 @@ rd_kafka_consumer_group_metadata_new_with_genid(const char *group_id,
                                                 const char *member_id,
                                                 const char *group_instance_id);
 
-/** The group id. Belongs to the metadata. */
+/** Returns the group id. Belongs to the metadata. */
 RD_EXPORT const char *rd_kafka_consumer_group_metadata_group_id(
     const rd_kafka_consumer_group_metadata_t *group_metadata);
 
-/** The instance id, NULL if there is none. Belongs to the metadata. */
+/** Returns the instance id, NULL if there is none. Belongs to the metadata. */
 RD_EXPORT const char *rd_kafka_consumer_group_metadata_group_instance_id(
     const rd_kafka_consumer_group_metadata_t *group_metadata);
 
-/** The member id, empty if there is none. Belongs to the metadata. */
+/** Returns the member id, empty if there is none. Belongs to the metadata. */
 RD_EXPORT const char *rd_kafka_consumer_group_metadata_member_id(
     const rd_kafka_consumer_group_metadata_t *group_metadata);
 
-/** The generation, -1 if there is none. */
+/** Returns the generation, -1 if there is none. */
 RD_EXPORT int32_t rd_kafka_consumer_group_metadata_generation_id(
     const rd_kafka_consumer_group_metadata_t *group_metadata);
 
@@ -2536,8 +2541,8 @@ RD_EXPORT int32_t rd_kafka_consumer_group_metadata_generation_id(
 RD_EXPORT void rd_kafka_consumer_group_metadata_destroy(rd_kafka_consumer_group_metadata_t *);
 
 /**
- * Group metadata as bytes, for bindings that pass it on. Read it on the same kind of machine: the
- * generation stands in the machine's byte order.
+ * Serialises group metadata, for bindings that pass it on. Read it on the same kind of machine: the
+ * generation is in the machine's byte order.
  *
  * @param bufferp  Receives the bytes, to be freed with rd_kafka_mem_free().
  * @param sizep    Receives their number.
@@ -2550,7 +2555,7 @@ rd_kafka_consumer_group_metadata_write(const rd_kafka_consumer_group_metadata_t 
                                        size_t *sizep);
 
 /**
- * Group metadata from the bytes of rd_kafka_consumer_group_metadata_write().
+ * Creates group metadata from the bytes of rd_kafka_consumer_group_metadata_write().
  *
  * @param cgmdp  Receives the metadata, to be freed with
  *               rd_kafka_consumer_group_metadata_destroy().
@@ -2578,7 +2583,7 @@ rd_kafka_consumer_group_metadata_read(rd_kafka_consumer_group_metadata_t **cgmdp
 RD_EXPORT rd_kafka_resp_err_t
 rd_kafka_pause_partitions(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *partitions);
 
-/** Goes on where rd_kafka_pause_partitions() stopped. Same arguments and result. */
+/** Resumes the partitions that rd_kafka_pause_partitions() paused. Same arguments and result. */
 RD_EXPORT rd_kafka_resp_err_t
 rd_kafka_resume_partitions(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *partitions);
 
@@ -2588,13 +2593,13 @@ rd_kafka_resume_partitions(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *part
  *
  *  The position is the offset of the next message that the application will get. The stored
  *  offset is the one that the next commit takes, by default the position. The committed offset is
- *  what the group's coordinator keeps and where a consumer starts after a restart.
+ *  kept by the group's coordinator; a consumer starts there after a restart.
  *
  *  All of them are offsets of the next message to be consumed: last offset + 1.
  * ========================================================================== */
 
 /**
- * Positions of partitions.
+ * Reads the positions of partitions.
  *
  * @param partitions  Partitions; `offset` of each receives its position, or
  *                    RD_KAFKA_OFFSET_INVALID if no message was consumed since it was assigned;
@@ -2613,8 +2618,8 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_position(rd_kafka_t *rk,
  *                    receives its outcome: RD_KAFKA_RESP_ERR__STATE: not assigned or started;
  *                    RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION: the topic has no such partition;
  *                    RD_KAFKA_RESP_ERR__INVALID_ARG: not an offset.
- * @param timeout_ms  How long to wait for the outcome. The move takes no broker's answer, so it is
- *                    always there in time; what a logical offset comes to is looked up afterwards.
+ * @param timeout_ms  Time to wait for the outcome, which needs no response of a broker. A logical
+ *                    offset is resolved afterwards.
  *
  * @return NULL on success (see the elements for that of each partition), else an error that the
  *         caller owns: RD_KAFKA_RESP_ERR__INVALID_ARG: no partitions.
@@ -2700,7 +2705,7 @@ rd_kafka_commit_message(rd_kafka_t *rk, const rd_kafka_message_t *rkmessage, int
  *                       one, is called as well when the consumer is polled.
  * @param commit_opaque  For `cb`, or for rd_kafka_event_opaque().
  *
- * @return As rd_kafka_commit(), for what can be told at once.
+ * @return As rd_kafka_commit(), for errors that are found before the request is sent.
  */
 RD_EXPORT rd_kafka_resp_err_t
 rd_kafka_commit_queue(rd_kafka_t *rk,
@@ -2713,7 +2718,7 @@ rd_kafka_commit_queue(rd_kafka_t *rk,
                       void *commit_opaque);
 
 /**
- * Asks the group's coordinator for committed offsets.
+ * Fetches committed offsets from the group's coordinator.
  *
  * @param partitions  Partitions; `offset` of each receives its committed offset, or
  *                    RD_KAFKA_OFFSET_INVALID if there is none; `metadata` its metadata; `err` its
@@ -2754,8 +2759,8 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_committed(rd_kafka_t *rk,
 RD_EXPORT int rd_kafka_consume_start(rd_kafka_topic_t *rkt, int32_t partition, int64_t offset);
 
 /**
- * The same, but messages go to `rkqu`, so that several partitions can be consumed together, with
- * rd_kafka_consume_queue() and its like.
+ * Starts fetching a partition; messages go to `rkqu`, so that several partitions can be consumed
+ * together, with rd_kafka_consume_queue() and its like.
  */
 RD_EXPORT int rd_kafka_consume_start_queue(rd_kafka_topic_t *rkt,
                                            int32_t partition,
@@ -2764,8 +2769,8 @@ RD_EXPORT int rd_kafka_consume_start_queue(rd_kafka_topic_t *rkt,
 
 /**
  * Stops fetching a partition and drops what was fetched. Waits until that is done, and with
- * offset.store.method=file until the stored offset is in its file (an error there comes to the
- * error callback); afterwards it can be started again.
+ * offset.store.method=file until the stored offset is in its file (an error there is reported to
+ * the error callback); afterwards it can be started again.
  *
  * @return 0, or -1 and from rd_kafka_last_error() RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION: it was
  *         not started, or RD_KAFKA_RESP_ERR__INVALID_ARG.
@@ -2803,7 +2808,7 @@ rd_kafka_consume(rd_kafka_topic_t *rkt, int32_t partition, int timeout_ms);
 
 /**
  * Takes up to `rkmessages_size` messages at once, waiting until there are as many or the
- * time is over.
+ * timeout has expired.
  *
  * @param rkmessages  Receives the messages; free each with rd_kafka_message_destroy().
  *
@@ -2859,7 +2864,7 @@ rd_kafka_consume_callback_queue(rd_kafka_queue_t *rkqu,
  * ========================================================================== */
 
 /**
- * Asks the partition's leader for its first offset and its high watermark, that is the offset
+ * Queries the partition's leader for its first offset and its high watermark, that is the offset
  * that the next message will get.
  *
  * @param low   Receives the first offset.
@@ -2881,8 +2886,8 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_query_watermark_offsets(rd_kafka_t *rk,
                                                                int timeout_ms);
 
 /**
- * The same from what the consumer last heard, without asking a broker. Brokers tell it with
- * every fetch, so it is as new as the last fetch of the partition.
+ * Returns the last known watermarks without a request. Each Fetch response carries them, so they
+ * are as recent as the last fetch of the partition.
  *
  * @param low   Receives the first offset, or RD_KAFKA_OFFSET_INVALID if not known yet.
  * @param high  Receives the high watermark (or last stable offset), or
@@ -2918,29 +2923,28 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_offsets_for_times(rd_kafka_t *rk,
 /* ==========================================================================
  *  22. QUEUES
  *
- *  Everything that a client wants to tell waits in a queue: messages, delivery reports, errors,
- *  statistics. The functions of the sections before serve the standard queues and are all that
- *  most programs need. Queues themselves are for programs that want events instead of
- *  callbacks, that wake up by a file descriptor, or that consume partitions on separate
- *  threads.
+ *  Everything that a client reports waits in a queue: messages, delivery reports, errors,
+ *  statistics. The functions of the previous sections serve the standard queues, which is enough
+ *  for most programs. Queues themselves are for programs that want events instead of callbacks,
+ *  that wake up by a file descriptor, or that consume partitions on separate threads.
  *
- *  Every queue that a function here returns is given back with rd_kafka_queue_destroy().
+ *  Each queue that a function here returns is released with rd_kafka_queue_destroy().
  * ========================================================================== */
 
-/** Makes a queue of the application's own. */
+/** Creates a queue that belongs to the application. */
 RD_EXPORT rd_kafka_queue_t *rd_kafka_queue_new(rd_kafka_t *rk);
 
 /**
- * Gives a queue back. A queue that the application made ends here, with what is in it; do this
+ * Releases a queue. A queue that the application created is destroyed with its contents; do this
  * before rd_kafka_destroy().
  */
 RD_EXPORT void rd_kafka_queue_destroy(rd_kafka_queue_t *rkqu);
 
-/** The client's main queue, which rd_kafka_poll() serves. */
+/** Returns the client's main queue, which rd_kafka_poll() serves. */
 RD_EXPORT rd_kafka_queue_t *rd_kafka_queue_get_main(rd_kafka_t *rk);
 
 /**
- * The consumer's queue, which rd_kafka_consumer_poll() serves. Polling it counts for
+ * Returns the consumer's queue, which rd_kafka_consumer_poll() serves. Polling it counts for
  * `max.poll.interval.ms`.
  *
  * @return NULL if the client is not a consumer with a `group.id`.
@@ -2948,7 +2952,7 @@ RD_EXPORT rd_kafka_queue_t *rd_kafka_queue_get_main(rd_kafka_t *rk);
 RD_EXPORT rd_kafka_queue_t *rd_kafka_queue_get_consumer(rd_kafka_t *rk);
 
 /**
- * The queue of one partition. It is forwarded to the consumer's queue; take that away with
+ * Returns the queue of one partition. It is forwarded to the consumer's queue; take that away with
  * rd_kafka_queue_forward(queue, NULL) to consume the partition apart from the others. The
  * consumer's queue must still be polled, for rebalances. The partition need not be assigned yet: a
  * later assignment leaves its queue as the application has forwarded it.
@@ -2959,7 +2963,7 @@ RD_EXPORT rd_kafka_queue_t *
 rd_kafka_queue_get_partition(rd_kafka_t *rk, const char *topic, int32_t partition);
 
 /**
- * The background queue: what is forwarded to it goes to the callback of
+ * Returns the background queue: what is forwarded to it goes to the callback of
  * rd_kafka_conf_set_background_event_cb(), on a thread of the library; without that callback to
  * those that rd_kafka_poll() would call. The thread is started when it is first asked for.
  *
@@ -2973,7 +2977,7 @@ RD_EXPORT rd_kafka_queue_t *rd_kafka_queue_get_background(rd_kafka_t *rk);
  */
 RD_EXPORT void rd_kafka_queue_forward(rd_kafka_queue_t *src, rd_kafka_queue_t *dst);
 
-/** The number of entries that wait in a queue (in the one it is forwarded to, if so). */
+/** Returns the number of entries that wait in a queue (in the one it is forwarded to, if so). */
 RD_EXPORT size_t rd_kafka_queue_length(rd_kafka_queue_t *rkqu);
 
 /**
@@ -3015,9 +3019,9 @@ RD_EXPORT void rd_kafka_queue_yield(rd_kafka_queue_t *rkqu);
  *
  * @return The event, to be freed with rd_kafka_event_destroy(), or NULL if none came in time.
  *
- * What has no event, throttling, is served by its callback on the way; all else is returned,
- * also where a callback is set. What the client tells of at all is what has a callback or is
- * enabled (rd_kafka_conf_set_events()). Messages come as RD_KAFKA_EVENT_FETCH, one at a time.
+ * Throttling has no event type: its callback is called during the call. All else is returned,
+ * also where a callback is set. The client reports only the kinds that have a callback or are
+ * enabled (rd_kafka_conf_set_events()). Messages are RD_KAFKA_EVENT_FETCH events, one at a time.
  */
 RD_EXPORT rd_kafka_event_t *rd_kafka_queue_poll(rd_kafka_queue_t *rkqu, int timeout_ms);
 
@@ -3074,10 +3078,10 @@ typedef int rd_kafka_event_type_t;
 #define RD_KAFKA_EVENT_LISTOFFSETS_RESULT 0x400000                 /**< Admin result. */
 #define RD_KAFKA_EVENT_ELECTLEADERS_RESULT 0x800000                /**< Admin result. */
 
-/** The type of an event; RD_KAFKA_EVENT_NONE for NULL. */
+/** Returns the type of an event; RD_KAFKA_EVENT_NONE for NULL. */
 RD_EXPORT rd_kafka_event_type_t rd_kafka_event_type(const rd_kafka_event_t *rkev);
 
-/** The name of an event's type, for logs: "DeliveryReport", "Fetch" and so on. Constant. */
+/** Returns the name of an event's type, for logs: "DeliveryReport", "Fetch" and so on. Constant. */
 RD_EXPORT const char *rd_kafka_event_name(const rd_kafka_event_t *rkev);
 
 /** Frees an event and the messages in it. NULL is allowed. */
@@ -3090,7 +3094,7 @@ RD_EXPORT void rd_kafka_event_destroy(rd_kafka_event_t *rkev);
 RD_EXPORT const rd_kafka_message_t *rd_kafka_event_message_next(rd_kafka_event_t *rkev);
 
 /**
- * The same for several messages at once: copies up to `size` addresses into `rkmessages`.
+ * Returns several messages at once: copies up to `size` addresses into `rkmessages`.
  *
  * @return Their number; 0: there are no more.
  */
@@ -3098,17 +3102,17 @@ RD_EXPORT size_t rd_kafka_event_message_array(rd_kafka_event_t *rkev,
                                               const rd_kafka_message_t **rkmessages,
                                               size_t size);
 
-/** The number of messages in a DR or FETCH event that were not taken yet. */
+/** Returns the number of messages in a DR or FETCH event that were not taken yet. */
 RD_EXPORT size_t rd_kafka_event_message_count(rd_kafka_event_t *rkev);
 
 /**
- * The error of an event: of any type, RD_KAFKA_RESP_ERR_NO_ERROR if all is well. A fatal error
- * (rd_kafka_event_error_is_fatal()) has its own code here, where callbacks are given
+ * Returns the error of an event: of any type, RD_KAFKA_RESP_ERR_NO_ERROR if all is well. A fatal
+ * error (rd_kafka_event_error_is_fatal()) has its own code here, where callbacks are given
  * RD_KAFKA_RESP_ERR__FATAL.
  */
 RD_EXPORT rd_kafka_resp_err_t rd_kafka_event_error(rd_kafka_event_t *rkev);
 
-/** The text for that error; never NULL: "Success" if there is none. */
+/** Returns the text for that error; never NULL: "Success" if there is none. */
 RD_EXPORT const char *rd_kafka_event_error_string(rd_kafka_event_t *rkev);
 
 /** RD_KAFKA_EVENT_ERROR: 1 if the error is fatal (see rd_kafka_fatal_error()), else 0. */
@@ -3191,7 +3195,7 @@ typedef struct rd_kafka_metadata_topic {
         rd_kafka_resp_err_t err;
 } rd_kafka_metadata_topic_t;
 
-/** What a broker told of the cluster. */
+/** A broker's description of the cluster. */
 typedef struct rd_kafka_metadata {
         int broker_cnt;                          /**< Number of brokers. */
         struct rd_kafka_metadata_broker *brokers; /**< The brokers. */
@@ -3202,7 +3206,7 @@ typedef struct rd_kafka_metadata {
 } rd_kafka_metadata_t;
 
 /**
- * Asks a broker about the cluster: its brokers, topics and partitions.
+ * Requests metadata from a broker: the cluster's brokers, topics and partitions.
  *
  * @param all_topics  1: all topics; 0: those that the client uses.
  * @param only_rkt    This topic only (with all_topics 0), or NULL.
@@ -3225,22 +3229,22 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_metadata(rd_kafka_t *rk,
 RD_EXPORT void rd_kafka_metadata_destroy(const struct rd_kafka_metadata *metadata);
 
 /**
- * The cluster's id (KIP-78), waiting for the first metadata if need be.
+ * Returns the cluster's id (KIP-78), waiting for the first metadata if need be.
  *
  * @return A string that the caller frees with rd_kafka_mem_free(), or NULL if none came in time.
  */
 RD_EXPORT char *rd_kafka_clusterid(rd_kafka_t *rk, int timeout_ms);
 
 /**
- * The broker id of the cluster's controller, waiting for the first metadata if need be.
+ * Returns the broker id of the cluster's controller, waiting for the first metadata if need be.
  *
  * @return The id, or -1 if none came in time.
  */
 RD_EXPORT int32_t rd_kafka_controllerid(rd_kafka_t *rk, int timeout_ms);
 
 /**
- * The ids of the brokers that the client has learned of from the cluster (bootstrap addresses
- * without an id are left out). Asks nobody.
+ * Returns the ids of the brokers that the client knows from the cluster (bootstrap addresses
+ * without an id are left out). Sends no request.
  *
  * @param cntp  Receives their number.
  *
@@ -3276,23 +3280,23 @@ typedef enum {
 } rd_kafka_consumer_group_type_t;
 
 /**
- * The name of a group state, as brokers write it: "Stable", "Empty" and so on.
+ * Returns the name of a group state, as brokers write it: "Stable", "Empty" and so on.
  *
  * @return Constant; NULL for other numbers.
  */
 RD_EXPORT const char *rd_kafka_consumer_group_state_name(rd_kafka_consumer_group_state_t state);
 
-/** The group state of a name, in upper or lower case; 0 (UNKNOWN) for other names. */
+/** Returns the group state of a name, in upper or lower case; 0 (UNKNOWN) for other names. */
 RD_EXPORT rd_kafka_consumer_group_state_t rd_kafka_consumer_group_state_code(const char *name);
 
 /**
- * The name of a group type: "Unknown", "Consumer" or "Classic".
+ * Returns the name of a group type: "Unknown", "Consumer" or "Classic".
  *
  * @return Constant; NULL for other numbers.
  */
 RD_EXPORT const char *rd_kafka_consumer_group_type_name(rd_kafka_consumer_group_type_t type);
 
-/** The group type of a name, in upper or lower case; 0 (UNKNOWN) for other names. */
+/** Returns the group type of a name, in upper or lower case; 0 (UNKNOWN) for other names. */
 RD_EXPORT rd_kafka_consumer_group_type_t rd_kafka_consumer_group_type_code(const char *name);
 
 /** A member in the older listing of groups. */
@@ -3308,10 +3312,10 @@ struct rd_kafka_group_member_info {
 
 /** A group in the older listing of groups. */
 struct rd_kafka_group_info {
-        struct rd_kafka_metadata_broker broker;     /**< The broker that told of it. */
+        struct rd_kafka_metadata_broker broker;     /**< The broker that listed it. */
         char *group;                                /**< The group's id. */
         rd_kafka_resp_err_t err;                    /**< Its error. */
-        char *state;                                /**< Its state, in the broker's words. */
+        char *state;                                /**< Its state, as the broker names it. */
         char *protocol_type;                        /**< "consumer" for consumers. */
         char *protocol;                             /**< Its assignor. */
         struct rd_kafka_group_member_info *members; /**< Its members. */
@@ -3325,7 +3329,7 @@ struct rd_kafka_group_list {
 };
 
 /**
- * Asks all brokers which groups they coordinate, and describes those groups. Consumers and
+ * Lists the groups that the brokers coordinate, and describes them. Consumers and
  * producers.
  *
  * @param group       Only this group; NULL: all. A group that does not exist is left out.
@@ -3334,12 +3338,12 @@ struct rd_kafka_group_list {
  * @param timeout_ms  How long to wait; at most `socket.timeout.ms` is waited.
  *
  * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__PARTIAL: not all brokers answered in
- *         time, and there is a list of what the others told; RD_KAFKA_RESP_ERR__TIMED_OUT: not all
- *         answered in time, and the others told of no group, or the brokers are not known; or an
+ *         time, and the list holds the groups of the others; RD_KAFKA_RESP_ERR__TIMED_OUT: not all
+ *         answered in time, and the others have no group, or the brokers are not known; or an
  *         error of a broker.
  *
- * A group of the newer protocol (KIP-848) has no members here: brokers do not tell of them in
- * this form. An element's `err` says why a group could not be described.
+ * A group of the newer protocol (KIP-848) has no members here: brokers do not list them in
+ * this form. An element's `err` is the reason when a group could not be described.
  */
 RD_EXPORT rd_kafka_resp_err_t rd_kafka_list_groups(rd_kafka_t *rk,
                                                    const char *group,
@@ -3363,7 +3367,7 @@ RD_EXPORT void rd_kafka_group_list_destroy(const struct rd_kafka_group_list *grp
         "all,generic,broker,topic,metadata,feature,queue,msg,protocol,cgrp,security,fetch,"        \
         "interceptor,plugin,consumer,admin,eos,mock,assignor,conf"
 
-/** The contexts that the property `debug` knows, with commas between them. Constant. */
+/** Returns the contexts that the property `debug` knows, with commas between them. Constant. */
 RD_EXPORT const char *rd_kafka_get_debug_contexts(void);
 
 /**
@@ -3392,11 +3396,11 @@ rd_kafka_set_logger(rd_kafka_t *rk,
  */
 RD_EXPORT void rd_kafka_set_log_level(rd_kafka_t *rk, int level);
 
-/** A log callback that writes lines to stderr; the default. */
+/** Returns a log callback that writes lines to stderr; the default. */
 RD_EXPORT void
 rd_kafka_log_print(const rd_kafka_t *rk, int level, const char *fac, const char *buf);
 
-/** A log callback that hands lines to syslog(3). Call openlog() before. */
+/** Returns a log callback that hands lines to syslog(3). Call openlog() before. */
 RD_EXPORT void
 rd_kafka_log_syslog(const rd_kafka_t *rk, int level, const char *fac, const char *buf);
 
@@ -3405,7 +3409,7 @@ rd_kafka_log_syslog(const rd_kafka_t *rk, int level, const char *fac, const char
  *  27. TOPIC IDS (UUIDs)
  * ========================================================================== */
 
-/** Makes an id from its two halves. Free it with rd_kafka_Uuid_destroy(). */
+/** Creates an id from its two halves. Free it with rd_kafka_Uuid_destroy(). */
 RD_EXPORT rd_kafka_Uuid_t *rd_kafka_Uuid_new(int64_t most_significant_bits,
                                              int64_t least_significant_bits);
 
@@ -3416,15 +3420,15 @@ RD_EXPORT rd_kafka_Uuid_t *rd_kafka_Uuid_copy(const rd_kafka_Uuid_t *uuid);
 RD_EXPORT void rd_kafka_Uuid_destroy(rd_kafka_Uuid_t *uuid);
 
 /**
- * The id as Kafka writes it: 22 characters of URL-safe base64 without padding. Lives as long as
- * the id.
+ * Returns the id as Kafka writes it: 22 characters of URL-safe base64 without padding. Lives as
+ * long as the id.
  */
 RD_EXPORT const char *rd_kafka_Uuid_base64str(const rd_kafka_Uuid_t *uuid);
 
-/** The id's upper 64 bits. */
+/** Returns the id's upper 64 bits. */
 RD_EXPORT int64_t rd_kafka_Uuid_most_significant_bits(const rd_kafka_Uuid_t *uuid);
 
-/** The id's lower 64 bits. */
+/** Returns the id's lower 64 bits. */
 RD_EXPORT int64_t rd_kafka_Uuid_least_significant_bits(const rd_kafka_Uuid_t *uuid);
 
 
@@ -3451,7 +3455,7 @@ RD_EXPORT void rd_kafka_mem_free(rd_kafka_t *rk, void *ptr);
 /** Prints the state of a client, for debugging. The form may change. */
 RD_EXPORT void rd_kafka_dump(FILE *fp, rd_kafka_t *rk);
 
-/** The number of threads that all clients of the process have at the moment. */
+/** Returns the number of threads that all clients of the process have at the moment. */
 RD_EXPORT int rd_kafka_thread_cnt(void);
 
 /**
@@ -3514,14 +3518,15 @@ typedef enum rd_kafka_thread_type_t {
 
 /**
  * A property is being set with rd_kafka_conf_set(). Called before the library looks at it, so that
- * an interceptor can have properties of its own. The application's thread.
+ * an interceptor can have its own properties. Runs on the application's thread.
  *
  * @param val     Value, or NULL.
- * @param errstr  Receives the reason for RD_KAFKA_CONF_INVALID; NULL while a configuration is copied.
+ * @param errstr  Receives the reason for RD_KAFKA_CONF_INVALID; NULL while a configuration is
+ *                copied.
  *
- * @return RD_KAFKA_CONF_OK: taken, nobody else sees it; RD_KAFKA_CONF_INVALID: known, but not with
- *         this value; RD_KAFKA_CONF_UNKNOWN: not mine, on to the next interceptor and at last to the
- *         library.
+ * @return RD_KAFKA_CONF_OK: the property is the interceptor's, and is passed on to no other;
+ *         RD_KAFKA_CONF_INVALID: it is, but the value is not valid; RD_KAFKA_CONF_UNKNOWN: it is
+ *         not; the next interceptor and at last the library receive it.
  */
 typedef rd_kafka_conf_res_t (rd_kafka_interceptor_f_on_conf_set_t)(
     rd_kafka_conf_t *conf, const char *name, const char *val, char *errstr, size_t errstr_size,
@@ -3579,7 +3584,7 @@ rd_kafka_conf_interceptor_add_on_conf_set(rd_kafka_conf_t *conf,
                                           rd_kafka_interceptor_f_on_conf_set_t *on_conf_set,
                                           void *ic_opaque);
 
-/** Adds a function that hears of copies. */
+/** Adds a function that is called when the configuration is copied. */
 RD_EXPORT rd_kafka_resp_err_t
 rd_kafka_conf_interceptor_add_on_conf_dup(rd_kafka_conf_t *conf,
                                           const char *ic_name,
@@ -3587,8 +3592,8 @@ rd_kafka_conf_interceptor_add_on_conf_dup(rd_kafka_conf_t *conf,
                                           void *ic_opaque);
 
 /**
- * Adds a function that hears of the configuration's end. It is never refused as a duplicate: an
- * interceptor may have several things to free.
+ * Adds a function that is called when the configuration is destroyed. It is never refused as a
+ * duplicate: an interceptor may have several things to free.
  */
 RD_EXPORT rd_kafka_resp_err_t
 rd_kafka_conf_interceptor_add_on_conf_destroy(rd_kafka_conf_t *conf,
@@ -3596,7 +3601,7 @@ rd_kafka_conf_interceptor_add_on_conf_destroy(rd_kafka_conf_t *conf,
                                               rd_kafka_interceptor_f_on_conf_destroy_t *on_conf_destroy,
                                               void *ic_opaque);
 
-/** Adds a function that hears of the client. */
+/** Adds a function that is called when a client is created. */
 RD_EXPORT rd_kafka_resp_err_t
 rd_kafka_conf_interceptor_add_on_new(rd_kafka_conf_t *conf,
                                      const char *ic_name,
@@ -3607,18 +3612,18 @@ rd_kafka_conf_interceptor_add_on_new(rd_kafka_conf_t *conf,
 
 /**
  * The client is destroyed: its threads have ended and nothing else is called any more with this
- * `rk`, which serves to tell clients apart only. Called in rd_kafka_destroy(), or in rd_kafka_new()
+ * `rk`, which serves as an identity only. Called in rd_kafka_destroy(), or in rd_kafka_new()
  * if that fails after on_new().
  */
 typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_destroy_t)(rd_kafka_t *rk, void *ic_opaque);
 
 /**
  * A message is being produced, before its partition is chosen. Its headers may be changed:
- * rd_kafka_message_headers() gives those that are there, rd_kafka_message_set_headers() sets others.
- * All else is not to be changed. The thread of the producing call.
+ * rd_kafka_message_headers() returns the present ones, rd_kafka_message_set_headers() sets others.
+ * Nothing else may be changed. Runs on the thread of the producing call.
  *
- * Each message that is seen here comes to on_acknowledgement(), one that is refused, say with
- * RD_KAFKA_RESP_ERR__QUEUE_FULL, before the producing call returns.
+ * on_acknowledgement() is called for each message that was passed to this function; for one that is
+ * refused, for example with RD_KAFKA_RESP_ERR__QUEUE_FULL, before the producing call returns.
  *
  * @param rkmessage  Lives during the call only.
  */
@@ -3683,7 +3688,7 @@ typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_response_received_t)(
 
 /**
  * A thread of the client starts; called on it, first of all. Threads that exist only while a name
- * is looked up or an offset file is written are not told of.
+ * is looked up or an offset file is written are not reported.
  *
  * @param thread_name  "main" or "background".
  */
@@ -3708,7 +3713,8 @@ typedef rd_kafka_resp_err_t (rd_kafka_interceptor_f_on_broker_state_change_t)(
     const char *state, void *ic_opaque);
 
 /**
- * Adds a function that hears of the client's end. This one and all that follow are for on_new().
+ * Adds a function that is called when the client is destroyed. This one and all that follow are for
+ * on_new().
  *
  * @param ic_name     Name of the interceptor. Copied.
  * @param on_destroy  Function.
@@ -3801,8 +3807,8 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_interceptor_add_on_broker_state_change(
  * examples/c/plugins has one.
  *
  * @param conf          Configuration.
- * @param plug_opaquep  Room for a pointer of the plugin's own; it is not looked at.
- * @param errstr        Receives the reason for an error, for who sets the property.
+ * @param plug_opaquep  Receives a pointer for the plugin's own use; the library does not read it.
+ * @param errstr        Receives the reason for an error, for the caller that sets the property.
  * @param errstr_size   Its size.
  *
  * @return RD_KAFKA_RESP_ERR_NO_ERROR, or an error: the property is not set then. What was added
@@ -3833,27 +3839,27 @@ typedef rd_kafka_resp_err_t (rd_kafka_plugin_f_conf_init_t)(
  *      rd_kafka_queue_destroy(queue);
  *
  *  Producers and consumers can make these calls, any number at the same time. A call returns at
- *  once; what it was given is copied, and stays the caller's. Its result comes to the queue as one
- *  event, exactly once, when the request timeout is over at the latest
+ *  once; its arguments are copied, and stay the caller's. Its result is put into the queue as one
+ *  event, exactly once, when the request timeout expires at the latest
  *  (rd_kafka_AdminOptions_set_request_timeout()). The queue must be served by events
  *  (rd_kafka_queue_poll(), or the background event callback); rd_kafka_poll() drops such an event
  *  and logs that.
  *
- *  Groups are asked of every broker. All topics or resources of a call go in one request to one
- *  broker: topics and partitions to the controller, the settings of a broker to that broker, others
- *  to any. A broker that is not the
- *  controller any more, or cannot be reached, is waited for, and the controller looked for, until
- *  the request timeout is over.
+ *  Groups are listed by every broker. All topics or resources of a call are sent in one request to
+ *  one broker: topics and partitions to the controller, the settings of a broker to that broker,
+ *  others to any. While the controller is unknown or the broker cannot be reached, the call waits,
+ *  until the request timeout expires.
  *
  *  rd_kafka_event_error() of the event says whether the call failed as a whole:
  *
- *  - RD_KAFKA_RESP_ERR__TIMED_OUT: there was no answer in time, or nobody to ask; the text says which.
+ *  - RD_KAFKA_RESP_ERR__TIMED_OUT: no response in time, or no broker to send the request to; the
+ *    text names the case.
  *  - RD_KAFKA_RESP_ERR__TRANSPORT and the like: the connection was lost before the answer came. The
- *    broker may have done what was asked; only requests that change nothing are sent again.
+ *    broker may have carried the request out; only requests that change nothing are sent again.
  *  - RD_KAFKA_RESP_ERR__INVALID_ARG: an empty array, NULL in it, or an object that makes no sense.
  *  - RD_KAFKA_RESP_ERR__CONFLICT: settings of two brokers in one call.
  *  - RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE: the broker is too old for the request.
- *  - RD_KAFKA_RESP_ERR__BAD_MSG: its answer makes no sense.
+ *  - RD_KAFKA_RESP_ERR__BAD_MSG: the response is malformed.
  *  - RD_KAFKA_RESP_ERR__DESTROY: the client was destroyed meanwhile.
  *
  *  Otherwise the result has a row for each topic or resource, in the order of the call, with the
@@ -3898,7 +3904,8 @@ typedef enum rd_kafka_admin_op_t {
 typedef struct rd_kafka_AdminOptions_s rd_kafka_AdminOptions_t;
 
 /**
- * Makes options, all at their defaults. A call that is given NULL in their place uses the defaults.
+ * Creates options, all at their defaults. A call that is given NULL in their place uses the
+ * defaults.
  *
  * @param for_api  The request that they are for; RD_KAFKA_ADMIN_OP_ANY allows all options, of which
  *                 a request uses those that it has.
@@ -3913,7 +3920,7 @@ RD_EXPORT rd_kafka_AdminOptions_t *rd_kafka_AdminOptions_new(rd_kafka_t *rk,
 RD_EXPORT void rd_kafka_AdminOptions_destroy(rd_kafka_AdminOptions_t *options);
 
 /**
- * When the call gives up, from looking for the broker to its answer. All requests.
+ * Sets the timeout of the call, which includes the search for the broker. All requests.
  *
  * @param timeout_ms  Milliseconds, 0 to 3600000. Default: `socket.timeout.ms`.
  *
@@ -3927,14 +3934,14 @@ rd_kafka_AdminOptions_set_request_timeout(rd_kafka_AdminOptions_t *options,
                                           size_t errstr_size);
 
 /**
- * How long the controller waits until topics or partitions are there, or gone, on the brokers
- * before it answers. CreateTopics, DeleteTopics, CreatePartitions. What takes longer goes on
- * nevertheless, and has the error RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT in the result.
+ * Sets the time for which the controller waits until topics or partitions have been created or
+ * deleted on the brokers. CreateTopics, DeleteTopics, CreatePartitions. An operation that takes
+ * longer continues, and has the error RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT in the result.
  *
  * @param timeout_ms  Milliseconds, up to 3600000. 0 or -1: the controller answers when it has
- *                    begun, and there is no such error. (KRaft controllers always answer when they
- *                    have decided, and only give up when they do not get to it in time.)
- *                    Default: `socket.timeout.ms`.
+ *                    started, and there is no such error. (KRaft controllers always answer when
+ *                    they have decided; the timeout bounds the time until then.) Default:
+ *                    `socket.timeout.ms`.
  *
  * @return As rd_kafka_AdminOptions_set_request_timeout(); RD_KAFKA_RESP_ERR__INVALID_ARG also if
  *         the request does not have this option.
@@ -3946,7 +3953,7 @@ rd_kafka_AdminOptions_set_operation_timeout(rd_kafka_AdminOptions_t *options,
                                             size_t errstr_size);
 
 /**
- * Whether the broker only checks whether it would do what is asked, and says what it would say.
+ * Sets whether the broker only validates the request and answers as it would otherwise.
  * CreateTopics, CreatePartitions, AlterConfigs, IncrementalAlterConfigs.
  *
  * @param true_or_false  1 or 0. Default: 0.
@@ -3960,8 +3967,8 @@ rd_kafka_AdminOptions_set_validate_only(rd_kafka_AdminOptions_t *options,
                                         size_t errstr_size);
 
 /**
- * Which broker is asked, in place of the controller or any. The settings of a broker are asked of
- * that broker nevertheless. All requests.
+ * Sets the broker that receives the request, in place of the controller or any. The settings of a
+ * broker are asked of that broker nevertheless. All requests.
  *
  * @param broker_id  0 or more.
  *
@@ -3972,7 +3979,10 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_AdminOptions_set_broker(rd_kafka_AdminOpt
                                                                char *errstr,
                                                                size_t errstr_size);
 
-/** What rd_kafka_event_opaque() returns for the result. All requests. Default: NULL. */
+/**
+ * Sets the pointer that rd_kafka_event_opaque() returns for the result. All requests. Default:
+ * NULL.
+ */
 RD_EXPORT void rd_kafka_AdminOptions_set_opaque(rd_kafka_AdminOptions_t *options, void *ev_opaque);
 
 /* -- Outcome for one topic -- */
@@ -3980,24 +3990,24 @@ RD_EXPORT void rd_kafka_AdminOptions_set_opaque(rd_kafka_AdminOptions_t *options
 /** Outcome for one topic. */
 typedef struct rd_kafka_topic_result_s rd_kafka_topic_result_t;
 
-/** The broker's error for this topic, or RD_KAFKA_RESP_ERR_NO_ERROR. */
+/** Returns the broker's error for this topic, or RD_KAFKA_RESP_ERR_NO_ERROR. */
 RD_EXPORT rd_kafka_resp_err_t rd_kafka_topic_result_error(const rd_kafka_topic_result_t *topicres);
 
-/** The error in words, the broker's own where it has some; NULL if there is none. */
+/** Returns the error in words, the broker's own where it has some; NULL if there is none. */
 RD_EXPORT const char *rd_kafka_topic_result_error_string(const rd_kafka_topic_result_t *topicres);
 
-/** The topic's name. */
+/** Returns the topic's name. */
 RD_EXPORT const char *rd_kafka_topic_result_name(const rd_kafka_topic_result_t *topicres);
 
 /* -- Creating topics (KIP-4) -- */
 
 /** A topic to create. */
 typedef struct rd_kafka_NewTopic_s rd_kafka_NewTopic_t;
-/** Result of rd_kafka_CreateTopics(): an event under a name of its own. */
+/** Result of rd_kafka_CreateTopics(): an event, under its own type name. */
 typedef rd_kafka_event_t rd_kafka_CreateTopics_result_t;
 
 /**
- * Makes the description of a topic to create.
+ * Creates the description of a topic to create.
  *
  * @param num_partitions      Up to 100000; -1: the broker's default (KIP-464, Kafka 2.4).
  * @param replication_factor  Replicas of each partition, up to 10000; -1: the broker's default
@@ -4020,8 +4030,8 @@ RD_EXPORT void rd_kafka_NewTopic_destroy_array(rd_kafka_NewTopic_t **new_topics,
                                                size_t new_topic_cnt);
 
 /**
- * Says which brokers have the replicas of a partition. If it is said of one partition, it must be
- * said of all, in their order from 0 on. Needs a replication_factor of -1 and a number of
+ * Sets the brokers that have the replicas of a partition. If it is set for one partition, it must
+ * be set for all, in their order from 0 on. Needs a replication_factor of -1 and a number of
  * partitions.
  *
  * @param broker_ids     The brokers, the preferred leader first. Copied.
@@ -4039,7 +4049,7 @@ rd_kafka_NewTopic_set_replica_assignment(rd_kafka_NewTopic_t *new_topic,
                                          size_t errstr_size);
 
 /**
- * Gives the topic a setting; a second value takes the first one's place. The broker checks it.
+ * Sets a property of the topic; a second value replaces the first. The broker checks it.
  *
  * @return RD_KAFKA_RESP_ERR_NO_ERROR, or RD_KAFKA_RESP_ERR__INVALID_ARG: NULL or an empty name.
  */
@@ -4066,12 +4076,12 @@ RD_EXPORT void rd_kafka_CreateTopics(rd_kafka_t *rk,
                                      const rd_kafka_AdminOptions_t *options,
                                      rd_kafka_queue_t *rkqu);
 
-/** The event as the result of CreateTopics; NULL for other events. */
+/** Returns the event as the result of CreateTopics; NULL for other events. */
 RD_EXPORT const rd_kafka_CreateTopics_result_t *
 rd_kafka_event_CreateTopics_result(rd_kafka_event_t *rkev);
 
 /**
- * The outcome for each topic.
+ * Returns the outcome for each topic.
  *
  * @param cntp  Receives their number; 0 if the call failed as a whole.
  *
@@ -4084,10 +4094,13 @@ rd_kafka_CreateTopics_result_topics(const rd_kafka_CreateTopics_result_t *result
 
 /** A topic to delete. */
 typedef struct rd_kafka_DeleteTopic_s rd_kafka_DeleteTopic_t;
-/** Result of rd_kafka_DeleteTopics(): an event under a name of its own. */
+/** Result of rd_kafka_DeleteTopics(): an event, under its own type name. */
 typedef rd_kafka_event_t rd_kafka_DeleteTopics_result_t;
 
-/** Names a topic to delete. The caller frees it with rd_kafka_DeleteTopic_destroy(). */
+/**
+ * Creates the description of a topic to delete. The caller frees it with
+ * rd_kafka_DeleteTopic_destroy().
+ */
 RD_EXPORT rd_kafka_DeleteTopic_t *rd_kafka_DeleteTopic_new(const char *topic);
 
 /** Frees the name of a topic to delete. */
@@ -4112,11 +4125,11 @@ RD_EXPORT void rd_kafka_DeleteTopics(rd_kafka_t *rk,
                                      const rd_kafka_AdminOptions_t *options,
                                      rd_kafka_queue_t *rkqu);
 
-/** The event as the result of DeleteTopics; NULL for other events. */
+/** Returns the event as the result of DeleteTopics; NULL for other events. */
 RD_EXPORT const rd_kafka_DeleteTopics_result_t *
 rd_kafka_event_DeleteTopics_result(rd_kafka_event_t *rkev);
 
-/** The outcome for each topic; see rd_kafka_CreateTopics_result_topics(). */
+/** Returns the outcome for each topic; see rd_kafka_CreateTopics_result_topics(). */
 RD_EXPORT const rd_kafka_topic_result_t **
 rd_kafka_DeleteTopics_result_topics(const rd_kafka_DeleteTopics_result_t *result, size_t *cntp);
 
@@ -4124,7 +4137,7 @@ rd_kafka_DeleteTopics_result_topics(const rd_kafka_DeleteTopics_result_t *result
 
 /** Partitions to add to a topic. */
 typedef struct rd_kafka_NewPartitions_s rd_kafka_NewPartitions_t;
-/** Result of rd_kafka_CreatePartitions(): an event under a name of its own. */
+/** Result of rd_kafka_CreatePartitions(): an event, under its own type name. */
 typedef rd_kafka_event_t rd_kafka_CreatePartitions_result_t;
 
 /**
@@ -4148,8 +4161,8 @@ RD_EXPORT void rd_kafka_NewPartitions_destroy_array(rd_kafka_NewPartitions_t **n
                                                     size_t new_parts_cnt);
 
 /**
- * Says which brokers have the replicas of a new partition. If it is said of one, it must be said of
- * all new ones.
+ * Sets the brokers that have the replicas of a new partition. If it is set for one, it must be set
+ * for all new ones.
  *
  * @param new_partition_idx  0 for the first new one and so on, in order.
  * @param broker_ids         The brokers, the preferred leader first. Copied.
@@ -4172,8 +4185,8 @@ rd_kafka_NewPartitions_set_replica_assignment(rd_kafka_NewPartitions_t *new_part
  * @param rkqu     Gets the result, RD_KAFKA_EVENT_CREATEPARTITIONS_RESULT.
  *
  * Records with a key may go to another partition than before from then on. Errors of a topic are
- * for example RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, _INVALID_PARTITIONS (it has as many or more),
- * _INVALID_REPLICA_ASSIGNMENT.
+ * for example RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, _INVALID_PARTITIONS (it has as many or
+ * more), _INVALID_REPLICA_ASSIGNMENT.
  */
 RD_EXPORT void rd_kafka_CreatePartitions(rd_kafka_t *rk,
                                          rd_kafka_NewPartitions_t **new_parts,
@@ -4181,11 +4194,11 @@ RD_EXPORT void rd_kafka_CreatePartitions(rd_kafka_t *rk,
                                          const rd_kafka_AdminOptions_t *options,
                                          rd_kafka_queue_t *rkqu);
 
-/** The event as the result of CreatePartitions; NULL for other events. */
+/** Returns the event as the result of CreatePartitions; NULL for other events. */
 RD_EXPORT const rd_kafka_CreatePartitions_result_t *
 rd_kafka_event_CreatePartitions_result(rd_kafka_event_t *rkev);
 
-/** The outcome for each topic; see rd_kafka_CreateTopics_result_topics(). */
+/** Returns the outcome for each topic; see rd_kafka_CreateTopics_result_topics(). */
 RD_EXPORT const rd_kafka_topic_result_t **
 rd_kafka_CreatePartitions_result_topics(const rd_kafka_CreatePartitions_result_t *result,
                                         size_t *cntp);
@@ -4208,11 +4221,12 @@ typedef enum rd_kafka_ConfigSource_t {
 } rd_kafka_ConfigSource_t;
 
 /**
- * The name of it: "DYNAMIC_TOPIC_CONFIG" and so on; "UNSUPPORTED" for other numbers. Constant.
+ * Returns the name of a source: "DYNAMIC_TOPIC_CONFIG" and so on; "UNSUPPORTED" for other numbers.
+ * Constant.
  */
 RD_EXPORT const char *rd_kafka_ConfigSource_name(rd_kafka_ConfigSource_t confsource);
 
-/** What a setting or an access control entry is about. */
+/** The type of the resource of a setting or of an access control entry. */
 typedef enum rd_kafka_ResourceType_t {
         RD_KAFKA_RESOURCE_UNKNOWN = 0,          /**< Not known. */
         RD_KAFKA_RESOURCE_ANY = 1,              /**< In filters: anything. */
@@ -4223,7 +4237,7 @@ typedef enum rd_kafka_ResourceType_t {
         RD_KAFKA_RESOURCE__CNT = 6              /**< Number of values. */
 } rd_kafka_ResourceType_t;
 
-/** The name of it: "TOPIC" and so on; "UNSUPPORTED" for other numbers. Constant. */
+/** Returns the name of a type: "TOPIC" and so on; "UNSUPPORTED" for other numbers. Constant. */
 RD_EXPORT const char *rd_kafka_ResourceType_name(rd_kafka_ResourceType_t restype);
 
 /** Change to a setting (KIP-339). */
@@ -4240,33 +4254,41 @@ typedef struct rd_kafka_ConfigEntry_s rd_kafka_ConfigEntry_t;
 /** A broker, topic or group with its settings. */
 typedef struct rd_kafka_ConfigResource_s rd_kafka_ConfigResource_t;
 
-/** The setting's name. */
+/** Returns the setting's name. */
 RD_EXPORT const char *rd_kafka_ConfigEntry_name(const rd_kafka_ConfigEntry_t *entry);
 
-/** Its value. NULL: it has none, it is kept secret, or it is that of a request to delete it. */
+/**
+ * Returns its value. NULL: it has none, it is kept secret, or it is that of a request to delete it.
+ */
 RD_EXPORT const char *rd_kafka_ConfigEntry_value(const rd_kafka_ConfigEntry_t *entry);
 
 /**
- * Where the value comes from (KIP-226). Only in results of DescribeConfigs. A source that this
+ * Returns the source of the value (KIP-226). Only in results of DescribeConfigs. A source that this
  * header does not know keeps its number.
  */
 RD_EXPORT rd_kafka_ConfigSource_t rd_kafka_ConfigEntry_source(const rd_kafka_ConfigEntry_t *entry);
 
-/** 1: it cannot be changed while the broker runs; 0: it can; -1: not known. Only in results. */
+/**
+ * Returns 1 if it cannot be changed while the broker runs, 0 if it can, -1 if not known. Only in
+ * results.
+ */
 RD_EXPORT int rd_kafka_ConfigEntry_is_read_only(const rd_kafka_ConfigEntry_t *entry);
 
-/** 1: the value is Kafka's default; 0: it was set; -1: not known. Only in results. */
+/** Returns 1 if the value is Kafka's default, 0 if it was set, -1 if not known. Only in results. */
 RD_EXPORT int rd_kafka_ConfigEntry_is_default(const rd_kafka_ConfigEntry_t *entry);
 
-/** 1: the value is a secret, and not told; 0: it is none; -1: not known. Only in results. */
+/**
+ * Returns 1 if the value is a secret, which is not returned, 0 if it is none, -1 if not known. Only
+ * in results.
+ */
 RD_EXPORT int rd_kafka_ConfigEntry_is_sensitive(const rd_kafka_ConfigEntry_t *entry);
 
-/** 1: this is one of rd_kafka_ConfigEntry_synonyms(); else 0. */
+/** Returns 1 if this is one of rd_kafka_ConfigEntry_synonyms(), else 0. */
 RD_EXPORT int rd_kafka_ConfigEntry_is_synonym(const rd_kafka_ConfigEntry_t *entry);
 
 /**
- * Under which names the value is looked for, in order of precedence (KIP-226). Of a synonym only
- * name, value, source and is_default are known.
+ * Returns the names under which the value is looked up, in order of precedence (KIP-226). Of a
+ * synonym only name, value, source and is_default are known.
  *
  * @param cntp  Receives their number.
  *
@@ -4276,11 +4298,11 @@ RD_EXPORT const rd_kafka_ConfigEntry_t **
 rd_kafka_ConfigEntry_synonyms(const rd_kafka_ConfigEntry_t *entry, size_t *cntp);
 
 /**
- * Names a resource, to describe its settings or to change them.
+ * Creates a resource, to describe its settings or to change them.
  *
  * @param restype  RD_KAFKA_RESOURCE_TOPIC, _BROKER or _GROUP (Kafka 4.0).
- * @param resname  The topic, the group, or the broker's id in decimal; for a broker "": the settings
- *                 that all brokers have in common (KIP-226).
+ * @param resname  The topic, the group, or the broker's id in decimal; for a broker "": the
+ *                 settings that all brokers have in common (KIP-226).
  *
  * @return The caller frees it with rd_kafka_ConfigResource_destroy(). NULL: there is no such type.
  */
@@ -4295,7 +4317,7 @@ RD_EXPORT void rd_kafka_ConfigResource_destroy_array(rd_kafka_ConfigResource_t *
                                                      size_t config_cnt);
 
 /**
- * For rd_kafka_AlterConfigs(): sets a value; a second one takes the first one's place. For
+ * Sets a value for rd_kafka_AlterConfigs(); a second one replaces the first. For
  * rd_kafka_DescribeConfigs(): names a setting to describe; without any, all are described, and the
  * value does not matter.
  *
@@ -4306,8 +4328,8 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_ConfigResource_set_config(rd_kafka_Config
                                                                  const char *value);
 
 /**
- * For rd_kafka_IncrementalAlterConfigs(): a change of one setting. Brokers refuse two changes of the
- * same setting.
+ * Adds a change of one setting for rd_kafka_IncrementalAlterConfigs(). Brokers refuse two changes
+ * of the same setting.
  *
  * @param value  The new value, or what is added to the list or taken out of it; NULL is allowed for
  *               RD_KAFKA_ALTER_CONFIG_OP_TYPE_DELETE only.
@@ -4322,7 +4344,7 @@ rd_kafka_ConfigResource_add_incremental_config(rd_kafka_ConfigResource_t *config
                                                const char *value);
 
 /**
- * The settings: those described in a result of DescribeConfigs, or those of the request.
+ * Returns the settings: those described in a result of DescribeConfigs, or those of the request.
  *
  * @param cntp  Receives their number.
  *
@@ -4331,25 +4353,25 @@ rd_kafka_ConfigResource_add_incremental_config(rd_kafka_ConfigResource_t *config
 RD_EXPORT const rd_kafka_ConfigEntry_t **
 rd_kafka_ConfigResource_configs(const rd_kafka_ConfigResource_t *config, size_t *cntp);
 
-/** What kind of resource it is; RD_KAFKA_RESOURCE_UNKNOWN for one that this header does not know. */
+/** Returns the type of the resource; RD_KAFKA_RESOURCE_UNKNOWN for a type without a value here. */
 RD_EXPORT rd_kafka_ResourceType_t
 rd_kafka_ConfigResource_type(const rd_kafka_ConfigResource_t *config);
 
-/** Its name. */
+/** Returns its name. */
 RD_EXPORT const char *rd_kafka_ConfigResource_name(const rd_kafka_ConfigResource_t *config);
 
 /** In results: the broker's error for this resource, or RD_KAFKA_RESP_ERR_NO_ERROR. */
 RD_EXPORT rd_kafka_resp_err_t
 rd_kafka_ConfigResource_error(const rd_kafka_ConfigResource_t *config);
 
-/** The error in words, the broker's own where it has some; NULL if there is none. */
+/** Returns the error in words, the broker's own where it has some; NULL if there is none. */
 RD_EXPORT const char *rd_kafka_ConfigResource_error_string(const rd_kafka_ConfigResource_t *config);
 
-/** Result of rd_kafka_DescribeConfigs(): an event under a name of its own. */
+/** Result of rd_kafka_DescribeConfigs(): an event, under its own type name. */
 typedef rd_kafka_event_t rd_kafka_DescribeConfigs_result_t;
-/** Result of rd_kafka_AlterConfigs(): an event under a name of its own. */
+/** Result of rd_kafka_AlterConfigs(): an event, under its own type name. */
 typedef rd_kafka_event_t rd_kafka_AlterConfigs_result_t;
-/** Result of rd_kafka_IncrementalAlterConfigs(): an event under a name of its own. */
+/** Result of rd_kafka_IncrementalAlterConfigs(): an event, under its own type name. */
 typedef rd_kafka_event_t rd_kafka_IncrementalAlterConfigs_result_t;
 
 /**
@@ -4359,8 +4381,8 @@ typedef rd_kafka_event_t rd_kafka_IncrementalAlterConfigs_result_t;
  * @param options  May be NULL.
  * @param rkqu     Gets the result, RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT.
  *
- * A broker hears of a change a little later than who made it: it may answer what was so a moment
- * ago.
+ * A broker learns of a change a little later than the caller that made it: it may answer with the
+ * former value for a moment.
  */
 RD_EXPORT void rd_kafka_DescribeConfigs(rd_kafka_t *rk,
                                         rd_kafka_ConfigResource_t **configs,
@@ -4368,12 +4390,12 @@ RD_EXPORT void rd_kafka_DescribeConfigs(rd_kafka_t *rk,
                                         const rd_kafka_AdminOptions_t *options,
                                         rd_kafka_queue_t *rkqu);
 
-/** The event as the result of DescribeConfigs; NULL for other events. */
+/** Returns the event as the result of DescribeConfigs; NULL for other events. */
 RD_EXPORT const rd_kafka_DescribeConfigs_result_t *
 rd_kafka_event_DescribeConfigs_result(rd_kafka_event_t *rkev);
 
 /**
- * The resources with their settings.
+ * Returns the resources with their settings.
  *
  * @param cntp  Receives their number; 0 if the call failed as a whole.
  *
@@ -4390,8 +4412,8 @@ rd_kafka_DescribeConfigs_result_resources(const rd_kafka_DescribeConfigs_result_
  * @param options  May be NULL.
  * @param rkqu     Gets the result, RD_KAFKA_EVENT_ALTERCONFIGS_RESULT.
  *
- * Since Kafka 2.3 there is rd_kafka_IncrementalAlterConfigs(), which does not undo what somebody
- * else has set. Errors of a resource are for example RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART,
+ * Since Kafka 2.3 there is rd_kafka_IncrementalAlterConfigs(), which leaves settings unchanged that
+ * it does not name. Errors of a resource are for example RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART,
  * _INVALID_CONFIG, _POLICY_VIOLATION.
  */
 RD_EXPORT void rd_kafka_AlterConfigs(rd_kafka_t *rk,
@@ -4400,11 +4422,11 @@ RD_EXPORT void rd_kafka_AlterConfigs(rd_kafka_t *rk,
                                      const rd_kafka_AdminOptions_t *options,
                                      rd_kafka_queue_t *rkqu);
 
-/** The event as the result of AlterConfigs; NULL for other events. */
+/** Returns the event as the result of AlterConfigs; NULL for other events. */
 RD_EXPORT const rd_kafka_AlterConfigs_result_t *
 rd_kafka_event_AlterConfigs_result(rd_kafka_event_t *rkev);
 
-/** The resources, without settings; see rd_kafka_DescribeConfigs_result_resources(). */
+/** Returns the resources, without settings; see rd_kafka_DescribeConfigs_result_resources(). */
 RD_EXPORT const rd_kafka_ConfigResource_t **
 rd_kafka_AlterConfigs_result_resources(const rd_kafka_AlterConfigs_result_t *result, size_t *cntp);
 
@@ -4422,11 +4444,11 @@ RD_EXPORT void rd_kafka_IncrementalAlterConfigs(rd_kafka_t *rk,
                                                 const rd_kafka_AdminOptions_t *options,
                                                 rd_kafka_queue_t *rkqu);
 
-/** The event as the result of IncrementalAlterConfigs; NULL for other events. */
+/** Returns the event as the result of IncrementalAlterConfigs; NULL for other events. */
 RD_EXPORT const rd_kafka_IncrementalAlterConfigs_result_t *
 rd_kafka_event_IncrementalAlterConfigs_result(rd_kafka_event_t *rkev);
 
-/** The resources, without settings; see rd_kafka_DescribeConfigs_result_resources(). */
+/** Returns the resources, without settings; see rd_kafka_DescribeConfigs_result_resources(). */
 RD_EXPORT const rd_kafka_ConfigResource_t **rd_kafka_IncrementalAlterConfigs_result_resources(
     const rd_kafka_IncrementalAlterConfigs_result_t *result,
     size_t *cntp);
@@ -4435,14 +4457,14 @@ RD_EXPORT const rd_kafka_ConfigResource_t **rd_kafka_IncrementalAlterConfigs_res
 
 /** One group in a listing. */
 typedef struct rd_kafka_ConsumerGroupListing_s rd_kafka_ConsumerGroupListing_t;
-/** Result of rd_kafka_ListConsumerGroups(): an event under a name of its own. */
+/** Result of rd_kafka_ListConsumerGroups(): an event, under its own type name. */
 typedef rd_kafka_event_t rd_kafka_ListConsumerGroups_result_t;
 
 /**
- * In which states groups are listed (KIP-518, Kafka 2.6). ListConsumerGroups.
+ * Sets the states of the groups to list (KIP-518, Kafka 2.6). ListConsumerGroups.
  *
- * @param consumer_group_states      The states, copied; each once. RD_KAFKA_CONSUMER_GROUP_STATE_UNKNOWN
- *                                   is none.
+ * @param consumer_group_states      The states, copied; each once.
+ *                                   RD_KAFKA_CONSUMER_GROUP_STATE_UNKNOWN is none.
  * @param consumer_group_states_cnt  Their number; 0 is all states, the default.
  *
  * @return NULL, or RD_KAFKA_RESP_ERR__INVALID_ARG, which the caller frees with
@@ -4454,10 +4476,10 @@ RD_EXPORT rd_kafka_error_t *rd_kafka_AdminOptions_set_match_consumer_group_state
     size_t consumer_group_states_cnt);
 
 /**
- * Of which types groups are listed (KIP-848, Kafka 3.8). ListConsumerGroups.
+ * Sets the types of the groups to list (KIP-848, Kafka 3.8). ListConsumerGroups.
  *
- * @param consumer_group_types      The types, copied; each once. RD_KAFKA_CONSUMER_GROUP_TYPE_UNKNOWN is
- *                                  none.
+ * @param consumer_group_types      The types, copied; each once.
+ *                                  RD_KAFKA_CONSUMER_GROUP_TYPE_UNKNOWN is none.
  * @param consumer_group_types_cnt  Their number; 0 is all types, the default.
  *
  * @return As rd_kafka_AdminOptions_set_match_consumer_group_states().
@@ -4482,12 +4504,12 @@ RD_EXPORT void rd_kafka_ListConsumerGroups(rd_kafka_t *rk,
                                            const rd_kafka_AdminOptions_t *options,
                                            rd_kafka_queue_t *rkqu);
 
-/** The event as the result of ListConsumerGroups; NULL for other events. */
+/** Returns the event as the result of ListConsumerGroups; NULL for other events. */
 RD_EXPORT const rd_kafka_ListConsumerGroups_result_t *
 rd_kafka_event_ListConsumerGroups_result(rd_kafka_event_t *rkev);
 
 /**
- * The groups.
+ * Returns the groups.
  *
  * @param cntp  Receives their number.
  *
@@ -4498,8 +4520,8 @@ rd_kafka_ListConsumerGroups_result_valid(const rd_kafka_ListConsumerGroups_resul
                                          size_t *cntp);
 
 /**
- * Why groups may be missing: the error of each broker that did not answer, for example
- * RD_KAFKA_RESP_ERR__TIMED_OUT.
+ * Returns the reasons why groups may be missing: the error of each broker that did not answer, for
+ * example RD_KAFKA_RESP_ERR__TIMED_OUT.
  *
  * @param cntp  Receives their number.
  *
@@ -4509,19 +4531,26 @@ RD_EXPORT const rd_kafka_error_t **
 rd_kafka_ListConsumerGroups_result_errors(const rd_kafka_ListConsumerGroups_result_t *result,
                                           size_t *cntp);
 
-/** The group's id. */
+/** Returns the group's id. */
 RD_EXPORT const char *
 rd_kafka_ConsumerGroupListing_group_id(const rd_kafka_ConsumerGroupListing_t *grplist);
 
-/** 1: the group has no protocol: offsets were committed to it, and nobody is a member; else 0. */
+/**
+ * Returns 1 if the group has no protocol: offsets were committed to it, and it has no members; else
+ * 0.
+ */
 RD_EXPORT int rd_kafka_ConsumerGroupListing_is_simple_consumer_group(
     const rd_kafka_ConsumerGroupListing_t *grplist);
 
-/** Its state; RD_KAFKA_CONSUMER_GROUP_STATE_UNKNOWN for one that this header does not know. */
+/**
+ * Returns its state; RD_KAFKA_CONSUMER_GROUP_STATE_UNKNOWN for one that this header does not know.
+ */
 RD_EXPORT rd_kafka_consumer_group_state_t
 rd_kafka_ConsumerGroupListing_state(const rd_kafka_ConsumerGroupListing_t *grplist);
 
-/** Its type; RD_KAFKA_CONSUMER_GROUP_TYPE_UNKNOWN for one that this header does not know. */
+/**
+ * Returns its type; RD_KAFKA_CONSUMER_GROUP_TYPE_UNKNOWN for one that this header does not know.
+ */
 RD_EXPORT rd_kafka_consumer_group_type_t
 rd_kafka_ConsumerGroupListing_type(const rd_kafka_ConsumerGroupListing_t *grplist);
 
@@ -4546,7 +4575,7 @@ typedef struct rd_kafka_topic_partition_result_s rd_kafka_topic_partition_result
 
 /* -- Certificates -- */
 
-/** What a certificate or key is for. */
+/** The use of a certificate or key. */
 typedef enum rd_kafka_cert_type_t {
         RD_KAFKA_CERT_PUBLIC_KEY = 0,  /**< The client's certificate. */
         RD_KAFKA_CERT_PRIVATE_KEY = 1, /**< The client's private key. */
@@ -4636,7 +4665,7 @@ typedef struct rd_kafka_UserScramCredentialAlteration_s rd_kafka_UserScramCreden
 /** Outcome for one user. */
 typedef struct rd_kafka_AlterUserScramCredentials_result_response_s rd_kafka_AlterUserScramCredentials_result_response_t;
 
-/** What an access control entry is about doing. */
+/** The operation of an access control entry. */
 typedef enum rd_kafka_AclOperation_t {
         RD_KAFKA_ACL_OPERATION_UNKNOWN = 0,           /**< Not known. */
         RD_KAFKA_ACL_OPERATION_ANY = 1,               /**< In filters: any. */
@@ -4647,14 +4676,14 @@ typedef enum rd_kafka_AclOperation_t {
         RD_KAFKA_ACL_OPERATION_DELETE = 6,            /**< Delete. */
         RD_KAFKA_ACL_OPERATION_ALTER = 7,             /**< Alter. */
         RD_KAFKA_ACL_OPERATION_DESCRIBE = 8,          /**< Describe. */
-        RD_KAFKA_ACL_OPERATION_CLUSTER_ACTION = 9,    /**< What brokers do among each other. */
+        RD_KAFKA_ACL_OPERATION_CLUSTER_ACTION = 9,    /**< Operations between brokers. */
         RD_KAFKA_ACL_OPERATION_DESCRIBE_CONFIGS = 10, /**< Describe settings. */
         RD_KAFKA_ACL_OPERATION_ALTER_CONFIGS = 11,    /**< Alter settings. */
         RD_KAFKA_ACL_OPERATION_IDEMPOTENT_WRITE = 12, /**< Write idempotently. */
         RD_KAFKA_ACL_OPERATION__CNT = 13              /**< Number of values. */
 } rd_kafka_AclOperation_t;
 
-/** Whether an access control entry allows or denies. */
+/** The effect of an access control entry. */
 typedef enum rd_kafka_AclPermissionType_t {
         RD_KAFKA_ACL_PERMISSION_TYPE_UNKNOWN = 0, /**< Not known. */
         RD_KAFKA_ACL_PERMISSION_TYPE_ANY = 1,     /**< In filters: any. */
