@@ -2445,7 +2445,7 @@ RD_EXPORT rd_kafka_error_t *
 rd_kafka_incremental_assign(rd_kafka_t *rk, const rd_kafka_topic_partition_list_t *partitions);
 
 /**
- * Takes partitions out of the assignment (KIP-429). Offsets in the list are not looked at.
+ * Removes partitions from the assignment (KIP-429). Offsets in the list are not looked at.
  *
  * @return NULL on success, else an error that the caller owns: RD_KAFKA_RESP_ERR__INVALID_ARG:
  *         one is not assigned; RD_KAFKA_RESP_ERR__STATE: the rebalance protocol is "EAGER".

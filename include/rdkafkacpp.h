@@ -8,9 +8,9 @@
  * program that was written for, or linked against, librdkafka++ works with this
  * header and with the library behind it.
  *
- * The library librdkafka++ is thin: every class stands on the C interface, and
- * what it says in detail about a subject (properties, groups, offsets, errors)
- * stands in rdkafka.h and holds here too.
+ * The library librdkafka++ is a thin layer over the C interface. The details of a
+ * subject (properties, groups, offsets, errors) are documented in rdkafka.h and
+ * hold here too.
  */
 
 #ifndef _RDKAFKACPP_H_
@@ -106,27 +106,27 @@ struct rd_kafka_topic_conf_s;
  *    Handle::poll(), KafkaConsumer::consume(), Producer::flush() and their
  *    like. The exceptions are named at the classes: log lines, the partitioner,
  *    sockets and files. A callback must not delete the client that calls it.
- *  - EXCEPTIONS. The library throws nothing of its own but what the C++ library
- *    throws where memory is short. An exception that leaves a
+ *  - EXCEPTIONS. The library itself throws only the exceptions of the C++ library
+ *    for a lack of memory. An exception that leaves a
  *    callback of the application is kept while the library finishes what it is
- *    doing, and comes out of the method that served the callback, on the same
- *    thread: a `throw` in dr_cb() leaves Handle::poll(), and the reports that
- *    were not served yet come with the next poll. If several callbacks
- *    throw in one call, the first exception is the one that comes out, the
- *    others are reported on stderr, with their what(). So are all those that
- *    nobody could catch: on a thread of the library, in a destructor, where the
- *    application called the C interface itself. The library then goes on as the
- *    callback describes. The client is usable afterwards in all cases.
+ *    doing, and is thrown again by the method that served the callback, on the same
+ *    thread: a `throw` in dr_cb() leaves Handle::poll(), and the next poll serves the
+ *    remaining reports. If several callbacks
+ *    throw in one call, the first exception is thrown, the
+ *    others are reported on stderr, with their what(). So are all exceptions that
+ *    no caller can catch: on a thread of the library, in a destructor, where the
+ *    application called the C interface itself. The library then continues as the
+ *    callback documents. The client is usable afterwards in all cases.
  *  - TIMEOUTS are in milliseconds. 0 does not wait, -1 waits as long as it
  *    takes. A timeout bounds the whole call.
  *  - TIMESTAMPS are milliseconds since 1970-01-01 00:00 UTC.
  *  - ERRORS come as an ErrorCode (ERR_NO_ERROR is 0), or as an Error * that is
  *    NULL on success and else belongs to the caller. `errstr` arguments receive
  *    a text for people.
- *  - NOT IMPLEMENTED. Where the library behind lacks a service, its method says
- *    so: Conf::CONF_INVALID or ERR__NOT_IMPLEMENTED with a text that names it.
+ *  - NOT IMPLEMENTED. Where the C library lacks a service, its method returns
+ *    Conf::CONF_INVALID or ERR__NOT_IMPLEMENTED with a text that names it.
  *
- *  The classes are abstract, and their virtual methods stand in a fixed order:
+ *  The classes are abstract, and their virtual methods have a fixed order:
  *  programs that were compiled with another version of this header depend on it.
  *  Do not derive from them, the callback classes apart.
  *
@@ -154,19 +154,21 @@ class TopicPartition;
  * The version of the C++ interface that this header describes: 0xMMmmrrpp, that is
  * major, minor, revision, and 0xff for a release. librdkafka 2.16.0 has 2.15.0 here,
  * whose C++ interface it kept. Where rdkafka.h is included too, that header's
- * RD_KAFKA_VERSION stands, which is the library's own: ask version() at run time.
+ * RD_KAFKA_VERSION, the library's version, is kept. Use version() at run time.
  */
 #ifndef RD_KAFKA_VERSION
 #define RD_KAFKA_VERSION 0x020f00ff
 #endif
 
-/** The interface version of the library that the program runs with, like RD_KAFKA_VERSION. */
+/**
+ * Returns the interface version of the library that the program runs with, like RD_KAFKA_VERSION.
+ */
 RD_EXPORT int version();
 
-/** The same as text, for example "2.16.0". */
+/** Returns the interface version as text, for example "2.16.0". */
 RD_EXPORT std::string version_str();
 
-/** The contexts that the property `debug` knows, with commas between them. */
+/** Returns the contexts that the property `debug` knows, with commas between them. */
 RD_EXPORT std::string get_debug_contexts();
 
 /**
@@ -248,7 +250,7 @@ enum ErrorCode {
         ERR__IN_PROGRESS = -178,
         /** An earlier operation of the same kind must finish first. */
         ERR__PREV_IN_PROGRESS = -177,
-        /** A subscription stands in the way of the operation. */
+        /** The operation is not possible while the consumer has a subscription. */
         ERR__EXISTING_SUBSCRIPTION = -176,
         /** Rebalance callback and event: these partitions are to be assigned. */
         ERR__ASSIGN_PARTITIONS = -175,
@@ -494,7 +496,7 @@ enum ErrorCode {
         ERR_UNSUPPORTED_COMPRESSION_TYPE = 76,
         /** The broker's epoch has changed. */
         ERR_STALE_BROKER_EPOCH = 77,
-        /** The new leader cannot tell its high watermark yet. */
+        /** The new leader does not know its high watermark yet. */
         ERR_OFFSET_NOT_AVAILABLE = 78,
         /** The member must join again with the id that it was given (KIP-394). */
         ERR_MEMBER_ID_REQUIRED = 79,
@@ -514,7 +516,7 @@ enum ErrorCode {
         ERR_GROUP_SUBSCRIBED_TO_TOPIC = 86,
         /** A record did not pass the broker's checks. */
         ERR_INVALID_RECORD = 87,
-        /** Offsets of an open transaction stand in the way; try again. */
+        /** Offsets of an open transaction are pending; try again. */
         ERR_UNSTABLE_OFFSET_COMMIT = 88,
         /** A quota is used up; try again later. */
         ERR_THROTTLING_QUOTA_EXCEEDED = 89,
@@ -526,7 +528,7 @@ enum ErrorCode {
         ERR_DUPLICATE_RESOURCE = 92,
         /** The credential is not good enough. */
         ERR_UNACCEPTABLE_CREDENTIAL = 93,
-        /** The controllers do not agree on who votes. */
+        /** The set of voters is not the same on all controllers. */
         ERR_INCONSISTENT_VOTER_SET = 94,
         /** The version of the update is not valid. */
         ERR_INVALID_UPDATE_VERSION = 95,
@@ -552,7 +554,9 @@ enum ErrorCode {
         ERR_REBOOTSTRAP_REQUIRED = 129
 };
 
-/** What a code means, for people; "Err-<code>?" for a code that is not known. */
+/**
+ * Returns the meaning of a code, as text for people; "Err-<code>?" for a code that is not known.
+ */
 RD_EXPORT std::string err2str(RdKafka::ErrorCode err);
 
 /** Conf::set_ssl_cert(): what a certificate is for. */
@@ -583,7 +587,7 @@ enum CertificateEncoding {
 class RD_EXPORT Error {
        public:
         /**
-         * An error of the application's own, for code that passes errors on.
+         * Creates an error, for code that passes errors on.
          *
          * @param code    Its code.
          * @param errstr  Its text, or NULL: the meaning of its code.
@@ -593,23 +597,23 @@ class RD_EXPORT Error {
         virtual ~Error() {
         }
 
-        /** The code. */
+        /** Returns the code. */
         virtual ErrorCode code() const = 0;
 
-        /** The name of the code, for example "_QUEUE_FULL". */
+        /** Returns the name of the code, for example "_QUEUE_FULL". */
         virtual std::string name() const = 0;
 
-        /** What happened, for people. */
+        /** Returns the error's text for people. */
         virtual std::string str() const = 0;
 
-        /** Whether the client cannot go on, see Handle::fatal_error(). */
+        /** Returns whether the client cannot continue, see Handle::fatal_error(). */
         virtual bool is_fatal() const = 0;
 
-        /** Whether the same call may succeed when it is made again. */
+        /** Returns whether the same call may succeed when it is made again. */
         virtual bool is_retriable() const = 0;
 
         /**
-         * Whether the present transaction cannot be committed and must be aborted with
+         * Returns whether the present transaction cannot be committed and must be aborted with
          * Producer::abort_transaction() before the producer can begin another (KIP-98, KIP-360).
          */
         virtual bool txn_requires_abort() const = 0;
@@ -623,7 +627,7 @@ class RD_EXPORT Error {
  *  (or to a single call) and stays the application's. What a callback is handed
  *  belongs to the library and is valid during the call.
  *
- *  What becomes of exceptions: section 1.
+ *  Section 1 describes exceptions that leave a callback.
  * ========================================================================== */
 
 /** Delivery reports: Conf::set("dr_cb", ...). */
@@ -756,7 +760,7 @@ class RD_EXPORT RebalanceCb {
          *                    reports a failure and is to be treated like a revocation of all.
          * @param partitions  Partitions that come or go.
          *
-         * What it must do depends on KafkaConsumer::rebalance_protocol():
+         * Its duties depend on KafkaConsumer::rebalance_protocol():
          *
          *   "EAGER"        assign: consumer->assign(partitions)
          *                  revoke: consumer->unassign()
@@ -767,8 +771,8 @@ class RD_EXPORT RebalanceCb {
          * unless KafkaConsumer::assignment_lost().
          *
          * Called from KafkaConsumer::consume() and close(). A callback that throws before it has
-         * assigned or unassigned leaves that undone: whoever catches does it, or closes the
-         * consumer.
+         * assigned or unassigned leaves that undone: the code that catches the exception does it,
+         * or closes the consumer.
          */
         virtual void rebalance_cb(RdKafka::KafkaConsumer *consumer,
                                   RdKafka::ErrorCode err,
@@ -861,7 +865,7 @@ class RD_EXPORT OpenCb {
  *  6. EVENTS
  * ========================================================================== */
 
-/** What EventCb is called with. Belongs to the library. */
+/** The argument of EventCb. Belongs to the library. */
 class RD_EXPORT Event {
        public:
         /** Kinds of event. */
@@ -887,26 +891,26 @@ class RD_EXPORT Event {
         virtual ~Event() {
         }
 
-        /** The kind of event. */
+        /** Returns the kind of event. */
         virtual Type type() const = 0;
 
         /**
-         * The error of EVENT_ERROR, else ERR_NO_ERROR. The library keeps trying after errors;
-         * they are information, except where fatal() is true: the code is then that of
+         * Returns the error of EVENT_ERROR, else ERR_NO_ERROR. The library keeps trying after
+         * errors; they are information, except where fatal() is true: the code is then that of
          * Handle::fatal_error(), not ERR__FATAL.
          */
         virtual ErrorCode err() const = 0;
 
-        /** The severity of EVENT_LOG. */
+        /** Returns the severity of EVENT_LOG. */
         virtual Severity severity() const = 0;
 
-        /** A short word for the kind of line, of EVENT_LOG; else empty. */
+        /** Returns a short word for the kind of line, of EVENT_LOG; else empty. */
         virtual std::string fac() const = 0;
 
         /** EVENT_ERROR: the reason. EVENT_STATS: the JSON document. EVENT_LOG: the line. */
         virtual std::string str() const = 0;
 
-        /** EVENT_THROTTLE: how long the broker delays the client, in milliseconds; 0: no more. */
+        /** EVENT_THROTTLE: the delay in milliseconds; 0: the throttling ended. */
         virtual int throttle_time() const = 0;
 
         /** EVENT_THROTTLE: the broker as "host:port". */
@@ -915,7 +919,7 @@ class RD_EXPORT Event {
         /** EVENT_THROTTLE: the broker's id; else -1. */
         virtual int broker_id() const = 0;
 
-        /** EVENT_ERROR: whether the client cannot go on, see Handle::fatal_error(). */
+        /** EVENT_ERROR: whether the client cannot continue, see Handle::fatal_error(). */
         virtual bool fatal() const = 0;
 };
 
@@ -934,7 +938,7 @@ class RD_EXPORT Event {
  */
 class RD_EXPORT Conf {
        public:
-        /** What is configured. */
+        /** The object that is configured. */
         enum ConfType {
                 CONF_GLOBAL, /**< A client. Topic-level properties are defaults of its topics. */
                 CONF_TOPIC   /**< One topic. */
@@ -947,7 +951,7 @@ class RD_EXPORT Conf {
                 CONF_OK = 0        /**< Done. */
         };
 
-        /** A configuration with every property at its default. Delete it. */
+        /** Returns a configuration with every property at its default. Delete it. */
         static Conf *create(ConfType type);
 
         virtual ~Conf() {
@@ -965,7 +969,7 @@ class RD_EXPORT Conf {
         virtual Conf::ConfResult
         set(const std::string &name, const std::string &value, std::string &errstr) = 0;
 
-        /* -- Callbacks. Each has the one name that stands here; another name, or a
+        /* -- Callbacks. Each has the one name that is given here; another name, or a
          *    configuration of the wrong type, is CONF_INVALID. NULL takes a callback back. -- */
 
         /** "dr_cb": delivery reports. Global. */
@@ -1041,38 +1045,40 @@ class RD_EXPORT Conf {
         /* -- Reading callbacks: NULL where none is set. CONF_INVALID: a configuration of the
          *    wrong type. -- */
 
-        /** The delivery report callback. */
+        /** Returns the delivery report callback. */
         virtual Conf::ConfResult get(DeliveryReportCb *&dr_cb) const = 0;
 
-        /** The token callback. */
+        /** Returns the token callback. */
         virtual Conf::ConfResult
         get(OAuthBearerTokenRefreshCb *&oauthbearer_token_refresh_cb) const = 0;
 
-        /** The event callback. */
+        /** Returns the event callback. */
         virtual Conf::ConfResult get(EventCb *&event_cb) const = 0;
 
-        /** The partitioner. */
+        /** Returns the partitioner. */
         virtual Conf::ConfResult get(PartitionerCb *&partitioner_cb) const = 0;
 
-        /** The partitioner with key pointer. */
+        /** Returns the partitioner with key pointer. */
         virtual Conf::ConfResult get(PartitionerKeyPointerCb *&partitioner_kp_cb) const = 0;
 
-        /** The socket callback. */
+        /** Returns the socket callback. */
         virtual Conf::ConfResult get(SocketCb *&socket_cb) const = 0;
 
-        /** The file callback. */
+        /** Returns the file callback. */
         virtual Conf::ConfResult get(OpenCb *&open_cb) const = 0;
 
-        /** The rebalance callback. */
+        /** Returns the rebalance callback. */
         virtual Conf::ConfResult get(RebalanceCb *&rebalance_cb) const = 0;
 
-        /** The commit callback. */
+        /** Returns the commit callback. */
         virtual Conf::ConfResult get(OffsetCommitCb *&offset_commit_cb) const = 0;
 
-        /** The certificate callback. */
+        /** Returns the certificate callback. */
         virtual Conf::ConfResult get(SslCertificateVerifyCb *&ssl_cert_verify_cb) const = 0;
 
-        /** All properties that have a value: name, value, name, value, ... Delete the list. */
+        /**
+         * Returns all properties that have a value: name, value, name, value, ... Delete the list.
+         */
         virtual std::list<std::string> *dump() = 0;
 
         /** "consume_cb": messages by callback. Global. */
@@ -1080,13 +1086,13 @@ class RD_EXPORT Conf {
         set(const std::string &name, ConsumeCb *consume_cb, std::string &errstr) = 0;
 
         /**
-         * The C interface's object behind a global configuration, for what only that offers;
-         * NULL for a topic configuration. It belongs to this object. Its opaque and the callbacks
-         * that this class has setters for are this library's.
+         * Returns the C interface's object behind a global configuration, for what only that
+         * offers; NULL for a topic configuration. It belongs to this object. Its opaque and the
+         * callbacks that this class has setters for are this library's.
          */
         virtual struct rd_kafka_conf_s *c_ptr_global() = 0;
 
-        /** The same of a topic configuration; NULL for a global one. */
+        /** Returns the C interface's object behind a topic configuration; NULL for a global one. */
         virtual struct rd_kafka_topic_conf_s *c_ptr_topic() = 0;
 
         /** Passes `value` on to the OpenSSL engine that `ssl.engine.location` names. Global. */
@@ -1110,11 +1116,11 @@ class RD_EXPORT Handle {
         virtual ~Handle() {
         }
 
-        /** The client's name, unique in the process, for example "rdkafka#producer-1". */
+        /** Returns the client's name, unique in the process, for example "rdkafka#producer-1". */
         virtual std::string name() const = 0;
 
         /**
-         * The id that the group coordinator gave to this member; empty where there is no
+         * Returns the id that the group coordinator gave to this member; empty where there is no
          * membership.
          */
         virtual std::string memberid() const = 0;
@@ -1132,11 +1138,14 @@ class RD_EXPORT Handle {
          */
         virtual int poll(int timeout_ms) = 0;
 
-        /** Messages that wait to be sent or answered, and events that wait to be served. */
+        /**
+         * Returns the number of messages that wait to be sent or answered, and events that wait to
+         * be served.
+         */
         virtual int outq_len() = 0;
 
         /**
-         * Asks a broker about the cluster: its brokers, topics and partitions.
+         * Requests metadata from a broker: the cluster's brokers, topics and partitions.
          *
          * @param all_topics  All topics, or those that the client uses.
          * @param only_rkt    This topic only (with all_topics false), or NULL.
@@ -1158,12 +1167,12 @@ class RD_EXPORT Handle {
          */
         virtual ErrorCode pause(std::vector<TopicPartition *> &partitions) = 0;
 
-        /** Goes on where pause() stopped. Same argument and result. */
+        /** Resumes partitions that pause() paused. Same argument and result. */
         virtual ErrorCode resume(std::vector<TopicPartition *> &partitions) = 0;
 
         /**
-         * Asks the partition's leader for its first offset and its high watermark (the offset that
-         * the next message will get).
+         * Queries the partition's leader for its first offset and its high watermark (the offset
+         * that the next message will get).
          *
          * @return ERR_NO_ERROR; ERR__TIMED_OUT; ERR__UNKNOWN_PARTITION or ERR__UNKNOWN_TOPIC; or an
          *         error of the broker.
@@ -1175,8 +1184,8 @@ class RD_EXPORT Handle {
                                                   int timeout_ms) = 0;
 
         /**
-         * The same from what the consumer last heard, without asking a broker;
-         * Topic::OFFSET_INVALID for what it has not heard yet.
+         * Returns the last known watermarks without a request;
+         * Topic::OFFSET_INVALID where one is not known yet.
          */
         virtual ErrorCode get_watermark_offsets(const std::string &topic,
                                                 int32_t partition,
@@ -1196,8 +1205,8 @@ class RD_EXPORT Handle {
                                           int timeout_ms) = 0;
 
         /**
-         * The queue of one partition. It is forwarded to the consumer's; forward(NULL) takes that
-         * away, to consume the partition apart from the others.
+         * Returns the queue of one partition. It is forwarded to the consumer's; forward(NULL) ends
+         * that, to consume the partition apart from the others.
          *
          * @return A queue that the caller deletes; NULL if there cannot be such a partition.
          */
@@ -1217,21 +1226,26 @@ class RD_EXPORT Handle {
          */
         virtual void yield() = 0;
 
-        /** The cluster's id (KIP-78), waiting for it if need be; empty if none came in time. */
+        /**
+         * Returns the cluster's id (KIP-78), waiting for it if need be; empty if none came in time.
+         */
         virtual std::string clusterid(int timeout_ms) = 0;
 
         /**
-         * The client's handle in the C interface, for what only that offers. It belongs to this
-         * object. Its opaque is this library's; what its functions call does not throw.
+         * Returns the client's handle in the C interface, for what only that offers. It belongs to
+         * this object. Its opaque is this library's; what its functions call does not throw.
          */
         virtual struct rd_kafka_s *c_ptr() = 0;
 
-        /** The cluster's controller as a broker id, waiting if need be; -1 if none came in time. */
+        /**
+         * Returns the cluster's controller as a broker id, waiting if need be; -1 if none came in
+         * time.
+         */
         virtual int32_t controllerid(int timeout_ms) = 0;
 
         /**
-         * The error that ended the client, if one did. EventCb tells of it with Event::fatal(). All
-         * that is left to do then is to delete the client.
+         * Returns the error that ended the client, if one did. EventCb receives it with
+         * Event::fatal(). All that is left to do then is to delete the client.
          *
          * @param errstr  Receives the reason when there is one.
          *
@@ -1240,11 +1254,11 @@ class RD_EXPORT Handle {
         virtual ErrorCode fatal_error(std::string &errstr) const = 0;
 
         /**
-         * Gives the client its token for SASL/OAUTHBEARER.
+         * Sets the client's token for SASL/OAUTHBEARER.
          *
          * @param token_value        Token.
          * @param md_lifetime_ms     When it expires, in milliseconds since 1970-01-01 UTC.
-         * @param md_principal_name  The Kafka principal that it stands for.
+         * @param md_principal_name  The Kafka principal of the token.
          * @param extensions         SASL extensions (RFC 7628): name, value, name, value, ...
          * @param errstr             Receives what is wrong, if something is.
          *
@@ -1257,19 +1271,24 @@ class RD_EXPORT Handle {
                                                 const std::list<std::string> &extensions,
                                                 std::string &errstr) = 0;
 
-        /** Tells the client that no token could be had; it asks again later. Same result. */
+        /**
+         * Reports that no token could be obtained; the client requests one again later. Same
+         * result.
+         */
         virtual ErrorCode oauthbearer_set_token_failure(const std::string &errstr) = 0;
 
-        /** Has the SASL queue (Conf::enable_sasl_queue()) served by a thread of the library. */
+        /** Lets a thread of the library serve the SASL queue (Conf::enable_sasl_queue()). */
         virtual Error *sasl_background_callbacks_enable() = 0;
 
-        /** The SASL queue, which the caller deletes; NULL without Conf::enable_sasl_queue(). */
+        /**
+         * Returns the SASL queue, which the caller deletes; NULL without Conf::enable_sasl_queue().
+         */
         virtual Queue *get_sasl_queue() = 0;
 
         /**
-         * The background queue: what is forwarded to it is served by a thread of the library,
-         * which then calls the callbacks. The caller deletes it. NULL if there is no thread to be
-         * had.
+         * Returns the background queue: what is forwarded to it is served by a thread of the
+         * library, which then calls the callbacks. The caller deletes it. NULL if there is no
+         * thread to be had.
          */
         virtual Queue *get_background_queue() = 0;
 
@@ -1281,7 +1300,7 @@ class RD_EXPORT Handle {
 
         /**
          * Sets user name and password for SASL PLAIN and SCRAM. New connections use them; those
-         * that stand are left alone.
+         * that are up are not affected.
          */
         virtual Error *sasl_set_credentials(const std::string &username,
                                             const std::string &password) = 0;
@@ -1295,10 +1314,10 @@ class RD_EXPORT Handle {
 /** A topic and partition with an offset, an error, a leader epoch and metadata. Plain data. */
 class RD_EXPORT TopicPartition {
        public:
-        /** A partition without an offset (Topic::OFFSET_INVALID). Delete it. */
+        /** Creates a partition without an offset (Topic::OFFSET_INVALID). Delete it. */
         static TopicPartition *create(const std::string &topic, int partition);
 
-        /** A partition with an offset, absolute or logical. Delete it. */
+        /** Creates a partition with an offset, absolute or logical. Delete it. */
         static TopicPartition *create(const std::string &topic, int partition, int64_t offset);
 
         virtual ~TopicPartition() = 0;
@@ -1306,28 +1325,28 @@ class RD_EXPORT TopicPartition {
         /** Deletes all elements of a vector and empties it. */
         static void destroy(std::vector<TopicPartition *> &partitions);
 
-        /** The topic's name. Belongs to the object. */
+        /** Returns the topic's name. Belongs to the object. */
         virtual const std::string &topic() const = 0;
 
-        /** The partition. */
+        /** Returns the partition. */
         virtual int partition() const = 0;
 
-        /** The offset. */
+        /** Returns the offset. */
         virtual int64_t offset() const = 0;
 
         /** Sets the offset. */
         virtual void set_offset(int64_t offset) = 0;
 
-        /** What became of it in the call that it was last given to. */
+        /** Returns its outcome in the last call that it was an argument of. */
         virtual ErrorCode err() const = 0;
 
-        /** The leader epoch of the offset (KIP-320), -1 if it is not known. */
+        /** Returns the leader epoch of the offset (KIP-320), -1 if it is not known. */
         virtual int32_t get_leader_epoch() = 0;
 
         /** Sets the leader epoch; -1: not known. */
         virtual void set_leader_epoch(int32_t leader_epoch) = 0;
 
-        /** The metadata that is committed with the offset; empty if there is none. */
+        /** Returns the metadata that is committed with the offset; empty if there is none. */
         virtual std::vector<unsigned char> get_metadata() = 0;
 
         /** Sets the metadata. Copied. */
@@ -1353,7 +1372,7 @@ class RD_EXPORT Topic {
         static const int64_t OFFSET_INVALID;
 
         /**
-         * A topic of a client.
+         * Creates a topic of a client.
          *
          * @param base       Client.
          * @param topic_str  Name.
@@ -1369,10 +1388,10 @@ class RD_EXPORT Topic {
 
         virtual ~Topic() = 0;
 
-        /** The name. */
+        /** Returns the name. */
         virtual std::string name() const = 0;
 
-        /** Whether a partition has a leader. For partitioners only. */
+        /** Returns whether a partition has a leader. For partitioners only. */
         virtual bool partition_available(int32_t partition) const = 0;
 
         /**
@@ -1384,7 +1403,7 @@ class RD_EXPORT Topic {
          */
         virtual ErrorCode offset_store(int32_t partition, int64_t offset) = 0;
 
-        /** The topic's handle in the C interface. Belongs to this object. */
+        /** Returns the topic's handle in the C interface. Belongs to this object. */
         virtual struct rd_kafka_topic_s *c_ptr() = 0;
 };
 
@@ -1396,14 +1415,14 @@ class RD_EXPORT Topic {
 /** When a message was made or written (KIP-32). */
 class RD_EXPORT MessageTimestamp {
        public:
-        /** Who set the timestamp. */
+        /** The source of the timestamp. */
         enum MessageTimestampType {
                 MSG_TIMESTAMP_NOT_AVAILABLE,  /**< The message has none. */
                 MSG_TIMESTAMP_CREATE_TIME,    /**< The producer, when it made the message. */
                 MSG_TIMESTAMP_LOG_APPEND_TIME /**< The broker, when it wrote it to its log. */
         };
 
-        MessageTimestampType type; /**< Who set it. */
+        MessageTimestampType type; /**< Its source. */
         int64_t timestamp;         /**< Milliseconds since 1970-01-01 00:00 UTC; -1: none. */
 };
 
@@ -1420,13 +1439,16 @@ class RD_EXPORT Headers {
         /** A name and a value, or, where a look-up failed, the error. A value type. */
         class Header {
                public:
-                /** A header; the value is copied. NULL is a null value. */
+                /** Constructs a header; the value is copied. NULL is a null value. */
                 Header(const std::string &key, const void *value, size_t value_size)
                     : key_(key), err_(ERR_NO_ERROR), value_(copy(value, value_size)),
                       value_size_(value_size) {
                 }
 
-                /** The same with an error; the value is left out unless that is ERR_NO_ERROR. */
+                /**
+                 * Constructs a header with an error; the value is left out unless that is
+                 * ERR_NO_ERROR.
+                 */
                 Header(const std::string &key,
                        const void *value,
                        size_t value_size,
@@ -1458,22 +1480,22 @@ class RD_EXPORT Headers {
                         RdKafka::mem_free(value_);
                 }
 
-                /** The name. */
+                /** Returns the name. */
                 std::string key() const {
                         return key_;
                 }
 
-                /** The value; NULL for a null value. Belongs to the header. */
+                /** Returns the value; NULL for a null value. Belongs to the header. */
                 const void *value() const {
                         return value_;
                 }
 
-                /** The same as text: a zero stands behind every value. */
+                /** Returns the value as text: every value is followed by a zero byte. */
                 const char *value_string() const {
                         return value_;
                 }
 
-                /** The length of the value in bytes. */
+                /** Returns the length of the value in bytes. */
                 size_t value_size() const {
                         return value_size_;
                 }
@@ -1502,10 +1524,10 @@ class RD_EXPORT Headers {
                 size_t value_size_;
         };
 
-        /** An empty list. */
+        /** Creates an empty list. */
         static Headers *create();
 
-        /** A list of copies. */
+        /** Creates a list of copies. */
         static Headers *create(const std::vector<Header> &headers);
 
         /**
@@ -1530,28 +1552,28 @@ class RD_EXPORT Headers {
          */
         virtual ErrorCode remove(const std::string &key) = 0;
 
-        /** All headers of this name, in order. */
+        /** Returns all headers of this name, in order. */
         virtual std::vector<Header> get(const std::string &key) const = 0;
 
-        /** The last header of this name; one whose err() is ERR__NOENT if there is none. */
+        /** Returns the last header of this name; one whose err() is ERR__NOENT if there is none. */
         virtual Header get_last(const std::string &key) const = 0;
 
-        /** All headers, in order. */
+        /** Returns all headers, in order. */
         virtual std::vector<Header> get_all() const = 0;
 
-        /** The number of headers. */
+        /** Returns the number of headers. */
         virtual size_t size() const = 0;
 };
 
 /**
  * A message that was consumed, or a produced one in its delivery report.
  *
- * Consumed messages belong to the caller of consume(), who deletes them; those that a callback is
+ * Consumed messages belong to the caller of consume(), which deletes them; those that a callback is
  * handed belong to the library. What a message returns by pointer lives as long as it.
  */
 class RD_EXPORT Message {
        public:
-        /** Whether a produced message is in the partition's log. */
+        /** State of a produced message in the partition's log. */
         enum Status {
                 /** It was never sent, or the broker refused it: it is not there. */
                 MSG_STATUS_NOT_PERSISTED = 0,
@@ -1562,8 +1584,8 @@ class RD_EXPORT Message {
         };
 
         /**
-         * What went wrong, for people; the broker's own words where it sent any (KIP-467). For a
-         * consumed message without an error it is empty.
+         * Returns the error's text for people; the broker's own text where it sent one (KIP-467).
+         * For a consumed message without an error it is empty.
          */
         virtual std::string errstr() const = 0;
 
@@ -1575,36 +1597,36 @@ class RD_EXPORT Message {
         virtual ErrorCode err() const = 0;
 
         /**
-         * The application's topic object, or NULL if Topic::create() was not called for the topic
-         * before the client first used it, or the object was deleted.
+         * Returns the application's topic object, or NULL if Topic::create() was not called for the
+         * topic before the client first used it, or the object was deleted.
          */
         virtual Topic *topic() const = 0;
 
-        /** The topic's name; empty for errors that are not about a topic. */
+        /** Returns the topic's name; empty for errors that are not about a topic. */
         virtual std::string topic_name() const = 0;
 
-        /** The partition. */
+        /** Returns the partition. */
         virtual int32_t partition() const = 0;
 
         /** The value, or NULL if it has none ("tombstone"). */
         virtual void *payload() const = 0;
 
-        /** The length of the value in bytes. */
+        /** Returns the length of the value in bytes. */
         virtual size_t len() const = 0;
 
-        /** The key as a string, made by the first call; NULL if there is none. */
+        /** Returns the key as a string, made by the first call; NULL if there is none. */
         virtual const std::string *key() const = 0;
 
-        /** The key as it lies in memory; NULL if there is none. */
+        /** Returns the key as it lies in memory; NULL if there is none. */
         virtual const void *key_pointer() const = 0;
 
-        /** The length of the key in bytes. */
+        /** Returns the length of the key in bytes. */
         virtual size_t key_len() const = 0;
 
-        /** The offset; Topic::OFFSET_INVALID in a delivery report where it is not known. */
+        /** Returns the offset; Topic::OFFSET_INVALID in a delivery report where it is not known. */
         virtual int64_t offset() const = 0;
 
-        /** The timestamp. */
+        /** Returns the timestamp. */
         virtual MessageTimestamp timestamp() const = 0;
 
         /** Delivery reports: what produce() was given for the message. Else NULL. */
@@ -1615,22 +1637,25 @@ class RD_EXPORT Message {
         /** Delivery reports: microseconds from produce() to the outcome. Else -1. */
         virtual int64_t latency() const = 0;
 
-        /** The message in the C interface. Belongs to this object. */
+        /** Returns the message in the C interface. Belongs to this object. */
         virtual struct rd_kafka_message_s *c_ptr() = 0;
 
         /** Delivery reports: whether it is in the log. */
         virtual Status status() const = 0;
 
-        /** The headers, or NULL if it has none. */
+        /** Returns the headers, or NULL if it has none. */
         virtual RdKafka::Headers *headers() = 0;
 
-        /** The same with the reason: ERR__NOENT: none; another code: they cannot be decoded. */
+        /**
+         * Returns the headers. `err` receives ERR__NOENT where there are none, another code if they
+         * cannot be decoded.
+         */
         virtual RdKafka::Headers *headers(RdKafka::ErrorCode *err) = 0;
 
-        /** The broker that it came from or was acknowledged by; -1 if not known. */
+        /** Returns the broker that it came from or was acknowledged by; -1 if not known. */
         virtual int32_t broker_id() const = 0;
 
-        /** The leader epoch that a consumed message was written under (KIP-320), or -1. */
+        /** Returns the leader epoch that a consumed message was written under (KIP-320), or -1. */
         virtual int32_t leader_epoch() const = 0;
 
         /**
@@ -1654,7 +1679,7 @@ class RD_EXPORT Message {
  */
 class RD_EXPORT Queue {
        public:
-        /** A queue of the application's own. */
+        /** Creates a queue that belongs to the application. */
         static Queue *create(Handle *handle);
 
         /**
@@ -1702,8 +1727,8 @@ class RD_EXPORT Queue {
  * ========================================================================== */
 
 /**
- * Who a consumer is in its group at one moment, for Producer::send_offsets_to_transaction()
- * (KIP-447). It does not change when the group moves on: get it anew for each transaction.
+ * A consumer's identity in its group at one moment, for Producer::send_offsets_to_transaction()
+ * (KIP-447). It is a snapshot: get another one for each transaction.
  */
 class RD_EXPORT ConsumerGroupMetadata {
        public:
@@ -1720,7 +1745,7 @@ class RD_EXPORT ConsumerGroupMetadata {
 class RD_EXPORT KafkaConsumer : public virtual Handle {
        public:
         /**
-         * A consumer.
+         * Creates a consumer.
          *
          * @param conf    Global configuration with a `group.id`. Copied.
          * @param errstr  Receives what is wrong, if something is.
@@ -1751,7 +1776,7 @@ class RD_EXPORT KafkaConsumer : public virtual Handle {
          */
         virtual ErrorCode subscribe(const std::vector<std::string> &topics) = 0;
 
-        /** Ends the subscription and gives the group's partitions back. */
+        /** Ends the subscription and revokes the group's partitions. */
         virtual ErrorCode unsubscribe() = 0;
 
         /**
@@ -1772,7 +1797,7 @@ class RD_EXPORT KafkaConsumer : public virtual Handle {
          * @return A message that the caller deletes, never NULL. Look at err(): ERR_NO_ERROR: a
          *         message proper; ERR__TIMED_OUT: none came in time, or a callback called yield();
          *         ERR__PARTITION_EOF (with `enable.partition.eof`); ERR__MAX_POLL_EXCEEDED; or
-         *         another error, after which one just goes on, unless it is fatal.
+         *         another error, after which the caller continues, unless it is fatal.
          *
          * Calls callbacks, and throws what one has thrown. No message is lost by that.
          */
@@ -1810,7 +1835,7 @@ class RD_EXPORT KafkaConsumer : public virtual Handle {
                                      OffsetCommitCb *offset_commit_cb) = 0;
 
         /**
-         * Asks the group's coordinator for committed offsets.
+         * Fetches committed offsets from the group's coordinator.
          *
          * @param partitions  offset() of each receives its committed offset, or
          *                    Topic::OFFSET_INVALID if there is none; err() its outcome.
@@ -1850,13 +1875,13 @@ class RD_EXPORT KafkaConsumer : public virtual Handle {
          */
         virtual ErrorCode offsets_store(std::vector<TopicPartition *> &offsets) = 0;
 
-        /** The consumer's present identity in its group. Delete it. */
+        /** Returns the consumer's present identity in its group. Delete it. */
         virtual ConsumerGroupMetadata *groupMetadata() = 0;
 
-        /** In a RebalanceCb that revokes: whether others have the partitions already. */
+        /** Returns, in a RebalanceCb that revokes, whether others own the partitions already. */
         virtual bool assignment_lost() = 0;
 
-        /** "EAGER", "COOPERATIVE", or "NONE" while there is no membership. */
+        /** Returns "EAGER", "COOPERATIVE", or "NONE" while there is no membership. */
         virtual std::string rebalance_protocol() = 0;
 
         /**
@@ -1868,7 +1893,7 @@ class RD_EXPORT KafkaConsumer : public virtual Handle {
         virtual Error *incremental_assign(const std::vector<TopicPartition *> &partitions) = 0;
 
         /**
-         * Takes partitions out of the assignment (KIP-429).
+         * Removes partitions from the assignment (KIP-429).
          *
          * @return NULL, or an error: ERR__INVALID_ARG: one is not assigned; ERR__STATE: the
          *         protocol is "EAGER".
@@ -1883,7 +1908,7 @@ class RD_EXPORT KafkaConsumer : public virtual Handle {
          */
         virtual Error *close(Queue *queue) = 0;
 
-        /** Whether the consumer is closed. */
+        /** Returns whether the consumer is closed. */
         virtual bool closed() = 0;
 };
 
@@ -1899,7 +1924,7 @@ class RD_EXPORT KafkaConsumer : public virtual Handle {
  */
 class RD_EXPORT Consumer : public virtual Handle {
        public:
-        /** A consumer. Parameters and result as KafkaConsumer::create(). */
+        /** Creates a consumer. Parameters and result as KafkaConsumer::create(). */
         static Consumer *create(const Conf *conf, std::string &errstr);
 
         /** Ends the consumer and waits until its threads are gone. */
@@ -1916,7 +1941,10 @@ class RD_EXPORT Consumer : public virtual Handle {
          */
         virtual ErrorCode start(Topic *topic, int32_t partition, int64_t offset) = 0;
 
-        /** The same into a queue, so that several partitions can be consumed together. */
+        /**
+         * Starts fetching a partition into a queue, so that several partitions can be consumed
+         * together.
+         */
         virtual ErrorCode start(Topic *topic, int32_t partition, int64_t offset, Queue *queue) = 0;
 
         /** Stops fetching a partition and drops what was fetched. */
@@ -1933,7 +1961,7 @@ class RD_EXPORT Consumer : public virtual Handle {
          */
         virtual Message *consume(Topic *topic, int32_t partition, int timeout_ms) = 0;
 
-        /** The same from a queue. */
+        /** Takes the next message of a queue. */
         virtual Message *consume(Queue *queue, int timeout_ms) = 0;
 
         /**
@@ -1950,7 +1978,7 @@ class RD_EXPORT Consumer : public virtual Handle {
                                      ConsumeCb *consume_cb,
                                      void *opaque) = 0;
 
-        /** The same from a queue. */
+        /** Calls `consume_cb` for each message of a queue; waits for the first one only. */
         virtual int consume_callback(Queue *queue,
                                      int timeout_ms,
                                      RdKafka::ConsumeCb *consume_cb,
@@ -1971,7 +1999,7 @@ class RD_EXPORT Consumer : public virtual Handle {
  */
 class RD_EXPORT Producer : public virtual Handle {
        public:
-        /** A producer. Parameters and result as KafkaConsumer::create(). */
+        /** Creates a producer. Parameters and result as KafkaConsumer::create(). */
         static Producer *create(const Conf *conf, std::string &errstr);
 
         /**
@@ -2029,7 +2057,7 @@ class RD_EXPORT Producer : public virtual Handle {
                                   const std::string *key,
                                   void *msg_opaque) = 0;
 
-        /** The same with the key as it lies in memory. */
+        /** Produces one message whose key is a block of memory. */
         virtual ErrorCode produce(Topic *topic,
                                   int32_t partition,
                                   int msgflags,
@@ -2040,7 +2068,7 @@ class RD_EXPORT Producer : public virtual Handle {
                                   void *msg_opaque) = 0;
 
         /**
-         * The same to a topic by name, with a timestamp.
+         * Produces one message to a topic by name, with a timestamp.
          *
          * @param timestamp  Milliseconds since 1970-01-01 UTC; 0: now.
          */
@@ -2055,7 +2083,7 @@ class RD_EXPORT Producer : public virtual Handle {
                                   void *msg_opaque) = 0;
 
         /**
-         * The same with headers.
+         * Produces one message with headers.
          *
          * @param headers  Headers, or NULL. After success they belong to the library, which
          *                 has deleted the object; after failure they are the caller's. The
@@ -2098,8 +2126,8 @@ class RD_EXPORT Producer : public virtual Handle {
         };
 
         /**
-         * Gives up on messages. Each of them gets its delivery report: serve poll() or flush()
-         * afterwards.
+         * Fails messages that are not delivered yet. Each of them gets its delivery report: serve
+         * poll() or flush() afterwards.
          *
          * @return ERR_NO_ERROR, or ERR__INVALID_ARG: a flag that does not exist.
          */
@@ -2110,8 +2138,8 @@ class RD_EXPORT Producer : public virtual Handle {
          *    says what to do, to be asked in this order:
          *
          *    Error::is_fatal()            delete the producer; a new one with the same id aborts
-         *                                 what it has left open
-         *    Error::txn_requires_abort()  abort_transaction(), and begin anew
+         *                                 the transaction that it left open
+         *    Error::txn_requires_abort()  abort_transaction(), and begin again
          *    Error::is_retriable()        call the same method again
          *    none of them                 the call was wrong: ERR__STATE (not now),
          *                                 ERR__NOT_CONFIGURED (no `transactional.id`),
@@ -2122,7 +2150,7 @@ class RD_EXPORT Producer : public virtual Handle {
          *    throw is reported on stderr, so that the outcome of the transaction is not lost. -- */
 
         /**
-         * Gets the producer's id, fences older producers with this transactional id, and waits
+         * Acquires the producer's id, fences older producers with this transactional id, and waits
          * until what they have left open was ended. Once, before the other methods.
          */
         virtual Error *init_transactions(int timeout_ms) = 0;
@@ -2131,7 +2159,7 @@ class RD_EXPORT Producer : public virtual Handle {
         virtual Error *begin_transaction() = 0;
 
         /**
-         * Makes a consumer's offsets part of the transaction: they are committed if and only if it
+         * Adds a consumer's offsets to the transaction: they are committed if and only if it
          * is.
          *
          * @param offsets         What the group is to go on with: last processed offset + 1.
@@ -2157,20 +2185,20 @@ class RD_EXPORT Producer : public virtual Handle {
 /* ==========================================================================
  *  15. METADATA
  *
- *  What Handle::metadata() returns. The parts belong to the whole and live as
+ *  The result of Handle::metadata(). The parts belong to the whole and live as
  *  long as it.
  * ========================================================================== */
 
 /** A broker. */
 class RD_EXPORT BrokerMetadata {
        public:
-        /** Its id. */
+        /** Returns its id. */
         virtual int32_t id() const = 0;
 
-        /** The host name or address that it advertises. */
+        /** Returns the host name or address that it advertises. */
         virtual std::string host() const = 0;
 
-        /** The port that it advertises. */
+        /** Returns the port that it advertises. */
         virtual int port() const = 0;
 
         virtual ~BrokerMetadata() = 0;
@@ -2188,19 +2216,19 @@ class RD_EXPORT PartitionMetadata {
         /** Walks through the replicas in sync. */
         typedef ISRSVector::const_iterator ISRSIterator;
 
-        /** Partition number. */
+        /** Returns the partition's number. */
         virtual int32_t id() const = 0;
 
-        /** Its error, for example that it has no leader. */
+        /** Returns its error, for example that it has no leader. */
         virtual ErrorCode err() const = 0;
 
-        /** Its leader's broker id, or -1. */
+        /** Returns its leader's broker id, or -1. */
         virtual int32_t leader() const = 0;
 
-        /** Its replicas. */
+        /** Returns its replicas. */
         virtual const std::vector<int32_t> *replicas() const = 0;
 
-        /** Its replicas in sync. */
+        /** Returns its replicas in sync. */
         virtual const std::vector<int32_t> *isrs() const = 0;
 
         virtual ~PartitionMetadata() = 0;
@@ -2214,19 +2242,19 @@ class RD_EXPORT TopicMetadata {
         /** Walks through them. */
         typedef PartitionMetadataVector::const_iterator PartitionMetadataIterator;
 
-        /** Its name. */
+        /** Returns its name. */
         virtual std::string topic() const = 0;
 
-        /** Its partitions. */
+        /** Returns its partitions. */
         virtual const PartitionMetadataVector *partitions() const = 0;
 
-        /** Its error, for example that it is not there. */
+        /** Returns its error, for example that it is not there. */
         virtual ErrorCode err() const = 0;
 
         virtual ~TopicMetadata() = 0;
 };
 
-/** What a broker told of the cluster. */
+/** A broker's description of the cluster. */
 class RD_EXPORT Metadata {
        public:
         /** Brokers. */
@@ -2238,16 +2266,16 @@ class RD_EXPORT Metadata {
         /** Walks through the topics. */
         typedef TopicMetadataVector::const_iterator TopicMetadataIterator;
 
-        /** The brokers. */
+        /** Returns the brokers. */
         virtual const BrokerMetadataVector *brokers() const = 0;
 
-        /** The topics. */
+        /** Returns the topics. */
         virtual const TopicMetadataVector *topics() const = 0;
 
-        /** Id of the broker that answered. */
+        /** Returns the id of the broker that answered. */
         virtual int32_t orig_broker_id() const = 0;
 
-        /** Its name. */
+        /** Returns its name. */
         virtual std::string orig_broker_name() const = 0;
 
         virtual ~Metadata() = 0;
