@@ -481,9 +481,9 @@ fn row_of_code(code: ErrorCode, refreshes: bool, plain: Fate, idempotent: Fate) 
     let again = match idempotent {
         Fails(_) => "no",
         Retried(_) => "counted",
-        Remade => "made anew, three times",
+        Remade => "encoded again, three times",
         Follows => "free",
-        Renumbered => "under new numbers, free",
+        Renumbered => "under new sequence numbers, free",
         Known => "delivered: the broker has it",
     };
     let status = match idempotent {
@@ -493,7 +493,7 @@ fn row_of_code(code: ErrorCode, refreshes: bool, plain: Fate, idempotent: Fate) 
     };
     let status = in_words(status);
     match plain == idempotent {
-        true if refreshes => format!("| {name} | {again} | asked for | {status} |"),
+        true if refreshes => format!("| {name} | {again} | requested | {status} |"),
         true => format!("| {name} | {again} | | {status} |"),
         false => format!("| {name} | {again} | {status} |"),
     }
@@ -515,7 +515,7 @@ fn the_manual_says_the_same() {
         let section = manual.split("\n## ").find(|s| s.starts_with(from)).unwrap();
         section.lines().filter(|l| l.starts_with("| ")).count()
     };
-    assert_eq!(count("On the way"), MISHAPS.len() + 1, "rows with their head");
+    assert_eq!(count("Failures before a response"), MISHAPS.len() + 1, "rows with their head");
     let of_codes = count("Refused by a broker") - 1;
     let of_numbers = BY_BROKERS.iter().filter(|row| row.2 != row.3).count();
     assert_eq!(of_codes + of_numbers, BY_BROKERS.len());
