@@ -515,7 +515,11 @@ fn the_manual_says_the_same() {
         let section = manual.split("\n## ").find(|s| s.starts_with(from)).unwrap();
         section.lines().filter(|l| l.starts_with("| ")).count()
     };
-    assert_eq!(count("Failures before a response"), MISHAPS.len() + 1, "rows with their head");
+    assert_eq!(
+        count("Failures before a response"),
+        MISHAPS.len() + 1,
+        "rows with their head"
+    );
     let of_codes = count("Refused by a broker") - 1;
     let of_numbers = BY_BROKERS.iter().filter(|row| row.2 != row.3).count();
     assert_eq!(of_codes + of_numbers, BY_BROKERS.len());
