@@ -7,8 +7,9 @@ use ottla_protocol::ApiKey;
 
 use super::request::{Options, Request, Target};
 use super::wire::{self, Way, answer_timeout};
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, BrokerVersions, Outcome, Owner, Ready, Reply as Response, Tag};
+use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{AdminOp, AdminOutcome, AdminResult, DebugContexts, Event, Queue};

@@ -10,12 +10,13 @@ use super::shared::{ClusterInfo, Shared};
 use super::stats_emitter::Reporter;
 use super::telemetry_sampler::Metering;
 use crate::admin::{self, Admin};
-use crate::cluster::{self, Change, Cluster, Ctx};
+use crate::cluster::{self, Change, Cluster};
 use crate::connection::{
     BrokerKey, ConnectionConfig, ConnectionEvent, ConnectionTable, DisconnectKind, NetAction, NetEvent, Outcome, Owner,
     Tag,
 };
 use crate::consumer::{self, Consumer, FileAction, FileEvent, ListOffsets};
+use crate::context::Ctx;
 use crate::env::{Instant, Rng, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, Throttle, level};

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::core::Core;
 use super::shared::Shared;
-use crate::cluster::Ctx;
 use crate::consumer::Consumer;
+use crate::context::Ctx;
 use crate::env::Instant;
 use crate::producer::Sender;
 use crate::stats::Span;

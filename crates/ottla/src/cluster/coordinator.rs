@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use ottla_protocol::api::find_coordinator::FindCoordinatorRequest;
 
-use super::{Cluster, Ctx};
+use super::Cluster;
 use crate::connection::{BrokerKey, BrokerVersions, ConnectionTable, Outcome, Owner, Ready, Tag};
+use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;

@@ -16,8 +16,9 @@ use super::fetcher::{Asked, Fetcher};
 use super::int32;
 use super::positions::{Next, Place, Position};
 use super::validation::leader_epoch;
-use crate::cluster::{Cluster, Ctx, NodeInfo};
+use crate::cluster::{Cluster, NodeInfo};
 use crate::connection::{BrokerKey, Outcome, Owner, Ready, Tag};
+use crate::context::Ctx;
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
@@ -134,7 +135,7 @@ impl Fetcher {
             let Some(p) = self.positions.get_mut(id) else { continue };
             p.preferred = None;
             let name = p.name.clone();
-            cluster.stale(&name, ctx.now);
+            cluster.request_refresh(&name, ctx.now);
             self.positions.set_place(id, Place::NoLeader);
         }
     }
@@ -282,7 +283,7 @@ impl Fetcher {
     pub(super) fn put_off(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, ids: &[u32], error: &Error) {
         for id in ids {
             if let Some(p) = self.positions.get(*id) {
-                cluster.stale(&p.name.clone(), ctx.now);
+                cluster.request_refresh(&p.name.clone(), ctx.now);
             }
             self.tell(*id, error.clone());
             self.positions
@@ -563,7 +564,7 @@ impl Fetcher {
             return self.on_out_of_range(ctx, cluster, id, &Error::new(code, text));
         }
         if code.action().refreshes_metadata() || code == ErrorCode::UNKNOWN_LEADER_EPOCH {
-            cluster.stale(&name, ctx.now);
+            cluster.request_refresh(&name, ctx.now);
         }
         if !code.action().is_retriable() {
             let text = format!("Fetch from {} failed: {}", p.state.tp(), code.description());

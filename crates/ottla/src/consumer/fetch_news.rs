@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use super::fetcher::Fetcher;
 use super::positions::{Next, Place, Position};
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::Cluster;
 use crate::connection::BrokerKey;
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
 use crate::types::NodeId;
@@ -122,7 +123,7 @@ impl Fetcher {
             self.settle(ctx, cluster, id);
         }
         for name in names {
-            cluster.stale(&name, ctx.now);
+            cluster.request_refresh(&name, ctx.now);
         }
     }
 }

@@ -18,8 +18,9 @@ use super::missing::Missing;
 use super::positions::{Next, Origin, Place, Position, Positions};
 use super::statistics::FetchCounts;
 use super::validation::Validations;
-use crate::cluster::{Cluster, Ctx, TopicMeta};
+use crate::cluster::{Cluster, TopicMeta};
 use crate::config::ClientConfig;
+use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, FetchBudget, PartitionNotice, PartitionState, level};
@@ -235,7 +236,7 @@ impl Fetcher {
             .map(|(node, _)| node)
             .or_else(|| cluster.leader(&p.name, p.state.partition()));
         let Some(node) = node else {
-            cluster.stale(&p.name.clone(), ctx.now);
+            cluster.request_refresh(&p.name.clone(), ctx.now);
             return self.set_place(id, Place::NoLeader);
         };
         let queued_min = self.settings.queued_min;
@@ -252,7 +253,7 @@ impl Fetcher {
             if known.is_some_and(is_old) {
                 // What was read under no id could be of this topic or of the next one of its name.
                 let name = p.name.clone();
-                cluster.stale(&name, ctx.now);
+                cluster.request_refresh(&name, ctx.now);
                 return self.set_place(id, Place::Backoff(ctx.now + ctx.retry_delay(0)));
             }
             p.topic_id = known.map_or(Uuid::ZERO, |t| t.id);
@@ -343,7 +344,7 @@ impl Fetcher {
         let Some(p) = self.positions.get_mut(id) else { return };
         let state = p.state.clone();
         // The topic may have been made anew.
-        cluster.stale(&p.name.clone(), ctx.now);
+        cluster.request_refresh(&p.name.clone(), ctx.now);
         if state.queued() > 0 {
             self.set_place(id, Place::Full);
             if state.arm(1) {

@@ -13,9 +13,10 @@ use ottla_protocol::api::list_offsets::{
 };
 
 use super::{Command, OffsetsResult, millis};
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::Cluster;
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Outcome, Owner, Ready, Tag};
+use crate::context::Ctx;
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::Reply;
@@ -257,7 +258,7 @@ impl ListOffsets {
                 }
                 None => {
                     let name = query.tp.topic.clone();
-                    cluster.stale(&name, ctx.now);
+                    cluster.request_refresh(&name, ctx.now);
                     self.retry(ctx, id, None);
                 }
             }
@@ -300,7 +301,7 @@ impl ListOffsets {
         let waiting = self.waiting.iter().filter_map(|id| self.queries.get(id));
         for query in waiting {
             if cluster.leader(&query.tp.topic, query.tp.partition) == Some(key.node) {
-                cluster.stale(&query.tp.topic, now);
+                cluster.request_refresh(&query.tp.topic, now);
             }
         }
     }
@@ -327,7 +328,7 @@ impl ListOffsets {
                 for id in queries {
                     if let Some(query) = self.queries.get(&id) {
                         let name = query.tp.topic.clone();
-                        cluster.stale(&name, ctx.now);
+                        cluster.request_refresh(&name, ctx.now);
                     }
                     self.retry(ctx, id, None);
                 }
@@ -441,7 +442,7 @@ impl ListOffsets {
                     // The broker may lag behind, or the topic may have been made anew: its epochs begin anew, too.
                     let unknown_epoch = code == ErrorCode::UNKNOWN_LEADER_EPOCH;
                     if code.action().refreshes_metadata() || unknown_epoch {
-                        cluster.stale(&name, ctx.now);
+                        cluster.request_refresh(&name, ctx.now);
                     }
                     if code.action().is_retriable() || unknown_epoch {
                         self.retry(ctx, id, Some(error));
@@ -450,7 +451,7 @@ impl ListOffsets {
                     }
                 }
                 None => {
-                    cluster.stale(&name, ctx.now);
+                    cluster.request_refresh(&name, ctx.now);
                     self.retry(ctx, id, Some(error.clone()));
                 }
             }

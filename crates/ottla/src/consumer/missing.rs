@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::fetcher::Fetcher;
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::Cluster;
+use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 
@@ -26,7 +27,7 @@ impl Fetcher {
         let Some(topic) = cluster.topic(&p.name) else { return };
         if topic.error.is_ok() && p.state.partition() >= topic.partition_count() && p.told.is_ok() {
             self.missing.0.entry(id).or_insert(ctx.now);
-            cluster.stale(&p.name, ctx.now);
+            cluster.request_refresh(&p.name, ctx.now);
         }
     }
 

@@ -14,8 +14,9 @@ use ottla_protocol::api::offset_for_leader_epoch::{
 
 use super::fetcher::Fetcher;
 use super::positions::{Next, Place, Position};
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, BrokerVersions, Outcome, Owner, Tag};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
 use crate::types::NodeId;
@@ -142,7 +143,7 @@ impl Fetcher {
                 None => {
                     // The leadership may be somewhere else.
                     let name = p.name.clone();
-                    cluster.stale(&name, ctx.now);
+                    cluster.request_refresh(&name, ctx.now);
                     self.set_place(partition, Place::Backoff(ctx.now + self.settings.error_backoff));
                 }
             }
@@ -186,7 +187,7 @@ impl Fetcher {
                 );
                 self.tell(id, Error::new(code, text));
             }
-            cluster.stale(&name, ctx.now);
+            cluster.request_refresh(&name, ctx.now);
             return self.set_place(id, Place::Backoff(ctx.now + self.settings.error_backoff));
         }
         if code.is_ok() && (end < at || epoch < p.epoch) {

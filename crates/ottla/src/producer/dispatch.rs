@@ -17,8 +17,9 @@ use super::sender::Sender;
 use super::timers::TimerKind;
 use super::transactions::Transactions;
 use super::wire::{self, Part};
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, BrokerVersions, Owner, Ready, Tag};
+use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
@@ -125,7 +126,7 @@ impl Sender {
             let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
                 continue;
             };
-            cluster.stale(&topic.name, ctx.now);
+            cluster.request_refresh(&topic.name, ctx.now);
             let Some(lane) = topic.lane(id.partition) else {
                 continue;
             };

@@ -5,8 +5,9 @@ use ottla_protocol::api::init_producer_id::InitProducerIdRequest;
 
 use super::sender::Sender;
 use super::timers::retry_delay;
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, Outcome, Owner, Tag};
+use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};

@@ -13,7 +13,7 @@ use super::PartitionId;
 use super::batch::Batch;
 use super::sender::Sender;
 use super::verdict::Verdict;
-use crate::cluster::Ctx;
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 
 impl Sender {

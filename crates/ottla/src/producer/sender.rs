@@ -13,9 +13,10 @@ use super::statistics::{BatchWindows, Sent};
 use super::timers::{TimerKind, Timers, fired};
 use super::transactions::Transactions;
 use super::{Command, PartitionId};
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::Cluster;
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Purpose};
+use crate::context::Ctx;
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{Interceptor, Queue};
@@ -232,7 +233,7 @@ impl Sender {
             if last != Some(id.topic)
                 && let Some(topic) = self.topics.get(id.topic as usize).and_then(Option::as_ref)
             {
-                cluster.stale(&topic.name, ctx.now);
+                cluster.request_refresh(&topic.name, ctx.now);
             }
             last = Some(id.topic);
         }

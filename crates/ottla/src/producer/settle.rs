@@ -12,8 +12,9 @@ use super::timers::{TimerKind, retry_delay};
 use super::transactions::{self, Transactions};
 use super::verdict::{Verdict, is_about_numbers, judge};
 use super::{PartitionId, wire};
-use crate::cluster::{Cluster, Ctx, NodeInfo};
+use crate::cluster::{Cluster, NodeInfo};
 use crate::connection::{BrokerKey, Outcome, Reply};
+use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Delivery, DeliveryMode, Event, Room, level};
@@ -111,7 +112,7 @@ impl Sender {
                 && let Some(topic) = self.topic_mut(slot.id.topic)
             {
                 // The leader may have moved.
-                cluster.stale(&topic.name, ctx.now);
+                cluster.request_refresh(&topic.name, ctx.now);
                 last = Some(slot.id.topic);
             }
             self.refused(
@@ -215,7 +216,7 @@ impl Sender {
                 .is_some_and(|l| l.0 != batch.broker_id);
             moved = follow_hint(ctx, cluster, &name, part, endpoints) || known;
             if !moved {
-                cluster.stale(&name, ctx.now);
+                cluster.request_refresh(&name, ctx.now);
             }
         }
         let batch = match (verdict, part.record_errors.is_empty()) {

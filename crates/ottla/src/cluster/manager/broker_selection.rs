@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::Ctx;
 use super::super::bootstrap::{Endpoint, parse_endpoints};
 use super::{Change, Cluster, duration_ms};
 use crate::connection::{BrokerKey, BrokerVersions, Ready};
+use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};

@@ -1,9 +1,9 @@
 //! `client.dns.lookup=resolve_canonical_bootstrap_servers_only`: the names of a bootstrap name's addresses take its place.
 
-use super::super::Ctx;
 use super::super::bootstrap::Endpoint;
 use super::{Change, Cluster, duration_ms};
 use crate::connection::LookupId;
+use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};

@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use ottla_protocol::api::metadata::{MetadataRequest, MetadataRequestTopic};
 
-use super::super::Ctx;
 use super::{Cluster, duration_ms};
 use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
+use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;

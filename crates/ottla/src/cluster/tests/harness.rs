@@ -68,7 +68,7 @@ pub(super) struct World {
 
 macro_rules! ctx {
     ($w:ident) => {
-        crate::cluster::Ctx {
+        crate::context::Ctx {
             now: $w.now,
             wall_ms: 0,
             connections: &mut $w.connections,

@@ -13,9 +13,10 @@ use ottla_protocol::api::offset_commit::{OffsetCommitRequest, OffsetCommitRespon
 use super::Identity;
 use super::committer::Committer;
 use super::offset_messages::commit_request;
-use crate::cluster::{Ctx, is_coordinator_error};
+use crate::cluster::is_coordinator_error;
 use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
 use crate::consumer::CommitTarget;
+use crate::context::Ctx;
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{CommitResult, Event, Interceptor, PartitionState, Queue};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::membership::{Membership, State};
 use super::orders::{Order, RebalanceProtocol};
-use crate::cluster::Ctx;
+use crate::context::Ctx;
 use crate::types::TopicPartition;
 
 impl Membership {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::assignor::{self, Shape};
 use super::membership::{Membership, State};
-use crate::cluster::{Cluster, Ctx, TopicMeta};
+use crate::cluster::{Cluster, TopicMeta};
+use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::ErrorCode;
 use crate::event::DebugContexts;

@@ -16,9 +16,10 @@ use super::membership::{Membership, State};
 use super::orders::{Order, RebalanceProtocol};
 use super::reconcile::Reconciler;
 use super::requests::Way;
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::Cluster;
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Outcome};
+use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::Error;
 

@@ -1,8 +1,8 @@
 //! `max.poll.interval.ms`: whether the application still takes what it is given (KIP-62).
 
 use super::millis;
-use crate::cluster::Ctx;
 use crate::config::ClientConfig;
+use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{QueueActivity, level};

@@ -9,9 +9,10 @@ use ottla_protocol::api::offset_fetch::{OffsetFetchRequest, OffsetFetchResponse}
 use super::Identity;
 use super::commits::{Consequences, NEWEST_WITH_NAMES};
 use super::offset_messages::{fetch_request, rows_of};
-use crate::cluster::{Ctx, is_coordinator_error};
+use crate::cluster::is_coordinator_error;
 use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
 use crate::consumer::OffsetsResult;
+use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::Reply;

@@ -13,9 +13,10 @@ use super::assignor::{self, Strategy};
 use super::member_messages::{Subscription, write_assignment, write_subscription};
 use super::membership::{Membership, State};
 use super::orders::Order;
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::Cluster;
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
 

@@ -375,7 +375,7 @@ fn new_partitions_make_the_leader_join_again() {
     let (asked, ..) = w.next_fetch().unwrap();
     w.model.get_mut("t").unwrap().leaders.push((1, 1));
     w.answer_fetch(&asked, vec![data(0, 0, &[]), failed(1, 6)]);
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(100);
     w.expect::<JoinGroupRequest>();
 }
@@ -386,7 +386,7 @@ fn partitions_that_come_while_others_are_divided_are_not_forgotten() {
     subscribe(&mut w);
     let (asked, request) = join_and_divide(&mut w, 1);
     w.model.get_mut("t").unwrap().leaders.push((1, 1));
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(100);
     let response = SyncGroupResponse {
         assignment: request.assignments[0].assignment.clone(),
@@ -581,7 +581,7 @@ fn a_static_leader_that_comes_back_still_looks_after_the_topics() {
     w.run_ms(100);
     assert!(w.next::<JoinGroupRequest>().is_none(), "all is as it was");
     w.model.get_mut("t").unwrap().leaders.push((1, 1));
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(2000);
     w.expect::<JoinGroupRequest>();
 }

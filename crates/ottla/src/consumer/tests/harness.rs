@@ -16,12 +16,13 @@ use parking_lot::Mutex;
 
 pub(super) use super::asked::Asked;
 use super::builders::data;
-use crate::cluster::{Change, Cluster, Ctx, parse_endpoints};
+use crate::cluster::{Change, Cluster, parse_endpoints};
 use crate::config::{ClientConfig, Conf, TopicConf, TopicConfig};
 use crate::connection::{
     CloseReason, ConnId, ConnectionConfig, ConnectionEvent, ConnectionTable, NetAction, NetEvent, Owner,
 };
 use crate::consumer::{Command, Consumer, Registry, Setup};
+use crate::context::Ctx;
 use crate::env::{Instant, Rng, Waker, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, Logger, Queue, Reply};

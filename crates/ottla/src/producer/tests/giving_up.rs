@@ -136,7 +136,7 @@ fn a_topic_made_again_with_fewer_partitions() {
     w.produce("t", 2, "a").unwrap();
     w.drive();
     w.add_topic("t", &[1]);
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(1000);
     let reports = w.reports();
     assert_eq!(
@@ -277,7 +277,7 @@ fn records_for_a_new_leader_wait_for_the_old_one_until_its_records_time_out() {
     for settings in ORDERED {
         let mut w = unanswered_while_another_waits(settings, |w| {
             w.move_leader("t", 0, 2);
-            w.cluster.stale("t", w.now);
+            w.cluster.request_refresh("t", w.now);
         });
         w.run_ms(500);
         assert_eq!(w.sent_values(), [("t/0".into(), strings(&["b"]))], "{settings:?}");

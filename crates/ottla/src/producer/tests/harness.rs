@@ -15,9 +15,10 @@ use ottla_protocol::{ApiKey, Frame, Message, Reader, RequestHeader, Uuid, encode
 
 use super::coordinator::Coordinating;
 use super::played::{Hand, Model, Report, Sent};
-use crate::cluster::{Change, Cluster, Ctx, parse_endpoints};
+use crate::cluster::{Change, Cluster, parse_endpoints};
 use crate::config::{ClientConfig, Conf, TopicConf, TopicConfig};
 use crate::connection::{CloseReason, ConnId, ConnectionEvent, ConnectionTable, NetAction, NetEvent, Owner};
+use crate::context::Ctx;
 use crate::env::{Clock, Instant, Rng, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Delivery, DeliveryMode, Event, Logger, Payload, Queue};

@@ -255,7 +255,7 @@ fn a_new_leader_gets_nothing_before_the_old_one_has_answered() {
     send(&mut w, "a");
     w.move_leader("t", 0, 2);
     let now = w.now;
-    w.cluster.stale("t", now);
+    w.cluster.request_refresh("t", now);
     w.run_ms(2000);
     send(&mut w, "b");
     assert_eq!(waiting(&w), [row(0, 1, "a")]);

@@ -301,7 +301,7 @@ fn a_leader_that_metadata_brought_meanwhile_is_followed_at_once() {
     w.acknowledge(0);
     w.move_leader("t", 0, 3);
     let now = w.now;
-    w.cluster.stale("t", now);
+    w.cluster.request_refresh("t", now);
     w.run_ms(3000);
     w.answer(&late, |_, p| {
         p.error_code = ErrorCode::NOT_LEADER_FOR_PARTITION.0 as i16;
@@ -335,7 +335,7 @@ fn a_passing_error_of_the_topic_in_metadata_holds_nobody_up() {
     model.error = ErrorCode::LEADER_NOT_AVAILABLE.0 as i16;
     model.leaders.clear();
     let now = w.now;
-    w.cluster.stale("t", now);
+    w.cluster.request_refresh("t", now);
     w.run_ms(500);
     assert_eq!(w.cluster.topic("t").unwrap().error, ErrorCode::LEADER_NOT_AVAILABLE);
     w.produce("t", 0, "a").unwrap();

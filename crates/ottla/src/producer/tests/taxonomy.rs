@@ -238,7 +238,7 @@ const MISHAPS: &[Mishap] = &[
         play: |w| {
             w.move_leader("t", 0, -1);
             let now = w.now;
-            w.cluster.stale("t", now);
+            w.cluster.request_refresh("t", now);
             w.run_ms(500);
             w.produce("t", 0, "a").unwrap();
             w.run_ms(2100);

@@ -12,8 +12,8 @@ use std::time::Duration;
 use ottla_protocol::api::describe_transactions::DescribeTransactionsRequest;
 
 use super::{Phase, Transactions};
-use crate::cluster::Ctx;
 use crate::connection::{BrokerKey, Outcome};
+use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::ErrorCode;
 

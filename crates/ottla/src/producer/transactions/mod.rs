@@ -38,9 +38,10 @@ use markers::Markers;
 
 use super::PartitionId;
 use super::accumulator::Accumulator;
-use crate::cluster::{Cluster, Coordinated, Coordinator, Ctx};
+use crate::cluster::{Cluster, Coordinated, Coordinator};
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Owner};
+use crate::context::Ctx;
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::types::{GroupMetadata, PartitionOffset};

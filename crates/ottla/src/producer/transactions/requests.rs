@@ -15,8 +15,9 @@ use ottla_protocol::{DecodeError, Message, Request as ProtocolRequest};
 
 use super::table::{Ask, Consequence, consequence};
 use super::{Offsets, Phase, Request, Transactions};
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, BrokerVersions, Outcome, Owner, Reply, Tag};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
 

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::table::{Ask, Consequence, consequence};
 use super::{Phase, TransactionCall, TransactionReply, Transactions};
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, Outcome};
+use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::producer::PartitionId;

@@ -4,7 +4,8 @@ use ottla_protocol::api::consumer_group_heartbeat::ConsumerGroupHeartbeatRespons
 
 use super::lookup::Lookup;
 use super::{Partitions, Phase, Reconciler};
-use crate::cluster::{Cluster, Ctx, is_coordinator_error};
+use crate::cluster::{Cluster, is_coordinator_error};
+use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;

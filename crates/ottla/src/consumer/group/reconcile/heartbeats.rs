@@ -9,8 +9,8 @@ use ottla_protocol::api::consumer_group_heartbeat::ConsumerGroupHeartbeatRequest
 
 use super::super::requests::{GRACE_MS, Way, new_id, tag};
 use super::{FIRST_INTERVAL_MS, Partitions, Phase, Reconciler, Subscription};
-use crate::cluster::Ctx;
 use crate::consumer::{int32, millis};
+use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 

@@ -8,8 +8,9 @@ use ottla_protocol::api::metadata::{MetadataRequest, MetadataRequestTopic, Metad
 
 use super::super::requests::{Way, new_id, tag};
 use super::{Phase, Reconciler};
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::Cluster;
 use crate::consumer::millis;
+use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::Error;
 
