@@ -12,8 +12,8 @@ use crate::faults::Faults;
 use crate::fetch_session::FetchSessions;
 use crate::groups::Groups;
 use crate::observer::Observer;
-use crate::parked::{Parked, Token};
 use crate::producers::ProducerIds;
+use crate::purgatory::{DelayedId, DelayedRequest};
 use crate::recorder::Recorder;
 use crate::rng::Rng;
 use crate::rules::Rules;
@@ -52,7 +52,7 @@ pub(crate) struct Broker {
     /// By how much its clock is wrong.
     pub(crate) clock_skew_ms: i64,
     /// What it tells of the cluster while it lags behind.
-    pub(crate) old_metadata: Option<MetadataResponse>,
+    pub(crate) held_metadata: Option<MetadataResponse>,
 }
 
 /// A whole Kafka cluster as a state machine without I/O, clock, threads or chance of its own: the same configuration
@@ -84,7 +84,7 @@ pub struct Cluster {
     pub(crate) coordinator_overrides: CoordinatorOverrides,
     pub(crate) coordinator_errors: CoordinatorErrors,
     pub(crate) connections: BTreeMap<ConnectionKey, Connection>,
-    pub(crate) parked: BTreeMap<Token, Parked>,
+    pub(crate) purgatory: BTreeMap<DelayedId, DelayedRequest>,
     pub(crate) next_token: u64,
     pub(crate) timers: Timers,
     /// Answers that the caller has not yet taken.
@@ -108,7 +108,7 @@ impl Cluster {
                 reachable: true,
                 sessions: FetchSessions::new(config.fetch_session_slots),
                 clock_skew_ms: 0,
-                old_metadata: None,
+                held_metadata: None,
             };
             (id, broker)
         });
@@ -130,7 +130,7 @@ impl Cluster {
             coordinator_overrides: CoordinatorOverrides::new(),
             coordinator_errors: CoordinatorErrors::new(),
             connections: BTreeMap::new(),
-            parked: BTreeMap::new(),
+            purgatory: BTreeMap::new(),
             next_token: 1,
             timers: Timers::default(),
             ready: VecDeque::new(),
@@ -206,8 +206,8 @@ impl Cluster {
     }
 
     /// Requests that were taken and wait for something to happen.
-    pub fn parked_count(&self) -> usize {
-        self.parked.len()
+    pub fn purgatory_size(&self) -> usize {
+        self.purgatory.len()
     }
 
     /// Timers that are set.

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 
 use crate::cluster::{BrokerId, ConnectionId};
-use crate::parked::Token;
+use crate::purgatory::DelayedId;
 use crate::{Delivery, Time};
 
 /// A connection's full name.
@@ -19,7 +19,7 @@ pub(crate) struct Connection {
     /// Requests that arrived while the connection was muted.
     pub(crate) waiting: VecDeque<Bytes>,
     /// The parked request that mutes the connection.
-    pub(crate) parked: Option<Token>,
+    pub(crate) delayed: Option<DelayedId>,
     /// Until when throttling mutes the connection.
     pub(crate) muted_until: Time,
     /// Answers that are held back to simulate round trip time, with the time of their release.
@@ -35,6 +35,6 @@ pub(crate) struct Connection {
 impl Connection {
     /// True when a request that arrives now must wait for earlier ones.
     pub(crate) fn is_muted(&self, now: Time) -> bool {
-        self.hung || self.parked.is_some() || self.muted_until > now || !self.waiting.is_empty()
+        self.hung || self.delayed.is_some() || self.muted_until > now || !self.waiting.is_empty()
     }
 }

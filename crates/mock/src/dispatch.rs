@@ -13,7 +13,7 @@ use crate::connection::ConnectionKey;
 use crate::faults::FaultAction;
 use crate::groups::ClassicGroup;
 use crate::handlers::{self, k18_api_versions};
-use crate::parked::{Token, Waiting};
+use crate::purgatory::{DelayedId, DelayedOperation};
 use crate::recorder::ClientAction;
 use crate::timers::Timer;
 
@@ -117,10 +117,10 @@ impl Context {
     }
 
     /// The request and what was done with it, for who observes.
-    fn told(&self, served: &Served) -> String {
+    fn summary(&self, served: &Served) -> String {
         let done = match served {
             Served::Frame(frame) => format!("answered with {} bytes", frame.len()),
-            Served::Parked => "answered later".to_owned(),
+            Served::Delayed => "answered later".to_owned(),
             Served::Nothing => "not answered".to_owned(),
             Served::Close(reason) => format!("the connection is closed: {reason:?}"),
         };
@@ -144,7 +144,7 @@ impl Context {
 pub(crate) enum Served {
     Frame(Frame),
     /// Parked; it may have been completed already.
-    Parked,
+    Delayed,
     Nothing,
     Close(CloseReason),
 }
@@ -188,7 +188,7 @@ impl Cluster {
         };
         let by_broker = state.closing;
         self.record_connection(key, ClientAction::Disconnected { by_broker });
-        if let Some(token) = state.parked {
+        if let Some(token) = state.delayed {
             self.forget(token);
         }
         if state.untaken > 0 {
@@ -241,7 +241,7 @@ impl Cluster {
     /// Serves what arrived while the connection was muted, until it is muted again.
     fn resume(&mut self, key: ConnectionKey) {
         while let Some(state) = self.connections.get_mut(&key) {
-            if state.hung || state.parked.is_some() || state.muted_until > self.now || state.closing {
+            if state.hung || state.delayed.is_some() || state.muted_until > self.now || state.closing {
                 return;
             }
             let Some(frame) = state.waiting.pop_front() else {
@@ -255,7 +255,7 @@ impl Cluster {
     fn serve_one(&mut self, key: ConnectionKey, frame: Bytes, direct: bool) -> Reply {
         let (served, context) = self.serve(key, frame);
         if let Some(context) = &context {
-            self.observer.tell(|| context.told(&served));
+            self.observer.emit(|| context.summary(&served));
         }
         if let Some(context) = context.as_ref().filter(|c| c.hang) {
             self.hang(context.key());
@@ -273,7 +273,7 @@ impl Cluster {
         let delivery = match served {
             Served::Frame(frame) => Delivery::Frame(frame),
             Served::Close(reason) => Delivery::Close(reason),
-            Served::Parked => return Reply::Later,
+            Served::Delayed => return Reply::Later,
             Served::Nothing => return Reply::None,
         };
         if direct && delay_us == 0 && self.faults.round_trip_us(key.0) == 0 && self.is_drained(key) {
@@ -481,25 +481,25 @@ impl Cluster {
         }
     }
 
-    fn request_expired(&mut self, token: Token) {
-        match self.parked.get(&token).map(|p| &p.waiting) {
-            Some(Waiting::Fetch(_)) => self.complete_fetch(token),
-            Some(Waiting::Produce(_)) => self.expire_produce(token),
+    fn request_expired(&mut self, token: DelayedId) {
+        match self.purgatory.get(&token).map(|p| &p.waiting) {
+            Some(DelayedOperation::Fetch(_)) => self.complete_fetch(token),
+            Some(DelayedOperation::Produce(_)) => self.expire_produce(token),
             // Groups arrange their own timers.
-            Some(Waiting::JoinGroup | Waiting::SyncGroup) | None => {}
+            Some(DelayedOperation::JoinGroup | DelayedOperation::SyncGroup) | None => {}
         }
     }
 
     /// Drops a parked request that nobody waits for any more.
-    fn forget(&mut self, token: Token) {
+    fn forget(&mut self, token: DelayedId) {
         let Some(parked) = self.unpark(token) else {
             return;
         };
         match parked.waiting {
-            Waiting::Fetch(fetch) => self.stop_waiting_for_records(token, &fetch),
-            Waiting::Produce(produce) => self.stop_waiting_for_replication(token, &produce),
+            DelayedOperation::Fetch(fetch) => self.stop_waiting_for_records(token, &fetch),
+            DelayedOperation::Produce(produce) => self.stop_waiting_for_replication(token, &produce),
             // The group keeps the member; completing its token will find nobody.
-            Waiting::JoinGroup | Waiting::SyncGroup => {}
+            DelayedOperation::JoinGroup | DelayedOperation::SyncGroup => {}
         }
     }
 }

@@ -47,13 +47,13 @@ pub struct Fault {
 pub enum LeaderHints {
     /// Who leads now, and where it can be reached.
     #[default]
-    Right,
+    Current,
     /// Nothing.
     None,
     /// Another broker, under the leader epoch before.
     Stale,
     /// Who leads now, without an address.
-    Homeless,
+    NoAddress,
 }
 
 /// All faults in force.
@@ -69,7 +69,7 @@ pub(crate) struct Faults {
     partitions: BTreeMap<(ApiKey, String), BTreeMap<i32, ErrorCode>>,
     pub(crate) leader_hints: LeaderHints,
     /// The next marker that would be written is not.
-    pub(crate) loses_marker: bool,
+    pub(crate) drops_next_marker: bool,
 }
 
 impl Faults {

@@ -24,7 +24,7 @@ impl Limits {
     }
 
     /// The records whose timestamps are out of range, by their numbers in the batch; the first when none is by itself.
-    pub(crate) fn mistimed(&self, batch: &Batch, now_ms: i64) -> Vec<i32> {
+    pub(crate) fn out_of_range_records(&self, batch: &Batch, now_ms: i64) -> Vec<i32> {
         let Ok(records) = batch.records(LIMIT_BYTES) else {
             return vec![0];
         };

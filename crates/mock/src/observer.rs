@@ -14,7 +14,7 @@ pub(crate) struct Observer(Option<Listener>);
 
 impl Observer {
     /// Makes the text only where somebody is told.
-    pub(crate) fn tell(&self, text: impl FnOnce() -> String) {
+    pub(crate) fn emit(&self, text: impl FnOnce() -> String) {
         if let Some(listener) = &self.0 {
             listener(text());
         }

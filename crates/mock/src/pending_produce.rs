@@ -5,20 +5,20 @@ use ottla_protocol::{ErrorCode, Uuid};
 
 use crate::cluster::Cluster;
 use crate::handlers::k00_produce::{failure, name_leaders};
-use crate::parked::{PendingProduce, Token, Waiting};
+use crate::purgatory::{DelayedId, DelayedOperation, DelayedProduce};
 use crate::timers::Timer;
 
 impl Cluster {
     /// Settles what can be settled of a parked produce request, and answers it when nothing is left to wait for.
-    pub(crate) fn advance_produce(&mut self, token: Token) {
-        let Some(parked) = self.parked.get_mut(&token) else {
+    pub(crate) fn advance_produce(&mut self, token: DelayedId) {
+        let Some(parked) = self.purgatory.get_mut(&token) else {
             return;
         };
-        let Waiting::Produce(produce) = &mut parked.waiting else {
+        let DelayedOperation::Produce(produce) = &mut parked.waiting else {
             return;
         };
         let broker = parked.context.broker;
-        let PendingProduce { response, until } = produce;
+        let DelayedProduce { response, until } = produce;
         let mut settled = Vec::new();
         let topics = &self.topics;
         until.retain(|wait| {
@@ -45,9 +45,9 @@ impl Cluster {
     }
 
     /// The followers were too slow.
-    pub(crate) fn expire_produce(&mut self, token: Token) {
-        if let Some(parked) = self.parked.get_mut(&token)
-            && let Waiting::Produce(produce) = &mut parked.waiting
+    pub(crate) fn expire_produce(&mut self, token: DelayedId) {
+        if let Some(parked) = self.purgatory.get_mut(&token)
+            && let DelayedOperation::Produce(produce) = &mut parked.waiting
         {
             let mut waits = Vec::new();
             for wait in produce.until.drain(..) {
@@ -59,9 +59,9 @@ impl Cluster {
         }
     }
 
-    fn finish_produce(&mut self, token: Token) {
+    fn finish_produce(&mut self, token: DelayedId) {
         if let Some(parked) = self.unpark(token)
-            && let Waiting::Produce(mut produce) = parked.waiting
+            && let DelayedOperation::Produce(mut produce) = parked.waiting
         {
             if let Some(error) = parked.context.error_after {
                 fail_all(&mut produce.response, error);
@@ -71,7 +71,7 @@ impl Cluster {
         }
     }
 
-    pub(crate) fn stop_waiting_for_replication(&mut self, token: Token, produce: &PendingProduce) {
+    pub(crate) fn stop_waiting_for_replication(&mut self, token: DelayedId, produce: &DelayedProduce) {
         let waits: Vec<_> = produce.until.iter().map(|p| (p.topic, p.partition)).collect();
         self.stop_waiting(token, waits);
     }

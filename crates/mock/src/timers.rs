@@ -7,13 +7,13 @@ use ottla_protocol::Uuid;
 use crate::Time;
 use crate::connection::ConnectionKey;
 use crate::groups::MemberTimer;
-use crate::parked::Token;
+use crate::purgatory::DelayedId;
 
 /// What a timer does when it fires.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Timer {
     /// A parked request has waited as long as it may.
-    RequestExpired(Token),
+    RequestExpired(DelayedId),
     /// The first response in a connection's outbox has been held back long enough.
     Release(ConnectionKey),
     /// A throttled connection is listened to again.

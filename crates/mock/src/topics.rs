@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ottla_protocol::{ErrorCode, Uuid};
 
 use crate::log::PartitionLog;
-use crate::parked::Token;
+use crate::purgatory::DelayedId;
 use crate::topic_config::TopicConfig;
 use crate::{BrokerId, Time};
 
@@ -21,7 +21,7 @@ pub(crate) struct Partition {
     pub(crate) preferred_replica: Option<BrokerId>,
     pub(crate) log: PartitionLog,
     /// Parked requests that wait for this partition to move.
-    pub(crate) waiters: BTreeSet<Token>,
+    pub(crate) watchers: BTreeSet<DelayedId>,
 }
 
 impl Partition {
@@ -38,7 +38,7 @@ impl Partition {
             isr,
             preferred_replica: None,
             log: PartitionLog::default(),
-            waiters: BTreeSet::new(),
+            watchers: BTreeSet::new(),
         }
     }
 

@@ -225,7 +225,7 @@ impl World {
                 }
             }
         }
-        let (connections, parked) = (self.cluster.connection_count(), self.cluster.parked_count());
+        let (connections, parked) = (self.cluster.connection_count(), self.cluster.purgatory_size());
         if connections > 0 || parked > 0 {
             self.check.violate(format!(
                 "the brokers have {connections} connections and {parked} requests left"

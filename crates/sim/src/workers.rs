@@ -86,7 +86,7 @@ impl World {
         let Some(plan) = self.workers.plan.clone() else { return };
         self.cluster.log_transaction_steps();
         if self.is_canary(Canary::LostMarker) {
-            self.cluster.lose_a_marker();
+            self.cluster.drop_next_marker();
         }
         let kind = match plan.version {
             2.. => "worlds of transaction version 2",
@@ -258,7 +258,7 @@ impl World {
         for record in self.cluster.take_transaction_steps() {
             self.check.fencing.on_step(&record.transactional_id, record.step);
             let kind = match record.step {
-                TransactionStep::Taken { connection, resumed } => {
+                TransactionStep::Initialized { connection, resumed } => {
                     self.on_taken(&record.transactional_id, connection);
                     match resumed {
                         true => "epochs raised",

@@ -270,7 +270,7 @@ impl Bench {
         self.verdict()?;
         ensure!(self.core.is_finished(), "the client has not ended");
         ensure!(self.conns.is_empty(), "{} connections are left", self.conns.len());
-        let (connections, parked) = (self.cluster.connection_count(), self.cluster.parked_count());
+        let (connections, parked) = (self.cluster.connection_count(), self.cluster.purgatory_size());
         ensure!(connections == 0, "the brokers have {connections} connections left");
         ensure!(parked == 0, "the brokers have {parked} requests left");
         for queue in [&self.shared.main_queue, &self.shared.consumer_queue] {

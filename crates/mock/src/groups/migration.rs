@@ -7,7 +7,7 @@ use ottla_protocol::ErrorCode;
 use ottla_protocol::consumer_protocol::{ConsumerProtocolAssignment, ConsumerProtocolSubscription};
 
 use super::classic::Member;
-use super::consumer::{ClassicSide, PROTOCOL_TYPE, by_topic_id, encode_assignment};
+use super::consumer::{ClassicMember, PROTOCOL_TYPE, by_topic_id, encode_assignment};
 use super::{ClassicGroup, ConsumerGroup, ConsumerMember, Group, Membership};
 use crate::cluster::Cluster;
 
@@ -58,7 +58,7 @@ impl Group {
         let generation = classic.generation();
         let upgraded = classic.members().map(|m| upgraded(cluster, m, generation));
         let members = upgraded.collect::<Option<Vec<_>>>().ok_or(refused)?;
-        classic.send_all_away(cluster, ErrorCode::REBALANCE_IN_PROGRESS);
+        classic.fail_all_pending(cluster, ErrorCode::REBALANCE_IN_PROGRESS);
         classic.discard(cluster);
         let mut group = ConsumerGroup::with_members(&self.id, generation, members);
         group.begin_sessions(cluster);
@@ -143,7 +143,7 @@ fn upgraded(cluster: &Cluster, member: &Member, generation: i32) -> Option<Consu
         topics: subscription.topics.into_iter().collect(),
         target: assigned.clone(),
         assigned,
-        classic: Some(ClassicSide {
+        classic: Some(ClassicMember {
             session_timeout_ms: member.session_timeout_ms,
             protocols: member.protocols.clone(),
         }),

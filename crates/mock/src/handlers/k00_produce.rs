@@ -39,10 +39,10 @@ use crate::cluster::{BrokerId, Cluster};
 use crate::dispatch::Context;
 use crate::limits::Limits;
 use crate::message_sets;
-use crate::parked::{PendingAppend, PendingProduce, Waiting};
 use crate::producer_state::{ProducerStamp, SequenceCheck};
+use crate::purgatory::{DelayedOperation, DelayedProduce, PendingAppend};
 use crate::topics::{Partition, TopicRef};
-use crate::transactions::{Joining, Participant, Support};
+use crate::transactions::{Participant, TransactionSupport, TransactionalWrite};
 
 pub(crate) struct Produce;
 
@@ -142,8 +142,8 @@ impl Handler for Produce {
             name_leaders(cluster, context, &mut response);
             return Answer::Respond(response);
         }
-        park(cluster, context, request.timeout_ms, PendingProduce { response, until });
-        Answer::Park
+        park(cluster, context, request.timeout_ms, DelayedProduce { response, until });
+        Answer::Delayed
     }
 
     fn refuse(cluster: &Cluster, context: &Context, request: ProduceRequest, error: ErrorCode) -> AnswerOf<Self> {
@@ -261,11 +261,11 @@ fn accept(
             .log
             .has_open_transaction(header.producer_id, header.producer_epoch)
         {
-            let joins = Joining {
+            let joins = TransactionalWrite {
                 transactional_id,
                 producer_id: header.producer_id,
                 epoch: header.producer_epoch,
-                support: Support::of_produce(context.version),
+                support: TransactionSupport::of_produce(context.version),
             };
             let place = (topic.name.clone(), index);
             cluster
@@ -307,7 +307,9 @@ fn append(
         let known = partition.log.producers.knows(stamp.producer_id, now_ms, expiration_ms);
         if !known && stamp.base_sequence != 0 {
             // With transaction version 2 each epoch's first batch is known by its number (KIP-890).
-            if header.is_transactional() && Support::of_produce(context.version) == Support::AddsPartitions {
+            if header.is_transactional()
+                && TransactionSupport::of_produce(context.version) == TransactionSupport::AddsPartitions
+            {
                 return Err(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER.into());
             }
             if refuses_unknown {
@@ -418,7 +420,7 @@ fn check_batch(batch: &Batch, limits: &Limits, version: i16, now_ms: i64) -> Res
         return Err(Rejection {
             error: ErrorCode::INVALID_TIMESTAMP,
             message: Some("The timestamp is out of the range that the topic allows.".into()),
-            blamed: limits.mistimed(batch, now_ms),
+            blamed: limits.out_of_range_records(batch, now_ms),
         });
     }
     Ok(())
@@ -465,7 +467,7 @@ pub(crate) fn name_leaders(cluster: &Cluster, context: &Context, response: &mut 
             let found = cluster.topics.find(&name).and_then(|t| t.partition(answered.index));
             if let Some(partition) = found {
                 let (leader, leader_epoch) = hint(cluster, partition);
-                leaders.extend(leader.filter(|_| cluster.faults.leader_hints != LeaderHints::Homeless));
+                leaders.extend(leader.filter(|_| cluster.faults.leader_hints != LeaderHints::NoAddress));
                 answered.current_leader = LeaderIdAndEpoch {
                     leader_id: leader.map_or(-1, |b| b.0),
                     leader_epoch,
@@ -498,9 +500,9 @@ fn hint(cluster: &Cluster, partition: &Partition) -> (Option<BrokerId>, i32) {
     (other.or(leader), (epoch - 1).max(0))
 }
 
-fn park(cluster: &mut Cluster, context: &Context, timeout_ms: i32, pending: PendingProduce) {
+fn park(cluster: &mut Cluster, context: &Context, timeout_ms: i32, pending: DelayedProduce) {
     let partitions: Vec<_> = pending.until.iter().map(|p| (p.topic, p.partition)).collect();
     let deadline = cluster.now.plus_ms(timeout_ms);
-    let token = cluster.park(context, Waiting::Produce(pending), Some(deadline));
+    let token = cluster.park(context, DelayedOperation::Produce(pending), Some(deadline));
     cluster.wait_on(token, partitions);
 }

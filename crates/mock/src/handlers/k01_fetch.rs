@@ -26,14 +26,14 @@ use super::{Answer, AnswerOf, Handler};
 use crate::cluster::{BrokerId, Cluster};
 use crate::dispatch::Context;
 use crate::fetch_session::{FetchSlot, SessionMode, requested_slots};
-use crate::parked::{Token, Waiting};
+use crate::purgatory::{DelayedId, DelayedOperation};
 use crate::topics::Partition;
 
 pub(crate) struct Fetch;
 
 /// A fetch, whether parked or not.
 #[derive(Debug)]
-pub(crate) struct PendingFetch {
+pub(crate) struct DelayedFetch {
     session: SessionMode,
     slots: Vec<FetchSlot>,
     max_bytes: usize,
@@ -78,7 +78,7 @@ impl Handler for Fetch {
         };
         let max_bytes = request.max_bytes.clamp(0, cluster.config.fetch_max_bytes);
         let min_bytes = request.min_bytes.clamp(0, max_bytes);
-        let mut fetch = PendingFetch {
+        let mut fetch = DelayedFetch {
             session,
             slots,
             max_bytes: usize::try_from(max_bytes).unwrap_or(0),
@@ -95,7 +95,7 @@ impl Handler for Fetch {
         }
         fetch.available = read.bytes;
         park(cluster, context, request.max_wait_ms, fetch);
-        Answer::Park
+        Answer::Delayed
     }
 
     fn refuse(_: &Cluster, context: &Context, request: FetchRequest, error: ErrorCode) -> AnswerOf<Self> {
@@ -122,7 +122,7 @@ impl Handler for Fetch {
     }
 }
 
-fn park(cluster: &mut Cluster, context: &Context, max_wait_ms: i32, mut fetch: PendingFetch) {
+fn park(cluster: &mut Cluster, context: &Context, max_wait_ms: i32, mut fetch: DelayedFetch) {
     let mut waits_on = Vec::with_capacity(fetch.slots.len());
     for slot in &fetch.slots {
         if let Some(topic) = cluster.topics.find(&slot.topic) {
@@ -131,11 +131,11 @@ fn park(cluster: &mut Cluster, context: &Context, max_wait_ms: i32, mut fetch: P
     }
     fetch.waits_on.clone_from(&waits_on);
     let deadline = cluster.now.plus_ms(max_wait_ms);
-    let token = cluster.park(context, Waiting::Fetch(fetch), Some(deadline));
+    let token = cluster.park(context, DelayedOperation::Fetch(fetch), Some(deadline));
     cluster.wait_on(token, waits_on);
 }
 
-fn read_all(cluster: &Cluster, context: &Context, fetch: &PendingFetch) -> ReadResult {
+fn read_all(cluster: &Cluster, context: &Context, fetch: &DelayedFetch) -> ReadResult {
     let mut result = ReadResult {
         answered: Vec::with_capacity(fetch.slots.len()),
         bytes: 0,
@@ -155,7 +155,7 @@ fn read_all(cluster: &Cluster, context: &Context, fetch: &PendingFetch) -> ReadR
 fn read_slot(
     cluster: &Cluster,
     context: &Context,
-    fetch: &PendingFetch,
+    fetch: &DelayedFetch,
     slot: &FetchSlot,
     left: usize,
     at_least_one: bool,
@@ -332,11 +332,11 @@ fn name_leaders(cluster: &Cluster, context: &Context, answered: &mut Answered) -
 
 impl Cluster {
     /// Answers a parked fetch with what can be read now.
-    pub(crate) fn complete_fetch(&mut self, token: Token) {
+    pub(crate) fn complete_fetch(&mut self, token: DelayedId) {
         let Some(parked) = self.unpark(token) else {
             return;
         };
-        let Waiting::Fetch(fetch) = parked.waiting else {
+        let DelayedOperation::Fetch(fetch) = parked.waiting else {
             return;
         };
         self.stop_waiting_for_records(token, &fetch);
@@ -345,7 +345,7 @@ impl Cluster {
         self.respond(&parked.context, &response);
     }
 
-    pub(crate) fn stop_waiting_for_records(&mut self, token: Token, fetch: &PendingFetch) {
+    pub(crate) fn stop_waiting_for_records(&mut self, token: DelayedId, fetch: &DelayedFetch) {
         self.stop_waiting(token, fetch.waits_on.iter().copied());
     }
 }

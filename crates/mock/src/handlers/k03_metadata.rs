@@ -21,7 +21,7 @@ use ottla_protocol::{ApiKey, ErrorCode, Uuid};
 
 use super::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
-use crate::control::NewTopic;
+use crate::cluster_control::NewTopic;
 use crate::dispatch::Context;
 use crate::topics::{Partition, Topic};
 
@@ -39,9 +39,9 @@ impl Handler for Metadata {
         if let Some(old) = cluster
             .brokers
             .get(&context.broker)
-            .and_then(|b| b.old_metadata.clone())
+            .and_then(|b| b.held_metadata.clone())
         {
-            return Answer::Respond(from_memory(cluster, context, old, request.topics, may_create));
+            return Answer::Respond(from_snapshot(cluster, context, old, request.topics, may_create));
         }
         let topics = match request.topics {
             None => all_topics(cluster),
@@ -55,7 +55,7 @@ impl Handler for Metadata {
         };
         Answer::Respond(MetadataResponse {
             topics,
-            ..frame_of(cluster, context)
+            ..without_topics_for(cluster, context)
         })
     }
 
@@ -73,7 +73,7 @@ impl Handler for Metadata {
         Answer::Respond(MetadataResponse {
             topics: topics.collect(),
             error_code: error.0,
-            ..frame_of(cluster, context)
+            ..without_topics_for(cluster, context)
         })
     }
 }
@@ -88,7 +88,7 @@ pub(crate) fn whole(cluster: &Cluster) -> MetadataResponse {
 
 /// What a broker answers that knows the cluster as it was. Topics that are to be made are made nevertheless: it asks the
 /// controller for that.
-fn from_memory(
+fn from_snapshot(
     cluster: &mut Cluster,
     context: &Context,
     old: MetadataResponse,
@@ -126,7 +126,7 @@ fn from_memory(
 }
 
 /// Everything but the topics.
-fn frame_of(cluster: &Cluster, context: &Context) -> MetadataResponse {
+fn without_topics_for(cluster: &Cluster, context: &Context) -> MetadataResponse {
     MetadataResponse {
         throttle_time_ms: context.throttle_time_ms,
         ..without_topics(cluster)

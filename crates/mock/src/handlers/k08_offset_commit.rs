@@ -106,7 +106,7 @@ fn commit(
 ) -> Result<(), ErrorCode> {
     let index = asked.partition_index;
     let metadata = asked.committed_metadata.clone().unwrap_or_default();
-    let name = check_place(cluster, ApiKey::OFFSET_COMMIT, topic, index, &metadata)?;
+    let name = check_partition_for_commit(cluster, ApiKey::OFFSET_COMMIT, topic, index, &metadata)?;
     let committed = CommittedOffset {
         offset: asked.committed_offset,
         leader_epoch: asked.committed_leader_epoch,
@@ -132,7 +132,7 @@ fn commit(
 }
 
 /// Whether an offset can be committed for a partition, whose topic's name it gives.
-pub(super) fn check_place(
+pub(super) fn check_partition_for_commit(
     cluster: &Cluster,
     api: ApiKey,
     topic: &TopicRef,

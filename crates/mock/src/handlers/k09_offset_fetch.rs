@@ -171,8 +171,8 @@ fn asked_topic(
 }
 
 fn all_topics(cluster: &Cluster, context: &Context, group: &Group, stable: bool) -> Vec<OffsetFetchResponseTopics> {
-    let places = group.offsets.places().into_iter();
-    let topics = places.map(|(name, partitions)| OffsetFetchResponseTopics {
+    let stored = group.offsets.partitions().into_iter();
+    let topics = stored.map(|(name, partitions)| OffsetFetchResponseTopics {
         topic_id: match context.version {
             ..10 => Default::default(),
             _ => cluster.topics.id_of(name).unwrap_or_default(),

@@ -16,7 +16,7 @@ use super::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
 use crate::dispatch::Context;
 use crate::groups::JoinOutcome;
-use crate::parked::Token;
+use crate::purgatory::DelayedId;
 
 pub(crate) struct JoinGroup;
 
@@ -30,7 +30,7 @@ impl Handler for JoinGroup {
         let id = request.group_id.clone();
         match cluster.with_new_group(&id, |cluster, group| group.join(cluster, context, request)) {
             JoinOutcome::Respond(response) => Answer::Respond(nullable_names(context, response)),
-            JoinOutcome::Park => Answer::Park,
+            JoinOutcome::Delayed => Answer::Delayed,
         }
     }
 
@@ -78,7 +78,11 @@ fn nullable_names(context: &Context, mut response: JoinGroupResponse) -> JoinGro
 }
 
 /// Answers a parked request, if anybody still waits for it.
-pub(crate) fn complete_join(cluster: &mut Cluster, token: Token, response: impl FnOnce(&Context) -> JoinGroupResponse) {
+pub(crate) fn complete_join(
+    cluster: &mut Cluster,
+    token: DelayedId,
+    response: impl FnOnce(&Context) -> JoinGroupResponse,
+) {
     if let Some(parked) = cluster.unpark(token) {
         let response = nullable_names(&parked.context, response(&parked.context));
         cluster.respond(&parked.context, &response);

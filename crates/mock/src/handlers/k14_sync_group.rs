@@ -14,7 +14,7 @@ use super::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
 use crate::dispatch::Context;
 use crate::groups::SyncOutcome;
-use crate::parked::Token;
+use crate::purgatory::DelayedId;
 
 pub(crate) struct SyncGroup;
 
@@ -36,7 +36,7 @@ impl Handler for SyncGroup {
         }
         match cluster.with_group(&id, |cluster, group| group.sync(cluster, context, request)) {
             Some(SyncOutcome::Respond(response)) => Answer::Respond(response),
-            Some(SyncOutcome::Park) => Answer::Park,
+            Some(SyncOutcome::Delayed) => Answer::Delayed,
             None => Answer::Respond(failed_sync(context, ErrorCode::UNKNOWN_MEMBER_ID)),
         }
     }
@@ -58,7 +58,11 @@ pub(crate) fn failed_sync(context: &Context, error: ErrorCode) -> SyncGroupRespo
 }
 
 /// Answers a parked request, if anybody still waits for it.
-pub(crate) fn complete_sync(cluster: &mut Cluster, token: Token, response: impl FnOnce(&Context) -> SyncGroupResponse) {
+pub(crate) fn complete_sync(
+    cluster: &mut Cluster,
+    token: DelayedId,
+    response: impl FnOnce(&Context) -> SyncGroupResponse,
+) {
     if let Some(parked) = cluster.unpark(token) {
         let response = response(&parked.context);
         cluster.respond(&parked.context, &response);

@@ -77,11 +77,11 @@ fn add(
             .by_name(topic)
             .is_some_and(|t| t.partition(index).is_some())
     };
-    let places = asked
+    let partitions = asked
         .topics
         .iter()
         .flat_map(|t| t.partitions.iter().map(|p| (t.name.clone(), *p)));
-    if !places.clone().all(|(topic, index)| exists(&topic, index)) {
+    if !partitions.clone().all(|(topic, index)| exists(&topic, index)) {
         return results(&asked.topics, |topic, index| match exists(topic, index) {
             true => ErrorCode::OPERATION_NOT_ATTEMPTED,
             false => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
@@ -95,7 +95,7 @@ fn add(
             verified.err().unwrap_or(ErrorCode::NONE)
         });
     }
-    let added = cluster.add_to_transaction(id, producer_id, epoch, places.map(Participant::Partition));
+    let added = cluster.add_to_transaction(id, producer_id, epoch, partitions.map(Participant::Partition));
     let error = added.err().unwrap_or(ErrorCode::NONE);
     all(&asked.topics, fenced_before(2, context, error))
 }

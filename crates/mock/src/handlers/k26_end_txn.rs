@@ -13,7 +13,7 @@ use ottla_protocol::api::end_txn::{EndTxnRequest, EndTxnResponse};
 use super::{Answer, AnswerOf, Handler, fenced_before};
 use crate::cluster::Cluster;
 use crate::dispatch::Context;
-use crate::transactions::Generation;
+use crate::transactions::TransactionVersion;
 
 pub(crate) struct EndTxn;
 
@@ -45,9 +45,9 @@ fn end(cluster: &mut Cluster, context: &Context, request: &EndTxnRequest) -> Res
     let id = request.transactional_id.as_str();
     cluster.check_transaction_coordinator(context.broker, id)?;
     let producer = (request.producer_id, request.producer_epoch);
-    let generation = match context.version {
-        ..5 => Generation::Classic,
-        _ => Generation::EpochBump,
+    let transaction_version = match context.version {
+        ..5 => TransactionVersion::V1,
+        _ => TransactionVersion::V2,
     };
-    cluster.end_transaction(id, producer, request.committed, generation)
+    cluster.end_transaction(id, producer, request.committed, transaction_version)
 }

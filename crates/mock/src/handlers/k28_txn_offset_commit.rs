@@ -16,13 +16,13 @@ use ottla_protocol::api::txn_offset_commit::{
 };
 use ottla_protocol::{ApiKey, ErrorCode};
 
-use super::k08_offset_commit::check_place;
+use super::k08_offset_commit::check_partition_for_commit;
 use super::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
 use crate::dispatch::Context;
 use crate::groups::{CommittedOffset, Committer};
 use crate::topics::TopicRef;
-use crate::transactions::{Joining, Participant, Support};
+use crate::transactions::{Participant, TransactionSupport, TransactionalWrite};
 
 pub(crate) struct TxnOffsetCommit;
 
@@ -85,11 +85,11 @@ fn check(cluster: &mut Cluster, context: &Context, request: &TxnOffsetCommitRequ
     cluster.check_group_coordinator(context.broker, &request.group_id)?;
     let found = cluster.groups.get(&request.group_id);
     if found.is_none_or(|group| !group.offsets.has_open_transaction(id, epoch)) {
-        let joins = Joining {
+        let joins = TransactionalWrite {
             transactional_id: &request.transactional_id,
             producer_id: id,
             epoch,
-            support: Support::of_offset_commit(context.version),
+            support: TransactionSupport::of_offset_commit(context.version),
         };
         let joined = cluster.join_transaction(&joins, Participant::Offsets(request.group_id.clone()));
         joined.map_err(|error| match error {
@@ -121,7 +121,7 @@ fn commit(
     let index = asked.partition_index;
     let metadata = asked.committed_metadata.clone().unwrap_or_default();
     let place = TopicRef::Name(topic.to_owned());
-    check_place(cluster, ApiKey::TXN_OFFSET_COMMIT, &place, index, &metadata)?;
+    check_partition_for_commit(cluster, ApiKey::TXN_OFFSET_COMMIT, &place, index, &metadata)?;
     let committed = CommittedOffset {
         offset: asked.committed_offset,
         leader_epoch: asked.committed_leader_epoch,

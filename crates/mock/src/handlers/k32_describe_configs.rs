@@ -15,7 +15,7 @@ use ottla_protocol::api::describe_configs::{
 use super::{Answer, AnswerOf, Handler};
 use crate::BrokerId;
 use crate::cluster::Cluster;
-use crate::control::Refusal;
+use crate::cluster_control::ApiError;
 use crate::dispatch::Context;
 use crate::topic_config::{ConfigResource, ConfigType, SETTINGS};
 
@@ -38,7 +38,7 @@ impl Handler for DescribeConfigs {
 
     fn refuse(_: &Cluster, context: &Context, request: DescribeConfigsRequest, error: ErrorCode) -> AnswerOf<Self> {
         respond(context, request, |_| {
-            Err(Refusal::new(error, error.name().unwrap_or_default()))
+            Err(ApiError::new(error, error.name().unwrap_or_default()))
         })
     }
 }
@@ -46,7 +46,7 @@ impl Handler for DescribeConfigs {
 fn respond(
     context: &Context,
     request: DescribeConfigsRequest,
-    describe: impl Fn(&DescribeConfigsResource) -> Result<Vec<DescribeConfigsResourceResult>, Refusal>,
+    describe: impl Fn(&DescribeConfigsResource) -> Result<Vec<DescribeConfigsResourceResult>, ApiError>,
 ) -> Answer<DescribeConfigsResponse> {
     let results = request.resources.into_iter().map(|resource| {
         let mut result = DescribeConfigsResult {
@@ -83,7 +83,7 @@ fn describe(
     cluster: &Cluster,
     resource: &DescribeConfigsResource,
     synonyms: bool,
-) -> Result<Vec<DescribeConfigsResourceResult>, Refusal> {
+) -> Result<Vec<DescribeConfigsResourceResult>, ApiError> {
     let name = &resource.resource_name;
     let asked = ConfigResource::new(resource.resource_type, name);
     match asked.kind {
@@ -110,7 +110,7 @@ fn describe(
                 true => Ok(broker_settings(cluster, synonyms)),
                 false => {
                     let message = format!("Unexpected broker id {name}");
-                    Err(Refusal::new(ErrorCode::INVALID_REQUEST, message))
+                    Err(ApiError::new(ErrorCode::INVALID_REQUEST, message))
                 }
             }
         }

@@ -15,7 +15,7 @@ use ottla_protocol::api::alter_configs::{
 
 use super::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
-use crate::control::Refusal;
+use crate::cluster_control::ApiError;
 use crate::dispatch::Context;
 use crate::topic_config::{ConfigResource, no_value};
 
@@ -34,14 +34,14 @@ impl Handler for AlterConfigs {
                     let value = config.value.clone().ok_or_else(|| no_value(&config.name))?;
                     Ok((config.name.clone(), value))
                 });
-                set.collect::<Result<BTreeMap<_, _>, Refusal>>()
+                set.collect::<Result<BTreeMap<_, _>, ApiError>>()
             })
         })
     }
 
     fn refuse(_: &Cluster, context: &Context, request: AlterConfigsRequest, error: ErrorCode) -> AnswerOf<Self> {
         respond(context, request, |_| {
-            Err(Refusal::new(error, error.name().unwrap_or_default()))
+            Err(ApiError::new(error, error.name().unwrap_or_default()))
         })
     }
 }
@@ -53,7 +53,7 @@ fn resource(asked: &AlterConfigsResource) -> ConfigResource {
 fn respond(
     context: &Context,
     request: AlterConfigsRequest,
-    mut alter: impl FnMut(&AlterConfigsResource) -> Result<(), Refusal>,
+    mut alter: impl FnMut(&AlterConfigsResource) -> Result<(), ApiError>,
 ) -> Answer<AlterConfigsResponse> {
     let responses = request.resources.into_iter().map(|asked| {
         let refusal = alter(&asked).err();

@@ -14,7 +14,7 @@ use ottla_protocol::api::create_partitions::{
 use super::{Answer, AnswerOf, Handler};
 use crate::BrokerId;
 use crate::cluster::Cluster;
-use crate::control::Refusal;
+use crate::cluster_control::ApiError;
 use crate::dispatch::Context;
 
 pub(crate) struct CreatePartitions;
@@ -38,7 +38,7 @@ impl Handler for CreatePartitions {
 
     fn refuse(_: &Cluster, context: &Context, request: CreatePartitionsRequest, error: ErrorCode) -> AnswerOf<Self> {
         respond(context, request, |_| {
-            Err(Refusal::new(error, error.name().unwrap_or_default()))
+            Err(ApiError::new(error, error.name().unwrap_or_default()))
         })
     }
 }
@@ -46,7 +46,7 @@ impl Handler for CreatePartitions {
 fn respond(
     context: &Context,
     request: CreatePartitionsRequest,
-    mut create: impl FnMut(&CreatePartitionsTopic) -> Result<(), Refusal>,
+    mut create: impl FnMut(&CreatePartitionsTopic) -> Result<(), ApiError>,
 ) -> Answer<CreatePartitionsResponse> {
     let results = request.topics.into_iter().map(|topic| {
         let refused = create(&topic).err();

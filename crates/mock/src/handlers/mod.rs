@@ -45,7 +45,7 @@ mod k72_push_telemetry;
 pub(crate) enum Answer<R> {
     Respond(R),
     /// The handler parked it.
-    Park,
+    Delayed,
     /// It gets no answer.
     Nothing,
     Close(CloseReason),
@@ -163,7 +163,7 @@ fn serve<H: Handler>(
             Ok(frame) => Served::Frame(frame),
             Err(reason) => Served::Close(reason),
         },
-        Answer::Park => Served::Parked,
+        Answer::Delayed => Served::Delayed,
         Answer::Nothing => Served::Nothing,
         Answer::Close(reason) => Served::Close(reason),
     }

@@ -2,15 +2,15 @@
 
 use ottla_protocol::ErrorCode;
 
-use super::transaction::Ending;
-use super::{Generation, Participant, Transaction, TransactionState, TransactionStep};
+use super::transaction::EndCheck;
+use super::{Participant, Transaction, TransactionState, TransactionStep, TransactionVersion};
 use crate::cluster::{Cluster, ConnectionId};
 use crate::coordinators::CoordinatorKind;
 use crate::timers::Timer;
 
 /// What the version of a request lets its broker do for the transaction (KIP-890).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Support {
+pub(crate) enum TransactionSupport {
     /// Ask whether it is in; the client does not know TRANSACTION_ABORTABLE.
     Verifies,
     /// Ask whether it is in.
@@ -19,7 +19,7 @@ pub(crate) enum Support {
     AddsPartitions,
 }
 
-impl Support {
+impl TransactionSupport {
     /// That of a Produce request.
     pub(crate) fn of_produce(version: i16) -> Self {
         match version {
@@ -41,11 +41,11 @@ impl Support {
 
 /// A producer that writes into its transaction.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Joining<'a> {
+pub(crate) struct TransactionalWrite<'a> {
     pub(crate) transactional_id: &'a str,
     pub(crate) producer_id: i64,
     pub(crate) epoch: i16,
-    pub(crate) support: Support,
+    pub(crate) support: TransactionSupport,
 }
 
 impl Cluster {
@@ -58,7 +58,7 @@ impl Cluster {
         timeout_ms: i32,
         resumed: Option<(i64, i16)>,
     ) -> Result<(i64, i16), ErrorCode> {
-        let taken = TransactionStep::Taken {
+        let taken = TransactionStep::Initialized {
             connection,
             resumed: resumed.is_some(),
         };
@@ -137,7 +137,11 @@ impl Cluster {
     }
 
     /// A leader makes sure that the transaction knows of what is about to be written, on behalf of a client.
-    pub(crate) fn join_transaction(&mut self, who: &Joining<'_>, participant: Participant) -> Result<(), ErrorCode> {
+    pub(crate) fn join_transaction(
+        &mut self,
+        who: &TransactionalWrite<'_>,
+        participant: Participant,
+    ) -> Result<(), ErrorCode> {
         let id = who.transactional_id;
         if self.coordinator(CoordinatorKind::Transaction, id).is_none() {
             return Err(ErrorCode::COORDINATOR_NOT_AVAILABLE);
@@ -145,7 +149,7 @@ impl Cluster {
         if let Some(error) = self.coordinator_error(CoordinatorKind::Transaction, id) {
             return Err(error);
         }
-        let adds = who.support == Support::AddsPartitions;
+        let adds = who.support == TransactionSupport::AddsPartitions;
         if !adds && !self.config.transaction_partition_verification {
             return Ok(());
         }
@@ -155,7 +159,9 @@ impl Cluster {
         };
         joined.map_err(|error| match error {
             ErrorCode::PRODUCER_FENCED => ErrorCode::INVALID_PRODUCER_EPOCH,
-            ErrorCode::TRANSACTION_ABORTABLE if who.support == Support::Verifies => ErrorCode::INVALID_TXN_STATE,
+            ErrorCode::TRANSACTION_ABORTABLE if who.support == TransactionSupport::Verifies => {
+                ErrorCode::INVALID_TXN_STATE
+            }
             error => error,
         })
     }
@@ -166,18 +172,18 @@ impl Cluster {
         id: &str,
         (producer_id, epoch): (i64, i16),
         commit: bool,
-        generation: Generation,
+        transaction_version: TransactionVersion,
     ) -> Result<(i64, i16), ErrorCode> {
         self.expire_transactional_id(id);
         let now_ms = self.wall_clock_ms();
         let done = self.with_transaction(id, |cluster, transaction| {
-            if transaction.check_end(generation, producer_id, epoch, commit)? == Ending::Begin {
+            if transaction.check_end(transaction_version, producer_id, epoch, commit)? == EndCheck::Begin {
                 let step = match commit {
                     true => TransactionStep::Committed,
                     false => TransactionStep::Aborted,
                 };
                 cluster.note_step(id, transaction, step);
-                transaction.prepare(generation, commit, now_ms, || cluster.producer_ids.allocate());
+                transaction.prepare(transaction_version, commit, now_ms, || cluster.producer_ids.allocate());
                 cluster.begin_markers(id, transaction);
             }
             Ok(transaction.next_producer())
@@ -207,8 +213,8 @@ impl Cluster {
     fn fence(&mut self, id: &str, transaction: &mut Transaction, why: TransactionStep) {
         self.note_step(id, transaction, why);
         transaction.prepare_fence(match self.config.transaction_version {
-            ..2 => Generation::Classic,
-            _ => Generation::EpochBump,
+            ..2 => TransactionVersion::V1,
+            _ => TransactionVersion::V2,
         });
         self.begin_markers(id, transaction);
     }

@@ -3,7 +3,7 @@
 use ottla_protocol::record::ControlType;
 
 use super::transaction::WrittenMarker;
-use super::{Generation, Participant, Transaction, TransactionState, TransactionStep};
+use super::{Participant, Transaction, TransactionState, TransactionStep, TransactionVersion};
 use crate::cluster::Cluster;
 use crate::coordinators::CoordinatorKind;
 use crate::timers::Timer;
@@ -127,11 +127,11 @@ impl Cluster {
         };
         // A marker of a past epoch comes too late; with epoch bumps so does one that lies here already.
         let current = partition.log.producers.epoch(marker.producer_id).unwrap_or(-1);
-        let late = match transaction.generation {
-            Generation::Classic => marker.epoch < current,
-            Generation::EpochBump => marker.epoch <= current,
+        let late = match transaction.transaction_version {
+            TransactionVersion::V1 => marker.epoch < current,
+            TransactionVersion::V2 => marker.epoch <= current,
         };
-        if late || std::mem::take(&mut self.faults.loses_marker) {
+        if late || std::mem::take(&mut self.faults.drops_next_marker) {
             return Progress::Done;
         }
         let leader_epoch = partition.leader_epoch;

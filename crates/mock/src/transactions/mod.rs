@@ -28,8 +28,8 @@ use ottla_protocol::ErrorCode;
 use crate::cluster::{BrokerId, Cluster};
 use crate::coordinators::CoordinatorKind;
 
-pub(crate) use coordinator::{Joining, Support};
-pub(crate) use transaction::{Generation, Participant, Transaction, TransactionState};
+pub(crate) use coordinator::{TransactionSupport, TransactionalWrite};
+pub(crate) use transaction::{Participant, Transaction, TransactionState, TransactionVersion};
 pub use view::{TransactionRecord, TransactionStep, TransactionView};
 
 /// All transactional ids.
@@ -78,9 +78,9 @@ impl Cluster {
         f: impl FnOnce(&mut Self, &mut Transaction) -> T,
     ) -> Option<T> {
         let (id, mut transaction) = self.transactions.by_id.remove_entry(id)?;
-        let before = transaction.standing();
+        let before = transaction.producer_and_state();
         let result = f(self, &mut transaction);
-        if transaction.standing() != before {
+        if transaction.producer_and_state() != before {
             transaction.used = self.now;
         }
         self.transactions.by_id.insert(id, transaction);

@@ -24,7 +24,7 @@ pub struct TransactionView {
 pub enum TransactionStep {
     /// A producer asked for the transactional id on this connection (InitProducerId), and took it from the one that had it:
     /// it was given an epoch, or has an open transaction aborted first.
-    Taken {
+    Initialized {
         /// The connection that the request came by.
         connection: ConnectionId,
         /// The producer says which id and epoch it has, and asks for the next epoch (KIP-360).
@@ -54,7 +54,7 @@ pub enum TransactionStep {
 pub struct TransactionRecord {
     /// The transactional id.
     pub transactional_id: String,
-    /// The producer before the step, for [`TransactionStep::Taken`] and [`TransactionStep::Completed`] after it.
+    /// The producer before the step, for [`TransactionStep::Initialized`] and [`TransactionStep::Completed`] after it.
     pub producer_id: i64,
     /// Its epoch, likewise.
     pub epoch: i16,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla_mock::{ClusterConfig, Embedded};
+use ottla_mock::{ClusterConfig, EmbeddedCluster};
 
 use super::builder::Parts;
 use super::core::Command;
@@ -28,7 +28,7 @@ pub(super) struct Inner {
     thread: Mutex<Option<JoinHandle<()>>>,
     thread_id: ThreadId,
     /// The cluster of `test.mock.num.brokers`, which lives as long as the client.
-    embedded: Mutex<Option<Embedded>>,
+    embedded: Mutex<Option<EmbeddedCluster>>,
 }
 
 impl Drop for Inner {
@@ -43,7 +43,7 @@ impl Drop for Inner {
 }
 
 impl Inner {
-    pub(super) fn new(shared: Arc<Shared>, thread: JoinHandle<()>, embedded: Option<Embedded>) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, thread: JoinHandle<()>, embedded: Option<EmbeddedCluster>) -> Self {
         Inner {
             shared,
             thread_id: thread.thread().id(),
@@ -191,7 +191,7 @@ impl Client {
     }
 
     /// Runs `f` on the embedded cluster of `test.mock.num.brokers`; `None` without one, and in a forked child.
-    pub fn with_embedded<T>(&self, f: impl FnOnce(&Embedded) -> T) -> Option<T> {
+    pub fn with_embedded<T>(&self, f: impl FnOnce(&EmbeddedCluster) -> T) -> Option<T> {
         self.inner.shared.check_process().ok()?;
         self.inner.embedded.lock().as_ref().map(f)
     }
@@ -417,7 +417,7 @@ impl Client {
 }
 
 /// Has the embedded cluster's requests logged under `mock`.
-fn tell_of_embedded(embedded: &Embedded, log: &Arc<Logger>) {
+fn tell_of_embedded(embedded: &EmbeddedCluster, log: &Arc<Logger>) {
     let (context, servers) = (DebugContexts::MOCK, || embedded.bootstrap_servers());
     log.debug(context, "MOCK", || {
         format!("an embedded cluster listens at {}", servers())
@@ -435,7 +435,7 @@ fn tell_of_embedded(embedded: &Embedded, log: &Arc<Logger>) {
     }
 }
 
-fn start_embedded(conf: &mut ClientConfig) -> Result<Option<Embedded>, Error> {
+fn start_embedded(conf: &mut ClientConfig) -> Result<Option<EmbeddedCluster>, Error> {
     let brokers = i32::try_from(conf.test_mock_num_brokers).unwrap_or(0);
     if brokers <= 0 {
         return Ok(None);
@@ -445,7 +445,7 @@ fn start_embedded(conf: &mut ClientConfig) -> Result<Option<Embedded>, Error> {
     let own_batch = i32::try_from(conf.message_max_bytes)
         .unwrap_or(i32::MAX)
         .saturating_add(1024);
-    let embedded = Embedded::start(ClusterConfig {
+    let embedded = EmbeddedCluster::start(ClusterConfig {
         brokers,
         message_max_bytes: defaults.message_max_bytes.max(own_batch),
         socket_request_max_bytes: defaults

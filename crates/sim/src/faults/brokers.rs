@@ -221,7 +221,7 @@ impl World {
             return false;
         };
         let from = (marks.high_watermark - most).max(marks.log_start_offset);
-        let Ok((kept, epoch)) = self.cluster.elect_uncleanly(&topic, partition, to, from) else {
+        let Ok((kept, epoch)) = self.cluster.elect_unclean_leader(&topic, partition, to, from) else {
             return false;
         };
         if kept >= marks.log_end_offset {

@@ -254,7 +254,7 @@ impl World {
             FaultEvent::EndPartitionError(api, topic, partition) => {
                 self.cluster.set_partition_error(api, &topic, partition, None);
             }
-            FaultEvent::EndHints => self.cluster.set_leader_hints(LeaderHints::Right),
+            FaultEvent::EndHints => self.cluster.set_leader_hints(LeaderHints::Current),
             FaultEvent::EndLag(broker) => self.cluster.hold_metadata(broker, false),
             FaultEvent::StrikeGroup(kind, mean_us) => self.strike_group(kind, mean_us),
             FaultEvent::EndCoordinatorError(group) => self.end_coordinator_error(&group),

@@ -164,7 +164,7 @@ impl World {
     }
 
     pub(super) fn mislead(&mut self) -> bool {
-        let kinds = [LeaderHints::None, LeaderHints::Stale, LeaderHints::Homeless];
+        let kinds = [LeaderHints::None, LeaderHints::Stale, LeaderHints::NoAddress];
         let hints = self.faults.chance.pick(&kinds);
         trace!(self.trace, "FAULT leader hints: {hints:?}");
         self.cluster.set_leader_hints(hints);
@@ -174,7 +174,7 @@ impl World {
     }
 
     pub(super) fn heal_requests(&mut self) {
-        self.cluster.set_leader_hints(LeaderHints::Right);
+        self.cluster.set_leader_hints(LeaderHints::Current);
         for row in CODES {
             self.cluster.clear_request_errors(row.api);
         }

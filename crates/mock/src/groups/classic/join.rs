@@ -9,7 +9,7 @@ use super::{ClassicGroup, GroupState, JoinOutcome, Member, Protocol};
 use crate::cluster::Cluster;
 use crate::dispatch::Context;
 use crate::handlers::k11_join_group::{complete_join, failed_join};
-use crate::parked::Waiting;
+use crate::purgatory::DelayedOperation;
 use crate::timers::Timer;
 
 /// A new member that has not been told its first generation is kept this long, whatever its session timeout.
@@ -24,7 +24,7 @@ impl ClassicGroup {
                 }
                 JoinOutcome::Respond(response)
             }
-            Ok(JoinOutcome::Park) => JoinOutcome::Park,
+            Ok(JoinOutcome::Delayed) => JoinOutcome::Delayed,
             Err(error) => JoinOutcome::Respond(failed_join(context, &request.member_id, error)),
         }
     }
@@ -49,7 +49,7 @@ impl ClassicGroup {
             cluster.timers.cancel(timer);
             self.pending.remove(id);
             self.add_member(cluster, context, id.clone(), request, protocols);
-            return Ok(JoinOutcome::Park);
+            return Ok(JoinOutcome::Delayed);
         }
         self.check_member(id, instance)?;
         let Some(member) = self.members.get(id) else {
@@ -65,7 +65,7 @@ impl ClassicGroup {
             }
             _ => {
                 self.update_member(cluster, context, id, request, protocols);
-                Ok(JoinOutcome::Park)
+                Ok(JoinOutcome::Delayed)
             }
         }
     }
@@ -117,7 +117,7 @@ impl ClassicGroup {
             return Ok(JoinOutcome::Respond(failed_join(context, &id, error)));
         }
         self.add_member(cluster, context, id, request, protocols);
-        Ok(JoinOutcome::Park)
+        Ok(JoinOutcome::Delayed)
     }
 
     /// A static member came back under a new id: it takes the place of the old one, which is fenced.
@@ -134,7 +134,7 @@ impl ClassicGroup {
         let Some(mut member) = self.members.remove(old) else {
             return JoinOutcome::Respond(failed_join(context, &id, ErrorCode::UNKNOWN_MEMBER_ID));
         };
-        self.send_away(cluster, &mut member, ErrorCode::FENCED_INSTANCE_ID);
+        self.fail_pending(cluster, &mut member, ErrorCode::FENCED_INSTANCE_ID);
         self.pending_sync.remove(old);
         let same = member.protocols == protocols;
         member.id.clone_from(&id);
@@ -162,7 +162,7 @@ impl ClassicGroup {
         }
         self.await_join(cluster, context, &id);
         self.rebalance(cluster);
-        JoinOutcome::Park
+        JoinOutcome::Delayed
     }
 
     pub(super) fn add_member(
@@ -204,7 +204,7 @@ impl ClassicGroup {
     /// Accepts a member's join and parks the request. A request of it that waited before is sent away.
     pub(super) fn await_join(&mut self, cluster: &mut Cluster, context: &Context, id: &str) {
         cluster.note_join(context, &self.id, id);
-        let token = cluster.park(context, Waiting::JoinGroup, None);
+        let token = cluster.park(context, DelayedOperation::JoinGroup, None);
         let earlier = self.members.get_mut(id).and_then(|m| m.awaiting_join.replace(token));
         if let Some(earlier) = earlier {
             complete_join(cluster, earlier, |c| {

@@ -139,7 +139,7 @@ impl ClassicGroup {
         let Some(mut member) = self.members.remove(id) else {
             return;
         };
-        self.send_away(cluster, &mut member, ErrorCode::UNKNOWN_MEMBER_ID);
+        self.fail_pending(cluster, &mut member, ErrorCode::UNKNOWN_MEMBER_ID);
         self.pending_sync.remove(id);
         if let Some(instance) = &member.instance_id {
             self.static_members.remove(instance);
@@ -150,7 +150,7 @@ impl ClassicGroup {
     }
 
     /// Ends a member's timer and answers what it waits for with `error`.
-    pub(super) fn send_away(&self, cluster: &mut Cluster, member: &mut Member, error: ErrorCode) {
+    pub(super) fn fail_pending(&self, cluster: &mut Cluster, member: &mut Member, error: ErrorCode) {
         if let Some(timer) = member.session_timer.take() {
             cluster.timers.cancel(timer);
         }
@@ -166,15 +166,15 @@ impl ClassicGroup {
     /// The group has another coordinator: whoever waits at the old one has to find it. Members stay, as they are in
     /// the group's log, with a new session each.
     pub(crate) fn coordinator_moved(&mut self, cluster: &mut Cluster) {
-        self.send_all_away(cluster, ErrorCode::NOT_COORDINATOR);
+        self.fail_all_pending(cluster, ErrorCode::NOT_COORDINATOR);
         self.restart_sessions(cluster);
     }
 
     /// Ends all members' timers and answers what they wait for with `error`.
-    pub(in crate::groups) fn send_all_away(&mut self, cluster: &mut Cluster, error: ErrorCode) {
+    pub(in crate::groups) fn fail_all_pending(&mut self, cluster: &mut Cluster, error: ErrorCode) {
         let mut members = std::mem::take(&mut self.members);
         for member in members.values_mut() {
-            self.send_away(cluster, member, error);
+            self.fail_pending(cluster, member, error);
         }
         self.members = members;
     }

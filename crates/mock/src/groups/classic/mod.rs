@@ -49,13 +49,13 @@ impl GroupState {
 /// What became of a JoinGroup request.
 pub(crate) enum JoinOutcome {
     Respond(JoinGroupResponse),
-    Park,
+    Delayed,
 }
 
 /// What became of a SyncGroup request.
 pub(crate) enum SyncOutcome {
     Respond(SyncGroupResponse),
-    Park,
+    Delayed,
 }
 
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use super::{ClassicGroup, GroupState, SyncOutcome};
 use crate::cluster::Cluster;
 use crate::dispatch::Context;
 use crate::handlers::k14_sync_group::{complete_sync, failed_sync};
-use crate::parked::Waiting;
+use crate::purgatory::DelayedOperation;
 
 impl ClassicGroup {
     pub(crate) fn sync(&mut self, cluster: &mut Cluster, context: &Context, request: SyncGroupRequest) -> SyncOutcome {
@@ -46,7 +46,7 @@ impl ClassicGroup {
                 return Ok(SyncOutcome::Respond(self.sync_response(context, &id)));
             }
         }
-        let token = cluster.park(context, Waiting::SyncGroup, None);
+        let token = cluster.park(context, DelayedOperation::SyncGroup, None);
         let earlier = self.members.get_mut(&id).and_then(|m| m.awaiting_sync.replace(token));
         if let Some(earlier) = earlier {
             complete_sync(cluster, earlier, |c| failed_sync(c, ErrorCode::REBALANCE_IN_PROGRESS));
@@ -64,7 +64,7 @@ impl ClassicGroup {
             self.state = GroupState::Stable;
             self.answer_syncs(cluster);
         }
-        Ok(SyncOutcome::Park)
+        Ok(SyncOutcome::Delayed)
     }
 
     /// A member has asked for its assignment in this generation.

@@ -11,7 +11,8 @@ use ottla_protocol::api::sync_group::{SyncGroupRequest, SyncGroupResponse};
 use ottla_protocol::consumer_protocol::ConsumerProtocolSubscription;
 
 use super::{
-    ClassicSide, ConsumerGroup, ConsumerMember, MemberState, MemberTimer, PROTOCOL_TYPE, by_topic_id, encode_assignment,
+    ClassicMember, ConsumerGroup, ConsumerMember, MemberState, MemberTimer, PROTOCOL_TYPE, by_topic_id,
+    encode_assignment,
 };
 use crate::cluster::Cluster;
 use crate::dispatch::Context;
@@ -35,7 +36,7 @@ impl ConsumerGroup {
         context: &Context,
         request: &JoinGroupRequest,
     ) -> Result<Joined, ErrorCode> {
-        self.check_room(cluster.config.group_consumer_max_size, &request.member_id)?;
+        self.check_size(cluster.config.group_consumer_max_size, &request.member_id)?;
         let protocols = Protocol::list(request);
         if !self.supports(&request.protocol_type, &protocols) {
             return Err(ErrorCode::INCONSISTENT_GROUP_PROTOCOL);
@@ -66,7 +67,7 @@ impl ConsumerGroup {
         member.rebalance_timeout_ms = rebalance_timeout_ms(request);
         member.client_id.clone_from(&context.client_id);
         let name = protocols.first().map(|p| p.name.clone());
-        member.classic = Some(ClassicSide {
+        member.classic = Some(ClassicMember {
             session_timeout_ms: request.session_timeout_ms,
             protocols,
         });
@@ -136,7 +137,7 @@ impl ConsumerGroup {
         let instance = request.group_instance_id.as_deref();
         let group_epoch = self.epoch;
         let member = self.classic_member(&request.member_id, instance, request.generation_id)?;
-        let name = member.classic.as_ref().and_then(ClassicSide::protocol_name);
+        let name = member.classic.as_ref().and_then(ClassicMember::protocol_name);
         let differs = |told: &Option<String>, own: Option<&str>| told.is_some() && told.as_deref() != own;
         if differs(&request.protocol_type, Some(PROTOCOL_TYPE)) || differs(&request.protocol_name, name) {
             return Err(ErrorCode::INCONSISTENT_GROUP_PROTOCOL);
@@ -146,7 +147,7 @@ impl ConsumerGroup {
             self.expect_join(cluster, &request.member_id);
             return Err(ErrorCode::REBALANCE_IN_PROGRESS);
         }
-        let version = member.classic.as_ref().map_or(0, ClassicSide::version);
+        let version = member.classic.as_ref().map_or(0, ClassicMember::version);
         let response = SyncGroupResponse {
             throttle_time_ms: context.throttle_time_ms,
             protocol_type: request.protocol_type.clone(),

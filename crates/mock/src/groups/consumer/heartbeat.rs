@@ -5,7 +5,7 @@ use ottla_protocol::api::consumer_group_heartbeat::{
     Assignment, ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse, TopicPartitions,
 };
 
-use super::member::AWAY;
+use super::member::STATIC_LEAVE_EPOCH;
 use super::reconcile::Reconciliation;
 use super::{ConsumerGroup, ConsumerMember, MemberState, MemberTimer, Partitions, by_topic};
 use crate::cluster::Cluster;
@@ -45,7 +45,7 @@ impl ConsumerGroup {
         context: &Context,
         request: &ConsumerGroupHeartbeatRequest,
     ) -> Result<ConsumerGroupHeartbeatResponse, ErrorCode> {
-        self.check_room(cluster.config.group_consumer_max_size, &request.member_id)?;
+        self.check_size(cluster.config.group_consumer_max_size, &request.member_id)?;
         self.check_expression(request.subscribed_topic_regex.as_deref())?;
         let owned = request.topic_partitions.as_deref().map(from_wire);
         let mut member = self.take_member(cluster, request, owned.as_ref())?;
@@ -55,7 +55,7 @@ impl ConsumerGroup {
         member.cancel_timer(cluster, MemberTimer::Sync);
         let expression_changed = member.regex != before.regex;
         let topics_changed = member.topics != before.topics;
-        let counts = topics_changed || expression_changed && self.counts_at_once(&member.regex);
+        let counts = topics_changed || expression_changed && self.takes_effect_at_once(&member.regex);
         let id = self.insert(member);
         if request.member_epoch == 0 {
             cluster.note_join(context, &self.id, &id);
@@ -84,7 +84,7 @@ impl ConsumerGroup {
     }
 
     /// Whether one more member may come; those who are in may stay.
-    pub(super) fn check_room(&self, most: usize, member: &str) -> Result<(), ErrorCode> {
+    pub(super) fn check_size(&self, most: usize, member: &str) -> Result<(), ErrorCode> {
         match self.members.len() < most || self.members.contains_key(member) {
             true => Ok(()),
             false => Err(ErrorCode::GROUP_MAX_SIZE_REACHED),
@@ -114,7 +114,7 @@ impl ConsumerGroup {
             None => return Ok(ConsumerMember::new(id)),
             // Two of the consumer protocol do not take a place from each other unless it was given up.
             Some(old) if joins && request.instance_id.is_some() => {
-                if old.classic.is_none() && old.epoch != AWAY {
+                if old.classic.is_none() && old.epoch != STATIC_LEAVE_EPOCH {
                     return Err(ErrorCode::UNRELEASED_INSTANCE_ID);
                 }
                 let old = old.id.clone();
@@ -135,7 +135,7 @@ impl ConsumerGroup {
     ) -> Result<ConsumerMember, ErrorCode> {
         let mut member = self.members.remove(old).ok_or(ErrorCode::UNKNOWN_MEMBER_ID)?;
         member.cancel_timers(cluster);
-        Ok(member.reborn(id))
+        Ok(member.with_id(id))
     }
 
     pub(super) fn insert(&mut self, member: ConsumerMember) -> String {
@@ -199,10 +199,10 @@ impl ConsumerGroup {
         request: &ConsumerGroupHeartbeatRequest,
     ) -> Result<bool, ErrorCode> {
         let id = self.checked_id(&request.member_id, request.instance_id.as_deref())?;
-        if request.instance_id.is_some() && request.member_epoch == AWAY {
+        if request.instance_id.is_some() && request.member_epoch == STATIC_LEAVE_EPOCH {
             if let Some(member) = self.members.get_mut(&id) {
                 // It keeps its assignment, for as long as its session lasts.
-                member.epoch = AWAY;
+                member.epoch = STATIC_LEAVE_EPOCH;
                 member.pending_revocation.clear();
                 member.cancel_timer(cluster, MemberTimer::Revocation);
             }

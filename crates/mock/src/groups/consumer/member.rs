@@ -12,7 +12,7 @@ use crate::groups::classic::Protocol;
 use crate::timers::{Timer, TimerId};
 
 /// A static member that is away for a while (`member_epoch` of its last heartbeat).
-pub(super) const AWAY: i32 = -2;
+pub(super) const STATIC_LEAVE_EPOCH: i32 = -2;
 
 /// How far a member is on its way to the target assignment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,13 +26,13 @@ pub(crate) enum MemberState {
 
 /// What a member of the classic protocol has besides.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ClassicSide {
+pub(crate) struct ClassicMember {
     pub(crate) session_timeout_ms: i32,
     /// Never empty.
     pub(crate) protocols: Vec<Protocol>,
 }
 
-impl ClassicSide {
+impl ClassicMember {
     /// The assignor that the member is told, though none but the coordinator assigns.
     pub(crate) fn protocol_name(&self) -> Option<&str> {
         self.protocols.first().map(|p| p.name.as_str())
@@ -80,7 +80,7 @@ pub(crate) struct ConsumerMember {
     /// What the assignor wants it to have.
     pub(crate) target: Partitions,
     /// `None` for a member of the consumer protocol.
-    pub(crate) classic: Option<ClassicSide>,
+    pub(crate) classic: Option<ClassicMember>,
     pub(in crate::groups) timers: Vec<(MemberTimer, TimerId)>,
 }
 
@@ -107,7 +107,7 @@ impl ConsumerMember {
     }
 
     /// This static member under the id with which it came back: it keeps what it had.
-    pub(super) fn reborn(self, id: String) -> Self {
+    pub(super) fn with_id(self, id: String) -> Self {
         Self {
             id,
             epoch: 0,

@@ -23,7 +23,7 @@ use ottla_protocol::consumer_protocol::{ConsumerProtocolAssignment, TopicPartiti
 use ottla_protocol::{ErrorCode, Uuid};
 
 pub(crate) use assignors::assignor_names;
-pub(crate) use member::{ClassicSide, ConsumerMember, MemberState, MemberTimer};
+pub(crate) use member::{ClassicMember, ConsumerMember, MemberState, MemberTimer};
 use subscriptions::Expressions;
 
 use crate::cluster::Cluster;

@@ -40,7 +40,7 @@ impl ConsumerGroup {
 
     /// Whether a new subscription by expression counts at once. One that nobody has used so far counts once it has been
     /// looked at, which is after the heartbeat that brought it.
-    pub(super) fn counts_at_once(&self, pattern: &str) -> bool {
+    pub(super) fn takes_effect_at_once(&self, pattern: &str) -> bool {
         pattern.is_empty() || self.expressions.resolved.contains_key(pattern)
     }
 

@@ -28,7 +28,7 @@ impl Shared {
     }
 
     /// A panic while the lock was held cannot have come from the cluster's own code paths, which do not panic; what
-    /// the closure of [`Embedded::with`] left behind is used on.
+    /// the closure of [`EmbeddedCluster::with`] left behind is used on.
     fn lock(&self) -> MutexGuard<'_, Cluster> {
         self.cluster.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -38,13 +38,13 @@ impl Shared {
 /// thread before it returns.
 ///
 /// The handle may be used from any thread.
-pub struct Embedded {
+pub struct EmbeddedCluster {
     shared: Arc<Shared>,
     waker: Waker,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Embedded {
+impl EmbeddedCluster {
     /// Starts a cluster. Its brokers get free ports; `config.host`, `first_port` and `wall_clock_ms` are replaced by
     /// what is real.
     ///
@@ -97,7 +97,7 @@ impl Embedded {
     }
 }
 
-impl Drop for Embedded {
+impl Drop for EmbeddedCluster {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Release);
         let woken = self.waker.wake().is_ok();
@@ -110,9 +110,9 @@ impl Drop for Embedded {
     }
 }
 
-impl std::fmt::Debug for Embedded {
+impl std::fmt::Debug for EmbeddedCluster {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Embedded")
+        f.debug_struct("EmbeddedCluster")
             .field("bootstrap_servers", &self.bootstrap_servers())
             .finish()
     }

@@ -5,21 +5,21 @@ use ottla_protocol::{Message, Uuid};
 
 use crate::cluster::Cluster;
 use crate::dispatch::Context;
-use crate::handlers::k01_fetch::PendingFetch;
+use crate::handlers::k01_fetch::DelayedFetch;
 use crate::timers::{Timer, TimerId};
 use crate::{Delivery, Time};
 
 /// Names a parked request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Token(u64);
+pub(crate) struct DelayedId(u64);
 
 /// What a parked request waits for, and all that is needed to answer it.
 #[derive(Debug)]
-pub(crate) enum Waiting {
+pub(crate) enum DelayedOperation {
     /// Records to arrive in any of the partitions.
-    Fetch(PendingFetch),
+    Fetch(DelayedFetch),
     /// High watermarks to pass what was appended (`acks=all`).
-    Produce(PendingProduce),
+    Produce(DelayedProduce),
     /// All members of a group to join. The group knows the token.
     JoinGroup,
     /// The leader's assignment. The group knows the token.
@@ -28,12 +28,12 @@ pub(crate) enum Waiting {
 
 /// The offset at which each partition's high watermark must arrive, and the response to send then.
 #[derive(Debug)]
-pub(crate) struct PendingProduce {
+pub(crate) struct DelayedProduce {
     pub(crate) response: ProduceResponse,
     pub(crate) until: Vec<PendingAppend>,
 }
 
-/// One partition of a [`PendingProduce`].
+/// One partition of a [`DelayedProduce`].
 #[derive(Debug)]
 pub(crate) struct PendingAppend {
     pub(crate) topic: Uuid,
@@ -46,35 +46,35 @@ pub(crate) struct PendingAppend {
 
 /// A request that was taken and not yet answered.
 #[derive(Debug)]
-pub(crate) struct Parked {
+pub(crate) struct DelayedRequest {
     pub(crate) context: Context,
-    pub(crate) waiting: Waiting,
+    pub(crate) waiting: DelayedOperation,
     timer: Option<TimerId>,
 }
 
 impl Cluster {
     /// Keeps a request until [`Cluster::respond`]. At `deadline`, if any, it is completed with what there is.
-    pub(crate) fn park(&mut self, context: &Context, waiting: Waiting, deadline: Option<Time>) -> Token {
-        let token = Token(self.next_token);
+    pub(crate) fn park(&mut self, context: &Context, waiting: DelayedOperation, deadline: Option<Time>) -> DelayedId {
+        let token = DelayedId(self.next_token);
         self.next_token += 1;
         let timer = deadline.map(|at| self.timers.set(at, Timer::RequestExpired(token)));
-        self.parked.insert(
+        self.purgatory.insert(
             token,
-            Parked {
+            DelayedRequest {
                 context: context.clone(),
                 waiting,
                 timer,
             },
         );
         if let Some(connection) = self.connections.get_mut(&context.key()) {
-            connection.parked = Some(token);
+            connection.delayed = Some(token);
         }
         token
     }
 
     /// Takes a parked request out, its timer with it. `None` when it has been answered or its connection is gone.
-    pub(crate) fn unpark(&mut self, token: Token) -> Option<Parked> {
-        let parked = self.parked.remove(&token)?;
+    pub(crate) fn unpark(&mut self, token: DelayedId) -> Option<DelayedRequest> {
+        let parked = self.purgatory.remove(&token)?;
         if let Some(timer) = parked.timer {
             self.timers.cancel(timer);
         }
@@ -87,7 +87,7 @@ impl Cluster {
         let Some(connection) = self.connections.get_mut(&key) else {
             return;
         };
-        connection.parked = None;
+        connection.delayed = None;
         if context.hang {
             return;
         }

@@ -42,14 +42,14 @@ pub struct NewTopic {
 
 /// Why a change was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ApiError {
     /// The code that a client gets.
     pub error: ErrorCode,
     /// The explanation that goes with it.
     pub message: String,
 }
 
-impl Refusal {
+impl ApiError {
     pub(crate) fn new(error: ErrorCode, message: impl Into<String>) -> Self {
         Self {
             error,
@@ -59,7 +59,7 @@ impl Refusal {
 }
 
 /// With no more explanation than the code's name.
-impl From<ErrorCode> for Refusal {
+impl From<ErrorCode> for ApiError {
     fn from(error: ErrorCode) -> Self {
         Self::new(error, error.name().unwrap_or_default())
     }
@@ -75,7 +75,7 @@ impl Cluster {
         name: &str,
         partitions: i32,
         replication_factor: Option<i16>,
-    ) -> Result<Uuid, Refusal> {
+    ) -> Result<Uuid, ApiError> {
         self.create(NewTopic {
             name: name.to_owned(),
             partitions,
@@ -88,7 +88,7 @@ impl Cluster {
     ///
     /// # Errors
     /// What a client would be told.
-    pub fn create(&mut self, topic: NewTopic) -> Result<Uuid, Refusal> {
+    pub fn create(&mut self, topic: NewTopic) -> Result<Uuid, ApiError> {
         let planned = self.plan_topic(topic)?;
         let id = planned.id;
         self.topics.insert(planned);
@@ -96,22 +96,22 @@ impl Cluster {
     }
 
     /// Checks a topic to be made and lays it out, without making it.
-    pub(crate) fn plan_topic(&mut self, topic: NewTopic) -> Result<Topic, Refusal> {
+    pub(crate) fn plan_topic(&mut self, topic: NewTopic) -> Result<Topic, ApiError> {
         let name = topic.name;
         if !is_valid_name(&name) {
             let message = format!("Topic name is invalid: '{name}'");
-            return Err(Refusal::new(ErrorCode::INVALID_TOPIC_EXCEPTION, message));
+            return Err(ApiError::new(ErrorCode::INVALID_TOPIC_EXCEPTION, message));
         }
         if self.topics.id_of(&name).is_some() {
             let message = format!("Topic '{name}' already exists.");
-            return Err(Refusal::new(ErrorCode::TOPIC_ALREADY_EXISTS, message));
+            return Err(ApiError::new(ErrorCode::TOPIC_ALREADY_EXISTS, message));
         }
         let layout = match topic.assignments.is_empty() {
             true => self.lay_out(topic.partitions, topic.replication_factor)?,
             false => self.check_assignments(topic.assignments)?,
         };
         let config = TopicConfig::new(&self.config, topic.configs)
-            .map_err(|message| Refusal::new(ErrorCode::INVALID_CONFIG, message))?;
+            .map_err(|message| ApiError::new(ErrorCode::INVALID_CONFIG, message))?;
         let partitions = layout
             .into_iter()
             .map(|r| Partition::new(r, |b| self.is_alive(b)))
@@ -126,7 +126,7 @@ impl Cluster {
         })
     }
 
-    fn lay_out(&self, partitions: i32, replicas: i16) -> Result<Vec<Vec<BrokerId>>, Refusal> {
+    fn lay_out(&self, partitions: i32, replicas: i16) -> Result<Vec<Vec<BrokerId>>, ApiError> {
         let partitions = match partitions {
             -1 => self.config.default_partitions,
             count => count,
@@ -139,7 +139,7 @@ impl Cluster {
             .ok()
             .filter(|c| (1..=100_000).contains(c))
             .ok_or_else(|| {
-                Refusal::new(
+                ApiError::new(
                     ErrorCode::INVALID_PARTITIONS,
                     "Number of partitions must be larger than 0.",
                 )
@@ -148,7 +148,7 @@ impl Cluster {
     }
 
     /// Replicas for `count` partitions, leaders going round the brokers that are up, beginning with the `first`.
-    fn spread(&self, first: usize, count: usize, replicas: i16) -> Result<Vec<Vec<BrokerId>>, Refusal> {
+    fn spread(&self, first: usize, count: usize, replicas: i16) -> Result<Vec<Vec<BrokerId>>, ApiError> {
         let alive = self.alive_brokers();
         let replicas = usize::try_from(replicas).unwrap_or(0);
         if replicas == 0 || replicas > alive.len() {
@@ -156,7 +156,7 @@ impl Cluster {
                 "Unable to replicate the partition {replicas} time(s): {} broker(s) are registered.",
                 alive.len()
             );
-            return Err(Refusal::new(ErrorCode::INVALID_REPLICATION_FACTOR, message));
+            return Err(ApiError::new(ErrorCode::INVALID_REPLICATION_FACTOR, message));
         }
         let layout = (first..first + count).map(|p| {
             let ring = alive.iter().cycle().skip(p % alive.len());
@@ -165,7 +165,7 @@ impl Cluster {
         Ok(layout.collect())
     }
 
-    fn check_assignments(&self, assignments: Vec<Vec<BrokerId>>) -> Result<Vec<Vec<BrokerId>>, Refusal> {
+    fn check_assignments(&self, assignments: Vec<Vec<BrokerId>>) -> Result<Vec<Vec<BrokerId>>, ApiError> {
         for replicas in &assignments {
             let mut unique = replicas.clone();
             unique.sort_unstable();
@@ -173,7 +173,7 @@ impl Cluster {
             let known = replicas.iter().all(|b| self.brokers.contains_key(b));
             if replicas.is_empty() || unique.len() != replicas.len() || !known {
                 let message = "The manual partition assignment is empty, names a broker twice or an unknown one.";
-                return Err(Refusal::new(ErrorCode::INVALID_REPLICA_ASSIGNMENT, message));
+                return Err(ApiError::new(ErrorCode::INVALID_REPLICA_ASSIGNMENT, message));
             }
         }
         Ok(assignments)
@@ -190,7 +190,7 @@ impl Cluster {
         };
         self.groups.topic_deleted(name);
         for partition in topic.partitions {
-            self.wake(&partition.waiters);
+            self.wake(&partition.watchers);
         }
         Ok(())
     }
@@ -205,7 +205,7 @@ impl Cluster {
         name: &str,
         total: i32,
         assignments: Vec<Vec<BrokerId>>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ApiError> {
         let new = self.plan_partitions(name, total, assignments)?;
         let partitions: Vec<_> = new
             .into_iter()
@@ -223,10 +223,10 @@ impl Cluster {
         name: &str,
         total: i32,
         assignments: Vec<Vec<BrokerId>>,
-    ) -> Result<Vec<Vec<BrokerId>>, Refusal> {
+    ) -> Result<Vec<Vec<BrokerId>>, ApiError> {
         let Some(topic) = self.topics.by_name(name) else {
             let message = "This server does not host this topic-partition.";
-            return Err(Refusal::new(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, message));
+            return Err(ApiError::new(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, message));
         };
         let current = topic.partitions.len();
         let total = usize::try_from(total)
@@ -234,7 +234,7 @@ impl Cluster {
             .filter(|t| (current + 1..=100_000).contains(t))
             .ok_or_else(|| {
                 let message = format!("The topic {name} currently has {current} partition(s); {total} is not higher.");
-                Refusal::new(ErrorCode::INVALID_PARTITIONS, message)
+                ApiError::new(ErrorCode::INVALID_PARTITIONS, message)
             })?;
         if assignments.is_empty() {
             let replicas = topic.partitions.first().map_or(1, |p| p.replicas.len());
@@ -246,7 +246,7 @@ impl Cluster {
                 assignments.len(),
                 total - current
             );
-            return Err(Refusal::new(ErrorCode::INVALID_REPLICA_ASSIGNMENT, message));
+            return Err(ApiError::new(ErrorCode::INVALID_REPLICA_ASSIGNMENT, message));
         }
         self.check_assignments(assignments)
     }
@@ -294,8 +294,8 @@ impl Cluster {
         }
         state.log.advance_high_watermark(i64::MAX);
         state.set_leader(leader);
-        let waiters = state.waiters.clone();
-        self.wake(&waiters);
+        let watchers = state.watchers.clone();
+        self.wake(&watchers);
         Ok(())
     }
 
@@ -306,7 +306,7 @@ impl Cluster {
     ///
     /// # Errors
     /// BROKER_NOT_AVAILABLE when the broker is down; UNKNOWN_TOPIC_OR_PARTITION.
-    pub fn elect_uncleanly(
+    pub fn elect_unclean_leader(
         &mut self,
         topic: &str,
         partition: i32,
@@ -419,7 +419,7 @@ impl Cluster {
             return;
         }
         state.sessions.clear();
-        state.old_metadata = None;
+        state.held_metadata = None;
         self.close_connections(broker);
         let alive = self.alive_brokers();
         if self.controller == broker
@@ -427,15 +427,15 @@ impl Cluster {
         {
             self.controller = next;
         }
-        let mut waiters = Vec::new();
+        let mut watchers = Vec::new();
         for topic in self.topics.iter_mut() {
             for partition in &mut topic.partitions {
                 if leave_partition(partition, broker, &alive, lose_unreplicated) {
-                    waiters.extend(partition.waiters.iter().copied());
+                    watchers.extend(partition.watchers.iter().copied());
                 }
             }
         }
-        self.wake(&waiters);
+        self.wake(&watchers);
         self.coordinators_moved();
     }
 
@@ -507,7 +507,7 @@ impl Cluster {
     pub fn hold_metadata(&mut self, broker: BrokerId, hold: bool) {
         let old = hold.then(|| k03_metadata::whole(self));
         if let Some(state) = self.brokers.get_mut(&broker) {
-            state.old_metadata = old;
+            state.held_metadata = old;
         }
     }
 
@@ -538,8 +538,8 @@ impl Cluster {
 
     /// One of the next markers is not written, and its transaction ends without it, as no broker does: for those who
     /// look whether anybody notices.
-    pub fn lose_a_marker(&mut self) {
-        self.faults.loses_marker = true;
+    pub fn drop_next_marker(&mut self) {
+        self.faults.drops_next_marker = true;
     }
 
     /// Changes the level of the feature `transaction.version`, as an upgrade of the cluster does.

@@ -5,23 +5,23 @@ use std::collections::BTreeSet;
 use ottla_protocol::Uuid;
 
 use crate::cluster::Cluster;
-use crate::parked::{Token, Waiting};
+use crate::purgatory::{DelayedId, DelayedOperation};
 
 impl Cluster {
     /// Makes a parked request wait for partitions to move.
-    pub(crate) fn wait_on(&mut self, token: Token, partitions: impl IntoIterator<Item = (Uuid, i32)>) {
+    pub(crate) fn wait_on(&mut self, token: DelayedId, partitions: impl IntoIterator<Item = (Uuid, i32)>) {
         for (topic, index) in partitions {
             if let Some(p) = self.topics.by_id_mut(topic).and_then(|t| t.partition_mut(index)) {
-                p.waiters.insert(token);
+                p.watchers.insert(token);
             }
         }
     }
 
     /// Ends what [`Cluster::wait_on`] began.
-    pub(crate) fn stop_waiting(&mut self, token: Token, partitions: impl IntoIterator<Item = (Uuid, i32)>) {
+    pub(crate) fn stop_waiting(&mut self, token: DelayedId, partitions: impl IntoIterator<Item = (Uuid, i32)>) {
         for (topic, index) in partitions {
             if let Some(p) = self.topics.by_id_mut(topic).and_then(|t| t.partition_mut(index)) {
-                p.waiters.remove(&token);
+                p.watchers.remove(&token);
             }
         }
     }
@@ -33,21 +33,21 @@ impl Cluster {
             return;
         };
         let before = [0, 1].map(|level| state.log.readable_end(level));
-        if !state.log.advance_high_watermark(offset) || state.waiters.is_empty() {
+        if !state.log.advance_high_watermark(offset) || state.watchers.is_empty() {
             return;
         }
         let log = &state.log;
         let news = [(0, before[0]), (1, before[1])];
         let readable = news.map(|(level, from)| log.available_bytes(from, log.readable_end(level), usize::MAX));
-        let waiters = state.waiters.clone();
-        self.records_readable(&waiters, readable);
+        let watchers = state.watchers.clone();
+        self.records_readable(&watchers, readable);
     }
 
     /// So many bytes more can be read uncommitted and committed from a partition that these requests wait for.
-    fn records_readable(&mut self, waiters: &BTreeSet<Token>, [uncommitted, committed]: [usize; 2]) {
-        for &token in waiters {
-            match self.parked.get_mut(&token).map(|p| &mut p.waiting) {
-                Some(Waiting::Fetch(fetch)) => {
+    fn records_readable(&mut self, watchers: &BTreeSet<DelayedId>, [uncommitted, committed]: [usize; 2]) {
+        for &token in watchers {
+            match self.purgatory.get_mut(&token).map(|p| &mut p.waiting) {
+                Some(DelayedOperation::Fetch(fetch)) => {
                     let bytes = match fetch.isolation_level {
                         1 => committed,
                         _ => uncommitted,
@@ -57,19 +57,19 @@ impl Cluster {
                         self.complete_fetch(token);
                     }
                 }
-                Some(Waiting::Produce(_)) => self.advance_produce(token),
-                Some(Waiting::JoinGroup | Waiting::SyncGroup) | None => {}
+                Some(DelayedOperation::Produce(_)) => self.advance_produce(token),
+                Some(DelayedOperation::JoinGroup | DelayedOperation::SyncGroup) | None => {}
             }
         }
     }
 
     /// The partition that these requests wait for has a new leader or is gone: they are answered with what is so now.
-    pub(crate) fn wake<'a>(&mut self, waiters: impl IntoIterator<Item = &'a Token>) {
-        for &token in waiters {
-            match self.parked.get(&token).map(|p| &p.waiting) {
-                Some(Waiting::Fetch(_)) => self.complete_fetch(token),
-                Some(Waiting::Produce(_)) => self.advance_produce(token),
-                Some(Waiting::JoinGroup | Waiting::SyncGroup) | None => {}
+    pub(crate) fn wake<'a>(&mut self, watchers: impl IntoIterator<Item = &'a DelayedId>) {
+        for &token in watchers {
+            match self.purgatory.get(&token).map(|p| &p.waiting) {
+                Some(DelayedOperation::Fetch(_)) => self.complete_fetch(token),
+                Some(DelayedOperation::Produce(_)) => self.advance_produce(token),
+                Some(DelayedOperation::JoinGroup | DelayedOperation::SyncGroup) | None => {}
             }
         }
     }

@@ -13,12 +13,12 @@ use ottla_protocol::{Request, decode_response, encode_request};
 
 use super::produce;
 use crate::test_util::batch_with;
-use crate::{BrokerId, ClusterConfig, Embedded};
+use crate::{BrokerId, ClusterConfig, EmbeddedCluster};
 
 struct Client(TcpStream);
 
 impl Client {
-    fn connect(embedded: &Embedded, broker: usize) -> Self {
+    fn connect(embedded: &EmbeddedCluster, broker: usize) -> Self {
         let servers = embedded.bootstrap_servers();
         let address = servers.split(',').nth(broker - 1).unwrap();
         let stream = TcpStream::connect(address).unwrap();
@@ -48,8 +48,8 @@ impl Client {
     }
 }
 
-fn start() -> Embedded {
-    Embedded::start(ClusterConfig {
+fn start() -> EmbeddedCluster {
+    EmbeddedCluster::start(ClusterConfig {
         brokers: 2,
         ..Default::default()
     })
@@ -138,7 +138,7 @@ fn garbage_and_oversized_frames_close_the_connection() {
         socket_request_max_bytes: 1000,
         ..Default::default()
     };
-    let embedded = Embedded::start(config).unwrap();
+    let embedded = EmbeddedCluster::start(config).unwrap();
     for bytes in [
         &b"GET / HTTP/1.1\r\n\r\n"[..],
         &[0, 0, 3, 0xe9, 0],
