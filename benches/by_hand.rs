@@ -11,9 +11,9 @@ use std::time::Duration;
 use ottla::client::{ClientHooks, Command, Core, DeliveryMode, Parts, Shared};
 use ottla::config::Conf;
 use ottla::connection::{ConnId, NetAction, NetEvent};
-use ottla::env::{Clock, Rng, SystemClock, Waker};
 use ottla::event::Reply;
 use ottla::producer::{self, Accumulator};
+use ottla::sys::{Clock, Rng, SystemClock, Waker};
 use ottla::types::{ClientKind, Topic, TopicHooks};
 use ottla_mock::{BrokerId, Cluster, ClusterConfig, ConnectionId, Reply as BrokerReply, Time};
 

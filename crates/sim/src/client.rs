@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use ottla::client::{ClientHooks, Core, Parts, Shared};
 use ottla::config::{Conf, TopicConf};
 use ottla::connection::NetEvent;
-use ottla::env::Rng;
 use ottla::event::{DeliveryMode, LogLine, LogSink};
+use ottla::sys::Rng;
 use ottla::types::{ClientKind, PartitionerFn, Topic, TopicHooks};
 
 use crate::canary::Canary;

@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use ottla::client::{ClientHooks, Command, Core, Parts, Shared};
 use ottla::config::Conf;
 use ottla::connection::{ConnId, NetEvent};
-use ottla::env::{Clock, Instant, Rng, Waker};
 use ottla::event::Event;
 use ottla::stats::Statistics;
+use ottla::sys::{Clock, Instant, Rng, Waker};
 use ottla::types::{ClientKind, Topic, TopicHooks};
 use ottla_mock::{BrokerId, Cluster, ClusterConfig, Time};
 

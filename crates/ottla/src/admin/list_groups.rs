@@ -12,9 +12,9 @@ use super::one_broker::Destination;
 use super::wire::{Way, answer_timeout, unsupported};
 use crate::cluster::{Cluster, Ctx};
 use crate::connection::{BrokerKey, Outcome, Owner, Ready, Reply as Response, Tag};
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{AdminOp, AdminOutcome, ConsumerGroupListing, ConsumerGroups, DebugContexts, Reply};
+use crate::sys::Instant;
 use crate::types::NodeId;
 
 /// A group as its coordinator described it.

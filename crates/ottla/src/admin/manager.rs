@@ -8,9 +8,9 @@ use super::one_broker::{Destination, OneBroker};
 use super::request::{Options, Request};
 use crate::cluster::{Cluster, Ctx};
 use crate::connection::{BrokerKey, Outcome};
-use crate::env::{Instant, earliest};
 use crate::error::Error;
 use crate::event::{AdminOp, Reply};
+use crate::sys::{Instant, earliest};
 
 /// A request of the application. Every one is answered exactly once.
 #[derive(Debug)]

@@ -9,9 +9,9 @@ use super::request::{Options, Request, Target};
 use super::wire::{self, Way, answer_timeout};
 use crate::cluster::{Cluster, Ctx};
 use crate::connection::{BrokerKey, BrokerVersions, Outcome, Owner, Ready, Reply as Response, Tag};
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{AdminOp, AdminOutcome, AdminResult, DebugContexts, Event, Queue};
+use crate::sys::Instant;
 use crate::types::NodeId;
 
 /// Where the result of a call goes.

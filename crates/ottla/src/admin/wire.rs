@@ -20,9 +20,9 @@ use ottla_protocol::{DecodeError, Request as ProtocolRequest};
 use super::request::{AlterOp, ConfigChange, ConfigChanges, ConfigQuery, NewPartitions, NewTopic, Options, Request};
 use crate::cluster::Ctx;
 use crate::connection::{BrokerKey, BrokerVersions, Reply as Response, Tag};
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{AdminOutcome, ConfigEntry, ConfigSource, ConfigSynonym, ResourceResult, ResourceType, TopicResult};
+use crate::sys::Instant;
 
 /// The first version of CreateTopics that leaves numbers to the broker (KIP-464).
 const FIRST_WITH_DEFAULTS: i16 = 4;

@@ -9,9 +9,9 @@ use crate::admin::{
     self, AdminOutcome, ConfigChanges, ConfigQuery, ConsumerGroups, Destination, GroupFilters, NewPartitions, NewTopic,
     Options, Request, ResourceResult, TopicResult,
 };
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{Event, Queue};
+use crate::sys::Instant;
 
 impl Client {
     /// Begins an admin call, whose result comes to `queue` as [`Event::Admin`] with this `opaque`, exactly once: after

@@ -7,8 +7,8 @@ use super::core::Core;
 use super::options::{ClientHooks, log_contexts};
 use super::shared::{Shared, SharedParts};
 use crate::config::{ClientConfig, TopicConfig};
-use crate::env::{Rng, SharedClock, Waker};
 use crate::event::{Event, LogLine, Logger, Queue, level};
+use crate::sys::{Rng, SharedClock, Waker};
 use crate::types::ClientKind;
 
 /// Numbers the clients of this process, for names in logs.

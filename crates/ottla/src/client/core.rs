@@ -16,10 +16,10 @@ use crate::connection::{
     Tag,
 };
 use crate::consumer::{self, Consumer, FileAction, FileEvent, ListOffsets};
-use crate::env::{Instant, Rng, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, Throttle, level};
 use crate::producer::{self, Sender};
+use crate::sys::{Instant, Rng, earliest};
 use crate::types::TopicHooks;
 
 /// What the application's threads ask of the core.

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::connection::{BrokerKey, DisconnectKind};
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::level;
+use crate::sys::Instant;
 
 /// When what has happened since is summed up first; the times in between double from then on.
 const FIRST_SUMMARY: Duration = Duration::from_secs(30);

@@ -13,13 +13,13 @@ use crate::admin::{self, GroupListing};
 use crate::cluster::{self, MetadataReply, MetadataScope, parse_endpoints};
 use crate::config::{ClientConfig, TopicConfig};
 use crate::consumer::OffsetsResult;
-use crate::env::sync::Mutex;
-use crate::env::sync::thread::{self, JoinHandle, ThreadId};
-use crate::env::{Instant, Rng, SystemClock};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, Logger, Queue, Reply};
 use crate::producer::{self, Accumulator, Record};
 use crate::runtime::{Loop, live_threads};
+use crate::sys::sync::Mutex;
+use crate::sys::sync::thread::{self, JoinHandle, ThreadId};
+use crate::sys::{Instant, Rng, SystemClock};
 use crate::types::{ClientKind, PartitionOffset, Topic, TopicHooks, TopicPartition, offset};
 
 pub(super) struct Inner {

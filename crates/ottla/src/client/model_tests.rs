@@ -14,12 +14,12 @@ use super::shared::Shared;
 use crate::cluster::{self, MetadataScope};
 use crate::config::{ClientConfig, Conf, TopicConfig};
 use crate::consumer;
-use crate::env::sync::model_tests::{self, Bell, join, must_catch, spawn};
-use crate::env::sync::{Flaw, thread::JoinHandle};
-use crate::env::{Clock, Instant, Rng};
 use crate::error::ErrorCode;
 use crate::event::Reply;
 use crate::producer;
+use crate::sys::sync::model_tests::{self, Bell, join, must_catch, spawn};
+use crate::sys::sync::{Flaw, thread::JoinHandle};
+use crate::sys::{Clock, Instant, Rng};
 use crate::types::ClientKind;
 
 struct Still;

@@ -8,11 +8,11 @@ use super::core::Command;
 use super::options::ClientHooks;
 use crate::config::{ClientConfig, TopicConfig};
 use crate::consumer::Registry;
-use crate::env::sync::{AtomicBool, Mutex, RwLock};
-use crate::env::{Instant, SharedClock, Waker, forks};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, Logger, Queue, Reply, level};
 use crate::producer::{self, Accumulator, TransactionCall, TransactionReply};
+use crate::sys::sync::{AtomicBool, Mutex, RwLock};
+use crate::sys::{Instant, SharedClock, Waker, forks};
 use crate::types::{ClientKind, NameMap, Topic, TopicHooks};
 
 /// The longest topic name that a request can carry, in bytes (Kafka's protocol: the length of a STRING is an INT16).

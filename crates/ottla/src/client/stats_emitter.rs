@@ -6,9 +6,9 @@ use super::core::Core;
 use super::shared::Shared;
 use crate::cluster::Survey;
 use crate::connection::{Owner, Tag};
-use crate::env::Instant;
 use crate::event::Event;
 use crate::stats::{Fatal, Group, Statistics};
+use crate::sys::Instant;
 use crate::types::ClientKind;
 
 /// Documents that may wait for the application. While so many do, none is made: an application that does not poll must

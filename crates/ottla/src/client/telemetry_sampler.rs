@@ -6,9 +6,9 @@ use super::core::Core;
 use super::shared::Shared;
 use crate::cluster::Ctx;
 use crate::consumer::Consumer;
-use crate::env::Instant;
 use crate::producer::Sender;
 use crate::stats::Span;
+use crate::sys::Instant;
 use crate::telemetry::{Facts, Telemetry, Totals};
 use crate::types::ClientKind;
 

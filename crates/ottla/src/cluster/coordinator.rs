@@ -7,9 +7,9 @@ use ottla_protocol::api::find_coordinator::FindCoordinatorRequest;
 
 use super::{Cluster, Ctx};
 use crate::connection::{BrokerKey, BrokerVersions, ConnectionTable, Outcome, Owner, Ready, Tag};
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
+use crate::sys::Instant;
 use crate::types::NodeId;
 
 /// What is coordinated.

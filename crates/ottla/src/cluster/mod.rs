@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use crate::config::ClientConfig;
 use crate::connection::ConnectionTable;
-use crate::env::{Instant, Rng};
 use crate::event::Logger;
+use crate::sys::{Instant, Rng};
 
 /// What every manager is handed when it is to decide.
 pub struct Ctx<'a> {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use ottla_protocol::ApiKey;
 
-use crate::env::Instant;
 use crate::stats::{self, LATENCY_MAX_US, RTT_MAX_US, THROTTLE_MAX_MS, Window};
+use crate::sys::Instant;
 
 /// The length prefix of a frame.
 pub(super) const PREFIX_BYTES: usize = 4;

@@ -14,9 +14,9 @@ use super::{Command, CommitTarget, FileAction, FileEvent, Registry};
 use crate::cluster::{Cluster, Ctx};
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Outcome, Owner, Tag};
-use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, Interceptor, PartitionNotice, Reply};
+use crate::sys::{Instant, earliest};
 use crate::types::{PartitionOffset, Topic, TopicPartition, offset};
 
 /// Gets a topic by its name, or makes it known.

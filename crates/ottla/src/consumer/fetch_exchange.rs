@@ -18,9 +18,9 @@ use super::positions::{Next, Place, Position};
 use super::validation::leader_epoch;
 use crate::cluster::{Cluster, Ctx, NodeInfo};
 use crate::connection::{BrokerKey, Outcome, Owner, Ready, Tag};
-use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
+use crate::sys::{Instant, earliest};
 use crate::types::NodeId;
 
 /// Brokers tell where logs diverge from this version on (KIP-595).

@@ -20,9 +20,9 @@ use super::statistics::FetchCounts;
 use super::validation::Validations;
 use crate::cluster::{Cluster, Ctx, TopicMeta};
 use crate::config::ClientConfig;
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, FetchBudget, PartitionNotice, PartitionState, level};
+use crate::sys::Instant;
 use crate::types::{NodeId, offset};
 
 /// An offset that somebody else must look up.

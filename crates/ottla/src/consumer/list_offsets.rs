@@ -16,9 +16,9 @@ use super::{Command, OffsetsResult, millis};
 use crate::cluster::{Cluster, Ctx};
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Outcome, Owner, Ready, Tag};
-use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::Reply;
+use crate::sys::{Instant, earliest};
 use crate::types::{NodeId, PartitionOffset, TopicPartition, offset};
 
 /// Who asked.

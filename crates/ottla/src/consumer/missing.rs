@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::fetcher::Fetcher;
 use crate::cluster::{Cluster, Ctx};
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
+use crate::sys::Instant;
 
 /// Partitions that metadata does not have, with the time from which on an answer must have been asked for to be believed.
 #[derive(Debug, Default)]

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
-use crate::env::Waker;
-use crate::env::sync::{AtomicBool, Mutex, process_wide};
+use crate::sys::Waker;
+use crate::sys::sync::{AtomicBool, Mutex, process_wide};
 
 process_wide! {
     /// By `group.id`. A leaf among locks.

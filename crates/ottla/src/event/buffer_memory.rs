@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::Queue;
-use crate::env::sync::{AtomicU64, Condvar, Deadline, Mutex, wait_while};
+use crate::sys::sync::{AtomicU64, Condvar, Deadline, Mutex, wait_while};
 
 /// Counts records from `produce()` until their delivery reports were handled. Thread-safe.
 #[derive(Debug)]

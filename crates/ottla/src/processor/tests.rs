@@ -8,10 +8,10 @@ use super::{Input, Output, Process, ProcessError, ProcessorConf, Turn, Worker};
 use crate::client::{ClientHooks, Command, Parts, Shared};
 use crate::config::Conf;
 use crate::consumer::{Command as Consuming, CommitTarget};
-use crate::env::{Rng, SystemClock, Waker};
 use crate::error::{Error, ErrorCode};
 use crate::event::{FetchBudget, PartitionState, Queue, Rebalance};
 use crate::producer::Command as Producing;
+use crate::sys::{Rng, SystemClock, Waker};
 use crate::types::{ClientKind, PartitionOffset, TopicHooks, TopicPartition, offset};
 
 struct Asleep;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::env::Instant;
 use crate::event::PartitionState;
+use crate::sys::Instant;
 use crate::types::{PartitionOffset, TopicPartition};
 
 /// A run of records of one partition.

@@ -9,10 +9,10 @@ use super::partition_queue::{Limits, RECORD_OVERHEAD_MAX};
 use super::topic_queue::{Offered, TopicQueue};
 use super::{PartitionId, Record};
 use crate::config::ClientConfig;
-use crate::env::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex};
-use crate::env::{Instant, Rng, SharedClock, Waker};
 use crate::error::{Error, ErrorCode};
 use crate::event::{BlockPool, BufferMemory, DeliveryMode, NewRecord, Payload, ProducedRecords, payload_len};
+use crate::sys::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex};
+use crate::sys::{Instant, Rng, SharedClock, Waker};
 use crate::types::Topic;
 
 /// Partitions that the client's thread has to look at.

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::PartitionId;
-use crate::env::Instant;
 use crate::stats::Window;
+use crate::sys::Instant;
 
 /// Partitions that have something for one broker.
 #[derive(Debug, Default)]

@@ -19,9 +19,9 @@ use super::transactions::Transactions;
 use super::wire::{self, Part};
 use crate::cluster::{Cluster, Ctx};
 use crate::connection::{BrokerKey, BrokerVersions, Owner, Ready, Tag};
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
+use crate::sys::Instant;
 use crate::types::NodeId;
 
 /// The shortest time that a broker has to answer: records that are about to time out must not cost a connection that works.

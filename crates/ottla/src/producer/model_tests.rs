@@ -11,12 +11,12 @@ use super::accumulator::Accumulator;
 use super::topic_queue::TopicQueue;
 use super::{PartitionId, Record};
 use crate::config::{ClientConfig, Conf, TopicConfig};
-use crate::env::sync::Flaw;
-use crate::env::sync::model_tests::{self, Bell, join, must_catch, spawn};
-use crate::env::sync::thread::JoinHandle;
-use crate::env::{Clock, Instant};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DeliveryMode, HeadersIn, Payload, payload_len};
+use crate::sys::sync::Flaw;
+use crate::sys::sync::model_tests::{self, Bell, join, must_catch, spawn};
+use crate::sys::sync::thread::JoinHandle;
+use crate::sys::{Clock, Instant};
 use crate::types::{ClientKind, Topic, TopicHooks};
 
 struct Still;

@@ -16,10 +16,10 @@ use super::{Command, PartitionId};
 use crate::cluster::{Cluster, Ctx};
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Purpose};
-use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{Interceptor, Queue};
 use crate::stats::Span;
+use crate::sys::{Instant, earliest};
 use crate::types::{NameMap, NodeId, Topic};
 
 /// Memory that was not needed for this long goes back to the system.

@@ -14,9 +14,9 @@ use super::verdict::{Verdict, is_about_numbers, judge};
 use super::{PartitionId, wire};
 use crate::cluster::{Cluster, Ctx, NodeInfo};
 use crate::connection::{BrokerKey, Outcome, Reply};
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Delivery, DeliveryMode, Event, Room, level};
+use crate::sys::Instant;
 use crate::types::{NodeId, PersistStatus, offset};
 
 impl Sender {

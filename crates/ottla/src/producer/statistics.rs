@@ -7,9 +7,9 @@ use super::sender::Sender;
 use super::wire::Part;
 use crate::cluster::{Cluster, Survey};
 use crate::connection::Purpose;
-use crate::env::Instant;
 use crate::event::ProducedRecords;
 use crate::stats::{Eos, LATENCY_MAX_US, Span, Window};
+use crate::sys::Instant;
 use crate::types::{NodeId, PARTITION_UA};
 
 /// What was put into requests.

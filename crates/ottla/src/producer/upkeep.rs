@@ -11,9 +11,9 @@ use super::sender::Sender;
 use super::timers::{TimerKind, fired};
 use super::topic_queue::{TopicQueue, Waiting};
 use crate::cluster::{Cluster, Ctx, TopicMeta};
-use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::payload_len;
+use crate::sys::{Instant, earliest};
 use crate::types::{PARTITION_UA, PersistStatus};
 
 impl Sender {

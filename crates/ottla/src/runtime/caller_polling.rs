@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use super::driver::{Driver, Next};
 use super::wake_state::{Doze, Need};
-use crate::env::sync::{AtomicBool, AtomicU32, Condvar, Deadline, Mutex, wait_while};
-use crate::env::{Instant, Waker, forks};
 use crate::event::{has_callbacks, level};
+use crate::sys::sync::{AtomicBool, AtomicU32, Condvar, Deadline, Mutex, wait_while};
+use crate::sys::{Instant, Waker, forks};
 use crate::transport::{Poller, Shield};
 
 /// Wakes the loop. A wake-up while the loop is awake costs an atomic exchange; only a sleeping loop is written to.

@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub use self::caller_polling::LoopWaker;
 use self::driver::Driver;
 use crate::client::Core;
-use crate::env::SharedClock;
-use crate::env::sync::thread;
+use crate::sys::SharedClock;
+use crate::sys::sync::thread;
 use crate::transport::{
     AddressFamily, Files, Poller, Resolver, SocketOptions, SystemHooks, TcpTransport, worker_threads,
 };

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::wake_state::{Doze, Need};
-use crate::env::Waker;
-use crate::env::sync::model_tests::{Bell, explore, join, must_catch, spawn};
-use crate::env::sync::{AtomicBool, AtomicU64, Condvar, Deadline, Flaw, Mutex, wait_while};
+use crate::sys::Waker;
+use crate::sys::sync::model_tests::{Bell, explore, join, must_catch, spawn};
+use crate::sys::sync::{AtomicBool, AtomicU64, Condvar, Deadline, Flaw, Mutex, wait_while};
 
 /// A lock that is held while its holder waits. Not a mutex of the model's own: a thread that tries one of those is held up
 /// as soon as another one takes it, as if it had called `lock`.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::env::sync::AtomicU8;
+use crate::sys::sync::AtomicU8;
 
 const AWAKE: u8 = 0;
 /// Somebody wants the driver to look, which it has not done yet.

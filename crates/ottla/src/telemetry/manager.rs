@@ -16,9 +16,9 @@ use super::metrics::{Facts, metrics};
 use super::otlp::{Document, Metric};
 use crate::cluster::Ctx;
 use crate::connection::{BrokerKey, BrokerVersions, FailureKind, Outcome, Owner, Ready, Reply, Tag};
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
+use crate::sys::Instant;
 
 /// How long to rest where no broker has said how often it wants metrics.
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(300);

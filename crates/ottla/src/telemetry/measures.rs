@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use ottla_protocol::ApiKey;
 
-use crate::env::Instant;
 use crate::stats::Span;
+use crate::sys::Instant;
 use crate::types::NodeId;
 
 /// Measures of the present interval. They cost nothing while nobody wants them.

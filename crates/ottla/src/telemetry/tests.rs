@@ -8,8 +8,8 @@ use ottla_protocol::ApiKey;
 use super::measures::{Interval, Measures, Totals};
 use super::metrics::{Facts, metrics, names};
 use super::otlp::{Document, Kind, Metric, Number, Point};
-use crate::env::Instant;
 use crate::stats::Span;
+use crate::sys::Instant;
 use crate::types::{ClientKind, NodeId};
 
 /// One field of a protocol buffer: its number and what stands there.

@@ -8,9 +8,9 @@ use super::super::Ctx;
 use super::super::bootstrap::{Endpoint, parse_endpoints};
 use super::{Change, Cluster, duration_ms};
 use crate::connection::{BrokerKey, BrokerVersions, Ready};
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
+use crate::sys::Instant;
 use crate::types::NodeId;
 
 /// How long a connection may be on its way before another one is begun: the address may lead nowhere, or to a broker

@@ -4,9 +4,9 @@ use super::super::Ctx;
 use super::super::bootstrap::Endpoint;
 use super::{Change, Cluster, duration_ms};
 use crate::connection::LookupId;
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
+use crate::sys::Instant;
 
 /// A bootstrap name whose canonical names are not known yet.
 #[derive(Debug)]

@@ -17,9 +17,9 @@ use ottla_protocol::api::metadata::{MetadataRequest, MetadataRequestTopic};
 use super::super::Ctx;
 use super::{Cluster, duration_ms};
 use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
+use crate::sys::Instant;
 
 /// Requests of one kind under way at once, late ones included.
 pub(super) const MAX_UNDER_WAY: usize = 5;

@@ -8,9 +8,9 @@ use super::super::Ctx;
 use super::in_flight::{About, MAX_PROMPT, MAX_UNDER_WAY};
 use super::{Cluster, duration_ms, refresh_interval};
 use crate::connection::{BrokerKey, BrokerVersions};
-use crate::env::Instant;
 use crate::error::ErrorCode;
 use crate::event::{DebugContexts, level};
+use crate::sys::Instant;
 use crate::types::{NodeId, is_valid_topic_name};
 
 /// Refreshes are this far apart at least, so that what comes up at the same time is asked for together.

@@ -12,9 +12,9 @@ use super::super::cache::{Source, TopicMeta};
 use super::in_flight::{About, Asked};
 use super::{Change, Cluster, NodeInfo, duration_ms, refresh_interval};
 use crate::connection::{BrokerKey, Outcome};
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
+use crate::sys::Instant;
 use crate::types::NodeId;
 
 /// So many brokers are believed when they contradict what is known, however large the cluster is; in a small one, more

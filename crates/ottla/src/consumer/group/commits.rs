@@ -16,9 +16,9 @@ use super::offset_messages::commit_request;
 use crate::cluster::{Ctx, is_coordinator_error};
 use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
 use crate::consumer::CommitTarget;
-use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{CommitResult, Event, Interceptor, PartitionState, Queue};
+use crate::sys::{Instant, earliest};
 use crate::types::{PartitionOffset, TopicPartition, offset};
 
 /// Topics have ids instead of names from this version on; names do as well.

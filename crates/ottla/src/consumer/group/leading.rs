@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::assignor::{self, Shape};
 use super::membership::{Membership, State};
 use crate::cluster::{Cluster, Ctx, TopicMeta};
-use crate::env::Instant;
 use crate::error::ErrorCode;
 use crate::event::DebugContexts;
+use crate::sys::Instant;
 use crate::types::NodeId;
 
 impl Membership {

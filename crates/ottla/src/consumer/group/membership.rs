@@ -19,9 +19,9 @@ use super::poll_watch;
 use super::topic_errors::TopicErrors;
 use crate::cluster::{Cluster, Ctx, is_coordinator_error};
 use crate::config::ClientConfig;
-use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
+use crate::sys::{Instant, earliest};
 use crate::types::TopicPartition;
 
 /// A heartbeat goes out by so much of its interval sooner if the client is awake then: an idle one need not wake for it.

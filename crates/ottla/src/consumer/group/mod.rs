@@ -31,9 +31,9 @@ use super::{CommitTarget, OffsetsResult, int32, millis};
 use crate::cluster::{Cluster, Coordinated, Coordinator, Ctx};
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, ConnectionTable, Outcome, Owner};
-use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{Interceptor, PartitionState, Queue, Reply};
+use crate::sys::{Instant, earliest};
 use crate::types::{PartitionOffset, TopicPartition};
 
 use commits::{Commits, Consequences, Purpose};

@@ -19,8 +19,8 @@ use super::requests::Way;
 use crate::cluster::{Cluster, Ctx};
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Outcome};
-use crate::env::Instant;
 use crate::error::Error;
+use crate::sys::Instant;
 
 /// A place in a group, by `group.protocol`.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 use super::millis;
 use crate::cluster::Ctx;
 use crate::config::ClientConfig;
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{QueueActivity, level};
+use crate::sys::Instant;
 
 /// The time between looks, as a part of the interval; an application counts as silent that much too late at most.
 const LOOKS_PER_INTERVAL: u64 = 16;

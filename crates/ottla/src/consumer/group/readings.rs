@@ -12,9 +12,9 @@ use super::offset_messages::{fetch_request, rows_of};
 use crate::cluster::{Ctx, is_coordinator_error};
 use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
 use crate::consumer::OffsetsResult;
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::Reply;
+use crate::sys::Instant;
 use crate::types::{PartitionOffset, TopicPartition, offset};
 
 /// The first OffsetFetch version that can wait for open transactions (KIP-447).

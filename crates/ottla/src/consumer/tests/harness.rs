@@ -22,9 +22,9 @@ use crate::connection::{
     CloseReason, ConnId, ConnectionConfig, ConnectionEvent, ConnectionTable, NetAction, NetEvent, Owner,
 };
 use crate::consumer::{Command, Consumer, Registry, Setup};
-use crate::env::{Instant, Rng, Waker, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, Logger, Queue, Reply};
+use crate::sys::{Instant, Rng, Waker, earliest};
 use crate::types::{ClientKind, NodeId, PartitionOffset, Topic, TopicHooks, TopicPartition};
 
 #[derive(Debug, Default)]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::{Event, FetchBudget, NOW, PartitionState, chunk, explore, note, partition, text};
-use crate::env::sync::model_tests::{Bell, must_catch, spawn};
-use crate::env::sync::{AtomicBool, Flaw};
+use crate::sys::sync::model_tests::{Bell, must_catch, spawn};
+use crate::sys::sync::{AtomicBool, Flaw};
 use crate::types::offset::INVALID;
 
 fn with_bell() -> (Arc<PartitionState>, Arc<FetchBudget>, Arc<Bell>) {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize as Count, Ordering};
 
 use super::{Queue, chunk, drain, explore, note, partition, text};
-use crate::env::sync::Flaw;
-use crate::env::sync::model_tests::{Bell, join, must_catch, spawn};
 use crate::event::Reply;
+use crate::sys::sync::Flaw;
+use crate::sys::sync::model_tests::{Bell, join, must_catch, spawn};
 
 /// Two threads wait, two events come, one after the other. The second push may come before the thread that the first one
 /// woke has taken anything: the other thread must be woken all the same.

@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::Queue;
-use crate::env::sync::model_tests::{explore, join, must_catch, spawn};
-use crate::env::sync::{AtomicBool, Flaw};
 use crate::event::BufferMemory;
+use crate::sys::sync::model_tests::{explore, join, must_catch, spawn};
+use crate::sys::sync::{AtomicBool, Flaw};
 
 /// Room for one record, taken; two producers wait for it, one record after the other is settled. A producer that looks
 /// for room, finds none and only then says that it waits misses a release in between.

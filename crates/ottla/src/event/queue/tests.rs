@@ -1,8 +1,8 @@
 use super::*;
-use crate::env::Waker;
 use crate::error::{Error, ErrorCode};
 use crate::event::test_records::{chunk, partition};
 use crate::event::{PartitionNotice, PartitionState, Rebalance};
+use crate::sys::Waker;
 use crate::types::offset;
 
 const NOW: Option<Duration> = Some(Duration::ZERO);

@@ -14,8 +14,8 @@ use ottla_protocol::api::describe_transactions::DescribeTransactionsRequest;
 use super::{Phase, Transactions};
 use crate::cluster::Ctx;
 use crate::connection::{BrokerKey, Outcome};
-use crate::env::Instant;
 use crate::error::ErrorCode;
+use crate::sys::Instant;
 
 /// How long nothing gets to partition leaders at most: as long as they would wait.
 const PATIENCE: Duration = Duration::from_millis(20);

@@ -41,8 +41,8 @@ use super::accumulator::Accumulator;
 use crate::cluster::{Cluster, Coordinated, Coordinator, Ctx};
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Owner};
-use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
+use crate::sys::{Instant, earliest};
 use crate::types::{GroupMetadata, PartitionOffset};
 
 /// The level of `transaction.version` from which on the second generation of the protocol is spoken.

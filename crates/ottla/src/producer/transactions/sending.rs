@@ -6,11 +6,11 @@ use super::table::{Ask, Consequence, consequence};
 use super::{Phase, TransactionCall, TransactionReply, Transactions};
 use crate::cluster::{Cluster, Ctx};
 use crate::connection::{BrokerKey, Outcome};
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::producer::PartitionId;
 use crate::producer::identity::Numbered;
 use crate::producer::sender::Sender;
+use crate::sys::Instant;
 
 /// What the sender was last told of the transaction.
 #[derive(Debug, Default)]

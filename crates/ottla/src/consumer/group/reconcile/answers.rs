@@ -5,9 +5,9 @@ use ottla_protocol::api::consumer_group_heartbeat::ConsumerGroupHeartbeatRespons
 use super::lookup::Lookup;
 use super::{Partitions, Phase, Reconciler};
 use crate::cluster::{Cluster, Ctx, is_coordinator_error};
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
+use crate::sys::Instant;
 
 /// How long a coordinator takes to match a pattern with its topics, in milliseconds, when it has not much to do.
 const MATCHING_MS: u64 = 300;

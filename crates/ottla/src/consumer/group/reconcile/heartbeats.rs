@@ -11,8 +11,8 @@ use super::super::requests::{GRACE_MS, Way, new_id, tag};
 use super::{FIRST_INTERVAL_MS, Partitions, Phase, Reconciler, Subscription};
 use crate::cluster::Ctx;
 use crate::consumer::{int32, millis};
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
+use crate::sys::Instant;
 
 /// The epoch of a member that joins.
 const JOIN: i32 = 0;

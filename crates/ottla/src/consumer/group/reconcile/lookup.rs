@@ -10,8 +10,8 @@ use super::super::requests::{Way, new_id, tag};
 use super::{Phase, Reconciler};
 use crate::cluster::{Cluster, Ctx};
 use crate::consumer::millis;
-use crate::env::Instant;
 use crate::error::Error;
+use crate::sys::Instant;
 
 /// The first version in which brokers look topics up by id.
 const FIRST_BY_ID: i16 = 12;

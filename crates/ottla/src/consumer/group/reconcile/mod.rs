@@ -30,8 +30,8 @@ use super::poll_watch;
 use super::topic_errors::TopicErrors;
 use crate::cluster::{Cluster, Ctx, TopicMeta};
 use crate::config::ClientConfig;
-use crate::env::{Instant, Rng, earliest};
 use crate::error::{Error, ErrorCode};
+use crate::sys::{Instant, Rng, earliest};
 use crate::types::TopicPartition;
 
 use heartbeats::Heartbeat;

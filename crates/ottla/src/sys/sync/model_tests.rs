@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::thread::{Builder, JoinHandle};
 use super::{Condvar, Deadline, Flaw, Mutex, set_flaw, wait_while};
-use crate::env::Waker;
+use crate::sys::Waker;
 
 const STACK_WORDS: usize = 32 * 1024;
 
