@@ -18,7 +18,7 @@ use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Purpose};
 use crate::error::{Error, ErrorCode};
 use crate::event::{Interceptor, Queue};
-use crate::stats::Span;
+use crate::stats::DurationSum;
 use crate::sys::{Instant, earliest};
 use crate::types::{NameMap, NodeId, Topic};
 
@@ -72,7 +72,7 @@ pub struct Sender {
     /// Messages and batches are measured for statistics (`statistics.interval.ms`).
     pub(super) measures: bool,
     /// How long records wait, while client metrics ask for it.
-    pub(super) queue_times: Option<Span>,
+    pub(super) queue_times: Option<DurationSum>,
 }
 
 impl Sender {
