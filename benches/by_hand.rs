@@ -8,12 +8,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla::client::{ClientHooks, Command, Core, DeliveryMode, Parts, Shared};
+use ottla::client::{ClientHooks, Command, Core, CoreBuilder, DeliveryMode, Shared};
 use ottla::config::Conf;
 use ottla::connection::{ConnId, NetAction, NetEvent};
-use ottla::env::{Clock, Rng, SystemClock, Waker};
 use ottla::event::Reply;
 use ottla::producer::{self, Accumulator};
+use ottla::sys::{Clock, Rng, SystemClock, Waker};
 use ottla::types::{ClientKind, Topic, TopicHooks};
 use ottla_mock::{BrokerId, Cluster, ClusterConfig, ConnectionId, Reply as BrokerReply, Time};
 
@@ -62,7 +62,7 @@ impl ProducerByHand {
             delivery: DeliveryMode::All,
             ..ClientHooks::default()
         };
-        let parts = Parts {
+        let parts = CoreBuilder {
             kind: ClientKind::Producer,
             conf,
             topic_defaults,
@@ -70,7 +70,7 @@ impl ProducerByHand {
             clock: clock.clone(),
             waker: Arc::new(NoWaker),
         };
-        let core = parts.assemble(Rng::from_seed(1));
+        let core = parts.build(Rng::from_seed(1));
         let shared = core.shared().clone();
         let accumulator = shared.producer.clone().unwrap();
         let topic = shared.topic("benchmark", None, TopicHooks::default()).unwrap();

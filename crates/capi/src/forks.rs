@@ -6,8 +6,8 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use ottla::client::Client;
-use ottla::env;
-pub use ottla::env::forks::depth;
+use ottla::sys;
+pub use ottla::sys::forks::depth;
 
 use crate::background;
 
@@ -28,7 +28,7 @@ fn all_threads() -> usize {
 
 /// Notices forks from now on.
 pub fn watch() {
-    env::forks::watch();
+    sys::forks::watch();
     static ONCE: Once = Once::new();
     // SAFETY: a function that may be called at any time, and stays.
     ONCE.call_once(|| unsafe {

@@ -354,7 +354,7 @@ fn client_hooks(callbacks: &Callbacks, only_error: bool, this: &Weak<Handle>) ->
         commit_callback: callbacks.offset_commit.is_some(),
         error_event: callbacks.error.is_some() || callbacks.wants(event_type::ERROR),
         throttle_event: callbacks.throttle.is_some(),
-        watcher: None,
+        interceptor: None,
         stats_event: callbacks.stats.is_some() || callbacks.wants(event_type::STATS),
         system: system::hooks(callbacks),
     }
@@ -399,7 +399,7 @@ fn create(kind: c_int, mut conf: ConfHandle) -> Result<Arc<Handle>, Error> {
     handle.conf.interceptors().client_made(&handle, &handle.conf);
     handle.interceptors.fix();
     let hooks = ClientHooks {
-        watcher: Watch::of(&handle),
+        interceptor: Watch::of(&handle),
         ..client_hooks(&callbacks, only_error, &handle.this)
     };
     let client = Client::new(kind, settings, topic_settings, hooks).inspect_err(|_| handle.end_interceptors())?;

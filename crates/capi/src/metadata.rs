@@ -69,10 +69,8 @@ fn metadata(rk: &Handle, scope: MetadataScope, timeout: Timeout) -> Result<*mut 
 }
 
 /// The brokers that metadata named so far.
-fn learned_brokers(rk: &Handle) -> Vec<i32> {
-    rk.need_client()
-        .map(|c| c.shared().learned_brokers())
-        .unwrap_or_default()
+fn known_brokers(rk: &Handle) -> Vec<i32> {
+    rk.need_client().map(|c| c.shared().known_brokers()).unwrap_or_default()
 }
 
 exports! {
@@ -114,7 +112,7 @@ exports! {
 
     /// The ids of the brokers that metadata told of, malloc'ed; NULL when there are none.
     fn rd_kafka_brokers_learned_ids(rk: &Handle, count: *mut usize) -> *mut i32, or std::ptr::null_mut(); {
-        let ids = learned_brokers(rk);
+        let ids = known_brokers(rk);
         // SAFETY: the caller's out-parameter; room for the ids is asked for and checked.
         unsafe {
             let to: *mut i32 = match ids.len() {

@@ -46,7 +46,7 @@ pub fn poll_unless(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline, sto
         _ => Some(Duration::ZERO),
     };
     if let Some(client) = handle.client() {
-        client.attend(queue, wait(), &stop);
+        client.poll_inline(queue, wait(), &stop);
     }
     let Some(mut flow) = serve_next(handle, queue, wait(), stop) else {
         return served;

@@ -20,6 +20,7 @@ pub mod processor;
 pub mod producer;
 pub mod runtime;
 pub mod stats;
+pub mod sys;
 pub mod telemetry;
 pub mod transport;
 pub mod types;

@@ -353,16 +353,16 @@ fn results_come_to_the_queue_once_and_in_time() {
     };
     on_cluster(&c, |cluster| cluster.push_fault(None, ApiKey::DELETE_TOPICS, hang));
     let request = || Request::DeleteTopics(vec!["t".into()]);
-    c.administer(request(), within(SHORT), queue.clone(), 7);
+    c.send_admin_request(request(), within(SHORT), queue.clone(), 7);
     let Some(Event::Admin(result)) = queue.pop(Some(LONG)) else {
         panic!("no result")
     };
     assert_eq!(result.opaque, 7);
     assert_eq!(result.outcome.unwrap_err().code, ErrorCode::L_TIMED_OUT);
     on_cluster(&c, |cluster| cluster.push_fault(None, ApiKey::DELETE_TOPICS, hang));
-    c.administer(request(), within(LONG), queue.clone(), 8);
+    c.send_admin_request(request(), within(LONG), queue.clone(), 8);
     c.destroy();
-    c.administer(request(), within(LONG), queue.clone(), 9);
+    c.send_admin_request(request(), within(LONG), queue.clone(), 9);
     let mut told = Vec::new();
     while let Some(Event::Admin(result)) = queue.pop(Some(Duration::ZERO)) {
         told.push((result.opaque, result.outcome.unwrap_err().code));
@@ -384,7 +384,7 @@ impl Interceptor for Losses {
 fn an_impatient_caller_costs_no_connection() {
     let losses = Arc::new(Losses::default());
     let hooks = ClientHooks {
-        watcher: Some(losses.clone()),
+        interceptor: Some(losses.clone()),
         ..ClientHooks::default()
     };
     let c = client_with(&[("test.mock.num.brokers", "1")], hooks);

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use ottla::client::{ClientHooks, Core, Parts, Shared};
+use ottla::client::{ClientHooks, Core, CoreBuilder, Shared};
 use ottla::config::{Conf, TopicConf};
 use ottla::connection::NetEvent;
-use ottla::env::Rng;
 use ottla::event::{DeliveryMode, LogLine, LogSink};
+use ottla::sys::Rng;
 use ottla::types::{ClientKind, PartitionerFn, Topic, TopicHooks};
 
 use crate::canary::Canary;
@@ -293,7 +293,7 @@ impl SimClient {
                 }
             })
         });
-        let parts = Parts {
+        let parts = CoreBuilder {
             kind: making.kind,
             conf,
             topic_defaults,
@@ -310,7 +310,7 @@ impl SimClient {
             clock: clock.clone(),
             waker: waker.clone(),
         };
-        let core = parts.assemble(Rng::from_seed(seeds.u64()));
+        let core = parts.build(Rng::from_seed(seeds.u64()));
         let shared = core.shared().clone();
         let mut topics = Vec::new();
         for topic in making.topics {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
-use ottla::env::{Clock, Instant, Waker};
+use ottla::sys::{Clock, Instant, Waker};
 
 /// The wall clock when a world begins, in milliseconds since 1970, as a client without skew reads it.
 pub(crate) const WALL_START_MS: i64 = 1_700_000_000_000;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ottla::client::Core;
 use ottla::connection::{ConnId, LookupId, NetEvent};
-use ottla::env::{Clock, Instant};
+use ottla::sys::{Clock, Instant};
 use ottla_mock::{BrokerId, Cluster, Time as ClusterTime};
 use ottla_protocol::ApiKey;
 

@@ -130,7 +130,7 @@ exports! {
         let filters = options.map(|o| o.filters.clone()).unwrap_or_default();
         let (options, opaque) = options.map(AdminOptions::to_core).unwrap_or_default();
         match rk.need_client() {
-            Ok(client) => client.administer_groups(filters, &options, queue.queue().clone(), opaque),
+            Ok(client) => client.send_group_listing(filters, &options, queue.queue().clone(), opaque),
             Err(error) => {
                 ffi::note(&error);
             }

@@ -103,7 +103,7 @@ fn begin<R>(
     let request = request(what.unwrap_or_default());
     let (options, opaque) = options.map(AdminOptions::to_core).unwrap_or_default();
     match rk.need_client() {
-        Ok(client) => client.administer(request, options, queue.queue().clone(), opaque),
+        Ok(client) => client.send_admin_request(request, options, queue.queue().clone(), opaque),
         Err(error) => {
             ffi::note(&error);
         }

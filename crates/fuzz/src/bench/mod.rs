@@ -11,12 +11,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use ottla::client::{ClientHooks, Command, Core, Parts, Shared};
+use ottla::client::{ClientHooks, Command, Core, CoreBuilder, Shared};
 use ottla::config::Conf;
 use ottla::connection::{ConnId, NetEvent};
-use ottla::env::{Clock, Instant, Rng, Waker};
 use ottla::event::Event;
 use ottla::stats::Statistics;
+use ottla::sys::{Clock, Instant, Rng, Waker};
 use ottla::types::{ClientKind, Topic, TopicHooks};
 use ottla_mock::{BrokerId, Cluster, ClusterConfig, Time};
 
@@ -106,7 +106,7 @@ impl Bench {
         let (conf, topic_defaults) = conf.finalize(kind).ok()?;
         let clock = Arc::new(BenchClock(AtomicU64::new(START_US)));
         let waker = Arc::new(WakeFlag::default());
-        let parts = Parts {
+        let parts = CoreBuilder {
             kind,
             conf,
             topic_defaults,
@@ -114,7 +114,7 @@ impl Bench {
             clock: clock.clone(),
             waker: waker.clone(),
         };
-        let core = parts.assemble(Rng::from_seed(seed.into()));
+        let core = parts.build(Rng::from_seed(seed.into()));
         let shared = core.shared().clone();
         if let Some(accumulator) = &shared.producer {
             accumulator.seed(seed.into());

@@ -16,6 +16,7 @@ use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{AdminOp, AdminOutcome, ConsumerGroupListing, ConsumerGroups, DebugContexts, Reply};
+use crate::sys::Instant;
 use crate::types::NodeId;
 
 /// A group as its coordinator described it.

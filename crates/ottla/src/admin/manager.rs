@@ -12,6 +12,7 @@ use crate::context::Ctx;
 use crate::env::{Instant, earliest};
 use crate::error::Error;
 use crate::event::{AdminOp, Reply};
+use crate::sys::{Instant, earliest};
 
 /// A request of the application. Every one is answered exactly once.
 #[derive(Debug)]

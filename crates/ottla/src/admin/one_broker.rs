@@ -13,6 +13,7 @@ use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{AdminOp, AdminOutcome, AdminResult, DebugContexts, Event, Queue};
+use crate::sys::Instant;
 use crate::types::NodeId;
 
 /// Where the result of a call goes.

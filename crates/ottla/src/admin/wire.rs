@@ -23,6 +23,7 @@ use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{AdminOutcome, ConfigEntry, ConfigSource, ConfigSynonym, ResourceResult, ResourceType, TopicResult};
+use crate::sys::Instant;
 
 /// The first version of CreateTopics that leaves numbers to the broker (KIP-464).
 const FIRST_WITH_DEFAULTS: i16 = 4;

@@ -7,8 +7,8 @@ use super::core::Core;
 use super::options::{ClientHooks, log_contexts};
 use super::shared::{Shared, SharedParts};
 use crate::config::{ClientConfig, TopicConfig};
-use crate::env::{Rng, SharedClock, Waker};
 use crate::event::{Event, LogLine, Logger, Queue, level};
+use crate::sys::{Rng, SharedClock, Waker};
 use crate::types::ClientKind;
 
 /// Numbers the clients of this process, for names in logs.
@@ -16,7 +16,7 @@ static CLIENTS: AtomicU32 = AtomicU32::new(1);
 
 /// Everything that a client's core depends on. [`Client::new`](super::Client::new) gives it the system's clock and the
 /// waker of its own thread; a simulation gives it virtual ones and drives the core itself.
-pub struct Parts {
+pub struct CoreBuilder {
     /// Producer or consumer.
     pub kind: ClientKind,
     /// The settings.
@@ -31,9 +31,9 @@ pub struct Parts {
     pub waker: Arc<dyn Waker>,
 }
 
-impl Parts {
+impl CoreBuilder {
     /// Makes the core, with its [`Shared`] part for the application's threads.
-    pub fn assemble(mut self, rng: Rng) -> Core {
+    pub fn build(mut self, rng: Rng) -> Core {
         if !self.hooks.stats_event {
             self.conf.statistics_interval_ms = 0;
         }

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::connection::{BrokerKey, DisconnectKind};
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::level;
+use crate::sys::Instant;
 
 /// When what has happened since is summed up first; the times in between double from then on.
 const FIRST_SUMMARY: Duration = Duration::from_secs(30);
@@ -33,26 +33,26 @@ struct Outage {
     up_since: Option<Instant>,
     failures: u64,
     /// Of these, those that no line tells of yet.
-    untold: u64,
-    told_at: Instant,
+    unreported: u64,
+    reported_at: Instant,
     next_summary: Instant,
     /// The last line said that the broker is down.
-    said_down: bool,
+    logged_down: bool,
     seen: Vec<Kind>,
 }
 
 /// What is to be told of a failure.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct News {
+pub(super) struct FailureReport {
     /// The application hears of it.
-    pub(super) report: bool,
+    pub(super) notify: bool,
     /// The level and the text of a line for the log.
     pub(super) line: Option<(i32, String)>,
 }
 
 /// Brokers that fail, by their address.
 #[derive(Debug, Default)]
-pub(super) struct Outages {
+pub(super) struct FailureReporter {
     by_address: BTreeMap<String, Outage>,
 }
 
@@ -60,7 +60,7 @@ fn seconds(duration: Duration) -> String {
     format!("{:.1} s", duration.as_secs_f64())
 }
 
-impl Outages {
+impl FailureReporter {
     /// A connection or an attempt failed. `is_known` says which connections are still there.
     pub(super) fn on_down(
         &mut self,
@@ -69,7 +69,7 @@ impl Outages {
         loss: DisconnectKind,
         now: Instant,
         is_known: impl Fn(BrokerKey) -> bool,
-    ) -> News {
+    ) -> FailureReport {
         self.by_address.retain(|_, outage| {
             let recovered = outage.up_since.is_some_and(|up| now.since(up) >= STEADY_AFTER);
             // A broker that was forgotten may be about to be tried under another id.
@@ -82,10 +82,10 @@ impl Outages {
             last: now,
             up_since: None,
             failures: 0,
-            untold: 0,
-            told_at: now,
+            unreported: 0,
+            reported_at: now,
             next_summary: now + FIRST_SUMMARY,
-            said_down: false,
+            logged_down: false,
             seen: Vec::new(),
         });
         if !outage.connections.contains(&key) {
@@ -95,35 +95,35 @@ impl Outages {
         outage.last = now;
         outage.failures += 1;
         let kind = (error.code, loss == DisconnectKind::Attempt);
-        let report = !outage.seen.iter().any(|(code, _)| *code == error.code);
+        let notify = !outage.seen.iter().any(|(code, _)| *code == error.code);
         if !outage.seen.contains(&kind) {
             outage.seen.push(kind);
-            outage.said_down = true;
+            outage.logged_down = true;
             let level = match loss {
                 DisconnectKind::Attempt => level::ERROR,
                 DisconnectKind::Connection { in_flight: 0 } => level::INFO,
                 DisconnectKind::Connection { .. } => level::WARNING,
             };
             let line = Some((level, error.message.clone()));
-            return News { report, line };
+            return FailureReport { notify, line };
         }
-        outage.untold += 1;
+        outage.unreported += 1;
         if now < outage.next_summary {
-            return News { report, line: None };
+            return FailureReport { notify, line: None };
         }
-        let (untold, past) = (outage.untold, now.since(outage.told_at));
+        let (unreported, past) = (outage.unreported, now.since(outage.reported_at));
         let text = format!(
-            "{untold} more failures in {}, down since {}; the last: {}",
+            "{unreported} more failures in {}, down since {}; the last: {}",
             seconds(past),
             seconds(now.since(outage.since)),
             error.message
         );
-        outage.untold = 0;
-        outage.told_at = now;
+        outage.unreported = 0;
+        outage.reported_at = now;
         outage.next_summary = now + (past * 2).clamp(FIRST_SUMMARY, RAREST_SUMMARY);
-        outage.said_down = true;
-        News {
-            report,
+        outage.logged_down = true;
+        FailureReport {
+            notify,
             line: Some((level::WARNING, text)),
         }
     }
@@ -132,7 +132,7 @@ impl Outages {
     pub(super) fn on_up(&mut self, address: &str, now: Instant) -> Option<String> {
         let outage = self.by_address.get_mut(address)?;
         outage.up_since.get_or_insert(now);
-        std::mem::take(&mut outage.said_down).then(|| {
+        std::mem::take(&mut outage.logged_down).then(|| {
             let (n, past) = (outage.failures, seconds(now.since(outage.since)));
             format!("up again, {past} and {n} failures after it went away")
         })
@@ -148,29 +148,30 @@ mod tests {
     const LOST: DisconnectKind = DisconnectKind::Connection { in_flight: 2 };
 
     struct World {
-        outages: Outages,
+        failure_reporter: FailureReporter,
         now: Instant,
     }
 
     impl World {
         fn new() -> Self {
             World {
-                outages: Outages::default(),
+                failure_reporter: FailureReporter::default(),
                 now: Instant::ORIGIN,
             }
         }
 
-        fn down_of(&mut self, key: BrokerKey, code: ErrorCode, loss: DisconnectKind) -> News {
+        fn down_of(&mut self, key: BrokerKey, code: ErrorCode, loss: DisconnectKind) -> FailureReport {
             let error = Error::new(code, "why");
-            self.outages.on_down((key, "a:1"), &error, loss, self.now, |_| true)
+            self.failure_reporter
+                .on_down((key, "a:1"), &error, loss, self.now, |_| true)
         }
 
-        fn down(&mut self, loss: DisconnectKind) -> News {
+        fn down(&mut self, loss: DisconnectKind) -> FailureReport {
             self.down_of(BrokerKey::general(NodeId(1)), ErrorCode::L_TRANSPORT, loss)
         }
 
         fn up(&mut self) -> Option<String> {
-            self.outages.on_up("a:1", self.now)
+            self.failure_reporter.on_up("a:1", self.now)
         }
 
         fn pass(&mut self, seconds: u64) {
@@ -183,13 +184,13 @@ mod tests {
         let mut w = World::new();
         let first = w.down(LOST);
         assert_eq!(first.line, Some((level::WARNING, "why".into())));
-        assert!(first.report);
+        assert!(first.notify);
         let mut lines = Vec::new();
         for _ in 0..3600 {
             w.pass(1);
-            let news = w.down(REFUSED);
-            assert!(!news.report);
-            lines.extend(news.line);
+            let report = w.down(REFUSED);
+            assert!(!report.notify);
+            lines.extend(report.line);
         }
         // What it turned into, and sums: after 30 s, then 1, 2, 4, 8 and 10 minutes after the one before.
         assert_eq!(lines.len(), 10, "{lines:#?}");
@@ -207,12 +208,12 @@ mod tests {
     #[test]
     fn all_connections_to_an_address_are_one_cause() {
         let mut w = World::new();
-        assert!(w.down(LOST).report);
+        assert!(w.down(LOST).notify);
         for key in [BrokerKey::coordinator(NodeId(1)), BrokerKey::general(NodeId(-1))] {
-            assert_eq!(w.down_of(key, ErrorCode::L_TRANSPORT, LOST), News::default());
+            assert_eq!(w.down_of(key, ErrorCode::L_TRANSPORT, LOST), FailureReport::default());
         }
         let other = w.down_of(BrokerKey::general(NodeId(1)), ErrorCode::L_RESOLVE, REFUSED);
-        assert!(other.report && other.line.is_some(), "another cause");
+        assert!(other.notify && other.line.is_some(), "another cause");
     }
 
     #[test]
@@ -221,15 +222,15 @@ mod tests {
         let mut lines = 0;
         let mut reports = 0;
         for _ in 0..600 {
-            let news = w.down(LOST);
-            lines += usize::from(news.line.is_some());
-            reports += usize::from(news.report);
+            let report = w.down(LOST);
+            lines += usize::from(report.line.is_some());
+            reports += usize::from(report.notify);
             lines += usize::from(w.up().is_some());
             w.pass(1);
         }
         assert_eq!((lines, reports), (10, 1));
         w.pass(60);
-        assert!(w.down(LOST).report, "it was up for long: another outage");
+        assert!(w.down(LOST).notify, "it was up for long: another outage");
     }
 
     #[test]
@@ -241,8 +242,9 @@ mod tests {
         let known = |key| key == other;
         for (seconds, remembered) in [(59, 2), (60, 1)] {
             w.now = Instant::ORIGIN + Duration::from_secs(seconds);
-            w.outages.on_down((other, "b:1"), &error, REFUSED, w.now, known);
-            assert_eq!(w.outages.by_address.len(), remembered);
+            w.failure_reporter
+                .on_down((other, "b:1"), &error, REFUSED, w.now, known);
+            assert_eq!(w.failure_reporter.by_address.len(), remembered);
         }
     }
 }

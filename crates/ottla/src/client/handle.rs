@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ottla_mock::{ClusterConfig, EmbeddedCluster};
 
-use super::builder::Parts;
+use super::builder::CoreBuilder;
 use super::core::Command;
 use super::options::{ClientHooks, address_family, socket_options};
 use super::shared::Shared;
@@ -13,13 +13,13 @@ use crate::admin::{self, GroupListing};
 use crate::cluster::{self, MetadataReply, MetadataScope, parse_endpoints};
 use crate::config::{ClientConfig, TopicConfig};
 use crate::consumer::OffsetsResult;
-use crate::env::sync::Mutex;
-use crate::env::sync::thread::{self, JoinHandle, ThreadId};
-use crate::env::{Instant, Rng, SystemClock};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, Logger, Queue, Reply};
 use crate::producer::{self, Accumulator, Record};
 use crate::runtime::{Loop, live_threads};
+use crate::sys::sync::Mutex;
+use crate::sys::sync::thread::{self, JoinHandle, ThreadId};
+use crate::sys::{Instant, Rng, SystemClock};
 use crate::types::{ClientKind, PartitionOffset, Topic, TopicHooks, TopicPartition, offset};
 
 pub(super) struct Inner {
@@ -119,7 +119,7 @@ impl Client {
         let clock = Arc::new(SystemClock::new());
         let io = Loop::new(socket_options(&conf), address_family(&conf), hooks.system.clone())
             .map_err(|e| system_error("no event loop for the client", &e))?;
-        let parts = Parts {
+        let parts = CoreBuilder {
             kind,
             conf,
             topic_defaults,
@@ -127,10 +127,10 @@ impl Client {
             clock: clock.clone(),
             waker: io.waker(),
         };
-        let core = parts.assemble(Rng::from_entropy());
+        let core = parts.build(Rng::from_entropy());
         let shared = core.shared().clone();
         if let Some(embedded) = &embedded {
-            tell_of_embedded(embedded, &shared.log);
+            log_embedded(embedded, &shared.log);
         }
         if let Some(registry) = &shared.consumer
             && !shared.conf.group_id.is_empty()
@@ -248,10 +248,10 @@ impl Client {
 
     /// For a thread that is about to wait for `queue`, until `stop` says yes: it may drive the client meanwhile, which
     /// saves waking it. Returns at any time before the wait would end.
-    pub fn attend(&self, queue: &Queue, timeout: Option<Duration>, stop: &dyn Fn() -> bool) {
+    pub fn poll_inline(&self, queue: &Queue, timeout: Option<Duration>, stop: &dyn Fn() -> bool) {
         if timeout != Some(Duration::ZERO) {
             let done = || !queue.is_empty() || stop();
-            self.inner.shared.waker.attend(timeout, &done);
+            self.inner.shared.waker.poll_inline(timeout, &done);
         }
     }
 
@@ -350,7 +350,7 @@ impl Client {
     }
 
     /// Cuts linger short until [`flush_end`](Self::flush_end) was called as often. The caller serves the main queue
-    /// meanwhile, which is stirred ([`Queue::stir`]) when no record is outstanding any more, and looks at
+    /// meanwhile, whose waiting threads are woken ([`Queue::wake_all`]) when no record is outstanding any more, and looks at
     /// [`outq_len`](Self::outq_len).
     pub fn flush_begin(&self) -> Result<(), Error> {
         let accumulator = self.accumulator()?;

@@ -16,7 +16,7 @@ mod txn_api;
 
 pub use self::core::{Command, Core};
 pub use crate::event::DeliveryMode;
-pub use builder::Parts;
+pub use builder::CoreBuilder;
 pub use consumer_api::CommitMode;
 pub use handle::Client;
 pub use options::{ClientHooks, NameHook};

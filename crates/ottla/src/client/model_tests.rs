@@ -1,12 +1,12 @@
 //! The end of a client: calls that come while its thread ends, and several threads that end it.
 //!
-//! The core, the mailbox and the managers are those of production; the thread drives the core as `runtime::Loop` does,
+//! The core, the command queue and the managers are those of production; the thread drives the core as `runtime::Loop` does,
 //! without a network.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::builder::Parts;
+use super::builder::CoreBuilder;
 use super::core::{Command, Core};
 use super::handle::Inner;
 use super::options::ClientHooks;
@@ -14,12 +14,12 @@ use super::shared::Shared;
 use crate::cluster::{self, MetadataScope};
 use crate::config::{ClientConfig, Conf, TopicConfig};
 use crate::consumer;
-use crate::env::sync::model_tests::{self, Bell, join, must_catch, spawn};
-use crate::env::sync::{Flaw, thread::JoinHandle};
-use crate::env::{Clock, Instant, Rng};
 use crate::error::ErrorCode;
 use crate::event::Reply;
 use crate::producer;
+use crate::sys::sync::model_tests::{self, ModelWaker, join, must_catch, spawn};
+use crate::sys::sync::{Flaw, thread::JoinHandle};
+use crate::sys::{Clock, Instant, Rng};
 use crate::types::ClientKind;
 
 struct Still;
@@ -62,35 +62,35 @@ struct Running {
 }
 
 fn start(kind: ClientKind) -> Running {
-    let bell = Arc::new(Bell::default());
+    let waker = Arc::new(ModelWaker::default());
     let (conf, topic_defaults) = settings(kind).clone();
-    let parts = Parts {
+    let parts = CoreBuilder {
         kind,
         conf,
         topic_defaults,
         hooks: ClientHooks::default(),
         clock: Arc::new(Still),
-        waker: bell.clone(),
+        waker: waker.clone(),
     };
-    let core = parts.assemble(Rng::from_seed(1));
+    let core = parts.build(Rng::from_seed(1));
     let shared = core.shared().clone();
     let ended = Arc::new(AtomicBool::new(false));
     let end = ended.clone();
     let thread = spawn(move || {
-        run(core, &bell);
+        run(core, &waker);
         end.store(true, Ordering::Relaxed);
     });
     Running { shared, thread, ended }
 }
 
-fn run(mut core: Core, bell: &Bell) {
+fn run(mut core: Core, waker: &ModelWaker) {
     loop {
         core.drive(Still.now(), Still.wall_ms());
         while core.next_action().is_some() {}
         if core.is_finished() {
             return;
         }
-        bell.wait();
+        waker.wait();
     }
 }
 
@@ -108,9 +108,9 @@ fn ask_for_metadata(shared: &Arc<Shared>) -> JoinHandle<ErrorCode> {
     })
 }
 
-/// A call comes while the client ends: before the mailbox is emptied for the last time, in the same batch of commands
-/// behind the end, between the last look and the closing of the mailbox, or after it. Whoever finds the command must answer
-/// it: a mailbox that is closed without being emptied, or emptied without being closed, leaves the caller waiting.
+/// A call comes while the client ends: before the command queue is emptied for the last time, in the same batch of commands
+/// behind the end, between the last look and the closing of the command queue, or after it. Whoever finds the command must answer
+/// it: a command queue that is closed without being emptied, or emptied without being closed, leaves the caller waiting.
 fn metadata_while_ending() {
     let client = start(ClientKind::Producer);
     let asking = ask_for_metadata(&client.shared);
@@ -122,7 +122,7 @@ fn metadata_while_ending() {
 #[test]
 fn a_call_while_the_client_ends_is_answered() {
     explore("metadata while ending", 4, metadata_while_ending);
-    must_catch(Flaw::DeafWaits, "metadata while ending", 1, || {
+    must_catch(Flaw::NoNotify, "metadata while ending", 1, || {
         spawn(metadata_while_ending).join().unwrap();
     });
 }

@@ -35,7 +35,7 @@ pub struct ClientHooks {
     pub stats_event: bool,
     /// Told of what the client does. One that calls code of the application needs
     /// [`expect_callbacks`](crate::event::expect_callbacks) before.
-    pub watcher: Option<Arc<dyn Interceptor>>,
+    pub interceptor: Option<Arc<dyn Interceptor>>,
     /// What the application does in place of the operating system. Code of the application needs
     /// [`expect_callbacks`](crate::event::expect_callbacks) before.
     pub system: SystemHooks,

@@ -6,9 +6,9 @@ use super::core::Core;
 use super::shared::Shared;
 use crate::cluster::Survey;
 use crate::connection::{Owner, Tag};
-use crate::env::Instant;
 use crate::event::Event;
 use crate::stats::{Fatal, Group, Statistics};
+use crate::sys::Instant;
 use crate::types::ClientKind;
 
 /// Documents that may wait for the application. While so many do, none is made: an application that does not poll must
@@ -17,14 +17,14 @@ const WAITING_MAX: usize = 10;
 
 /// A state and since when it is.
 #[derive(Debug)]
-struct Since {
+struct StateAge {
     state: &'static str,
     since: Instant,
 }
 
-impl Since {
+impl StateAge {
     fn new() -> Self {
-        Since {
+        StateAge {
             state: "",
             since: Instant::ORIGIN,
         }
@@ -32,7 +32,7 @@ impl Since {
 
     fn note(&mut self, state: &'static str, now: Instant) {
         if self.state != state {
-            *self = Since { state, since: now };
+            *self = StateAge { state, since: now };
         }
     }
 
@@ -44,29 +44,29 @@ impl Since {
 /// When documents are made, and what has to be watched for them in between. There is one only while the application
 /// wants documents.
 #[derive(Debug)]
-pub(super) struct Reporter {
+pub(super) struct StatsEmitter {
     interval: Duration,
     due: Instant,
-    born: Instant,
-    coordinator: Since,
-    membership: Since,
-    id: Since,
-    transaction: Since,
+    created: Instant,
+    coordinator: StateAge,
+    membership: StateAge,
+    id: StateAge,
+    transaction: StateAge,
 }
 
-impl Reporter {
+impl StatsEmitter {
     pub(super) fn new(shared: &Shared) -> Option<Box<Self>> {
         let interval = Duration::from_millis(shared.conf.statistics_interval_ms.into());
         let now = shared.clock.now();
         (!interval.is_zero()).then(|| {
-            Box::new(Reporter {
+            Box::new(StatsEmitter {
                 interval,
                 due: now + interval,
-                born: now,
-                coordinator: Since::new(),
-                membership: Since::new(),
-                id: Since::new(),
-                transaction: Since::new(),
+                created: now,
+                coordinator: StateAge::new(),
+                membership: StateAge::new(),
+                id: StateAge::new(),
+                transaction: StateAge::new(),
             })
         })
     }
@@ -75,31 +75,31 @@ impl Reporter {
 impl Core {
     /// Makes a document when it is time to; gives when the next one is due.
     pub(super) fn report(&mut self, now: Instant, wall_ms: i64) -> Option<Instant> {
-        let mut reporter = self.reporter.take()?;
+        let mut stats_emitter = self.stats_emitter.take()?;
         if let Some((state, join_state)) = self.consumer.as_ref().and_then(|c| c.group_states(&self.connections)) {
-            reporter.coordinator.note(state, now);
-            reporter.membership.note(join_state, now);
+            stats_emitter.coordinator.note(state, now);
+            stats_emitter.membership.note(join_state, now);
         }
         if let Some((id, transaction)) = self.producer.as_ref().and_then(|p| p.eos_states()) {
-            reporter.id.note(id, now);
-            reporter.transaction.note(transaction, now);
+            stats_emitter.id.note(id, now);
+            stats_emitter.transaction.note(transaction, now);
         }
-        if reporter.due <= now {
+        if stats_emitter.due <= now {
             let queue = self.shared.main_queue.clone();
             if queue.len_where(|event| matches!(event, Event::Stats(_))) < WAITING_MAX {
-                let document = self.survey(&reporter, now, wall_ms);
+                let document = self.survey(&stats_emitter, now, wall_ms);
                 queue.push(Event::Stats(Box::new(document)));
             }
-            let next = reporter.due + reporter.interval;
+            let next = stats_emitter.due + stats_emitter.interval;
             // Not one for each interval that was missed.
-            reporter.due = if next > now { next } else { now + reporter.interval };
+            stats_emitter.due = if next > now { next } else { now + stats_emitter.interval };
         }
-        let due = reporter.due;
-        self.reporter = Some(reporter);
+        let due = stats_emitter.due;
+        self.stats_emitter = Some(stats_emitter);
         Some(due)
     }
 
-    fn survey(&mut self, reporter: &Reporter, now: Instant, wall_ms: i64) -> Statistics {
+    fn survey(&mut self, stats_emitter: &StatsEmitter, now: Instant, wall_ms: i64) -> Statistics {
         let kind = self.shared.kind;
         let mut survey = Survey::default();
         let producer = self.producer.as_ref();
@@ -110,8 +110,8 @@ impl Core {
         survey.brokers = self.connections.statistics(now, kind, messages);
         self.cluster
             .survey(self.shared.topic_names().into_iter(), now, &mut survey);
-        let mut document = self.of_client(now, wall_ms);
-        document.age_us = u64::try_from(now.since(reporter.born).as_micros()).unwrap_or(u64::MAX);
+        let mut document = self.client_statistics(now, wall_ms);
+        document.age_us = u64::try_from(now.since(stats_emitter.created).as_micros()).unwrap_or(u64::MAX);
         if let Some(producer) = &mut self.producer {
             producer.statistics(&self.cluster, &mut survey);
             let sent = producer.sent();
@@ -119,8 +119,8 @@ impl Core {
             document.eos = producer.eos();
         }
         if let Some(eos) = &mut document.eos {
-            eos.idemp_stateage_ms = reporter.id.age_ms(now);
-            eos.txn_stateage_ms = reporter.transaction.age_ms(now);
+            eos.idemp_stateage_ms = stats_emitter.id.age_ms(now);
+            eos.txn_stateage_ms = stats_emitter.transaction.age_ms(now);
         }
         if let Some(consumer) = &self.consumer {
             consumer.statistics(&self.cluster, &mut survey);
@@ -128,7 +128,7 @@ impl Core {
             (document.rxmsgs, document.rxmsg_bytes) = (received.messages, received.bytes);
             document.simple_cnt = consumer.simple_count() as u64;
             document.cgrp = consumer.group_statistics(now, &self.connections).map(|group| Group {
-                stateage_ms: reporter.coordinator.age_ms(now),
+                stateage_ms: stats_emitter.coordinator.age_ms(now),
                 ..group
             });
         }
@@ -139,7 +139,7 @@ impl Core {
     }
 
     /// What is told of the client as a whole.
-    fn of_client(&self, now: Instant, wall_ms: i64) -> Statistics {
+    fn client_statistics(&self, now: Instant, wall_ms: i64) -> Statistics {
         let (shared, totals) = (&self.shared, self.connections.totals());
         let mut document = Statistics {
             name: shared.name.clone(),

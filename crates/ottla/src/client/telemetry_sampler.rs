@@ -1,4 +1,4 @@
-//! What is watched and gathered for client metrics (KIP-714), while the cluster wants any.
+//! What is sampled and collected for client metrics (KIP-714), while the cluster wants any.
 
 use std::time::Duration;
 
@@ -8,45 +8,46 @@ use crate::consumer::Consumer;
 use crate::context::Ctx;
 use crate::env::Instant;
 use crate::producer::Sender;
-use crate::stats::Span;
+use crate::stats::DurationSum;
+use crate::sys::Instant;
 use crate::telemetry::{Facts, Telemetry, Totals};
 use crate::types::ClientKind;
 
 /// What only shows over time.
 #[derive(Debug, Default)]
-pub(super) struct Meter {
+pub(super) struct ClientSamples {
     rebalancing_since: Option<Instant>,
-    rebalances: Span,
+    rebalances: DurationSum,
     rebalance_ms: u64,
     /// When the application's waiting was looked at last.
-    looked_at: Option<Instant>,
-    watched: Duration,
-    waited: Duration,
+    sampled_at: Option<Instant>,
+    sampled_time: Duration,
+    poll_time: Duration,
 }
 
 /// Telemetry with what it looks at.
 #[derive(Debug)]
-pub(super) struct Metering {
+pub(super) struct TelemetrySampler {
     pub(super) telemetry: Telemetry,
-    meter: Meter,
+    samples: ClientSamples,
     /// The client ends once the last push is answered, at that time at the latest.
     pub(super) ends_at: Option<Instant>,
 }
 
-impl Metering {
+impl TelemetrySampler {
     pub(super) fn new(shared: &Shared) -> Self {
-        Metering {
+        TelemetrySampler {
             telemetry: Telemetry::new(shared.conf.enable_metrics_push),
-            meter: Meter::default(),
+            samples: ClientSamples::default(),
             ends_at: None,
         }
     }
 }
 
-impl Meter {
+impl ClientSamples {
     /// Looks at the group and at whether the application waits for messages. What it does between two looks counts as
     /// what it is found doing at the second: the client is driven when there is something for an application that waits.
-    fn look(&mut self, shared: &Shared, rebalancing: bool, now: Instant) {
+    fn sample(&mut self, shared: &Shared, rebalancing: bool, now: Instant) {
         match (self.rebalancing_since, rebalancing) {
             (None, true) => self.rebalancing_since = Some(now),
             (Some(since), false) => {
@@ -58,32 +59,40 @@ impl Meter {
             }
             _ => {}
         }
-        let past = self.looked_at.map_or(Duration::ZERO, |at| now.since(at));
-        self.looked_at = Some(now);
-        self.watched += past;
+        let past = self.sampled_at.map_or(Duration::ZERO, |at| now.since(at));
+        self.sampled_at = Some(now);
+        self.sampled_time += past;
         if shared.consumer_queue.attention().waited_on {
-            self.waited += past;
+            self.poll_time += past;
         }
     }
 
     /// The part of the time since the last call in which the application waited.
     fn take_idle(&mut self) -> Option<f64> {
-        let (watched, waited) = (std::mem::take(&mut self.watched), std::mem::take(&mut self.waited));
-        (!watched.is_zero()).then(|| waited.as_secs_f64() / watched.as_secs_f64())
+        let (sampled_time, poll_time) = (
+            std::mem::take(&mut self.sampled_time),
+            std::mem::take(&mut self.poll_time),
+        );
+        (!sampled_time.is_zero()).then(|| poll_time.as_secs_f64() / sampled_time.as_secs_f64())
     }
 }
 
-/// What there is to say at this moment.
-fn facts(shared: &Shared, producer: Option<&mut Sender>, consumer: Option<&Consumer>, meter: &mut Meter) -> Facts {
+/// The values at this moment.
+fn facts(
+    shared: &Shared,
+    producer: Option<&mut Sender>,
+    consumer: Option<&Consumer>,
+    samples: &mut ClientSamples,
+) -> Facts {
     let conf = &shared.conf;
     let mut resource = vec![("client_rack", conf.client_rack.clone())];
     let mut facts = Facts {
         kind: Some(shared.kind),
         totals: Totals {
-            rebalance_ms: meter.rebalance_ms,
+            rebalance_ms: samples.rebalance_ms,
             ..Totals::default()
         },
-        rebalances: std::mem::take(&mut meter.rebalances),
+        rebalances: std::mem::take(&mut samples.rebalances),
         ..Facts::default()
     };
     match shared.kind {
@@ -93,7 +102,7 @@ fn facts(shared: &Shared, producer: Option<&mut Sender>, consumer: Option<&Consu
             resource.push(("group_id", conf.group_id.clone()));
             resource.push(("group_instance_id", conf.group_instance_id.clone()));
             resource.push(("group_member_id", member.unwrap_or_default()));
-            facts.idle = meter.take_idle();
+            facts.idle = samples.take_idle();
         }
     }
     resource.retain(|(_, value)| !value.is_empty());
@@ -106,7 +115,7 @@ fn facts(shared: &Shared, producer: Option<&mut Sender>, consumer: Option<&Consu
 impl Core {
     /// Pushes metrics when they are due; gives when to be called again.
     pub(super) fn push_metrics(&mut self, now: Instant, wall_ms: i64) -> Option<Instant> {
-        let Metering { telemetry, meter, .. } = &mut self.metering;
+        let TelemetrySampler { telemetry, samples, .. } = &mut self.telemetry_sampler;
         if telemetry.has_ended() {
             return None;
         }
@@ -117,23 +126,23 @@ impl Core {
         if collects && let Some(consumer) = &self.consumer {
             let state = consumer.group_states(&self.connections).map(|(_, state)| state);
             let rebalancing = state.is_some_and(|state| !matches!(state, "init" | "steady"));
-            meter.look(&self.shared, rebalancing, now);
+            samples.sample(&self.shared, rebalancing, now);
         }
-        self.talk(now, wall_ms, |telemetry, ctx, facts| telemetry.poll(ctx, facts))
+        self.with_telemetry(now, wall_ms, |telemetry, ctx, facts| telemetry.poll(ctx, facts))
     }
 
     /// Pushes what there is for the last time; gives how long to wait for the answer at most.
     pub(super) fn push_last_metrics(&mut self, now: Instant, wall_ms: i64) -> Option<Duration> {
-        self.talk(now, wall_ms, |telemetry, ctx, facts| telemetry.end(ctx, facts))
+        self.with_telemetry(now, wall_ms, |telemetry, ctx, facts| telemetry.end(ctx, facts))
     }
 
-    fn talk<R>(
+    fn with_telemetry<R>(
         &mut self,
         now: Instant,
         wall_ms: i64,
-        say: impl FnOnce(&mut Telemetry, &mut Ctx<'_>, &mut dyn FnMut() -> Facts) -> R,
+        call: impl FnOnce(&mut Telemetry, &mut Ctx<'_>, &mut dyn FnMut() -> Facts) -> R,
     ) -> R {
-        let Metering { telemetry, meter, .. } = &mut self.metering;
+        let TelemetrySampler { telemetry, samples, .. } = &mut self.telemetry_sampler;
         let (shared, producer, consumer) = (&*self.shared, &mut self.producer, self.consumer.as_ref());
         let mut ctx = Ctx {
             now,
@@ -143,8 +152,8 @@ impl Core {
             log: &shared.log,
             conf: &shared.conf,
         };
-        say(telemetry, &mut ctx, &mut || {
-            facts(shared, producer.as_mut(), consumer, meter)
+        call(telemetry, &mut ctx, &mut || {
+            facts(shared, producer.as_mut(), consumer, samples)
         })
     }
 }

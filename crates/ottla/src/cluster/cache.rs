@@ -22,8 +22,8 @@ use std::time::Duration;
 use ottla_protocol::Uuid;
 use ottla_protocol::api::metadata::{MetadataResponsePartition, MetadataResponseTopic};
 
-use crate::env::Instant;
 use crate::error::ErrorCode;
+use crate::sys::Instant;
 use crate::types::NodeId;
 
 /// The first version of Metadata whose leader epochs can be relied on (Kafka 2.4).

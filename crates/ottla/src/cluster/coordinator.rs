@@ -11,6 +11,7 @@ use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
+use crate::sys::Instant;
 use crate::types::NodeId;
 
 /// What is coordinated.

@@ -25,6 +25,7 @@ use crate::context::Ctx;
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::Reply;
+use crate::sys::{Instant, earliest};
 use crate::types::{NameMap, NodeId};
 pub use calls::Answer;
 use calls::Call;

@@ -13,8 +13,8 @@ use super::net::{ConnId, LookupId};
 use super::race::Race;
 use super::table::Tag;
 use super::versions::BrokerVersions;
-use crate::env::Instant;
 use crate::error::Error;
+use crate::sys::Instant;
 
 /// The state that every connection begins in.
 pub(super) const INIT: &str = "INIT";

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use ottla_protocol::ApiKey;
 
-use crate::env::Instant;
-use crate::stats::{self, LATENCY_MAX_US, RTT_MAX_US, THROTTLE_MAX_MS, Window};
+use crate::stats::{self, Histogram, LATENCY_MAX_US, RTT_MAX_US, THROTTLE_MAX_MS};
+use crate::sys::Instant;
 
 /// The length prefix of a frame.
 pub(super) const PREFIX_BYTES: usize = 4;
@@ -36,17 +36,17 @@ pub(super) struct ConnectionStats {
 
 #[derive(Debug)]
 struct Windows {
-    outbuf: Box<Window>,
-    rtt: Box<Window>,
-    throttle: Box<Window>,
+    outbuf: Box<Histogram>,
+    rtt: Box<Histogram>,
+    throttle: Box<Histogram>,
 }
 
 impl Windows {
     fn new() -> Option<Self> {
         Some(Windows {
-            outbuf: Window::new(LATENCY_MAX_US)?,
-            rtt: Window::new(RTT_MAX_US)?,
-            throttle: Window::new(THROTTLE_MAX_MS)?,
+            outbuf: Histogram::new(LATENCY_MAX_US)?,
+            rtt: Histogram::new(RTT_MAX_US)?,
+            throttle: Histogram::new(THROTTLE_MAX_MS)?,
         })
     }
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use super::net::ConnId;
-use crate::env::{Instant, earliest};
+use crate::sys::{Instant, earliest};
 
 /// Time that an attempt has before the next address is tried beside it ("Connection Attempt Delay" of RFC 8305).
 pub(super) const HEAD_START: Duration = Duration::from_millis(250);

@@ -27,9 +27,9 @@ use super::connection_stats::Totals;
 use super::net::{CloseReason, ConnId, LookupId, NetAction, NetEvent};
 use super::race::{HEAD_START, Race, Runner, in_order};
 use super::versions::BrokerVersions;
-use crate::env::{Instant, Rng};
 use crate::error::{Error, ErrorCode};
 use crate::event::{BrokerState, Interceptor, Logger, RequestInfo};
+use crate::sys::{Instant, Rng};
 use crate::types::NodeId;
 
 /// What a connection is for. Requests that may be held back by the broker for long have connections of their own, since
@@ -514,7 +514,7 @@ impl ConnectionTable {
     /// When [`poll`](Self::poll) is next needed if nothing else happens.
     pub fn next_wake(&self) -> Option<Instant> {
         let timer = self.timers.first().map(|t| t.0);
-        crate::env::earliest(timer, self.throttles.first().map(|t| t.0))
+        crate::sys::earliest(timer, self.throttles.first().map(|t| t.0))
     }
 
     /// Handles what is due at `now`.

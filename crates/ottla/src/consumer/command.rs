@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::env::Instant;
 use crate::error::Error;
 use crate::event::{CommitResult, Event, Queue, Reply};
+use crate::sys::Instant;
 use crate::types::{PartitionOffset, Topic, TopicPartition};
 
 /// A list of partitions, each row with its own result, or why there is none.

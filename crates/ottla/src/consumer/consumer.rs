@@ -18,6 +18,7 @@ use crate::context::Ctx;
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, Interceptor, PartitionNotice, Reply};
+use crate::sys::{Instant, earliest};
 use crate::types::{PartitionOffset, Topic, TopicPartition, offset};
 
 /// Gets a topic by its name, or makes it known.

@@ -22,6 +22,7 @@ use crate::context::Ctx;
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
+use crate::sys::{Instant, earliest};
 use crate::types::NodeId;
 
 /// Brokers tell where logs diverge from this version on (KIP-595).

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::fetcher::Fetcher;
-use crate::env::{Instant, earliest};
+use crate::sys::{Instant, earliest};
 use crate::types::NodeId;
 
 /// The part of `fetch.wait.max.ms` that a leader with nothing new may wait for others to be asked together with them.

@@ -24,6 +24,7 @@ use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, FetchBudget, PartitionNotice, PartitionState, level};
+use crate::sys::Instant;
 use crate::types::{NodeId, offset};
 
 /// An offset that somebody else must look up.

@@ -20,6 +20,7 @@ use crate::context::Ctx;
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::Reply;
+use crate::sys::{Instant, earliest};
 use crate::types::{NodeId, PartitionOffset, TopicPartition, offset};
 
 /// Who asked.

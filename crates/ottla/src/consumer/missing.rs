@@ -8,6 +8,7 @@ use crate::cluster::Cluster;
 use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
+use crate::sys::Instant;
 
 /// Partitions that metadata does not have, with the time from which on an answer must have been asked for to be believed.
 #[derive(Debug, Default)]

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
-use crate::env::Waker;
-use crate::env::sync::{AtomicBool, Mutex, process_wide};
+use crate::sys::Waker;
+use crate::sys::sync::{AtomicBool, Mutex, process_wide};
 
 process_wide! {
     /// By `group.id`. A leaf among locks.
@@ -79,9 +79,9 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct Bell(AtomicBool);
+    struct WakeFlag(AtomicBool);
 
-    impl Waker for Bell {
+    impl Waker for WakeFlag {
         fn wake(&self) {
             self.0.store(true, Ordering::Relaxed);
         }
@@ -89,10 +89,10 @@ mod tests {
 
     #[test]
     fn others_of_the_group_hear_and_nobody_else() {
-        let bells: Vec<Arc<Bell>> = (0..3).map(|_| Arc::default()).collect();
-        let one = Neighbour::new("heard", bells[0].clone());
-        let other = Neighbour::new("heard", bells[1].clone());
-        let stranger = Neighbour::new("unheard", bells[2].clone());
+        let wakers: Vec<Arc<WakeFlag>> = (0..3).map(|_| Arc::default()).collect();
+        let one = Neighbour::new("heard", wakers[0].clone());
+        let other = Neighbour::new("heard", wakers[1].clone());
+        let stranger = Neighbour::new("unheard", wakers[2].clone());
         one.tell_others();
         assert_eq!(
             [&one, &other, &stranger].map(Neighbour::take_news),
@@ -100,15 +100,15 @@ mod tests {
         );
         assert!(!other.take_news(), "once");
         assert_eq!(
-            bells.iter().map(|b| b.0.load(Ordering::Relaxed)).collect::<Vec<_>>(),
+            wakers.iter().map(|b| b.0.load(Ordering::Relaxed)).collect::<Vec<_>>(),
             [false, true, false]
         );
     }
 
     #[test]
     fn nothing_is_left_of_those_who_are_gone() {
-        let one = Neighbour::new("gone", Arc::new(Bell::default()));
-        drop(Neighbour::new("gone", Arc::new(Bell::default())));
+        let one = Neighbour::new("gone", Arc::new(WakeFlag::default()));
+        drop(Neighbour::new("gone", Arc::new(WakeFlag::default())));
         assert_eq!(GROUPS.lock().get("gone").map(Vec::len), Some(1));
         drop(one);
         assert!(!GROUPS.lock().contains_key("gone"));

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use super::group::Found;
 use super::millis;
-use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{PartitionState, Reply};
+use crate::sys::{Instant, earliest};
 use crate::types::{TopicPartition, offset};
 
 /// The file of a partition.

@@ -7,10 +7,10 @@ use std::sync::{Arc, OnceLock};
 use super::RebalanceProtocol;
 use super::neighbours::Neighbour;
 use crate::config::ClientConfig;
-use crate::env::Waker;
-use crate::env::sync::{AtomicBool, Mutex, RwLock};
 use crate::error::{Error, ErrorCode};
 use crate::event::{FetchBudget, PartitionState, Queue, StoredOffset};
+use crate::sys::Waker;
+use crate::sys::sync::{AtomicBool, Mutex, RwLock};
 use crate::types::{PartitionOffset, Topic, TopicPartition};
 
 /// Who this client is in its group.

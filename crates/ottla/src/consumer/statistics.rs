@@ -9,9 +9,9 @@ use super::group::Order;
 use super::positions::{Next, Origin, Place, Position};
 use crate::cluster::{Cluster, Survey};
 use crate::connection::{BrokerKey, ConnectionTable};
-use crate::env::Instant;
 use crate::event::{Event, PartitionState};
 use crate::stats::{Group, Partition};
+use crate::sys::Instant;
 use crate::types::{NodeId, offset};
 
 /// What was put into the application's queues.

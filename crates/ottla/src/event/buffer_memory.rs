@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::Queue;
-use crate::env::sync::{AtomicU64, Condvar, Deadline, Mutex, wait_while};
+use crate::sys::sync::{AtomicU64, Condvar, Deadline, Mutex, wait_while};
 
 /// Counts records from `produce()` until their delivery reports were handled. Thread-safe.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl BufferMemory {
     }
 
     /// Takes room for one record of `bytes`, and waits for a release while there is none; false once `stop` says yes.
-    /// `stop` must take no lock; whoever changes what it says calls [`stir`](Self::stir) afterwards.
+    /// `stop` must take no lock; whoever changes what it says calls [`wake_all`](Self::wake_all) afterwards.
     pub fn take_waiting(&self, bytes: u64, stop: impl Fn() -> bool) -> bool {
         // The look stands under the lock that a release takes after it has counted: it either is seen by this look, or
         // finds that somebody waits.
@@ -99,7 +99,7 @@ impl BufferMemory {
     }
 
     /// Lets every thread that waits for room look again whether it is to wait; see [`take_waiting`](Self::take_waiting).
-    pub fn stir(&self) {
+    pub fn wake_all(&self) {
         drop(self.waiting.lock());
         self.freed.notify_all();
     }
@@ -113,7 +113,8 @@ impl BufferMemory {
         *waiting -= 1;
     }
 
-    /// Stirs `queue` whenever no record is held any more, until [`end_flush`](Self::end_flush) was called as often.
+    /// Wakes the threads that wait on `queue` whenever no record is held any more, until [`end_flush`](Self::end_flush)
+    /// was called as often.
     pub fn begin_flush(&self, queue: Arc<Queue>) {
         self.flushing.lock().push(queue);
     }
@@ -133,7 +134,7 @@ impl BufferMemory {
         if before == messages {
             // The lock makes the count known to whoever starts to flush from here on.
             let flushing = self.flushing.lock().clone();
-            flushing.iter().for_each(|queue| queue.stir());
+            flushing.iter().for_each(|queue| queue.wake_all());
         }
         self.tell_waiting();
     }

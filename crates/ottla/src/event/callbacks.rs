@@ -1,6 +1,6 @@
 //! Whether the core calls code of the application.
 //!
-//! A thread of the application may drive the core while it waits for it ([`Waker::help`](crate::env::Waker::help)). What
+//! A thread of the application may drive the core while it waits for it ([`Waker::drive_inline`](crate::sys::Waker::drive_inline)). What
 //! the core calls then, it calls on that thread, which may hold a lock that the application takes in the callback, too.
 //! So no thread helps once there is anything to call. Delivery reports and the like are not meant: those are called by
 //! the application's own polling.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::batch_builder::{EncodedHeaders, ProducedRecords};
 use super::buffer_memory::BufferMemory;
-use crate::env::Instant;
 use crate::error::Error;
+use crate::sys::Instant;
 use crate::types::{PersistStatus, Topic, offset};
 
 /// Which delivery reports the application wants.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::queue::Queue;
-use crate::env::Waker;
-use crate::env::sync::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Mutex};
+use crate::sys::Waker;
+use crate::sys::sync::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Mutex};
 use crate::types::{Topic, TopicPartition, offset};
 
 /// Counts fetched bytes and records that the application has not taken yet, over all partitions of a consumer

@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::Event;
 use super::callbacks::expect_callbacks;
 use super::records::Chunk;
-use crate::env::forks;
-use crate::env::sync::{Condvar, Deadline, Mutex, MutexGuard, process_wide, wait_while};
+use crate::sys::forks;
+use crate::sys::sync::{Condvar, Deadline, Mutex, MutexGuard, process_wide, wait_while};
 
 /// Called, from any thread and without a lock held, when an empty queue gets its first item.
 pub type Notify = Arc<dyn Fn() + Send + Sync>;
@@ -224,7 +224,7 @@ impl Queue {
     }
 
     /// Like [`pop`](Self::pop), but an empty queue is not waited on once `stop` says yes. `stop` is called with the
-    /// queue locked and must take no lock; whoever changes what it says calls [`stir`](Self::stir) afterwards.
+    /// queue locked and must take no lock; whoever changes what it says calls [`wake_all`](Self::wake_all) afterwards.
     pub fn pop_unless(&self, timeout: Option<Duration>, stop: impl Fn() -> bool) -> Option<Event> {
         self.take(|| timeout, stop, |inner| (inner.events.pop_front(), None))
             .flatten()
@@ -232,7 +232,7 @@ impl Queue {
     }
 
     /// Lets every waiting thread look again whether it is to wait; see [`pop_unless`](Self::pop_unless).
-    pub fn stir(&self) {
+    pub fn wake_all(&self) {
         if self.is_inherited() {
             return;
         }

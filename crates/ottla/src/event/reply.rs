@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::env::sync::{Condvar, Deadline, Mutex, wait_while};
+use crate::sys::sync::{Condvar, Deadline, Mutex, wait_while};
 
 /// A slot for one answer, shared by who waits and who answers.
 #[derive(Debug)]

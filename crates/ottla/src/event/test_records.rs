@@ -8,7 +8,7 @@ use ottla_protocol::record::{BatchIter, BatchParams, RecordEncoder, TimestampTyp
 
 use super::{Chunk, ChunkBuilder, FetchBudget, PartitionState, Queue};
 use crate::config::{Conf, TopicConfig};
-use crate::env::Waker;
+use crate::sys::Waker;
 use crate::types::{ClientKind, Topic, TopicHooks};
 
 /// Returns the default topic configuration.

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use crate::client::{Command as ClientCommand, Shared};
 use crate::consumer::{Command as Consuming, CommitTarget, GroupInfo, OffsetsResult, RebalanceProtocol};
-use crate::env::Instant;
 use crate::error::Error;
 use crate::event::Reply;
 use crate::producer::{Command as Producing, TransactionCall};
+use crate::sys::Instant;
 use crate::types::{GroupMetadata, PartitionOffset, TopicPartition};
 
 /// An answer to come.

@@ -7,10 +7,10 @@ use super::process::{Process, ProcessError};
 use super::settings::ProcessorConf;
 use super::worker::{Turn, Worker};
 use crate::client::{Client, ClientHooks};
-use crate::env::Rng;
-use crate::env::sync::AtomicBool;
 use crate::error::Error;
 use crate::event::{DeliveryMode, LogSink, Queue};
+use crate::sys::Rng;
+use crate::sys::sync::AtomicBool;
 use crate::types::ClientKind;
 
 /// How long a turn may wait.

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::config::{Applies, Conf};
-use crate::env::Rng;
 use crate::error::{Error, ErrorCode};
+use crate::sys::Rng;
 
 /// What happens once (`processing.guarantee`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

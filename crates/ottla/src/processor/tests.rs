@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use super::worker::Undoing;
 use super::{Input, Output, Process, ProcessError, ProcessorConf, Turn, Worker};
-use crate::client::{ClientHooks, Command, Parts, Shared};
+use crate::client::{ClientHooks, Command, CoreBuilder, Shared};
 use crate::config::Conf;
 use crate::consumer::{Command as Consuming, CommitTarget};
-use crate::env::{Rng, SystemClock, Waker};
 use crate::error::{Error, ErrorCode};
 use crate::event::{FetchBudget, PartitionState, Queue, Rebalance};
 use crate::producer::Command as Producing;
+use crate::sys::{Rng, SystemClock, Waker};
 use crate::types::{ClientKind, PartitionOffset, TopicHooks, TopicPartition, offset};
 
 struct Asleep;
@@ -44,7 +44,7 @@ impl Process for Told {
 
 fn shared(kind: ClientKind, conf: &Conf) -> Arc<Shared> {
     let (conf, topic_defaults) = conf.finalize(kind).unwrap();
-    let parts = Parts {
+    let parts = CoreBuilder {
         kind,
         conf,
         topic_defaults,
@@ -55,7 +55,7 @@ fn shared(kind: ClientKind, conf: &Conf) -> Arc<Shared> {
         clock: Arc::new(SystemClock::new()),
         waker: Arc::new(Asleep),
     };
-    parts.assemble(Rng::from_seed(1)).shared().clone()
+    parts.build(Rng::from_seed(1)).shared().clone()
 }
 
 fn worker(settings: &[(&str, &str)]) -> Worker<Told> {

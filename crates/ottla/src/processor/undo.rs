@@ -2,9 +2,9 @@
 
 use super::process::Process;
 use super::worker::{Ask, CALL_TIMEOUT_MS, Turn, Undoing, Worker};
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::producer::TransactionCall;
+use crate::sys::Instant;
 use crate::types::PartitionOffset;
 
 impl<P: Process> Worker<P> {

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::env::Instant;
 use crate::event::PartitionState;
+use crate::sys::Instant;
 use crate::types::{PartitionOffset, TopicPartition};
 
 /// A run of records of one partition.
 #[derive(Debug)]
-struct Span {
+struct OffsetRange {
     partition: Arc<PartitionState>,
     first: i64,
     next: i64,
@@ -20,7 +20,7 @@ struct Span {
 /// The records that were processed and are not committed, by partition.
 #[derive(Debug, Default)]
 pub(super) struct Work {
-    spans: BTreeMap<u32, Span>,
+    ranges: BTreeMap<u32, OffsetRange>,
     begun_at: Option<Instant>,
 }
 
@@ -28,14 +28,14 @@ impl Work {
     /// A record was processed, or passed over in a way that makes it to be read again.
     pub(super) fn note(&mut self, partition: &Arc<PartitionState>, offset: i64, leader_epoch: i32, now: Instant) {
         self.begun_at.get_or_insert(now);
-        let span = self.spans.entry(partition.id()).or_insert_with(|| Span {
+        let range = self.ranges.entry(partition.id()).or_insert_with(|| OffsetRange {
             partition: partition.clone(),
             first: offset,
             next: offset,
             leader_epoch,
         });
-        span.next = offset.saturating_add(1);
-        span.leader_epoch = leader_epoch;
+        range.next = offset.saturating_add(1);
+        range.leader_epoch = leader_epoch;
     }
 
     /// When the first of the records was processed.
@@ -44,28 +44,28 @@ impl Work {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.spans.is_empty()
+        self.ranges.is_empty()
     }
 
     /// Where reading would go on: what is to be committed.
     pub(super) fn offsets(&self) -> Vec<PartitionOffset> {
-        let rows = self.spans.values().map(|span| PartitionOffset {
-            leader_epoch: span.leader_epoch,
-            ..PartitionOffset::new(span.partition.tp(), span.next)
+        let rows = self.ranges.values().map(|range| PartitionOffset {
+            leader_epoch: range.leader_epoch,
+            ..PartitionOffset::new(range.partition.tp(), range.next)
         });
         rows.collect()
     }
 
     /// Where the work began: what is to be read again where nothing was ever committed.
     pub(super) fn beginnings(&self) -> BTreeMap<TopicPartition, i64> {
-        let rows = self.spans.values().map(|span| (span.partition.tp(), span.first));
+        let rows = self.ranges.values().map(|range| (range.partition.tp(), range.first));
         rows.collect()
     }
 
     /// Forgets partitions.
     pub(super) fn retain(&mut self, is_kept: impl Fn(&TopicPartition) -> bool) {
-        self.spans.retain(|_, span| is_kept(&span.partition.tp()));
-        if self.spans.is_empty() {
+        self.ranges.retain(|_, range| is_kept(&range.partition.tp()));
+        if self.ranges.is_empty() {
             self.begun_at = None;
         }
     }

@@ -10,10 +10,10 @@ use super::process::{Input, Process, ProcessError};
 use super::settings::{Guarantee, LoopSettings};
 use super::work::Work;
 use crate::client::Shared;
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{Chunk, Event, PartitionNotice, Rebalance};
 use crate::producer::TransactionCall;
+use crate::sys::Instant;
 use crate::types::{PartitionOffset, TopicPartition};
 
 /// How long one attempt of a call to the cluster may take; it is made again while that makes sense.

@@ -9,10 +9,10 @@ use super::partition_queue::{Limits, RECORD_OVERHEAD_MAX};
 use super::topic_queue::{Offered, TopicQueue};
 use super::{PartitionId, Record};
 use crate::config::ClientConfig;
-use crate::env::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex};
-use crate::env::{Instant, Rng, SharedClock, Waker};
 use crate::error::{Error, ErrorCode};
 use crate::event::{BlockPool, BufferMemory, DeliveryMode, NewRecord, Payload, ProducedRecords, payload_len};
+use crate::sys::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex};
+use crate::sys::{Instant, Rng, SharedClock, Waker};
 use crate::types::Topic;
 
 /// Partitions that the client's thread has to look at.
@@ -29,7 +29,7 @@ const FATAL: usize = 1;
 const NO_TRANSACTION: usize = 2;
 
 /// A lone record of no more than this is sent on the thread that produces it.
-const HELPED_BYTES: u64 = 64 * 1024;
+const INLINE_BYTES_MAX: u64 = 64 * 1024;
 
 /// Takes records from any number of application threads and gathers them in batches.
 ///
@@ -210,7 +210,7 @@ impl Accumulator {
     pub fn flush_begin(&self) {
         self.flushing.fetch_add(1, Ordering::AcqRel);
         self.ready.lock().looks_at = Instant::ORIGIN;
-        self.waker.help();
+        self.waker.drive_inline();
     }
 
     /// Ends one [`flush_begin`](Self::flush_begin).
@@ -223,7 +223,7 @@ impl Accumulator {
     /// Refuses every later record with [`L_FATAL`](ErrorCode::L_FATAL).
     pub fn set_fatal(&self) {
         self.refuse_for(FATAL, true);
-        self.quota.stir();
+        self.quota.wake_all();
     }
 
     /// Whether [`set_fatal`](Self::set_fatal) was called.
@@ -234,7 +234,7 @@ impl Accumulator {
     /// Has a transactional producer take records, or refuse them with [`L_STATE`](ErrorCode::L_STATE).
     pub(super) fn set_in_transaction(&self, open: bool) {
         self.refuse_for(NO_TRANSACTION, !open);
-        self.quota.stir();
+        self.quota.wake_all();
     }
 
     /// A request for the transactional id was sent, and nobody will tell what became of it.
@@ -349,10 +349,10 @@ impl Accumulator {
             let topic = index_of(queue.topic());
             let id = PartitionId { topic, partition };
             // Whoever sends one record at a time waits for it anyway.
-            let lone = due <= now && self.quota.messages() == 1 && self.quota.bytes() <= HELPED_BYTES;
+            let lone = due <= now && self.quota.messages() == 1 && self.quota.bytes() <= INLINE_BYTES_MAX;
             if self.must_wake(id, due) {
                 if lone {
-                    self.waker.help();
+                    self.waker.drive_inline();
                 } else {
                     self.waker.wake();
                 }
@@ -476,7 +476,7 @@ impl Accumulator {
     /// Refuses every later record.
     pub(super) fn close(&self) {
         self.closed.store(true, Ordering::Release);
-        self.quota.stir();
+        self.quota.wake_all();
     }
 }
 

@@ -4,9 +4,9 @@ use ottla_protocol::Records;
 use ottla_protocol::compression::Codec;
 
 use super::numbering::SequenceStamp;
-use crate::env::Instant;
 use crate::error::ErrorCode;
 use crate::event::ProducedRecords;
+use crate::sys::Instant;
 use crate::types::PersistStatus;
 
 /// Record data as it was last put into a request.

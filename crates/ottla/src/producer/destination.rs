@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::PartitionId;
-use crate::env::Instant;
-use crate::stats::Window;
+use crate::stats::Histogram;
+use crate::sys::Instant;
 
 /// Partitions that have something for one broker.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub(super) struct Destination {
     /// Requests with records that had been sent before.
     pub(super) retries: u64,
     /// How long messages waited for their first request, while somebody wants to know.
-    pub(super) int_latency: Option<Box<Window>>,
+    pub(super) int_latency: Option<Box<Histogram>>,
 }
 
 /// Tells a broker that has more to do than it can from one that is far away.

@@ -23,6 +23,7 @@ use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
+use crate::sys::Instant;
 use crate::types::NodeId;
 
 /// The shortest time that a broker has to answer: records that are about to time out must not cost a connection that works.

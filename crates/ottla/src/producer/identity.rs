@@ -12,6 +12,7 @@ use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
 use crate::stats::Eos;
+use crate::sys::Instant;
 
 /// How often to look for a broker when no event will tell of one.
 const SEARCH_INTERVAL_MS: u64 = 500;

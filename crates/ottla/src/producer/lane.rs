@@ -13,7 +13,7 @@ use super::partition_queue::PartitionQueue;
 use super::statistics::{BatchWindows, Sent};
 use super::timers::Armed;
 use crate::config::{ClientConfig, TopicConfig};
-use crate::env::Instant;
+use crate::sys::Instant;
 use crate::types::{NodeId, Topic};
 
 /// How many batches of a partition may be in flight.

@@ -55,10 +55,10 @@ pub use transactions::{TransactionCall, TransactionReply};
 
 use std::sync::Arc;
 
-use crate::env::Instant;
 use crate::error::Error;
 use crate::event::Reply;
 pub use crate::event::{HeadersIn, Payload};
+use crate::sys::Instant;
 use crate::types::Topic;
 
 /// A record to be produced. Everything is borrowed from the caller; what the client needs it copies.

@@ -11,12 +11,12 @@ use super::accumulator::Accumulator;
 use super::topic_queue::TopicQueue;
 use super::{PartitionId, Record};
 use crate::config::{ClientConfig, Conf, TopicConfig};
-use crate::env::sync::Flaw;
-use crate::env::sync::model_tests::{self, Bell, join, must_catch, spawn};
-use crate::env::sync::thread::JoinHandle;
-use crate::env::{Clock, Instant};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DeliveryMode, HeadersIn, Payload, payload_len};
+use crate::sys::sync::Flaw;
+use crate::sys::sync::model_tests::{self, ModelWaker, join, must_catch, spawn};
+use crate::sys::sync::thread::JoinHandle;
+use crate::sys::{Clock, Instant};
 use crate::types::{ClientKind, Topic, TopicHooks};
 
 struct Still;
@@ -48,23 +48,23 @@ fn explore(name: &str, preemptions: usize, model: impl Fn() + Sync + Send + 'sta
     model_tests::explore(name, preemptions, model);
 }
 
-struct Shop {
+struct AccumulatorModel {
     accumulator: Arc<Accumulator>,
     topic: Arc<Topic>,
-    bell: Arc<Bell>,
+    waker: Arc<ModelWaker>,
     ids: Vec<PartitionId>,
     /// What was gathered, in order: the records' opaques.
     got: Vec<usize>,
 }
 
-impl Shop {
+impl AccumulatorModel {
     /// With room for `max` records; the topic has `count` partitions, 0 for not known yet.
     fn new(max: u32, count: i32) -> Self {
         let (conf, topic_conf) = settings();
         let mut conf = conf.clone();
         conf.queue_buffering_max_messages = max;
-        let bell = Arc::new(Bell::default());
-        let accumulator = Accumulator::new(&conf, DeliveryMode::All, Arc::new(Still), bell.clone());
+        let waker = Arc::new(ModelWaker::default());
+        let accumulator = Accumulator::new(&conf, DeliveryMode::All, Arc::new(Still), waker.clone());
         let topic = Arc::new(Topic::new("t", topic_conf.clone(), TopicHooks::default(), 0));
         if count > 0 {
             accumulator.announce(&topic);
@@ -73,10 +73,10 @@ impl Shop {
             accumulator.topic(0).unwrap().set_count(count, Instant::NEVER);
             assert!(accumulator.rest_until(None));
         }
-        Shop {
+        AccumulatorModel {
             accumulator: Arc::new(accumulator),
             topic,
-            bell,
+            waker,
             ids: Vec::new(),
             got: Vec::new(),
         }
@@ -150,7 +150,7 @@ impl Shop {
             assert!(self.accumulator.quota().messages() <= 4);
             let wake = lingers.then(|| Still.now().plus_ms(1000));
             if self.got.len() < n && self.accumulator.rest_until(wake) {
-                self.bell.wait();
+                self.waker.wait();
             }
         }
     }
@@ -174,30 +174,30 @@ impl Shop {
 /// a linger timer, each second one makes a batch sendable: the client's thread, which rests until the linger time is over
 /// or has not heard of the partition yet, must be woken for it.
 fn two_threads_fill_batches() {
-    let mut shop = Shop::new(4, 1);
+    let mut model = AccumulatorModel::new(4, 1);
     let threads = [
-        shop.produce(false, &[(0, 1), (0, 2)]),
-        shop.produce(false, &[(0, 3), (0, 4)]),
+        model.produce(false, &[(0, 1), (0, 2)]),
+        model.produce(false, &[(0, 3), (0, 4)]),
     ];
-    shop.gather(4);
+    model.gather(4);
     assert!(join(threads).iter().all(Result::is_ok));
-    shop.check(&[&[1, 2], &[3, 4]]);
+    model.check(&[&[1, 2], &[3, 4]]);
 }
 
 /// The same with one batch and more preemptions.
 fn two_threads_fill_a_batch() {
-    let mut shop = Shop::new(4, 1);
-    let threads = [shop.produce(false, &[(0, 1)]), shop.produce(false, &[(0, 2)])];
-    shop.gather(2);
+    let mut model = AccumulatorModel::new(4, 1);
+    let threads = [model.produce(false, &[(0, 1)]), model.produce(false, &[(0, 2)])];
+    model.gather(2);
     assert!(join(threads).iter().all(Result::is_ok));
-    shop.check(&[&[1], &[2]]);
+    model.check(&[&[1], &[2]]);
 }
 
 #[test]
 fn a_full_batch_wakes_the_clients_thread() {
     explore("two threads fill a batch", 3, two_threads_fill_a_batch);
     explore("two threads fill batches", 1, two_threads_fill_batches);
-    must_catch(Flaw::DeafWaits, "two threads fill batches", 1, two_threads_fill_batches);
+    must_catch(Flaw::NoNotify, "two threads fill batches", 1, two_threads_fill_batches);
 }
 
 /// Two threads open a batch each, in two partitions. The client's thread must hear of both, to start their linger timers,
@@ -205,15 +205,15 @@ fn a_full_batch_wakes_the_clients_thread() {
 #[test]
 fn an_opened_batch_starts_its_timer() {
     explore("two batches opened", 3, || {
-        let mut shop = Shop::new(4, 2);
-        let threads = [shop.produce(false, &[(0, 1)]), shop.produce(false, &[(1, 2)])];
+        let mut model = AccumulatorModel::new(4, 2);
+        let threads = [model.produce(false, &[(0, 1)]), model.produce(false, &[(1, 2)])];
         let mut timers = 0;
         while timers < 2 {
             let mut ids = Vec::new();
-            shop.accumulator.take_ready(&mut ids);
-            timers += ids.iter().filter(|id| shop.collect(id.partition, false)).count();
-            if timers < 2 && shop.accumulator.rest_until(None) {
-                shop.bell.wait();
+            model.accumulator.take_ready(&mut ids);
+            timers += ids.iter().filter(|id| model.collect(id.partition, false)).count();
+            if timers < 2 && model.accumulator.rest_until(None) {
+                model.waker.wait();
             }
         }
         assert!(join(threads).iter().all(Result::is_ok));
@@ -225,17 +225,17 @@ fn an_opened_batch_starts_its_timer() {
 #[test]
 fn a_flush_cuts_linger_short() {
     explore("flush an open batch", 3, || {
-        let mut shop = Shop::new(4, 1);
+        let mut model = AccumulatorModel::new(4, 1);
         let producing = spawn({
-            let (produce, accumulator) = (shop.produce(false, &[(0, 1)]), shop.accumulator.clone());
+            let (produce, accumulator) = (model.produce(false, &[(0, 1)]), model.accumulator.clone());
             move || {
                 produce.join().unwrap().unwrap();
                 accumulator.flush_begin();
             }
         });
-        shop.gather(1);
+        model.gather(1);
         producing.join().unwrap();
-        shop.check(&[&[1]]);
+        model.check(&[&[1]]);
     });
 }
 
@@ -244,11 +244,11 @@ fn a_flush_cuts_linger_short() {
 #[test]
 fn nothing_lingers_in_a_full_queue() {
     explore("full queue", 3, || {
-        let mut shop = Shop::new(1, 1);
-        let thread = shop.produce_and(true, &[(0, 1), (0, 2)], Accumulator::flush_begin);
-        shop.gather(2);
+        let mut model = AccumulatorModel::new(1, 1);
+        let thread = model.produce_and(true, &[(0, 1), (0, 2)], Accumulator::flush_begin);
+        model.gather(2);
         assert!(thread.join().unwrap().is_ok());
-        shop.check(&[&[1, 2]]);
+        model.check(&[&[1, 2]]);
     });
 }
 
@@ -257,14 +257,14 @@ fn nothing_lingers_in_a_full_queue() {
 #[test]
 fn blocked_threads_go_on_when_a_batch_is_settled() {
     explore("blocked threads", 1, || {
-        let mut shop = Shop::new(2, 1);
+        let mut model = AccumulatorModel::new(2, 1);
         let threads = [
-            shop.produce_and(true, &[(0, 1), (0, 2)], Accumulator::flush_begin),
-            shop.produce_and(true, &[(0, 3), (0, 4)], Accumulator::flush_begin),
+            model.produce_and(true, &[(0, 1), (0, 2)], Accumulator::flush_begin),
+            model.produce_and(true, &[(0, 3), (0, 4)], Accumulator::flush_begin),
         ];
-        shop.gather(4);
+        model.gather(4);
         assert!(join(threads).iter().all(Result::is_ok));
-        shop.check(&[&[1, 2], &[3, 4]]);
+        model.check(&[&[1, 2], &[3, 4]]);
     });
 }
 
@@ -273,22 +273,22 @@ fn blocked_threads_go_on_when_a_batch_is_settled() {
 #[test]
 fn records_that_waited_for_the_partition_count_stay_in_front() {
     explore("partition count becomes known", 4, || {
-        let mut shop = Shop::new(4, 0);
-        let producing = shop.produce(false, &[(0, 1), (0, 2)]);
+        let mut model = AccumulatorModel::new(4, 0);
+        let producing = model.produce(false, &[(0, 1), (0, 2)]);
         // The topic announces itself with its first record.
         loop {
             let mut ids = Vec::new();
-            shop.accumulator.take_ready(&mut ids);
+            model.accumulator.take_ready(&mut ids);
             if !ids.is_empty() {
-                shop.ids = ids;
+                model.ids = ids;
                 break;
             }
-            if shop.accumulator.rest_until(None) {
-                shop.bell.wait();
+            if model.accumulator.rest_until(None) {
+                model.waker.wait();
             }
         }
         loop {
-            let late = shop.queue().set_count(1, Instant::NEVER);
+            let late = model.queue().set_count(1, Instant::NEVER);
             if late.is_empty() {
                 break;
             }
@@ -296,14 +296,14 @@ fn records_that_waited_for_the_partition_count_stay_in_front() {
                 for record in waiting.records.iter() {
                     let new = record.to_new();
                     let size = payload_len(new.key, &new.value, &HeadersIn::default());
-                    shop.accumulator.append(shop.queue(), 0, &new, size).unwrap();
+                    model.accumulator.append(model.queue(), 0, &new, size).unwrap();
                 }
             }
         }
-        shop.ids.clear();
-        shop.gather(2);
+        model.ids.clear();
+        model.gather(2);
         producing.join().unwrap().unwrap();
-        shop.check(&[&[1, 2]]);
+        model.check(&[&[1, 2]]);
     });
 }
 
@@ -312,16 +312,16 @@ fn records_that_waited_for_the_partition_count_stay_in_front() {
 #[test]
 fn the_end_finds_what_was_taken() {
     explore("produce and close", 4, || {
-        let mut shop = Shop::new(4, 1);
-        let producing = shop.produce(false, &[(0, 1), (0, 2)]);
-        shop.accumulator.close();
-        shop.give_up();
+        let mut model = AccumulatorModel::new(4, 1);
+        let producing = model.produce(false, &[(0, 1), (0, 2)]);
+        model.accumulator.close();
+        model.give_up();
         let produced = producing.join().unwrap();
         assert!(produced.is_ok() || produced.is_err_and(|e| e.code == ErrorCode::L_DESTROY));
         // What came after the last look, which nobody hears of any more.
-        shop.give_up();
-        assert!(shop.got.is_sorted());
-        let quota = shop.accumulator.quota();
+        model.give_up();
+        assert!(model.got.is_sorted());
+        let quota = model.accumulator.quota();
         assert_eq!((quota.messages(), quota.bytes()), (0, 0));
     });
 }
@@ -330,16 +330,16 @@ fn the_end_finds_what_was_taken() {
 #[test]
 fn the_end_lets_blocked_threads_go() {
     explore("blocked and closed", 3, || {
-        let mut shop = Shop::new(1, 1);
-        let threads = [shop.produce(true, &[(0, 1), (0, 2)]), shop.produce(true, &[(0, 3)])];
-        shop.accumulator.close();
+        let mut model = AccumulatorModel::new(1, 1);
+        let threads = [model.produce(true, &[(0, 1), (0, 2)]), model.produce(true, &[(0, 3)])];
+        model.accumulator.close();
         assert!(join(threads).iter().any(Result::is_err), "there is room for one record");
-        shop.give_up();
-        assert_eq!(shop.accumulator.quota().messages(), 0);
+        model.give_up();
+        assert_eq!(model.accumulator.quota().messages(), 0);
     });
 }
 
-impl Shop {
+impl AccumulatorModel {
     /// As `Sender::give_up_queued`.
     fn give_up(&mut self) {
         let accumulator = self.accumulator.clone();

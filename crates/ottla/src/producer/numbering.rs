@@ -16,8 +16,8 @@
 use super::batch::Batch;
 use super::identity::Numbered;
 use super::lane::Lane;
-use crate::env::Instant;
 use crate::stats;
+use crate::sys::Instant;
 use crate::types::NodeId;
 
 /// Batches of a partition in flight at most: brokers remember as many.

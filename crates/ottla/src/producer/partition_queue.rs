@@ -9,9 +9,9 @@ use ottla_protocol::record::BATCH_HEADER_LEN;
 
 use super::batch::Batch;
 use super::statistics::sum;
-use crate::env::Instant;
-use crate::env::sync::{AtomicBool, SpinMutex};
 use crate::event::{BlockPool, NewRecord, ProducedRecords, RecordsBuilder};
+use crate::sys::Instant;
+use crate::sys::sync::{AtomicBool, SpinMutex};
 
 /// When batches are closed.
 #[derive(Clone, Copy, Debug)]

@@ -20,7 +20,8 @@ use crate::context::Ctx;
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{Interceptor, Queue};
-use crate::stats::Span;
+use crate::stats::DurationSum;
+use crate::sys::{Instant, earliest};
 use crate::types::{NameMap, NodeId, Topic};
 
 /// Memory that was not needed for this long goes back to the system.
@@ -73,7 +74,7 @@ pub struct Sender {
     /// Messages and batches are measured for statistics (`statistics.interval.ms`).
     pub(super) measures: bool,
     /// How long records wait, while client metrics ask for it.
-    pub(super) queue_times: Option<Span>,
+    pub(super) queue_times: Option<DurationSum>,
 }
 
 impl Sender {

@@ -18,6 +18,7 @@ use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Delivery, DeliveryMode, Event, Room, level};
+use crate::sys::Instant;
 use crate::types::{NodeId, PersistStatus, offset};
 
 impl Sender {

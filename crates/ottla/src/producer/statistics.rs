@@ -7,9 +7,9 @@ use super::sender::Sender;
 use super::wire::Part;
 use crate::cluster::{Cluster, Survey};
 use crate::connection::Purpose;
-use crate::env::Instant;
 use crate::event::ProducedRecords;
-use crate::stats::{Eos, LATENCY_MAX_US, Span, Window};
+use crate::stats::{DurationSum, Eos, Histogram, LATENCY_MAX_US};
+use crate::sys::Instant;
 use crate::types::{NodeId, PARTITION_UA};
 
 /// What was put into requests.
@@ -31,15 +31,15 @@ impl Sent {
 /// Batches of a topic in the present interval.
 #[derive(Debug)]
 pub(super) struct BatchWindows {
-    bytes: Box<Window>,
-    messages: Box<Window>,
+    bytes: Box<Histogram>,
+    messages: Box<Histogram>,
 }
 
 impl BatchWindows {
     pub(super) fn new(bytes_max: usize, messages_max: usize) -> Option<Self> {
         Some(BatchWindows {
-            bytes: Window::new(bytes_max as u64)?,
-            messages: Window::new(messages_max as u64)?,
+            bytes: Histogram::new(bytes_max as u64)?,
+            messages: Histogram::new(messages_max as u64)?,
         })
     }
 }
@@ -79,7 +79,7 @@ impl Sender {
             if self.measures && first {
                 let destination = self.destinations.entry(node).or_default();
                 if destination.int_latency.is_none() {
-                    destination.int_latency = Window::new(LATENCY_MAX_US);
+                    destination.int_latency = Histogram::new(LATENCY_MAX_US);
                 }
                 if let Some(window) = &mut destination.int_latency {
                     window.record_all(batch.records.ages_us(now));
@@ -94,12 +94,12 @@ impl Sender {
     /// Measures how long records wait before they are sent, or does so no more.
     pub fn measure_queue_times(&mut self, wanted: bool) {
         if wanted != self.queue_times.is_some() {
-            self.queue_times = wanted.then(Span::default);
+            self.queue_times = wanted.then(DurationSum::default);
         }
     }
 
     /// How long records have waited since the last call.
-    pub fn take_queue_times(&mut self) -> Span {
+    pub fn take_queue_times(&mut self) -> DurationSum {
         self.queue_times.as_mut().map(std::mem::take).unwrap_or_default()
     }
 

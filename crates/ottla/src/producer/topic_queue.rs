@@ -8,10 +8,10 @@ use super::once_table::OnceTable;
 use super::partition_queue::{Limits, PartitionQueue};
 use super::partitioner::Partitioner;
 use super::statistics::sum;
-use crate::env::Instant;
-use crate::env::sync::{AtomicBool, AtomicI32, AtomicU64, Mutex};
 use crate::error::{Error, ErrorCode};
 use crate::event::{BlockPool, NewRecord, ProducedRecords, RecordsBuilder};
+use crate::sys::Instant;
+use crate::sys::sync::{AtomicBool, AtomicI32, AtomicU64, Mutex};
 use crate::types::{PARTITION_UA, Topic};
 
 /// A record for a partition beyond the known count waits for new metadata when what is known was asked for so long ago, so a

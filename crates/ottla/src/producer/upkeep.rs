@@ -15,6 +15,7 @@ use crate::context::Ctx;
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::payload_len;
+use crate::sys::{Instant, earliest};
 use crate::types::{PARTITION_UA, PersistStatus};
 
 impl Sender {

@@ -5,24 +5,24 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use super::driver::{Driver, Next};
-use super::wake_state::{Doze, Need};
-use crate::env::sync::{AtomicBool, AtomicU32, Condvar, Deadline, Mutex, wait_while};
-use crate::env::{Instant, Waker, forks};
+use super::wake_state::{WakeAction, WakeState};
 use crate::event::{has_callbacks, level};
+use crate::sys::sync::{AtomicBool, AtomicU32, Condvar, Deadline, Mutex, wait_while};
+use crate::sys::{Instant, Waker, forks};
 use crate::transport::{Poller, Shield};
 
 /// Wakes the loop. A wake-up while the loop is awake costs an atomic exchange; only a sleeping loop is written to.
 ///
 /// **Standing in.** A program that produces a message, waits for its report and goes on has two threads wake each other
-/// for every message. So a thread that sent its message itself ([`help`](Waker::help)) asks to wait for the sockets
-/// itself, too ([`attend`](Waker::attend)). The loop's thread hears this one answer for it; then it leaves the sockets to
-/// whoever comes with the next message, and rests. It takes them back when nobody stood in for a [`LEASE`], and when the
+/// for every message. So a thread that sent its message itself ([`drive_inline`](Waker::drive_inline)) asks to wait for the sockets
+/// itself, too ([`poll_inline`](Waker::poll_inline)). The loop's thread processes this one answer for it; then it leaves the sockets to
+/// whoever comes with the next message, and rests. It takes them back when nobody stood in for a [`CALLER_POLL_MAX`], and when the
 /// one who stands in finds nothing to do for so long: where brokers take their time, waking a thread costs little beside
 /// that.
 pub struct LoopWaker {
     inner: mio::Waker,
     shield: Option<Shield>,
-    doze: Doze,
+    wake_state: WakeState,
     /// The process that the loop runs in; a forked child must leave its sockets alone.
     process: u32,
     /// Empty before the loop begins and once it has ended.
@@ -30,19 +30,19 @@ pub struct LoopWaker {
     /// Whoever has locked it waits for the sockets. Locked before the driver.
     poller: Mutex<Poller>,
     /// A thread of the application has asked for what it is going to wait for.
-    waited_for: AtomicBool,
+    awaits_result: AtomicBool,
     /// A thread wants to stand in.
-    wanted: AtomicBool,
+    poll_requested: AtomicBool,
     /// How often somebody stood in.
-    shifts: AtomicU32,
+    caller_polls: AtomicU32,
     /// How many times nobody is to stand in the next time that it does not pay: doubles each time, and halves when it
     /// does pay.
-    reluctance: AtomicU32,
+    skips_next: AtomicU32,
     /// How many of them are left.
-    sitting_out: AtomicU32,
+    skips_left: AtomicU32,
     /// The loop's thread is to stop resting.
-    knocked: Mutex<bool>,
-    knock: Condvar,
+    unparked: Mutex<bool>,
+    unpark: Condvar,
 }
 
 impl std::fmt::Debug for LoopWaker {
@@ -52,18 +52,18 @@ impl std::fmt::Debug for LoopWaker {
 }
 
 /// Steps that a helper takes before it leaves the rest to the loop.
-const HELPING_STEPS: usize = 4;
+const INLINE_STEPS_MAX: usize = 4;
 /// How long sockets may be left alone by a thread that stands in, and how long it waits for them at most.
-const LEASE: Duration = Duration::from_millis(5);
+const CALLER_POLL_MAX: Duration = Duration::from_millis(5);
 /// How many times standing in is left out at most after it did not pay.
-const RELUCTANCE_MAX: u32 = 512;
+const SKIPS_MAX: u32 = 512;
 
 /// What comes after a look.
-enum Turn {
+enum LoopStep {
     /// Another look.
-    Look,
+    Again,
     /// A wait for the sockets.
-    Wait {
+    Poll {
         now: Instant,
         /// From now on, at most.
         timeout: Option<Duration>,
@@ -74,7 +74,7 @@ enum Turn {
     End,
 }
 
-impl Turn {
+impl LoopStep {
     /// After a look that left nothing for another one to do.
     fn after(driver: &mut Driver) -> Self {
         let now = driver.clock.now();
@@ -83,7 +83,7 @@ impl Turn {
             true => Some(Duration::ZERO),
             false => driver.sleeps_until.map(|at| at.since(now)),
         };
-        Turn::Wait {
+        LoopStep::Poll {
             now,
             timeout,
             all_answered: driver.core.take_all_answered(),
@@ -92,34 +92,34 @@ impl Turn {
 }
 
 /// A thread of the application in the place of the loop's: gives the place back, also when the core has panicked.
-struct Shift<'a> {
+struct CallerPoll<'a> {
     waker: &'a LoopWaker,
     /// Nobody may be coming back soon: the loop's thread has to take over.
     over: bool,
 }
 
-impl Drop for Shift<'_> {
+impl Drop for CallerPoll<'_> {
     fn drop(&mut self) {
-        let called = !self.waker.doze.may_rest();
+        let called = !self.waker.wake_state.try_park();
         if called || self.over {
-            self.waker.answer(Need::Knock);
+            self.waker.carry_out(WakeAction::WakeThread);
         }
     }
 }
 
 /// A thread of the application that does the loop's work: lets the loop sleep on, or wakes it, also when the core has
 /// panicked.
-struct Helping<'a> {
+struct InlineDrive<'a> {
     waker: &'a LoopWaker,
-    found: super::wake_state::Found,
+    prior: super::wake_state::PriorState,
     done: bool,
 }
 
-impl Drop for Helping<'_> {
+impl Drop for InlineDrive<'_> {
     fn drop(&mut self) {
-        let need = self.waker.doze.end_help(self.found);
-        if need != Need::Nothing {
-            self.waker.answer(need);
+        let need = self.waker.wake_state.end_inline(self.prior);
+        if need != WakeAction::Nothing {
+            self.waker.carry_out(need);
         } else if !self.done {
             self.waker.wake();
         }
@@ -131,17 +131,17 @@ impl LoopWaker {
         LoopWaker {
             inner,
             shield,
-            doze: Doze::new(),
+            wake_state: WakeState::new(),
             process: forks::depth(),
             driver: Mutex::new(None),
             poller: Mutex::new(poller),
-            waited_for: AtomicBool::new(false),
-            wanted: AtomicBool::new(false),
-            shifts: AtomicU32::new(0),
-            reluctance: AtomicU32::new(1),
-            sitting_out: AtomicU32::new(0),
-            knocked: Mutex::new(false),
-            knock: Condvar::new(),
+            awaits_result: AtomicBool::new(false),
+            poll_requested: AtomicBool::new(false),
+            caller_polls: AtomicU32::new(0),
+            skips_next: AtomicU32::new(1),
+            skips_left: AtomicU32::new(0),
+            unparked: Mutex::new(false),
+            unpark: Condvar::new(),
         }
     }
 
@@ -153,26 +153,26 @@ impl LoopWaker {
         }
     }
 
-    fn answer(&self, need: Need) {
+    fn carry_out(&self, need: WakeAction) {
         match need {
-            Need::Nothing => {}
+            WakeAction::Nothing => {}
             // The only possible error is a full counter, which wakes the sleeper as well.
-            Need::Ring => self.shielded(|| drop(self.inner.wake())),
-            Need::Knock => {
-                *self.knocked.lock() = true;
-                self.knock.notify_one();
+            WakeAction::WakePoller => self.shielded(|| drop(self.inner.wake())),
+            WakeAction::WakeThread => {
+                *self.unparked.lock() = true;
+                self.unpark.notify_one();
             }
         }
     }
 
     /// Whether the core may be driven by the thread that asks. What the application has the client call must find no
     /// lock of the application held.
-    fn takes_help(&self) -> bool {
+    fn may_drive_inline(&self) -> bool {
         !has_callbacks() && forks::depth() == self.process
     }
 
     /// Does what the loop would be woken for; false when the loop has to look as well.
-    fn do_one_thing(&self, loop_rests: bool) -> bool {
+    fn step_inline(&self, loop_parked: bool) -> bool {
         // The loop takes the lock only when it has woken up; it will look, then.
         let Some(mut guard) = self.driver.try_lock() else {
             return false;
@@ -180,10 +180,10 @@ impl LoopWaker {
         let Some(driver) = guard.as_mut() else {
             return false;
         };
-        for _ in 0..HELPING_STEPS {
+        for _ in 0..INLINE_STEPS_MAX {
             match driver.step() {
                 Next::Step => {}
-                Next::Sleep(at) if loop_rests => {
+                Next::Sleep(at) if loop_parked => {
                     driver.sleeps_until = at;
                     return true;
                 }
@@ -196,30 +196,32 @@ impl LoopWaker {
     }
 
     /// Has the core decide. The caller waits for the sockets.
-    fn look(&self) -> Turn {
+    fn step(&self) -> LoopStep {
         let mut guard = self.driver.lock();
-        let Some(driver) = guard.as_mut() else { return Turn::End };
+        let Some(driver) = guard.as_mut() else {
+            return LoopStep::End;
+        };
         match driver.step() {
-            Next::Step => return Turn::Look,
-            Next::End => return Turn::End,
+            Next::Step => return LoopStep::Again,
+            Next::End => return LoopStep::End,
             Next::Sleep(at) => driver.sleeps_until = at,
         }
-        Turn::after(driver)
+        LoopStep::after(driver)
     }
 
     /// Goes on after somebody else's last look, since when nobody has called.
-    fn go_on(&self) -> Turn {
+    fn resume_step(&self) -> LoopStep {
         match self.driver.lock().as_mut() {
-            Some(driver) if driver.settled => Turn::after(driver),
-            _ => Turn::Look,
+            Some(driver) if driver.settled => LoopStep::after(driver),
+            _ => LoopStep::Again,
         }
     }
 
     /// Waits for the sockets and hands the core what they bring.
-    fn wait(&self, poller: &mut Poller, timeout: Option<Duration>) {
-        let may_sleep = self.doze.may_sleep();
+    fn poll(&self, poller: &mut Poller, timeout: Option<Duration>) {
+        let may_sleep = self.wake_state.try_sleep();
         let waited = poller.wait(if may_sleep { timeout } else { Some(Duration::ZERO) });
-        self.doze.woke();
+        self.wake_state.resume();
         let mut guard = self.driver.lock();
         let Some(driver) = guard.as_mut() else { return };
         match waited {
@@ -237,9 +239,9 @@ impl LoopWaker {
     pub(super) fn run(&self) {
         let mut poller = self.poller.lock();
         loop {
-            match self.look() {
-                Turn::Look => {}
-                Turn::End => {
+            match self.step() {
+                LoopStep::Again => {}
+                LoopStep::End => {
                     let ended = self.driver.lock().take();
                     if let Some(driver) = &ended {
                         driver.files.finish();
@@ -249,60 +251,67 @@ impl LoopWaker {
                 }
                 // Who wants to stand in waits for its answer now, and comes when it has it; nobody would hear of one that
                 // is still to come.
-                Turn::Wait { all_answered: true, .. } if self.wanted.swap(false, Relaxed) && self.doze.may_rest() => {
+                LoopStep::Poll { all_answered: true, .. }
+                    if self.poll_requested.swap(false, Relaxed) && self.wake_state.try_park() =>
+                {
                     drop(poller);
-                    self.rest();
+                    self.park();
                     poller = self.poller.lock();
-                    self.doze.woke();
+                    self.wake_state.resume();
                 }
-                Turn::Wait { timeout, .. } => self.wait(&mut poller, timeout),
+                LoopStep::Poll { timeout, .. } => self.poll(&mut poller, timeout),
             }
         }
     }
 
     /// Waits for the sockets in the place of the loop's thread.
-    fn stand_in(&self, poller: &mut Poller, timeout: Option<Duration>, done: &dyn Fn() -> bool) {
-        self.shifts.fetch_add(1, Relaxed);
-        let called = self.doze.woke();
-        let patience = timeout.map_or(LEASE, |t| t.min(LEASE));
-        let mut shift = Shift {
+    fn poll_as_caller(&self, poller: &mut Poller, timeout: Option<Duration>, done: &dyn Fn() -> bool) {
+        self.caller_polls.fetch_add(1, Relaxed);
+        let called = self.wake_state.resume();
+        let patience = timeout.map_or(CALLER_POLL_MAX, |t| t.min(CALLER_POLL_MAX));
+        let mut caller_poll = CallerPoll {
             waker: self,
             over: false,
         };
         let mut end: Option<Instant> = None;
         // Whoever has just sent a message has looked.
-        let mut turn = if called { self.look() } else { self.go_on() };
+        let mut turn = if called { self.step() } else { self.resume_step() };
         loop {
             if done() {
-                let reluctance = self.reluctance.load(Relaxed);
-                return self.reluctance.store((reluctance / 2).max(1), Relaxed);
+                let skips_next = self.skips_next.load(Relaxed);
+                return self.skips_next.store((skips_next / 2).max(1), Relaxed);
             }
             match turn {
-                Turn::Look => {}
-                Turn::End => return shift.over = true,
-                Turn::Wait { now, timeout, .. } => {
+                LoopStep::Again => {}
+                LoopStep::End => return caller_poll.over = true,
+                LoopStep::Poll { now, timeout, .. } => {
                     let left = end.get_or_insert(now + patience).since(now);
                     if left.is_zero() {
-                        let reluctance = self.reluctance.load(Relaxed);
-                        self.sitting_out.store(reluctance, Relaxed);
-                        self.reluctance.store((reluctance * 2).min(RELUCTANCE_MAX), Relaxed);
-                        return shift.over = true;
+                        let skips_next = self.skips_next.load(Relaxed);
+                        self.skips_left.store(skips_next, Relaxed);
+                        self.skips_next.store((skips_next * 2).min(SKIPS_MAX), Relaxed);
+                        return caller_poll.over = true;
                     }
-                    self.wait(poller, Some(timeout.map_or(left, |t| t.min(left))));
+                    self.poll(poller, Some(timeout.map_or(left, |t| t.min(left))));
                 }
             }
-            turn = self.look();
+            turn = self.step();
         }
     }
 
     /// Leaves the sockets to those who stand in, until they are called for or nobody comes any more.
-    fn rest(&self) {
+    fn park(&self) {
         loop {
-            let shifts = self.shifts.load(Relaxed);
-            let mut knocked = self.knocked.lock();
-            let in_time = wait_while(&self.knock, &mut knocked, |k| !*k, Deadline::after(Some(LEASE)));
-            *knocked = false;
-            if in_time || (self.shifts.load(Relaxed) == shifts && self.poller.try_lock().is_some()) {
+            let caller_polls = self.caller_polls.load(Relaxed);
+            let mut unparked = self.unparked.lock();
+            let in_time = wait_while(
+                &self.unpark,
+                &mut unparked,
+                |k| !*k,
+                Deadline::after(Some(CALLER_POLL_MAX)),
+            );
+            *unparked = false;
+            if in_time || (self.caller_polls.load(Relaxed) == caller_polls && self.poller.try_lock().is_some()) {
                 return;
             }
         }
@@ -311,23 +320,23 @@ impl LoopWaker {
 
 impl Waker for LoopWaker {
     fn wake(&self) {
-        self.answer(self.doze.call());
+        self.carry_out(self.wake_state.notify());
     }
 
-    fn help(&self) {
-        if !self.takes_help() {
+    fn drive_inline(&self) {
+        if !self.may_drive_inline() {
             return self.wake();
         }
-        self.waited_for.store(true, Relaxed);
-        let Some(found) = self.doze.begin_help() else {
+        self.awaits_result.store(true, Relaxed);
+        let Some(prior) = self.wake_state.begin_inline() else {
             return self.wake();
         };
-        let mut helping = Helping {
+        let mut inline = InlineDrive {
             waker: self,
-            found,
+            prior,
             done: false,
         };
-        self.shielded(|| helping.done = self.do_one_thing(found.is_resting()));
+        self.shielded(|| inline.done = self.step_inline(prior.was_parked()));
     }
 
     fn abandon(&self) {
@@ -338,18 +347,18 @@ impl Waker for LoopWaker {
         }
     }
 
-    fn attend(&self, timeout: Option<Duration>, done: &dyn Fn() -> bool) {
+    fn poll_inline(&self, timeout: Option<Duration>, done: &dyn Fn() -> bool) {
         // Whatever was asked for is waited for once.
-        if !self.waited_for.load(Relaxed) || !self.waited_for.swap(false, Relaxed) || !self.takes_help() {
+        if !self.awaits_result.load(Relaxed) || !self.awaits_result.swap(false, Relaxed) || !self.may_drive_inline() {
             return;
         }
-        let sits_out = |left: u32| left.checked_sub(1);
-        if self.sitting_out.fetch_update(Relaxed, Relaxed, sits_out).is_ok() {
+        let skip_one = |left: u32| left.checked_sub(1);
+        if self.skips_left.fetch_update(Relaxed, Relaxed, skip_one).is_ok() {
             return;
         }
         let Some(mut poller) = self.poller.try_lock() else {
-            return self.wanted.store(true, Relaxed);
+            return self.poll_requested.store(true, Relaxed);
         };
-        self.shielded(|| self.stand_in(&mut poller, timeout, done));
+        self.shielded(|| self.poll_as_caller(&mut poller, timeout, done));
     }
 }

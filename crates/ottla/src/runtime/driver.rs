@@ -2,7 +2,7 @@
 
 use crate::client::Core;
 use crate::connection::NetEvent;
-use crate::env::{Instant, SharedClock, earliest};
+use crate::sys::{Instant, SharedClock, earliest};
 use crate::transport::{Files, TcpTransport};
 
 /// The core with its sockets. Whoever has locked it drives it.

@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub use self::caller_polling::LoopWaker;
 use self::driver::Driver;
 use crate::client::Core;
-use crate::env::SharedClock;
-use crate::env::sync::thread;
+use crate::sys::SharedClock;
+use crate::sys::sync::thread;
 use crate::transport::{
     AddressFamily, Files, Poller, Resolver, SocketOptions, SystemHooks, TcpTransport, worker_threads,
 };
@@ -66,7 +66,7 @@ impl Loop {
             transport,
             files,
         } = self;
-        let watcher = core.shared().hooks.watcher.clone();
+        let interceptor = core.shared().hooks.interceptor.clone();
         *waker.driver.lock() = Some(Driver {
             core,
             transport,
@@ -77,12 +77,12 @@ impl Loop {
         });
         let runner = waker.clone();
         let spawned = thread::Builder::new().name("ottla-io".into()).spawn(move || {
-            if let Some(watcher) = &watcher {
-                watcher.on_thread_start();
+            if let Some(interceptor) = &interceptor {
+                interceptor.on_thread_start();
             }
             runner.run();
-            if let Some(watcher) = watcher {
-                watcher.on_thread_exit();
+            if let Some(interceptor) = interceptor {
+                interceptor.on_thread_exit();
             }
             THREADS.fetch_sub(1, Ordering::Relaxed);
         });

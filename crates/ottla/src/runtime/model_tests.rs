@@ -3,20 +3,20 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::wake_state::{Doze, Need};
-use crate::env::Waker;
-use crate::env::sync::model_tests::{Bell, explore, join, must_catch, spawn};
-use crate::env::sync::{AtomicBool, AtomicU64, Condvar, Deadline, Flaw, Mutex, wait_while};
+use super::wake_state::{WakeAction, WakeState};
+use crate::sys::Waker;
+use crate::sys::sync::model_tests::{ModelWaker, explore, join, must_catch, spawn};
+use crate::sys::sync::{AtomicBool, AtomicU64, Condvar, Deadline, Flaw, Mutex, wait_while};
 
 /// A lock that is held while its holder waits. Not a mutex of the model's own: a thread that tries one of those is held up
 /// as soon as another one takes it, as if it had called `lock`.
 #[derive(Default)]
-struct Chair {
+struct PollerLock {
     taken: Mutex<bool>,
     left: Condvar,
 }
 
-impl Chair {
+impl PollerLock {
     fn take(&self) {
         let mut taken = self.taken.lock();
         wait_while(&self.left, &mut taken, |t| *t, Deadline::after(None));
@@ -33,246 +33,254 @@ impl Chair {
     }
 }
 
-struct Shop {
-    doze: Doze,
-    /// Whoever has it may wait at the counter.
-    chair: Chair,
+struct LoopModel {
+    wake_state: WakeState,
+    /// Whoever has it may wait for the kernel.
+    poller: PollerLock,
     /// Somebody wants to stand in for the loop.
-    wanted: AtomicBool,
+    poll_requested: AtomicBool,
     /// Ends the loop's rest.
-    knock: Bell,
+    unpark: ModelWaker,
     /// The kernel's part: what was written ends one wait, the present one or the next.
-    counter: Bell,
+    kernel: ModelWaker,
     /// What callers want done; relaxed, so that only the call itself can make it known.
-    wishes: [AtomicU64; 2],
-    /// The driver: whoever has it does what is wanted. What was done.
+    requests: [AtomicU64; 2],
+    /// The driver: whoever has it carries out requests. The requests carried out.
     driver: Mutex<[u64; 2]>,
 }
 
-impl Shop {
+impl LoopModel {
     fn new() -> Arc<Self> {
-        Arc::new(Shop {
-            doze: Doze::new(),
-            chair: Chair::default(),
-            wanted: AtomicBool::new(false),
-            knock: Bell::default(),
-            counter: Bell::default(),
-            wishes: Default::default(),
+        Arc::new(LoopModel {
+            wake_state: WakeState::new(),
+            poller: PollerLock::default(),
+            poll_requested: AtomicBool::new(false),
+            unpark: ModelWaker::default(),
+            kernel: ModelWaker::default(),
+            requests: Default::default(),
             driver: Mutex::new([0; 2]),
         })
     }
 
-    fn answer(&self, need: Need) {
+    fn carry_out(&self, need: WakeAction) {
         match need {
-            Need::Nothing => {}
-            Need::Ring => self.counter.wake(),
-            Need::Knock => self.knock.wake(),
+            WakeAction::Nothing => {}
+            WakeAction::WakePoller => self.kernel.wake(),
+            WakeAction::WakeThread => self.unpark.wake(),
         }
     }
 
-    fn call(&self, from: usize, wish: u64) {
-        self.wishes[from].store(wish, Ordering::Relaxed);
-        self.answer(self.doze.call());
+    fn notify(&self, from: usize, request: u64) {
+        self.requests[from].store(request, Ordering::Relaxed);
+        self.carry_out(self.wake_state.notify());
     }
 
-    /// As `LoopWaker::help` does. The last thing to do is the loop's own.
-    fn help(&self, from: usize, wish: u64, done: impl Fn([u64; 2]) -> bool) {
-        self.wishes[from].store(wish, Ordering::Relaxed);
-        let Some(found) = self.doze.begin_help() else {
-            return self.answer(self.doze.call());
+    /// As `LoopWaker::drive_inline` does. The last thing to do is the loop's own.
+    fn drive_inline(&self, from: usize, request: u64, done: impl Fn([u64; 2]) -> bool) {
+        self.requests[from].store(request, Ordering::Relaxed);
+        let Some(prior) = self.wake_state.begin_inline() else {
+            return self.carry_out(self.wake_state.notify());
         };
         let did_it = match self.driver.try_lock() {
-            Some(mut served) => !done(self.look(&mut served)),
+            Some(mut done_requests) => !done(self.look(&mut done_requests)),
             None => false,
         };
-        match self.doze.end_help(found) {
-            Need::Nothing if !did_it => self.answer(self.doze.call()),
-            need => self.answer(need),
+        match self.wake_state.end_inline(prior) {
+            WakeAction::Nothing if !did_it => self.carry_out(self.wake_state.notify()),
+            need => self.carry_out(need),
         }
     }
 
-    /// As `LoopWaker::attend` does, until `enough`. Time stands still in a model, so that the loop does not take over by
+    /// As `LoopWaker::poll_inline` does, until `enough`. Time stands still in a model, so that the loop does not take over by
     /// itself: who has seen the last thing done says so.
-    fn stand_in(&self, enough: impl Fn([u64; 2]) -> bool, all: impl Fn([u64; 2]) -> bool) {
-        if !self.chair.try_take() {
-            return self.wanted.store(true, Ordering::Relaxed);
+    fn poll_as_caller(&self, enough: impl Fn([u64; 2]) -> bool, all: impl Fn([u64; 2]) -> bool) {
+        if !self.poller.try_take() {
+            return self.poll_requested.store(true, Ordering::Relaxed);
         }
-        let mut called = self.doze.woke();
+        let mut called = self.wake_state.resume();
         let over = loop {
             let seen = {
-                let mut served = self.driver.lock();
-                if called { self.look(&mut served) } else { *served }
+                let mut done_requests = self.driver.lock();
+                if called {
+                    self.look(&mut done_requests)
+                } else {
+                    *done_requests
+                }
             };
             called = true;
             if enough(seen) {
                 break all(seen);
             }
-            if self.doze.may_sleep() {
-                self.counter.wait();
+            if self.wake_state.try_sleep() {
+                self.kernel.wait();
             }
-            self.doze.woke();
+            self.wake_state.resume();
         };
-        let called = !self.doze.may_rest();
+        let called = !self.wake_state.try_park();
         if called || over {
-            self.knock.wake();
+            self.unpark.wake();
         }
-        self.chair.leave();
+        self.poller.leave();
     }
 
-    fn look(&self, served: &mut [u64; 2]) -> [u64; 2] {
-        *served = [0, 1].map(|i: usize| self.wishes[i].load(Ordering::Relaxed));
-        *served
+    fn look(&self, done_requests: &mut [u64; 2]) -> [u64; 2] {
+        *done_requests = [0, 1].map(|i: usize| self.requests[i].load(Ordering::Relaxed));
+        *done_requests
     }
 
     /// As the loop does: look, sleep if nobody called, look again; or leave that to others.
-    fn serve_until(&self, done: impl Fn([u64; 2]) -> bool) {
-        self.chair.take();
+    fn run_until(&self, done: impl Fn([u64; 2]) -> bool) {
+        self.poller.take();
         while !done(self.look(&mut self.driver.lock())) {
-            if self.wanted.swap(false, Ordering::Relaxed) && self.doze.may_rest() {
-                self.chair.leave();
-                self.knock.wait();
-                self.chair.take();
-            } else if self.doze.may_sleep() {
-                self.counter.wait();
+            if self.poll_requested.swap(false, Ordering::Relaxed) && self.wake_state.try_park() {
+                self.poller.leave();
+                self.unpark.wait();
+                self.poller.take();
+            } else if self.wake_state.try_sleep() {
+                self.kernel.wait();
             }
-            self.doze.woke();
+            self.wake_state.resume();
         }
-        self.chair.leave();
+        self.poller.leave();
     }
 }
 
 /// One thread calls twice, the second time while the loop may be deciding to sleep, waking up from the first call, or
 /// looking already. A call lost between the loop's look and its sleep leaves it asleep for ever.
-fn calls_of_one_thread() {
-    let shop = Shop::new();
+fn one_thread_notifies() {
+    let model = LoopModel::new();
     let caller = spawn({
-        let shop = shop.clone();
+        let model = model.clone();
         move || {
-            shop.call(0, 1);
-            shop.call(0, 2);
+            model.notify(0, 1);
+            model.notify(0, 2);
         }
     });
-    shop.serve_until(|[wish, _]| wish == 2);
+    model.run_until(|[request, _]| request == 2);
     caller.join().unwrap();
 }
 
 /// Two threads call at once: the second one finds that somebody has called already and writes nothing, so the loop that
 /// wakes up for the first must see what the second one wants as well.
-fn calls_of_two_threads() {
-    let shop = Shop::new();
+fn two_threads_notify() {
+    let model = LoopModel::new();
     let callers = [0, 1].map(|from| {
-        let shop = shop.clone();
-        spawn(move || shop.call(from, 1))
+        let model = model.clone();
+        spawn(move || model.notify(from, 1))
     });
-    shop.serve_until(|[a, b]| a + b == 2);
+    model.run_until(|[a, b]| a + b == 2);
     join(callers);
 }
 
 /// One thread helps while another one calls: the call may come before, in the middle of or after the help, and find the
 /// loop asleep, helped, or waking up.
-fn a_call_while_somebody_helps() {
-    let shop = Shop::new();
+fn notification_during_inline_drive() {
+    let model = LoopModel::new();
     let both = |[a, b]: [u64; 2]| a + b == 2;
     let helper = {
-        let shop = shop.clone();
-        spawn(move || shop.help(0, 1, both))
+        let model = model.clone();
+        spawn(move || model.drive_inline(0, 1, both))
     };
     let caller = {
-        let shop = shop.clone();
-        spawn(move || shop.call(1, 1))
+        let model = model.clone();
+        spawn(move || model.notify(1, 1))
     };
-    shop.serve_until(both);
+    model.run_until(both);
     join([helper, caller]);
 }
 
 /// Two threads help at once, and one of them again: at most one finds the loop asleep, and the others must be heard.
-fn two_helpers() {
-    let shop = Shop::new();
+fn two_inline_drives() {
+    let model = LoopModel::new();
     let all = |[a, b]: [u64; 2]| a == 2 && b == 1;
     let twice = {
-        let shop = shop.clone();
+        let model = model.clone();
         spawn(move || {
-            shop.help(0, 1, all);
-            shop.help(0, 2, all);
+            model.drive_inline(0, 1, all);
+            model.drive_inline(0, 2, all);
         })
     };
     let once = {
-        let shop = shop.clone();
-        spawn(move || shop.help(1, 1, all))
+        let model = model.clone();
+        spawn(move || model.drive_inline(1, 1, all))
     };
-    shop.serve_until(all);
+    model.run_until(all);
     join([twice, once]);
 }
 
 /// One thread asks for something and stands in until it is done, while another one calls: the call may find the loop or
 /// the one that stands in asleep or awake, or nobody there.
-fn a_call_while_somebody_stands_in() {
-    let shop = Shop::new();
+fn notification_during_caller_polling() {
+    let model = LoopModel::new();
     let both = |[a, b]: [u64; 2]| a + b == 2;
-    // As if somebody had wanted to before.
-    shop.wanted.store(true, Ordering::Relaxed);
-    let stands_in = {
-        let shop = shop.clone();
+    // As if a thread had requested to poll before.
+    model.poll_requested.store(true, Ordering::Relaxed);
+    let polling = {
+        let model = model.clone();
         spawn(move || {
-            shop.call(0, 1);
-            shop.stand_in(|[a, _]| a == 1, both);
+            model.notify(0, 1);
+            model.poll_as_caller(|[a, _]| a == 1, both);
         })
     };
     let caller = {
-        let shop = shop.clone();
-        spawn(move || shop.call(1, 1))
+        let model = model.clone();
+        spawn(move || model.notify(1, 1))
     };
-    shop.serve_until(both);
-    join([stands_in, caller]);
+    model.run_until(both);
+    join([polling, caller]);
 }
 
 /// The same with a thread that helps before it stands in, as a lone record does, and again afterwards.
-fn helping_and_standing_in() {
-    let shop = Shop::new();
+fn inline_drive_and_caller_polling() {
+    let model = LoopModel::new();
     let all = |[a, _]: [u64; 2]| a == 2;
-    shop.wanted.store(true, Ordering::Relaxed);
+    model.poll_requested.store(true, Ordering::Relaxed);
     let twice = {
-        let shop = shop.clone();
+        let model = model.clone();
         spawn(move || {
-            shop.help(0, 1, all);
-            shop.stand_in(|[a, _]| a == 1, all);
-            shop.help(0, 2, all);
+            model.drive_inline(0, 1, all);
+            model.poll_as_caller(|[a, _]| a == 1, all);
+            model.drive_inline(0, 2, all);
         })
     };
-    shop.serve_until(all);
+    model.run_until(all);
     twice.join().unwrap();
 }
 
 #[test]
-fn who_stands_in_loses_no_call() {
-    explore("a call while somebody stands in", 3, a_call_while_somebody_stands_in);
-    explore("helping and standing in", 3, helping_and_standing_in);
+fn caller_polling_loses_no_notification() {
+    explore(
+        "notification during caller polling",
+        3,
+        notification_during_caller_polling,
+    );
+    explore("inline drive and caller polling", 3, inline_drive_and_caller_polling);
 }
 
 #[test]
-fn a_helper_loses_no_call() {
-    explore("a call while somebody helps", 3, a_call_while_somebody_helps);
-    explore("two helpers", 2, two_helpers);
+fn driving_inline_loses_no_notification() {
+    explore("notification during inline drive", 3, notification_during_inline_drive);
+    explore("two inline drives", 2, two_inline_drives);
 }
 
 #[test]
-fn a_call_never_meets_a_loop_that_sleeps_on() {
-    explore("calls of one thread", 4, calls_of_one_thread);
+fn notification_before_sleep_wakes_the_loop() {
+    explore("one thread notifies", 4, one_thread_notifies);
 }
 
 #[test]
-fn a_call_that_merges_with_another_is_seen() {
-    explore("calls of two threads", 3, calls_of_two_threads);
+fn merged_notifications_are_both_seen() {
+    explore("two threads notify", 3, two_threads_notify);
 }
 
 #[test]
-fn a_weaker_protocol_is_caught() {
-    must_catch(Flaw::Relaxed, "calls of two threads", 3, calls_of_two_threads);
+fn weaker_orderings_are_caught() {
+    must_catch(Flaw::Relaxed, "two threads notify", 3, two_threads_notify);
     must_catch(
         Flaw::TwoSteps,
-        "a call while somebody stands in",
+        "notification during caller polling",
         3,
-        a_call_while_somebody_stands_in,
+        notification_during_caller_polling,
     );
-    must_catch(Flaw::TwoSteps, "calls of one thread", 3, calls_of_one_thread);
+    must_catch(Flaw::TwoSteps, "one thread notifies", 3, one_thread_notifies);
 }

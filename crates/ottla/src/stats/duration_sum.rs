@@ -4,13 +4,13 @@ use std::time::Duration;
 
 /// How many durations there were, what they come to, and the longest.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
+pub struct DurationSum {
     count: u64,
     sum: Duration,
     max: Duration,
 }
 
-impl Span {
+impl DurationSum {
     /// Takes one in.
     pub fn record(&mut self, duration: Duration) {
         self.count += 1;
@@ -41,7 +41,7 @@ impl Span {
     /// The same among `count` durations, of which the others were zero.
     #[must_use]
     pub fn among(self, count: u64) -> Self {
-        Span {
+        DurationSum {
             count: count.max(self.count),
             ..self
         }

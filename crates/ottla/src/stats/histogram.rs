@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use hdrhistogram::Histogram;
-
 use super::Summary;
 
 /// The largest latency inside the client, in microseconds.
@@ -30,8 +28,8 @@ const SIGNIFICANT_FIGURES: u8 = 2;
 
 /// Takes values until it is asked what they were. Its memory does not depend on how many there are.
 #[derive(Debug)]
-pub struct Window {
-    histogram: Histogram<u64>,
+pub struct Histogram {
+    values: hdrhistogram::Histogram<u64>,
     count: u64,
     sum: u64,
     min: u64,
@@ -39,13 +37,13 @@ pub struct Window {
     out_of_range: u64,
 }
 
-impl Window {
+impl Histogram {
     /// For values of up to `max`. Larger ones are counted, but not in percentiles.
     pub fn new(max: u64) -> Option<Box<Self>> {
         // The lowest value that is told apart from 0 is 1; the histogram takes no upper bound below 2.
-        let histogram = Histogram::new_with_bounds(1, max.max(2), SIGNIFICANT_FIGURES).ok()?;
-        Some(Box::new(Window {
-            histogram,
+        let values = hdrhistogram::Histogram::new_with_bounds(1, max.max(2), SIGNIFICANT_FIGURES).ok()?;
+        Some(Box::new(Histogram {
+            values,
             count: 0,
             sum: 0,
             min: u64::MAX,
@@ -80,7 +78,7 @@ impl Window {
         self.sum = self.sum.saturating_add(value.saturating_mul(times));
         self.min = self.min.min(value);
         self.max = self.max.max(value);
-        if self.histogram.record_n(value, times).is_err() {
+        if self.values.record_n(value, times).is_err() {
             self.out_of_range += times;
         }
     }
@@ -93,7 +91,7 @@ impl Window {
     /// What was recorded since the last call.
     pub fn take(&mut self) -> Summary {
         let int = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-        let hdrsize = int((self.histogram.distinct_values() * size_of::<u64>()) as u64);
+        let hdrsize = int((self.values.distinct_values() * size_of::<u64>()) as u64);
         if self.count == 0 {
             return Summary {
                 hdrsize,
@@ -101,13 +99,13 @@ impl Window {
             };
         }
         // The histogram knows values by their first figures only: no more than the largest that came.
-        let at = |percentile: f64| int(self.histogram.value_at_percentile(percentile).min(self.max));
+        let at = |percentile: f64| int(self.values.value_at_percentile(percentile).min(self.max));
         let summary = Summary {
             min: int(self.min),
             max: int(self.max),
             avg: int(self.sum / self.count),
             sum: int(self.sum),
-            stddev: self.histogram.stdev() as i64,
+            stddev: self.values.stdev() as i64,
             p50: at(50.0),
             p75: at(75.0),
             p90: at(90.0),
@@ -118,7 +116,7 @@ impl Window {
             hdrsize,
             cnt: int(self.count),
         };
-        self.histogram.reset();
+        self.values.reset();
         (self.count, self.sum, self.min, self.max, self.out_of_range) = (0, 0, u64::MAX, 0, 0);
         summary
     }

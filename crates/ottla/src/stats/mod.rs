@@ -9,7 +9,7 @@
 //!
 //! Managers own the numbers and give them when they are asked to (their `statistics` functions); the client's core walks
 //! over them at the interval. What happens once in a request or a batch is always counted, in fields that only the
-//! client's thread writes. What is measured, one message or one request at a time, goes into a [`Window`], and there are
+//! client's thread writes. What is measured, one message or one request at a time, goes into a [`Histogram`], and there are
 //! none unless there is an interval and somebody who listens.
 
 mod duration_sum;
@@ -20,8 +20,8 @@ mod table;
 
 use std::collections::BTreeMap;
 
-pub use duration_sum::Span;
-pub use histogram::Window;
+pub use duration_sum::DurationSum;
+pub use histogram::Histogram;
 pub(crate) use histogram::{LATENCY_MAX_US, RTT_MAX_US, THROTTLE_MAX_MS};
 pub use manual::manual;
 pub use requests::request_counts;

@@ -159,7 +159,7 @@ fn requests_have_the_names_that_programs_know() {
 
 #[test]
 fn a_window_gives_what_was_recorded_once() {
-    let mut window = Window::new(100_000).unwrap();
+    let mut window = Histogram::new(100_000).unwrap();
     let empty = window.take();
     assert_eq!((empty.cnt, empty.max, empty.p99), (0, 0, 0));
     assert!(empty.hdrsize > 1000);
@@ -184,7 +184,7 @@ fn a_window_gives_what_was_recorded_once() {
 #[test]
 fn many_values_count_as_each_of_them() {
     let values = [0, 0, 7, 7, 7, 0, 9, 2000, 2000];
-    let (mut all, mut each) = (Window::new(1000).unwrap(), Window::new(1000).unwrap());
+    let (mut all, mut each) = (Histogram::new(1000).unwrap(), Histogram::new(1000).unwrap());
     all.record_all(values);
     values.iter().for_each(|v| each.record(*v));
     let summary = all.take();
@@ -196,7 +196,7 @@ fn many_values_count_as_each_of_them() {
 
 #[test]
 fn values_that_are_too_large_are_counted_apart() {
-    let mut window = Window::new(1000).unwrap();
+    let mut window = Histogram::new(1000).unwrap();
     window.record(0);
     window.record(7);
     window.record(1_000_000);

@@ -19,6 +19,7 @@ use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
+use crate::sys::Instant;
 
 /// How long to rest where no broker has said how often it wants metrics.
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(300);

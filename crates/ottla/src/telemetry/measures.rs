@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use ottla_protocol::ApiKey;
 
-use crate::env::Instant;
-use crate::stats::Span;
+use crate::stats::DurationSum;
+use crate::sys::Instant;
 use crate::types::NodeId;
 
 /// Measures of the present interval. They cost nothing while nobody wants them.
@@ -27,15 +27,15 @@ pub struct Measures {
 #[derive(Debug, Default, Clone)]
 pub(super) struct Spans {
     /// Round trips, by broker.
-    pub(super) round_trips: BTreeMap<NodeId, Span>,
+    pub(super) round_trips: BTreeMap<NodeId, DurationSum>,
     /// Those of Produce requests.
-    pub(super) produce: Span,
+    pub(super) produce: DurationSum,
     /// Those of Fetch requests.
-    pub(super) fetch: Span,
+    pub(super) fetch: DurationSum,
     /// Those of OffsetCommit requests.
-    pub(super) commit: Span,
+    pub(super) commit: DurationSum,
     /// Pauses that brokers asked for.
-    pub(super) throttle: Span,
+    pub(super) throttle: DurationSum,
 }
 
 /// Counts that only grow.

@@ -2,7 +2,7 @@
 
 use super::measures::{Interval, Totals};
 use super::otlp::{Kind, Metric, Number, Point};
-use crate::stats::Span;
+use crate::stats::DurationSum;
 use crate::types::ClientKind;
 
 /// What begins every name.
@@ -18,9 +18,9 @@ pub struct Facts {
     /// Counts that only grow.
     pub totals: Totals,
     /// How long records have waited in the producer, since the last push.
-    pub queue: Span,
+    pub queue: DurationSum,
     /// Rebalances that ended since the last push.
-    pub rebalances: Span,
+    pub rebalances: DurationSum,
     /// Partitions that are assigned.
     pub assigned: usize,
     /// The part of the time in which the application waited for messages.
@@ -31,8 +31,8 @@ pub struct Facts {
 #[derive(Clone, Copy)]
 enum Value {
     /// Average or maximum, in milliseconds; nothing where nothing was measured.
-    Avg(fn(&Told<'_>) -> Span),
-    Max(fn(&Told<'_>) -> Span),
+    Avg(fn(&Told<'_>) -> DurationSum),
+    Max(fn(&Told<'_>) -> DurationSum),
     /// The same for each broker.
     AvgOfNodes,
     MaxOfNodes,
@@ -77,7 +77,7 @@ const PRODUCER: Option<ClientKind> = Some(ClientKind::Producer);
 const CONSUMER: Option<ClientKind> = Some(ClientKind::Consumer);
 
 /// The average pause, over all answers to Produce requests.
-fn throttle(told: &Told<'_>) -> Span {
+fn throttle(told: &Told<'_>) -> DurationSum {
     let spans = &told.interval.spans;
     spans.throttle.among(spans.produce.count())
 }
@@ -159,7 +159,7 @@ fn points(value: Value, told: &Told<'_>, delta: bool) -> Vec<Point> {
         let point = value.map(|value| Point { value, node_id: None });
         point.into_iter().collect()
     };
-    let of_nodes = |read: fn(&Span) -> Option<Number>| {
+    let of_nodes = |read: fn(&DurationSum) -> Option<Number>| {
         let nodes = told.interval.spans.round_trips.iter();
         let points = nodes.filter_map(|(node, span)| {
             let value = read(span)?;
@@ -182,11 +182,11 @@ fn points(value: Value, told: &Told<'_>, delta: bool) -> Vec<Point> {
     }
 }
 
-fn avg(span: &Span) -> Option<Number> {
+fn avg(span: &DurationSum) -> Option<Number> {
     span.avg().map(|avg| Number::Double(avg.as_secs_f64() * 1000.0))
 }
 
-fn max(span: &Span) -> Option<Number> {
+fn max(span: &DurationSum) -> Option<Number> {
     let max = (span.count() > 0).then(|| span.max());
     max.map(|max| int(u64::try_from(max.as_millis()).unwrap_or(u64::MAX)))
 }

@@ -8,8 +8,8 @@ use ottla_protocol::ApiKey;
 use super::measures::{Interval, Measures, Totals};
 use super::metrics::{Facts, metrics, names};
 use super::otlp::{Document, Kind, Metric, Number, Point};
-use crate::env::Instant;
-use crate::stats::Span;
+use crate::stats::DurationSum;
+use crate::sys::Instant;
 use crate::types::{ClientKind, NodeId};
 
 /// One field of a protocol buffer: its number and what stands there.
@@ -144,7 +144,7 @@ fn measured() -> Interval {
 type Told = (String, Vec<(Number, Option<i32>)>);
 
 fn values(kind: ClientKind, interval: &Interval, delta: bool) -> Vec<Told> {
-    let mut queue = Span::default();
+    let mut queue = DurationSum::default();
     queue.record(ms(4));
     let facts = Facts {
         kind: Some(kind),

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::system::{Access, SystemHooks};
 use super::worker::Worker;
 use crate::consumer::{FileAction, FileEvent, OffsetFile};
-use crate::env::Waker;
+use crate::sys::Waker;
 
 /// No offset has more digits; what goes beyond says all the same that the file holds none.
 const READ_MAX: u64 = 64;

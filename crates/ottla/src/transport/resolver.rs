@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::system::ResolveHook;
 use super::worker::Worker;
 use crate::connection::{LookupId, NetEvent};
-use crate::env::Waker;
+use crate::sys::Waker;
 
 /// `broker.address.family`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

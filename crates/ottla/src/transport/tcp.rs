@@ -500,7 +500,7 @@ mod tests {
 
     struct Still;
 
-    impl crate::env::Waker for Still {
+    impl crate::sys::Waker for Still {
         fn wake(&self) {}
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::env::Waker;
+use crate::sys::Waker;
 
 struct Desk<Q, A> {
     questions: VecDeque<Q>,

@@ -7,9 +7,9 @@ use std::time::Duration;
 use ottla::admin;
 use ottla::client::Command;
 use ottla::consumer;
-use ottla::env::Instant;
 use ottla::error::{Error, ErrorCode};
 use ottla::event::{Chunk, Event, Reply};
+use ottla::sys::Instant;
 use ottla::types::{PartitionOffset, TopicPartition, offset};
 
 use super::producer::draw_client_settings;

@@ -11,6 +11,7 @@ use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
+use crate::sys::Instant;
 use crate::types::NodeId;
 
 /// How long a connection may be on its way before another one is begun: the address may lead nowhere, or to a broker

@@ -12,6 +12,7 @@ use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::Reply;
+use crate::sys::Instant;
 
 /// A metadata call of the application.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
+use crate::sys::Instant;
 
 /// A bootstrap name whose canonical names are not known yet.
 #[derive(Debug)]

@@ -20,6 +20,7 @@ use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
+use crate::sys::Instant;
 
 /// Requests of one kind under way at once, late ones included.
 pub(super) const MAX_UNDER_WAY: usize = 5;

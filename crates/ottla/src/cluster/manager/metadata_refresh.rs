@@ -11,6 +11,7 @@ use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::ErrorCode;
 use crate::event::{DebugContexts, level};
+use crate::sys::Instant;
 use crate::types::{NodeId, is_valid_topic_name};
 
 /// Refreshes are this far apart at least, so that what comes up at the same time is asked for together.

@@ -15,6 +15,7 @@ use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
+use crate::sys::Instant;
 use crate::types::NodeId;
 
 /// So many brokers are believed when they contradict what is known, however large the cluster is; in a small one, more

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::Cluster;
 use crate::cluster::PartitionMeta;
 use crate::connection::BrokerKey;
-use crate::env::Instant;
 use crate::stats;
+use crate::sys::Instant;
 use crate::types::NodeId;
 
 /// The parts of a statistics document that several managers know something of.

@@ -14,9 +14,9 @@ use ottla_protocol::{ApiKey, Message, Reader, RequestHeader, Uuid, encode_respon
 use crate::cluster::{Change, Cluster, Command, MetadataReply, MetadataScope};
 use crate::config::{ClientConfig, Conf};
 use crate::connection::{CloseReason, ConnId, ConnectionConfig, ConnectionEvent, ConnectionTable, NetAction, NetEvent};
-use crate::env::{Instant, Rng, earliest};
 use crate::error::Error;
 use crate::event::{DebugContexts, Logger, Reply};
+use crate::sys::{Instant, Rng, earliest};
 use crate::types::ClientKind;
 
 /// A metadata request that a broker was sent.

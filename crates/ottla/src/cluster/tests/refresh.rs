@@ -8,9 +8,9 @@ use ottla_protocol::Uuid;
 use super::harness::*;
 use crate::cluster::{Change, MetadataScope, NodeInfo};
 use crate::connection::BrokerKey;
-use crate::env::Rng;
 use crate::error::ErrorCode;
 use crate::event::{DebugContexts, LogLine, Logger};
+use crate::sys::Rng;
 use crate::types::{ClientKind, NodeId};
 
 #[test]

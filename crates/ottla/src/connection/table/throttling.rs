@@ -5,7 +5,7 @@ use std::time::Duration;
 use ottla_protocol::ApiKey;
 
 use super::{BrokerKey, ConnectionEvent, ConnectionTable};
-use crate::env::Instant;
+use crate::sys::Instant;
 
 /// The first version of each API whose response comes at once, so that the client has to keep the pause that it asks for.
 /// Earlier ones come when the pause is over.

@@ -20,6 +20,7 @@ use crate::context::Ctx;
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{CommitResult, Event, Interceptor, PartitionState, Queue};
+use crate::sys::{Instant, earliest};
 use crate::types::{PartitionOffset, TopicPartition, offset};
 
 /// Topics have ids instead of names from this version on; names do as well.

@@ -10,6 +10,7 @@ use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::ErrorCode;
 use crate::event::DebugContexts;
+use crate::sys::Instant;
 use crate::types::NodeId;
 
 impl Membership {

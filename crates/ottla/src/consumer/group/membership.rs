@@ -23,6 +23,7 @@ use crate::context::Ctx;
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
+use crate::sys::{Instant, earliest};
 use crate::types::TopicPartition;
 
 /// A heartbeat goes out by so much of its interval sooner if the client is awake then: an idle one need not wake for it.

@@ -35,6 +35,7 @@ use crate::context::Ctx;
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{Interceptor, PartitionState, Queue, Reply};
+use crate::sys::{Instant, earliest};
 use crate::types::{PartitionOffset, TopicPartition};
 
 use commits::{Commits, Consequences, Purpose};

@@ -22,6 +22,7 @@ use crate::connection::{BrokerKey, Outcome};
 use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::Error;
+use crate::sys::Instant;
 
 /// A place in a group, by `group.protocol`.
 #[derive(Debug)]

@@ -6,6 +6,7 @@ use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{QueueActivity, level};
+use crate::sys::Instant;
 
 /// The time between looks, as a part of the interval; an application counts as silent that much too late at most.
 const LOOKS_PER_INTERVAL: u64 = 16;

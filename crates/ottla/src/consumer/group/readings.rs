@@ -16,6 +16,7 @@ use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::Reply;
+use crate::sys::Instant;
 use crate::types::{PartitionOffset, TopicPartition, offset};
 
 /// The first OffsetFetch version that can wait for open transactions (KIP-447).

@@ -39,7 +39,7 @@ fn committed_at(w: &mut World, until_ms: u64) -> Option<u128> {
         if now_ms >= until_ms {
             return None;
         }
-        let end = crate::env::Instant::from_micros(until_ms * 1000);
+        let end = crate::sys::Instant::from_micros(until_ms * 1000);
         w.now = wake.filter(|at| *at < end).unwrap_or(end);
     }
 }

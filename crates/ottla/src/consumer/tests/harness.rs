@@ -26,6 +26,7 @@ use crate::context::Ctx;
 use crate::env::{Instant, Rng, Waker, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, Logger, Queue, Reply};
+use crate::sys::{Instant, Rng, Waker, earliest};
 use crate::types::{ClientKind, NodeId, PartitionOffset, Topic, TopicHooks, TopicPartition};
 
 #[derive(Debug, Default)]

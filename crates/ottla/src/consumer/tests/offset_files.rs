@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::config::{Conf, TopicConf};
 use crate::consumer::offset_files::OffsetFiles;
 use crate::consumer::{FileAction, FileEvent};
-use crate::env::{Instant, Waker};
 use crate::error::ErrorCode;
 use crate::event::{FetchBudget, PartitionState, Queue, Reply, StoredOffset};
+use crate::sys::{Instant, Waker};
 use crate::types::{ClientKind, Topic, TopicHooks, offset};
 
 struct Nobody;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::env::sync::Mutex;
+use crate::sys::sync::Mutex;
 
 /// Bytes of a block of a large batch: below the size from which `malloc` asks the kernel for fresh pages each time.
 pub(crate) const BLOCK: usize = 32 * 1024;

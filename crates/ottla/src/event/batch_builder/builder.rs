@@ -8,7 +8,7 @@ use ottla_protocol::record::{Header, RecordEncoder};
 use super::blocks::{BLOCK, BlockPool, SMALL_BLOCK};
 use super::encoded::{ProducedRecords, Referenced};
 use super::{HeadersIn, NewRecord, Payload, RecordMeta, payload_len};
-use crate::env::Instant;
+use crate::sys::Instant;
 
 /// Values longer than this get memory of their own, so that blocks are filled to the brim.
 const VALUE_MAX: usize = BLOCK / 4;

@@ -10,7 +10,7 @@ use ottla_protocol::varint;
 use super::blocks::BlockPool;
 use super::builder::RecordsBuilder;
 use super::{EncodedHeaders, HeadersIn, NewRecord, Payload, RecordMeta};
-use crate::env::Instant;
+use crate::sys::Instant;
 
 /// How many records ahead a walk fetches memory: a record is handed to a callback in less time than memory needs to answer.
 const AHEAD: usize = 4;

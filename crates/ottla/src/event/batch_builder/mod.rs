@@ -14,7 +14,7 @@ pub(crate) use self::blocks::BlockPool;
 pub(crate) use self::builder::RecordsBuilder;
 pub use self::encoded::ProducedRecords;
 
-use crate::env::Instant;
+use crate::sys::Instant;
 
 /// The value of a record that is to be produced.
 #[derive(Clone, Debug, Default)]

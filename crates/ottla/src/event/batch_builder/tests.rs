@@ -10,7 +10,7 @@ use bytes::Bytes;
 use super::blocks::SMALL_BLOCK;
 use super::encoded::EncodedRecord;
 use super::*;
-use crate::env::Instant;
+use crate::sys::Instant;
 
 fn builder() -> RecordsBuilder {
     RecordsBuilder::new(Instant::from_micros(1_000), 0, 0, &Arc::default())

@@ -4,27 +4,27 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::{Event, FetchBudget, NOW, PartitionState, chunk, explore, note, partition, text};
-use crate::env::sync::model_tests::{Bell, must_catch, spawn};
-use crate::env::sync::{AtomicBool, Flaw};
+use crate::sys::sync::model_tests::{ModelWaker, must_catch, spawn};
+use crate::sys::sync::{AtomicBool, Flaw};
 use crate::types::offset::INVALID;
 
-fn with_bell() -> (Arc<PartitionState>, Arc<FetchBudget>, Arc<Bell>) {
-    let bell = Arc::new(Bell::default());
-    let (state, budget) = partition(bell.clone());
-    (state, budget, bell)
+fn with_waker() -> (Arc<PartitionState>, Arc<FetchBudget>, Arc<ModelWaker>) {
+    let waker = Arc::new(ModelWaker::default());
+    let (state, budget) = partition(waker.clone());
+    (state, budget, waker)
 }
 
 /// The fetcher finds the budget used up, says that it waits for room and looks again; the application uses up the last
 /// chunk meanwhile. Either the second look finds room or the release wakes the fetcher. Without the second look, or with
 /// a flag that is only stored and not exchanged, both may miss each other, and nothing is ever fetched again.
 fn starve() {
-    let (p, budget, bell) = with_bell();
+    let (p, budget, waker) = with_waker();
     let waiting = chunk(&p);
     let app = spawn(move || drop(waiting));
     while budget.bytes() > 0 {
         budget.set_starved();
         if budget.bytes() > 0 {
-            bell.wait();
+            waker.wait();
             assert!(budget.is_relieved());
         }
     }
@@ -41,12 +41,12 @@ fn a_starved_fetcher_is_woken() {
 /// The fetcher has enough of a partition and asks to be told when it runs low, while the application takes the last
 /// chunks. Either it is not armed because few are left already, or it is told.
 fn run_low() {
-    let (p, budget, bell) = with_bell();
+    let (p, budget, waker) = with_waker();
     let chunks = [chunk(&p), chunk(&p)];
     let app = spawn(move || drop(chunks));
     if p.queued() >= 2 && p.arm(2) {
         while budget.take_drained().is_empty() {
-            bell.wait();
+            waker.wait();
         }
     }
     app.join().unwrap();
@@ -65,7 +65,7 @@ fn a_partition_that_runs_low_is_told_of() {
 #[test]
 fn nothing_old_comes_after_the_epoch_was_raised() {
     explore("seek and take", 3, || {
-        let (p, budget, _) = with_bell();
+        let (p, budget, _) = with_waker();
         p.queue().push(Event::Records(chunk(&p)));
         let sought = Arc::new(AtomicBool::new(false));
         let seeking = spawn({
@@ -97,7 +97,7 @@ fn nothing_old_comes_after_the_epoch_was_raised() {
 fn a_record_taken_during_a_seek_does_not_undo_it() {
     explore("position after a seek", 4, || {
         for anew in [false, true] {
-            let (p, _, _) = with_bell();
+            let (p, _, _) = with_waker();
             p.queue().push(Event::Records(chunk(&p)));
             let taking = spawn({
                 let p = p.clone();
@@ -124,7 +124,7 @@ fn a_record_taken_during_a_seek_does_not_undo_it() {
 #[test]
 fn what_is_committed_last_covers_what_was_handed_out() {
     explore("commit before giving up", 3, || {
-        let (p, _, _) = with_bell();
+        let (p, _, _) = with_waker();
         p.queue().push(Event::Records(chunk(&p)));
         let taking = spawn({
             let p = p.clone();
@@ -144,7 +144,7 @@ fn what_is_committed_last_covers_what_was_handed_out() {
 #[test]
 fn a_waiting_application_frees_what_is_stale() {
     explore("stale chunks and a wait", 3, || {
-        let (p, budget, bell) = with_bell();
+        let (p, budget, waker) = with_waker();
         p.queue().push(Event::Records(chunk(&p)));
         p.raise_epoch();
         let fetching = spawn({
@@ -153,7 +153,7 @@ fn a_waiting_application_frees_what_is_stale() {
                 while budget.bytes() > 0 {
                     budget.set_starved();
                     if budget.bytes() > 0 {
-                        bell.wait();
+                        waker.wait();
                     }
                 }
                 p.queue().push(note("new"));

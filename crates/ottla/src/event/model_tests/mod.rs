@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use super::test_records::{chunk, partition, topic_conf};
 use super::{Event, FetchBudget, PartitionState, Queue};
-use crate::env::sync::model_tests;
 use crate::error::{Error, ErrorCode};
+use crate::sys::sync::model_tests;
 
 /// Not to wait.
 const NOW: Option<Duration> = Some(Duration::ZERO);

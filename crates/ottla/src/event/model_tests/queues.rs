@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize as Count, Ordering};
 
 use super::{Queue, chunk, drain, explore, note, partition, text};
-use crate::env::sync::Flaw;
-use crate::env::sync::model_tests::{Bell, join, must_catch, spawn};
 use crate::event::Reply;
+use crate::sys::sync::Flaw;
+use crate::sys::sync::model_tests::{ModelWaker, join, must_catch, spawn};
 
 /// Two threads wait, two events come, one after the other. The second push may come before the thread that the first one
 /// woke has taken anything: the other thread must be woken all the same.
@@ -26,7 +26,7 @@ fn two_wait_for_two() {
 #[test]
 fn every_event_wakes_a_thread() {
     explore("two wait for two", 5, two_wait_for_two);
-    must_catch(Flaw::DeafWaits, "two wait for two", 1, two_wait_for_two);
+    must_catch(Flaw::NoNotify, "two wait for two", 1, two_wait_for_two);
 }
 
 /// Two threads wait for a record each, one chunk with both comes. Its push wakes one thread, which leaves a record: it
@@ -34,7 +34,7 @@ fn every_event_wakes_a_thread() {
 #[test]
 fn a_record_left_in_a_chunk_wakes_the_next_thread() {
     explore("two wait for one chunk", 5, || {
-        let (p, _) = partition(Arc::new(Bell::default()));
+        let (p, _) = partition(Arc::new(ModelWaker::default()));
         let waiting = [0, 1].map(|_| {
             let queue = p.queue().clone();
             spawn(move || {
@@ -158,7 +158,7 @@ fn closing_ends_waits() {
 #[test]
 fn nobody_waits_on_a_closed_queue() {
     explore("wait and close", 5, closing_ends_waits);
-    must_catch(Flaw::DeafWaits, "wait and close", 1, closing_ends_waits);
+    must_catch(Flaw::NoNotify, "wait and close", 1, closing_ends_waits);
 }
 
 /// An application that waits with `poll()` on a descriptor sets it up while an event comes in. It must be told at least
@@ -195,5 +195,5 @@ fn answer_once() {
 #[test]
 fn a_call_is_answered() {
     explore("reply", 4, answer_once);
-    must_catch(Flaw::DeafWaits, "reply", 1, answer_once);
+    must_catch(Flaw::NoNotify, "reply", 1, answer_once);
 }

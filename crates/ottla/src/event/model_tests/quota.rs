@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::Queue;
-use crate::env::sync::model_tests::{explore, join, must_catch, spawn};
-use crate::env::sync::{AtomicBool, Flaw};
 use crate::event::BufferMemory;
+use crate::sys::sync::model_tests::{explore, join, must_catch, spawn};
+use crate::sys::sync::{AtomicBool, Flaw};
 
 /// Room for one record, taken; two producers wait for it, one record after the other is settled. A producer that looks
 /// for room, finds none and only then says that it waits misses a release in between.
@@ -30,7 +30,7 @@ fn blocked_producers() {
 #[test]
 fn a_blocked_producer_is_woken() {
     explore("blocked producers", 2, blocked_producers);
-    must_catch(Flaw::DeafWaits, "blocked producers", 1, blocked_producers);
+    must_catch(Flaw::NoNotify, "blocked producers", 1, blocked_producers);
     must_catch(Flaw::TwoSteps, "blocked producers", 2, blocked_producers);
 }
 
@@ -76,14 +76,14 @@ fn closing_ends_a_blocked_producer() {
             move || quota.take_waiting(1, || closed.load(Ordering::Acquire))
         });
         closed.store(true, Ordering::Release);
-        quota.stir();
+        quota.wake_all();
         assert!(!blocked.join().unwrap());
     });
 }
 
 /// The queue is full and being flushed; its last record is settled while another one is refused. Whoever settles the last
 /// record must see that it was the last: a refused record that counted for a moment would hide it, and nobody would
-/// stir those who flush.
+/// wake those who flush.
 fn flush_and_refuse() {
     let (quota, queue) = (Arc::new(BufferMemory::new(1, 100)), Queue::new());
     assert!(quota.try_take(60));
@@ -109,7 +109,7 @@ fn flush_and_refuse() {
 #[test]
 fn a_flush_ends_with_the_last_record() {
     explore("flush while a record is refused", 3, flush_and_refuse);
-    must_catch(Flaw::DeafWaits, "flush while a record is refused", 1, flush_and_refuse);
+    must_catch(Flaw::NoNotify, "flush while a record is refused", 1, flush_and_refuse);
 }
 
 /// A thread waits until the queue is empty while others serve the reports, which settles two records.

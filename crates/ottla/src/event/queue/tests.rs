@@ -1,8 +1,8 @@
 use super::*;
-use crate::env::Waker;
 use crate::error::{Error, ErrorCode};
 use crate::event::test_records::{chunk, partition};
 use crate::event::{PartitionNotice, PartitionState, Rebalance};
+use crate::sys::Waker;
 use crate::types::offset;
 
 const NOW: Option<Duration> = Some(Duration::ZERO);
@@ -67,14 +67,14 @@ fn yield_ends_a_wait() {
 }
 
 #[test]
-fn stirring_ends_a_wait_whose_reason_is_gone() {
+fn wake_all_ends_a_wait_whose_reason_is_gone() {
     use std::sync::atomic::{AtomicBool, Ordering};
     let (q, gone) = (Queue::new(), AtomicBool::new(false));
     std::thread::scope(|threads| {
         let waiting = threads.spawn(|| q.pop_unless(None, || gone.load(Ordering::Relaxed)));
-        q.stir();
+        q.wake_all();
         gone.store(true, Ordering::Relaxed);
-        q.stir();
+        q.wake_all();
         assert!(waiting.join().is_ok_and(|e| e.is_none()));
     });
     q.push(note("1"));

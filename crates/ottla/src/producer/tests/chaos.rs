@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use super::harness::World;
 use super::played::Sent;
-use crate::env::Rng;
 use crate::error::ErrorCode;
 use crate::event::Reply;
 use crate::producer::{Command, HeadersIn, Payload, Record};
+use crate::sys::Rng;
 use crate::types::{PARTITION_UA, PersistStatus};
 
 const TOPICS: [(&str, usize); 2] = [("t", 3), ("u", 1)];

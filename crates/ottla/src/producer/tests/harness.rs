@@ -23,6 +23,7 @@ use crate::env::{Clock, Instant, Rng, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Delivery, DeliveryMode, Event, Logger, Payload, Queue};
 use crate::producer::{Accumulator, Command, Record, Sender};
+use crate::sys::{Clock, Instant, Rng, earliest};
 use crate::types::{ClientKind, Topic, TopicHooks};
 
 #[derive(Debug, Default)]

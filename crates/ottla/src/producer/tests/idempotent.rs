@@ -3,7 +3,7 @@
 use super::harness::World;
 use super::played::Sent;
 use super::*;
-use crate::env::Clock;
+use crate::sys::Clock;
 
 const OUT_OF_ORDER: ErrorCode = ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER;
 

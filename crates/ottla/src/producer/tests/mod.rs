@@ -19,9 +19,9 @@ use ottla_protocol::record::BatchIter;
 use self::harness::World;
 use self::played::{EPOCH_MS, Report};
 use super::Command;
-use crate::env::Instant;
 use crate::error::ErrorCode;
 use crate::event::Reply;
+use crate::sys::Instant;
 use crate::types::PersistStatus::{NotPersisted, Persisted, PossiblyPersisted};
 use crate::types::{PARTITION_UA, PersistStatus};
 

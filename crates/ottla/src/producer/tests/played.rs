@@ -8,8 +8,8 @@ use ottla_protocol::api::produce::ProduceRequest;
 use ottla_protocol::record::BatchIter;
 
 use crate::connection::ConnId;
-use crate::env::{Clock, Instant, Waker};
 use crate::error::ErrorCode;
+use crate::sys::{Clock, Instant, Waker};
 use crate::types::PersistStatus;
 
 /// A clock that the test sets, and a counter of wake-ups.

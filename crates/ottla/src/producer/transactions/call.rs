@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::Reply;
+use crate::sys::Instant;
 use crate::types::{GroupMetadata, PartitionOffset};
 
 /// The answer to a call: `fatal`, `retriable` and `txn_requires_abort` of the error tell what may be done.

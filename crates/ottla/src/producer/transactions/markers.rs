@@ -16,6 +16,7 @@ use crate::connection::{BrokerKey, Outcome};
 use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::ErrorCode;
+use crate::sys::Instant;
 
 /// How long nothing gets to partition leaders at most: as long as they would wait.
 const PATIENCE: Duration = Duration::from_millis(20);

@@ -44,6 +44,7 @@ use crate::connection::{BrokerKey, Owner};
 use crate::context::Ctx;
 use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
+use crate::sys::{Instant, earliest};
 use crate::types::{GroupMetadata, PartitionOffset};
 
 /// The level of `transaction.version` from which on the second generation of the protocol is spoken.

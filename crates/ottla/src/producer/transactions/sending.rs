@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorCode};
 use crate::producer::PartitionId;
 use crate::producer::identity::Numbered;
 use crate::producer::sender::Sender;
+use crate::sys::Instant;
 
 /// What the sender was last told of the transaction.
 #[derive(Debug, Default)]

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use ottla::client::Command as CoreCommand;
 use ottla::consumer::{Command, CommitTarget, OffsetsResult};
-use ottla::env::Instant;
 use ottla::error::{Error, ErrorCode};
 use ottla::event::Reply;
+use ottla::sys::Instant;
 use ottla::types::{PartitionOffset, TopicPartition, offset};
 
 use super::plan::{CommitHow, Manner};

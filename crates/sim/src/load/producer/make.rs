@@ -3,10 +3,10 @@
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
-use ottla::env::Clock;
 use ottla::error::ErrorCode;
 use ottla::event::{HeadersIn, Payload};
 use ottla::producer::Record;
+use ottla::sys::Clock;
 use ottla::types::PARTITION_UA;
 
 use super::{Loan, ProducerLoad};

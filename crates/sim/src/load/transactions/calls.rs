@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use ottla::client::Command;
 use ottla::consumer;
-use ottla::env::Instant;
 use ottla::error::{Error, ErrorCode};
 use ottla::event::Reply;
 use ottla::producer::{TransactionCall, TransactionReply};
+use ottla::sys::Instant;
 use ottla::types::{GroupMetadata, PartitionOffset, TopicPartition, offset};
 
 use super::plan::{group, topic};

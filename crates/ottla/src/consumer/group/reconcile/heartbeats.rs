@@ -13,6 +13,7 @@ use crate::consumer::{int32, millis};
 use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
+use crate::sys::Instant;
 
 /// The epoch of a member that joins.
 const JOIN: i32 = 0;

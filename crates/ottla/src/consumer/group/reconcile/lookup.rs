@@ -13,6 +13,7 @@ use crate::consumer::millis;
 use crate::context::Ctx;
 use crate::env::Instant;
 use crate::error::Error;
+use crate::sys::Instant;
 
 /// The first version in which brokers look topics up by id.
 const FIRST_BY_ID: i16 = 12;

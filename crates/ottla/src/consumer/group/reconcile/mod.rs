@@ -33,6 +33,7 @@ use crate::config::ClientConfig;
 use crate::context::Ctx;
 use crate::env::{Instant, Rng, earliest};
 use crate::error::{Error, ErrorCode};
+use crate::sys::{Instant, Rng, earliest};
 use crate::types::TopicPartition;
 
 use heartbeats::Heartbeat;

@@ -7,19 +7,19 @@ use super::{Clock, Instant};
 
 /// So many ticks of the processor a look at the clock holds: less than a microsecond where it counts more than two billions a
 /// second. A thread that produces one record after the other would otherwise spend a tenth of its time on looks.
-const HOLDS: u64 = 2048;
+const REUSE_TICKS: u64 = 2048;
 
 /// A thread's last look at a clock.
 #[derive(Clone, Copy)]
-struct Look {
+struct Reading {
     clock: u64,
     ticks: u64,
     seen: Instant,
 }
 
 thread_local! {
-    static LAST: Cell<Look> = const {
-        Cell::new(Look {
+    static LAST: Cell<Reading> = const {
+        Cell::new(Reading {
             clock: 0,
             ticks: 0,
             seen: Instant::ORIGIN,
@@ -46,7 +46,7 @@ impl SystemClock {
         }
     }
 
-    fn look(&self) -> Instant {
+    fn read(&self) -> Instant {
         let micros = self.origin.elapsed().as_micros();
         Instant(u64::try_from(micros).unwrap_or(u64::MAX))
     }
@@ -61,15 +61,15 @@ impl Default for SystemClock {
 impl Clock for SystemClock {
     fn now(&self) -> Instant {
         let Some(ticks) = ottla_cache::ticks() else {
-            return self.look();
+            return self.read();
         };
         let last = LAST.get();
         // A count of another processor that is behind looks like one that is far ahead.
-        if last.clock == self.id && ticks.wrapping_sub(last.ticks) < HOLDS {
+        if last.clock == self.id && ticks.wrapping_sub(last.ticks) < REUSE_TICKS {
             return last.seen;
         }
-        let seen = self.look();
-        LAST.set(Look {
+        let seen = self.read();
+        LAST.set(Reading {
             clock: self.id,
             ticks,
             seen,

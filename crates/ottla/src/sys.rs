@@ -124,14 +124,14 @@ pub trait Waker: Send + Sync + 'static {
 
     /// Has the core driven again soon, if possible on the caller's own thread and before this returns: for threads that
     /// wait for what the core will do. No lock may be held.
-    fn help(&self) {
+    fn drive_inline(&self) {
         self.wake();
     }
 
     /// For a thread that is about to wait until `done` says yes: may drive the core meanwhile, in the place of the thread
     /// that does so otherwise. Returns when `done`, when the time is up, and at any earlier time; `done` is called without
     /// a lock held. No lock may be held.
-    fn attend(&self, timeout: Option<Duration>, done: &dyn Fn() -> bool) {
+    fn poll_inline(&self, timeout: Option<Duration>, done: &dyn Fn() -> bool) {
         let _ = (timeout, done);
     }
 

@@ -8,10 +8,10 @@ use spin::mutex::{self, SpinMutexGuard};
 
 /// Looks before the first time that the processor is given away: some half a microsecond, several times what a holder needs
 /// that runs.
-const SPINS: u32 = 40;
+const SPINS_END: u32 = 40;
 
 /// Looks before the first pause. A holder that does not run may have waited for this very processor.
-const PATIENCE: u32 = SPINS + 20;
+const YIELDS_END: u32 = SPINS_END + 20;
 
 /// A holder that still does not run waits for memory, or for threads of a higher priority: perhaps for this one.
 const PAUSE: Duration = Duration::from_micros(50);
@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_micros(50);
 ///
 /// Other mutexes must learn at that moment whether somebody waits, and the processor then has all stores before it reach the
 /// cache first. Where they write to memory that has left the cache that takes longer than all else. Here who waits
-/// looks, gives the processor away and then looks every 50 µs, however long it takes: never hold it while waiting for
+/// tries, gives the processor away and then tries every 50 µs, however long it takes: never hold it while waiting for
 /// anything but a lock as brief, and use it where waiting is rare.
 #[derive(Debug, Default)]
 pub struct SpinMutex<T>(mutex::SpinMutex<T>);
@@ -37,19 +37,19 @@ impl<T> SpinMutex<T> {
 
     #[cold]
     fn wait(&self) -> SpinMutexGuard<'_, T> {
-        let mut looks = 0;
+        let mut tries = 0;
         loop {
             // Only to look leaves the holder its cache line.
             let free = !self.0.is_locked();
             if let Some(guard) = free.then(|| self.0.try_lock()).flatten() {
                 return guard;
             }
-            match looks {
-                0..SPINS => spin_loop(),
-                SPINS..PATIENCE => thread::yield_now(),
+            match tries {
+                0..SPINS_END => spin_loop(),
+                SPINS_END..YIELDS_END => thread::yield_now(),
                 _ => thread::sleep(PAUSE),
             }
-            looks = PATIENCE.min(looks + 1);
+            tries = YIELDS_END.min(tries + 1);
         }
     }
 }

@@ -1,32 +1,32 @@
-//! What every model needs: running it, and a bell in place of the client's thread.
+//! What every model needs: running it, and a waker in place of the client's thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::thread::{Builder, JoinHandle};
 use super::{Condvar, Deadline, Flaw, Mutex, set_flaw, wait_while};
-use crate::env::Waker;
+use crate::sys::Waker;
 
 const STACK_WORDS: usize = 32 * 1024;
 
 /// Wakes the thread that plays the client's. A wake-up that comes while it is busy ends its next wait.
 #[derive(Default, Debug)]
-pub(crate) struct Bell {
-    rung: Mutex<bool>,
+pub(crate) struct ModelWaker {
+    woken: Mutex<bool>,
     changed: Condvar,
 }
 
-impl Bell {
+impl ModelWaker {
     pub(crate) fn wait(&self) {
-        let mut rung = self.rung.lock();
-        wait_while(&self.changed, &mut rung, |r| !*r, Deadline::after(None));
-        *rung = false;
+        let mut woken = self.woken.lock();
+        wait_while(&self.changed, &mut woken, |r| !*r, Deadline::after(None));
+        *woken = false;
     }
 }
 
-impl Waker for Bell {
+impl Waker for ModelWaker {
     fn wake(&self) {
-        *self.rung.lock() = true;
+        *self.woken.lock() = true;
         self.changed.notify_all();
     }
 }

@@ -21,7 +21,7 @@ pub enum Flaw {
     /// What reads and writes in one step takes two.
     TwoSteps,
     /// Condition variables wake nobody.
-    DeafWaits,
+    NoNotify,
 }
 
 thread_local! {
@@ -248,14 +248,14 @@ impl Condvar {
 
     /// Wakes one thread that waits.
     pub fn notify_one(&self) {
-        if !flawed(Flaw::DeafWaits) {
+        if !flawed(Flaw::NoNotify) {
             self.0.notify_one();
         }
     }
 
     /// Wakes every thread that waits.
     pub fn notify_all(&self) {
-        if !flawed(Flaw::DeafWaits) {
+        if !flawed(Flaw::NoNotify) {
             self.0.notify_all();
         }
     }
