@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::config::ClientConfig;
 use crate::connection::ConnectionTable;
-use crate::env::{Instant, Rng};
 use crate::event::Logger;
+use crate::sys::{Instant, Rng};
 
 /// Everything outside a manager that its decisions use: time, connections, randomness, log and settings.
 pub struct Ctx<'a> {

@@ -13,7 +13,6 @@ pub mod config;
 pub mod connection;
 pub mod consumer;
 pub mod context;
-pub mod env;
 pub mod error;
 pub mod event;
 pub mod processor;

@@ -13,7 +13,6 @@ use super::wire::{Way, answer_timeout, unsupported};
 use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, Outcome, Owner, Ready, Reply as Response, Tag};
 use crate::context::Ctx;
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{AdminOp, AdminOutcome, ConsumerGroupListing, ConsumerGroups, DebugContexts, Reply};
 use crate::sys::Instant;

@@ -9,7 +9,6 @@ use super::request::{Options, Request};
 use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, Outcome};
 use crate::context::Ctx;
-use crate::env::{Instant, earliest};
 use crate::error::Error;
 use crate::event::{AdminOp, Reply};
 use crate::sys::{Instant, earliest};

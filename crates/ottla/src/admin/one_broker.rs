@@ -10,7 +10,6 @@ use super::wire::{self, Way, answer_timeout};
 use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, BrokerVersions, Outcome, Owner, Ready, Reply as Response, Tag};
 use crate::context::Ctx;
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{AdminOp, AdminOutcome, AdminResult, DebugContexts, Event, Queue};
 use crate::sys::Instant;

@@ -20,7 +20,6 @@ use ottla_protocol::{DecodeError, Request as ProtocolRequest};
 use super::request::{AlterOp, ConfigChange, ConfigChanges, ConfigQuery, NewPartitions, NewTopic, Options, Request};
 use crate::connection::{BrokerKey, BrokerVersions, Reply as Response, Tag};
 use crate::context::Ctx;
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{AdminOutcome, ConfigEntry, ConfigSource, ConfigSynonym, ResourceResult, ResourceType, TopicResult};
 use crate::sys::Instant;

@@ -17,7 +17,6 @@ use crate::connection::{
 };
 use crate::consumer::{self, Consumer, FileAction, FileEvent, ListOffsets};
 use crate::context::Ctx;
-use crate::env::{Instant, Rng, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, Throttle, level};
 use crate::producer::{self, Sender};

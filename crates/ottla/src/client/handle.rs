@@ -417,7 +417,7 @@ impl Client {
 }
 
 /// Has the embedded cluster's requests logged under `mock`.
-fn tell_of_embedded(embedded: &EmbeddedCluster, log: &Arc<Logger>) {
+fn log_embedded(embedded: &EmbeddedCluster, log: &Arc<Logger>) {
     let (context, servers) = (DebugContexts::MOCK, || embedded.bootstrap_servers());
     log.debug(context, "MOCK", || {
         format!("an embedded cluster listens at {}", servers())

@@ -6,7 +6,6 @@ use super::core::Core;
 use super::shared::Shared;
 use crate::consumer::Consumer;
 use crate::context::Ctx;
-use crate::env::Instant;
 use crate::producer::Sender;
 use crate::stats::DurationSum;
 use crate::sys::Instant;

@@ -8,7 +8,6 @@ use ottla_protocol::api::find_coordinator::FindCoordinatorRequest;
 use super::Cluster;
 use crate::connection::{BrokerKey, BrokerVersions, ConnectionTable, Outcome, Owner, Ready, Tag};
 use crate::context::Ctx;
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
 use crate::sys::Instant;

@@ -22,7 +22,6 @@ use super::bootstrap::Endpoint;
 use super::cache::TopicMeta;
 use crate::connection::BrokerKey;
 use crate::context::Ctx;
-use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::Reply;
 use crate::sys::{Instant, earliest};

@@ -15,7 +15,6 @@ use crate::cluster::Cluster;
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Outcome, Owner, Tag};
 use crate::context::Ctx;
-use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, Interceptor, PartitionNotice, Reply};
 use crate::sys::{Instant, earliest};

@@ -20,7 +20,6 @@ use super::wire::{self, Part};
 use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, BrokerVersions, Owner, Ready, Tag};
 use crate::context::Ctx;
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
 use crate::sys::Instant;

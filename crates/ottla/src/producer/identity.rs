@@ -8,7 +8,6 @@ use super::timers::retry_delay;
 use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, Outcome, Owner, Tag};
 use crate::context::Ctx;
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
 use crate::stats::Eos;

@@ -17,7 +17,6 @@ use crate::cluster::Cluster;
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Purpose};
 use crate::context::Ctx;
-use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{Interceptor, Queue};
 use crate::stats::DurationSum;

@@ -15,7 +15,6 @@ use super::{PartitionId, wire};
 use crate::cluster::{Cluster, NodeInfo};
 use crate::connection::{BrokerKey, Outcome, Reply};
 use crate::context::Ctx;
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Delivery, DeliveryMode, Event, Room, level};
 use crate::sys::Instant;

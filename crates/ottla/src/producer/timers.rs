@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::PartitionId;
 use crate::context::Ctx;
-use crate::env::Instant;
+use crate::sys::Instant;
 
 /// Why a partition, or a topic as a whole, needs attention.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -12,7 +12,6 @@ use super::timers::{TimerKind, fired};
 use super::topic_queue::{TopicQueue, Waiting};
 use crate::cluster::{Cluster, TopicMeta};
 use crate::context::Ctx;
-use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::payload_len;
 use crate::sys::{Instant, earliest};

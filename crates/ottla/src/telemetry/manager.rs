@@ -16,7 +16,6 @@ use super::metrics::{Facts, metrics};
 use super::otlp::{Document, Metric};
 use crate::connection::{BrokerKey, BrokerVersions, FailureKind, Outcome, Owner, Ready, Reply, Tag};
 use crate::context::Ctx;
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
 use crate::sys::Instant;

@@ -8,7 +8,6 @@ use super::super::bootstrap::{Endpoint, parse_endpoints};
 use super::{Change, Cluster, duration_ms};
 use crate::connection::{BrokerKey, BrokerVersions, Ready};
 use crate::context::Ctx;
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
 use crate::sys::Instant;

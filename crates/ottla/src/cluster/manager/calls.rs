@@ -9,7 +9,6 @@ use super::in_flight::{About, MAX_UNDER_WAY};
 use super::{Change, Cluster, MetadataReply, MetadataScope, duration_ms};
 use crate::connection::BrokerKey;
 use crate::context::Ctx;
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::Reply;
 use crate::sys::Instant;

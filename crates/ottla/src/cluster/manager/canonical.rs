@@ -4,7 +4,6 @@ use super::super::bootstrap::Endpoint;
 use super::{Change, Cluster, duration_ms};
 use crate::connection::LookupId;
 use crate::context::Ctx;
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
 use crate::sys::Instant;

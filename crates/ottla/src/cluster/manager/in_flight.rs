@@ -17,7 +17,6 @@ use ottla_protocol::api::metadata::{MetadataRequest, MetadataRequestTopic};
 use super::{Cluster, duration_ms};
 use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
 use crate::context::Ctx;
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
 use crate::sys::Instant;

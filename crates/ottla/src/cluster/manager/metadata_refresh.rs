@@ -8,7 +8,6 @@ use super::in_flight::{About, MAX_PROMPT, MAX_UNDER_WAY};
 use super::{Cluster, duration_ms, refresh_interval};
 use crate::connection::{BrokerKey, BrokerVersions};
 use crate::context::Ctx;
-use crate::env::Instant;
 use crate::error::ErrorCode;
 use crate::event::{DebugContexts, level};
 use crate::sys::Instant;

@@ -12,7 +12,6 @@ use super::in_flight::{About, Asked};
 use super::{Change, Cluster, NodeInfo, duration_ms, refresh_interval};
 use crate::connection::{BrokerKey, Outcome};
 use crate::context::Ctx;
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
 use crate::sys::Instant;

@@ -7,7 +7,6 @@ use super::assignor::{self, Shape};
 use super::membership::{Membership, State};
 use crate::cluster::{Cluster, TopicMeta};
 use crate::context::Ctx;
-use crate::env::Instant;
 use crate::error::ErrorCode;
 use crate::event::DebugContexts;
 use crate::sys::Instant;

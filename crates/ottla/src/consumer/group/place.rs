@@ -20,7 +20,6 @@ use crate::cluster::Cluster;
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Outcome};
 use crate::context::Ctx;
-use crate::env::Instant;
 use crate::error::Error;
 use crate::sys::Instant;
 

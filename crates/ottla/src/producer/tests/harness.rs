@@ -19,7 +19,6 @@ use crate::cluster::{Change, Cluster, parse_endpoints};
 use crate::config::{ClientConfig, Conf, TopicConf, TopicConfig};
 use crate::connection::{CloseReason, ConnId, ConnectionEvent, ConnectionTable, NetAction, NetEvent, Owner};
 use crate::context::Ctx;
-use crate::env::{Clock, Instant, Rng, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Delivery, DeliveryMode, Event, Logger, Payload, Queue};
 use crate::producer::{Accumulator, Command, Record, Sender};

@@ -14,7 +14,6 @@ use ottla_protocol::api::describe_transactions::DescribeTransactionsRequest;
 use super::{Phase, Transactions};
 use crate::connection::{BrokerKey, Outcome};
 use crate::context::Ctx;
-use crate::env::Instant;
 use crate::error::ErrorCode;
 use crate::sys::Instant;
 

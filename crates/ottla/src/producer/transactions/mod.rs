@@ -42,7 +42,6 @@ use crate::cluster::{Cluster, Coordinated, Coordinator};
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Owner};
 use crate::context::Ctx;
-use crate::env::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::sys::{Instant, earliest};
 use crate::types::{GroupMetadata, PartitionOffset};

@@ -7,7 +7,6 @@ use super::{Phase, TransactionCall, TransactionReply, Transactions};
 use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, Outcome};
 use crate::context::Ctx;
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::producer::PartitionId;
 use crate::producer::identity::Numbered;

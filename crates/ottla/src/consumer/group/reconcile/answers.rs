@@ -6,7 +6,6 @@ use super::lookup::Lookup;
 use super::{Partitions, Phase, Reconciler};
 use crate::cluster::{Cluster, is_coordinator_error};
 use crate::context::Ctx;
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
 use crate::sys::Instant;

@@ -11,7 +11,6 @@ use super::super::requests::{GRACE_MS, Way, new_id, tag};
 use super::{FIRST_INTERVAL_MS, Partitions, Phase, Reconciler, Subscription};
 use crate::consumer::{int32, millis};
 use crate::context::Ctx;
-use crate::env::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::sys::Instant;
 

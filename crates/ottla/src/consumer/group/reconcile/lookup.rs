@@ -11,7 +11,6 @@ use super::{Phase, Reconciler};
 use crate::cluster::Cluster;
 use crate::consumer::millis;
 use crate::context::Ctx;
-use crate::env::Instant;
 use crate::error::Error;
 use crate::sys::Instant;
 
