@@ -1,7 +1,7 @@
 """An idempotent producer while brokers are killed, frozen and restarted, and the topic read back.
 
     make soak-kafka [MINUTES=5] [MESSAGES=2000000] [SOAK_ARGS=...]    or
-    python3 tests/real/soak.py [--minutes 5] [--messages 2000000] [--seed N] [--set PROPERTY=VALUE]...
+    python3 bench/soak.py [--minutes 5] [--messages 2000000] [--seed N] [--set PROPERTY=VALUE]...
 
 Three brokers hold every partition; two must have a record before it is acknowledged.
 The messages are spread over the minutes; meanwhile one fault follows another, all
@@ -24,12 +24,13 @@ import time
 import unittest
 from dataclasses import dataclass
 
+import real_kafka  # noqa: F401
 import broker_faults
 import kafka
 import readback
 import support
 
-PROGRAM = "tests/real/soak_producer.c"
+PROGRAM = "bench/soak_producer.c"
 PARTITIONS = 6
 # Shorter than the longest freezes and longer than the shortest, so that requests time out and are answered late.
 PROPERTIES = ("enable.idempotence=true", "message.timeout.ms=900000", "request.timeout.ms=8000",

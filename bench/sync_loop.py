@@ -1,7 +1,7 @@
 """The synchronous loop in Python on this library, on Debian's librdkafka and on librdkafka 2.16.0, in turns.
 
     make bench-python [BENCH_ARGS=...]       or, after make lib:
-    python3 tests/real/sync_loop.py [--rounds 20] [--count 300] [--calls]
+    python3 bench/sync_loop.py [--rounds 20] [--count 300] [--calls]
 
 sync_producer.py runs on Debian's python3-confluent-kafka, the same for all; LD_LIBRARY_PATH chooses the library under it.
 One broker, one partition, acks=all, everything else as the library has it, and once more with
@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 
+import real_kafka  # noqa: F401
 import debian_python
 import kafka
 import reference
@@ -40,7 +41,7 @@ class Worker:
     def __init__(self, cluster, topic, setting, library, folder):
         self.setting, self.library = setting, library
         self.rounds = []
-        program = kafka.ROOT / "tests" / "real" / "sync_producer.py"
+        program = kafka.ROOT / "bench" / "sync_producer.py"
         command = [debian_python.interpreter(), str(program), cluster.bootstrap, topic, *SETTINGS[setting]]
         self.process = subprocess.Popen(command, env=debian_python.environment(folder), stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)

@@ -1,7 +1,7 @@
 """A pipeline of two stages that read, process and write exactly once, while brokers and its processes fail.
 
     make soak-pipeline [MINUTES=10] [MESSAGES=1000000] [SOAK_ARGS=...]    or
-    python3 tests/real/pipeline.py [--minutes 10] [--messages 1000000] [--seed N] [--set PROPERTY=VALUE]...
+    python3 bench/pipeline.py [--minutes 10] [--messages 1000000] [--seed N] [--set PROPERTY=VALUE]...
 
 The first stage is the C example exactly_once, put together from the calls of rdkafka.h, the
 second one the Rust example of the same name, which uses the loop that the crate provides. Each
@@ -25,6 +25,7 @@ import threading
 import time
 import unittest
 
+import real_kafka  # noqa: F401
 import broker_faults
 import groups
 import kafka

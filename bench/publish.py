@@ -10,6 +10,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import real_kafka  # noqa: F401
 import chart
 import kafka
 import pairs
@@ -98,8 +99,8 @@ make bench BENCH_ARGS="--only lz4 --rounds 3"  # some rows
 make bench BENCH_ARGS=--publish                # writes this page anew
 ```
 
-It needs Java 17 and, the first time, the network: Kafka comes from Maven Central, librdkafka from PyPI. What each row
-does stands in `tests/real/workloads.py`, how it is measured in `tests/real/compare.py`.
+It needs Java 17 and, the first time, the network: Kafka comes from Maven Central, librdkafka from PyPI. `bench/workloads.py`
+defines the rows, `bench/compare.py` the measurement.
 """
 
 

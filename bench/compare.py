@@ -1,7 +1,7 @@
 """The library beside librdkafka and Kafka's Java client, in turns, on the same brokers.
 
     make bench                          or, after make lib examples:
-    python3 tests/real/compare.py [--rounds 5] [--count 500000] [--only NAME]...
+    python3 bench/compare.py [--rounds 5] [--count 500000] [--only NAME]...
     make bench BENCH_ARGS="--only consumer,"    only the rows of consumers
     make bench BENCH_ARGS=--publish     writes docs/BENCHMARKS.md and docs/bench.svg, too
 
@@ -27,6 +27,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import real_kafka  # noqa: F401
 import chart
 import java_producer
 import kafka
@@ -170,7 +171,7 @@ class Comparison:
             self.cluster.delete_topic(topic)
 
     def produce_row(self, workload, warm):
-        program = support.compiled("tests/real/bench_producer.c")
+        program = support.compiled("bench/bench_producer.c")
         count = max(100, round(self.count * workload.share))
 
         def command():
@@ -195,7 +196,7 @@ class Comparison:
         self.run(Row(name, command))
 
     def consume_workload(self, workload):
-        program = support.compiled("tests/real/bench_consumer.c")
+        program = support.compiled("bench/bench_consumer.c")
         topic = self.topic(workload.partitions)
         if workload.filled:
             self.fill(topic, workload)
@@ -206,7 +207,7 @@ class Comparison:
 
     def fill(self, topic, workload):
         """Fills a topic with librdkafka, if it is there: with the batches that it makes."""
-        program, count = support.compiled("tests/real/bench_producer.c"), round(workload.filled * self.count)
+        program, count = support.compiled("bench/bench_producer.c"), round(workload.filled * self.count)
         command = [str(program), "-b", self.cluster.bootstrap, "-t", topic, "-c", str(count), "-s", str(workload.size),
                    "-X", f"compression.codec={workload.codec}", *(("-k",) if workload.keyed else ())]
         folder = self.libraries.get("reference") or next(iter(self.libraries.values()))

@@ -17,6 +17,7 @@ import subprocess
 import threading
 import time
 
+import real_kafka  # noqa: F401
 import kafka
 import perf
 

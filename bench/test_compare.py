@@ -4,6 +4,7 @@ import math
 import unittest
 from xml.etree import ElementTree
 
+import real_kafka  # noqa: F401
 import chart
 import compare
 import java_producer
