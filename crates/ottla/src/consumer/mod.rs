@@ -11,8 +11,7 @@
 //! - `missing`: partitions that metadata does not have;
 //! - `list_offsets`: offsets for BEGINNING, END and timestamps;
 //! - `offset_files`: offsets kept in local files;
-//! - `group`: coordinator, membership, commits;
-//! - `neighbours`: other members of the group in this process.
+//! - `group`: coordinator, membership, commits.
 //!
 //! [`Registry`] is what the application's threads share with it.
 
@@ -30,7 +29,6 @@ mod fetcher;
 mod group;
 mod list_offsets;
 mod missing;
-mod neighbours;
 mod offset_files;
 mod positions;
 mod rebalancing;

@@ -1,11 +1,10 @@
 //! What the application's threads share with the consumer.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, OnceLock};
 
 use super::RebalanceProtocol;
-use super::neighbours::Neighbour;
 use crate::config::ClientConfig;
 use crate::error::{Error, ErrorCode};
 use crate::event::{FetchBudget, PartitionState, Queue, StoredOffset};
@@ -43,7 +42,6 @@ pub struct Registry {
     auto_store: bool,
     group: Mutex<GroupInfo>,
     assignment_lost: AtomicBool,
-    neighbour: OnceLock<Neighbour>,
 }
 
 impl std::fmt::Debug for Registry {
@@ -71,18 +69,7 @@ impl Registry {
                 group_instance_id: (!instance.is_empty()).then_some(instance),
             }),
             assignment_lost: AtomicBool::new(false),
-            neighbour: OnceLock::new(),
         }
-    }
-
-    /// Other clients of this process tell this one from now on when they join its group or leave it, and the other way
-    /// round. `waker` is called when there is news.
-    pub fn meet_neighbours(&self, group_id: &str, waker: Arc<dyn Waker>) {
-        self.neighbour.get_or_init(|| Neighbour::new(group_id, waker));
-    }
-
-    pub(super) fn neighbour(&self) -> Option<&Neighbour> {
-        self.neighbour.get()
     }
 
     /// The queue that assigned partitions forward to.

@@ -371,11 +371,6 @@ impl Membership {
 
     // ---------------------------------------------------------------- answers
 
-    /// Whether the member joins and was in no generation before: the others do not expect it.
-    pub(super) fn is_new(&self) -> bool {
-        matches!(self.state, State::Joining(_)) && self.generation < 0
-    }
-
     pub(super) fn is_join(&self, id: u64) -> bool {
         self.state == State::Joining(id)
     }

@@ -73,14 +73,9 @@ pub(super) struct Group {
     place: Place,
     poll_watch: PollWatch,
     next_id: u64,
-    /// When to tell other members in this process that this one joins.
-    tell_at: Option<Instant>,
     told: ErrorCode,
     failures: Vec<Error>,
 }
-
-/// How long after its request a member that joins tells others, who then ask: the coordinator is to have it by then.
-const TELL_AFTER_MS: u64 = 20;
 
 impl Group {
     /// `events` is where commit results go that nobody waits for.
@@ -103,7 +98,6 @@ impl Group {
             place: Place::new(conf),
             poll_watch: PollWatch::new(conf),
             next_id: 0,
-            tell_at: None,
             told: ErrorCode::NO_ERROR,
             failures: Vec::new(),
         }
@@ -319,7 +313,6 @@ impl Group {
         if self.place.take_hang_up() {
             self.coordinator.force_close(ctx);
         }
-        self.mind_neighbours(ctx);
         if self.commits.has_news(ctx.now) {
             let who = self.committer();
             self.commits.prepare(ctx, who.as_ref());
@@ -352,9 +345,6 @@ impl Group {
                     commits_first: self.commits.has_untried(),
                 };
                 self.place.send(ctx, cluster, &way, &mut self.next_id);
-                if self.tell_at.is_none() && self.place.is_new() && self.registry.neighbour().is_some() {
-                    self.tell_at = Some(ctx.now.plus_ms(TELL_AFTER_MS));
-                }
             }
         }
         if let Some(error) = self.coordinator.take_failure().filter(|e| e.code != self.told) {
@@ -371,23 +361,7 @@ impl Group {
         let member = self.place.wake(ctx.conf).filter(later);
         let watch = (!self.place.is_out()).then(|| self.poll_watch.next_look());
         let offsets = earliest(self.commits.wake(ctx.now), self.readings.wake(ctx.now)).filter(later);
-        let tell = self.tell_at.filter(later);
-        earliest(earliest(search, member), earliest(earliest(watch, offsets), tell))
-    }
-
-    /// Tells other members in this process of a change, and hears of theirs.
-    fn mind_neighbours(&mut self, ctx: &Ctx<'_>) {
-        let due = self.tell_at.take_if(|at| *at <= ctx.now).is_some();
-        let Some(neighbour) = self.registry.neighbour() else {
-            return;
-        };
-        // Who has its answer already found nobody to wait for.
-        if due && self.place.waits_for_room() {
-            neighbour.tell_others();
-        }
-        if neighbour.take_news() {
-            self.place.ask_at_once(ctx);
-        }
+        earliest(earliest(search, member), earliest(watch, offsets))
     }
 
     /// Tells the application's threads who this client is in its group.
@@ -426,12 +400,7 @@ impl Group {
             if matches!(&outcome, Outcome::Failed(failure) if failure.error.code == ErrorCode::L_TIMED_OUT) {
                 ctx.connections.force_close(key, ctx.now);
             }
-            let leaves = self.place.is_leave(id);
             lost = self.place.on_outcome(ctx, cluster, key, id, outcome);
-            let makes_room = leaves || self.place.take_made_room();
-            if let Some(neighbour) = self.registry.neighbour().filter(|_| makes_room) {
-                neighbour.tell_others();
-            }
         }
         if lost {
             self.coordinator.forget(ctx);

@@ -274,43 +274,11 @@ impl Place {
         }
     }
 
-    /// Whether the member joins and the others do not expect it.
-    pub(super) fn is_new(&self) -> bool {
-        match self {
-            Place::Classic(m) => m.is_new(),
-            Place::Consumer(r) => r.is_new(),
-        }
-    }
-
-    /// Whether the member has come and got nothing: it waits for others to hear of it.
-    pub(super) fn waits_for_room(&self) -> bool {
-        match self {
-            Place::Classic(m) => m.is_new(),
-            Place::Consumer(r) => r.waits_for_room(),
-        }
-    }
-
-    /// Whether the coordinator has heard that this member gave partitions up while it stays in the group.
-    pub(super) fn take_made_room(&mut self) -> bool {
-        match self {
-            Place::Classic(_) => false,
-            Place::Consumer(r) => r.take_made_room(),
-        }
-    }
-
     /// The coordinator has news, or does not know this member: asks it at once how things are.
     pub(super) fn ask_at_once(&mut self, ctx: &Ctx<'_>) {
         match self {
             Place::Classic(m) => m.ask_at_once(ctx),
             Place::Consumer(r) => r.ask_at_once(ctx.now),
-        }
-    }
-
-    /// Whether `id` is the request that leaves the group.
-    pub(super) fn is_leave(&self, id: u64) -> bool {
-        match self {
-            Place::Classic(m) => m.is_leave(id),
-            Place::Consumer(r) => r.is_leave(id),
         }
     }
 

@@ -8,7 +8,6 @@ mod fetching;
 mod groups;
 mod harness;
 mod missing;
-mod neighbours;
 mod offset_files;
 mod offsets;
 mod patterns;

@@ -45,9 +45,6 @@ impl Reconciler {
         }
         let h = &mut self.heartbeat;
         let before = std::mem::replace(&mut h.said, sent.map(|(_, said)| said));
-        if let (Some(before), Some(now)) = (&before, &h.said) {
-            self.made_room |= !before.owned.minus(&now.owned).is_empty();
-        }
         let resubscribed = before.map(|b| b.subscription).as_ref() != h.said.as_ref().map(|s| &s.subscription);
         h.tries = 0;
         h.told = None;

@@ -110,8 +110,6 @@ pub(super) struct Reconciler {
     parked: bool,
     /// Nothing helps but another subscription.
     barred: bool,
-    /// The coordinator has heard of partitions that were given up, since this was last asked.
-    made_room: bool,
     /// Partitions were revoked, and no assignment was announced since.
     owes_assignment: bool,
     topic_errors: TopicErrors,
@@ -137,7 +135,6 @@ impl Reconciler {
             goodbye: false,
             parked: false,
             barred: false,
-            made_room: false,
             owes_assignment: false,
             topic_errors: TopicErrors::default(),
             orders: Vec::new(),
@@ -158,21 +155,6 @@ impl Reconciler {
     /// Whether the coordinator counts the member in.
     pub(super) fn is_in(&self) -> bool {
         self.epoch > 0
-    }
-
-    /// Whether the member joins.
-    pub(super) fn is_new(&self) -> bool {
-        self.phase == Phase::Joining
-    }
-
-    /// Whether the member wants partitions and has none: others may have to give some up first.
-    pub(super) fn waits_for_room(&self) -> bool {
-        matches!(self.phase, Phase::Joining | Phase::Member) && self.owned.is_empty()
-    }
-
-    /// Whether others can have partitions now that this member had.
-    pub(super) fn take_made_room(&mut self) -> bool {
-        std::mem::take(&mut self.made_room)
     }
 
     /// Where the membership stands, by the name that programs know.
