@@ -15,7 +15,7 @@ use crate::cluster::Cluster;
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Outcome, Owner, Tag};
 use crate::context::Ctx;
-use crate::env::{Instant, earliest};
+use crate::sys::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, Interceptor, PartitionNotice, Reply};
 use crate::sys::{Instant, earliest};
@@ -112,12 +112,12 @@ impl Consumer {
             self.route_wants(ctx, cluster);
             wake = earliest(wake, self.offsets.poll(ctx, cluster));
             wake = earliest(wake, self.files.poll(ctx.now));
-            self.group.watch_application(ctx, self.fetcher.positions.iter());
+            self.group.check_poll_interval(ctx, self.fetcher.positions.iter());
             wake = earliest(wake, self.group.poll(ctx, cluster));
-            let orders = self.group.take_orders();
-            let again = self.route_found(ctx, cluster) || !orders.is_empty();
-            for order in orders {
-                self.carry_out(ctx, cluster, order);
+            let actions = self.group.take_actions();
+            let again = self.route_found(ctx, cluster) || !actions.is_empty();
+            for action in actions {
+                self.execute(ctx, cluster, action);
             }
             if !again {
                 // A look-up that failed at once has put its partition off since the fetcher was polled.
@@ -370,7 +370,7 @@ impl Consumer {
         let tps = self.fetcher.positions.iter().map(|p| p.state.tp()).collect();
         self.pause(cluster, tps);
         // A member hears of the revocation as in any rebalance; what was assigned by hand is just dropped.
-        let member = !self.group.is_out();
+        let member = !self.group.is_inactive();
         self.group.unsubscribe(ctx, cluster);
         if !member {
             self.unassign(ctx, cluster);
@@ -383,10 +383,10 @@ impl Consumer {
 
     fn poll_closing(&mut self, ctx: &mut Ctx<'_>) -> Option<Instant> {
         let closing = self.closing.as_ref()?;
-        if !self.group.is_quiet() && closing.deadline > ctx.now {
+        if !self.group.is_idle() && closing.deadline > ctx.now {
             return Some(closing.deadline);
         }
-        let late = !self.group.is_quiet();
+        let late = !self.group.is_idle();
         let closing = self.closing.take()?;
         self.group
             .close(&Error::new(ErrorCode::L_DESTROY, "the consumer was closed"));

@@ -19,7 +19,7 @@ use super::validation::leader_epoch;
 use crate::cluster::{Cluster, NodeInfo};
 use crate::connection::{BrokerKey, Outcome, Owner, Ready, Tag};
 use crate::context::Ctx;
-use crate::env::{Instant, earliest};
+use crate::sys::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
 use crate::sys::{Instant, earliest};

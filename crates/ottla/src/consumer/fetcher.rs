@@ -21,7 +21,7 @@ use super::validation::Validations;
 use crate::cluster::{Cluster, TopicMeta};
 use crate::config::ClientConfig;
 use crate::context::Ctx;
-use crate::env::Instant;
+use crate::sys::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, FetchBudget, PartitionNotice, PartitionState, level};
 use crate::sys::Instant;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::fetcher::Fetcher;
 use crate::cluster::Cluster;
 use crate::context::Ctx;
-use crate::env::Instant;
+use crate::sys::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::sys::Instant;
 

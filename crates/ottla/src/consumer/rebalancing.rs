@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::facade::Consumer;
-use super::group::{Order, RebalanceProtocol, rows};
+use super::group::{GroupAction, RebalanceProtocol, rows};
 use super::positions::Origin;
 use crate::cluster::Cluster;
 use crate::context::Ctx;
@@ -94,7 +94,7 @@ impl Consumer {
 
     /// Whoever mixes the two manners loses track of what it owns.
     fn check_manner(&self, change: &Change) -> Result<(), Error> {
-        let text = match (self.group.protocol(), change.is_incremental()) {
+        let text = match (self.group.rebalance_protocol(), change.is_incremental()) {
             (RebalanceProtocol::Cooperative, false) if !self.is_closing() => {
                 "the group rebalances cooperatively: partitions are added and removed by incremental assign and \
                  unassign only"
@@ -111,7 +111,7 @@ impl Consumer {
         let positions = &self.fetcher.positions;
         let is_empty = || !positions.iter().any(|p| p.origin == Origin::Assigned);
         let Some(ask) = self.asks.front() else {
-            if self.group.protocol() != RebalanceProtocol::Cooperative && is_empty() {
+            if self.group.rebalance_protocol() != RebalanceProtocol::Cooperative && is_empty() {
                 self.group.on_revoked(ctx);
             }
             return;
@@ -135,21 +135,21 @@ impl Consumer {
 
     // ---------------------------------------------------------------- the group's orders
 
-    pub(super) fn carry_out(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, order: Order) {
-        self.rebalances.on_order(ctx.now, &order);
-        match order {
-            Order::Tell(error) => self.tell(error),
-            Order::TellOf(topic, error) => self.tell_of(Some(TopicPartition::new(topic, -1)), error),
-            Order::Lose => self.lose(),
-            Order::Assign(partitions) => {
+    pub(super) fn execute(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, action: GroupAction) {
+        self.rebalances.on_action(ctx.now, &action);
+        match action {
+            GroupAction::ReportError(error) => self.tell(error),
+            GroupAction::ReportTopicError(topic, error) => self.tell_of(Some(TopicPartition::new(topic, -1)), error),
+            GroupAction::MarkLost => self.lose(),
+            GroupAction::Assign(partitions) => {
                 self.given = partitions.iter().cloned().collect();
                 self.hand_over(ctx, cluster, partitions, (false, false));
             }
-            Order::AssignMore(partitions) => {
+            GroupAction::IncrementalAssign(partitions) => {
                 self.given.extend(partitions.iter().cloned());
                 self.hand_over(ctx, cluster, partitions, (false, true));
             }
-            Order::Revoke { lost } => {
+            GroupAction::Revoke { lost } => {
                 self.registry.set_assignment_lost(false);
                 if lost {
                     self.lose();
@@ -157,7 +157,7 @@ impl Consumer {
                 let partitions = self.given.iter().cloned().collect();
                 self.hand_over(ctx, cluster, partitions, (true, false));
             }
-            Order::RevokeSome { partitions, lost } => {
+            GroupAction::IncrementalRevoke { partitions, lost } => {
                 self.registry.set_assignment_lost(false);
                 if lost {
                     self.lose();

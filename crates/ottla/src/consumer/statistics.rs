@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::assignment::targets;
 use super::facade::Consumer;
-use super::group::Order;
+use super::group::GroupAction;
 use super::positions::{Next, Origin, Place, Position};
 use crate::cluster::{Cluster, Survey};
 use crate::connection::{BrokerKey, ConnectionTable};
@@ -70,19 +70,21 @@ pub(super) struct Rebalances {
 }
 
 impl Rebalances {
-    pub(super) fn on_order(&mut self, now: Instant, order: &Order) {
-        self.reason = match order {
-            Order::Tell(_) | Order::TellOf(..) | Order::Lose => return,
-            Order::Assign(_) => "the group has divided its partitions",
-            Order::AssignMore(partitions) if partitions.is_empty() => {
+    pub(super) fn on_action(&mut self, now: Instant, action: &GroupAction) {
+        self.reason = match action {
+            GroupAction::ReportError(_) | GroupAction::ReportTopicError(..) | GroupAction::MarkLost => return,
+            GroupAction::Assign(_) => "the group has divided its partitions",
+            GroupAction::IncrementalAssign(partitions) if partitions.is_empty() => {
                 "the group has divided its partitions: none are new"
             }
-            Order::AssignMore(_) => "the group gives more partitions",
-            Order::Revoke { lost: true } | Order::RevokeSome { lost: true, .. } => {
+            GroupAction::IncrementalAssign(_) => "the group gives more partitions",
+            GroupAction::Revoke { lost: true } | GroupAction::IncrementalRevoke { lost: true, .. } => {
                 "the member was put out of the group, or left it because the application did not poll"
             }
-            Order::Revoke { lost: false } => "the group divides its partitions anew, or the member leaves it",
-            Order::RevokeSome { lost: false, .. } => "the group gives partitions to others, or the member leaves it",
+            GroupAction::Revoke { lost: false } => "the group divides its partitions anew, or the member leaves it",
+            GroupAction::IncrementalRevoke { lost: false, .. } => {
+                "the group gives partitions to others, or the member leaves it"
+            }
         };
         self.count += 1;
         self.last = now;

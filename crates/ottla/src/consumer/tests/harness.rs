@@ -23,7 +23,7 @@ use crate::connection::{
 };
 use crate::consumer::{Command, Consumer, Registry, Setup};
 use crate::context::Ctx;
-use crate::env::{Instant, Rng, Waker, earliest};
+use crate::sys::{Instant, Rng, Waker, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, Logger, Queue, Reply};
 use crate::sys::{Instant, Rng, Waker, earliest};

@@ -3,6 +3,7 @@
 mod asked;
 mod auto_commits;
 mod builders;
+mod consumer_protocol;
 mod cooperative;
 mod fetching;
 mod groups;
@@ -11,6 +12,5 @@ mod missing;
 mod offset_files;
 mod offsets;
 mod patterns;
-mod reconcile;
 mod sessions;
 mod validation;
