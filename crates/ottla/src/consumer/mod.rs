@@ -13,7 +13,7 @@
 //! - `offset_files`: offsets kept in local files;
 //! - `group`: coordinator, membership, commits.
 //!
-//! [`Registry`] is what the application's threads share with it.
+//! [`SharedState`] is what the application's threads share with it.
 
 mod assignment;
 mod command;
@@ -32,7 +32,7 @@ mod missing;
 mod offset_files;
 mod positions;
 mod rebalancing;
-mod registry;
+mod shared_state;
 mod statistics;
 #[cfg(test)]
 mod tests;
@@ -43,7 +43,7 @@ pub use facade::{Consumer, Setup, TopicSource};
 pub use group::RebalanceProtocol;
 pub use list_offsets::ListOffsets;
 pub use offset_files::{FileAction, FileEvent, OffsetFile};
-pub use registry::{GroupInfo, Registry};
+pub use shared_state::{GroupInfo, SharedState};
 pub use statistics::Received;
 
 /// A number of milliseconds from a setting; nothing for a negative one.

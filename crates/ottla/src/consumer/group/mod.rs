@@ -26,7 +26,7 @@ use ottla_protocol::api::offset_commit::OffsetCommitRequest;
 use ottla_protocol::api::offset_fetch::OffsetFetchRequest;
 
 use super::positions::{Origin, Position};
-use super::registry::Registry;
+use super::shared_state::SharedState;
 use super::{CommitTarget, OffsetsResult, int32, millis};
 use crate::cluster::{Cluster, Coordinated, Coordinator};
 use crate::config::ClientConfig;
@@ -66,7 +66,7 @@ pub(super) struct Group {
     auto_commit_interval_ms: u64,
     /// Partitions of the simple API commit by themselves (`offset.store.method`).
     keeps_offsets: bool,
-    registry: Arc<Registry>,
+    shared: Arc<SharedState>,
     coordinator: Coordinator,
     commits: Commits,
     offset_fetches: OffsetFetches,
@@ -81,7 +81,7 @@ impl Group {
     /// `events` is where commit results go that nobody waits for.
     pub(super) fn new(
         conf: &ClientConfig,
-        registry: Arc<Registry>,
+        shared: Arc<SharedState>,
         events: Option<Arc<Queue>>,
         interceptor: Option<Arc<dyn Interceptor>>,
     ) -> Self {
@@ -91,7 +91,7 @@ impl Group {
             auto_commit: conf.enable_auto_commit,
             auto_commit_interval_ms: millis(conf.auto_commit_interval_ms),
             keeps_offsets: conf.offset_store_method != "none",
-            registry,
+            shared,
             coordinator: Coordinator::new(Coordinated::Group, Owner::Group),
             commits: Commits::new(events, interceptor),
             offset_fetches: OffsetFetches::default(),
@@ -167,7 +167,7 @@ impl Group {
                 self.commits.push(ctx, who, rows, Purpose::Call(target));
             }
             None => {
-                let error = match self.registry.is_assignment_lost() {
+                let error = match self.shared.is_assignment_lost() {
                     true => Error::new(ErrorCode::L_ASSIGNMENT_LOST, "the partitions may be others' by now"),
                     false => Error::new(ErrorCode::REBALANCE_IN_PROGRESS, "the member is in no generation yet"),
                 };
@@ -198,9 +198,9 @@ impl Group {
     }
 
     /// Reads the committed offset of a consumed partition.
-    pub(super) fn ask_committed(&mut self, now: Instant, (id, ask): (u32, u64), tp: TopicPartition) {
+    pub(super) fn look_up_committed(&mut self, now: Instant, (id, lookup_id): (u32, u64), tp: TopicPartition) {
         self.offset_fetches
-            .fetch(now, vec![tp], Requester::Position { id, ask }, Instant::NEVER);
+            .fetch(now, vec![tp], Requester::Position { id, lookup_id }, Instant::NEVER);
     }
 
     /// Committed offsets that were found for consumed partitions since the last call.
@@ -296,7 +296,7 @@ impl Group {
         if self.protocol.is_inactive() || !self.poll_watch.is_due(ctx.now) {
             return;
         }
-        let own = std::iter::once(self.registry.consumer_queue().attention());
+        let own = std::iter::once(self.shared.consumer_queue().attention());
         let apart = positions.map(|p| p.state.queue().attention());
         if self.poll_watch.look(ctx.now, own.chain(apart)) {
             self.protocol.rejoin_on_poll(ctx);
@@ -372,7 +372,7 @@ impl Group {
     /// Tells the application's threads who this client is in its group.
     fn publish(&self) {
         let (member_id, generation) = self.protocol.who();
-        self.registry
+        self.shared
             .set_member(member_id, generation, self.protocol.rebalance_protocol());
     }
 

@@ -26,7 +26,7 @@ const FIRST_WITH_STABLE: i16 = 7;
 #[derive(Debug)]
 pub(super) enum Requester {
     /// The fetcher, under its own number.
-    Position { id: u32, ask: u64 },
+    Position { id: u32, lookup_id: u64 },
     /// The application.
     Call(Arc<Reply<OffsetsResult>>),
 }
@@ -46,7 +46,7 @@ pub(super) struct OffsetFetch {
 #[derive(Debug)]
 pub(in crate::consumer) struct Found {
     pub(in crate::consumer) id: u32,
-    pub(in crate::consumer) ask: u64,
+    pub(in crate::consumer) lookup_id: u64,
     pub(in crate::consumer) result: Result<(i64, i32), Error>,
 }
 
@@ -233,13 +233,13 @@ impl OffsetFetches {
     fn complete(&mut self, fetch: OffsetFetch, result: OffsetsResult) {
         match fetch.requester {
             Requester::Call(reply) => reply.fill(result),
-            Requester::Position { id, ask } => {
+            Requester::Position { id, lookup_id } => {
                 let result = result.and_then(|rows| match rows.first() {
                     Some(row) if row.error.is_ok() => Ok((row.offset, row.leader_epoch)),
                     Some(row) => Err(Error::from(row.error)),
                     None => Err(Error::from(ErrorCode::L_BAD_MSG)),
                 });
-                self.found.push(Found { id, ask, result });
+                self.found.push(Found { id, lookup_id, result });
             }
         }
     }

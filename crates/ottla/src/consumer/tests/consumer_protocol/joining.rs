@@ -25,8 +25,8 @@ fn a_member_says_everything_once_and_then_only_what_changed() {
     let gift = topic_partitions(&w, "t", &[1]);
     accept(&mut w, &first, 7, Some(gift.clone()));
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![1])]);
-    assert_eq!(w.registry.group().generation, 7);
-    assert_eq!(w.registry.group().member_id, request.member_id);
+    assert_eq!(w.shared.group().generation, 7);
+    assert_eq!(w.shared.group().member_id, request.member_id);
     // What it has is news to the coordinator, at once.
     let second = heartbeat(&mut w);
     assert_eq!((second.1.member_epoch, second.1.rebalance_timeout_ms), (7, -1));

@@ -35,7 +35,7 @@ struct Partitions {
 
 /// The partitions that a consumer ever heard of, and the group's public facts. A partition's state lives as long as the
 /// client. Thread-safe.
-pub struct Registry {
+pub struct SharedState {
     partitions: RwLock<Partitions>,
     budget: Arc<FetchBudget>,
     consumer_queue: Arc<Queue>,
@@ -44,19 +44,19 @@ pub struct Registry {
     assignment_lost: AtomicBool,
 }
 
-impl std::fmt::Debug for Registry {
+impl std::fmt::Debug for SharedState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Registry")
+        f.debug_struct("SharedState")
             .field("budget", &self.budget)
             .finish_non_exhaustive()
     }
 }
 
-impl Registry {
+impl SharedState {
     /// Without partitions. `waker` is called when freed room lets the fetcher go on.
     pub fn new(conf: &ClientConfig, consumer_queue: Arc<Queue>, waker: Arc<dyn Waker>) -> Self {
         let instance = conf.group_instance_id.clone();
-        Registry {
+        SharedState {
             partitions: RwLock::new(Partitions::default()),
             budget: Arc::new(FetchBudget::new(waker)),
             consumer_queue,
