@@ -132,11 +132,6 @@ impl Client {
         if let Some(embedded) = &embedded {
             log_embedded(embedded, &shared.log);
         }
-        if let Some(registry) = &shared.consumer
-            && !shared.conf.group_id.is_empty()
-        {
-            registry.meet_neighbours(&shared.conf.group_id, shared.waker.clone());
-        }
         let thread = io
             .spawn(core, clock)
             .map_err(|e| system_error("no thread for the client", &e))?;

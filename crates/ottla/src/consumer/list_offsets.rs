@@ -17,6 +17,7 @@ use crate::cluster::Cluster;
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Outcome, Owner, Ready, Tag};
 use crate::context::Ctx;
+use crate::sys::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::Reply;
 use crate::sys::{Instant, earliest};
@@ -26,7 +27,7 @@ use crate::types::{NodeId, PartitionOffset, TopicPartition, offset};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asker {
     /// The fetcher, under its own number.
-    Position { id: u32, ask: u64 },
+    Position { id: u32, lookup_id: u64 },
     /// A row of an application call.
     Call { call: u64, row: usize },
 }
@@ -35,7 +36,7 @@ enum Asker {
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) id: u32,
-    pub(super) ask: u64,
+    pub(super) lookup_id: u64,
     pub(super) result: Result<(i64, i32), Error>,
 }
 
@@ -130,15 +131,15 @@ impl ListOffsets {
     }
 
     /// Looks up the start or end of a consumed partition.
-    pub(super) fn ask(
+    pub(super) fn look_up(
         &mut self,
         ctx: &Ctx<'_>,
         cluster: &mut Cluster,
-        (id, ask): (u32, u64),
+        (id, lookup_id): (u32, u64),
         tp: TopicPartition,
         logical: i64,
     ) {
-        self.add(ctx, cluster, Asker::Position { id, ask }, tp, logical);
+        self.add(ctx, cluster, Asker::Position { id, lookup_id }, tp, logical);
     }
 
     /// Forgets the look-ups of a partition that is not consumed any more.
@@ -487,7 +488,7 @@ impl ListOffsets {
             return;
         };
         match query.asker {
-            Asker::Position { id, ask } => self.found.push(Found { id, ask, result }),
+            Asker::Position { id, lookup_id } => self.found.push(Found { id, lookup_id, result }),
             Asker::Call { call, row } => self.finish_row(cluster, call, row, result),
         }
     }

@@ -162,7 +162,7 @@ fn a_member_joins_reads_commits_and_leaves() {
     fetch_two(&mut w, 10);
     assert_eq!(w.take(), [record(0, 10, "a"), record(0, 11, "b")]);
     assert_eq!(
-        (w.registry.group().member_id.as_str(), w.registry.group().generation),
+        (w.shared.group().member_id.as_str(), w.shared.group().generation),
         ("me", 5)
     );
     w.run_ms(3500);
@@ -266,7 +266,7 @@ fn a_member_that_was_thrown_out_commits_nothing_and_joins_anew() {
     w.run_ms(3500);
     heartbeat(&mut w, 25);
     assert!(w.next::<OffsetCommitRequest>().is_none());
-    assert!(w.registry.is_assignment_lost());
+    assert!(w.shared.is_assignment_lost());
     let (_, request) = w.expect::<JoinGroupRequest>();
     assert_eq!(request.member_id, "");
 }
@@ -334,7 +334,7 @@ fn an_application_that_does_not_poll_loses_its_partitions_until_it_polls() {
     w.run_ms(20_000);
     assert!(w.next::<HeartbeatRequest>().is_none(), "out of the group");
     assert!(w.next::<JoinGroupRequest>().is_none(), "nobody polls");
-    assert!(w.registry.is_assignment_lost());
+    assert!(w.shared.is_assignment_lost());
     assert_eq!(
         w.take(),
         [

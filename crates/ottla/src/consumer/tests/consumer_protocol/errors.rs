@@ -41,7 +41,7 @@ fn a_member_that_is_shut_out_loses_what_it_had() {
             Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![0, 1])
         ]
     );
-    assert!(w.registry.is_assignment_lost());
+    assert!(w.shared.is_assignment_lost());
     remove(&mut w, &[0, 1]);
     w.run_ms(60_000);
     no_heartbeat(&mut w);

@@ -1,7 +1,7 @@
 //! Being a member of a classic group: join, synchronise, keep alive, leave.
 //!
-//! With an eager strategy the member gives up all its partitions before it joins anew: [`Order::Revoke`] goes out, and
-//! only [`Membership::on_revoked`] lets it join. With a cooperative one (KIP-429) it keeps them and says which they are;
+//! With an eager strategy the member gives up all its partitions before it joins anew: [`GroupAction::Revoke`] goes out, and
+//! only [`ClassicMember::on_revoked`] lets it join. With a cooperative one (KIP-429) it keeps them and says which they are;
 //! what it is not given again it gives up then, and joins once more, so that the next division hands it to others.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,15 +11,16 @@ use ottla_protocol::api::heartbeat::HeartbeatResponse;
 use ottla_protocol::api::join_group::JoinGroupResponse;
 use ottla_protocol::api::sync_group::SyncGroupResponse;
 
+use super::actions::{GroupAction, RebalanceProtocol};
 use super::assignor::{Assignment, Member, Shape, Strategy};
-use super::interest::Interest;
 use super::member_messages::{read_assignment, read_member};
-use super::orders::{Order, RebalanceProtocol};
 use super::poll_watch;
+use super::subscription::Subscription;
 use super::topic_errors::TopicErrors;
 use crate::cluster::{Cluster, is_coordinator_error};
 use crate::config::ClientConfig;
 use crate::context::Ctx;
+use crate::sys::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
 use crate::sys::{Instant, earliest};
@@ -36,15 +37,15 @@ const METADATA_WAIT_MS: u64 = 3000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     /// No subscription.
-    Out,
+    Inactive,
     /// To join as soon as the coordinator can be asked.
-    Wanting,
+    PreparingJoin,
     /// Partitions are being given up.
     Revoking,
     /// JoinGroup is under way.
     Joining(u64),
     /// This member leads and waits for metadata of all topics.
-    Dividing { until: Instant },
+    AwaitingMetadata { until: Instant },
     /// SyncGroup is to be sent, or under way.
     Syncing(Option<u64>),
     /// In the group.
@@ -55,9 +56,9 @@ pub(super) enum State {
 
 /// A member of a classic group.
 #[derive(Debug)]
-pub(super) struct Membership {
+pub(super) struct ClassicMember {
     pub(super) state: State,
-    pub(super) interest: Interest,
+    pub(super) subscription: Subscription,
     /// The topics that the subscription means.
     pub(super) topics: Vec<Arc<str>>,
     /// The listing of all topics that was looked at last for patterns.
@@ -86,7 +87,7 @@ pub(super) struct Membership {
     /// The generation in which the group gave it.
     pub(super) owned_generation: i32,
     /// Cooperative: what the group gave besides, to be told of when other partitions were given up.
-    pub(super) coming: Option<Vec<TopicPartition>>,
+    pub(super) pending: Option<Vec<TopicPartition>>,
     /// Leave the group after giving up the partitions, rather than join anew.
     pub(super) leaving: bool,
     /// The heartbeat under way, and when it was sent.
@@ -100,24 +101,24 @@ pub(super) struct Membership {
     pub(super) retry_at: Instant,
     tries: u32,
     /// The application polls too rarely: the member is out of its group until it polls again.
-    parked: bool,
+    max_poll_exceeded: bool,
     /// The connection to the coordinator is held up and needed for what is more urgent.
     force_close: bool,
     /// LeaveGroup is to be sent for this member id, whatever the state.
-    pub(super) goodbye: Option<String>,
-    pub(super) orders: Vec<Order>,
+    pub(super) pending_leave: Option<String>,
+    pub(super) actions: Vec<GroupAction>,
     pub(super) topic_errors: TopicErrors,
 }
 
-impl Membership {
+impl ClassicMember {
     pub(super) fn new(conf: &ClientConfig) -> Self {
         let named = conf
             .partition_assignment_strategy
             .split(',')
             .filter_map(|s| Strategy::from_name(s.trim()));
-        Membership {
-            state: State::Out,
-            interest: Interest::default(),
+        ClassicMember {
+            state: State::Inactive,
+            subscription: Subscription::default(),
             topics: Vec::new(),
             seen_listing: 0,
             listing_since: Instant::ORIGIN,
@@ -134,7 +135,7 @@ impl Membership {
             assigned: false,
             owned: BTreeSet::new(),
             owned_generation: -1,
-            coming: None,
+            pending: None,
             leaving: false,
             heartbeat: None,
             heartbeat_due: Instant::ORIGIN,
@@ -142,16 +143,16 @@ impl Membership {
             last_known: Instant::ORIGIN,
             retry_at: Instant::ORIGIN,
             tries: 0,
-            parked: false,
+            max_poll_exceeded: false,
             force_close: false,
-            goodbye: None,
-            orders: Vec::new(),
+            pending_leave: None,
+            actions: Vec::new(),
             topic_errors: TopicErrors::default(),
         }
     }
 
-    pub(super) fn take_orders(&mut self) -> Vec<Order> {
-        std::mem::take(&mut self.orders)
+    pub(super) fn take_actions(&mut self) -> Vec<GroupAction> {
+        std::mem::take(&mut self.actions)
     }
 
     /// The topics that are subscribed to.
@@ -160,34 +161,34 @@ impl Membership {
     }
 
     /// Neither in a group nor on the way into or out of one.
-    pub(super) fn is_out(&self) -> bool {
-        self.state == State::Out
+    pub(super) fn is_inactive(&self) -> bool {
+        self.state == State::Inactive
     }
 
     // ---------------------------------------------------------------- what the application wants
 
-    pub(super) fn subscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, interest: Interest) {
-        self.list_all(ctx.now, cluster, interest.has_patterns());
-        self.interest = interest;
-        self.watch_only(ctx.now, cluster, self.interest.topics(cluster));
+    pub(super) fn subscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, subscription: Subscription) {
+        self.list_all(ctx.now, cluster, subscription.has_patterns());
+        self.subscription = subscription;
+        self.watch_only(ctx.now, cluster, self.subscription.topics(cluster));
         self.topics = self.watched.iter().cloned().collect();
         self.topic_errors.clear();
         self.listing_since = ctx.now;
         self.leaving = false;
-        self.parked = false;
+        self.max_poll_exceeded = false;
         self.rebalance(ctx, false);
     }
 
     /// Gives up the partitions, then leaves.
     pub(super) fn unsubscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
         self.list_all(ctx.now, cluster, false);
-        self.interest = Interest::default();
+        self.subscription = Subscription::default();
         self.topics.clear();
         self.watch_only(ctx.now, cluster, BTreeSet::new());
-        if self.state == State::Out {
+        if self.state == State::Inactive {
             return;
         }
-        self.stop_waiting();
+        self.abort_rebalance();
         self.leaving = true;
         self.rebalance(ctx, false);
     }
@@ -206,11 +207,11 @@ impl Membership {
     pub(super) fn proceed(&mut self, ctx: &Ctx<'_>) {
         self.state = match self.leaving {
             // A static member stays in the group until its session ends, and has its partitions when it comes back.
-            true if self.member_id.is_empty() || self.instance_id.is_some() => State::Out,
+            true if self.member_id.is_empty() || self.instance_id.is_some() => State::Inactive,
             true => State::Leaving(None),
-            false => State::Wanting,
+            false => State::PreparingJoin,
         };
-        if self.state == State::Out {
+        if self.state == State::Inactive {
             self.forget_group();
         }
         self.retry_at = ctx.now.min(self.retry_at);
@@ -218,51 +219,52 @@ impl Membership {
 
     /// Ends membership without waiting for anybody.
     pub(super) fn abandon(&mut self) {
-        self.state = State::Out;
+        self.state = State::Inactive;
         self.assigned = false;
-        self.coming = None;
-        self.goodbye = None;
+        self.pending = None;
+        self.pending_leave = None;
         self.forget_group();
     }
 
     /// The application has not polled for `max.poll.interval.ms` (KIP-62): leaves the group at once, without waiting
-    /// for the application to give up the partitions, and stays out until [`unpark`](Self::unpark).
-    pub(super) fn park(&mut self, ctx: &Ctx<'_>, over_ms: u64) {
-        if self.parked || self.leaving || matches!(self.state, State::Out | State::Leaving(_)) {
+    /// for the application to give up the partitions, and stays out until [`rejoin_on_poll`](Self::unpark).
+    pub(super) fn leave_on_max_poll(&mut self, ctx: &Ctx<'_>, over_ms: u64) {
+        if self.max_poll_exceeded || self.leaving || matches!(self.state, State::Inactive | State::Leaving(_)) {
             return;
         }
-        self.parked = true;
-        self.orders.push(Order::Tell(poll_watch::exceeded(ctx, over_ms)));
+        self.max_poll_exceeded = true;
+        self.actions
+            .push(GroupAction::ReportError(poll_watch::exceeded(ctx, over_ms)));
         // KIP-345: the partitions of a static member wait for it until its session ends.
         if self.instance_id.is_none() && !self.member_id.is_empty() {
-            self.goodbye = Some(std::mem::take(&mut self.member_id));
+            self.pending_leave = Some(std::mem::take(&mut self.member_id));
         }
-        self.stop_waiting();
+        self.abort_rebalance();
         self.generation = -1;
         self.heartbeat = None;
         self.rebalance(ctx, true);
     }
 
     /// Leaving, and the commits that come first, do not wait until the whole group has joined.
-    fn stop_waiting(&mut self) {
-        self.force_close |= self.waits_for_others();
+    fn abort_rebalance(&mut self) {
+        self.force_close |= self.awaits_rebalance();
     }
 
     /// Whether the coordinator owes an answer that it gives when all members have joined or are told their assignments. It
     /// takes no other request on that connection before.
-    pub(super) fn waits_for_others(&self) -> bool {
+    pub(super) fn awaits_rebalance(&self) -> bool {
         matches!(self.state, State::Joining(_) | State::Syncing(Some(_)))
     }
 
     /// Whether the connection to the coordinator is to be closed.
-    pub(super) fn take_hang_up(&mut self) -> bool {
+    pub(super) fn take_force_close(&mut self) -> bool {
         std::mem::take(&mut self.force_close)
     }
 
     /// The application polls.
-    pub(super) fn unpark(&mut self, ctx: &Ctx<'_>) {
-        if self.parked {
-            self.parked = false;
+    pub(super) fn rejoin_on_poll(&mut self, ctx: &Ctx<'_>) {
+        if self.max_poll_exceeded {
+            self.max_poll_exceeded = false;
             self.retry_at = ctx.now;
         }
     }
@@ -285,30 +287,30 @@ impl Membership {
 
     /// Whether a request is due.
     pub(super) fn has_work(&self, now: Instant) -> bool {
-        if self.goodbye.is_some() {
+        if self.pending_leave.is_some() {
             return true;
         }
         match self.state {
-            State::Wanting => self.wants_to_join(now),
+            State::PreparingJoin => self.join_is_due(now),
             State::Leaving(None) => self.retry_at <= now,
-            State::Syncing(None) | State::Dividing { .. } => true,
+            State::Syncing(None) | State::AwaitingMetadata { .. } => true,
             State::Stable | State::Revoking => self.heartbeat_is_due(now),
-            State::Out | State::Joining(_) | State::Syncing(Some(_)) | State::Leaving(Some(_)) => false,
+            State::Inactive | State::Joining(_) | State::Syncing(Some(_)) | State::Leaving(Some(_)) => false,
         }
     }
 
     /// Whether the member is in a generation and knows what that gave it.
-    pub(super) fn knows_its_assignment(&self) -> bool {
+    pub(super) fn has_assignment(&self) -> bool {
         let joins = matches!(
             self.state,
-            State::Joining(_) | State::Dividing { .. } | State::Syncing(_)
+            State::Joining(_) | State::AwaitingMetadata { .. } | State::Syncing(_)
         );
         self.generation >= 0 && !joins
     }
 
-    pub(super) fn wants_to_join(&self, now: Instant) -> bool {
+    pub(super) fn join_is_due(&self, now: Instant) -> bool {
         // What the application is to be told, and what follows from it, comes before a JoinGroup that takes its time.
-        self.state == State::Wanting && self.retry_at <= now && !self.parked && self.orders.is_empty()
+        self.state == State::PreparingJoin && self.retry_at <= now && !self.max_poll_exceeded && self.actions.is_empty()
     }
 
     pub(super) fn heartbeat_is_due(&self, now: Instant) -> bool {
@@ -317,12 +319,12 @@ impl Membership {
 
     pub(super) fn wake(&self, conf: &ClientConfig) -> Option<Instant> {
         match self.state {
-            State::Wanting if self.parked => None,
-            State::Wanting | State::Leaving(None) => {
+            State::PreparingJoin if self.max_poll_exceeded => None,
+            State::PreparingJoin | State::Leaving(None) => {
                 let end = self.watches_session().then(|| self.session_end(conf));
                 earliest(Some(self.retry_at), end)
             }
-            State::Dividing { until } => Some(until),
+            State::AwaitingMetadata { until } => Some(until),
             State::Stable | State::Revoking if self.generation >= 0 => {
                 let due = self.heartbeat.is_none().then_some(self.heartbeat_due);
                 earliest(due, Some(self.session_end(conf)))
@@ -340,7 +342,7 @@ impl Membership {
     fn watches_session(&self) -> bool {
         let state = match self.state {
             State::Stable | State::Revoking => true,
-            State::Wanting => self.holds_partitions(),
+            State::PreparingJoin => self.holds_partitions(),
             _ => false,
         };
         state && self.generation >= 0
@@ -365,15 +367,10 @@ impl Membership {
     pub(super) fn back_off(&mut self, ctx: &mut Ctx<'_>) {
         self.retry_at = ctx.now + ctx.retry_delay(self.tries);
         self.tries = self.tries.saturating_add(1);
-        self.state = State::Wanting;
+        self.state = State::PreparingJoin;
     }
 
     // ---------------------------------------------------------------- answers
-
-    /// Whether the member joins and was in no generation before: the others do not expect it.
-    pub(super) fn is_new(&self) -> bool {
-        matches!(self.state, State::Joining(_)) && self.generation < 0
-    }
 
     pub(super) fn is_join(&self, id: u64) -> bool {
         self.state == State::Joining(id)
@@ -411,7 +408,7 @@ impl Membership {
             // KIP-394: the coordinator gave an id; come back with it at once.
             ErrorCode::MEMBER_ID_REQUIRED => {
                 self.member_id = response.member_id;
-                self.state = State::Wanting;
+                self.state = State::PreparingJoin;
                 self.retry_at = ctx.now;
                 return false;
             }
@@ -456,7 +453,7 @@ impl Membership {
         self.watch_only(ctx.now, cluster, watched);
         self.state = match response.skip_assignment {
             true => State::Syncing(None),
-            false => State::Dividing {
+            false => State::AwaitingMetadata {
                 until: ctx.now.plus_ms(METADATA_WAIT_MS),
             },
         };
@@ -489,7 +486,8 @@ impl Membership {
             Ok(assignment) => assignment,
             Err(e) => {
                 let text = format!("the assignment by the group's leader cannot be read: {e}");
-                self.orders.push(Order::Tell(Error::new(ErrorCode::L_BAD_MSG, text)));
+                self.actions
+                    .push(GroupAction::ReportError(Error::new(ErrorCode::L_BAD_MSG, text)));
                 Assignment::new()
             }
         };
@@ -538,17 +536,17 @@ impl Membership {
         ctx.log
             .debug(DebugContexts::CGRP, "LEAVEGROUP", || "left the group".into());
         self.forget_group();
-        self.state = State::Out;
-        if !self.interest.is_empty() {
+        self.state = State::Inactive;
+        if !self.subscription.is_empty() {
             // Subscribed again in the meantime.
             self.leaving = false;
-            self.state = State::Wanting;
+            self.state = State::PreparingJoin;
             self.retry_at = ctx.now;
         }
     }
 
     /// There is something about the group that the coordinator tells in its answer to a heartbeat.
-    pub(super) fn ask_at_once(&mut self, ctx: &Ctx<'_>) {
+    pub(super) fn heartbeat_now(&mut self, ctx: &Ctx<'_>) {
         if matches!(self.state, State::Stable | State::Revoking) {
             self.heartbeat_due = ctx.now;
         }
@@ -569,11 +567,12 @@ impl Membership {
             ErrorCode::REBALANCE_IN_PROGRESS => self.rebalance(ctx, false),
             ErrorCode::FENCED_INSTANCE_ID => {
                 let text = "another member joined with the same group.instance.id";
-                self.orders.push(Order::Tell(Error::new(code, text).into_fatal()));
+                self.actions
+                    .push(GroupAction::ReportError(Error::new(code, text).into_fatal()));
                 // Out for good, unless the application subscribes again. Then, too, it gives up first what it had: until
                 // it knows of the loss, its commits speak of partitions that are the other's.
                 self.leaving = true;
-                self.goodbye = None;
+                self.pending_leave = None;
                 self.forget_member();
                 self.rebalance(ctx, true);
             }
@@ -584,7 +583,7 @@ impl Membership {
             code => {
                 if !code.action().is_retriable() {
                     let text = format!("{what} failed: {}", code.description());
-                    self.orders.push(Order::Tell(Error::new(code, text)));
+                    self.actions.push(GroupAction::ReportError(Error::new(code, text)));
                     self.tries = self.tries.max(4);
                 }
                 // An error of a heartbeat; in JoinGroup and SyncGroup a member that keeps its partitions just asks again.

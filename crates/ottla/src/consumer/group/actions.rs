@@ -20,29 +20,29 @@ pub enum RebalanceProtocol {
 /// What is to be done with the partitions, or told to the application. Each revocation is confirmed when it has been
 /// carried out; orders are carried out in the order in which they were given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::consumer) enum Order {
+pub(in crate::consumer) enum GroupAction {
     /// Give all partitions up (eager). `lost`: they may be another member's already.
     Revoke {
         /// The member was thrown out.
         lost: bool,
     },
     /// Give these partitions up and keep the others (cooperative).
-    RevokeSome {
+    IncrementalRevoke {
         /// Some of what the group gave.
         partitions: Vec<TopicPartition>,
         /// The member was thrown out; then they are all that it has.
         lost: bool,
     },
     /// The partitions that are being given up may be another member's already.
-    Lose,
+    MarkLost,
     /// Consume these and no others (eager).
     Assign(Vec<TopicPartition>),
     /// Consume these as well (cooperative); none at all tells that the group has divided and nothing came.
-    AssignMore(Vec<TopicPartition>),
+    IncrementalAssign(Vec<TopicPartition>),
     /// Tell the application.
-    Tell(Error),
+    ReportError(Error),
     /// Tell the application of an error of this topic.
-    TellOf(Arc<str>, Error),
+    ReportTopicError(Arc<str>, Error),
 }
 
 /// The rows of an assignment: each at its committed offset.

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::membership::{Membership, State};
-use super::orders::{Order, RebalanceProtocol};
+use super::actions::{GroupAction, RebalanceProtocol};
+use super::classic::{ClassicMember, State};
 use crate::context::Ctx;
 use crate::types::TopicPartition;
 
-impl Membership {
+impl ClassicMember {
     /// Starts over: gives up what has to be given up, then joins or leaves. `lost`: others may have the partitions.
     pub(super) fn rebalance(&mut self, ctx: &Ctx<'_>, lost: bool) {
         match self.protocol {
@@ -22,23 +22,23 @@ impl Membership {
             return self.proceed(ctx);
         }
         if self.state != State::Revoking {
-            self.orders.push(Order::Revoke { lost });
+            self.actions.push(GroupAction::Revoke { lost });
         } else if lost {
-            self.orders.push(Order::Lose);
+            self.actions.push(GroupAction::MarkLost);
         }
         self.state = State::Revoking;
     }
 
     fn give_all_up(&mut self, ctx: &Ctx<'_>, lost: bool) {
-        self.coming = None;
+        self.pending = None;
         let partitions: Vec<_> = std::mem::take(&mut self.owned).into_iter().collect();
         if !partitions.is_empty() {
-            self.orders.push(Order::RevokeSome { partitions, lost });
+            self.actions.push(GroupAction::IncrementalRevoke { partitions, lost });
             self.state = State::Revoking;
         } else if self.state != State::Revoking {
             self.proceed(ctx);
         } else if lost {
-            self.orders.push(Order::Lose);
+            self.actions.push(GroupAction::MarkLost);
         }
     }
 
@@ -49,12 +49,12 @@ impl Membership {
             .into_iter()
             .partition::<BTreeSet<_>, _>(|tp| topics.contains(&tp.topic));
         self.owned = kept;
-        if let Some(coming) = &mut self.coming {
-            coming.retain(|tp| topics.contains(&tp.topic));
+        if let Some(pending) = &mut self.pending {
+            pending.retain(|tp| topics.contains(&tp.topic));
         }
         if !gone.is_empty() {
             let partitions = gone.into_iter().collect();
-            self.orders.push(Order::RevokeSome {
+            self.actions.push(GroupAction::IncrementalRevoke {
                 partitions,
                 lost: false,
             });
@@ -70,19 +70,20 @@ impl Membership {
         self.state = State::Stable;
         if self.protocol != RebalanceProtocol::Cooperative {
             self.assigned = true;
-            self.orders.push(Order::Assign(assignment.iter().cloned().collect()));
+            self.actions
+                .push(GroupAction::Assign(assignment.iter().cloned().collect()));
             self.owned = assignment;
             return;
         }
-        let coming = assignment.difference(&self.owned).cloned().collect();
+        let pending = assignment.difference(&self.owned).cloned().collect();
         let gone: Vec<_> = self.owned.difference(&assignment).cloned().collect();
         if gone.is_empty() {
             self.owned = assignment;
-            return self.orders.push(Order::AssignMore(coming));
+            return self.actions.push(GroupAction::IncrementalAssign(pending));
         }
         self.owned.retain(|tp| assignment.contains(tp));
-        self.coming = Some(coming);
-        self.orders.push(Order::RevokeSome {
+        self.pending = Some(pending);
+        self.actions.push(GroupAction::IncrementalRevoke {
             partitions: gone,
             lost: false,
         });
@@ -95,9 +96,9 @@ impl Membership {
         if self.state != State::Revoking {
             return;
         }
-        if let Some(coming) = self.coming.take() {
-            self.owned.extend(coming.iter().cloned());
-            self.orders.push(Order::AssignMore(coming));
+        if let Some(pending) = self.pending.take() {
+            self.owned.extend(pending.iter().cloned());
+            self.actions.push(GroupAction::IncrementalAssign(pending));
         }
         // After a cooperative revocation, too, the member joins anew: only then can others have the partitions.
         self.proceed(ctx);

@@ -3,19 +3,19 @@
 use ottla_protocol::api::consumer_group_heartbeat::ConsumerGroupHeartbeatResponse;
 
 use super::lookup::Lookup;
-use super::{Partitions, Phase, Reconciler};
+use super::{ConsumerMember, Partitions, Phase};
 use crate::cluster::{Cluster, is_coordinator_error};
 use crate::context::Ctx;
+use crate::sys::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
-use crate::sys::Instant;
 
 /// How long a coordinator takes to match a pattern with its topics, in milliseconds, when it has not much to do.
 const MATCHING_MS: u64 = 300;
 
-impl Reconciler {
+impl ConsumerMember {
     pub(in crate::consumer::group) fn is_heartbeat(&self, id: u64) -> bool {
-        self.heartbeat.under_way.as_ref().is_some_and(|(sent, _)| *sent == id)
+        self.heartbeat.in_flight.as_ref().is_some_and(|(sent, _)| *sent == id)
     }
 
     pub(in crate::consumer::group) fn is_leave(&self, id: u64) -> bool {
@@ -29,11 +29,11 @@ impl Reconciler {
         cluster: &Cluster,
         result: Result<ConsumerGroupHeartbeatResponse, Error>,
     ) -> bool {
-        let sent = self.heartbeat.under_way.take();
+        let sent = self.heartbeat.in_flight.take();
         let response = match result {
             Ok(response) => response,
             Err(error) => {
-                self.put_off(ctx);
+                self.back_off(ctx);
                 return error.code != ErrorCode::L_BAD_MSG;
             }
         };
@@ -43,13 +43,10 @@ impl Reconciler {
             return self.on_refused(ctx, code, &words);
         }
         let h = &mut self.heartbeat;
-        let before = std::mem::replace(&mut h.said, sent.map(|(_, said)| said));
-        if let (Some(before), Some(now)) = (&before, &h.said) {
-            self.made_room |= !before.owned.minus(&now.owned).is_empty();
-        }
-        let resubscribed = before.map(|b| b.subscription).as_ref() != h.said.as_ref().map(|s| &s.subscription);
+        let before = std::mem::replace(&mut h.acknowledged, sent.map(|(_, acknowledged)| acknowledged));
+        let resubscribed = before.map(|b| b.subscription).as_ref() != h.acknowledged.as_ref().map(|s| &s.subscription);
         h.tries = 0;
-        h.told = None;
+        h.reported = None;
         h.not_before = Instant::ORIGIN;
         h.interval_ms = crate::consumer::millis(response.heartbeat_interval_ms).max(1);
         h.due = ctx.now.plus_ms(h.interval_ms);
@@ -64,7 +61,7 @@ impl Reconciler {
         self.epoch = response.member_epoch;
         if self.phase == Phase::Joining {
             self.phase = Phase::Member;
-            self.life += 1;
+            self.incarnation += 1;
             if let Some(id) = response.member_id.filter(|id| !id.is_empty()) {
                 self.member_id = id;
             }
@@ -76,7 +73,7 @@ impl Reconciler {
             self.target = Partitions::from_wire(assignment.topic_partitions);
             self.lookup = Lookup::default();
             self.prune_names();
-            self.learn_names(cluster);
+            self.resolve_names(cluster);
         }
         self.proceed();
         false
@@ -94,37 +91,37 @@ impl Reconciler {
         match code {
             ErrorCode::FENCED_MEMBER_EPOCH | ErrorCode::UNKNOWN_MEMBER_ID | ErrorCode::GROUP_ID_NOT_FOUND if joined => {
                 self.heartbeat.not_before = ctx.now;
-                self.lose();
+                self.on_lost();
             }
             ErrorCode::UNRELEASED_INSTANCE_ID => {
                 let instance = self.instance_id.as_deref().unwrap_or_default();
                 let text = format!("another member of the group has group.instance.id={instance}");
-                self.tell_fatal(code, text);
+                self.report_fatal(code, text);
             }
             ErrorCode::FENCED_INSTANCE_ID => {
                 let text = "another member joined with the same group.instance.id".to_owned();
-                self.tell_fatal(code, text);
+                self.report_fatal(code, text);
             }
             ErrorCode::UNSUPPORTED_ASSIGNOR => {
                 let name = &ctx.conf.group_remote_assignor;
-                self.tell_fatal(code, format!("group.remote.assignor={name}: {text}"));
+                self.report_fatal(code, format!("group.remote.assignor={name}: {text}"));
             }
             ErrorCode::UNSUPPORTED_VERSION => self.unsupported(),
-            ErrorCode::INVALID_REQUEST => self.tell_fatal(code, format!("ConsumerGroupHeartbeat failed: {text}")),
+            ErrorCode::INVALID_REQUEST => self.report_fatal(code, format!("ConsumerGroupHeartbeat failed: {text}")),
             // A member stays in the group with what it had subscribed to before.
-            ErrorCode::INVALID_REGULAR_EXPRESSION => self.mute(ctx, code, &text),
-            ErrorCode::TOPIC_AUTHORIZATION_FAILED if joined => self.mute(ctx, code, &text),
+            ErrorCode::INVALID_REGULAR_EXPRESSION => self.refuse_subscription(ctx, code, &text),
+            ErrorCode::TOPIC_AUTHORIZATION_FAILED if joined => self.refuse_subscription(ctx, code, &text),
             code if is_coordinator_error(code) => {
-                self.put_off(ctx);
+                self.back_off(ctx);
                 return true;
             }
             code => {
-                self.put_off(ctx);
+                self.back_off(ctx);
                 if !code.action().is_retriable() {
                     // It takes somebody's hand to mend this.
                     let later = ctx.now.plus_ms(self.heartbeat.interval_ms);
                     self.heartbeat.not_before = self.heartbeat.not_before.max(later);
-                    self.tell_once(Error::new(code, format!("ConsumerGroupHeartbeat failed: {text}")));
+                    self.report_once(Error::new(code, format!("ConsumerGroupHeartbeat failed: {text}")));
                 }
             }
         }
@@ -132,11 +129,11 @@ impl Reconciler {
     }
 
     /// The coordinator refuses the subscription: it is not told it again until the application has another one.
-    fn mute(&mut self, ctx: &mut Ctx<'_>, code: ErrorCode, text: &str) {
-        self.put_off(ctx);
-        self.heartbeat.mute = true;
+    fn refuse_subscription(&mut self, ctx: &mut Ctx<'_>, code: ErrorCode, text: &str) {
+        self.back_off(ctx);
+        self.heartbeat.subscription_refused = true;
         let topics = self.subscription.topics().join(", ");
-        self.tell_once(Error::new(
+        self.report_once(Error::new(
             code,
             format!("the subscription to {topics} was refused: {text}"),
         ));
@@ -146,7 +143,7 @@ impl Reconciler {
     pub(super) fn unsupported(&mut self) {
         let text = "the brokers do not support group.protocol=consumer, which needs Apache Kafka 4.0 or later and the \
                     feature group.version=1; use group.protocol=classic";
-        self.tell_fatal(ErrorCode::UNSUPPORTED_VERSION, text.to_owned());
+        self.report_fatal(ErrorCode::UNSUPPORTED_VERSION, text.to_owned());
     }
 
     /// The heartbeat that leaves was answered, or not: there is nothing more to be done.
@@ -157,7 +154,7 @@ impl Reconciler {
     }
 
     /// The coordinator knows something new, or doubts this member: a heartbeat tells what it is.
-    pub(in crate::consumer::group) fn ask_at_once(&mut self, now: Instant) {
+    pub(in crate::consumer::group) fn heartbeat_now(&mut self, now: Instant) {
         self.heartbeat.due = self.heartbeat.due.min(now);
     }
 }

@@ -10,13 +10,13 @@ use crate::error::{Error, ErrorCode};
 
 /// A subscription as the application gave it.
 #[derive(Debug, Default)]
-pub(super) struct Interest {
+pub(super) struct Subscription {
     wanted: Vec<String>,
     names: BTreeSet<Arc<str>>,
     patterns: RegexSet,
 }
 
-impl Interest {
+impl Subscription {
     /// Names that begin with `^` are patterns; they match anywhere from the beginning of a topic's name.
     ///
     /// # Errors
@@ -27,7 +27,7 @@ impl Interest {
             let text = format!("a pattern of the subscription is not valid: {e}");
             Error::new(ErrorCode::L_INVALID_ARG, text)
         })?;
-        Ok(Interest {
+        Ok(Subscription {
             wanted: wanted.to_vec(),
             names: names.into_iter().map(|name| Arc::from(name.as_str())).collect(),
             patterns,

@@ -6,13 +6,13 @@ use std::time::Duration;
 use ottla_protocol::Uuid;
 use ottla_protocol::api::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
 
-use super::super::requests::{Way, new_id, tag};
-use super::{Phase, Reconciler};
+use super::super::requests::{CoordinatorConnection, new_id, tag};
+use super::{ConsumerMember, Phase};
 use crate::cluster::Cluster;
-use crate::consumer::millis;
 use crate::context::Ctx;
-use crate::error::Error;
+use crate::consumer::millis;
 use crate::sys::Instant;
+use crate::error::Error;
 
 /// The first version in which brokers look topics up by id.
 const FIRST_BY_ID: i16 = 12;
@@ -20,20 +20,20 @@ const FIRST_BY_ID: i16 = 12;
 /// The look-up of topic names.
 #[derive(Debug, Default)]
 pub(super) struct Lookup {
-    under_way: Option<u64>,
+    in_flight: Option<u64>,
     not_before: Instant,
     tries: u32,
 }
 
-impl Reconciler {
-    fn nameless(&self) -> impl Iterator<Item = Uuid> + '_ {
+impl ConsumerMember {
+    fn unnamed(&self) -> impl Iterator<Item = Uuid> + '_ {
         self.target.topics().filter(|id| !self.names.contains_key(id))
     }
 
     /// Takes names from what is known of topics; true when there was one.
-    pub(super) fn learn_names(&mut self, cluster: &Cluster) -> bool {
+    pub(super) fn resolve_names(&mut self, cluster: &Cluster) -> bool {
         let known = |id: Uuid| Some((id, cluster.topic_by_id(id)?.clone()));
-        let found: Vec<_> = self.nameless().filter_map(known).collect();
+        let found: Vec<_> = self.unnamed().filter_map(known).collect();
         let any = !found.is_empty();
         self.names.extend(found);
         any
@@ -46,16 +46,16 @@ impl Reconciler {
     }
 
     pub(super) fn next_lookup(&self) -> Option<Instant> {
-        let wanted = self.phase == Phase::Member && self.lookup.under_way.is_none() && self.nameless().next().is_some();
+        let wanted = self.phase == Phase::Member && self.lookup.in_flight.is_none() && self.unnamed().next().is_some();
         wanted.then_some(self.lookup.not_before)
     }
 
-    pub(super) fn send_lookup(&mut self, ctx: &mut Ctx<'_>, way: &Way<'_>, next_id: &mut u64) {
+    pub(super) fn send_lookup(&mut self, ctx: &mut Ctx<'_>, to: &CoordinatorConnection<'_>, next_id: &mut u64) {
         if self.next_lookup().is_none_or(|at| at > ctx.now) {
             return;
         }
-        let Some(version) = way.versions.pick::<MetadataRequest>() else {
-            return self.put_lookup_off(ctx);
+        let Some(version) = to.versions.pick::<MetadataRequest>() else {
+            return self.back_off_lookup(ctx);
         };
         let by_id = |topic_id| MetadataRequestTopic {
             topic_id,
@@ -63,7 +63,7 @@ impl Reconciler {
             ..Default::default()
         };
         let request = MetadataRequest {
-            topics: (version >= FIRST_BY_ID).then(|| self.nameless().map(by_id).collect()),
+            topics: (version >= FIRST_BY_ID).then(|| self.unnamed().map(by_id).collect()),
             allow_auto_topic_creation: version < 4,
             ..Default::default()
         };
@@ -71,20 +71,20 @@ impl Reconciler {
         let timeout = Duration::from_millis(millis(ctx.conf.socket_timeout_ms));
         match ctx
             .connections
-            .send(way.key, ctx.now, tag(id), &request, version, timeout)
+            .send(to.key, ctx.now, tag(id), &request, version, timeout)
         {
-            Ok(()) => self.lookup.under_way = Some(id),
-            Err(_) => self.put_lookup_off(ctx),
+            Ok(()) => self.lookup.in_flight = Some(id),
+            Err(_) => self.back_off_lookup(ctx),
         }
     }
 
-    fn put_lookup_off(&mut self, ctx: &mut Ctx<'_>) {
+    fn back_off_lookup(&mut self, ctx: &mut Ctx<'_>) {
         self.lookup.not_before = ctx.now + ctx.retry_delay(self.lookup.tries);
         self.lookup.tries = self.lookup.tries.saturating_add(1);
     }
 
     pub(in crate::consumer::group) fn is_lookup(&self, id: u64) -> bool {
-        self.lookup.under_way == Some(id)
+        self.lookup.in_flight == Some(id)
     }
 
     /// A look-up was answered. What has no name yet is asked for again: brokers learn of topics at different times.
@@ -93,15 +93,15 @@ impl Reconciler {
         ctx: &mut Ctx<'_>,
         result: Result<MetadataResponse, Error>,
     ) {
-        self.lookup.under_way = None;
-        let wanted: BTreeSet<Uuid> = self.nameless().collect();
+        self.lookup.in_flight = None;
+        let wanted: BTreeSet<Uuid> = self.unnamed().collect();
         for topic in result.into_iter().flat_map(|r| r.topics) {
             if let Some(name) = topic.name.filter(|_| wanted.contains(&topic.topic_id)) {
                 self.names.insert(topic.topic_id, name.into());
             }
         }
-        if self.nameless().next().is_some() {
-            self.put_lookup_off(ctx);
+        if self.unnamed().next().is_some() {
+            self.back_off_lookup(ctx);
         }
         self.proceed();
     }

@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 /// Topic names and a regular expression for topic names; a topic that either fits is subscribed to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Subscription {
+pub(super) struct HeartbeatSubscription {
     pub(super) names: BTreeSet<Arc<str>>,
     patterns: BTreeSet<Arc<str>>,
 }
 
-impl Subscription {
+impl HeartbeatSubscription {
     /// From names as the application gives them: one that begins with `^` is a regular expression in RE2's form, which
     /// has to fit a topic's whole name.
     pub(super) fn new(topics: &[String]) -> Self {
         let all = topics.iter().map(|t| Arc::from(t.as_str()));
         let (patterns, names) = all.partition(|t: &Arc<str>| t.starts_with('^'));
-        Subscription { names, patterns }
+        HeartbeatSubscription { names, patterns }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -51,8 +51,8 @@ impl Subscription {
 mod tests {
     use super::*;
 
-    fn of(topics: &[&str]) -> Subscription {
-        Subscription::new(&topics.iter().map(|t| t.to_string()).collect::<Vec<_>>())
+    fn of(topics: &[&str]) -> HeartbeatSubscription {
+        HeartbeatSubscription::new(&topics.iter().map(|t| t.to_string()).collect::<Vec<_>>())
     }
 
     #[test]

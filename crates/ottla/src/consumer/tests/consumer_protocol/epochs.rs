@@ -115,7 +115,7 @@ fn a_fenced_member_gives_up_what_it_had_and_joins_anew() {
         w.run_ms(3000);
         let beat = heartbeat(&mut w);
         refuse(&mut w, &beat, code);
-        assert!(w.registry.is_assignment_lost());
+        assert!(w.shared.is_assignment_lost());
         assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![0, 1])]);
         w.run_ms(10_000);
         no_heartbeat(&mut w);
@@ -128,7 +128,7 @@ fn a_fenced_member_gives_up_what_it_had_and_joins_anew() {
         let target = topic_partitions(&w, "t", &[1]);
         accept(&mut w, &again, 5, Some(target));
         assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![1])]);
-        assert!(!w.registry.is_assignment_lost());
+        assert!(!w.shared.is_assignment_lost());
     }
 }
 
@@ -145,7 +145,7 @@ fn a_member_that_is_fenced_while_it_gives_up_gives_up_the_rest_too() {
     w.run_ms(3000);
     let beat = heartbeat(&mut w);
     refuse(&mut w, &beat, ErrorCode::FENCED_MEMBER_EPOCH);
-    assert!(w.registry.is_assignment_lost());
+    assert!(w.shared.is_assignment_lost());
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![0])]);
     remove(&mut w, &[0]);
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![1])]);

@@ -1,11 +1,8 @@
 //! Joining, staying, and going from what it has to what it should have.
 
-use std::sync::Arc;
-
 use super::super::builders::*;
 use super::super::harness::*;
 use super::*;
-use crate::consumer::neighbours::Neighbour;
 
 #[test]
 fn a_member_says_everything_once_and_then_only_what_changed() {
@@ -28,8 +25,8 @@ fn a_member_says_everything_once_and_then_only_what_changed() {
     let gift = topic_partitions(&w, "t", &[1]);
     accept(&mut w, &first, 7, Some(gift.clone()));
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![1])]);
-    assert_eq!(w.registry.group().generation, 7);
-    assert_eq!(w.registry.group().member_id, request.member_id);
+    assert_eq!(w.shared.group().generation, 7);
+    assert_eq!(w.shared.group().member_id, request.member_id);
     // What it has is news to the coordinator, at once.
     let second = heartbeat(&mut w);
     assert_eq!((second.1.member_epoch, second.1.rebalance_timeout_ms), (7, -1));
@@ -290,28 +287,6 @@ fn a_pattern_is_asked_about_again_soon_as_it_is_matched_behind_the_answer() {
     accept(&mut w, &beat, 2, None);
     w.run_ms(2900);
     no_heartbeat(&mut w);
-}
-
-#[test]
-fn neighbours_hear_of_the_room_that_was_made() {
-    let mut w = world_of(&[("enable.auto.commit", "false")]);
-    w.registry.meet_neighbours("room", Arc::new(Wakes::default()));
-    let neighbour = Neighbour::new("room", Arc::new(Wakes::default()));
-    join(&mut w, 1, &[0, 1]);
-    neighbour.take_news();
-    w.run_ms(3000);
-    let beat = heartbeat(&mut w);
-    let kept = topic_partitions(&w, "t", &[1]);
-    accept(&mut w, &beat, 1, Some(kept));
-    let told = heartbeat(&mut w);
-    assert!(!neighbour.take_news(), "the coordinator has not heard of it yet");
-    accept(&mut w, &told, 2, None);
-    assert!(neighbour.take_news());
-    neighbour.tell_others();
-    w.run_ms(1);
-    let beat = heartbeat(&mut w);
-    accept(&mut w, &beat, 2, None);
-    assert!(!neighbour.take_news());
 }
 
 /// A member that goes on asking on a dead connection is thrown out, and cannot leave.

@@ -48,7 +48,7 @@ fn a_silent_coordinator_is_looked_for_elsewhere_and_nothing_is_given_up() {
     // Whether its session is over only the coordinator knows.
     w.run_ms(60_000);
     assert_eq!(assignment(&mut w), [0, 1]);
-    assert!(!w.registry.is_assignment_lost());
+    assert!(!w.shared.is_assignment_lost());
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_member_commits_gives_up_and_leaves() {
         assert!(closed.try_take().is_none());
         accept(&mut w, &leave, epoch, None);
         assert_eq!(closed.try_take(), Some(Ok(())));
-        assert_eq!(w.registry.group().generation, -1);
+        assert_eq!(w.shared.group().generation, -1);
     }
 }
 
@@ -131,7 +131,7 @@ fn an_application_that_does_not_poll_is_out_until_it_polls() {
     accept(&mut w, &left, -1, None);
     w.run_ms(20_000);
     no_heartbeat(&mut w);
-    assert!(w.registry.is_assignment_lost());
+    assert!(w.shared.is_assignment_lost());
     assert_eq!(
         w.take(),
         [

@@ -1,11 +1,10 @@
 //! What the application's threads share with the consumer.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, OnceLock};
 
 use super::RebalanceProtocol;
-use super::neighbours::Neighbour;
 use crate::config::ClientConfig;
 use crate::error::{Error, ErrorCode};
 use crate::event::{FetchBudget, PartitionState, Queue, StoredOffset};
@@ -36,29 +35,28 @@ struct Partitions {
 
 /// The partitions that a consumer ever heard of, and the group's public facts. A partition's state lives as long as the
 /// client. Thread-safe.
-pub struct Registry {
+pub struct SharedState {
     partitions: RwLock<Partitions>,
     budget: Arc<FetchBudget>,
     consumer_queue: Arc<Queue>,
     auto_store: bool,
     group: Mutex<GroupInfo>,
     assignment_lost: AtomicBool,
-    neighbour: OnceLock<Neighbour>,
 }
 
-impl std::fmt::Debug for Registry {
+impl std::fmt::Debug for SharedState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Registry")
+        f.debug_struct("SharedState")
             .field("budget", &self.budget)
             .finish_non_exhaustive()
     }
 }
 
-impl Registry {
+impl SharedState {
     /// Without partitions. `waker` is called when freed room lets the fetcher go on.
     pub fn new(conf: &ClientConfig, consumer_queue: Arc<Queue>, waker: Arc<dyn Waker>) -> Self {
         let instance = conf.group_instance_id.clone();
-        Registry {
+        SharedState {
             partitions: RwLock::new(Partitions::default()),
             budget: Arc::new(FetchBudget::new(waker)),
             consumer_queue,
@@ -71,18 +69,7 @@ impl Registry {
                 group_instance_id: (!instance.is_empty()).then_some(instance),
             }),
             assignment_lost: AtomicBool::new(false),
-            neighbour: OnceLock::new(),
         }
-    }
-
-    /// Other clients of this process tell this one from now on when they join its group or leave it, and the other way
-    /// round. `waker` is called when there is news.
-    pub fn meet_neighbours(&self, group_id: &str, waker: Arc<dyn Waker>) {
-        self.neighbour.get_or_init(|| Neighbour::new(group_id, waker));
-    }
-
-    pub(super) fn neighbour(&self) -> Option<&Neighbour> {
-        self.neighbour.get()
     }
 
     /// The queue that assigned partitions forward to.

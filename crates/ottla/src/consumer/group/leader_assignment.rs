@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::assignor::{self, Shape};
-use super::membership::{Membership, State};
+use super::classic::{ClassicMember, State};
 use crate::cluster::{Cluster, TopicMeta};
 use crate::context::Ctx;
+use crate::sys::Instant;
 use crate::error::ErrorCode;
 use crate::event::DebugContexts;
-use crate::sys::Instant;
 use crate::types::NodeId;
 
-impl Membership {
+impl ClassicMember {
     /// A leader that took an assignment over looks whether it would give itself the same: topics may have grown while
     /// nobody led. What it cannot see in its own assignment stays unnoticed until the next change.
     pub(super) fn check_inheritance(&mut self, ctx: &Ctx<'_>, cluster: &Cluster) {
@@ -91,21 +91,21 @@ impl Membership {
     /// Has the names of all topics kept up to date, or not any more. They are asked for at once, however new the last listing
     /// is: who subscribes means the topics that there are by now.
     pub(super) fn list_all(&mut self, now: Instant, cluster: &mut Cluster, wanted: bool) {
-        if wanted || self.interest.has_patterns() {
+        if wanted || self.subscription.has_patterns() {
             cluster.list_all(now, wanted);
         }
     }
 
     /// Whether it is not known yet which topics the patterns mean.
     pub(super) fn awaits_listing(&self, cluster: &Cluster) -> bool {
-        self.interest.has_patterns() && !cluster.is_listed_since(self.listing_since)
+        self.subscription.has_patterns() && !cluster.is_listed_since(self.listing_since)
     }
 
     /// Looks whether the cluster's topics have changed since the patterns were matched with them.
     pub(super) fn check_listing(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster) {
-        if self.interest.has_patterns() && self.seen_listing != cluster.listings() {
+        if self.subscription.has_patterns() && self.seen_listing != cluster.listings() {
             self.seen_listing = cluster.listings();
-            if self.state == State::Wanting {
+            if self.state == State::PreparingJoin {
                 self.retry_at = self.retry_at.min(ctx.now);
             }
             self.match_patterns(ctx, cluster);
@@ -114,7 +114,7 @@ impl Membership {
 
     /// A topic that has come or gone is a change of the subscription.
     fn match_patterns(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster) {
-        let topics = self.interest.topics(cluster);
+        let topics = self.subscription.topics(cluster);
         if topics.iter().eq(&self.topics) {
             return;
         }
@@ -125,7 +125,7 @@ impl Membership {
         let of_members = self.members.iter().flat_map(|m| &m.topics);
         let watched = of_members.map(|t| Arc::from(t.as_str())).chain(topics).collect();
         self.watch_only(ctx.now, cluster, watched);
-        if !self.is_out() && !self.leaving {
+        if !self.is_inactive() && !self.leaving {
             self.rebalance(ctx, false);
         }
     }
@@ -136,17 +136,17 @@ impl Membership {
             return;
         }
         // A topic that is gone matches no pattern any more.
-        if self.interest.has_patterns() && !cluster.topic(name).is_some_and(|m| m.is_usable()) {
+        if self.subscription.has_patterns() && !cluster.topic(name).is_some_and(|m| m.is_usable()) {
             self.match_patterns(ctx, cluster);
         }
         let Some(meta) = cluster.topic(name) else { return };
-        let subscribed = self.interest.names().contains(name);
+        let subscribed = self.subscription.names().contains(name);
         let error = match subscribed && meta.error != ErrorCode::LEADER_NOT_AVAILABLE {
             true => meta.error,
             false => ErrorCode::NO_ERROR,
         };
-        self.orders.extend(self.topic_errors.note(name, error));
-        if self.state == State::Wanting {
+        self.actions.extend(self.topic_errors.note(name, error));
+        if self.state == State::PreparingJoin {
             self.retry_at = self.retry_at.min(ctx.now);
         }
         if self.inherited.is_some() {

@@ -1,9 +1,9 @@
 //! Being a member of a group of the consumer protocol (KIP-848): the coordinator divides, and tells each member in the
 //! answers to its heartbeats what it is to have.
 //!
-//! [`Reconciler`] goes from what the member has to the newest *target*, one step at a time: first it gives up what the
-//! target lacks ([`Order::RevokeSome`]), and tells the coordinator so once that is done and what was to be committed
-//! before is answered; then it takes up what is new ([`Order::AssignMore`]). A target that comes in the middle counts when
+//! [`ConsumerMember`] goes from what the member has to the newest *target*, one step at a time: first it gives up what the
+//! target lacks ([`GroupAction::IncrementalRevoke`]), and tells the coordinator so once that is done and what was to be committed
+//! before is answered; then it takes up what is new ([`GroupAction::IncrementalAssign`]). A target that comes in the middle counts when
 //! that is done. Nothing of what it keeps is interrupted. A revocation is always followed by an assignment, of nothing if
 //! nothing is new: applications wait for it to know that the rebalance has ended.
 //!
@@ -24,13 +24,14 @@ use std::sync::Arc;
 
 use ottla_protocol::Uuid;
 
-use super::committer::Committer;
-use super::orders::Order;
+use super::actions::GroupAction;
+use super::commit_identity::CommitIdentity;
 use super::poll_watch;
 use super::topic_errors::TopicErrors;
 use crate::cluster::{Cluster, TopicMeta};
 use crate::config::ClientConfig;
 use crate::context::Ctx;
+use crate::sys::{Instant, Rng, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::sys::{Instant, Rng, earliest};
 use crate::types::TopicPartition;
@@ -38,7 +39,7 @@ use crate::types::TopicPartition;
 use heartbeats::Heartbeat;
 use lookup::Lookup;
 use partitions::Partitions;
-use subscription::Subscription;
+use subscription::HeartbeatSubscription;
 
 /// How often heartbeats are sent before the coordinator has said how often it wants them, in milliseconds.
 const FIRST_INTERVAL_MS: u64 = 5000;
@@ -53,7 +54,7 @@ const FIRST_INTERVAL_MS: u64 = 5000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// Not subscribed, or shut out for good.
-    Out,
+    Inactive,
     /// Heartbeats with epoch 0, until one is answered. It has no partitions.
     Joining,
     /// In the group, with an epoch of its own.
@@ -74,17 +75,17 @@ enum Step {
     Revoking(Partitions),
     /// It has done so; the commits up to this one are waited for, so that none of them comes after those of the next
     /// owner.
-    Settling(Partitions, u64),
+    AwaitingCommits(Partitions, u64),
 }
 
 /// A member of a group of the consumer protocol. Order of calls: what the application and the coordinator say, in any
-/// order, then `take_orders`, and `send` when `has_work`. An order to revoke is confirmed with
+/// order, then `take_actions`, and `send` when `has_work`. An order to revoke is confirmed with
 /// [`on_revoked`](Self::on_revoked); there is never more than one unconfirmed.
 #[derive(Debug)]
-pub(super) struct Reconciler {
+pub(super) struct ConsumerMember {
     phase: Phase,
     step: Step,
-    subscription: Subscription,
+    subscription: HeartbeatSubscription,
     instance_id: Option<String>,
     /// Made by this client, for as long as it lives (KIP-1082); empty while a coordinator that makes ids itself has made
     /// none.
@@ -92,7 +93,7 @@ pub(super) struct Reconciler {
     /// The member epoch, -1 outside of the group.
     epoch: i32,
     /// How many times the member has joined: what it wanted to commit in an earlier life is not committed in a later one.
-    life: u32,
+    incarnation: u32,
     /// What the member has, or is about to take up, or has not given up for good yet.
     owned: Partitions,
     /// What the coordinator last said it should have.
@@ -102,56 +103,53 @@ pub(super) struct Reconciler {
     lookup: Lookup,
     heartbeat: Heartbeat,
     /// The coordinator may know this member.
-    present: bool,
+    may_be_member: bool,
     /// Leave is to be sent, whatever the phase.
-    goodbye: bool,
+    pending_leave: bool,
     /// The application polls too rarely: the member is out of its group until it polls again.
-    parked: bool,
+    max_poll_exceeded: bool,
     /// Nothing helps but another subscription.
-    barred: bool,
-    /// The coordinator has heard of partitions that were given up, since this was last asked.
-    made_room: bool,
+    shut_out: bool,
     /// Partitions were revoked, and no assignment was announced since.
-    owes_assignment: bool,
+    assignment_due: bool,
     topic_errors: TopicErrors,
-    orders: Vec<Order>,
+    actions: Vec<GroupAction>,
 }
 
-impl Reconciler {
+impl ConsumerMember {
     pub(super) fn new(conf: &ClientConfig) -> Self {
-        Reconciler {
-            phase: Phase::Out,
+        ConsumerMember {
+            phase: Phase::Inactive,
             step: Step::Idle,
-            subscription: Subscription::default(),
+            subscription: HeartbeatSubscription::default(),
             instance_id: Some(conf.group_instance_id.clone()).filter(|i| !i.is_empty()),
             member_id: String::new(),
             epoch: -1,
-            life: 0,
+            incarnation: 0,
             owned: Partitions::default(),
             target: Partitions::default(),
             names: BTreeMap::new(),
             lookup: Lookup::default(),
             heartbeat: Heartbeat::new(),
-            present: false,
-            goodbye: false,
-            parked: false,
-            barred: false,
-            made_room: false,
-            owes_assignment: false,
+            may_be_member: false,
+            pending_leave: false,
+            max_poll_exceeded: false,
+            shut_out: false,
+            assignment_due: false,
             topic_errors: TopicErrors::default(),
-            orders: Vec::new(),
+            actions: Vec::new(),
         }
     }
 
     // ---------------------------------------------------------------- what others may know
 
-    pub(super) fn take_orders(&mut self) -> Vec<Order> {
-        std::mem::take(&mut self.orders)
+    pub(super) fn take_actions(&mut self) -> Vec<GroupAction> {
+        std::mem::take(&mut self.actions)
     }
 
     /// Neither in a group nor on the way into or out of one.
-    pub(super) fn is_out(&self) -> bool {
-        self.phase == Phase::Out
+    pub(super) fn is_inactive(&self) -> bool {
+        self.phase == Phase::Inactive
     }
 
     /// Whether the coordinator counts the member in.
@@ -159,46 +157,31 @@ impl Reconciler {
         self.epoch > 0
     }
 
-    /// Whether the member joins.
-    pub(super) fn is_new(&self) -> bool {
-        self.phase == Phase::Joining
-    }
-
-    /// Whether the member wants partitions and has none: others may have to give some up first.
-    pub(super) fn waits_for_room(&self) -> bool {
-        matches!(self.phase, Phase::Joining | Phase::Member) && self.owned.is_empty()
-    }
-
-    /// Whether others can have partitions now that this member had.
-    pub(super) fn take_made_room(&mut self) -> bool {
-        std::mem::take(&mut self.made_room)
-    }
-
     /// Where the membership stands, by the name that programs know.
     pub(super) fn public_state(&self) -> &'static str {
         match (self.phase, &self.step) {
-            (_, Step::Revoking(_) | Step::Settling(..)) => "wait-unassign-to-complete",
+            (_, Step::Revoking(_) | Step::AwaitingCommits(..)) => "wait-unassign-to-complete",
             (Phase::Joining, Step::Idle) => "wait-join",
             (Phase::Member, Step::Idle) => "steady",
-            (Phase::Out | Phase::Leaving(_) | Phase::Lost, Step::Idle) => "init",
+            (Phase::Inactive | Phase::Leaving(_) | Phase::Lost, Step::Idle) => "init",
         }
     }
 
     /// The member id and the member epoch.
     pub(super) fn who(&self) -> (&str, i32) {
-        match self.is_out() {
+        match self.is_inactive() {
             true => ("", -1),
             false => (&self.member_id, self.epoch),
         }
     }
 
     /// As whom offsets are committed and read.
-    pub(super) fn identity(&self) -> Committer {
+    pub(super) fn identity(&self) -> CommitIdentity {
         let (member_id, generation) = self.who();
-        Committer {
+        CommitIdentity {
             member_id: member_id.to_owned(),
             generation,
-            life: self.is_in().then_some(self.life),
+            incarnation: self.is_in().then_some(self.incarnation),
         }
     }
 
@@ -210,16 +193,16 @@ impl Reconciler {
     // ---------------------------------------------------------------- what the application wants
 
     pub(super) fn subscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, topics: &[String]) {
-        self.set_subscription(ctx.now, cluster, Subscription::new(topics));
+        self.set_subscription(ctx.now, cluster, HeartbeatSubscription::new(topics));
         if self.member_id.is_empty() {
             self.member_id = new_member_id(ctx.rng);
         }
-        self.barred = false;
-        self.parked = false;
+        self.shut_out = false;
+        self.max_poll_exceeded = false;
         self.topic_errors.clear();
-        self.heartbeat.forgive(ctx.now);
+        self.heartbeat.clear_backoff(ctx.now);
         self.phase = match self.phase {
-            Phase::Out => Phase::Joining,
+            Phase::Inactive => Phase::Joining,
             Phase::Leaving(None) if self.is_in() => Phase::Member,
             Phase::Leaving(None) if self.owned.is_empty() => Phase::Joining,
             phase => phase,
@@ -229,16 +212,16 @@ impl Reconciler {
 
     /// Gives up the partitions, then leaves.
     pub(super) fn unsubscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
-        self.set_subscription(ctx.now, cluster, Subscription::default());
+        self.set_subscription(ctx.now, cluster, HeartbeatSubscription::default());
         self.phase = match self.phase {
-            Phase::Joining | Phase::Member if self.present => Phase::Leaving(None),
+            Phase::Joining | Phase::Member if self.may_be_member => Phase::Leaving(None),
             Phase::Joining | Phase::Member => Phase::Lost,
             phase => phase,
         };
         self.proceed();
     }
 
-    fn set_subscription(&mut self, now: Instant, cluster: &mut Cluster, new: Subscription) {
+    fn set_subscription(&mut self, now: Instant, cluster: &mut Cluster, new: HeartbeatSubscription) {
         for name in new.names.difference(&self.subscription.names) {
             cluster.watch(name, now);
         }
@@ -255,23 +238,23 @@ impl Reconciler {
                 self.owned = self.owned.minus(&given_up);
                 Step::Idle
             }
-            Step::Revoking(given_up) => Step::Settling(given_up, commit),
+            Step::Revoking(given_up) => Step::AwaitingCommits(given_up, commit),
             step => step,
         };
         self.proceed();
     }
 
     /// The commit that is waited for before the coordinator is told of what was given up.
-    pub(super) fn settling(&self) -> Option<u64> {
+    pub(super) fn awaited_commit(&self) -> Option<u64> {
         match self.step {
-            Step::Settling(_, commit) => Some(commit),
+            Step::AwaitingCommits(_, commit) => Some(commit),
             _ => None,
         }
     }
 
     /// The commits that were waited for are answered.
-    pub(super) fn on_settled(&mut self) {
-        if let Step::Settling(given_up, _) = &self.step {
+    pub(super) fn on_commits_answered(&mut self) {
+        if let Step::AwaitingCommits(given_up, _) = &self.step {
             self.owned = self.owned.minus(given_up);
             self.step = Step::Idle;
             self.proceed();
@@ -279,53 +262,54 @@ impl Reconciler {
     }
 
     /// The application has not polled for `max.poll.interval.ms` (KIP-62): leaves the group at once, without waiting for
-    /// the application to give up the partitions, and stays out until [`unpark`](Self::unpark).
-    pub(super) fn park(&mut self, ctx: &Ctx<'_>, over_ms: u64) {
-        if self.parked || matches!(self.phase, Phase::Out | Phase::Leaving(_)) {
+    /// the application to give up the partitions, and stays out until [`rejoin_on_poll`](Self::unpark).
+    pub(super) fn leave_on_max_poll(&mut self, ctx: &Ctx<'_>, over_ms: u64) {
+        if self.max_poll_exceeded || matches!(self.phase, Phase::Inactive | Phase::Leaving(_)) {
             return;
         }
-        self.parked = true;
-        self.orders.push(Order::Tell(poll_watch::exceeded(ctx, over_ms)));
-        self.goodbye = self.present;
-        self.lose();
+        self.max_poll_exceeded = true;
+        self.actions
+            .push(GroupAction::ReportError(poll_watch::exceeded(ctx, over_ms)));
+        self.pending_leave = self.may_be_member;
+        self.on_lost();
     }
 
     /// The application polls.
-    pub(super) fn unpark(&mut self, now: Instant) {
-        if std::mem::take(&mut self.parked) {
-            self.heartbeat.forgive(now);
+    pub(super) fn rejoin_on_poll(&mut self, now: Instant) {
+        if std::mem::take(&mut self.max_poll_exceeded) {
+            self.heartbeat.clear_backoff(now);
         }
     }
 
     /// Ends membership without waiting for anybody.
     pub(super) fn abandon(&mut self) {
         self.forget_group();
-        self.phase = Phase::Out;
+        self.phase = Phase::Inactive;
         self.step = Step::Idle;
         self.owned = Partitions::default();
-        self.goodbye = false;
+        self.pending_leave = false;
     }
 
     // ---------------------------------------------------------------- from what it has to what it should have
 
     /// The partitions may be others' by now, and the epoch is worth nothing.
-    fn lose(&mut self) {
+    fn on_lost(&mut self) {
         self.forget_group();
         self.phase = Phase::Lost;
-        if let Step::Settling(given_up, _) = &self.step {
+        if let Step::AwaitingCommits(given_up, _) = &self.step {
             self.owned = self.owned.minus(given_up);
             self.step = Step::Idle;
         }
         if self.step != Step::Idle {
-            self.orders.push(Order::Lose);
+            self.actions.push(GroupAction::MarkLost);
         }
         self.proceed();
     }
 
     fn forget_group(&mut self) {
-        self.owes_assignment = false;
+        self.assignment_due = false;
         self.epoch = -1;
-        self.present = false;
+        self.may_be_member = false;
         self.target = Partitions::default();
         self.heartbeat.forget();
         self.lookup = Lookup::default();
@@ -341,19 +325,19 @@ impl Reconciler {
             _ => self.owned.clone(),
         };
         if !surplus.is_empty() {
-            self.orders.push(Order::RevokeSome {
+            self.actions.push(GroupAction::IncrementalRevoke {
                 partitions: self.named(&surplus),
                 lost: self.phase == Phase::Lost,
             });
             self.step = Step::Revoking(surplus);
-            self.owes_assignment = self.phase == Phase::Member;
+            self.assignment_due = self.phase == Phase::Member;
             return;
         }
         match self.phase {
             Phase::Member => self.add(),
-            Phase::Lost if self.subscription.is_empty() || self.barred => self.phase = Phase::Out,
+            Phase::Lost if self.subscription.is_empty() || self.shut_out => self.phase = Phase::Inactive,
             Phase::Lost => self.phase = Phase::Joining,
-            Phase::Out | Phase::Joining | Phase::Leaving(_) => {}
+            Phase::Inactive | Phase::Joining | Phase::Leaving(_) => {}
         }
     }
 
@@ -362,9 +346,9 @@ impl Reconciler {
         let mut new = self.target.minus(&self.owned);
         let is_settled = new.is_empty();
         new.retain_topics(|id| self.names.contains_key(&id));
-        if !new.is_empty() || self.owes_assignment && is_settled {
-            self.owes_assignment = false;
-            self.orders.push(Order::AssignMore(self.named(&new)));
+        if !new.is_empty() || self.assignment_due && is_settled {
+            self.assignment_due = false;
+            self.actions.push(GroupAction::IncrementalAssign(self.named(&new)));
             self.owned.extend(&new);
         }
     }
@@ -386,8 +370,8 @@ impl Reconciler {
             true => ErrorCode::TOPIC_EXCEPTION,
             false => ErrorCode::NO_ERROR,
         };
-        self.orders.extend(self.topic_errors.note(name, error));
-        if self.learn_names(cluster) {
+        self.actions.extend(self.topic_errors.note(name, error));
+        if self.resolve_names(cluster) {
             self.proceed();
         }
     }
@@ -401,20 +385,21 @@ impl Reconciler {
 
     /// Whether a request is due.
     pub(super) fn has_work(&self, now: Instant) -> bool {
-        self.goodbye || self.wake().is_some_and(|at| at <= now)
+        self.pending_leave || self.wake().is_some_and(|at| at <= now)
     }
 
-    fn tell_once(&mut self, error: Error) {
-        if self.heartbeat.told != Some(error.code) {
-            self.heartbeat.told = Some(error.code);
-            self.orders.push(Order::Tell(error));
+    fn report_once(&mut self, error: Error) {
+        if self.heartbeat.reported != Some(error.code) {
+            self.heartbeat.reported = Some(error.code);
+            self.actions.push(GroupAction::ReportError(error));
         }
     }
 
-    fn tell_fatal(&mut self, code: ErrorCode, text: String) {
-        self.orders.push(Order::Tell(Error::new(code, text).into_fatal()));
-        self.barred = true;
-        self.lose();
+    fn report_fatal(&mut self, code: ErrorCode, text: String) {
+        self.actions
+            .push(GroupAction::ReportError(Error::new(code, text).into_fatal()));
+        self.shut_out = true;
+        self.on_lost();
     }
 }
 

@@ -8,112 +8,112 @@ use ottla_protocol::api::join_group::JoinGroupRequest;
 use ottla_protocol::api::metadata::MetadataRequest;
 use ottla_protocol::api::sync_group::SyncGroupRequest;
 
+use super::actions::{GroupAction, RebalanceProtocol};
+use super::classic::{ClassicMember, State};
+use super::commit_identity::CommitIdentity;
 use super::commits::Commits;
-use super::committer::Committer;
+use super::consumer_protocol::ConsumerMember;
 use super::decode;
-use super::interest::Interest;
-use super::membership::{Membership, State};
-use super::orders::{Order, RebalanceProtocol};
-use super::reconcile::Reconciler;
-use super::requests::Way;
+use super::requests::CoordinatorConnection;
+use super::subscription::Subscription;
 use crate::cluster::Cluster;
+use crate::context::Ctx;
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Outcome};
-use crate::context::Ctx;
-use crate::error::Error;
 use crate::sys::Instant;
+use crate::error::Error;
 
 /// A place in a group, by `group.protocol`.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum GroupProtocol {
     /// The members divide (`classic`).
-    Classic(Box<Membership>),
+    Classic(Box<ClassicMember>),
     /// The coordinator divides (`consumer`, KIP-848).
-    Consumer(Box<Reconciler>),
+    Consumer(Box<ConsumerMember>),
 }
 
-impl Place {
+impl GroupProtocol {
     pub(super) fn new(conf: &ClientConfig) -> Self {
         match conf.group_protocol.as_str() {
-            "consumer" => Place::Consumer(Box::new(Reconciler::new(conf))),
-            _ => Place::Classic(Box::new(Membership::new(conf))),
+            "consumer" => GroupProtocol::Consumer(Box::new(ConsumerMember::new(conf))),
+            _ => GroupProtocol::Classic(Box::new(ClassicMember::new(conf))),
         }
     }
 
     // ---------------------------------------------------------------- what others may know
 
     /// Neither in a group nor on the way into or out of one.
-    pub(super) fn is_out(&self) -> bool {
+    pub(super) fn is_inactive(&self) -> bool {
         match self {
-            Place::Classic(m) => m.is_out(),
-            Place::Consumer(r) => r.is_out(),
+            GroupProtocol::Classic(m) => m.is_inactive(),
+            GroupProtocol::Consumer(r) => r.is_inactive(),
         }
     }
 
     /// Whether the member is in the group and knows what that gave it.
-    pub(super) fn knows_its_assignment(&self) -> bool {
+    pub(super) fn has_assignment(&self) -> bool {
         match self {
-            Place::Classic(m) => m.knows_its_assignment(),
-            Place::Consumer(r) => r.is_in(),
+            GroupProtocol::Classic(m) => m.has_assignment(),
+            GroupProtocol::Consumer(r) => r.is_in(),
         }
     }
 
     /// Where the membership stands, by the name that programs know.
     pub(super) fn public_state(&self) -> &'static str {
         match self {
-            Place::Classic(m) => match m.state {
-                State::Out | State::Wanting | State::Leaving(_) => "init",
+            GroupProtocol::Classic(m) => match m.state {
+                State::Inactive | State::PreparingJoin | State::Leaving(_) => "init",
                 State::Revoking => "wait-unassign-to-complete",
                 State::Joining(_) => "wait-join",
-                State::Dividing { .. } => "wait-metadata",
+                State::AwaitingMetadata { .. } => "wait-metadata",
                 State::Syncing(_) => "wait-sync",
                 State::Stable => "steady",
             },
-            Place::Consumer(r) => r.public_state(),
+            GroupProtocol::Consumer(r) => r.public_state(),
         }
     }
 
     /// The member id, empty outside of the group, and the generation or member epoch, -1 then.
     pub(super) fn who(&self) -> (&str, i32) {
         match self {
-            Place::Classic(m) => (&m.member_id, m.generation),
-            Place::Consumer(r) => r.who(),
+            GroupProtocol::Classic(m) => (&m.member_id, m.generation),
+            GroupProtocol::Consumer(r) => r.who(),
         }
     }
 
     /// How the group hands partitions over.
-    pub(super) fn protocol(&self) -> RebalanceProtocol {
+    pub(super) fn rebalance_protocol(&self) -> RebalanceProtocol {
         match self {
-            Place::Classic(m) => m.protocol,
-            Place::Consumer(r) if r.is_out() => RebalanceProtocol::None,
-            Place::Consumer(_) => RebalanceProtocol::Cooperative,
+            GroupProtocol::Classic(m) => m.protocol,
+            GroupProtocol::Consumer(r) if r.is_inactive() => RebalanceProtocol::None,
+            GroupProtocol::Consumer(_) => RebalanceProtocol::Cooperative,
         }
     }
 
     /// As whom offsets are committed and read.
-    pub(super) fn identity(&self) -> Committer {
+    pub(super) fn identity(&self) -> CommitIdentity {
         match self {
-            Place::Classic(m) => Committer {
+            GroupProtocol::Classic(m) => CommitIdentity {
                 member_id: m.member_id.clone(),
                 generation: m.generation,
-                life: None,
+                incarnation: None,
             },
-            Place::Consumer(r) => r.identity(),
+            GroupProtocol::Consumer(r) => r.identity(),
         }
     }
 
     /// The subscription.
     pub(super) fn topics(&self) -> Vec<String> {
         match self {
-            Place::Classic(m) => m.interest.wanted().to_vec(),
-            Place::Consumer(r) => r.topics(),
+            GroupProtocol::Classic(m) => m.subscription.wanted().to_vec(),
+            GroupProtocol::Consumer(r) => r.topics(),
         }
     }
 
-    pub(super) fn take_orders(&mut self) -> Vec<Order> {
+    pub(super) fn take_actions(&mut self) -> Vec<GroupAction> {
         match self {
-            Place::Classic(m) => m.take_orders(),
-            Place::Consumer(r) => r.take_orders(),
+            GroupProtocol::Classic(m) => m.take_actions(),
+            GroupProtocol::Consumer(r) => r.take_actions(),
         }
     }
 
@@ -127,48 +127,48 @@ impl Place {
         topics: &[String],
     ) -> Result<(), Error> {
         match self {
-            Place::Classic(m) => m.subscribe(ctx, cluster, Interest::new(topics)?),
-            Place::Consumer(r) => r.subscribe(ctx, cluster, topics),
+            GroupProtocol::Classic(m) => m.subscribe(ctx, cluster, Subscription::new(topics)?),
+            GroupProtocol::Consumer(r) => r.subscribe(ctx, cluster, topics),
         }
         Ok(())
     }
 
     pub(super) fn unsubscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
         match self {
-            Place::Classic(m) => m.unsubscribe(ctx, cluster),
-            Place::Consumer(r) => r.unsubscribe(ctx, cluster),
+            GroupProtocol::Classic(m) => m.unsubscribe(ctx, cluster),
+            GroupProtocol::Consumer(r) => r.unsubscribe(ctx, cluster),
         }
     }
 
     /// What was to be revoked was given up.
     pub(super) fn on_revoked(&mut self, ctx: &Ctx<'_>, commits: &Commits) {
         match self {
-            Place::Classic(m) => m.on_revoked(ctx),
-            Place::Consumer(r) => r.on_revoked(commits.newest()),
+            GroupProtocol::Classic(m) => m.on_revoked(ctx),
+            GroupProtocol::Consumer(r) => r.on_revoked(commits.newest()),
         }
     }
 
     /// The application polls too rarely.
-    pub(super) fn park(&mut self, ctx: &Ctx<'_>, over_ms: u64) {
+    pub(super) fn leave_on_max_poll(&mut self, ctx: &Ctx<'_>, over_ms: u64) {
         match self {
-            Place::Classic(m) => m.park(ctx, over_ms),
-            Place::Consumer(r) => r.park(ctx, over_ms),
+            GroupProtocol::Classic(m) => m.leave_on_max_poll(ctx, over_ms),
+            GroupProtocol::Consumer(r) => r.leave_on_max_poll(ctx, over_ms),
         }
     }
 
     /// The application polls.
-    pub(super) fn unpark(&mut self, ctx: &Ctx<'_>) {
+    pub(super) fn rejoin_on_poll(&mut self, ctx: &Ctx<'_>) {
         match self {
-            Place::Classic(m) => m.unpark(ctx),
-            Place::Consumer(r) => r.unpark(ctx.now),
+            GroupProtocol::Classic(m) => m.rejoin_on_poll(ctx),
+            GroupProtocol::Consumer(r) => r.rejoin_on_poll(ctx.now),
         }
     }
 
     /// Ends membership without waiting for anybody.
     pub(super) fn abandon(&mut self) {
         match self {
-            Place::Classic(m) => m.abandon(),
-            Place::Consumer(r) => r.abandon(),
+            GroupProtocol::Classic(m) => m.abandon(),
+            GroupProtocol::Consumer(r) => r.abandon(),
         }
     }
 
@@ -177,13 +177,13 @@ impl Place {
     /// Takes in the time that has passed and what became of commits.
     pub(super) fn prepare(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster, commits: &Commits) {
         match self {
-            Place::Classic(m) => {
+            GroupProtocol::Classic(m) => {
                 m.check_session(ctx);
                 m.check_listing(ctx, cluster);
             }
-            Place::Consumer(r) => {
-                if r.settling().is_some_and(|commit| commits.are_settled(commit)) {
-                    r.on_settled();
+            GroupProtocol::Consumer(r) => {
+                if r.awaited_commit().is_some_and(|commit| commits.are_answered(commit)) {
+                    r.on_commits_answered();
                 }
             }
         }
@@ -192,41 +192,47 @@ impl Place {
     /// Whether a request is due.
     pub(super) fn has_work(&self, now: Instant) -> bool {
         match self {
-            Place::Classic(m) => m.has_work(now),
-            Place::Consumer(r) => r.has_work(now),
+            GroupProtocol::Classic(m) => m.has_work(now),
+            GroupProtocol::Consumer(r) => r.has_work(now),
         }
     }
 
     /// When to be called again, if nothing else happens.
     pub(super) fn wake(&self, conf: &ClientConfig) -> Option<Instant> {
         match self {
-            Place::Classic(m) => m.wake(conf),
-            Place::Consumer(r) => r.wake(),
+            GroupProtocol::Classic(m) => m.wake(conf),
+            GroupProtocol::Consumer(r) => r.wake(),
         }
     }
 
     /// Whether the connection to the coordinator is to be closed, so that the member does not wait behind a request that the
     /// coordinator holds back.
-    pub(super) fn take_hang_up(&mut self) -> bool {
+    pub(super) fn take_force_close(&mut self) -> bool {
         match self {
-            Place::Classic(m) => m.take_hang_up(),
-            Place::Consumer(_) => false,
+            GroupProtocol::Classic(m) => m.take_force_close(),
+            GroupProtocol::Consumer(_) => false,
         }
     }
 
     /// Whether the coordinator holds back its answer until others have spoken; what is asked meanwhile waits behind it.
-    pub(super) fn waits_for_others(&self) -> bool {
+    pub(super) fn awaits_rebalance(&self) -> bool {
         match self {
-            Place::Classic(m) => m.waits_for_others(),
-            Place::Consumer(_) => false,
+            GroupProtocol::Classic(m) => m.awaits_rebalance(),
+            GroupProtocol::Consumer(_) => false,
         }
     }
 
     /// Sends what is due.
-    pub(super) fn send(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, way: &Way<'_>, next_id: &mut u64) {
+    pub(super) fn send(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        to: &CoordinatorConnection<'_>,
+        next_id: &mut u64,
+    ) {
         match self {
-            Place::Classic(m) => m.send(ctx, cluster, way, next_id),
-            Place::Consumer(r) => r.send(ctx, way, next_id),
+            GroupProtocol::Classic(m) => m.send(ctx, cluster, to, next_id),
+            GroupProtocol::Consumer(r) => r.send(ctx, to, next_id),
         }
     }
 
@@ -240,32 +246,32 @@ impl Place {
         outcome: Outcome,
     ) -> bool {
         match self {
-            Place::Classic(m) if m.is_join(id) => {
+            GroupProtocol::Classic(m) if m.is_join(id) => {
                 let result = decode::<JoinGroupRequest>(ctx, key, outcome);
                 m.on_joined(ctx, cluster, result)
             }
-            Place::Classic(m) if m.is_sync(id) => {
+            GroupProtocol::Classic(m) if m.is_sync(id) => {
                 let result = decode::<SyncGroupRequest>(ctx, key, outcome);
                 m.on_synced(ctx, cluster, result)
             }
-            Place::Classic(m) if m.is_heartbeat(id) => {
+            GroupProtocol::Classic(m) if m.is_heartbeat(id) => {
                 let result = decode::<HeartbeatRequest>(ctx, key, outcome);
                 m.on_heartbeat(ctx, result)
             }
-            Place::Classic(m) if m.is_leave(id) => {
+            GroupProtocol::Classic(m) if m.is_leave(id) => {
                 m.on_left(ctx);
                 false
             }
-            Place::Consumer(r) if r.is_heartbeat(id) => {
+            GroupProtocol::Consumer(r) if r.is_heartbeat(id) => {
                 let result = decode::<ConsumerGroupHeartbeatRequest>(ctx, key, outcome);
                 r.on_heartbeat(ctx, cluster, result)
             }
-            Place::Consumer(r) if r.is_lookup(id) => {
+            GroupProtocol::Consumer(r) if r.is_lookup(id) => {
                 let result = decode::<MetadataRequest>(ctx, key, outcome);
                 r.on_looked_up(ctx, result);
                 false
             }
-            Place::Consumer(r) if r.is_leave(id) => {
+            GroupProtocol::Consumer(r) if r.is_leave(id) => {
                 r.on_left();
                 false
             }
@@ -273,50 +279,18 @@ impl Place {
         }
     }
 
-    /// Whether the member joins and the others do not expect it.
-    pub(super) fn is_new(&self) -> bool {
-        match self {
-            Place::Classic(m) => m.is_new(),
-            Place::Consumer(r) => r.is_new(),
-        }
-    }
-
-    /// Whether the member has come and got nothing: it waits for others to hear of it.
-    pub(super) fn waits_for_room(&self) -> bool {
-        match self {
-            Place::Classic(m) => m.is_new(),
-            Place::Consumer(r) => r.waits_for_room(),
-        }
-    }
-
-    /// Whether the coordinator has heard that this member gave partitions up while it stays in the group.
-    pub(super) fn take_made_room(&mut self) -> bool {
-        match self {
-            Place::Classic(_) => false,
-            Place::Consumer(r) => r.take_made_room(),
-        }
-    }
-
     /// The coordinator has news, or does not know this member: asks it at once how things are.
-    pub(super) fn ask_at_once(&mut self, ctx: &Ctx<'_>) {
+    pub(super) fn heartbeat_now(&mut self, ctx: &Ctx<'_>) {
         match self {
-            Place::Classic(m) => m.ask_at_once(ctx),
-            Place::Consumer(r) => r.ask_at_once(ctx.now),
-        }
-    }
-
-    /// Whether `id` is the request that leaves the group.
-    pub(super) fn is_leave(&self, id: u64) -> bool {
-        match self {
-            Place::Classic(m) => m.is_leave(id),
-            Place::Consumer(r) => r.is_leave(id),
+            GroupProtocol::Classic(m) => m.heartbeat_now(ctx),
+            GroupProtocol::Consumer(r) => r.heartbeat_now(ctx.now),
         }
     }
 
     pub(super) fn on_topic_changed(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster, name: &Arc<str>) {
         match self {
-            Place::Classic(m) => m.on_topic_changed(ctx, cluster, name),
-            Place::Consumer(r) => r.on_topic_changed(cluster, name),
+            GroupProtocol::Classic(m) => m.on_topic_changed(ctx, cluster, name),
+            GroupProtocol::Consumer(r) => r.on_topic_changed(cluster, name),
         }
     }
 }

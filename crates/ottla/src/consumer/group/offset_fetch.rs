@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use ottla_protocol::api::offset_fetch::{OffsetFetchRequest, OffsetFetchResponse};
 
-use super::Identity;
-use super::commits::{Consequences, NEWEST_WITH_NAMES};
+use super::GroupIdentity;
+use super::commits::{ErrorEffects, NEWEST_WITH_NAMES};
 use super::offset_messages::{fetch_request, rows_of};
 use crate::cluster::is_coordinator_error;
 use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
 use crate::consumer::OffsetsResult;
 use crate::context::Ctx;
+use crate::sys::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::Reply;
 use crate::sys::Instant;
@@ -23,18 +24,18 @@ const FIRST_WITH_STABLE: i16 = 7;
 
 /// Who wants committed offsets.
 #[derive(Debug)]
-pub(super) enum Reader {
+pub(super) enum Requester {
     /// The fetcher, under its own number.
-    Position { id: u32, ask: u64 },
+    Position { id: u32, lookup_id: u64 },
     /// The application.
     Call(Arc<Reply<OffsetsResult>>),
 }
 
 /// A reading on its way.
 #[derive(Debug)]
-pub(super) struct Reading {
+pub(super) struct OffsetFetch {
     tps: Vec<TopicPartition>,
-    reader: Reader,
+    requester: Requester,
     deadline: Instant,
     retry_at: Instant,
     tries: u32,
@@ -45,19 +46,19 @@ pub(super) struct Reading {
 #[derive(Debug)]
 pub(in crate::consumer) struct Found {
     pub(in crate::consumer) id: u32,
-    pub(in crate::consumer) ask: u64,
+    pub(in crate::consumer) lookup_id: u64,
     pub(in crate::consumer) result: Result<(i64, i32), Error>,
 }
 
 /// Readings, waiting and under way.
 #[derive(Debug, Default)]
-pub(super) struct Readings {
-    waiting: VecDeque<Reading>,
-    sent: BTreeMap<u64, Vec<Reading>>,
+pub(super) struct OffsetFetches {
+    waiting: VecDeque<OffsetFetch>,
+    in_flight: BTreeMap<u64, Vec<OffsetFetch>>,
     found: Vec<Found>,
 }
 
-impl Readings {
+impl OffsetFetches {
     pub(super) fn has_work(&self, now: Instant) -> bool {
         self.waiting.iter().any(|r| r.retry_at <= now)
     }
@@ -67,10 +68,10 @@ impl Readings {
     }
 
     /// Queues a reading of committed offsets.
-    pub(super) fn read(&mut self, now: Instant, tps: Vec<TopicPartition>, reader: Reader, deadline: Instant) {
-        self.waiting.push_back(Reading {
+    pub(super) fn fetch(&mut self, now: Instant, tps: Vec<TopicPartition>, requester: Requester, deadline: Instant) {
+        self.waiting.push_back(OffsetFetch {
             tps,
-            reader,
+            requester,
             deadline,
             retry_at: now,
             tries: 0,
@@ -80,7 +81,7 @@ impl Readings {
 
     /// Fails what is late, whether it waits or is under way.
     pub(super) fn prepare(&mut self, now: Instant) {
-        if self.waiting.is_empty() && self.sent.is_empty() {
+        if self.waiting.is_empty() && self.in_flight.is_empty() {
             return;
         }
         let mut late = Vec::new();
@@ -88,18 +89,18 @@ impl Readings {
             .into_iter()
             .filter_map(|r| keep(r, now, &mut late))
             .collect();
-        for readings in self.sent.values_mut() {
-            let all = std::mem::take(readings).into_iter();
-            *readings = all.filter_map(|r| keep(r, now, &mut late)).collect();
+        for offset_fetches in self.in_flight.values_mut() {
+            let all = std::mem::take(offset_fetches).into_iter();
+            *offset_fetches = all.filter_map(|r| keep(r, now, &mut late)).collect();
         }
-        for reading in late {
-            let error = reading.last_error.clone();
+        for fetch in late {
+            let error = fetch.last_error.clone();
             let late = Error::new(
                 ErrorCode::L_TIMED_OUT,
                 "no committed offsets from the coordinator in time",
             );
-            self.answer(
-                reading,
+            self.complete(
+                fetch,
                 Err(error.filter(|e| !e.code.action().is_retriable()).unwrap_or(late)),
             );
         }
@@ -111,8 +112,8 @@ impl Readings {
             true => r.retry_at.min(r.deadline),
             false => r.deadline,
         });
-        let sent = self.sent.values().flatten().map(|r| r.deadline);
-        waiting.chain(sent).filter(|at| *at < Instant::NEVER).min()
+        let in_flight = self.in_flight.values().flatten().map(|r| r.deadline);
+        waiting.chain(in_flight).filter(|at| *at < Instant::NEVER).min()
     }
 
     /// Sends what is due on the coordinator's connection.
@@ -120,7 +121,7 @@ impl Readings {
         &mut self,
         ctx: &mut Ctx<'_>,
         (key, versions): (BrokerKey, &BrokerVersions),
-        who: &Identity<'_>,
+        who: &GroupIdentity<'_>,
         next_id: &mut u64,
     ) {
         // All readings that are due go out in one request.
@@ -131,7 +132,7 @@ impl Readings {
         }
         let Some(version) = versions.pick_up_to::<OffsetFetchRequest>(NEWEST_WITH_NAMES) else {
             let error = Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, "no common version of OffsetFetch");
-            return due.into_iter().for_each(|r| self.answer(r, Err(error.clone())));
+            return due.into_iter().for_each(|r| self.complete(r, Err(error.clone())));
         };
         let stable = version >= FIRST_WITH_STABLE && ctx.conf.isolation_level == "read_committed";
         let request = fetch_request(due.iter().flat_map(|r| &r.tps), who, version, stable);
@@ -143,55 +144,55 @@ impl Readings {
         let timeout = Duration::from_millis(super::millis(ctx.conf.socket_timeout_ms));
         match ctx.connections.send(key, ctx.now, tag, &request, version, timeout) {
             Ok(()) => {
-                self.sent.insert(*next_id, due);
+                self.in_flight.insert(*next_id, due);
             }
-            Err(error) => due.into_iter().for_each(|r| self.answer(r, Err(error.clone()))),
+            Err(error) => due.into_iter().for_each(|r| self.complete(r, Err(error.clone()))),
         }
     }
 
     // ---------------------------------------------------------------- answers
 
     /// Whether `id` is a reading under way.
-    pub(super) fn is_sent(&self, id: u64) -> bool {
-        self.sent.contains_key(&id)
+    pub(super) fn is_in_flight(&self, id: u64) -> bool {
+        self.in_flight.contains_key(&id)
     }
 
     /// A reading was answered, or not.
-    pub(super) fn on_read(
+    pub(super) fn on_response(
         &mut self,
         ctx: &mut Ctx<'_>,
         id: u64,
         result: Result<OffsetFetchResponse, Error>,
-    ) -> Consequences {
-        let mut consequences = Consequences::default();
-        let Some(readings) = self.sent.remove(&id) else {
-            return consequences;
+    ) -> ErrorEffects {
+        let mut effects = ErrorEffects::default();
+        let Some(offset_fetches) = self.in_flight.remove(&id) else {
+            return effects;
         };
         let answers = match result {
             Ok(response) => rows_of(response),
             Err(error) => {
-                consequences.coordinator_lost = error.code != ErrorCode::L_BAD_MSG;
+                effects.coordinator_lost = error.code != ErrorCode::L_BAD_MSG;
                 Err(error.into_retriable())
             }
         };
         let answers = match answers {
             Ok(answers) => answers,
             Err(mut error) => {
-                consequences.coordinator_lost |= is_coordinator_error(error.code);
+                effects.coordinator_lost |= is_coordinator_error(error.code);
                 if is_outdated(error.code) {
-                    consequences.member_unknown = true;
+                    effects.member_unknown = true;
                     error = error.into_retriable();
                 }
-                for reading in readings {
-                    self.read_again(ctx, reading, error.clone());
+                for fetch in offset_fetches {
+                    self.retry(ctx, fetch, error.clone());
                 }
-                return consequences;
+                return effects;
             }
         };
-        for reading in readings {
-            let mut rows = Vec::with_capacity(reading.tps.len());
+        for fetch in offset_fetches {
+            let mut rows = Vec::with_capacity(fetch.tps.len());
             let mut retry = None;
-            for tp in &reading.tps {
+            for tp in &fetch.tps {
                 let mut row = PartitionOffset::new(tp.clone(), offset::INVALID);
                 match answers.get(&(tp.topic.to_string(), tp.partition)) {
                     Some(found) => {
@@ -211,34 +212,34 @@ impl Readings {
                 rows.push(row);
             }
             match retry {
-                Some(code) => self.read_again(ctx, reading, Error::from(code).into_retriable()),
-                None => self.answer(reading, Ok(rows)),
+                Some(code) => self.retry(ctx, fetch, Error::from(code).into_retriable()),
+                None => self.complete(fetch, Ok(rows)),
             }
         }
-        consequences
+        effects
     }
 
-    fn read_again(&mut self, ctx: &mut Ctx<'_>, mut reading: Reading, error: Error) {
+    fn retry(&mut self, ctx: &mut Ctx<'_>, mut fetch: OffsetFetch, error: Error) {
         if !(error.retriable || error.code.action().is_retriable()) {
-            return self.answer(reading, Err(error));
+            return self.complete(fetch, Err(error));
         }
-        let delay = ctx.retry_delay(reading.tries);
-        reading.tries = reading.tries.saturating_add(1);
-        reading.retry_at = ctx.now + delay;
-        reading.last_error = Some(error);
-        self.waiting.push_back(reading);
+        let delay = ctx.retry_delay(fetch.tries);
+        fetch.tries = fetch.tries.saturating_add(1);
+        fetch.retry_at = ctx.now + delay;
+        fetch.last_error = Some(error);
+        self.waiting.push_back(fetch);
     }
 
-    fn answer(&mut self, reading: Reading, result: OffsetsResult) {
-        match reading.reader {
-            Reader::Call(reply) => reply.fill(result),
-            Reader::Position { id, ask } => {
+    fn complete(&mut self, fetch: OffsetFetch, result: OffsetsResult) {
+        match fetch.requester {
+            Requester::Call(reply) => reply.fill(result),
+            Requester::Position { id, lookup_id } => {
                 let result = result.and_then(|rows| match rows.first() {
                     Some(row) if row.error.is_ok() => Ok((row.offset, row.leader_epoch)),
                     Some(row) => Err(Error::from(row.error)),
                     None => Err(Error::from(ErrorCode::L_BAD_MSG)),
                 });
-                self.found.push(Found { id, ask, result });
+                self.found.push(Found { id, lookup_id, result });
             }
         }
     }
@@ -246,15 +247,15 @@ impl Readings {
     /// Forgets the reading for a partition that is not consumed any more.
     pub(super) fn cancel(&mut self, id: u32) {
         self.waiting
-            .retain(|r| !matches!(r.reader, Reader::Position { id: i, .. } if i == id));
+            .retain(|r| !matches!(r.requester, Requester::Position { id: i, .. } if i == id));
     }
 
     /// Fails everything that waits.
     pub(super) fn close(&mut self, error: &Error) {
-        let sent = std::mem::take(&mut self.sent).into_values().flatten();
-        let readings: Vec<Reading> = self.waiting.drain(..).chain(sent).collect();
-        for reading in readings {
-            self.answer(reading, Err(error.clone()));
+        let in_flight = std::mem::take(&mut self.in_flight).into_values().flatten();
+        let offset_fetches: Vec<OffsetFetch> = self.waiting.drain(..).chain(in_flight).collect();
+        for fetch in offset_fetches {
+            self.complete(fetch, Err(error.clone()));
         }
     }
 }
@@ -265,10 +266,10 @@ fn is_outdated(code: ErrorCode) -> bool {
 }
 
 /// Puts a reading whose time is up to the `late` ones.
-fn keep(reading: Reading, now: Instant, late: &mut Vec<Reading>) -> Option<Reading> {
-    if reading.deadline > now {
-        return Some(reading);
+fn keep(fetch: OffsetFetch, now: Instant, late: &mut Vec<OffsetFetch>) -> Option<OffsetFetch> {
+    if fetch.deadline > now {
+        return Some(fetch);
     }
-    late.push(reading);
+    late.push(fetch);
     None
 }
