@@ -49,11 +49,7 @@ impl World {
         if self.cluster.delete_topic(&name).is_err() {
             return false;
         }
-        let again = if self.faults.rng.hit(0.3) {
-            0
-        } else {
-            self.outage_us()
-        };
+        let again = if self.faults.rng.hit(0.3) { 0 } else { self.outage_us() };
         self.after_us(again, WorldEvent::Fault(FaultEvent::MakeTopic(name)));
         true
     }
