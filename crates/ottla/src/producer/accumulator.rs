@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::once_table::OnceTable;
+use super::append_only_table::AppendOnlyTable;
 use super::partition_queue::{Limits, RECORD_OVERHEAD_MAX};
-use super::topic_queue::{Offered, TopicQueue};
+use super::topic_queue::{OfferOutcome, TopicQueue};
 use super::{PartitionId, Record};
 use crate::config::ClientConfig;
 use crate::error::{Error, ErrorCode};
@@ -20,7 +20,7 @@ use crate::types::Topic;
 struct ReadyList {
     ids: Vec<PartitionId>,
     /// When the client's thread looks here by itself; [`Instant::ORIGIN`] while it is awake or on its way.
-    looks_at: Instant,
+    wakes_at: Instant,
 }
 
 /// A fatal error came up.
@@ -37,7 +37,7 @@ const INLINE_BYTES_MAX: u64 = 64 * 1024;
 /// Records count against `queue.buffering.max.messages` and `queue.buffering.max.kbytes` from here until their delivery
 /// report was handled.
 pub struct Accumulator {
-    topics: OnceTable<TopicQueue>,
+    topics: AppendOnlyTable<TopicQueue>,
     ready: Mutex<ReadyList>,
     quota: Arc<BufferMemory>,
     limits: Limits,
@@ -104,10 +104,10 @@ impl Accumulator {
         let kbytes = u64::from(conf.queue_buffering_max_kbytes);
         let max_messages = u64::from(conf.queue_buffering_max_messages);
         Accumulator {
-            topics: OnceTable::new(),
+            topics: AppendOnlyTable::new(),
             ready: Mutex::new(ReadyList {
                 ids: Vec::new(),
-                looks_at: Instant::ORIGIN,
+                wakes_at: Instant::ORIGIN,
             }),
             quota: Arc::new(BufferMemory::new(max_messages, kbytes.saturating_mul(1024))),
             limits: Limits {
@@ -197,7 +197,7 @@ impl Accumulator {
     /// Has the topic's metadata fetched now, so that the first record need not wait for it.
     pub fn announce(&self, topic: &Arc<Topic>) {
         if self.queue_of(topic).is_some_and(|t| t.count() == 0) {
-            self.list(PartitionId::topic_itself(index_of(topic)), Instant::ORIGIN);
+            self.add_ready(PartitionId::topic_itself(index_of(topic)), Instant::ORIGIN);
         }
     }
 
@@ -209,7 +209,7 @@ impl Accumulator {
     /// Cuts linger short until [`flush_end`](Self::flush_end) was called as often.
     pub fn flush_begin(&self) {
         self.flushing.fetch_add(1, Ordering::AcqRel);
-        self.ready.lock().looks_at = Instant::ORIGIN;
+        self.ready.lock().wakes_at = Instant::ORIGIN;
         self.waker.drive_inline();
     }
 
@@ -222,7 +222,7 @@ impl Accumulator {
 
     /// Refuses every later record with [`L_FATAL`](ErrorCode::L_FATAL).
     pub fn set_fatal(&self) {
-        self.refuse_for(FATAL, true);
+        self.set_refusal(FATAL, true);
         self.quota.wake_all();
     }
 
@@ -233,7 +233,7 @@ impl Accumulator {
 
     /// Has a transactional producer take records, or refuse them with [`L_STATE`](ErrorCode::L_STATE).
     pub(super) fn set_in_transaction(&self, open: bool) {
-        self.refuse_for(NO_TRANSACTION, !open);
+        self.set_refusal(NO_TRANSACTION, !open);
         self.quota.wake_all();
     }
 
@@ -250,7 +250,7 @@ impl Accumulator {
         self.doubtful_inits.load(Ordering::Acquire)
     }
 
-    fn refuse_for(&self, why: usize, yes: bool) {
+    fn set_refusal(&self, why: usize, yes: bool) {
         let set = |before: usize| Some(if yes { before | why } else { before & !why });
         let _ = self.refusing.fetch_update(Ordering::AcqRel, Ordering::Relaxed, set);
     }
@@ -296,7 +296,7 @@ impl Accumulator {
             self.full.store(false, Ordering::Relaxed);
         }
         let queue = self.queue_of(topic).ok_or_else(unknown)?;
-        expect(&record.value);
+        prefetch(&record.value);
         let now = self.clock.now();
         let record = NewRecord {
             key: record.key,
@@ -315,13 +315,13 @@ impl Accumulator {
         if count == 0 || asked >= count {
             let size = usize::try_from(size).unwrap_or(usize::MAX);
             match queue.offer(&record, size, asked, &self.limits, &self.pool)? {
-                Offered::Waits(listing) => {
+                OfferOutcome::Waits(listing) => {
                     if listing {
-                        self.list(PartitionId::topic_itself(index_of(topic)), now);
+                        self.add_ready(PartitionId::topic_itself(index_of(topic)), now);
                     }
                     return Ok(());
                 }
-                Offered::Known => {}
+                OfferOutcome::Known => {}
             }
             count = queue.count();
         }
@@ -350,7 +350,7 @@ impl Accumulator {
             let id = PartitionId { topic, partition };
             // Whoever sends one record at a time waits for it anyway.
             let lone = due <= now && self.quota.messages() == 1 && self.quota.bytes() <= INLINE_BYTES_MAX;
-            if self.must_wake(id, due) {
+            if self.needs_wake(id, due) {
                 if lone {
                     self.waker.drive_inline();
                 } else {
@@ -369,7 +369,7 @@ impl Accumulator {
         };
         if let Some(due) = target.append_batch(records, now) {
             let topic = index_of(queue.topic());
-            self.list(PartitionId { topic, partition }, due);
+            self.add_ready(PartitionId { topic, partition }, due);
         }
         queue.unstick(partition);
     }
@@ -380,21 +380,21 @@ impl Accumulator {
     }
 
     /// Has the client's thread look at a partition by `due`; wakes it only when it would not do so by itself.
-    fn list(&self, id: PartitionId, due: Instant) {
-        if self.must_wake(id, due) {
+    fn add_ready(&self, id: PartitionId, due: Instant) {
+        if self.needs_wake(id, due) {
             self.waker.wake();
         }
     }
 
     /// Puts a partition into the list; true when the client's thread would look there later than `due`.
-    fn must_wake(&self, id: PartitionId, due: Instant) -> bool {
+    fn needs_wake(&self, id: PartitionId, due: Instant) -> bool {
         let mut ready = self.ready.lock();
         ready.ids.push(id);
         // Nothing lingers during a flush. One that begins after this wakes the client's thread, which finds the partition.
         let due = if self.is_flushing() { Instant::ORIGIN } else { due };
-        let wake = ready.looks_at > due;
+        let wake = ready.wakes_at > due;
         if wake {
-            ready.looks_at = Instant::ORIGIN;
+            ready.wakes_at = Instant::ORIGIN;
         }
         drop(ready);
         wake
@@ -412,20 +412,20 @@ impl Accumulator {
     // ---------------------------------------------------------------- for the client's thread
 
     /// Exchanges the list of partitions to look at for `empty`. From now on nobody needs to wake the client's thread
-    /// until it has called [`rest_until`](Self::rest_until).
+    /// until it has called [`set_wake_time`](Self::set_wake_time).
     pub(super) fn take_ready(&self, empty: &mut Vec<PartitionId>) {
         let mut ready = self.ready.lock();
         std::mem::swap(&mut ready.ids, empty);
-        ready.looks_at = Instant::ORIGIN;
+        ready.wakes_at = Instant::ORIGIN;
     }
 
     /// Says when the client's thread will look at the list by itself. False when it has to look again at once.
-    pub(super) fn rest_until(&self, wake: Option<Instant>) -> bool {
+    pub(super) fn set_wake_time(&self, wake: Option<Instant>) -> bool {
         let mut ready = self.ready.lock();
         if !ready.ids.is_empty() {
             return false;
         }
-        ready.looks_at = wake.unwrap_or(Instant::NEVER);
+        ready.wakes_at = wake.unwrap_or(Instant::NEVER);
         true
     }
 
@@ -481,14 +481,14 @@ impl Accumulator {
 }
 
 /// So much of a value is fetched before the partition's lock is taken: of longer ones the processor foresees the rest.
-const FETCHED_MAX: usize = 2048;
+const PREFETCH_MAX: usize = 2048;
 
 /// Fetches a value that will be copied while the clock is read, so that the partition's lock is not held while memory is
 /// waited for.
 #[inline]
-fn expect(value: &Payload<'_>) {
+fn prefetch(value: &Payload<'_>) {
     let bytes = value.as_slice().unwrap_or_default();
-    ottla_cache::will_read_all(bytes.get(..FETCHED_MAX).unwrap_or(bytes));
+    ottla_cache::will_read_all(bytes.get(..PREFETCH_MAX).unwrap_or(bytes));
 }
 
 fn index_of(topic: &Topic) -> u32 {

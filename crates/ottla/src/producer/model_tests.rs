@@ -71,7 +71,7 @@ impl AccumulatorModel {
             let mut ids = Vec::new();
             accumulator.take_ready(&mut ids);
             accumulator.topic(0).unwrap().set_count(count, Instant::NEVER);
-            assert!(accumulator.rest_until(None));
+            assert!(accumulator.set_wake_time(None));
         }
         AccumulatorModel {
             accumulator: Arc::new(accumulator),
@@ -149,7 +149,7 @@ impl AccumulatorModel {
             }
             assert!(self.accumulator.quota().messages() <= 4);
             let wake = lingers.then(|| Still.now().plus_ms(1000));
-            if self.got.len() < n && self.accumulator.rest_until(wake) {
+            if self.got.len() < n && self.accumulator.set_wake_time(wake) {
                 self.waker.wait();
             }
         }
@@ -212,7 +212,7 @@ fn an_opened_batch_starts_its_timer() {
             let mut ids = Vec::new();
             model.accumulator.take_ready(&mut ids);
             timers += ids.iter().filter(|id| model.collect(id.partition, false)).count();
-            if timers < 2 && model.accumulator.rest_until(None) {
+            if timers < 2 && model.accumulator.set_wake_time(None) {
                 model.waker.wait();
             }
         }
@@ -283,7 +283,7 @@ fn records_that_waited_for_the_partition_count_stay_in_front() {
                 model.ids = ids;
                 break;
             }
-            if model.accumulator.rest_until(None) {
+            if model.accumulator.set_wake_time(None) {
                 model.waker.wait();
             }
         }
@@ -340,7 +340,7 @@ fn the_end_lets_blocked_threads_go() {
 }
 
 impl AccumulatorModel {
-    /// As `Sender::give_up_queued`.
+    /// As `Sender::fail_queued`.
     fn give_up(&mut self) {
         let accumulator = self.accumulator.clone();
         for (_, topic) in accumulator.topics() {
