@@ -39,7 +39,7 @@ const INLINE_BYTES_MAX: u64 = 64 * 1024;
 pub struct Accumulator {
     topics: AppendOnlyTable<TopicQueue>,
     ready: Mutex<ReadyList>,
-    quota: Arc<BufferMemory>,
+    buffer_memory: Arc<BufferMemory>,
     limits: Limits,
     pool: Arc<BlockPool>,
     max_record: u64,
@@ -56,13 +56,13 @@ pub struct Accumulator {
     /// Why no records are taken: [`FATAL`], [`NO_TRANSACTION`], both, or 0.
     refusing: AtomicUsize,
     closed: AtomicBool,
-    doubtful_inits: AtomicUsize,
+    unanswered_inits: AtomicUsize,
 }
 
 impl std::fmt::Debug for Accumulator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Accumulator")
-            .field("quota", &self.quota)
+            .field("quota", &self.buffer_memory)
             .finish_non_exhaustive()
     }
 }
@@ -109,7 +109,7 @@ impl Accumulator {
                 ids: Vec::new(),
                 wakes_at: Instant::ORIGIN,
             }),
-            quota: Arc::new(BufferMemory::new(max_messages, kbytes.saturating_mul(1024))),
+            buffer_memory: Arc::new(BufferMemory::new(max_messages, kbytes.saturating_mul(1024))),
             limits: Limits {
                 records: count(conf.batch_num_messages).max(1),
                 bytes: count(conf.batch_size.min(conf.message_max_bytes)),
@@ -128,7 +128,7 @@ impl Accumulator {
             full: AtomicBool::new(false),
             refusing: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
-            doubtful_inits: AtomicUsize::new(0),
+            unanswered_inits: AtomicUsize::new(0),
         }
     }
 
@@ -145,12 +145,12 @@ impl Accumulator {
     /// the client is being closed.
     pub fn produce(&self, topic: &Arc<Topic>, partition: i32, record: Record<'_>) -> Result<(), Error> {
         let size = self.check(&record)?;
-        if !self.quota.try_take(size) {
+        if !self.buffer_memory.try_acquire(size) {
             self.on_full();
             return Err(Error::new(ErrorCode::L_QUEUE_FULL, "").into_retriable());
         }
         self.place(topic, partition, record, size)
-            .inspect_err(|_| self.quota.release(1, size))
+            .inspect_err(|_| self.buffer_memory.release(1, size))
     }
 
     /// Nothing more can join the open batches: they are sent.
@@ -168,9 +168,9 @@ impl Accumulator {
     pub fn produce_blocking(&self, topic: &Arc<Topic>, partition: i32, record: Record<'_>) -> Result<(), Error> {
         let size = self.check(&record)?;
         let ended = || self.check_open().is_err();
-        while !self.quota.try_take(size) {
+        while !self.buffer_memory.try_acquire(size) {
             self.on_full();
-            if self.quota.take_waiting(size, ended) {
+            if self.buffer_memory.acquire(size, ended) {
                 break;
             }
             self.check_open()?;
@@ -178,7 +178,7 @@ impl Accumulator {
         // What was open at first may have ended meanwhile, a transaction above all.
         self.check_open()
             .and_then(|()| self.place(topic, partition, record, size))
-            .inspect_err(|_| self.quota.release(1, size))
+            .inspect_err(|_| self.buffer_memory.release(1, size))
     }
 
     /// Whether a partition has a leader, as far as metadata tells.
@@ -203,7 +203,7 @@ impl Accumulator {
 
     /// Records not settled yet, or whose delivery reports were not handled yet.
     pub fn outstanding(&self) -> usize {
-        usize::try_from(self.quota.messages()).unwrap_or(usize::MAX)
+        usize::try_from(self.buffer_memory.messages()).unwrap_or(usize::MAX)
     }
 
     /// Cuts linger short until [`flush_end`](Self::flush_end) was called as often.
@@ -223,7 +223,7 @@ impl Accumulator {
     /// Refuses every later record with [`L_FATAL`](ErrorCode::L_FATAL).
     pub fn set_fatal(&self) {
         self.set_refusal(FATAL, true);
-        self.quota.wake_all();
+        self.buffer_memory.wake_all();
     }
 
     /// Whether [`set_fatal`](Self::set_fatal) was called.
@@ -234,20 +234,20 @@ impl Accumulator {
     /// Has a transactional producer take records, or refuse them with [`L_STATE`](ErrorCode::L_STATE).
     pub(super) fn set_in_transaction(&self, open: bool) {
         self.set_refusal(NO_TRANSACTION, !open);
-        self.quota.wake_all();
+        self.buffer_memory.wake_all();
     }
 
     /// A request for the transactional id was sent, and nobody will tell what became of it.
-    pub(crate) fn add_doubtful_init(&self) {
-        self.doubtful_inits.fetch_add(1, Ordering::AcqRel);
+    pub(crate) fn count_unanswered_init(&self) {
+        self.unanswered_inits.fetch_add(1, Ordering::AcqRel);
     }
 
     /// How many requests for the transactional id (InitProducerId) were sent of which nobody told what became of them. A
     /// coordinator that serves, or has served, one of them beside the one that was answered takes the id away from this
     /// producer, as for another one. Asked again with an epoch it knows what it has answered already (KIP-360), but not
     /// without, nor once it has forgotten the producer.
-    pub(crate) fn doubtful_inits(&self) -> usize {
-        self.doubtful_inits.load(Ordering::Acquire)
+    pub(crate) fn unanswered_inits(&self) -> usize {
+        self.unanswered_inits.load(Ordering::Acquire)
     }
 
     fn set_refusal(&self, why: usize, yes: bool) {
@@ -349,7 +349,8 @@ impl Accumulator {
             let topic = index_of(queue.topic());
             let id = PartitionId { topic, partition };
             // Whoever sends one record at a time waits for it anyway.
-            let lone = due <= now && self.quota.messages() == 1 && self.quota.bytes() <= INLINE_BYTES_MAX;
+            let lone =
+                due <= now && self.buffer_memory.messages() == 1 && self.buffer_memory.bytes() <= INLINE_BYTES_MAX;
             if self.needs_wake(id, due) {
                 if lone {
                     self.waker.drive_inline();
@@ -469,14 +470,14 @@ impl Accumulator {
     }
 
     /// Counts what is held.
-    pub(crate) fn quota(&self) -> &Arc<BufferMemory> {
-        &self.quota
+    pub(crate) fn buffer_memory(&self) -> &Arc<BufferMemory> {
+        &self.buffer_memory
     }
 
     /// Refuses every later record.
     pub(super) fn close(&self) {
         self.closed.store(true, Ordering::Release);
-        self.quota.wake_all();
+        self.buffer_memory.wake_all();
     }
 }
 

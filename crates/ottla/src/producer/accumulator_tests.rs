@@ -101,7 +101,7 @@ fn threads_share_partitions_without_loss() {
                     log.push((t, i));
                 }
                 total += batch.records.len();
-                acc.quota()
+                acc.buffer_memory()
                     .release(batch.records.len() as u64, batch.records.payload_bytes());
             }
         }
@@ -278,7 +278,7 @@ fn a_record_that_waits_for_room_is_refused_when_the_transaction_ends() {
     thread::sleep(Duration::from_millis(20));
     acc.set_in_transaction(false);
     // The purge of an abort makes room.
-    acc.quota.release(1, 1);
+    acc.buffer_memory.release(1, 1);
     assert_eq!(waiting.join().unwrap().unwrap_err().code, ErrorCode::L_STATE);
     assert_eq!(acc.outstanding(), 0);
     acc.set_in_transaction(true);

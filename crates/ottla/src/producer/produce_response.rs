@@ -16,8 +16,7 @@ use crate::cluster::{Cluster, NodeInfo};
 use crate::connection::{BrokerKey, Outcome, Reply};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, Delivery, DeliveryMode, Event, Room, level};
-use crate::sys::Instant;
+use crate::event::{DebugContexts, Delivery, DeliveryMode, Event, Reservation, level};
 use crate::types::{NodeId, PersistStatus, offset};
 
 impl Sender {
@@ -465,11 +464,11 @@ impl Sender {
             log_append_time,
             done_at: now,
             records: batch.records,
-            quota: self.accumulator.quota().clone(),
-            given_back: Room::default(),
+            buffer_memory: self.accumulator.buffer_memory().clone(),
+            released: Reservation::default(),
         };
-        if let Some(watcher) = &self.watcher {
-            watcher.on_settled(&delivery);
+        if let Some(interceptor) = &self.interceptor {
+            interceptor.on_settled(&delivery);
         }
         if wanted {
             self.main_queue.push(Event::Delivery(delivery));

@@ -67,7 +67,7 @@ pub struct Sender {
     pub(super) raised: Option<Error>,
     pub(super) warned: Warned,
     /// Hears of every delivery report.
-    pub(super) watcher: Option<Arc<dyn Interceptor>>,
+    pub(super) interceptor: Option<Arc<dyn Interceptor>>,
     /// What was put into requests.
     pub(super) sent: Sent,
     /// Messages and batches are measured for statistics (`statistics.interval.ms`).
@@ -105,17 +105,17 @@ impl Sender {
             fatal: false,
             raised: None,
             warned: Warned::default(),
-            watcher: None,
+            interceptor: None,
             sent: Sent::default(),
             measures: conf.statistics_interval_ms > 0,
             queue_times: None,
         }
     }
 
-    /// Tells `watcher` of every delivery report, wanted or not.
+    /// Tells `interceptor` of every delivery report, wanted or not.
     #[must_use]
-    pub fn watched_by(self, watcher: Option<Arc<dyn Interceptor>>) -> Self {
-        Sender { watcher, ..self }
+    pub fn with_interceptor(self, interceptor: Option<Arc<dyn Interceptor>>) -> Self {
+        Sender { interceptor, ..self }
     }
 
     // ---------------------------------------------------------------- driver

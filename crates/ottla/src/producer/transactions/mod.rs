@@ -407,7 +407,7 @@ impl Transactions {
             }
             Consequence::Fatal => self.raise(refused()),
             Consequence::Fenced => {
-                let late = match self.accumulator.doubtful_inits() {
+                let late = match self.accumulator.unanswered_inits() {
                     0 => "",
                     _ => ", or has served late what this producer had asked before it was answered",
                 };

@@ -283,7 +283,7 @@ impl Transactions {
                 self.has_late_request |= failure.written && !self.v2 && request.kind != RequestKind::Init;
                 self.commit_lost |= failure.written && request.kind == RequestKind::Commit;
                 if failure.written && request.kind == RequestKind::Init {
-                    self.accumulator.add_doubtful_init();
+                    self.accumulator.count_unanswered_init();
                 }
                 self.back_off(ctx);
                 return true;
@@ -311,7 +311,7 @@ impl Transactions {
             }
         } else {
             if request.kind == RequestKind::Init && may_be_done(answer.code) {
-                self.accumulator.add_doubtful_init();
+                self.accumulator.count_unanswered_init();
             }
             // A broker that was refused as coordinator may have lost its office while it waited for its log.
             self.commit_lost |= request.kind == RequestKind::Commit

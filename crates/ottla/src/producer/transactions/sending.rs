@@ -184,7 +184,7 @@ impl Sender {
         }
         if let Some(error) = fatal {
             match self.fatal {
-                true => self.on_fatal_told(),
+                true => self.on_fatal_recorded(),
                 false => self.raise_fatal(error),
             }
         }
@@ -208,7 +208,7 @@ impl Sender {
     }
 
     /// The client has taken note of a fatal error: whoever waits hears of it.
-    pub fn on_fatal_told(&mut self) {
+    pub fn on_fatal_recorded(&mut self) {
         if let Some(transactions) = &mut self.transactions {
             transactions.fail_call_with_fatal();
         }
