@@ -238,7 +238,7 @@ pub fn give_back_handled() -> bool {
     // SAFETY: NULL, or put there by a call of `deliver` further up on this thread's stack, which takes it away before
     // it ends.
     while let Some(serving) = unsafe { at.as_ref() } {
-        any |= serving.progress.give_back();
+        any |= serving.progress.release_handled();
         at = serving.outer;
     }
     any
@@ -283,13 +283,13 @@ fn deliver(handle: &Handle, mut delivery: Delivery, from: usize) -> Flow {
         serving.progress.handled(&record);
         if take_yield() {
             stopped_at = Some(index + 1);
-            serving.progress.give_back();
+            serving.progress.release_handled();
             break;
         }
     }
     drop(end);
-    let given_back = serving.progress.given_back();
-    delivery.note_given_back(given_back);
+    let released = serving.progress.released();
+    delivery.set_released(released);
     match stopped_at {
         None => Flow::Go,
         Some(next) => {

@@ -128,7 +128,7 @@ impl Core {
         }
         let queue = &shared.main_queue;
         let producer = shared.producer.clone();
-        let producer = producer.map(|a| Sender::new(a, &shared.conf, queue.clone()).watched_by(watcher.clone()));
+        let producer = producer.map(|a| Sender::new(a, &shared.conf, queue.clone()).with_interceptor(watcher.clone()));
         let consumer = shared
             .consumer
             .clone()
@@ -275,7 +275,7 @@ impl Core {
             wake = earliest(wake, producer.poll(&mut ctx, &mut self.cluster));
             if let Some(fatal) = producer.take_fatal() {
                 self.shared.set_fatal(fatal.code, &fatal.message);
-                producer.on_fatal_told();
+                producer.on_fatal_recorded();
             }
         }
         if let Some(consumer) = &mut self.consumer {

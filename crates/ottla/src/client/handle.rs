@@ -345,11 +345,11 @@ impl Client {
     }
 
     /// Cuts linger short until [`flush_end`](Self::flush_end) was called as often. The caller serves the main queue
-    /// meanwhile, whose waiting threads are woken ([`Queue::wake_all`]) when no record is outstanding any more, and looks at
+    /// meanwhile, which is woken ([`Queue::wake_all`]) when no record is outstanding any more, and looks at
     /// [`outq_len`](Self::outq_len).
     pub fn flush_begin(&self) -> Result<(), Error> {
         let accumulator = self.accumulator()?;
-        accumulator.quota().begin_flush(self.main_queue().clone());
+        accumulator.buffer_memory().begin_flush(self.main_queue().clone());
         accumulator.flush_begin();
         Ok(())
     }
@@ -357,7 +357,7 @@ impl Client {
     /// Waits until no record is outstanding or `timeout` passed; another thread handles the delivery reports. May
     /// return early.
     pub fn flush_wait(&self, timeout: Duration) -> Result<(), Error> {
-        self.accumulator()?.quota().wait_until_empty(timeout);
+        self.accumulator()?.buffer_memory().wait_until_empty(timeout);
         Ok(())
     }
 
@@ -365,7 +365,7 @@ impl Client {
     pub fn flush_end(&self) {
         if let Ok(accumulator) = self.accumulator() {
             accumulator.flush_end();
-            accumulator.quota().end_flush(self.main_queue());
+            accumulator.buffer_memory().end_flush(self.main_queue());
         }
     }
 

@@ -134,7 +134,7 @@ impl Consumer {
             .collect();
         // First nothing is handed out any more: what is taken behind the commit's back is read again by the next owner.
         for state in &states {
-            state.raise_epoch();
+            state.advance_fetch_generation();
         }
         sweep(&states);
         self.group.commit_before_loss(

@@ -343,7 +343,7 @@ impl Consumer {
         self.shared.consumer_queue().push(Event::Partition(PartitionNotice {
             partition: None,
             tp,
-            epoch: 0,
+            fetch_generation: 0,
             error,
             offset: offset::INVALID,
         }));

@@ -157,8 +157,8 @@ impl PendingData {
     /// Moves batches into the partition's queue while the budget has room, one at least when nothing else is held.
     /// Decompression happens here, on the client's own thread; batches are independent, so that a pool of workers can take
     /// this step over.
-    pub(super) fn deliver(&mut self, state: &Arc<PartitionState>, budget: &FetchBudget, limits: &Limits) -> Delivered {
-        let epoch = state.epoch();
+    pub(super) fn feed(&mut self, state: &Arc<PartitionState>, budget: &FetchBudget, limits: &Limits) -> Fed {
+        let epoch = state.fetch_generation();
         let mut builder = ChunkBuilder::new();
         loop {
             if builder.bytes() >= CHUNK_TARGET_BYTES {
@@ -287,7 +287,7 @@ impl PendingData {
         state.queue().push(Event::Partition(PartitionNotice {
             partition: Some(state.clone()),
             tp: None,
-            epoch,
+            fetch_generation: epoch,
             error: Error::new(code, text),
             offset: header.base_offset,
         }));

@@ -140,7 +140,7 @@ impl Fetcher {
         start: (i64, i32),
     ) {
         let (start, leader_epoch) = start;
-        state.begin_anew(leader_epoch);
+        state.restart(leader_epoch);
         let mut position = Position::new(state.clone(), origin, start, self.settings.partition_max_bytes);
         position.restart(Next::from_offset(start), leader_epoch);
         cluster.watch(&position.name, ctx.now);
@@ -179,7 +179,7 @@ impl Fetcher {
             return;
         };
         position.paused = true;
-        position.state.raise_epoch();
+        position.state.advance_fetch_generation();
         let (next, epoch) = position.resume_point();
         position.restart(next, epoch);
         self.set_fetch_state(id, FetchState::Idle);
@@ -366,7 +366,7 @@ impl Fetcher {
     /// Offsets as the application knows them mean nothing any more, and what was fetched is of another topic.
     pub(super) fn begin_anew(&mut self, id: u32) {
         if let Some(p) = self.positions.get_mut(id) {
-            p.state.begin_anew(-1);
+            p.state.restart(-1);
             sweep(std::slice::from_ref(&p.state));
             p.reported = ErrorCode::NO_ERROR;
         }
@@ -425,7 +425,7 @@ impl Fetcher {
     pub(super) fn on_truncated(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32, (epoch, end): (i32, i64)) {
         self.drop_pending(id);
         let Some(p) = self.positions.get_mut(id) else { return };
-        p.state.raise_epoch();
+        p.state.advance_fetch_generation();
         sweep(std::slice::from_ref(&p.state));
         let (next, next_epoch) = p.resume_point();
         let text = format!(
@@ -440,7 +440,7 @@ impl Fetcher {
         let Some(p) = self.positions.get_mut(id) else { return };
         if matches!(next, Next::At(at) if at > end) {
             let why = Error::new(ErrorCode::L_LOG_TRUNCATION, text);
-            p.state.begin_anew(epoch);
+            p.state.restart(epoch);
             if end < 0 || i64::from(p.state.topic().conf().auto_offset_reset.number()) == offset::INVALID {
                 return self.reset(ctx, cluster, id, &why);
             }
@@ -588,7 +588,7 @@ pub(super) fn notify(state: &Arc<PartitionState>, error: Error, offset: i64) {
     state.queue().push(Event::Partition(PartitionNotice {
         partition: Some(state.clone()),
         tp: None,
-        epoch: state.epoch(),
+        fetch_generation: state.fetch_generation(),
         error,
         offset,
     }));

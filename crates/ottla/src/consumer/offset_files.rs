@@ -173,8 +173,8 @@ impl OffsetFiles {
             written: offset::INVALID,
             writing: None,
             unsynced: false,
-            reported: false,
-            beginning: state.beginning(),
+            told: false,
+            beginning: state.restarts(),
         };
         self.kept.insert(state.id(), kept);
     }
@@ -248,7 +248,7 @@ impl OffsetFiles {
         let kind = Kind::Write {
             offset,
             sync,
-            beginning: kept.state.beginning(),
+            beginning: kept.state.restarts(),
         };
         let action = self.begin(id, tp, file.clone(), kind);
         self.actions.push_back(FileAction::Write {
@@ -296,7 +296,7 @@ impl OffsetFiles {
                 });
                 if let Some(kept) = self.kept.get_mut(&task.partition) {
                     kept.written = found.unwrap_or(offset::INVALID);
-                    kept.beginning = kept.state.beginning();
+                    kept.beginning = kept.state.restarts();
                 }
                 self.found.push(Found {
                     id: task.partition,
@@ -350,7 +350,7 @@ impl Kept {
     fn news(&self) -> Option<i64> {
         let stored = self.state.stored().offset;
         let last = self.writing.unwrap_or(self.written);
-        let ahead = stored > last || self.beginning != self.state.beginning();
+        let ahead = stored > last || self.beginning != self.state.restarts();
         (stored >= 0 && ahead).then_some(stored)
     }
 

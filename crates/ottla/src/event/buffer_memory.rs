@@ -43,13 +43,13 @@ impl BufferMemory {
     }
 
     /// Takes room for one record of `bytes`; false when there is none.
-    pub fn try_take(&self, bytes: u64) -> bool {
+    pub fn try_acquire(&self, bytes: u64) -> bool {
         match self.take(bytes) {
             Taken::Yes => true,
             Taken::No => false,
             Taken::PutBack => {
                 // Another thread may have found these bytes taken and wait for a release.
-                self.tell_waiting();
+                self.notify_waiting();
                 false
             }
         }
@@ -57,7 +57,7 @@ impl BufferMemory {
 
     /// Takes room for one record of `bytes`, and waits for a release while there is none; false once `stop` says yes.
     /// `stop` must take no lock; whoever changes what it says calls [`wake_all`](Self::wake_all) afterwards.
-    pub fn take_waiting(&self, bytes: u64, stop: impl Fn() -> bool) -> bool {
+    pub fn acquire(&self, bytes: u64, stop: impl Fn() -> bool) -> bool {
         // The look stands under the lock that a release takes after it has counted: it either is seen by this look, or
         // finds that somebody waits.
         let mut waiting = self.waiting.lock();
@@ -92,13 +92,13 @@ impl BufferMemory {
         Taken::Yes
     }
 
-    fn tell_waiting(&self) {
+    fn notify_waiting(&self) {
         if *self.waiting.lock() > 0 {
             self.freed.notify_all();
         }
     }
 
-    /// Lets every thread that waits for room look again whether it is to wait; see [`take_waiting`](Self::take_waiting).
+    /// Lets every thread that waits for room look again whether it is to wait; see [`acquire`](Self::acquire).
     pub fn wake_all(&self) {
         drop(self.waiting.lock());
         self.freed.notify_all();
@@ -136,7 +136,7 @@ impl BufferMemory {
             let flushing = self.flushing.lock().clone();
             flushing.iter().for_each(|queue| queue.wake_all());
         }
-        self.tell_waiting();
+        self.notify_waiting();
     }
 
     /// Records held now.
@@ -157,10 +157,10 @@ mod tests {
     #[test]
     fn both_limits_hold() {
         let q = BufferMemory::new(2, 100);
-        assert!(q.try_take(60));
-        assert!(!q.try_take(60));
-        assert!(q.try_take(40));
-        assert!(!q.try_take(0));
+        assert!(q.try_acquire(60));
+        assert!(!q.try_acquire(60));
+        assert!(q.try_acquire(40));
+        assert!(!q.try_acquire(0));
         q.release(2, 100);
         assert_eq!((q.messages(), q.bytes()), (0, 0));
     }
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn an_empty_queue_takes_any_record() {
         let q = BufferMemory::new(0, 10);
-        assert!(q.try_take(1000));
-        assert!(!q.try_take(1));
+        assert!(q.try_acquire(1000));
+        assert!(!q.try_acquire(1));
     }
 }

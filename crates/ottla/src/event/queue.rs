@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use super::Event;
 use super::callbacks::expect_callbacks;
-use super::records::Chunk;
-use crate::sys::forks;
-use crate::sys::sync::{Condvar, Deadline, Mutex, MutexGuard, process_wide, wait_while};
+use super::chunk::Chunk;
+use crate::env::forks;
+use crate::env::sync::{Condvar, Deadline, Mutex, MutexGuard, process_wide, wait_while};
 
 /// Called, from any thread and without a lock held, when an empty queue gets its first item.
 pub type Notify = Arc<dyn Fn() + Send + Sync>;
@@ -100,7 +100,7 @@ enum Look<T> {
     Again,
 }
 
-/// Whether a queue is served, see [`Queue::attention`].
+/// Whether a queue is served, see [`Queue::activity`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QueueActivity {
     /// How often somebody came to take an item.
@@ -475,7 +475,7 @@ impl Queue {
     }
 
     /// Whether somebody serves this queue, or the one that it is forwarded to.
-    pub fn attention(&self) -> QueueActivity {
+    pub fn activity(&self) -> QueueActivity {
         self.at_target(|_, inner| QueueActivity {
             visits: inner.visits,
             waited_on: inner.waiting > 0,

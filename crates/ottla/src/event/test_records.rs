@@ -53,5 +53,5 @@ pub(super) fn chunk(partition: &Arc<PartitionState>) -> Chunk {
     let batch = BatchIter::new(sealed.clone()).next().unwrap().unwrap();
     let mut builder = ChunkBuilder::new();
     builder.push(batch.decompress(1000).unwrap(), 0, 0, 1).unwrap();
-    builder.finish(partition, partition.epoch(), 1).unwrap()
+    builder.finish(partition, partition.fetch_generation(), 1).unwrap()
 }

@@ -111,7 +111,7 @@ fn a_loop_goes_on_with_another_producer_as_often_as_its_own_late_requests_may_fe
             let producer = worker.calls.producer.clone();
             let of_this_one = if replaced == 0 { unanswered } else { 0 };
             for _ in 0..of_this_one {
-                producer.producer.as_ref().unwrap().add_doubtful_init();
+                producer.producer.as_ref().unwrap().count_unanswered_init();
             }
             producer.set_fatal(ErrorCode::L_FENCED, "fenced");
             worker.hear_producer();

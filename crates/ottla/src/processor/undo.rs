@@ -38,7 +38,7 @@ impl<P: Process> Worker<P> {
 
     pub(super) fn lose_producer(&mut self) {
         let producer = self.calls.producer.producer.as_ref();
-        self.doubtful_inits += producer.map_or(0, |a| a.doubtful_inits());
+        self.unanswered_inits += producer.map_or(0, |a| a.unanswered_inits());
         if self.is_fenced()
             && !self.take_doubtful_init()
             && let Some(instance) = &self.settings.instance
@@ -67,8 +67,8 @@ impl<P: Process> Worker<P> {
     /// nobody told what became of it may be served beside the one that was answered. Each does so once, so that of two
     /// processes with one name one ends all the same.
     fn take_doubtful_init(&mut self) -> bool {
-        let any = self.doubtful_inits > 0;
-        self.doubtful_inits = self.doubtful_inits.saturating_sub(1);
+        let any = self.unanswered_inits > 0;
+        self.unanswered_inits = self.unanswered_inits.saturating_sub(1);
         any
     }
 

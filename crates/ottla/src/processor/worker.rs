@@ -83,7 +83,7 @@ pub struct Worker<P> {
     pub(super) not_before: Instant,
     pub(super) needs_producer: bool,
     /// Requests for the transactional id of which the producers so far do not know what became of them.
-    pub(super) doubtful_inits: usize,
+    pub(super) unanswered_inits: usize,
     pub(super) is_initialised: bool,
     pub(super) is_subscribed: bool,
     pub(super) in_transaction: bool,
@@ -114,7 +114,7 @@ impl<P: Process> Worker<P> {
             pending: None,
             not_before: Instant::ORIGIN,
             needs_producer: false,
-            doubtful_inits: 0,
+            unanswered_inits: 0,
             is_initialised: false,
             is_subscribed: false,
             in_transaction: false,

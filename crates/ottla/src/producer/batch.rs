@@ -3,7 +3,7 @@
 use ottla_protocol::Records;
 use ottla_protocol::compression::Codec;
 
-use super::numbering::SequenceStamp;
+use super::sequence::SequenceStamp;
 use crate::error::ErrorCode;
 use crate::event::ProducedRecords;
 use crate::sys::Instant;

@@ -79,12 +79,12 @@ struct Tracked {
 impl Tracked {
     /// Whether an offset goes beyond what is committed. What the application did not name itself is never taken back.
     fn is_ahead(&self, offset: i64) -> bool {
-        offset >= 0 && (offset > self.committed || self.beginning != self.state.beginning())
+        offset >= 0 && (offset > self.committed || self.beginning != self.state.restarts())
     }
 
     /// Forgets what was noted before a new beginning.
     fn renew(&mut self) {
-        let beginning = self.state.beginning();
+        let beginning = self.state.restarts();
         if self.beginning != beginning {
             self.beginning = beginning;
             self.committed = offset::INVALID;
@@ -178,8 +178,8 @@ impl Commits {
                 committed: offset::INVALID,
                 committed_epoch: -1,
                 committing: offset::INVALID,
-                unanswered: false,
-                beginning: state.beginning(),
+                doubtful: false,
+                beginning: state.restarts(),
             },
         );
     }
@@ -201,7 +201,7 @@ impl Commits {
 
     /// The offset last known to be committed of a partition, with its leader epoch.
     pub(super) fn committed(&self, id: u32) -> Option<(i64, i32)> {
-        let tracked = self.tracked.get(&id).filter(|t| t.beginning == t.state.beginning())?;
+        let tracked = self.tracked.get(&id).filter(|t| t.beginning == t.state.restarts())?;
         (tracked.committed >= 0).then_some((tracked.committed, tracked.committed_epoch))
     }
 

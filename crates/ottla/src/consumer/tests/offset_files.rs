@@ -35,7 +35,7 @@ impl Desk {
         let topic = Arc::new(Topic::new("t", conf, TopicHooks::default(), 0));
         let budget = Arc::new(FetchBudget::new(Arc::new(Nobody)));
         let state = Arc::new(PartitionState::new(5, topic, 3, Queue::new(), budget, false));
-        state.begin_anew(-1);
+        state.restart(-1);
         let mut desk = Desk {
             files: OffsetFiles::new("g"),
             state,
@@ -110,7 +110,7 @@ fn only_what_grew_is_written() {
     d.wait_ms(100);
     assert_eq!(d.next_write(), None, "not back");
     // The topic is another one, or the log has lost what was read.
-    d.state.begin_anew(-1);
+    d.state.restart(-1);
     d.store(2);
     d.wait_ms(100);
     assert_eq!(d.next_write().map(|w| w.1).as_deref(), Some("2\n"));

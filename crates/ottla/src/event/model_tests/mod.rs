@@ -1,8 +1,8 @@
 //! What the application's threads and the client's share besides the producer's batches.
 
+mod buffer_memory;
 mod fetching;
 mod queues;
-mod quota;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -9,7 +9,7 @@ use crate::sys::Instant;
 
 /// Partitions that have something for one broker.
 #[derive(Debug, Default)]
-pub(super) struct Destination {
+pub(super) struct BrokerQueue {
     pub(super) ready: VecDeque<PartitionId>,
     /// Partitions whose open batch may go on filling until the broker has less to do. Entries whose lane is not held any
     /// more mean nothing.
@@ -18,7 +18,7 @@ pub(super) struct Destination {
     pub(super) waiting: bool,
     /// Stands in [`Sender::dirty`](super::sender::Sender::dirty).
     pub(super) dirty: bool,
-    pub(super) pace: Pace,
+    pub(super) limiter: InFlightLimiter,
     /// Requests with records that had been sent before.
     pub(super) retries: u64,
     /// How long messages waited for their first request, while somebody wants to know.
@@ -31,20 +31,20 @@ pub(super) struct Destination {
 /// Beyond that they only stand in line, and a batch that would stand in line is better kept open: it takes more records,
 /// and the broker, for which batches cost more than records, catches up. A full one waits here, too, behind one in line.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct InFlightLimiter {
     under_way: u32,
     /// The quickest answers of the present window and of the one before.
-    quickest: Option<Duration>,
-    quickest_before: Option<Duration>,
+    min_rtt: Option<Duration>,
+    min_rtt_before: Option<Duration>,
     window_ends: Instant,
     /// How long answers take, smoothed.
-    usual: Duration,
+    smoothed_rtt: Duration,
 }
 
 /// How long a quick answer is remembered, at least.
-const WINDOW: Duration = Duration::from_secs(10);
+const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 
-impl Pace {
+impl InFlightLimiter {
     /// A request is on its way.
     pub(super) fn on_sent(&mut self) {
         self.under_way += 1;
@@ -55,36 +55,36 @@ impl Pace {
         self.under_way = self.under_way.saturating_sub(1);
         let Some(took) = took else { return };
         if now >= self.window_ends {
-            self.quickest_before = self.quickest.take();
-            self.window_ends = now + WINDOW;
+            self.min_rtt_before = self.min_rtt.take();
+            self.window_ends = now + MIN_RTT_WINDOW;
         }
-        self.quickest = Some(self.quickest.map_or(took, |q| q.min(took)));
-        self.usual = if self.usual.is_zero() {
+        self.min_rtt = Some(self.min_rtt.map_or(took, |q| q.min(took)));
+        self.smoothed_rtt = if self.smoothed_rtt.is_zero() {
             took
         } else {
-            (self.usual * 3 + took) / 4
+            (self.smoothed_rtt * 3 + took) / 4
         };
     }
 
-    /// Whether one more request would stand in line. By Little's law, of `n` requests under way that take `usual` each,
-    /// `n * (usual - quickest) / usual` are at the broker: one of them at work, the rest in line. With 7/8 of one there,
+    /// Whether one more request would stand in line. By Little's law, of `n` requests under way that take `smoothed_rtt` each,
+    /// `n * (smoothed_rtt - min_rtt) / smoothed_rtt` are at the broker: one of them at work, the rest in line. With 7/8 of one there,
     /// waiting for its answer leaves the broker idle for the rest of the time at most.
-    pub(super) fn has_line(&self) -> bool {
-        self.are_there(7)
+    pub(super) fn would_queue(&self) -> bool {
+        self.exceeds_at_broker(7)
     }
 
     /// Whether the broker has one request at work and one in line: full batches, too, had better wait here. What stands
     /// in line in the network costs memory and is out of the processors' caches when its turn comes.
-    pub(super) fn is_behind(&self) -> bool {
-        self.are_there(15)
+    pub(super) fn is_saturated(&self) -> bool {
+        self.exceeds_at_broker(15)
     }
 
     /// Whether so many eighths of a request are at the broker.
-    fn are_there(&self, eighths: u32) -> bool {
-        let Some(quickest) = self.quickest.into_iter().chain(self.quickest_before).min() else {
+    fn exceeds_at_broker(&self, eighths: u32) -> bool {
+        let Some(min_rtt) = self.min_rtt.into_iter().chain(self.min_rtt_before).min() else {
             return false;
         };
-        let (there, all) = (self.usual.saturating_sub(quickest), self.usual);
+        let (there, all) = (self.smoothed_rtt.saturating_sub(min_rtt), self.smoothed_rtt);
         self.under_way > 0 && !there.is_zero() && there * self.under_way * 8 >= all * eighths
     }
 }
@@ -102,60 +102,60 @@ mod tests {
     }
 
     /// A pace after answers that took so long, with `under_way` requests.
-    fn after(answers: &[u64], under_way: u32) -> Pace {
-        let mut pace = Pace::default();
+    fn after(answers: &[u64], under_way: u32) -> InFlightLimiter {
+        let mut limiter = InFlightLimiter::default();
         for (i, took) in answers.iter().enumerate() {
-            pace.on_sent();
-            pace.on_done(Some(ms(*took)), at(i as u64));
+            limiter.on_sent();
+            limiter.on_done(Some(ms(*took)), at(i as u64));
         }
-        (0..under_way).for_each(|_| pace.on_sent());
-        pace
+        (0..under_way).for_each(|_| limiter.on_sent());
+        limiter
     }
 
     #[test]
     fn a_broker_that_nobody_knows_is_sent_what_there_is() {
-        assert!(!after(&[], 100).has_line());
+        assert!(!after(&[], 100).would_queue());
     }
 
     #[test]
     fn a_broker_far_away_gets_many_requests() {
-        assert!(!after(&[100, 101, 100, 102, 101], 30).has_line());
+        assert!(!after(&[100, 101, 100, 102, 101], 30).would_queue());
     }
 
     #[test]
     fn a_broker_behind_a_line_gets_no_open_batches() {
         let answers = |took| [1, took, took, took, took, took, took, took, took];
-        assert!(after(&answers(3), 2).has_line());
-        assert!(!after(&answers(3), 1).has_line());
-        assert!(after(&answers(20), 1).has_line());
-        assert!(!after(&answers(20), 0).has_line());
+        assert!(after(&answers(3), 2).would_queue());
+        assert!(!after(&answers(3), 1).would_queue());
+        assert!(after(&answers(20), 1).would_queue());
+        assert!(!after(&answers(20), 0).would_queue());
     }
 
     #[test]
     fn a_broker_gets_no_full_batches_beyond_one_in_line() {
         let answers = |took| [1, took, took, took, took, took, took, took, took];
-        assert!(!after(&answers(20), 1).is_behind());
-        assert!(after(&answers(20), 2).is_behind());
-        assert!(!after(&answers(20), 0).is_behind());
-        assert!(!after(&[100, 101, 100, 102, 101], 30).is_behind());
+        assert!(!after(&answers(20), 1).is_saturated());
+        assert!(after(&answers(20), 2).is_saturated());
+        assert!(!after(&answers(20), 0).is_saturated());
+        assert!(!after(&[100, 101, 100, 102, 101], 30).is_saturated());
     }
 
     #[test]
     fn a_way_that_became_longer_is_learnt() {
-        let mut pace = after(&[1], 0);
+        let mut limiter = after(&[1], 0);
         for i in 0..100 {
-            pace.on_sent();
-            pace.on_done(Some(ms(80)), at(i * 1000));
+            limiter.on_sent();
+            limiter.on_done(Some(ms(80)), at(i * 1000));
         }
-        (0..10).for_each(|_| pace.on_sent());
-        assert!(!pace.has_line());
+        (0..10).for_each(|_| limiter.on_sent());
+        assert!(!limiter.would_queue());
     }
 
     #[test]
     fn failures_say_nothing_about_the_pace() {
-        let mut pace = after(&[1, 1, 1], 3);
-        (0..3).for_each(|_| pace.on_done(None, at(60_000)));
-        (0..5).for_each(|_| pace.on_sent());
-        assert!(!pace.has_line());
+        let mut limiter = after(&[1, 1, 1], 3);
+        (0..3).for_each(|_| limiter.on_done(None, at(60_000)));
+        (0..5).for_each(|_| limiter.on_sent());
+        assert!(!limiter.would_queue());
     }
 }

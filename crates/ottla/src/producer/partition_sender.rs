@@ -8,8 +8,8 @@ use ottla_protocol::Uuid;
 use ottla_protocol::compression::Codec;
 
 use super::batch::Batch;
-use super::numbering::Numbering;
 use super::partition_queue::PartitionQueue;
+use super::sequence::SequenceState;
 use super::statistics::{BatchWindows, Sent};
 use super::timers::Armed;
 use crate::config::{ClientConfig, TopicConfig};
@@ -27,7 +27,7 @@ pub(super) struct InFlightRules {
 
 /// A batch that a request carries.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sending {
+pub(super) struct InFlightBatch {
     pub(super) request: u64,
     /// The number of its first record when it was sent.
     pub(super) first_id: u64,
@@ -35,18 +35,18 @@ pub(super) struct Sending {
 
 /// A partition's batches between the accumulator and the network.
 #[derive(Debug, Default)]
-pub(super) struct Lane {
+pub(super) struct PartitionSender {
     /// Closed batches that are to be sent, by their first record's number.
     pub(super) pending: VecDeque<Batch>,
     /// The open batch, too, is to be sent when its turn comes.
     pub(super) open_due: bool,
     /// Batches under way, in the order in which they were sent: one that was sent again comes behind those that were
     /// under way by then.
-    pub(super) in_flight: Vec<Sending>,
+    pub(super) in_flight: Vec<InFlightBatch>,
     /// The broker to which the last batch went.
     pub(super) sent_to: Option<NodeId>,
     /// The numbers of an idempotent producer's batches.
-    pub(super) numbering: Numbering,
+    pub(super) sequences: SequenceState,
     /// The broker in whose ready list the partition stands.
     pub(super) queued_on: Option<NodeId>,
     /// It stands there among those whose open batch goes on filling.
@@ -59,7 +59,7 @@ pub(super) struct Lane {
     pub(super) sent: Sent,
 }
 
-impl Lane {
+impl PartitionSender {
     /// Whether there is something that could be sent now.
     pub(super) fn has_work(&self, now: Instant) -> bool {
         let blocked = self.paused || self.blocked_until.is_some_and(|until| until > now);
@@ -72,14 +72,14 @@ impl Lane {
     }
 
     /// Closes the open batch, which is to be sent now.
-    pub(super) fn take_open(&mut self, queue: &PartitionQueue) {
+    pub(super) fn close_open_batch(&mut self, queue: &PartitionQueue) {
         self.open_due = false;
         let _ = queue.collect(&mut self.pending, true);
     }
 
     /// A broker's lists have the partition no more. Where it stands in those of another one by now, it stays there: the
     /// entry was one that meant nothing any more.
-    pub(super) fn leave_list(&mut self, node: NodeId) {
+    pub(super) fn leave_queue(&mut self, node: NodeId) {
         if self.queued_on == Some(node) {
             self.queued_on = None;
             self.held = false;
@@ -95,7 +95,7 @@ impl Lane {
 
 /// The settings of a topic that the sender obeys.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Delivering {
+pub(super) struct TopicSettings {
     /// `request.required.acks`
     pub(super) acks: i16,
     /// `request.timeout.ms`: how long the broker waits for replicas.
@@ -108,13 +108,13 @@ pub(super) struct Delivering {
     pub(super) level: Option<i32>,
 }
 
-impl Delivering {
+impl TopicSettings {
     pub(super) fn new(conf: &ClientConfig, topic: &TopicConfig) -> Self {
         let own = topic.compression_codec.as_str();
         let codec = Codec::from_name(own).or_else(|| Codec::from_name(conf.compression_codec.as_str()));
         let timeout_ms = u64::from(topic.message_timeout_ms);
         let level = topic.compression_level;
-        Delivering {
+        TopicSettings {
             acks: topic.request_required_acks,
             request_timeout_ms: i32::try_from(topic.request_timeout_ms).unwrap_or(i32::MAX),
             message_timeout: (timeout_ms > 0).then(|| Duration::from_millis(timeout_ms)),
@@ -126,10 +126,10 @@ impl Delivering {
 
 /// A topic's lanes.
 #[derive(Debug)]
-pub(super) struct TopicLanes {
+pub(super) struct TopicSender {
     pub(super) name: Arc<str>,
-    pub(super) delivering: Delivering,
-    pub(super) lanes: Vec<Lane>,
+    pub(super) settings: TopicSettings,
+    pub(super) partitions: Vec<PartitionSender>,
     /// The topic's id when it was last looked at; a topic with another one is another topic.
     pub(super) id: Uuid,
     /// The partition count that was last acted upon, 0 while unknown.
@@ -139,12 +139,12 @@ pub(super) struct TopicLanes {
     pub(super) windows: Option<BatchWindows>,
 }
 
-impl TopicLanes {
+impl TopicSender {
     pub(super) fn new(topic: &Topic, conf: &ClientConfig) -> Self {
-        TopicLanes {
+        TopicSender {
             name: topic.shared_name(),
-            delivering: Delivering::new(conf, topic.conf()),
-            lanes: Vec::new(),
+            settings: TopicSettings::new(conf, topic.conf()),
+            partitions: Vec::new(),
             id: Uuid::ZERO,
             count: 0,
             armed: Armed::default(),
@@ -155,18 +155,18 @@ impl TopicLanes {
     /// Metadata names the topic's id. The brokers of a topic that was made anew know nothing of the producer.
     pub(super) fn on_id(&mut self, id: Uuid) {
         if std::mem::replace(&mut self.id, id) != id {
-            for lane in &mut self.lanes {
-                lane.numbering.distrust();
+            for partition_sender in &mut self.partitions {
+                partition_sender.sequences.unconfirm();
             }
         }
     }
 
     /// A partition's lane, made on first use. Numbers come from the accumulator, which has checked them.
-    pub(super) fn lane(&mut self, partition: i32) -> Option<&mut Lane> {
+    pub(super) fn partition_sender(&mut self, partition: i32) -> Option<&mut PartitionSender> {
         let index = usize::try_from(partition).ok()?;
-        if index >= self.lanes.len() {
-            self.lanes.resize_with(index + 1, Lane::default);
+        if index >= self.partitions.len() {
+            self.partitions.resize_with(index + 1, PartitionSender::default);
         }
-        self.lanes.get_mut(index)
+        self.partitions.get_mut(index)
     }
 }

@@ -9,10 +9,10 @@ use ottla_protocol::compression::Codec;
 
 use super::PartitionId;
 use super::batch::Batch;
-use super::identity::Identity;
 use super::in_flight::{InFlight, Slot};
-use super::lane::{Delivering, Lane, Sending};
 use super::partition_queue::PartitionQueue;
+use super::partition_sender::{InFlightBatch, PartitionSender, TopicSettings};
+use super::producer_id::ProducerIdState;
 use super::sender::Sender;
 use super::timers::TimerKind;
 use super::transactions::Transactions;
@@ -47,27 +47,27 @@ fn class_of(
     versions: &BrokerVersions,
     id: PartitionId,
     name: &Arc<str>,
-    delivering: Delivering,
+    settings: TopicSettings,
     ids: bool,
 ) -> Option<Option<Class>> {
-    let mut second = None;
+    let mut v2 = None;
     if let Some(transactions) = transactions {
-        if !transactions.admits(id, name) {
+        if !transactions.require_partition(id, name) {
             return None;
         }
-        second = Some(transactions.is_second());
+        v2 = Some(transactions.is_v2());
     }
-    let version = wire::pick_version(versions, ids, second);
+    let version = wire::pick_version(versions, ids, v2);
     Some(version.map(|version| Class {
         version,
-        acks: wire::acks_for(version, delivering.acks),
-        timeout_ms: delivering.request_timeout_ms,
+        acks: wire::acks_for(version, settings.acks),
+        timeout_ms: settings.request_timeout_ms,
     }))
 }
 
 /// What a ready partition had to give.
 #[allow(clippy::large_enum_variant)] // lives on the stack for one step
-enum Taken {
+enum TakenPart {
     Part(Part, Class),
     Nothing,
     /// It has something, but for a request of another class.
@@ -75,28 +75,28 @@ enum Taken {
     /// The request has no room for it.
     Full,
     /// Its open batch may go on filling.
-    Held,
+    QueuedCounts,
 }
 
 impl Sender {
     /// Sends what is ready for a broker, as long as its connection takes it.
     pub(super) fn serve(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId) {
         let key = BrokerKey::general(node);
-        if let Some(destination) = self.destinations.get_mut(&node) {
-            destination.dirty = false;
+        if let Some(broker_queue) = self.broker_queues.get_mut(&node) {
+            broker_queue.dirty = false;
         }
         // What waits is purged once the application can ask for the error.
         if self.is_fatal() {
             return;
         }
         loop {
-            let unknown = self.identity.as_ref().is_some_and(|i| i.current().is_none());
-            let Some(destination) = self.destinations.get_mut(&node).filter(|d| !d.ready.is_empty()) else {
+            let unknown = self.producer_id.as_ref().is_some_and(|i| i.current().is_none());
+            let Some(broker_queue) = self.broker_queues.get_mut(&node).filter(|d| !d.ready.is_empty()) else {
                 return;
             };
-            if unknown || destination.pace.is_behind() {
+            if unknown || broker_queue.limiter.is_saturated() {
                 // The id's arrival brings the destination back, or the outcome of a request.
-                destination.waiting = true;
+                broker_queue.waiting = true;
                 return;
             }
             let max_unsent = ctx.conf.queue_buffering_backpressure_threshold.into();
@@ -107,12 +107,12 @@ impl Sender {
                     }
                 }
                 Ready::Busy | Ready::Connecting => {
-                    destination.waiting = true;
+                    broker_queue.waiting = true;
                     return;
                 }
                 Ready::Unknown => {
-                    let mut ids = std::mem::take(&mut destination.ready);
-                    ids.append(&mut destination.held);
+                    let mut ids = std::mem::take(&mut broker_queue.ready);
+                    ids.append(&mut broker_queue.held);
                     return self.wait_for_broker(ctx, cluster, node, ids);
                 }
             }
@@ -127,12 +127,13 @@ impl Sender {
                 continue;
             };
             cluster.request_refresh(&topic.name, ctx.now);
-            let Some(lane) = topic.lane(id.partition) else {
+            let Some(partition_sender) = topic.partition_sender(id.partition) else {
                 continue;
             };
-            lane.leave_list(node);
-            lane.blocked_until = Some(until);
-            self.timers.arm(&mut lane.armed, TimerKind::Backoff, id, until);
+            partition_sender.leave_queue(node);
+            partition_sender.blocked_until = Some(until);
+            self.timers
+                .arm(&mut partition_sender.armed, TimerKind::Backoff, id, until);
         }
         ctx.log.debug(DebugContexts::TOPIC, "PRODUCE", || {
             format!("leader {node} has no known address")
@@ -144,33 +145,33 @@ impl Sender {
         let mut parts = Vec::new();
         let mut class = None;
         let mut bytes = 0;
-        let rounds = self.destinations.get(&node).map_or(0, |d| d.ready.len());
+        let rounds = self.broker_queues.get(&node).map_or(0, |d| d.ready.len());
         for _ in 0..rounds {
-            let Some(id) = self.destinations.get_mut(&node).and_then(|d| d.ready.pop_front()) else {
+            let Some(id) = self.broker_queues.get_mut(&node).and_then(|d| d.ready.pop_front()) else {
                 break;
             };
             let taken = self.take_part(ctx, cluster, node, versions, id, class, bytes);
-            if matches!(taken, Taken::Held) {
+            if matches!(taken, TakenPart::QueuedCounts) {
                 ctx.log.debug(DebugContexts::QUEUE, "HELD", || {
                     format!("{}: goes on filling: broker {node} is busy", self.tp_name(id))
                 });
             }
-            let Some(destination) = self.destinations.get_mut(&node) else {
+            let Some(broker_queue) = self.broker_queues.get_mut(&node) else {
                 break;
             };
             match taken {
-                Taken::Part(part, its_class) => {
+                TakenPart::Part(part, its_class) => {
                     bytes += part.data.len();
                     class = Some(its_class);
                     parts.push(part);
                 }
-                Taken::Nothing => {}
-                Taken::OtherClass => destination.ready.push_back(id),
-                Taken::Full => {
-                    destination.ready.push_front(id);
+                TakenPart::Nothing => {}
+                TakenPart::OtherClass => broker_queue.ready.push_back(id),
+                TakenPart::Full => {
+                    broker_queue.ready.push_front(id);
                     break;
                 }
-                Taken::Held => destination.held.push_back(id),
+                TakenPart::QueuedCounts => broker_queue.held.push_back(id),
             }
         }
         match class {
@@ -193,57 +194,55 @@ impl Sender {
         id: PartitionId,
         class: Option<Class>,
         bytes: usize,
-    ) -> Taken {
+    ) -> TakenPart {
         let (max_request, rules) = (self.max_request, self.in_flight_rules());
-        let numbered = self.identity.as_ref().and_then(Identity::current);
+        let numbered = self.producer_id.as_ref().and_then(ProducerIdState::current);
         let accumulator = self.accumulator.clone();
         let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
-            return Taken::Nothing;
+            return TakenPart::Nothing;
         };
-        let (name, delivering) = (topic.name.clone(), topic.delivering);
-        let Some(lane) = topic.lane(id.partition) else {
-            return Taken::Nothing;
+        let (name, settings) = (topic.name.clone(), topic.settings);
+        let Some(partition_sender) = topic.partition_sender(id.partition) else {
+            return TakenPart::Nothing;
         };
         let topic_id = cluster.topic(&name).map_or(Uuid::ZERO, |t| t.id);
-        let full = lane.is_full(rules, node, ctx.now);
-        if cluster.leader(&name, id.partition) != Some(node) || full || !lane.has_work(ctx.now) {
-            lane.queued_on = None;
+        let full = partition_sender.is_full(rules, node, ctx.now);
+        if cluster.leader(&name, id.partition) != Some(node) || full || !partition_sender.has_work(ctx.now) {
+            partition_sender.queued_on = None;
             self.enqueue(ctx, cluster, id);
-            return Taken::Nothing;
+            return TakenPart::Nothing;
         }
         let ids = topic_id != Uuid::ZERO;
-        let Some(this) = class_of(&mut self.transactions, versions, id, &name, delivering, ids) else {
+        let Some(this) = class_of(&mut self.transactions, versions, id, &name, settings, ids) else {
             // The transaction takes the partition in first, which brings it back.
-            lane.queued_on = None;
-            return Taken::Nothing;
+            partition_sender.queued_on = None;
+            return TakenPart::Nothing;
         };
         if class.is_some() && class != this {
-            return Taken::OtherClass;
+            return TakenPart::OtherClass;
         }
-        if lane.pending.is_empty() {
-            let has_line = self.destinations.get(&node).is_some_and(|d| d.pace.has_line());
+        if partition_sender.pending.is_empty() {
+            let would_queue = self.broker_queues.get(&node).is_some_and(|d| d.limiter.would_queue());
             let queue = accumulator.topic(id.topic).and_then(|t| t.partition(id.partition));
             let limit = (bytes > 0).then(|| max_request.saturating_sub(bytes));
-            if let Some(left_open) = close_open(lane, queue, has_line, limit, delivering.codec) {
+            if let Some(left_open) = close_open(partition_sender, queue, would_queue, limit, settings.codec) {
                 return left_open;
             }
         }
         if let Some(numbered) = numbered
-            && !lane.number_front(numbered)
+            && !partition_sender.assign_to_front(numbered)
         {
-            if let Some(identity) = &mut self.identity {
-                identity.renew();
+            if let Some(producer_id) = &mut self.producer_id {
+                producer_id.renew();
             }
-            return Taken::Full;
+            return TakenPart::Full;
         }
-        let Some(mut batch) = lane.take_next() else {
-            lane.queued_on = None;
-            return Taken::Nothing;
+        let Some(mut batch) = partition_sender.take_next() else {
+            partition_sender.queued_on = None;
+            return TakenPart::Nothing;
         };
         let sealed = match this {
-            Some(class) => {
-                wire::seal(&mut batch, class.version, delivering.codec, delivering.level).map(|d| (class, d))
-            }
+            Some(class) => wire::seal(&mut batch, class.version, settings.codec, settings.level).map(|d| (class, d)),
             None => Err(Error::new(
                 ErrorCode::L_UNSUPPORTED_FEATURE,
                 format!("broker {node} and this client have no version of Produce in common"),
@@ -253,52 +252,52 @@ impl Sender {
             && bytes > 0
             && bytes.saturating_add(data.len()) > max_request
         {
-            lane.put_back(batch);
-            return Taken::Full;
+            partition_sender.put_back(batch);
+            return TakenPart::Full;
         }
-        let more = lane.has_work(ctx.now) && !rules.one_at_a_time;
-        lane.queued_on = more.then_some(node);
-        if more && let Some(destination) = self.destinations.get_mut(&node) {
-            destination.ready.push_back(id);
+        let more = partition_sender.has_work(ctx.now) && !rules.one_at_a_time;
+        partition_sender.queued_on = more.then_some(node);
+        if more && let Some(broker_queue) = self.broker_queues.get_mut(&node) {
+            broker_queue.ready.push_back(id);
         }
         match sealed {
             Ok((class, data)) => {
-                tell_of_leaving(ctx, &name, id, &batch, more);
+                log_dequeue(ctx, &name, id, &batch, more);
                 batch.broker_id = node.0;
-                lane.sent_to = Some(node);
+                partition_sender.sent_to = Some(node);
                 batch.left_in_flight = 0;
-                self.say_what_changed(ctx, class, delivering);
+                self.warn_of_downgrade(ctx, class, settings);
                 let slot = Slot {
                     id,
                     topic_id,
                     batch: Some(batch),
                 };
-                Taken::Part(Part { slot, name, data }, class)
+                TakenPart::Part(Part { slot, name, data }, class)
             }
             Err(error) => {
                 let status = batch.status();
                 self.deliver(id, batch, Some(error), status, ctx.now);
                 self.enqueue(ctx, cluster, id);
-                Taken::Nothing
+                TakenPart::Nothing
             }
         }
     }
 
     /// Says once where a broker makes the client do something else than it was configured to.
-    fn say_what_changed(&mut self, ctx: &Ctx<'_>, class: Class, delivering: Delivering) {
-        if class.acks != delivering.acks && !std::mem::replace(&mut self.said.acks, true) {
+    fn warn_of_downgrade(&mut self, ctx: &Ctx<'_>, class: Class, settings: TopicSettings) {
+        if class.acks != settings.acks && !std::mem::replace(&mut self.warned.acks, true) {
             ctx.log.log(level::WARNING, "ACKS", || {
                 format!(
                     "acks={}: brokers since 0.11 wait for the leader (1) or for all in-sync replicas (all), not for a \
                      number of them: using all",
-                    delivering.acks
+                    settings.acks
                 )
             });
         }
-        let codec = wire::codec_for(class.version, delivering.codec);
-        if codec != delivering.codec && !std::mem::replace(&mut self.said.codec, true) {
+        let codec = wire::codec_for(class.version, settings.codec);
+        if codec != settings.codec && !std::mem::replace(&mut self.warned.codec, true) {
             ctx.log.log(level::WARNING, "COMPRESSION", || {
-                format!("the broker is too old for {}: sending uncompressed", delivering.codec)
+                format!("the broker is too old for {}: sending uncompressed", settings.codec)
             });
         }
     }
@@ -317,7 +316,7 @@ impl Sender {
             owner: Owner::Producer,
             id,
         };
-        let (now, timeout) = (ctx.now, self.time_for(&parts, ctx.now));
+        let (now, timeout) = (ctx.now, self.request_timeout_of(&parts, ctx.now));
         let sent = if class.acks == 0 {
             ctx.connections
                 .send_unanswered(key, now, tag, &request, class.version, timeout)
@@ -327,7 +326,7 @@ impl Sender {
         ctx.connections.keep(key, now + KEPT_AFTER_PRODUCE);
         for part in &parts {
             ctx.log
-                .debug(DebugContexts::MSG, "PRODUCE", || told_of(part, class, node));
+                .debug(DebugContexts::MSG, "PRODUCE", || describe_part(part, class, node));
         }
         if sent.is_ok() {
             self.count_sent(now, node, &mut parts);
@@ -336,8 +335,8 @@ impl Sender {
         match sent {
             Ok(()) => {
                 for slot in &slots {
-                    if let (Some(lane), Some(batch)) = (self.lane(slot.id), &slot.batch) {
-                        lane.in_flight.push(Sending {
+                    if let (Some(partition_sender), Some(batch)) = (self.partition_sender(slot.id), &slot.batch) {
+                        partition_sender.in_flight.push(InFlightBatch {
                             request: id,
                             first_id: batch.first_id,
                         });
@@ -347,18 +346,18 @@ impl Sender {
                 if let Some(transactions) = &mut self.transactions {
                     transactions.on_sent();
                 }
-                self.destinations.entry(node).or_default().pace.on_sent();
+                self.broker_queues.entry(node).or_default().limiter.on_sent();
             }
-            Err(error) => self.unsent(ctx, cluster, slots, &error),
+            Err(error) => self.on_send_error(ctx, cluster, slots, &error),
         }
     }
 
     /// Returns how long the broker has to answer a request: `socket.timeout.ms`, or less when records time out before that
     /// (`message.timeout.ms`). When this has passed, the connection is closed, and the records that are left are sent again.
-    fn time_for(&self, parts: &[Part], now: Instant) -> Duration {
+    fn request_timeout_of(&self, parts: &[Part], now: Instant) -> Duration {
         let expiry = |part: &Part| {
             let topic = self.topics.get(part.slot.id.topic as usize)?.as_ref()?;
-            Some(part.slot.batch.as_ref()?.oldest()? + topic.delivering.message_timeout?)
+            Some(part.slot.batch.as_ref()?.oldest()? + topic.settings.message_timeout?)
         };
         let left = parts.iter().filter_map(expiry).min().map(|at| at.since(now));
         self.request_timeout
@@ -366,12 +365,12 @@ impl Sender {
     }
 
     /// A request could not be handed to the connection: a connection that has just gone is waited for, anything else is final.
-    fn unsent(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, slots: Vec<Slot>, error: &Error) {
+    fn on_send_error(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, slots: Vec<Slot>, error: &Error) {
         for slot in slots {
             let Some(batch) = slot.batch else { continue };
             if error.code == ErrorCode::L_TRANSPORT {
-                if let Some(lane) = self.lane(slot.id) {
-                    lane.put_back(batch);
+                if let Some(partition_sender) = self.partition_sender(slot.id) {
+                    partition_sender.put_back(batch);
                 }
                 self.enqueue(ctx, cluster, slot.id);
             } else {
@@ -387,26 +386,26 @@ impl Sender {
 /// would be the next request's, and alone there when the others are held. How small a codec makes it shows only once it is
 /// closed.
 fn close_open(
-    lane: &mut Lane,
+    partition_sender: &mut PartitionSender,
     queue: Option<&PartitionQueue>,
-    has_line: bool,
+    would_queue: bool,
     left: Option<usize>,
     codec: Codec,
-) -> Option<Taken> {
-    if has_line {
-        lane.held = true;
-        return Some(Taken::Held);
+) -> Option<TakenPart> {
+    if would_queue {
+        partition_sender.held = true;
+        return Some(TakenPart::QueuedCounts);
     }
     let queue = queue?;
     if codec == Codec::None && left.is_some_and(|left| queue.open_len() > left) {
-        return Some(Taken::Full);
+        return Some(TakenPart::Full);
     }
-    lane.take_open(queue);
+    partition_sender.close_open_batch(queue);
     None
 }
 
 /// A batch leaves its queue.
-fn tell_of_leaving(ctx: &Ctx<'_>, name: &str, id: PartitionId, batch: &Batch, more: bool) {
+fn log_dequeue(ctx: &Ctx<'_>, name: &str, id: PartitionId, batch: &Batch, more: bool) {
     ctx.log.debug(DebugContexts::QUEUE, "DEQUEUE", || {
         let waited = batch.oldest().map_or(0, |at| ctx.now.since(at).as_millis());
         let (partition, n) = (id.partition, batch.records.len());
@@ -416,7 +415,7 @@ fn tell_of_leaving(ctx: &Ctx<'_>, name: &str, id: PartitionId, batch: &Batch, mo
 }
 
 /// What goes to a broker, for the log.
-fn told_of(part: &Part, class: Class, node: NodeId) -> String {
+fn describe_part(part: &Part, class: Class, node: NodeId) -> String {
     let (batch, id) = (part.slot.batch.as_ref(), part.slot.id);
     let (n, attempt) = batch.map_or((0, 1), |b| (b.records.len(), b.attempts + 1));
     let numbers = batch.and_then(|b| b.stamp).map(|s| {

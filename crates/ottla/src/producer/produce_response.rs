@@ -7,23 +7,24 @@ use ottla_protocol::api::produce::{NodeEndpoint, PartitionProduceResponse, Produ
 
 use super::batch::Batch;
 use super::in_flight::InFlight;
+use super::retry_policy::{RetryDecision, classify, is_sequence_error};
 use super::sender::Sender;
 use super::timers::{TimerKind, retry_delay};
 use super::transactions::{self, Transactions};
-use super::verdict::{Verdict, is_about_numbers, judge};
 use super::{PartitionId, wire};
 use crate::cluster::{Cluster, NodeInfo};
 use crate::connection::{BrokerKey, Outcome, Reply};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, Delivery, DeliveryMode, Event, Room, level};
-use crate::sys::Instant;
+use crate::event::{DebugContexts, Delivery, DeliveryMode, Event, Reservation, level};
 use crate::types::{NodeId, PersistStatus, offset};
 
 impl Sender {
     /// What became of a request of this manager.
     pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: BrokerKey, id: u64, outcome: Outcome) {
-        if self.on_identity(ctx, key, id, &outcome) || self.on_transaction_outcome(ctx, cluster, key, id, &outcome) {
+        if self.on_producer_id_outcome(ctx, key, id, &outcome)
+            || self.on_transaction_outcome(ctx, cluster, key, id, &outcome)
+        {
             return;
         }
         let Some(mut request) = self.requests.remove(id) else {
@@ -31,19 +32,19 @@ impl Sender {
         };
         let partitions: Vec<PartitionId> = request.slots.iter().map(|s| s.id).collect();
         for at in &partitions {
-            if let Some(lane) = self.lane(*at) {
-                lane.in_flight.retain(|b| b.request != id);
+            if let Some(partition_sender) = self.partition_sender(*at) {
+                partition_sender.in_flight.retain(|b| b.request != id);
             }
         }
-        if let Some(destination) = self.destinations.get_mut(&request.node) {
+        if let Some(broker_queue) = self.broker_queues.get_mut(&request.node) {
             let took = match &outcome {
                 Outcome::Reply(reply) => Some(reply.rtt),
                 _ => None,
             };
-            destination.pace.on_done(took, ctx.now);
+            broker_queue.limiter.on_done(took, ctx.now);
         }
-        self.let_go(request.node);
-        self.revive(key);
+        self.release_held(request.node);
+        self.resume_broker(key);
         match outcome {
             Outcome::Sent => {
                 for slot in request.slots {
@@ -61,7 +62,7 @@ impl Sender {
                 }
             }
             Outcome::Reply(reply) => match reply.decode::<ProduceRequest>() {
-                Ok(response) => self.settle(ctx, cluster, key, &reply, response, request),
+                Ok(response) => self.on_response(ctx, cluster, key, &reply, response, request),
                 Err(e) => {
                     let error = ctx.connections.fail_unreadable(key, "Produce", e, ctx.now);
                     self.fail_all(ctx, cluster, &mut request, &error, true);
@@ -85,7 +86,7 @@ impl Sender {
                 .topic(at.topic)
                 .is_some_and(|queue| at.partition >= queue.count())
             {
-                self.give_up_homeless(ctx, at);
+                self.fail_without_partition(ctx, at);
             } else {
                 self.enqueue(ctx, cluster, at);
             }
@@ -115,11 +116,15 @@ impl Sender {
                 cluster.request_refresh(&topic.name, ctx.now);
                 last = Some(slot.id.topic);
             }
-            self.refused(
+            self.on_rejected(
                 ctx,
                 slot.id,
                 batch,
-                if written { Verdict::Retry } else { Verdict::Resend },
+                if written {
+                    RetryDecision::Retry
+                } else {
+                    RetryDecision::Resend
+                },
                 written,
                 error,
                 false,
@@ -127,7 +132,7 @@ impl Sender {
         }
     }
 
-    fn settle(
+    fn on_response(
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
@@ -160,7 +165,7 @@ impl Sender {
                 };
                 let batch = request.slots.get_mut(at).and_then(|s| s.batch.take());
                 if let Some(batch) = batch {
-                    self.settle_one(ctx, cluster, id, batch, part, &response.node_endpoints);
+                    self.on_partition_response(ctx, cluster, id, batch, part, &response.node_endpoints);
                 }
             }
         }
@@ -174,12 +179,12 @@ impl Sender {
         );
         for slot in request.slots {
             if let Some(batch) = slot.batch {
-                self.refused(ctx, slot.id, batch, Verdict::Retry, true, &error, false);
+                self.on_rejected(ctx, slot.id, batch, RetryDecision::Retry, true, &error, false);
             }
         }
     }
 
-    fn settle_one(
+    fn on_partition_response(
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
@@ -189,21 +194,21 @@ impl Sender {
         endpoints: &[NodeEndpoint],
     ) {
         let code = ErrorCode::from(part.error_code);
-        let known_again = batch.stamp.is_some() && code == ErrorCode::DUPLICATE_SEQUENCE_NUMBER;
-        if code.is_ok() || known_again {
-            if let (Some(stamp), Some(lane)) = (batch.stamp, self.lane(id)) {
+        let is_duplicate = batch.stamp.is_some() && code == ErrorCode::DUPLICATE_SEQUENCE_NUMBER;
+        if code.is_ok() || is_duplicate {
+            if let (Some(stamp), Some(partition_sender)) = (batch.stamp, self.partition_sender(id)) {
                 let records = (batch.first_id, batch.records.len());
-                lane.numbering.on_taken(stamp, records, ctx.now);
+                partition_sender.sequences.on_acknowledged(stamp, records, ctx.now);
             }
             let time = (part.log_append_time_ms >= 0).then_some(part.log_append_time_ms);
             return self.acknowledge(id, batch, part.base_offset, time, PersistStatus::Persisted, ctx);
         }
-        if batch.stamp.is_some() && is_about_numbers(code) {
+        if batch.stamp.is_some() && is_sequence_error(code) {
             let error = Error::new(code, part.error_message.clone().unwrap_or_default());
-            return self.out_of_order(ctx, id, batch, &error);
+            return self.on_sequence_error(ctx, id, batch, &error);
         }
-        let acks = self.topic_mut(id.topic).map_or(-1, |t| t.delivering.acks);
-        let (verdict, may_be_written) = judge(code, part, acks);
+        let acks = self.topic_mut(id.topic).map_or(-1, |t| t.settings.acks);
+        let (decision, may_be_written) = classify(code, part, acks);
         let error = Error::new(code, part.error_message.clone().unwrap_or_default());
         let Some(name) = self.topic_mut(id.topic).map(|t| t.name.clone()) else {
             return;
@@ -219,12 +224,12 @@ impl Sender {
                 cluster.request_refresh(&name, ctx.now);
             }
         }
-        let batch = match (verdict, part.record_errors.is_empty()) {
-            (Verdict::Fail, false) => self.refuse_records(ctx, id, batch, part, &error),
+        let batch = match (decision, part.record_errors.is_empty()) {
+            (RetryDecision::Fail, false) => self.on_record_errors(ctx, id, batch, part, &error),
             _ => Some(batch),
         };
         if let Some(batch) = batch {
-            self.refused(ctx, id, batch, verdict, may_be_written, &error, moved);
+            self.on_rejected(ctx, id, batch, decision, may_be_written, &error, moved);
         }
     }
 
@@ -233,16 +238,18 @@ impl Sender {
     /// Mostly a batch before it failed, and it is sent again behind that one. When nothing before it is unsettled, the
     /// broker has lost what went before, or that was given up: with new numbers the batch can be written all the same,
     /// unless an earlier attempt may have written it already.
-    fn out_of_order(&mut self, ctx: &mut Ctx<'_>, id: PartitionId, mut batch: Batch, error: &Error) {
+    fn on_sequence_error(&mut self, ctx: &mut Ctx<'_>, id: PartitionId, mut batch: Batch, error: &Error) {
         if batch.records.is_empty() {
             return;
         }
         let fatal = self.is_fatal();
-        let Some(lane) = self.lane(id) else { return };
-        if !lane.is_head(batch.first_id) && !fatal {
+        let Some(partition_sender) = self.partition_sender(id) else {
+            return;
+        };
+        if !partition_sender.is_first_unresolved(batch.first_id) && !fatal {
             return self.put_back(id, batch);
         }
-        let lost = !std::mem::replace(&mut lane.numbering.gap, true);
+        let lost = !std::mem::replace(&mut partition_sender.sequences.gap, true);
         let transactional = batch.stamp.is_some_and(|s| s.transactional);
         // A transaction fails for it, and says so.
         if lost && !transactional && !fatal {
@@ -254,27 +261,27 @@ impl Sender {
                 self.raise_fatal(error.clone());
             }
         }
-        let verdict = match batch.maybe_persisted || transactional {
-            true => Verdict::Fail,
+        let decision = match batch.maybe_persisted || transactional {
+            true => RetryDecision::Fail,
             false => {
                 // Nobody has it under its numbers, and nobody will take it under them. What comes behind it and may be in
                 // the log is asked for alone.
                 batch.stamp = None;
                 batch.sealed = None;
-                Verdict::RetryFree
+                RetryDecision::RetryUncounted
             }
         };
-        self.refused(ctx, id, batch, verdict, false, error, false);
+        self.on_rejected(ctx, id, batch, decision, false, error, false);
     }
 
     /// A batch was not acknowledged: retries it, splits it, or gives it up. `at_once`: a retry need not wait.
     #[allow(clippy::too_many_arguments)] // one decision with all that it depends on
-    pub(super) fn refused(
+    pub(super) fn on_rejected(
         &mut self,
         ctx: &mut Ctx<'_>,
         id: PartitionId,
         mut batch: Batch,
-        verdict: Verdict,
+        decision: RetryDecision,
         may_be_written: bool,
         error: &Error,
         at_once: bool,
@@ -288,31 +295,31 @@ impl Sender {
         batch.last_error = Some(error.code);
         batch.left_in_flight = 0;
         let max_retries = ctx.conf.message_send_max_retries;
-        let gives_up = self.is_fatal() || self.transactions.as_deref().is_some_and(Transactions::gives_up);
-        let verdict = if gives_up { Verdict::Fail } else { verdict };
+        let is_aborting = self.is_fatal() || self.transactions.as_deref().is_some_and(Transactions::is_aborting);
+        let decision = if is_aborting { RetryDecision::Fail } else { decision };
         ctx.log.debug(DebugContexts::MSG, "MSGSET", || {
             let (name, n) = (self.tp_name(id), batch.records.len());
             let retry = batch.retries;
-            format!("{name}: MessageSet with {n} message(s) encountered an error: {error} ({verdict:?}, {retry} retries before)")
+            format!("{name}: MessageSet with {n} message(s) encountered an error: {error} ({decision:?}, {retry} retries before)")
         });
-        match verdict {
-            Verdict::Split if batch.records.len() > 1 => {
+        match decision {
+            RetryDecision::Split if batch.records.len() > 1 => {
                 let front = batch.split_front(batch.records.len() / 2);
                 for half in [front, batch] {
                     self.put_back(id, half);
                 }
             }
-            Verdict::Resend => self.put_back(id, batch),
-            _ if verdict.allows(batch.retries, max_retries) => {
-                batch.retries += u32::from(verdict.counts());
+            RetryDecision::Resend => self.put_back(id, batch),
+            _ if decision.allows(batch.retries, max_retries) => {
+                batch.retries += u32::from(decision.counts());
                 batch.attempts += 1;
-                if verdict == Verdict::Remake {
+                if decision == RetryDecision::Reencode {
                     batch.sealed = None;
                 }
                 let failed = batch.attempts - 1;
                 self.put_back(id, batch);
                 if error.code == ErrorCode::CONCURRENT_TRANSACTIONS {
-                    self.block(ctx, id, transactions::soon(failed));
+                    self.block(ctx, id, transactions::concurrent_txn_backoff(failed));
                 } else if !at_once {
                     let pause = retry_delay(ctx, failed);
                     self.block(ctx, id, pause);
@@ -331,13 +338,14 @@ impl Sender {
         let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
             return;
         };
-        let timeout = topic.delivering.message_timeout;
-        let Some(lane) = topic.lane(id.partition) else {
+        let timeout = topic.settings.message_timeout;
+        let Some(partition_sender) = topic.partition_sender(id.partition) else {
             return;
         };
-        lane.put_back(batch);
+        partition_sender.put_back(batch);
         if let (Some(at), Some(timeout)) = (oldest, timeout) {
-            self.timers.arm(&mut lane.armed, TimerKind::Expiry, id, at + timeout);
+            self.timers
+                .arm(&mut partition_sender.armed, TimerKind::Expiry, id, at + timeout);
         }
     }
 
@@ -347,12 +355,13 @@ impl Sender {
         let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
             return;
         };
-        let Some(lane) = topic.lane(id.partition) else {
+        let Some(partition_sender) = topic.partition_sender(id.partition) else {
             return;
         };
-        let until = lane.blocked_until.map_or(until, |before| before.max(until));
-        lane.blocked_until = Some(until);
-        self.timers.arm(&mut lane.armed, TimerKind::Backoff, id, until);
+        let until = partition_sender.blocked_until.map_or(until, |before| before.max(until));
+        partition_sender.blocked_until = Some(until);
+        self.timers
+            .arm(&mut partition_sender.armed, TimerKind::Backoff, id, until);
     }
 
     fn acknowledge(
@@ -388,10 +397,10 @@ impl Sender {
     ) {
         if let Some(error) = &error {
             if let Some(stamp) = batch.stamp {
-                if let Some(lane) = self.lane(id) {
-                    lane.numbering.on_given_up(stamp, batch.records.len());
+                if let Some(partition_sender) = self.partition_sender(id) {
+                    partition_sender.sequences.on_abandoned(stamp, batch.records.len());
                 }
-                self.on_numbered_given_up(id, error);
+                self.on_sequenced_failure(id, error);
             }
             self.on_undelivered(batch.records.len(), batch.stamp.is_some(), error);
         }
@@ -399,7 +408,7 @@ impl Sender {
     }
 
     /// Records that have numbers will not be written, or nobody will know: what follows needs new numbers.
-    fn on_numbered_given_up(&mut self, id: PartitionId, error: &Error) {
+    fn on_sequenced_failure(&mut self, id: PartitionId, error: &Error) {
         let by_choice = matches!(
             error.code,
             ErrorCode::L_MSG_TIMED_OUT
@@ -455,11 +464,11 @@ impl Sender {
             log_append_time,
             done_at: now,
             records: batch.records,
-            quota: self.accumulator.quota().clone(),
-            given_back: Room::default(),
+            buffer_memory: self.accumulator.buffer_memory().clone(),
+            released: Reservation::default(),
         };
-        if let Some(watcher) = &self.watcher {
-            watcher.on_settled(&delivery);
+        if let Some(interceptor) = &self.interceptor {
+            interceptor.on_settled(&delivery);
         }
         if wanted {
             self.main_queue.push(Event::Delivery(delivery));

@@ -14,12 +14,12 @@ use crate::types::PersistStatus;
 
 /// A clock that the test sets, and a counter of wake-ups.
 #[derive(Debug, Default)]
-pub(in crate::producer) struct Hand {
+pub(in crate::producer) struct FakeClock {
     now_us: AtomicU64,
     pub(in crate::producer) wakes: AtomicUsize,
 }
 
-impl Hand {
+impl FakeClock {
     pub(in crate::producer) fn set(&self, now: Instant) {
         self.now_us.store(now.as_micros(), Ordering::Relaxed);
     }
@@ -28,7 +28,7 @@ impl Hand {
 /// The wall clock at the monotonic clock's origin.
 pub(in crate::producer) const EPOCH_MS: i64 = 1_700_000_000_000;
 
-impl Clock for Hand {
+impl Clock for FakeClock {
     fn now(&self) -> Instant {
         Instant::from_micros(self.now_us.load(Ordering::Relaxed))
     }
@@ -37,7 +37,7 @@ impl Clock for Hand {
     }
 }
 
-impl Waker for Hand {
+impl Waker for FakeClock {
     fn wake(&self) {
         self.wakes.fetch_add(1, Ordering::Relaxed);
     }

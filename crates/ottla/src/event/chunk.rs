@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ottla_protocol::record::{Headers, RecordCursor, RecordData, RecordError};
 
-use super::partition::Place;
+use super::partition::PositionTracker;
 use super::{Event, PartitionNotice, PartitionState};
 use crate::error::{Error, ErrorCode};
 use crate::types::TimestampType;
@@ -59,8 +59,8 @@ pub struct RecordRef<'a> {
 pub struct Chunk {
     partition: Arc<PartitionState>,
     /// Where the application stands, as long as nothing was sought since this was fetched.
-    place: Arc<Place>,
-    epoch: u32,
+    place: Arc<PositionTracker>,
+    fetch_generation: u32,
     broker_id: i32,
     memory: Arc<ChunkMemory>,
     segment: usize,
@@ -110,7 +110,7 @@ impl Chunk {
 
     /// Whether the records were fetched before a seek, pause, stop or revocation: they are not to be seen any more.
     pub fn is_stale(&self) -> bool {
-        self.partition.epoch() != self.epoch
+        self.partition.fetch_generation() != self.fetch_generation
     }
 
     /// The bytes that records point into.
@@ -203,7 +203,7 @@ impl Drop for Chunk {
             self.partition.queue().push(Event::Partition(PartitionNotice {
                 partition: Some(self.partition.clone()),
                 tp: None,
-                epoch: self.epoch,
+                fetch_generation: self.fetch_generation,
                 error: Error::new(ErrorCode::L_BAD_MSG, text),
                 offset: position,
             }));
@@ -289,7 +289,7 @@ impl ChunkBuilder {
     }
 
     /// The chunk, counted into the partition's state; `None` when there are no records.
-    pub fn finish(self, partition: &Arc<PartitionState>, epoch: u32, broker_id: i32) -> Option<Chunk> {
+    pub fn finish(self, partition: &Arc<PartitionState>, fetch_generation: u32, broker_id: i32) -> Option<Chunk> {
         if self.records == 0 {
             return None;
         }
@@ -297,7 +297,7 @@ impl ChunkBuilder {
         Some(Chunk {
             partition: partition.clone(),
             place: partition.place(),
-            epoch,
+            fetch_generation,
             broker_id,
             segment: 0,
             cursor: self.segments.first().map_or_else(RecordCursor::default, |s| s.start),

@@ -7,18 +7,18 @@ use crate::error::ErrorCode;
 /// So often a batch is made anew that brokers find damaged: what was damaged on its way arrives sound the next time, and
 /// what brokers before Kafka 2.4 call damaged although only its records break a rule (no key in a compacted topic) never
 /// does.
-const DAMAGED_MAX: u32 = 3;
+const REENCODE_MAX: u32 = 3;
 
 /// What to do with a batch that was not acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Verdict {
+pub(super) enum RetryDecision {
     /// Send it again after a while; the attempt counts against `retries`.
     Retry,
     /// Send it again after a while, whatever `retries` says: it was refused for what the client did not know, and is in
     /// no log.
-    RetryFree,
+    RetryUncounted,
     /// Make it anew and send it again after a while, a few times; the attempt counts against `retries`.
-    Remake,
+    Reencode,
     /// Send it again as soon as there is a connection: no broker has seen it.
     Resend,
     /// It is too large: send it in two halves.
@@ -27,26 +27,26 @@ pub(super) enum Verdict {
     Fail,
 }
 
-impl Verdict {
+impl RetryDecision {
     /// Whether a batch that was sent again `retries` times may be sent once more.
     pub(super) fn allows(self, retries: u32, max_retries: u32) -> bool {
         match self {
-            Verdict::Retry => retries < max_retries,
-            Verdict::Remake => retries < max_retries.min(DAMAGED_MAX),
-            Verdict::RetryFree | Verdict::Resend => true,
-            Verdict::Split | Verdict::Fail => false,
+            RetryDecision::Retry => retries < max_retries,
+            RetryDecision::Reencode => retries < max_retries.min(REENCODE_MAX),
+            RetryDecision::RetryUncounted | RetryDecision::Resend => true,
+            RetryDecision::Split | RetryDecision::Fail => false,
         }
     }
 
     /// Whether sending it again counts.
     pub(super) fn counts(self) -> bool {
-        matches!(self, Verdict::Retry | Verdict::Remake)
+        matches!(self, RetryDecision::Retry | RetryDecision::Reencode)
     }
 }
 
 /// Reads what is said of a partition: what to do, and whether the records may be in the log all the same. `acks` is what
 /// the request asked for.
-pub(super) fn judge(code: ErrorCode, part: &PartitionProduceResponse, acks: i16) -> (Verdict, bool) {
+pub(super) fn classify(code: ErrorCode, part: &PartitionProduceResponse, acks: i16) -> (RetryDecision, bool) {
     // A broker that stops to lead a partition, or that loses it, while it waits for followers (acks=all, or a number
     // above 1) says so with the same codes as one that never led it, but tells the offset to which it has appended.
     let appended = !matches!(acks, 0 | 1) && part.base_offset >= 0;
@@ -61,20 +61,20 @@ pub(super) fn judge(code: ErrorCode, part: &PartitionProduceResponse, acks: i16)
         _ if stale => appended,
         _ => code.to_protocol().is_some_and(|c| c.name().is_none()),
     };
-    let verdict = match code {
-        ErrorCode::MSG_SIZE_TOO_LARGE | ErrorCode::RECORD_LIST_TOO_LARGE => Verdict::Split,
-        ErrorCode::INVALID_MSG => Verdict::Remake,
+    let decision = match code {
+        ErrorCode::MSG_SIZE_TOO_LARGE | ErrorCode::RECORD_LIST_TOO_LARGE => RetryDecision::Split,
+        ErrorCode::INVALID_MSG => RetryDecision::Reencode,
         // The transaction before has not quite ended, of which nobody is at fault.
-        ErrorCode::CONCURRENT_TRANSACTIONS => Verdict::RetryFree,
-        _ if stale && !may_be_written => Verdict::RetryFree,
-        _ if code.action().is_retriable() => Verdict::Retry,
-        _ => Verdict::Fail,
+        ErrorCode::CONCURRENT_TRANSACTIONS => RetryDecision::RetryUncounted,
+        _ if stale && !may_be_written => RetryDecision::RetryUncounted,
+        _ if code.action().is_retriable() => RetryDecision::Retry,
+        _ => RetryDecision::Fail,
     };
-    (verdict, may_be_written)
+    (decision, may_be_written)
 }
 
 /// Whether the broker misses, or no longer knows, what goes before a numbered batch, or knows a later epoch.
-pub(super) fn is_about_numbers(code: ErrorCode) -> bool {
+pub(super) fn is_sequence_error(code: ErrorCode) -> bool {
     matches!(
         code,
         ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -90,34 +90,38 @@ mod tests {
 
     #[test]
     fn only_some_retries_count() {
-        for (verdict, allowed) in [
-            (Verdict::Retry, [true, true, true, true, false]),
-            (Verdict::Remake, [true, true, true, false, false]),
-            (Verdict::RetryFree, [true; 5]),
-            (Verdict::Resend, [true; 5]),
-            (Verdict::Split, [false; 5]),
-            (Verdict::Fail, [false; 5]),
+        for (decision, allowed) in [
+            (RetryDecision::Retry, [true, true, true, true, false]),
+            (RetryDecision::Reencode, [true, true, true, false, false]),
+            (RetryDecision::RetryUncounted, [true; 5]),
+            (RetryDecision::Resend, [true; 5]),
+            (RetryDecision::Split, [false; 5]),
+            (RetryDecision::Fail, [false; 5]),
         ] {
-            assert_eq!([0, 1, 2, 3, 4].map(|n| verdict.allows(n, 4)), allowed, "{verdict:?}");
+            assert_eq!([0, 1, 2, 3, 4].map(|n| decision.allows(n, 4)), allowed, "{decision:?}");
         }
-        assert!(!Verdict::Remake.allows(0, 0));
+        assert!(!RetryDecision::Reencode.allows(0, 0));
     }
 
     #[test]
     fn a_broker_that_appended_before_it_stopped_to_lead_tells_the_offset() {
         let not_leader = ErrorCode::NOT_LEADER_FOR_PARTITION;
         for (acks, base_offset, expected) in [
-            (-1, -1, (Verdict::RetryFree, false)),
-            (-1, 7, (Verdict::Retry, true)),
-            (2, 0, (Verdict::Retry, true)),
-            (1, -1, (Verdict::RetryFree, false)),
-            (1, 0, (Verdict::RetryFree, false)),
+            (-1, -1, (RetryDecision::RetryUncounted, false)),
+            (-1, 7, (RetryDecision::Retry, true)),
+            (2, 0, (RetryDecision::Retry, true)),
+            (1, -1, (RetryDecision::RetryUncounted, false)),
+            (1, 0, (RetryDecision::RetryUncounted, false)),
         ] {
             let part = PartitionProduceResponse {
                 base_offset,
                 ..Default::default()
             };
-            assert_eq!(judge(not_leader, &part, acks), expected, "acks={acks}, {base_offset}");
+            assert_eq!(
+                classify(not_leader, &part, acks),
+                expected,
+                "acks={acks}, {base_offset}"
+            );
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 /// Entries by index, made on first use and kept at their place until the table is dropped. Meant for dense indices:
 /// memory is that of the next power of two above the highest one.
-pub(super) struct OnceTable<T> {
+pub(super) struct AppendOnlyTable<T> {
     /// Bucket n holds 2^n entries: index i is entry i + 1 - 2^n of bucket n = log2(i + 1). Boxed, so that a bucket is
     /// small enough to stay in the processor's cache while entries are used at random.
     buckets: [OnceLock<Bucket<T>>; BUCKETS],
@@ -21,9 +21,9 @@ fn locate(index: usize) -> Option<(usize, usize)> {
     (bucket < BUCKETS).then(|| (bucket, n - (1 << bucket)))
 }
 
-impl<T> OnceTable<T> {
+impl<T> AppendOnlyTable<T> {
     pub(super) fn new() -> Self {
-        OnceTable {
+        AppendOnlyTable {
             buckets: [const { OnceLock::new() }; BUCKETS],
         }
     }
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn entries_stay_where_they_are() {
-        let table = OnceTable::new();
+        let table = AppendOnlyTable::new();
         for i in [0usize, 1, 2, 3, 6, 7, 1000] {
             assert!(table.get(i).is_none());
             assert_eq!(table.get_or_make(i, || i * 10), Some(&(i * 10)));
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn impossible_indices_are_refused() {
-        let table: OnceTable<u8> = OnceTable::new();
+        let table: AppendOnlyTable<u8> = AppendOnlyTable::new();
         assert!(table.get(usize::MAX).is_none());
         assert!(table.get_or_make(usize::MAX, || 0).is_none());
     }

@@ -18,7 +18,7 @@ const SEARCH_INTERVAL_MS: u64 = 500;
 
 /// What batches are numbered with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Numbered {
+pub(super) enum ProducerId {
     /// A producer id; epochs are each partition's own.
     Idempotent { id: i64 },
     /// What the transaction's coordinator gave, for all partitions.
@@ -27,64 +27,64 @@ pub(super) enum Numbered {
 
 /// The producer id, or what is done to get it.
 #[derive(Debug, Default)]
-pub(super) struct Identity {
-    current: Option<Numbered>,
+pub(super) struct ProducerIdState {
+    current: Option<ProducerId>,
     /// The transaction manager gives it: nothing is to be asked for.
-    given: bool,
-    wanted: bool,
+    external: bool,
+    required: bool,
     /// The request under way.
     request: Option<u64>,
     retry_at: Option<Instant>,
     tries: u32,
     /// Refusals are told once in a row.
-    told: Option<ErrorCode>,
+    reported: Option<ErrorCode>,
     /// How many ids were given.
-    given_count: u64,
+    assigned_count: u64,
 }
 
-impl Identity {
+impl ProducerIdState {
     /// One that another part of the producer gives.
-    pub(super) fn given() -> Self {
-        Identity {
-            given: true,
+    pub(super) fn external() -> Self {
+        ProducerIdState {
+            external: true,
             ..Default::default()
         }
     }
 
-    pub(super) fn set(&mut self, current: Option<Numbered>) {
+    pub(super) fn set(&mut self, current: Option<ProducerId>) {
         self.current = current;
     }
 
     /// What to number with, once it is known.
-    pub(super) fn current(&self) -> Option<Numbered> {
+    pub(super) fn current(&self) -> Option<ProducerId> {
         self.current
     }
 
     /// Something is to be sent.
-    pub(super) fn want(&mut self) {
-        self.wanted |= self.current.is_none() && !self.given;
+    pub(super) fn require(&mut self) {
+        self.required |= self.current.is_none() && !self.external;
     }
 
     /// The id's epochs are used up.
     pub(super) fn renew(&mut self) {
         self.current = None;
-        self.want();
+        self.require();
     }
 
     fn is_due(&self, now: Instant) -> bool {
-        self.wanted && self.request.is_none() && self.retry_at.is_none_or(|at| at <= now)
+        self.required && self.request.is_none() && self.retry_at.is_none_or(|at| at <= now)
     }
 
     /// When to look again.
     pub(super) fn wake(&self, now: Instant) -> Option<Instant> {
-        let searching = self.wanted && self.request.is_none();
+        let searching = self.required && self.request.is_none();
         let soon = now.plus_ms(SEARCH_INTERVAL_MS);
         searching.then(|| self.retry_at.filter(|at| *at > now).unwrap_or(soon))
     }
 
     /// Where the id stands, by the name that programs know.
     pub(super) fn public_state(&self) -> &'static str {
-        match (self.current, self.request, self.wanted) {
+        match (self.current, self.request, self.required) {
             (Some(_), _, _) => "Assigned",
             (None, Some(_), _) => "WaitPID",
             (None, None, true) => "RequestPID",
@@ -93,9 +93,9 @@ impl Identity {
     }
 
     /// Writes what is known of the id, whose highest epoch of all partitions is given.
-    pub(super) fn tell(&self, epoch: Option<i16>, to: &mut Eos) {
-        to.epoch_cnt = self.given_count;
-        if let Some(Numbered::Idempotent { id }) = self.current {
+    pub(super) fn write_stats(&self, epoch: Option<i16>, to: &mut Eos) {
+        to.epoch_cnt = self.assigned_count;
+        if let Some(ProducerId::Idempotent { id }) = self.current {
             to.producer_id = id;
             to.producer_epoch = epoch.unwrap_or(0).into();
         }
@@ -109,8 +109,8 @@ impl Identity {
 
 impl Sender {
     /// Asks for a producer id when one is needed.
-    pub(super) fn seek_identity(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
-        if self.fatal || !self.identity.as_ref().is_some_and(|i| i.is_due(ctx.now)) {
+    pub(super) fn request_producer_id(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
+        if self.fatal || !self.producer_id.as_ref().is_some_and(|i| i.is_due(ctx.now)) {
             return;
         }
         let Some((key, versions)) = cluster.any_connection(ctx) else {
@@ -138,32 +138,38 @@ impl Sender {
         ctx.log.debug(DebugContexts::EOS, "PRODUCERID", || {
             format!("asking broker {} for a producer id", key.node)
         });
-        if let Some(identity) = &mut self.identity {
+        if let Some(producer_id) = &mut self.producer_id {
             match sent {
-                Ok(()) => identity.request = Some(id),
-                Err(_) => identity.back_off(ctx),
+                Ok(()) => producer_id.request = Some(id),
+                Err(_) => producer_id.back_off(ctx),
             }
         }
     }
 
     /// Whether `id` is the request for a producer id; then its outcome was taken in.
-    pub(super) fn on_identity(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, id: u64, outcome: &Outcome) -> bool {
-        let Some(identity) = self.identity.as_mut().filter(|i| i.request == Some(id)) else {
+    pub(super) fn on_producer_id_outcome(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        key: BrokerKey,
+        id: u64,
+        outcome: &Outcome,
+    ) -> bool {
+        let Some(producer_id) = self.producer_id.as_mut().filter(|i| i.request == Some(id)) else {
             return false;
         };
-        identity.request = None;
+        producer_id.request = None;
         let Outcome::Reply(reply) = outcome else {
             ctx.log.debug(DebugContexts::EOS, "PRODUCERID", || {
                 "no producer id: no answer, trying again".into()
             });
-            identity.back_off(ctx);
+            producer_id.back_off(ctx);
             return true;
         };
         let response = match reply.decode::<InitProducerIdRequest>() {
             Ok(response) => response,
             Err(e) => {
                 ctx.connections.fail_unreadable(key, "InitProducerId", e, ctx.now);
-                identity.back_off(ctx);
+                producer_id.back_off(ctx);
                 return true;
             }
         };
@@ -175,38 +181,40 @@ impl Sender {
                     response.producer_id, response.producer_epoch
                 )
             });
-            *identity = Identity {
-                current: Some(Numbered::Idempotent {
+            *producer_id = ProducerIdState {
+                current: Some(ProducerId::Idempotent {
                     id: response.producer_id,
                 }),
-                given_count: identity.given_count + 1,
+                assigned_count: producer_id.assigned_count + 1,
                 ..Default::default()
             };
-            self.revive_all();
+            self.resume_all_brokers();
             return true;
         }
-        self.on_identity_refused(ctx, code);
+        self.on_producer_id_error(ctx, code);
         true
     }
 
     /// Has everything that waits for the producer's id tried again.
-    pub(super) fn revive_all(&mut self) {
-        let mut nodes: Vec<_> = self.destinations.keys().copied().collect();
+    pub(super) fn resume_all_brokers(&mut self) {
+        let mut nodes: Vec<_> = self.broker_queues.keys().copied().collect();
         // In an order that is the same each time, as simulations need it.
         nodes.sort_unstable();
         for node in nodes {
-            self.revive(BrokerKey::general(node));
+            self.resume_broker(BrokerKey::general(node));
         }
     }
 
-    fn on_identity_refused(&mut self, ctx: &mut Ctx<'_>, code: ErrorCode) {
+    fn on_producer_id_error(&mut self, ctx: &mut Ctx<'_>, code: ErrorCode) {
         let text = format!("no producer id was given: {}", code.description());
         if code == ErrorCode::CLUSTER_AUTHORIZATION_FAILED {
             return self.raise_fatal(Error::new(code, text));
         }
-        let Some(identity) = &mut self.identity else { return };
-        identity.back_off(ctx);
-        if identity.told.replace(code) != Some(code) && !code.action().is_retriable() {
+        let Some(producer_id) = &mut self.producer_id else {
+            return;
+        };
+        producer_id.back_off(ctx);
+        if producer_id.reported.replace(code) != Some(code) && !code.action().is_retriable() {
             ctx.log
                 .log(level::WARNING, "PRODUCERID", || format!("{text}: trying again"));
         }

@@ -12,19 +12,19 @@ use crate::sys::sync::{AtomicBool, Flaw};
 /// Room for one record, taken; two producers wait for it, one record after the other is settled. A producer that looks
 /// for room, finds none and only then says that it waits misses a release in between.
 fn blocked_producers() {
-    let quota = Arc::new(BufferMemory::new(1, 100));
-    assert!(quota.try_take(60));
+    let buffer_memory = Arc::new(BufferMemory::new(1, 100));
+    assert!(buffer_memory.try_acquire(60));
     let blocked = [0, 1].map(|_| {
-        let quota = quota.clone();
+        let buffer_memory = buffer_memory.clone();
         spawn(move || {
-            assert!(quota.try_take(60) || quota.take_waiting(60, || false));
-            assert!(quota.messages() <= 1 && quota.bytes() <= 60);
-            quota.release(1, 60);
+            assert!(buffer_memory.try_acquire(60) || buffer_memory.acquire(60, || false));
+            assert!(buffer_memory.messages() <= 1 && buffer_memory.bytes() <= 60);
+            buffer_memory.release(1, 60);
         })
     });
-    quota.release(1, 60);
+    buffer_memory.release(1, 60);
     join(blocked);
-    assert_eq!((quota.messages(), quota.bytes()), (0, 0));
+    assert_eq!((buffer_memory.messages(), buffer_memory.bytes()), (0, 0));
 }
 
 #[test]
@@ -39,28 +39,28 @@ fn a_blocked_producer_is_woken() {
 #[test]
 fn a_refused_record_leaves_nobody_waiting() {
     explore("refused and blocked", 3, || {
-        let quota = Arc::new(BufferMemory::new(1, 100));
-        assert!(quota.try_take(60));
+        let buffer_memory = Arc::new(BufferMemory::new(1, 100));
+        assert!(buffer_memory.try_acquire(60));
         let refused = spawn({
-            let quota = quota.clone();
+            let buffer_memory = buffer_memory.clone();
             move || {
-                quota.try_take(60) && {
-                    quota.release(1, 60);
+                buffer_memory.try_acquire(60) && {
+                    buffer_memory.release(1, 60);
                     true
                 }
             }
         });
         let blocked = spawn({
-            let quota = quota.clone();
+            let buffer_memory = buffer_memory.clone();
             move || {
-                assert!(quota.take_waiting(60, || false));
-                quota.release(1, 60);
+                assert!(buffer_memory.acquire(60, || false));
+                buffer_memory.release(1, 60);
             }
         });
-        quota.release(1, 60);
+        buffer_memory.release(1, 60);
         refused.join().unwrap();
         blocked.join().unwrap();
-        assert_eq!((quota.messages(), quota.bytes()), (0, 0));
+        assert_eq!((buffer_memory.messages(), buffer_memory.bytes()), (0, 0));
     });
 }
 
@@ -68,15 +68,15 @@ fn a_refused_record_leaves_nobody_waiting() {
 #[test]
 fn closing_ends_a_blocked_producer() {
     explore("blocked and closed", 4, || {
-        let quota = Arc::new(BufferMemory::new(1, 100));
+        let buffer_memory = Arc::new(BufferMemory::new(1, 100));
         let closed = Arc::new(AtomicBool::new(false));
-        assert!(quota.try_take(1));
+        assert!(buffer_memory.try_acquire(1));
         let blocked = spawn({
-            let (quota, closed) = (quota.clone(), closed.clone());
-            move || quota.take_waiting(1, || closed.load(Ordering::Acquire))
+            let (buffer_memory, closed) = (buffer_memory.clone(), closed.clone());
+            move || buffer_memory.acquire(1, || closed.load(Ordering::Acquire))
         });
         closed.store(true, Ordering::Release);
-        quota.wake_all();
+        buffer_memory.wake_all();
         assert!(!blocked.join().unwrap());
     });
 }
@@ -85,23 +85,23 @@ fn closing_ends_a_blocked_producer() {
 /// record must see that it was the last: a refused record that counted for a moment would hide it, and nobody would
 /// wake those who flush.
 fn flush_and_refuse() {
-    let (quota, queue) = (Arc::new(BufferMemory::new(1, 100)), Queue::new());
-    assert!(quota.try_take(60));
+    let (buffer_memory, queue) = (Arc::new(BufferMemory::new(1, 100)), Queue::new());
+    assert!(buffer_memory.try_acquire(60));
     let refused = spawn({
-        let quota = quota.clone();
+        let buffer_memory = buffer_memory.clone();
         move || {
-            if quota.try_take(60) {
-                quota.release(1, 60);
+            if buffer_memory.try_acquire(60) {
+                buffer_memory.release(1, 60);
             }
         }
     });
     let settling = spawn({
-        let quota = quota.clone();
-        move || quota.release(1, 60)
+        let buffer_memory = buffer_memory.clone();
+        move || buffer_memory.release(1, 60)
     });
-    quota.begin_flush(queue.clone());
-    assert!(queue.pop_unless(None, || quota.messages() == 0).is_none());
-    quota.end_flush(&queue);
+    buffer_memory.begin_flush(queue.clone());
+    assert!(queue.pop_unless(None, || buffer_memory.messages() == 0).is_none());
+    buffer_memory.end_flush(&queue);
     refused.join().unwrap();
     settling.join().unwrap();
 }
@@ -116,14 +116,14 @@ fn a_flush_ends_with_the_last_record() {
 #[test]
 fn waiting_for_the_last_record_ends() {
     explore("wait until empty", 4, || {
-        let quota = Arc::new(BufferMemory::new(0, 100));
-        assert!(quota.try_take(10) && quota.try_take(10));
+        let buffer_memory = Arc::new(BufferMemory::new(0, 100));
+        assert!(buffer_memory.try_acquire(10) && buffer_memory.try_acquire(10));
         let serving = [0, 1].map(|_| {
-            let quota = quota.clone();
-            spawn(move || quota.release(1, 10))
+            let buffer_memory = buffer_memory.clone();
+            spawn(move || buffer_memory.release(1, 10))
         });
-        quota.wait_until_empty(Duration::from_secs(1));
+        buffer_memory.wait_until_empty(Duration::from_secs(1));
         join(serving);
-        assert_eq!(quota.messages(), 0);
+        assert_eq!(buffer_memory.messages(), 0);
     });
 }

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::fake_brokers::Sent;
 use super::harness::World;
-use super::played::Sent;
 use crate::error::ErrorCode;
 use crate::event::Reply;
 use crate::producer::{Command, HeadersIn, Payload, Record};
@@ -30,7 +30,7 @@ impl Logs {
     }
 }
 
-struct Chaos {
+struct RandomFaults {
     w: World,
     rng: Rng,
     logs: Logs,
@@ -41,14 +41,14 @@ struct Chaos {
     reported: HashMap<String, (ErrorCode, PersistStatus, i32, i64)>,
 }
 
-impl Chaos {
+impl RandomFaults {
     fn new(seed: u64, settings: &[(&str, &str)]) -> Self {
         let mut w = World::with_topic(settings, &[("message.timeout.ms", "20000")]);
         w.produce_versions = (3, if seed.is_multiple_of(2) { 13 } else { 9 });
         for (name, partitions) in TOPICS {
             w.add_topic(name, &vec![1 + (seed % 3) as i32; partitions]);
         }
-        Chaos {
+        RandomFaults {
             w,
             rng: Rng::from_seed(seed),
             logs: Logs::default(),
@@ -285,7 +285,7 @@ impl Chaos {
 fn every_record_is_reported_once_and_truly() {
     for seed in 0..60 {
         println!("seed {seed}");
-        let mut chaos = Chaos::new(
+        let mut chaos = RandomFaults::new(
             seed,
             &[("batch.num.messages", "7"), ("batch.size", "1500"), ("retries", "4")],
         );
@@ -298,7 +298,7 @@ fn every_record_is_reported_once_and_truly() {
 fn one_request_in_flight_keeps_the_order_whatever_happens() {
     for seed in 100..140 {
         println!("seed {seed}");
-        let mut chaos = Chaos::new(
+        let mut chaos = RandomFaults::new(
             seed,
             &[
                 ("max.in.flight", "1"),
