@@ -58,11 +58,11 @@ impl ClientSamples {
             }
             _ => {}
         }
-        let past = self.looked_at.map_or(Duration::ZERO, |at| now.since(at));
-        self.looked_at = Some(now);
-        self.watched += past;
+        let past = self.sampled_at.map_or(Duration::ZERO, |at| now.since(at));
+        self.sampled_at = Some(now);
+        self.sampled_time += past;
         if shared.consumer_queue.activity().waited_on {
-            self.waited += past;
+            self.poll_time += past;
         }
     }
 

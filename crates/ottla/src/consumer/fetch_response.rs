@@ -157,7 +157,7 @@ impl PendingData {
     /// Moves batches into the partition's queue while the budget has room, one at least when nothing else is held.
     /// Decompression happens here, on the client's own thread; batches are independent, so that a pool of workers can take
     /// this step over.
-    pub(super) fn feed(&mut self, state: &Arc<PartitionState>, budget: &FetchBudget, limits: &Limits) -> Fed {
+    pub(super) fn deliver(&mut self, state: &Arc<PartitionState>, budget: &FetchBudget, limits: &Limits) -> Delivered {
         let epoch = state.fetch_generation();
         let mut builder = ChunkBuilder::new();
         loop {

@@ -173,7 +173,7 @@ impl OffsetFiles {
             written: offset::INVALID,
             writing: None,
             unsynced: false,
-            told: false,
+            reported: false,
             beginning: state.restarts(),
         };
         self.kept.insert(state.id(), kept);

@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::Event;
 use super::callbacks::expect_callbacks;
 use super::chunk::Chunk;
-use crate::env::forks;
-use crate::env::sync::{Condvar, Deadline, Mutex, MutexGuard, process_wide, wait_while};
+use crate::sys::forks;
+use crate::sys::sync::{Condvar, Deadline, Mutex, MutexGuard, process_wide, wait_while};
 
 /// Called, from any thread and without a lock held, when an empty queue gets its first item.
 pub type Notify = Arc<dyn Fn() + Send + Sync>;

@@ -17,6 +17,7 @@ use crate::connection::{BrokerKey, Outcome, Reply};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Delivery, DeliveryMode, Event, Reservation, level};
+use crate::sys::Instant;
 use crate::types::{NodeId, PersistStatus, offset};
 
 impl Sender {

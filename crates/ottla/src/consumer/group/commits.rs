@@ -178,7 +178,7 @@ impl Commits {
                 committed: offset::INVALID,
                 committed_epoch: -1,
                 committing: offset::INVALID,
-                doubtful: false,
+                unanswered: false,
                 beginning: state.restarts(),
             },
         );

@@ -295,7 +295,7 @@ impl Group {
         if self.protocol.is_inactive() || !self.poll_watch.is_due(ctx.now) {
             return;
         }
-        let own = std::iter::once(self.registry.consumer_queue().activity());
+        let own = std::iter::once(self.shared.consumer_queue().activity());
         let apart = positions.map(|p| p.state.queue().activity());
         if self.poll_watch.look(ctx.now, own.chain(apart)) {
             self.protocol.rejoin_on_poll(ctx);
