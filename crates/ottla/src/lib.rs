@@ -14,7 +14,6 @@ pub mod connection;
 pub mod consumer;
 pub mod error;
 pub mod event;
-pub mod processor;
 pub mod producer;
 pub mod runtime;
 pub mod stats;

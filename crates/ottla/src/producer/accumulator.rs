@@ -238,7 +238,7 @@ impl Accumulator {
     }
 
     /// A request for the transactional id was sent, and nobody will tell what became of it.
-    pub(crate) fn add_doubtful_init(&self) {
+    pub fn add_doubtful_init(&self) {
         self.doubtful_inits.fetch_add(1, Ordering::AcqRel);
     }
 
@@ -246,7 +246,7 @@ impl Accumulator {
     /// coordinator that serves, or has served, one of them beside the one that was answered takes the id away from this
     /// producer, as for another one. Asked again with an epoch it knows what it has answered already (KIP-360), but not
     /// without, nor once it has forgotten the producer.
-    pub(crate) fn doubtful_inits(&self) -> usize {
+    pub fn doubtful_inits(&self) -> usize {
         self.doubtful_inits.load(Ordering::Acquire)
     }
 
