@@ -42,7 +42,7 @@ DRAINS_WITHIN_S = 400
 
 def rust_example():
     """Builds the Rust example; debug builds notice more."""
-    subprocess.run(["cargo", "build", "-q", "-p", "ottla", "--example", "exactly_once"], cwd=kafka.ROOT, check=True)
+    subprocess.run(["cargo", "build", "-q", "-p", "ottla-processor", "--example", "exactly_once"], cwd=kafka.ROOT, check=True)
     target = os.environ.get("CARGO_TARGET_DIR") or kafka.ROOT / "target"
     return f"{target}/debug/examples/exactly_once"
 

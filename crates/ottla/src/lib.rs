@@ -15,7 +15,6 @@ pub mod consumer;
 pub mod context;
 pub mod error;
 pub mod event;
-pub mod processor;
 pub mod producer;
 pub mod runtime;
 pub mod stats;

@@ -283,8 +283,8 @@ impl Shared {
         reply
     }
 
-    /// What was handed over since the last call.
-    pub(crate) fn take_commands(&self) -> Vec<Command> {
+    /// Takes the commands sent since the last call: the core in [`Core::drive`](super::Core::drive), or a test in its place.
+    pub fn take_commands(&self) -> Vec<Command> {
         std::mem::take(&mut self.command_queue.lock().commands)
     }
 

@@ -238,7 +238,7 @@ impl Accumulator {
     }
 
     /// A request for the transactional id was sent, and nobody will tell what became of it.
-    pub(crate) fn count_unanswered_init(&self) {
+    pub fn count_unanswered_init(&self) {
         self.unanswered_inits.fetch_add(1, Ordering::AcqRel);
     }
 
@@ -246,7 +246,7 @@ impl Accumulator {
     /// coordinator that serves, or has served, one of them beside the one that was answered takes the id away from this
     /// producer, as for another one. Asked again with an epoch it knows what it has answered already (KIP-360), but not
     /// without, nor once it has forgotten the producer.
-    pub(crate) fn unanswered_inits(&self) -> usize {
+    pub fn unanswered_inits(&self) -> usize {
         self.unanswered_inits.load(Ordering::Acquire)
     }
 

@@ -1,4 +1,4 @@
-//! Processors that run the production loop (`ottla::processor`) as members of a group: all that they do with their clients
+//! Processors that run the production loop (`ottla_processor`) as members of a group: all that they do with their clients
 //! is decided by [`Worker::turn`]. Between any two of its turns they are killed, stalled, frozen and replaced.
 //!
 //! The loop keeps no state for its application, so the number of an input is its offset.
@@ -12,9 +12,9 @@ use ottla::client::Command;
 use ottla::consumer;
 use ottla::error::{Error, ErrorCode};
 use ottla::event::{Payload, Reply};
-use ottla::processor::{Input, Output, Process, ProcessError, ProcessorConf, Turn, Worker};
 use ottla::producer::Record;
 use ottla::types::{ClientKind, PartitionOffset, TopicPartition, offset};
+use ottla_processor::{Input, Output, Process, ProcessError, ProcessorConf, Turn, Worker};
 
 use super::plan::{LoopPlan, TxnWorkerPlan, group, topic};
 use super::{Item, LAST_WORDS_US, Tag};

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::event::PartitionState;
-use crate::sys::Instant;
-use crate::types::{PartitionOffset, TopicPartition};
+use ottla::event::PartitionState;
+use ottla::sys::Instant;
+use ottla::types::{PartitionOffset, TopicPartition};
 
 /// A run of records of one partition.
 #[derive(Debug)]
@@ -19,15 +19,15 @@ struct OffsetRange {
 
 /// The records that were processed and are not committed, by partition.
 #[derive(Debug, Default)]
-pub(super) struct Work {
+pub(crate) struct Uncommitted {
     ranges: BTreeMap<u32, OffsetRange>,
-    begun_at: Option<Instant>,
+    started_at: Option<Instant>,
 }
 
-impl Work {
+impl Uncommitted {
     /// A record was processed, or passed over in a way that makes it to be read again.
-    pub(super) fn note(&mut self, partition: &Arc<PartitionState>, offset: i64, leader_epoch: i32, now: Instant) {
-        self.begun_at.get_or_insert(now);
+    pub(crate) fn note(&mut self, partition: &Arc<PartitionState>, offset: i64, leader_epoch: i32, now: Instant) {
+        self.started_at.get_or_insert(now);
         let range = self.ranges.entry(partition.id()).or_insert_with(|| OffsetRange {
             partition: partition.clone(),
             first: offset,
@@ -39,16 +39,16 @@ impl Work {
     }
 
     /// When the first of the records was processed.
-    pub(super) fn begun_at(&self) -> Option<Instant> {
-        self.begun_at
+    pub(crate) fn started_at(&self) -> Option<Instant> {
+        self.started_at
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
     /// Where reading would go on: what is to be committed.
-    pub(super) fn offsets(&self) -> Vec<PartitionOffset> {
+    pub(crate) fn offsets(&self) -> Vec<PartitionOffset> {
         let rows = self.ranges.values().map(|range| PartitionOffset {
             leader_epoch: range.leader_epoch,
             ..PartitionOffset::new(range.partition.tp(), range.next)
@@ -57,21 +57,21 @@ impl Work {
     }
 
     /// Where the work began: what is to be read again where nothing was ever committed.
-    pub(super) fn beginnings(&self) -> BTreeMap<TopicPartition, i64> {
+    pub(crate) fn first_offsets(&self) -> BTreeMap<TopicPartition, i64> {
         let rows = self.ranges.values().map(|range| (range.partition.tp(), range.first));
         rows.collect()
     }
 
     /// Forgets partitions.
-    pub(super) fn retain(&mut self, is_kept: impl Fn(&TopicPartition) -> bool) {
+    pub(crate) fn retain(&mut self, is_kept: impl Fn(&TopicPartition) -> bool) {
         self.ranges.retain(|_, range| is_kept(&range.partition.tp()));
         if self.ranges.is_empty() {
-            self.begun_at = None;
+            self.started_at = None;
         }
     }
 
     /// It is committed, or everything is read again.
-    pub(super) fn clear(&mut self) {
-        *self = Work::default();
+    pub(crate) fn clear(&mut self) {
+        *self = Uncommitted::default();
     }
 }

@@ -6,12 +6,12 @@
 //! ```
 //!
 //! What it makes is the record with a `+` behind it, in the partition of the same number. It runs until its standard input
-//! ends (Ctrl-D). `bootstrap.servers` must be among the properties, which are those of `ottla::processor::ProcessorConf`.
+//! ends (Ctrl-D). `bootstrap.servers` must be among the properties, which are those of `ottla_processor::ProcessorConf`.
 
 use std::io::Read;
 
-use ottla::processor::{Input, Output, ProcessError, Processor, ProcessorConf};
 use ottla::producer::{Payload, Record};
+use ottla_processor::{Input, Output, ProcessError, Processor, ProcessorConf};
 
 fn add_plus(output_topic: &str, input: &Input<'_>, output: &mut Output) -> Result<(), ProcessError> {
     let mut value = input.record.value.unwrap_or_default().to_vec();

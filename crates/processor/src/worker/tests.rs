@@ -3,28 +3,28 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::worker::Undoing;
-use super::{Input, Output, Process, ProcessError, ProcessorConf, Turn, Worker};
-use crate::client::{ClientHooks, Command, CoreBuilder, Shared};
-use crate::config::Conf;
-use crate::consumer::{Command as Consuming, CommitTarget};
-use crate::error::{Error, ErrorCode};
-use crate::event::{FetchBudget, PartitionState, Queue, Rebalance};
-use crate::producer::Command as Producing;
-use crate::sys::{Rng, SystemClock, Waker};
-use crate::types::{ClientKind, PartitionOffset, TopicHooks, TopicPartition, offset};
+use super::{Rollback, Turn, Worker};
+use crate::{Input, Output, Process, ProcessError, ProcessorConf};
+use ottla::client::{ClientHooks, Command, CoreBuilder, Shared};
+use ottla::config::Conf;
+use ottla::consumer::{Command as ConsumerCommand, CommitTarget};
+use ottla::error::{Error, ErrorCode};
+use ottla::event::{FetchBudget, PartitionState, Queue, Rebalance};
+use ottla::producer::Command as ProducerCommand;
+use ottla::sys::{Rng, SystemClock, Waker};
+use ottla::types::{ClientKind, PartitionOffset, TopicHooks, TopicPartition, offset};
 
-struct Asleep;
+struct NoopWaker;
 
-impl Waker for Asleep {
+impl Waker for NoopWaker {
     fn wake(&self) {}
 }
 
 /// What the application is told of its work.
 #[derive(Default)]
-struct Told(Vec<&'static str>);
+struct CallbackLog(Vec<&'static str>);
 
-impl Process for Told {
+impl Process for CallbackLog {
     fn process(&mut self, _: &Input<'_>, _: &mut Output) -> Result<(), ProcessError> {
         Ok(())
     }
@@ -53,19 +53,19 @@ fn shared(kind: ClientKind, conf: &Conf) -> Arc<Shared> {
             ..ClientHooks::default()
         },
         clock: Arc::new(SystemClock::new()),
-        waker: Arc::new(Asleep),
+        waker: Arc::new(NoopWaker),
     };
     parts.build(Rng::from_seed(1)).shared().clone()
 }
 
-fn worker(settings: &[(&str, &str)]) -> Worker<Told> {
+fn worker(settings: &[(&str, &str)]) -> Worker<CallbackLog> {
     let mut conf = ProcessorConf::new("app", &["in"]);
     for (name, value) in settings {
         conf.set(name, value).unwrap();
     }
     let consumer = shared(ClientKind::Consumer, &conf.consumer().unwrap());
     let producer = shared(ClientKind::Producer, &conf.producer().unwrap());
-    Worker::new(conf.loop_settings(), consumer, producer, Told::default())
+    Worker::new(conf.loop_settings(), consumer, producer, CallbackLog::default())
 }
 
 fn revocation() -> Rebalance {
@@ -79,7 +79,7 @@ fn revocation() -> Rebalance {
 #[test]
 fn a_loop_that_ends_gives_up_what_the_group_wants_back_before_it_leaves() {
     let mut worker = worker(&[]);
-    worker.undoing = Undoing::Input;
+    worker.rollback = Rollback::Input;
     worker.revocation = Some(revocation());
     worker.stop();
     worker.turn(Duration::ZERO);
@@ -89,8 +89,8 @@ fn a_loop_that_ends_gives_up_what_the_group_wants_back_before_it_leaves() {
         matches!(
             asked[..],
             [
-                Command::Consumer(Consuming::Unassign { .. } | Consuming::IncrementalUnassign { .. }),
-                Command::Consumer(Consuming::Close { .. })
+                Command::Consumer(ConsumerCommand::Unassign { .. } | ConsumerCommand::IncrementalUnassign { .. }),
+                Command::Consumer(ConsumerCommand::Close { .. })
             ]
         ),
         "{asked:?}"
@@ -114,7 +114,7 @@ fn a_loop_goes_on_with_another_producer_as_often_as_its_own_late_requests_may_fe
                 producer.producer.as_ref().unwrap().count_unanswered_init();
             }
             producer.set_fatal(ErrorCode::L_FENCED, "fenced");
-            worker.hear_producer();
+            worker.poll_producer();
             if let Some(failure) = &worker.failure {
                 break failure.to_string();
             }
@@ -127,39 +127,39 @@ fn a_loop_goes_on_with_another_producer_as_often_as_its_own_late_requests_may_fe
 }
 
 /// A loop that works at least once, has processed a record and is to give its partition up.
-fn at_work() -> Worker<Told> {
+fn worker_with_uncommitted_record() -> Worker<CallbackLog> {
     let mut worker = worker(&[("processing.guarantee", "at_least_once")]);
     worker.is_subscribed = true;
     let topic = worker.calls.consumer.topic("in", None, TopicHooks::default()).unwrap();
-    let budget = Arc::new(FetchBudget::new(Arc::new(Asleep)));
+    let budget = Arc::new(FetchBudget::new(Arc::new(NoopWaker)));
     let partition = Arc::new(PartitionState::new(0, topic, 0, Queue::new(), budget, false));
     let now = worker.calls.now();
     worker.assigned.insert(partition.tp());
-    worker.work.note(&partition, 7, 0, now);
+    worker.uncommitted.note(&partition, 7, 0, now);
     worker.revocation = Some(revocation());
     worker
 }
 
 /// Takes turns until nothing is left to do. Commits are answered like this, all else is done.
-fn settle(worker: &mut Worker<Told>, committed: Result<(), ErrorCode>) {
+fn run_until_idle(worker: &mut Worker<CallbackLog>, committed: Result<(), ErrorCode>) {
     while !matches!(worker.turn(Duration::ZERO), Turn::Idle | Turn::Ended(_)) {
         for command in worker.calls.consumer.take_commands() {
             match command {
-                Command::Consumer(Consuming::Commit {
+                Command::Consumer(ConsumerCommand::Commit {
                     offsets,
                     target: CommitTarget::Reply(reply),
                 }) => reply.fill(committed.map(|()| offsets.unwrap()).map_err(Error::from)),
                 Command::Consumer(
-                    Consuming::IncrementalUnassign { reply, .. }
-                    | Consuming::Unassign { reply }
-                    | Consuming::Close { reply },
+                    ConsumerCommand::IncrementalUnassign { reply, .. }
+                    | ConsumerCommand::Unassign { reply }
+                    | ConsumerCommand::Close { reply },
                 ) => reply.fill(Ok(())),
                 other => panic!("{other:?}"),
             }
         }
         for command in worker.calls.producer.take_commands() {
             match command {
-                Command::Producer(Producing::Purge { done, .. }) => done.fill(()),
+                Command::Producer(ProducerCommand::Purge { done, .. }) => done.fill(()),
                 other => panic!("{other:?}"),
             }
         }
@@ -168,16 +168,16 @@ fn settle(worker: &mut Worker<Told>, committed: Result<(), ErrorCode>) {
 
 #[test]
 fn work_on_partitions_that_go_is_committed_or_rolled_back() {
-    let mut worker = at_work();
-    settle(&mut worker, Ok(()));
+    let mut worker = worker_with_uncommitted_record();
+    run_until_idle(&mut worker, Ok(()));
     assert_eq!(worker.process.0, ["committed", "revoked"]);
-    let mut worker = at_work();
-    settle(&mut worker, Err(ErrorCode::L_TIMED_OUT));
+    let mut worker = worker_with_uncommitted_record();
+    run_until_idle(&mut worker, Err(ErrorCode::L_TIMED_OUT));
     assert_eq!(worker.process.0, ["rolled back", "revoked"]);
     // There is no time left to try.
-    let mut worker = at_work();
+    let mut worker = worker_with_uncommitted_record();
     worker.stop_by = Some(worker.calls.now());
-    settle(&mut worker, Ok(()));
+    run_until_idle(&mut worker, Ok(()));
     assert_eq!(worker.process.0, ["rolled back", "revoked"]);
     assert!(worker.has_ended);
 }

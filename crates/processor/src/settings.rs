@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::config::{Applies, Conf};
-use crate::error::{Error, ErrorCode};
-use crate::sys::Rng;
+use ottla::config::{Applies, Conf};
+use ottla::error::{Error, ErrorCode};
+use ottla::sys::Rng;
 
 /// What happens once (`processing.guarantee`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,15 +16,15 @@ pub enum Guarantee {
     ExactlyOnce,
 }
 
-/// What a [`Worker`](super::Worker) needs to know.
+/// What a [`Worker`](crate::Worker) needs to know.
 #[derive(Debug, Clone)]
 pub struct LoopSettings {
-    pub(super) guarantee: Guarantee,
-    pub(super) commit_interval: Duration,
-    pub(super) inputs: Vec<String>,
+    pub(crate) guarantee: Guarantee,
+    pub(crate) commit_interval: Duration,
+    pub(crate) inputs: Vec<String>,
     /// `instance.id`, where the application has set it.
-    pub(super) instance: Option<String>,
-    pub(super) transaction_timeout: Duration,
+    pub(crate) instance: Option<String>,
+    pub(crate) transaction_timeout: Duration,
 }
 
 /// `commit.interval.ms` unless set, as in Kafka Streams: a transaction keeps readers of committed records waiting.
@@ -33,7 +33,7 @@ const COMMIT_INTERVAL_MS: (u32, u32) = (30_000, 100);
 const TRANSACTION_TIMEOUT_MS: u32 = 10_000;
 
 /// Properties of the clients that the loop sets by itself, with the way to say what one may want to say by them.
-const OWN: &[(&str, &str)] = &[
+const LOOP_PROPERTIES: &[(&str, &str)] = &[
     ("group.id", "it is the application's id"),
     ("transactional.id", "it is made of the application's id and instance.id"),
     ("enable.auto.commit", "the loop commits, see commit.interval.ms"),
@@ -112,7 +112,7 @@ impl ProcessorConf {
             (_, Some(own_name)) => (own_name, Applies::Producer),
             _ => (name, Conf::applies(name).unwrap_or(Applies::Both)),
         };
-        if let Some((_, instead)) = OWN.iter().find(|(own, _)| *own == own_name) {
+        if let Some((_, instead)) = LOOP_PROPERTIES.iter().find(|(own, _)| *own == own_name) {
             return Err(refused(name, &format!("is the loop's to set: {instead}")));
         }
         let set = |conf: &mut Conf| {
@@ -153,7 +153,7 @@ impl ProcessorConf {
 
     /// Names the instance by chance where the application has not named it. Settings that are copied afterwards are those of
     /// the same instance.
-    pub(super) fn name_instance(&mut self, rng: &mut Rng) {
+    pub(crate) fn name_instance(&mut self, rng: &mut Rng) {
         self.instance_id
             .get_or_insert_with(|| format!("{:016x}{:016x}", rng.next_u64(), rng.next_u64()));
     }

@@ -4,24 +4,24 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::calls::{Answer, Calls};
-use super::output::Output;
-use super::process::{Input, Process, ProcessError};
-use super::settings::{Guarantee, LoopSettings};
-use super::work::Work;
-use crate::client::Shared;
-use crate::error::{Error, ErrorCode};
-use crate::event::{Chunk, Event, PartitionNotice, Rebalance};
-use crate::producer::TransactionCall;
-use crate::sys::Instant;
-use crate::types::{PartitionOffset, TopicPartition};
+use crate::calls::{Calls, PendingReply};
+use crate::output::Output;
+use crate::process::{Input, Process, ProcessError};
+use crate::settings::{Guarantee, LoopSettings};
+use crate::uncommitted::Uncommitted;
+use ottla::client::Shared;
+use ottla::error::{Error, ErrorCode};
+use ottla::event::{Chunk, Event, PartitionNotice, Rebalance};
+use ottla::producer::TransactionCall;
+use ottla::sys::Instant;
+use ottla::types::{PartitionOffset, TopicPartition};
 
 /// How long one attempt of a call to the cluster may take; it is made again while that makes sense.
-pub(super) const CALL_TIMEOUT_MS: u64 = 30_000;
+const CALL_TIMEOUT_MS: u64 = 30_000;
 /// How long to wait before a failed call is made again.
-const PAUSE_MS: u64 = 100;
+const RETRY_BACKOFF_MS: u64 = 100;
 /// What other threads do is looked at after this time at the latest.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// A turn takes no more records after this time.
 const TURN_MS: u64 = 20;
 /// How long the last commit is tried after the loop was told to stop.
@@ -42,7 +42,7 @@ pub enum Turn {
 
 /// What an answer is awaited to.
 #[derive(Debug, Clone)]
-pub(super) enum Ask {
+enum Operation {
     Init,
     Begin,
     Subscribe,
@@ -53,15 +53,15 @@ pub(super) enum Ask {
     Purge,
     Committed,
     Seek,
-    TakeUp(Vec<TopicPartition>),
-    GiveUp(Vec<TopicPartition>),
+    Assign(Vec<TopicPartition>),
+    Revoke(Vec<TopicPartition>),
     Close,
 }
 
 /// What is left to do so that nothing is left of the work since the last commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Undoing {
-    Nothing,
+enum Rollback {
+    None,
     /// The output, then the rest.
     Output,
     /// The positions in the input.
@@ -74,36 +74,36 @@ pub(super) enum Undoing {
 /// lacking, in a fixed order; answers change what is true. So there is one way on from every place where something may fail.
 #[derive(Debug)]
 pub struct Worker<P> {
-    pub(super) process: P,
-    pub(super) settings: LoopSettings,
-    pub(super) calls: Calls,
-    pub(super) output: Output,
-    pub(super) pending: Option<(Ask, Answer)>,
+    process: P,
+    settings: LoopSettings,
+    calls: Calls,
+    output: Output,
+    pending: Option<(Operation, PendingReply)>,
     /// Nothing is asked before.
-    pub(super) not_before: Instant,
-    pub(super) needs_producer: bool,
+    not_before: Instant,
+    needs_producer: bool,
     /// Requests for the transactional id of which the producers so far do not know what became of them.
-    pub(super) unanswered_inits: usize,
-    pub(super) is_initialised: bool,
-    pub(super) is_subscribed: bool,
-    pub(super) in_transaction: bool,
+    unanswered_inits: usize,
+    is_initialised: bool,
+    is_subscribed: bool,
+    in_transaction: bool,
     /// The offsets are part of the transaction, which is only to be committed.
-    pub(super) offsets_sent: bool,
-    pub(super) undoing: Undoing,
+    offsets_sent: bool,
+    rollback: Rollback,
     /// Records that were fetched and not processed.
-    pub(super) chunks: VecDeque<Chunk>,
-    pub(super) work: Work,
-    pub(super) assigned: BTreeSet<TopicPartition>,
+    chunks: VecDeque<Chunk>,
+    uncommitted: Uncommitted,
+    assigned: BTreeSet<TopicPartition>,
     /// Partitions that the group wants back, once what was done with them is committed.
-    pub(super) revocation: Option<Rebalance>,
+    revocation: Option<Rebalance>,
     /// The loop is to end; by then the last commit must have succeeded.
-    pub(super) stop_by: Option<Instant>,
-    pub(super) failure: Option<ProcessError>,
-    pub(super) has_ended: bool,
+    stop_by: Option<Instant>,
+    failure: Option<ProcessError>,
+    has_ended: bool,
 }
 
 impl<P: Process> Worker<P> {
-    /// A loop over two clients made with the settings that [`ProcessorConf`](super::ProcessorConf) gives. The consumer's
+    /// A loop over two clients made with the settings that [`ProcessorConf`](crate::ProcessorConf) gives. The consumer's
     /// application must carry out rebalances itself (`rebalance_event`), and the producer's hear of failed deliveries.
     pub fn new(settings: LoopSettings, consumer: Arc<Shared>, producer: Arc<Shared>, process: P) -> Self {
         Worker {
@@ -119,9 +119,9 @@ impl<P: Process> Worker<P> {
             is_subscribed: false,
             in_transaction: false,
             offsets_sent: false,
-            undoing: Undoing::Nothing,
+            rollback: Rollback::None,
             chunks: VecDeque::new(),
-            work: Work::default(),
+            uncommitted: Uncommitted::default(),
             assigned: BTreeSet::new(),
             revocation: None,
             stop_by: None,
@@ -148,17 +148,17 @@ impl<P: Process> Worker<P> {
         self.needs_producer = false;
     }
 
-    /// Does what is to be done next. Waits no longer than `patience` when that is nothing.
-    pub fn turn(&mut self, patience: Duration) -> Turn {
+    /// Does what is to be done next. Waits no longer than `wait_max` when that is nothing.
+    pub fn turn(&mut self, wait_max: Duration) -> Turn {
         if self.has_ended {
             return Turn::Ended(self.failure.take().map_or(Ok(()), Err));
         }
-        self.hear_producer();
-        self.hear_consumer();
+        self.poll_producer();
+        self.poll_consumer();
         if let Some((ask, answer)) = self.pending.take() {
-            let Some(result) = answer.take(patience.min(LOOK)) else {
-                if matches!(ask, Ask::Close) {
-                    self.serve_closing();
+            let Some(result) = answer.poll(wait_max.min(POLL_INTERVAL)) else {
+                if matches!(ask, Operation::Close) {
+                    self.poll_while_closing();
                 }
                 self.pending = Some((ask, answer));
                 return Turn::Idle;
@@ -166,120 +166,125 @@ impl<P: Process> Worker<P> {
             self.on_answer(ask, result);
             return Turn::Busy;
         }
-        self.decide(patience)
+        self.decide(wait_max)
     }
 
-    pub(super) fn is_exactly_once(&self) -> bool {
+    fn is_exactly_once(&self) -> bool {
         self.settings.guarantee == Guarantee::ExactlyOnce
     }
 
-    pub(super) fn ask(&mut self, ask: Ask, answer: Answer) -> Turn {
+    fn ask(&mut self, ask: Operation, answer: PendingReply) -> Turn {
         self.pending = Some((ask, answer));
         Turn::Busy
     }
 
-    pub(super) fn transact(&mut self, ask: Ask, call: TransactionCall) -> Turn {
+    fn transact(&mut self, ask: Operation, call: TransactionCall) -> Turn {
         let deadline = self.calls.now().plus_ms(CALL_TIMEOUT_MS);
         let answer = self.calls.transact(call, deadline);
         self.ask(ask, answer)
     }
 
-    fn decide(&mut self, patience: Duration) -> Turn {
+    fn decide(&mut self, wait_max: Duration) -> Turn {
         let now = self.calls.now();
         if let Some(fatal) = self.calls.consumer.fatal_error() {
             self.fail(fatal.into());
             return self.end();
         }
         let cannot_commit = self.needs_producer || (self.is_exactly_once() && !self.is_initialised);
-        let undone = self.work.is_empty() || self.failure.is_some();
-        if self.stop_by.is_some_and(|by| by <= now || (cannot_commit && undone)) {
+        let discardable = self.uncommitted.is_empty() || self.failure.is_some();
+        if self
+            .stop_by
+            .is_some_and(|by| by <= now || (cannot_commit && discardable))
+        {
             return self.close();
         }
         if self.not_before > now {
-            return self.rest(patience);
+            return self.wait_for_producer(wait_max);
         }
         if self.needs_producer {
             return Turn::NeedsProducer;
         }
         if self.is_exactly_once() && !self.is_initialised {
-            return self.transact(Ask::Init, TransactionCall::Init);
+            return self.transact(Operation::Init, TransactionCall::Init);
         }
-        if self.undoing == Undoing::Output {
-            return self.undo_output();
+        if self.rollback == Rollback::Output {
+            return self.roll_back_output();
         }
-        if self.stop_by.is_some() && self.undoing == Undoing::Input {
+        if self.stop_by.is_some() && self.rollback == Rollback::Input {
             // Whoever has the partitions next begins with what is committed.
             return self.close();
         }
         if self.is_exactly_once() && !self.in_transaction {
-            return self.transact(Ask::Begin, TransactionCall::Begin);
+            return self.transact(Operation::Begin, TransactionCall::Begin);
         }
         if !self.is_subscribed {
             let answer = self.calls.subscribe(self.settings.inputs.clone());
-            return self.ask(Ask::Subscribe, answer);
+            return self.ask(Operation::Subscribe, answer);
         }
-        if self.undoing == Undoing::Input {
+        if self.rollback == Rollback::Input {
             return match self.revocation.take() {
-                Some(revocation) => self.give_up(revocation),
+                Some(revocation) => self.revoke(revocation),
                 None => self.rewind(now),
             };
         }
         if let Some(error) = self.output.take_failure() {
-            return self.undo(&error);
+            return self.roll_back(&error);
         }
-        if !self.output.push_held() {
-            return self.rest(patience);
+        if !self.output.flush_queued() {
+            return self.wait_for_producer(wait_max);
         }
-        if !self.work.is_empty() && (self.revocation.is_some() || self.stop_by.is_some() || self.is_due(now)) {
-            return self.commit(patience);
+        if !self.uncommitted.is_empty()
+            && (self.revocation.is_some() || self.stop_by.is_some() || self.is_commit_due(now))
+        {
+            return self.commit(wait_max);
         }
         if let Some(revocation) = self.revocation.take() {
-            return self.give_up(revocation);
+            return self.revoke(revocation);
         }
         if self.stop_by.is_some() {
             return self.close();
         }
-        self.work(now, patience)
+        self.process_records(now, wait_max)
     }
 
     /// Waits a little for what the producer has to tell.
-    fn rest(&mut self, patience: Duration) -> Turn {
-        if let Some(event) = self.calls.producer.main_queue.pop(Some(patience.min(LOOK))) {
+    fn wait_for_producer(&mut self, wait_max: Duration) -> Turn {
+        if let Some(event) = self.calls.producer.main_queue.pop(Some(wait_max.min(POLL_INTERVAL))) {
             self.on_producer_event(event);
         }
         Turn::Idle
     }
 
-    pub(super) fn pause(&mut self) {
-        self.not_before = self.calls.now().plus_ms(PAUSE_MS);
+    fn back_off(&mut self) {
+        self.not_before = self.calls.now().plus_ms(RETRY_BACKOFF_MS);
     }
 
-    fn due_at(&self) -> Option<Instant> {
-        Some(self.work.begun_at()? + self.settings.commit_interval)
+    fn commit_due_at(&self) -> Option<Instant> {
+        Some(self.uncommitted.started_at()? + self.settings.commit_interval)
     }
 
-    fn is_due(&self, now: Instant) -> bool {
-        self.due_at().is_some_and(|at| at <= now)
+    fn is_commit_due(&self, now: Instant) -> bool {
+        self.commit_due_at().is_some_and(|at| at <= now)
     }
 
     // ---------------------------------------------------------------- records
 
-    fn work(&mut self, now: Instant, patience: Duration) -> Turn {
+    fn process_records(&mut self, now: Instant, wait_max: Duration) -> Turn {
         let until = now.plus_ms(TURN_MS);
         while !self.chunks.is_empty() {
             let now = self.calls.now();
-            if now >= until || self.is_due(now) {
+            if now >= until || self.is_commit_due(now) {
                 return Turn::Busy;
             }
             if let Err(error) = self.process_one(now) {
                 self.fail(error);
                 return Turn::Busy;
             }
-            if !self.output.push_held() {
+            if !self.output.flush_queued() {
                 return Turn::Busy;
             }
         }
-        let left = self.due_at().map_or(patience, |at| at.since(now).min(patience));
+        let left = self.commit_due_at().map_or(wait_max, |at| at.since(now).min(wait_max));
         let Some(event) = self.calls.consumer.consumer_queue.pop(Some(left)) else {
             return Turn::Idle;
         };
@@ -305,11 +310,11 @@ impl<P: Process> Worker<P> {
             record,
         };
         let result = self.process.process(&input, &mut self.output);
-        self.work.note(&partition, offset, leader_epoch, now);
+        self.uncommitted.note(&partition, offset, leader_epoch, now);
         result
     }
 
-    pub(super) fn on_event(&mut self, event: Event) -> Turn {
+    fn on_event(&mut self, event: Event) -> Turn {
         match event {
             Event::Records(chunk) => self.chunks.push_back(chunk),
             Event::Rebalance(rebalance) => return self.on_rebalance(rebalance),
@@ -330,7 +335,7 @@ impl<P: Process> Worker<P> {
     }
 
     /// What does not come with the records.
-    fn hear_consumer(&mut self) {
+    fn poll_consumer(&mut self) {
         while let Some(event) = self.calls.consumer.main_queue.pop(Some(Duration::ZERO)) {
             if let Event::Error(error) = event {
                 self.process.on_error(&error);
@@ -338,22 +343,22 @@ impl<P: Process> Worker<P> {
         }
     }
 
-    pub(super) fn hear_producer(&mut self) {
+    fn poll_producer(&mut self) {
         while let Some(event) = self.calls.producer.main_queue.pop(Some(Duration::ZERO)) {
             self.on_producer_event(event);
         }
         if self.calls.producer.fatal_error().is_some() && !self.needs_producer {
-            self.lose_producer();
+            self.discard_producer();
         }
     }
 
     fn on_producer_event(&mut self, event: Event) {
         match event {
             // What is not delivered fails a transaction by itself.
-            Event::Delivery(delivery) if !self.is_exactly_once() && self.undoing == Undoing::Nothing => {
+            Event::Delivery(delivery) if !self.is_exactly_once() && self.rollback == Rollback::None => {
                 if let Some(error) = &delivery.error {
                     let error = error.clone();
-                    self.undo(&error);
+                    self.roll_back(&error);
                 }
             }
             Event::Error(error) => self.process.on_error(&error),
@@ -364,7 +369,7 @@ impl<P: Process> Worker<P> {
     // ---------------------------------------------------------------- rebalances
 
     /// Takes what the consumer has to tell, up to what the group wants to be done about partitions.
-    pub(super) fn hear_group(&mut self) {
+    fn poll_group(&mut self) {
         while self.pending.is_none()
             && self.revocation.is_none()
             && let Some(event) = self.calls.consumer.consumer_queue.pop(Some(Duration::ZERO))
@@ -378,52 +383,52 @@ impl<P: Process> Worker<P> {
             let tps = rebalance.partitions.iter().map(|row| row.tp.clone()).collect();
             let incremental = self.calls.is_cooperative();
             let answer = self.calls.assign(rebalance.partitions, incremental);
-            return self.ask(Ask::TakeUp(tps), answer);
+            return self.ask(Operation::Assign(tps), answer);
         }
         let is_lost = self.calls.is_assignment_lost();
         self.revocation = Some(rebalance);
-        if is_lost && !self.work.is_empty() && self.undoing == Undoing::Nothing {
-            self.undo(&assignment_lost());
+        if is_lost && !self.uncommitted.is_empty() && self.rollback == Rollback::None {
+            self.roll_back(&assignment_lost());
         }
         Turn::Busy
     }
 
-    fn give_up(&mut self, revocation: Rebalance) -> Turn {
+    fn revoke(&mut self, revocation: Rebalance) -> Turn {
         let tps: Vec<_> = revocation.partitions.into_iter().map(|row| row.tp).collect();
         let answer = self.calls.unassign(tps.clone(), self.calls.is_cooperative());
-        self.ask(Ask::GiveUp(tps), answer)
+        self.ask(Operation::Revoke(tps), answer)
     }
 
-    fn on_given_up(&mut self, tps: &[TopicPartition]) {
+    fn on_revoked_partitions(&mut self, tps: &[TopicPartition]) {
         self.chunks.retain(|chunk| !chunk.is_stale());
         for tp in tps {
             self.assigned.remove(tp);
         }
         let assigned = &self.assigned;
-        self.work.retain(|tp| assigned.contains(tp));
+        self.uncommitted.retain(|tp| assigned.contains(tp));
         self.process.on_revoked(tps);
     }
 
     // ---------------------------------------------------------------- commit
 
-    fn commit(&mut self, patience: Duration) -> Turn {
+    fn commit(&mut self, wait_max: Duration) -> Turn {
         // What tells of it waits behind the records, and what is committed now would be refused for ever. Offsets that are in
         // the transaction already were the group's to refuse.
         if !self.offsets_sent && self.calls.is_assignment_lost() {
-            return self.undo(&assignment_lost());
+            return self.roll_back(&assignment_lost());
         }
         if !self.is_exactly_once() {
             // Offsets must not be committed before what was made of their records is in the log.
             if self.calls.outstanding() > 0 {
-                self.calls.hurry(true);
-                return self.rest(patience);
+                self.calls.cut_linger(true);
+                return self.wait_for_producer(wait_max);
             }
-            self.calls.hurry(false);
-            let answer = self.calls.commit_offsets(self.work.offsets());
-            return self.ask(Ask::CommitOffsets, answer);
+            self.calls.cut_linger(false);
+            let answer = self.calls.commit_offsets(self.uncommitted.offsets());
+            return self.ask(Operation::CommitOffsets, answer);
         }
         if self.offsets_sent {
-            return self.transact(Ask::CommitTransaction, TransactionCall::Commit);
+            return self.transact(Operation::CommitTransaction, TransactionCall::Commit);
         }
         let Some(group) = self.calls.group() else {
             self.fail(Error::invalid_arg("the input's client is not a consumer").into());
@@ -432,96 +437,204 @@ impl<P: Process> Worker<P> {
         // Nobody is fenced who says no name: a member that the group has put out while its application was busy would commit
         // beside the partitions' new owners.
         if group.member_id.is_empty() || group.generation < 0 {
-            return self.undo(&assignment_lost());
+            return self.roll_back(&assignment_lost());
         }
-        let offsets = self.work.offsets();
-        self.transact(Ask::SendOffsets, TransactionCall::SendOffsets { offsets, group })
+        let offsets = self.uncommitted.offsets();
+        self.transact(Operation::SendOffsets, TransactionCall::SendOffsets { offsets, group })
     }
 
     fn on_committed(&mut self) {
-        self.work.clear();
+        self.uncommitted.clear();
         self.in_transaction = false;
         self.offsets_sent = false;
         self.process.on_committed();
     }
 
+    // ---------------------------------------------------------------- rollback
+
+    /// What was done since the last commit is not to have happened.
+    fn roll_back(&mut self, why: &Error) -> Turn {
+        self.process.on_error(why);
+        self.rollback = Rollback::Output;
+        Turn::Busy
+    }
+
+    fn roll_back_output(&mut self) -> Turn {
+        self.output.clear();
+        if !self.is_exactly_once() {
+            self.calls.cut_linger(false);
+            let answer = self.calls.purge();
+            return self.ask(Operation::Purge, answer);
+        }
+        if self.in_transaction {
+            return self.transact(Operation::Abort, TransactionCall::Abort);
+        }
+        self.on_output_rolled_back();
+        Turn::Busy
+    }
+
+    fn on_output_rolled_back(&mut self) {
+        self.in_transaction = false;
+        self.offsets_sent = false;
+        self.rollback = Rollback::Input;
+        self.process.on_rolled_back();
+    }
+
+    fn discard_producer(&mut self) {
+        let producer = self.calls.producer.producer.as_ref();
+        self.unanswered_inits += producer.map_or(0, |a| a.unanswered_inits());
+        if self.is_fenced()
+            && !self.consume_unanswered_init()
+            && let Some(instance) = &self.settings.instance
+        {
+            let text = format!("another process has taken the instance.id \"{instance}\"");
+            self.fail(Error::new(ErrorCode::L_FENCED, text).into());
+        }
+        self.needs_producer = true;
+        self.is_initialised = false;
+        self.pending = None;
+        self.output.clear();
+        self.on_output_rolled_back();
+        self.back_off();
+    }
+
+    /// Whether the producer's transactional id was taken from it. A coordinator fences a producer also when its transaction
+    /// was open for too long, but none before that.
+    fn is_fenced(&self) -> bool {
+        let fatal = self.calls.producer.fatal_error();
+        let started_at = self.uncommitted.started_at();
+        let may_have_timed_out =
+            started_at.is_some_and(|at| at + self.settings.transaction_timeout <= self.calls.now());
+        fatal.is_some_and(|error| error.code == ErrorCode::L_FENCED) && !may_have_timed_out
+    }
+
+    /// Whether the transactional id may have been taken for one of this loop's own producers: a request for the id of which
+    /// nobody told what became of it may be served beside the one that was answered. Each does so once, so that of two
+    /// processes with one name one ends all the same.
+    fn consume_unanswered_init(&mut self) -> bool {
+        let any = self.unanswered_inits > 0;
+        self.unanswered_inits = self.unanswered_inits.saturating_sub(1);
+        any
+    }
+
+    /// Reading goes back to what the coordinator says is committed: what is remembered here may be older, where the answer
+    /// to a commit was lost. A partition of which nothing was ever committed goes back to where the work began.
+    fn rewind(&mut self, now: Instant) -> Turn {
+        // The group goes on meanwhile: what it wants comes first.
+        self.poll_group();
+        if self.pending.is_some() || self.revocation.is_some() {
+            return Turn::Busy;
+        }
+        let partitions: Vec<_> = self.uncommitted.first_offsets().into_keys().collect();
+        if partitions.is_empty() {
+            self.on_rewound();
+            return Turn::Busy;
+        }
+        let answer = self.calls.committed(partitions, now.plus_ms(CALL_TIMEOUT_MS));
+        self.ask(Operation::Committed, answer)
+    }
+
+    fn on_committed_offsets(&mut self, rows: Vec<PartitionOffset>) {
+        if rows.iter().any(|row| row.error != ErrorCode::NO_ERROR) {
+            return self.back_off();
+        }
+        let mut first_offsets = self.uncommitted.first_offsets();
+        let rows = rows.into_iter().map(|mut row| {
+            if let Some(first) = first_offsets.remove(&row.tp).filter(|_| row.offset < 0) {
+                row.offset = first;
+            }
+            row.metadata = None;
+            row
+        });
+        let answer = self.calls.seek(rows.collect());
+        self.ask(Operation::Seek, answer);
+    }
+
+    fn on_rewound(&mut self) {
+        self.chunks.retain(|chunk| !chunk.is_stale());
+        self.uncommitted.clear();
+        self.rollback = Rollback::None;
+    }
+
     // ---------------------------------------------------------------- answers
 
-    fn on_answer(&mut self, ask: Ask, result: Result<Vec<PartitionOffset>, Error>) {
+    fn on_answer(&mut self, ask: Operation, result: Result<Vec<PartitionOffset>, Error>) {
         match result {
             Ok(rows) => self.on_success(ask, rows),
             Err(error) => self.on_failure(ask, &error),
         }
     }
 
-    fn on_success(&mut self, ask: Ask, rows: Vec<PartitionOffset>) {
+    fn on_success(&mut self, ask: Operation, rows: Vec<PartitionOffset>) {
         match ask {
-            Ask::Init => self.is_initialised = true,
-            Ask::Begin => self.in_transaction = true,
-            Ask::Subscribe => self.is_subscribed = true,
-            Ask::SendOffsets => self.offsets_sent = true,
-            Ask::CommitTransaction => self.on_committed(),
-            Ask::CommitOffsets => match rows.iter().find(|row| row.error != ErrorCode::NO_ERROR) {
+            Operation::Init => self.is_initialised = true,
+            Operation::Begin => self.in_transaction = true,
+            Operation::Subscribe => self.is_subscribed = true,
+            Operation::SendOffsets => self.offsets_sent = true,
+            Operation::CommitTransaction => self.on_committed(),
+            Operation::CommitOffsets => match rows.iter().find(|row| row.error != ErrorCode::NO_ERROR) {
                 None => self.on_committed(),
                 Some(row) => self.on_failure(ask, &Error::classified(row.error, "")),
             },
-            Ask::Abort => self.on_output_undone(),
-            Ask::Purge => {
+            Operation::Abort => self.on_output_rolled_back(),
+            Operation::Purge => {
                 // The reports of what was purged.
-                self.hear_producer();
-                self.on_output_undone();
+                self.poll_producer();
+                self.on_output_rolled_back();
             }
-            Ask::Committed => self.on_beginnings(rows),
-            Ask::Seek => match rows.iter().all(|row| row.error == ErrorCode::NO_ERROR) {
+            Operation::Committed => self.on_committed_offsets(rows),
+            Operation::Seek => match rows.iter().all(|row| row.error == ErrorCode::NO_ERROR) {
                 true => self.on_rewound(),
                 // The partition was taken away meanwhile, which the next look will find.
-                false => self.pause(),
+                false => self.back_off(),
             },
-            Ask::TakeUp(tps) => {
+            Operation::Assign(tps) => {
                 self.assigned.extend(tps.iter().cloned());
                 self.process.on_assigned(&tps);
             }
-            Ask::GiveUp(tps) => self.on_given_up(&tps),
-            Ask::Close => {
+            Operation::Revoke(tps) => self.on_revoked_partitions(&tps),
+            Operation::Close => {
                 self.end();
             }
         }
     }
 
-    fn on_failure(&mut self, ask: Ask, error: &Error) {
+    fn on_failure(&mut self, ask: Operation, error: &Error) {
         match ask {
-            Ask::Init | Ask::Subscribe | Ask::Begin if !error.retriable => self.fail(error.clone().into()),
-            _ if error.fatal => self.lose_producer(),
-            Ask::SendOffsets | Ask::CommitTransaction if !error.retriable => {
-                self.undo(error);
+            Operation::Init | Operation::Subscribe | Operation::Begin if !error.retriable => {
+                self.fail(error.clone().into())
+            }
+            _ if error.fatal => self.discard_producer(),
+            Operation::SendOffsets | Operation::CommitTransaction if !error.retriable => {
+                self.roll_back(error);
             }
             // The next owner does the work again.
-            Ask::CommitOffsets if self.revocation.is_some() => {
-                self.undo(error);
+            Operation::CommitOffsets if self.revocation.is_some() => {
+                self.roll_back(error);
             }
-            Ask::CommitOffsets => {
+            Operation::CommitOffsets => {
                 self.process.on_error(error);
-                self.hear_group();
-                self.pause();
+                self.poll_group();
+                self.back_off();
             }
             // The transaction is over in another way: a new producer's beginning ends what may be left of it.
-            Ask::Abort if !error.retriable => self.lose_producer(),
-            Ask::GiveUp(tps) => self.on_given_up(&tps),
-            Ask::Close => {
+            Operation::Abort if !error.retriable => self.discard_producer(),
+            Operation::Revoke(tps) => self.on_revoked_partitions(&tps),
+            Operation::Close => {
                 self.process.on_error(error);
                 self.end();
             }
-            Ask::TakeUp(_) => self.process.on_error(error),
-            _ => self.pause(),
+            Operation::Assign(_) => self.process.on_error(error),
+            _ => self.back_off(),
         }
     }
 
     // ---------------------------------------------------------------- the end
 
-    pub(super) fn fail(&mut self, error: ProcessError) {
+    fn fail(&mut self, error: ProcessError) {
         self.failure.get_or_insert(error);
-        if self.undoing == Undoing::Nothing {
-            self.undoing = Undoing::Output;
+        if self.rollback == Rollback::None {
+            self.rollback = Rollback::Output;
         }
         self.stop();
     }
@@ -529,37 +642,37 @@ impl<P: Process> Worker<P> {
     fn close(&mut self) -> Turn {
         self.stop_by = None;
         self.chunks.clear();
-        if !self.work.is_empty() && self.undoing != Undoing::Input {
+        if !self.uncommitted.is_empty() && self.rollback != Rollback::Input {
             // It is not tried any more to commit it.
-            self.on_output_undone();
+            self.on_output_rolled_back();
         }
         // Closing goes on when this has been answered.
         if let Some(revocation) = self.revocation.take() {
-            self.let_go(revocation);
+            self.revoke_while_closing(revocation);
         }
         let answer = self.calls.close_consumer();
-        self.ask(Ask::Close, answer)
+        self.ask(Operation::Close, answer)
     }
 
     /// The consumer gives its partitions up as it leaves. What it is still asked to do wants to be done, one after the other;
     /// the end of closing is the answer to all.
-    fn serve_closing(&mut self) {
+    fn poll_while_closing(&mut self) {
         while let Some(event) = self.calls.consumer.consumer_queue.pop(Some(Duration::ZERO)) {
             let Event::Rebalance(rebalance) = event else {
                 continue;
             };
             match rebalance.code == ErrorCode::L_ASSIGN_PARTITIONS {
                 true => drop(self.calls.assign(rebalance.partitions, self.calls.is_cooperative())),
-                false => self.let_go(rebalance),
+                false => self.revoke_while_closing(rebalance),
             }
         }
     }
 
     /// Gives partitions up while closing.
-    fn let_go(&mut self, revocation: Rebalance) {
+    fn revoke_while_closing(&mut self, revocation: Rebalance) {
         let tps: Vec<_> = revocation.partitions.into_iter().map(|row| row.tp).collect();
         drop(self.calls.unassign(tps.clone(), self.calls.is_cooperative()));
-        self.on_given_up(&tps);
+        self.on_revoked_partitions(&tps);
     }
 
     fn end(&mut self) -> Turn {
@@ -571,3 +684,6 @@ impl<P: Process> Worker<P> {
 fn assignment_lost() -> Error {
     Error::new(ErrorCode::L_ASSIGNMENT_LOST, "the group gave the partitions away")
 }
+
+#[cfg(test)]
+mod tests;

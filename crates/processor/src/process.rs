@@ -1,9 +1,9 @@
 //! What an application does with records.
 
-use super::output::Output;
-use crate::error::Error;
-use crate::event::RecordRef;
-use crate::types::TopicPartition;
+use crate::output::Output;
+use ottla::error::Error;
+use ottla::event::RecordRef;
+use ottla::types::TopicPartition;
 
 /// A record to be processed.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +29,7 @@ pub trait Process {
     /// Processes one record. Those of a partition come in order.
     ///
     /// # Errors
-    /// An error ends the loop: what is not committed is rolled back, and [`Processor::run`](super::Processor::run) gives it.
+    /// An error ends the loop: what is not committed is rolled back, and [`Processor::run`](crate::Processor::run) gives it.
     fn process(&mut self, input: &Input<'_>, output: &mut Output) -> Result<(), ProcessError>;
 
     /// These partitions are processed from now on, each from its committed offset.
@@ -41,7 +41,7 @@ pub trait Process {
     /// Everything so far is committed.
     fn on_committed(&mut self) {}
 
-    /// Everything since the last commit is undone. Its records come again, here or elsewhere.
+    /// Everything since the last commit is discardable. Its records come again, here or elsewhere.
     fn on_rolled_back(&mut self) {}
 
     /// Something went wrong that the loop gets over by itself.

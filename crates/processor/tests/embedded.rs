@@ -12,9 +12,9 @@ use ottla::client::{Client, ClientHooks};
 use ottla::config::Conf;
 use ottla::error::Error;
 use ottla::event::Event;
-use ottla::processor::{Input, Output, Process, ProcessError, Processor, ProcessorConf, Stopper};
 use ottla::producer::{Payload, Record};
 use ottla::types::{ClientKind, TopicHooks, TopicPartition};
+use ottla_processor::{Input, Output, Process, ProcessError, Processor, ProcessorConf, Stopper};
 
 const DEADLINE: Duration = Duration::from_secs(60);
 const PARTITIONS: i32 = 4;

@@ -3,23 +3,23 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::process::{Process, ProcessError};
-use super::settings::ProcessorConf;
-use super::worker::{Turn, Worker};
-use crate::client::{Client, ClientHooks};
-use crate::error::Error;
-use crate::event::{DeliveryMode, LogSink, Queue};
-use crate::sys::Rng;
-use crate::sys::sync::AtomicBool;
-use crate::types::ClientKind;
+use crate::process::{Process, ProcessError};
+use crate::settings::ProcessorConf;
+use crate::worker::{Turn, Worker};
+use ottla::client::{Client, ClientHooks};
+use ottla::error::Error;
+use ottla::event::{DeliveryMode, LogSink, Queue};
+use ottla::sys::Rng;
+use ottla::types::ClientKind;
+use std::sync::atomic::AtomicBool;
 
 /// How long a turn may wait.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TURN_WAIT_MAX: Duration = Duration::from_secs(1);
 
-/// A read-process-write loop with a consumer and a producer of its own. See the [module](super) for what it promises.
+/// A read-process-write loop with a consumer and a producer of its own. See the [crate](crate) for what it promises.
 ///
 /// ```no_run
-/// use ottla::processor::{Input, Output, ProcessError, Processor, ProcessorConf};
+/// use ottla_processor::{Input, Output, ProcessError, Processor, ProcessorConf};
 /// use ottla::producer::{Payload, Record};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
@@ -144,7 +144,7 @@ impl<P: Process> Processor<P> {
             if self.stopper.is_wanted() {
                 self.worker.stop();
             }
-            match self.worker.turn(PATIENCE) {
+            match self.worker.turn(TURN_WAIT_MAX) {
                 Turn::Busy | Turn::Idle => {}
                 Turn::NeedsProducer => {
                     // What the old one still has to say is of no interest, and it must not be heard of any more.

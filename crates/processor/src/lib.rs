@@ -35,10 +35,7 @@ mod output;
 mod process;
 mod runner;
 mod settings;
-#[cfg(test)]
-mod tests;
-mod undo;
-mod work;
+mod uncommitted;
 mod worker;
 
 pub use output::Output;

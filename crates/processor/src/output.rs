@@ -1,31 +1,31 @@
-//! What [`Process::process`](super::Process::process) gives, on its way to the producer.
+//! What [`Process::process`](crate::Process::process) gives, on its way to the producer.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::client::Shared;
-use crate::error::{Error, ErrorCode};
-use crate::producer::{HeadersIn, Payload, Record};
-use crate::types::{PARTITION_UA, TopicHooks};
+use ottla::client::Shared;
+use ottla::error::{Error, ErrorCode};
+use ottla::producer::{HeadersIn, Payload, Record};
+use ottla::types::{PARTITION_UA, TopicHooks};
 
 /// A header's name and value.
-type OwnHeader = (Vec<u8>, Option<Vec<u8>>);
+type OwnedHeader = (Vec<u8>, Option<Vec<u8>>);
 
 /// A record that the producer has no room for yet.
 #[derive(Debug)]
-struct Held {
+struct QueuedRecord {
     topic: String,
     partition: i32,
     key: Option<Vec<u8>>,
     value: Option<Vec<u8>>,
-    headers: Vec<OwnHeader>,
+    headers: Vec<OwnedHeader>,
     timestamp_ms: i64,
 }
 
-impl Held {
+impl QueuedRecord {
     fn new(topic: &str, partition: i32, record: &Record<'_>) -> Self {
         let headers = record.headers.iter();
-        Held {
+        QueuedRecord {
             topic: topic.to_owned(),
             partition,
             key: record.key.map(<[u8]>::to_vec),
@@ -40,16 +40,16 @@ impl Held {
 #[derive(Debug)]
 pub struct Output {
     producer: Arc<Shared>,
-    held: VecDeque<Held>,
+    queued: VecDeque<QueuedRecord>,
     /// Why a record cannot be produced, which is not its own fault: nothing is taken any more.
     failed: Option<Error>,
 }
 
 impl Output {
-    pub(super) fn new(producer: Arc<Shared>) -> Self {
+    pub(crate) fn new(producer: Arc<Shared>) -> Self {
         Output {
             producer,
-            held: VecDeque::new(),
+            queued: VecDeque::new(),
             failed: None,
         }
     }
@@ -75,13 +75,15 @@ impl Output {
         if self.failed.is_some() {
             return Ok(());
         }
-        if !self.held.is_empty() {
-            self.held.push_back(Held::new(topic, partition, &record));
+        if !self.queued.is_empty() {
+            self.queued.push_back(QueuedRecord::new(topic, partition, &record));
             return Ok(());
         }
         match self.produce(topic, partition, record.clone()) {
-            Err(e) if e.code == ErrorCode::L_QUEUE_FULL => self.held.push_back(Held::new(topic, partition, &record)),
-            Err(e) if is_own_fault(e.code) => return Err(e),
+            Err(e) if e.code == ErrorCode::L_QUEUE_FULL => {
+                self.queued.push_back(QueuedRecord::new(topic, partition, &record))
+            }
+            Err(e) if is_record_fault(e.code) => return Err(e),
             Err(e) => self.failed = Some(e),
             Ok(()) => {}
         }
@@ -99,26 +101,30 @@ impl Output {
         accumulator.produce(&topic, partition, record)
     }
 
-    /// Produces what is held, as far as there is room. True when nothing is left.
-    pub(super) fn push_held(&mut self) -> bool {
-        while let Some(held) = self.held.front() {
-            let headers: Vec<_> = held.headers.iter().map(|(k, v)| (k.as_slice(), v.as_deref())).collect();
+    /// Produces what is queued, as far as there is room. True when nothing is left.
+    pub(crate) fn flush_queued(&mut self) -> bool {
+        while let Some(queued) = self.queued.front() {
+            let headers: Vec<_> = queued
+                .headers
+                .iter()
+                .map(|(k, v)| (k.as_slice(), v.as_deref()))
+                .collect();
             let record = Record {
-                key: held.key.as_deref(),
-                value: held.value.as_deref().map_or(Payload::Null, Payload::Copy),
+                key: queued.key.as_deref(),
+                value: queued.value.as_deref().map_or(Payload::Null, Payload::Copy),
                 headers: HeadersIn::List(&headers),
-                timestamp_ms: held.timestamp_ms,
+                timestamp_ms: queued.timestamp_ms,
                 opaque: 0,
             };
-            match self.produce(&held.topic, held.partition, record) {
+            match self.produce(&queued.topic, queued.partition, record) {
                 Err(e) if e.code == ErrorCode::L_QUEUE_FULL => return false,
                 // What a record's own fault may be is known by now, or would have been told at once.
                 Err(e) => {
                     self.failed = Some(e);
-                    self.held.clear();
+                    self.queued.clear();
                 }
                 Ok(()) => {
-                    self.held.pop_front();
+                    self.queued.pop_front();
                 }
             }
         }
@@ -126,24 +132,24 @@ impl Output {
     }
 
     /// Why a record could not be produced since the last call.
-    pub(super) fn take_failure(&mut self) -> Option<Error> {
+    pub(crate) fn take_failure(&mut self) -> Option<Error> {
         self.failed.take()
     }
 
-    /// Forgets what is held: it is to be made again.
-    pub(super) fn forget(&mut self) {
-        self.held.clear();
+    /// Forgets what is queued: it is to be made again.
+    pub(crate) fn clear(&mut self) {
+        self.queued.clear();
         self.failed = None;
     }
 
     /// Goes on with another producer.
-    pub(super) fn replace(&mut self, producer: Arc<Shared>) {
-        self.forget();
+    pub(crate) fn replace(&mut self, producer: Arc<Shared>) {
+        self.clear();
         self.producer = producer;
     }
 }
 
-fn is_own_fault(code: ErrorCode) -> bool {
+fn is_record_fault(code: ErrorCode) -> bool {
     matches!(
         code,
         ErrorCode::MSG_SIZE_TOO_LARGE

@@ -1,0 +1,188 @@
+//! The loop's calls to its clients, none of which blocks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ottla::client::{Command as ClientCommand, Shared};
+use ottla::consumer::{Command as ConsumerCommand, CommitTarget, GroupInfo, OffsetsResult, RebalanceProtocol};
+use ottla::error::Error;
+use ottla::event::Reply;
+use ottla::producer::{Command as ProducerCommand, TransactionCall};
+use ottla::sys::Instant;
+use ottla::types::{GroupMetadata, PartitionOffset, TopicPartition};
+
+/// An answer to come.
+#[derive(Debug)]
+pub(crate) enum PendingReply {
+    Done(Arc<Reply<Result<(), Error>>>),
+    Rows(Arc<Reply<OffsetsResult>>),
+    Purged(Arc<Reply<()>>),
+}
+
+impl PendingReply {
+    /// The answer, which is waited for as long as `wait_max`.
+    pub(crate) fn poll(&self, wait_max: Duration) -> Option<Result<Vec<PartitionOffset>, Error>> {
+        fn within<T>(reply: &Reply<T>, wait_max: Duration) -> Option<T> {
+            match wait_max {
+                Duration::ZERO => reply.try_take(),
+                wait_max => reply.wait(Some(wait_max)),
+            }
+        }
+        match self {
+            PendingReply::Done(reply) => within(reply, wait_max).map(|r| r.map(|()| Vec::new())),
+            PendingReply::Rows(reply) => within(reply, wait_max),
+            PendingReply::Purged(reply) => within(reply, wait_max).map(|()| Ok(Vec::new())),
+        }
+    }
+}
+
+/// The two clients.
+#[derive(Debug)]
+pub(crate) struct Calls {
+    pub(crate) consumer: Arc<Shared>,
+    pub(crate) producer: Arc<Shared>,
+    /// The producer's linger is cut short.
+    linger_is_cut: bool,
+}
+
+impl Calls {
+    pub(crate) fn new(consumer: Arc<Shared>, producer: Arc<Shared>) -> Self {
+        Calls {
+            consumer,
+            producer,
+            linger_is_cut: false,
+        }
+    }
+
+    /// Goes on with another producer.
+    pub(crate) fn replace_producer(&mut self, producer: Arc<Shared>) {
+        self.producer = producer;
+        self.linger_is_cut = false;
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        self.consumer.clock.now()
+    }
+
+    fn consume(&self, make: impl FnOnce(Arc<Reply<Result<(), Error>>>) -> ConsumerCommand) -> PendingReply {
+        let reply = Reply::new();
+        self.consumer.send(ClientCommand::Consumer(make(reply.clone())));
+        PendingReply::Done(reply)
+    }
+
+    fn ask_rows(&self, make: impl FnOnce(Arc<Reply<OffsetsResult>>) -> ConsumerCommand) -> PendingReply {
+        let reply = Reply::new();
+        self.consumer.send(ClientCommand::Consumer(make(reply.clone())));
+        PendingReply::Rows(reply)
+    }
+
+    pub(crate) fn subscribe(&self, topics: Vec<String>) -> PendingReply {
+        self.consume(|reply| ConsumerCommand::Subscribe { topics, reply })
+    }
+
+    /// Takes up what the group gives, from the committed offsets on.
+    pub(crate) fn assign(&self, partitions: Vec<PartitionOffset>, incremental: bool) -> PendingReply {
+        self.consume(|reply| match incremental {
+            true => ConsumerCommand::IncrementalAssign { partitions, reply },
+            false => ConsumerCommand::Assign { partitions, reply },
+        })
+    }
+
+    /// Gives up what the group wants back.
+    pub(crate) fn unassign(&self, partitions: Vec<TopicPartition>, incremental: bool) -> PendingReply {
+        self.consume(|reply| match incremental {
+            true => ConsumerCommand::IncrementalUnassign { partitions, reply },
+            false => ConsumerCommand::Unassign { reply },
+        })
+    }
+
+    pub(crate) fn committed(&self, partitions: Vec<TopicPartition>, deadline: Instant) -> PendingReply {
+        self.ask_rows(|reply| ConsumerCommand::Committed {
+            partitions,
+            deadline,
+            reply,
+        })
+    }
+
+    pub(crate) fn seek(&self, partitions: Vec<PartitionOffset>) -> PendingReply {
+        self.ask_rows(|reply| ConsumerCommand::Seek { partitions, reply })
+    }
+
+    pub(crate) fn commit_offsets(&self, offsets: Vec<PartitionOffset>) -> PendingReply {
+        self.ask_rows(|reply| ConsumerCommand::Commit {
+            offsets: Some(offsets),
+            target: CommitTarget::Reply(reply),
+        })
+    }
+
+    pub(crate) fn close_consumer(&self) -> PendingReply {
+        self.consume(|reply| ConsumerCommand::Close { reply })
+    }
+
+    pub(crate) fn transact(&self, call: TransactionCall, deadline: Instant) -> PendingReply {
+        let reply = Reply::new();
+        self.producer
+            .send(ClientCommand::Producer(ProducerCommand::Transaction {
+                call,
+                deadline,
+                reply: reply.clone(),
+            }));
+        PendingReply::Done(reply)
+    }
+
+    /// Gives up what was produced and is not written yet.
+    pub(crate) fn purge(&self) -> PendingReply {
+        let done = Reply::new();
+        self.producer.send(ClientCommand::Producer(ProducerCommand::Purge {
+            queue: true,
+            in_flight: true,
+            done: done.clone(),
+        }));
+        PendingReply::Purged(done)
+    }
+
+    /// Who the consumer is in its group at this moment.
+    pub(crate) fn group(&self) -> Option<GroupMetadata> {
+        let GroupInfo {
+            group_id,
+            member_id,
+            generation,
+            group_instance_id,
+            ..
+        } = self.consumer.consumer.as_ref()?.group();
+        Some(GroupMetadata {
+            group_id,
+            generation,
+            member_id,
+            group_instance_id,
+        })
+    }
+
+    /// Cuts the producer's linger short, or lets it linger again.
+    pub(crate) fn cut_linger(&mut self, on: bool) {
+        let Some(accumulator) = self.producer.producer.as_ref().filter(|_| self.linger_is_cut != on) else {
+            return;
+        };
+        self.linger_is_cut = on;
+        match on {
+            true => accumulator.flush_begin(),
+            false => accumulator.flush_end(),
+        }
+    }
+
+    /// Records that were produced and are not reported yet.
+    pub(crate) fn outstanding(&self) -> usize {
+        self.producer.producer.as_ref().map_or(0, |a| a.outstanding())
+    }
+
+    /// Whether the group rebalances cooperatively.
+    pub(crate) fn is_cooperative(&self) -> bool {
+        let registry = self.consumer.consumer.as_ref();
+        registry.is_some_and(|r| r.group().protocol == RebalanceProtocol::Cooperative)
+    }
+
+    /// Whether others may own the partitions already.
+    pub(crate) fn is_assignment_lost(&self) -> bool {
+        self.consumer.consumer.as_ref().is_some_and(|r| r.is_assignment_lost())
+    }
+}
