@@ -488,7 +488,7 @@ const FETCHED_MAX: usize = 2048;
 #[inline]
 fn expect(value: &Payload<'_>) {
     let bytes = value.as_slice().unwrap_or_default();
-    ottla_cache::will_read_all(bytes.get(..FETCHED_MAX).unwrap_or(bytes));
+    ottla_cpu_hints::will_read_all(bytes.get(..FETCHED_MAX).unwrap_or(bytes));
 }
 
 fn index_of(topic: &Topic) -> u32 {
