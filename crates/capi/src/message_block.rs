@@ -47,7 +47,7 @@ impl Block {
     /// # Safety
     /// `block` is not used by the caller any more if this was the last.
     unsafe fn count(block: *const Block, n: usize) {
-        // SAFETY: by the caller's promise the block is live_clients; it was made by `Box`, and nobody is left.
+        // SAFETY: by the caller's promise the block is alive; it was made by `Box`, and nobody is left.
         unsafe {
             // Release: the messages were used before. Acquire: all of them.
             if (*block).given_back.fetch_add(n, Ordering::AcqRel) + n == CLOSED {
