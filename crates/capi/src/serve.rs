@@ -10,11 +10,11 @@ use ottla::error::{Error, ErrorCode};
 use ottla::event::{Chunk, CommitResult, Delivery, Event, Progress, Queue, Rebalance, level};
 use ottla::stats::Statistics;
 
+use crate::cancel_guard::CancelGuard;
 use crate::ffi::{self, Deadline, c_text};
 use crate::handle::{Handle, take_yield};
 use crate::message::{self, Message, MessagePtr};
-use crate::tplist::OwnedList;
-use crate::uncancelled::Uncancelled;
+use crate::topic_partition_list::OwnedList;
 
 /// Whether serving goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,7 +36,7 @@ pub fn poll_unless(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline, sto
     let mut served = 0;
     while let Some((delivery, from)) = next_half_served(handle) {
         served += 1;
-        let _uncancelled = Uncancelled::new();
+        let _uncancelled = CancelGuard::new();
         if deliver(handle, delivery, from) == Flow::Stop {
             return served;
         }
@@ -77,7 +77,7 @@ fn serve_next(handle: &Handle, queue: &Arc<Queue>, wait: Option<Duration>, stop:
         Ok(message) => message,
         Err(event) => return Some(call_back(handle, queue, event)),
     };
-    let _uncancelled = Uncancelled::new();
+    let _uncancelled = CancelGuard::new();
     // SAFETY: the application's function; the message lives during the call and is freed after it.
     unsafe { callback(message.as_ptr(), handle.callbacks().opaque) };
     Some(flow())
@@ -165,7 +165,7 @@ fn message_or_call(handle: &Handle, queue: &Arc<Queue>, event: Event) -> (Option
 
 /// Calls the application with an event.
 fn call_back(handle: &Handle, queue: &Arc<Queue>, event: Event) -> Flow {
-    let _uncancelled = Uncancelled::new();
+    let _uncancelled = CancelGuard::new();
     match event {
         Event::Delivery(delivery) => return deliver(handle, delivery, 0),
         Event::Records(chunk) => {

@@ -13,7 +13,7 @@ use crate::ffi::c_text;
 use crate::handle::Handle;
 use crate::message::Message;
 use crate::serve;
-use crate::tplist::OwnedList;
+use crate::topic_partition_list::OwnedList;
 
 /// Calls a client's interceptors.
 pub struct Watch(Weak<Handle>);

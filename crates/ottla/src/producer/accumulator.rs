@@ -489,7 +489,7 @@ const PREFETCH_MAX: usize = 2048;
 #[inline]
 fn prefetch(value: &Payload<'_>) {
     let bytes = value.as_slice().unwrap_or_default();
-    ottla_cache::will_read_all(bytes.get(..PREFETCH_MAX).unwrap_or(bytes));
+    ottla_cpu_hints::will_read_all(bytes.get(..PREFETCH_MAX).unwrap_or(bytes));
 }
 
 fn index_of(topic: &Topic) -> u32 {

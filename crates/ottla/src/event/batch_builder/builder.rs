@@ -182,11 +182,11 @@ impl RecordsBuilder {
         let from = if len < LONG { 0 } else { len };
         let to = (from + (len + EXPECTED_MORE).min(EXPECTED_MAX)).min(room.len());
         if let Some(next) = room.get_mut(from..to) {
-            ottla_cache::will_write(next);
+            ottla_cpu_hints::will_write(next);
         }
         // Entries are smaller than a cache line: the one after the next lies in the same or in the next one.
         if let Some(next) = self.meta.spare_capacity_mut().get_mut(1..2) {
-            ottla_cache::will_write(next);
+            ottla_cpu_hints::will_write(next);
         }
     }
 

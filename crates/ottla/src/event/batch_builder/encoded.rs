@@ -313,7 +313,7 @@ impl RecordIter<'_> {
         };
         for byte in [place.saturating_sub(1), place + HEAD_MAX] {
             if let Some(byte) = block.get(byte) {
-                ottla_cache::will_read(byte);
+                ottla_cpu_hints::will_read(byte);
             }
         }
     }

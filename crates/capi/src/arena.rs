@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 
 /// Hands out parts of one piece of memory. Without memory it only counts, so that the same code measures and fills.
-pub struct Bump {
+pub struct Arena {
     base: *mut u8,
     used: usize,
 }
@@ -11,7 +11,7 @@ pub struct Bump {
 /// Every part begins at a multiple of this, as malloc'ed memory does.
 const ALIGN: usize = 8;
 
-impl Bump {
+impl Arena {
     /// Room for `count` values, NULL while measuring.
     fn array<T>(&mut self, count: usize) -> *mut T {
         const { assert!(align_of::<T>() <= ALIGN) };
@@ -60,16 +60,16 @@ impl Bump {
 
 /// One malloc'ed piece with a `T` in front and what it points to behind; `make` is called twice and does the same each
 /// time. NULL when there is no memory.
-pub fn in_one_piece<T>(make: impl Fn(&mut Bump) -> T) -> *mut T {
+pub fn in_one_piece<T>(make: impl Fn(&mut Arena) -> T) -> *mut T {
     let build = |base| {
-        let mut bump = Bump { base, used: 0 };
-        let head: *mut T = bump.array(1);
-        let value = make(&mut bump);
+        let mut arena = Arena { base, used: 0 };
+        let head: *mut T = arena.array(1);
+        let value = make(&mut arena);
         if !head.is_null() {
             // SAFETY: room for one was taken.
             unsafe { head.write(value) };
         }
-        bump.used
+        arena.used
     };
     let size = build(std::ptr::null_mut());
     // SAFETY: malloc; NULL is handed on.

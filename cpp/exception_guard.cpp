@@ -1,6 +1,6 @@
-/* Exceptions of callbacks: see serving.h. */
+/* Exceptions of callbacks: see exception_guard.h. */
 
-#include "serving.h"
+#include "exception_guard.h"
 
 #include <string>
 

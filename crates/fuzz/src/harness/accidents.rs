@@ -7,7 +7,7 @@ use ottla_protocol::compression::Codec;
 use ottla_protocol::record::{BatchParams, RecordEncoder, seal_batch};
 use ottla_protocol::{ApiKey, encode_request};
 
-use super::{BROKERS, Bench, PARTITIONS, TOPICS};
+use super::{BROKERS, Harness, PARTITIONS, TOPICS};
 use crate::input::Input;
 
 /// APIs whose older versions a broker may be limited to.
@@ -22,7 +22,7 @@ const APIS: &[ApiKey] = &[
     ApiKey::JOIN_GROUP,
 ];
 
-impl Bench {
+impl Harness {
     /// Something happens to the brokers.
     pub(crate) fn accident(&mut self, input: &mut Input) {
         let topic = TOPICS.get(input.below(TOPICS.len())).copied().unwrap_or_default();

@@ -3,7 +3,7 @@
  *
  * Between a callback and the method that leads to it lie frames of the C library, which must not be
  * unwound. So a callback is called through guarded(), which catches, and a method runs the C
- * function inside serving(), which throws again what was caught on its thread meanwhile. The two
+ * function inside exception_guard(), which throws again what was caught on its thread meanwhile. The two
  * meet in a chain of Serving objects on the thread's stack: the innermost one is the call that the
  * application will see the exception come out of, if it is of the kind that leads to such
  * callbacks. Everywhere else (threads of the library, destructors, calls of the C interface) nobody
@@ -53,7 +53,7 @@ class Serving {
 
 /** Runs a C function that may call callbacks; throws what they have thrown when it is through. */
 template <class Call>
-auto serving(Call call, Exceptions exceptions = Exceptions::OF_SERVED) -> decltype(call()) {
+auto exception_guard(Call call, Exceptions exceptions = Exceptions::OF_SERVED) -> decltype(call()) {
         Serving scope(exceptions);
         auto result = call();
         scope.rethrow();

@@ -14,32 +14,32 @@ unsafe extern "C" {
 const DISABLE: c_int = 1;
 
 /// As long as this lives, its thread is not cancelled.
-pub struct Uncancelled {
+pub struct CancelGuard {
     before: c_int,
     /// Belongs to its thread.
     _thread: PhantomData<*const ()>,
 }
 
-impl Uncancelled {
+impl CancelGuard {
     /// From now on.
     pub fn new() -> Self {
         let mut before = 0;
         // SAFETY: changes nothing but the calling thread's state, and tells the one before.
         unsafe { pthread_setcancelstate(DISABLE, &raw mut before) };
-        Uncancelled {
+        CancelGuard {
             before,
             _thread: PhantomData,
         }
     }
 }
 
-impl Default for Uncancelled {
+impl Default for CancelGuard {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Drop for Uncancelled {
+impl Drop for CancelGuard {
     fn drop(&mut self) {
         // SAFETY: as above; a cancellation that came meanwhile waits for the thread's next system call.
         unsafe { pthread_setcancelstate(self.before, std::ptr::null_mut()) };
@@ -48,6 +48,6 @@ impl Drop for Uncancelled {
 
 /// Does what makes system calls.
 pub fn shield(work: &mut dyn FnMut()) {
-    let _uncancelled = Uncancelled::new();
+    let _guard = CancelGuard::new();
     work();
 }

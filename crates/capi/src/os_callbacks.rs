@@ -14,8 +14,8 @@ use ottla::event::expect_callbacks;
 use ottla::transport::{Access, AddressFamily, CloseHook, ConnectHook, OpenHook, ResolveHook, SocketHook, SystemHooks};
 
 use crate::callbacks::{Callbacks, CloseSocketCb, ConnectCb, Opaque, OpenCb, ResolveCb, SocketCb};
+use crate::cancel_guard;
 use crate::ffi::{c_text, set_errno};
-use crate::uncancelled;
 
 /// A callback with the application's pointer for it.
 #[derive(Clone, Copy)]
@@ -48,7 +48,7 @@ pub fn hooks(callbacks: &Callbacks) -> SystemHooks {
         close: callbacks.closesocket.map(|call| close_hook(Call(call, opaque))),
         open: callbacks.open.map(|call| open_hook(Call(call, opaque))),
         resolve: callbacks.resolve.map(|call| resolve_hook(Call(call, opaque))),
-        shield: Some(uncancelled::shield),
+        shield: Some(cancel_guard::shield),
     }
 }
 

@@ -5,11 +5,11 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::ffi::Deadline;
-use crate::forks;
+use crate::fork_guard;
 
 struct Count {
     clients: usize,
-    /// The process that counted, see [`forks::depth`].
+    /// The process that counted, see [`fork_guard::depth`].
     process: u32,
 }
 
@@ -19,7 +19,7 @@ static CHANGED: Condvar = Condvar::new();
 /// The count, without the clients of a process that this one was forked from.
 fn count() -> MutexGuard<'static, Count> {
     let mut count = COUNT.lock();
-    let process = forks::depth();
+    let process = fork_guard::depth();
     if count.process != process {
         *count = Count { clients: 0, process };
     }

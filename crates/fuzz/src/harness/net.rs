@@ -7,7 +7,7 @@ use ottla::connection::{CloseReason, ConnId, LookupId, NetAction, NetEvent};
 use ottla_mock::{BrokerId, ConnectionId, Delivery, Fault, FaultAction, Outgoing, Reply, Time};
 use ottla_protocol::{ApiKey, ErrorCode};
 
-use super::{BROKERS, Bench};
+use super::{BROKERS, Harness};
 use crate::input::Input;
 
 pub(super) const PORT: u16 = 9092;
@@ -97,7 +97,7 @@ const MANNERS: &[Manner] = &[
     Manner::Twice,
 ];
 
-impl Bench {
+impl Harness {
     /// Does what the core asks of the network.
     pub(super) fn perform(&mut self, action: NetAction) {
         let pending = match action {

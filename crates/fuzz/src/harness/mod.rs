@@ -1,7 +1,7 @@
-//! One client's core on a bench: a virtual clock, a network in the hands of the input, and the mock brokers.
+//! One client's core on a harness: a virtual clock, a network in the hands of the input, and the mock brokers.
 //!
 //! Nothing happens by itself. What is under way (look-ups, connections, requests, responses) waits until the input
-//! says what becomes of it; time passes when the input says so. [`Bench::peace`] lets everything go right.
+//! says what becomes of it; time passes when the input says so. [`Harness::peace`] lets everything go right.
 
 mod accidents;
 mod net;
@@ -59,7 +59,7 @@ impl Waker for WakeFlag {
     }
 }
 
-pub(crate) struct Bench {
+pub(crate) struct Harness {
     core: Core,
     pub(crate) shared: Arc<Shared>,
     pub(crate) cluster: Cluster,
@@ -81,7 +81,7 @@ pub(crate) struct Bench {
     violation: Option<String>,
 }
 
-impl Bench {
+impl Harness {
     /// A client with these settings; `None` when they do not go together.
     pub(crate) fn new(kind: ClientKind, settings: &[(&str, String)], mut hooks: ClientHooks, seed: u8) -> Option<Self> {
         let mut cluster = Cluster::new(ClusterConfig {
@@ -119,7 +119,7 @@ impl Bench {
         if let Some(accumulator) = &shared.producer {
             accumulator.seed(seed.into());
         }
-        Some(Bench {
+        Some(Harness {
             core,
             shared,
             cluster,
@@ -284,7 +284,7 @@ impl Bench {
             let bytes = registry.budget().bytes();
             ensure!(bytes == 0, "{bytes} fetched bytes are still counted");
         }
-        let Bench { core, shared, .. } = self;
+        let Harness { core, shared, .. } = self;
         drop(core);
         let holders = Arc::strong_count(&shared) - 1;
         ensure!(holders == 0, "{holders} hold on to the client");
