@@ -36,13 +36,13 @@ impl Client {
         consumer.ok_or_else(|| Error::new(ErrorCode::L_INVALID_ARG, "the client is a producer, not a consumer"))
     }
 
-    fn ask<T>(&self, make: impl FnOnce(Arc<Reply<Result<T, Error>>>) -> Command) -> Result<T, Error> {
+    fn request<T>(&self, make: impl FnOnce(Arc<Reply<Result<T, Error>>>) -> Command) -> Result<T, Error> {
         self.consumer_state()?;
-        self.look_up(make)
+        self.request_any(make)
     }
 
-    /// Like [`ask`](Self::ask), for what producers may ask as well.
-    fn look_up<T>(&self, make: impl FnOnce(Arc<Reply<Result<T, Error>>>) -> Command) -> Result<T, Error> {
+    /// Like [`request`](Self::request), for what producers may ask as well.
+    fn request_any<T>(&self, make: impl FnOnce(Arc<Reply<Result<T, Error>>>) -> Command) -> Result<T, Error> {
         let reply = Reply::new();
         self.shared().send(CoreCommand::Consumer(make(reply.clone())));
         reply
@@ -69,7 +69,7 @@ impl Client {
         queue: Option<Arc<Queue>>,
     ) -> Result<(), Error> {
         let topic = topic.clone();
-        self.ask(|reply| Command::Start {
+        self.request(|reply| Command::Start {
             topic,
             partition,
             offset,
@@ -81,7 +81,7 @@ impl Client {
     /// Ends [`consume_start`](Self::consume_start); no record of the partition comes afterwards.
     pub fn consume_stop(&self, topic: &Arc<Topic>, partition: i32) -> Result<(), Error> {
         let topic = topic.clone();
-        self.ask(|reply| Command::Stop {
+        self.request(|reply| Command::Stop {
             topic,
             partition,
             reply,
@@ -93,11 +93,11 @@ impl Client {
         if partitions.is_empty() {
             return Err(Error::invalid_arg("no partitions to seek"));
         }
-        self.ask(|reply| Command::Seek { partitions, reply })
+        self.request(|reply| Command::Seek { partitions, reply })
     }
 
     /// Nothing new is begun after a fatal error.
-    fn need_life(&self) -> Result<(), Error> {
+    fn check_not_fatal(&self) -> Result<(), Error> {
         self.fatal_error().map_or(Ok(()), |fatal| {
             let text = format!("nothing can be consumed after a fatal error: {}", fatal.message);
             Err(Error::new(ErrorCode::L_FATAL, text).into_fatal())
@@ -108,9 +108,9 @@ impl Client {
     /// [`ErrorCode::L_FATAL`].
     pub fn assign(&self, partitions: Option<Vec<PartitionOffset>>) -> Result<(), Error> {
         if partitions.is_some() {
-            self.need_life()?;
+            self.check_not_fatal()?;
         }
-        self.ask(|reply| match partitions {
+        self.request(|reply| match partitions {
             Some(partitions) => Command::Assign { partitions, reply },
             None => Command::Unassign { reply },
         })
@@ -118,43 +118,43 @@ impl Client {
 
     /// Adds to the assignment.
     pub fn incremental_assign(&self, partitions: Vec<PartitionOffset>) -> Result<(), Error> {
-        self.ask(|reply| Command::IncrementalAssign { partitions, reply })
+        self.request(|reply| Command::IncrementalAssign { partitions, reply })
     }
 
     /// Takes from the assignment.
     pub fn incremental_unassign(&self, partitions: Vec<TopicPartition>) -> Result<(), Error> {
-        self.ask(|reply| Command::IncrementalUnassign { partitions, reply })
+        self.request(|reply| Command::IncrementalUnassign { partitions, reply })
     }
 
     /// The assignment.
     pub fn assignment(&self) -> OffsetsResult {
-        self.ask(|reply| Command::Assignment { reply })
+        self.request(|reply| Command::Assignment { reply })
     }
 
     /// Joins the group for these topics. Gives [`ErrorCode::L_FATAL`] after a fatal error.
     pub fn subscribe(&self, topics: Vec<String>) -> Result<(), Error> {
-        self.need_life()?;
-        self.ask(|reply| Command::Subscribe { topics, reply })
+        self.check_not_fatal()?;
+        self.request(|reply| Command::Subscribe { topics, reply })
     }
 
     /// Leaves the group.
     pub fn unsubscribe(&self) -> Result<(), Error> {
-        self.ask(|reply| Command::Unsubscribe { reply })
+        self.request(|reply| Command::Unsubscribe { reply })
     }
 
     /// The subscription.
     pub fn subscription(&self) -> Result<Vec<String>, Error> {
-        self.ask(|reply| Command::Subscription { reply })
+        self.request(|reply| Command::Subscription { reply })
     }
 
     /// Stops fetching and handing out records of partitions that stay assigned.
     pub fn pause(&self, partitions: Vec<TopicPartition>) -> OffsetsResult {
-        self.ask(|reply| Command::Pause { partitions, reply })
+        self.request(|reply| Command::Pause { partitions, reply })
     }
 
     /// Ends [`pause`](Self::pause).
     pub fn resume(&self, partitions: Vec<TopicPartition>) -> OffsetsResult {
-        self.ask(|reply| Command::Resume { partitions, reply })
+        self.request(|reply| Command::Resume { partitions, reply })
     }
 
     /// Fills in the next offset that the application will see, [`INVALID`](crate::types::offset::INVALID) where nothing was consumed yet.
@@ -166,7 +166,7 @@ impl Client {
     /// Asks the coordinator for committed offsets. `None` waits for ever.
     pub fn committed(&self, partitions: Vec<TopicPartition>, timeout: Option<Duration>) -> OffsetsResult {
         let deadline = self.deadline(timeout);
-        self.ask(|reply| Command::Committed {
+        self.request(|reply| Command::Committed {
             partitions,
             deadline,
             reply,
@@ -185,7 +185,7 @@ impl Client {
         };
         let target = match mode {
             CommitMode::Sync => {
-                return self.ask(|reply| Command::Commit {
+                return self.request(|reply| Command::Commit {
                     offsets,
                     target: also_event(CommitTarget::Reply(reply), reports),
                 });
@@ -226,7 +226,7 @@ impl Client {
     /// Asks the leader for the low and the high watermark. `None` waits for ever.
     pub fn query_watermarks(&self, tp: TopicPartition, timeout: Option<Duration>) -> Result<(i64, i64), Error> {
         let deadline = self.deadline(timeout);
-        self.look_up(|reply| Command::QueryWatermarks { tp, deadline, reply })
+        self.request_any(|reply| Command::QueryWatermarks { tp, deadline, reply })
     }
 
     /// Asks leaders for the first offsets at or after the timestamps in the rows' `offset`. `None` waits for ever.
@@ -235,7 +235,7 @@ impl Client {
             return Err(Error::invalid_arg("no partitions to look up offsets for"));
         }
         let deadline = self.deadline(timeout);
-        self.look_up(|reply| Command::OffsetsForTimes {
+        self.request_any(|reply| Command::OffsetsForTimes {
             partitions,
             deadline,
             reply,

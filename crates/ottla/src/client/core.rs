@@ -5,21 +5,23 @@
 
 use std::sync::Arc;
 
-use super::failure_reporting::Outages;
+use super::failure_reporting::FailureReporter;
 use super::shared::{ClusterInfo, Shared};
-use super::stats_emitter::Reporter;
-use super::telemetry_sampler::Metering;
+use super::stats_emitter::StatsEmitter;
+use super::telemetry_sampler::TelemetrySampler;
 use crate::admin::{self, Admin};
-use crate::cluster::{self, Change, Cluster, Ctx};
+use crate::cluster::{self, Change, Cluster};
 use crate::connection::{
     BrokerKey, ConnectionConfig, ConnectionEvent, ConnectionTable, DisconnectKind, NetAction, NetEvent, Outcome, Owner,
     Tag,
 };
 use crate::consumer::{self, Consumer, FileAction, FileEvent, ListOffsets};
+use crate::context::Ctx;
 use crate::env::{Instant, Rng, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, Throttle, level};
 use crate::producer::{self, Sender};
+use crate::sys::{Instant, Rng, earliest};
 use crate::types::TopicHooks;
 
 /// What the application's threads ask of the core.
@@ -66,10 +68,10 @@ pub struct Core {
     offsets: ListOffsets,
     admin: Admin,
     pub(super) rng: Rng,
-    outages: Outages,
-    pub(super) metering: Metering,
+    failure_reporter: FailureReporter,
+    pub(super) telemetry_sampler: TelemetrySampler,
     /// While the application wants statistics.
-    pub(super) reporter: Option<Box<Reporter>>,
+    pub(super) stats_emitter: Option<Box<StatsEmitter>>,
     finished: bool,
     started: bool,
 }
@@ -108,7 +110,7 @@ fn consumer_setup(shared: &Arc<Shared>) -> consumer::Setup {
         topics: Arc::new(move |name| topics.topic(name, None, TopicHooks::default())),
         rebalance_event: shared.hooks.rebalance_event,
         commit_event: shared.hooks.commit_event,
-        interceptor: shared.hooks.watcher.clone(),
+        watcher: shared.hooks.interceptor.clone(),
     }
 }
 
@@ -121,7 +123,7 @@ impl Core {
         };
         let connections = ConnectionTable::new(connection_config, Rng::from_seed(rng.next_u64()));
         let mut connections = connections.with_log(shared.log.clone());
-        let watcher = &shared.hooks.watcher;
+        let watcher = &shared.hooks.interceptor;
         if let Some(watcher) = watcher {
             connections.watch(watcher.clone());
         }
@@ -134,8 +136,8 @@ impl Core {
             .map(|r| Consumer::new(r, &shared.conf, consumer_setup(&shared)));
         let offsets = ListOffsets::new(&shared.conf);
         Core {
-            reporter: Reporter::new(&shared),
-            metering: Metering::new(&shared),
+            stats_emitter: StatsEmitter::new(&shared),
+            telemetry_sampler: TelemetrySampler::new(&shared),
             shared,
             connections,
             cluster: Cluster::default(),
@@ -144,7 +146,7 @@ impl Core {
             offsets,
             admin: Admin::default(),
             rng,
-            outages: Outages::default(),
+            failure_reporter: FailureReporter::default(),
             finished: false,
             started: false,
         }
@@ -206,12 +208,12 @@ impl Core {
             self.started = true;
             let mut ctx = ctx!(self, now, wall_ms);
             ctx.log
-                .debug(DebugContexts::GENERIC, "INIT", || self.shared.introduction());
+                .debug(DebugContexts::GENERIC, "INIT", || self.shared.startup_line());
             self.cluster
                 .add_bootstrap_list(&mut ctx, &self.shared.conf.bootstrap_servers);
         }
         for command in self.shared.take_commands() {
-            if self.finished || self.metering.ends_at.is_some() {
+            if self.finished || self.telemetry_sampler.ends_at.is_some() {
                 command.refuse();
             } else {
                 self.on_command(command, now, wall_ms);
@@ -220,7 +222,7 @@ impl Core {
         if self.finished {
             return None;
         }
-        if let Some(deadline) = self.metering.ends_at {
+        if let Some(deadline) = self.telemetry_sampler.ends_at {
             return self.drive_to_end(deadline, now, wall_ms);
         }
         // Managers make events for each other; a bounded number of rounds keeps one call short, and the rest is done
@@ -244,10 +246,12 @@ impl Core {
                 && tag.owner == Owner::Telemetry
             {
                 let mut ctx = ctx!(self, now, wall_ms);
-                self.metering.telemetry.on_outcome(&mut ctx, key, tag.id, outcome);
+                self.telemetry_sampler
+                    .telemetry
+                    .on_outcome(&mut ctx, key, tag.id, outcome);
             }
         }
-        if deadline <= now || self.metering.telemetry.has_ended() {
+        if deadline <= now || self.telemetry_sampler.telemetry.has_ended() {
             self.finish();
             return None;
         }
@@ -306,7 +310,7 @@ impl Core {
         }
     }
 
-    fn tell_of_throttling(&self, broker_name: String, broker_id: i32, throttle_ms: i32) {
+    fn report_throttle(&self, broker_name: String, broker_id: i32, throttle_ms: i32) {
         if self.shared.hooks.throttle_event {
             self.shared.main_queue.push(Event::Throttle(Throttle {
                 broker_name,
@@ -321,10 +325,10 @@ impl Core {
         match event {
             ConnectionEvent::Up { key } => {
                 let name = ctx.connections.name(key);
-                if let Some(line) = self.outages.on_up(&address(ctx.connections, key), now) {
+                if let Some(line) = self.failure_reporter.on_up(&address(ctx.connections, key), now) {
                     ctx.log.log(level::INFO, "UP", || format!("{name}: {line}"));
                 }
-                self.metering.telemetry.on_connection_up();
+                self.telemetry_sampler.telemetry.on_connection_up();
                 self.cluster.on_connection_up(&mut ctx, key);
                 if let Some(p) = &mut self.producer {
                     p.on_connection_up(&mut ctx, &mut self.cluster, key);
@@ -345,16 +349,16 @@ impl Core {
                     self.offsets.on_connection_down(&mut self.cluster, key, now);
                 }
                 self.cluster.on_connection_down(&mut ctx, error);
-                self.tell_of_failure(key, error, loss, now);
+                self.report_disconnect(key, error, loss, now);
             }
             ConnectionEvent::Throttled { key, throttle_ms } => {
-                self.metering.telemetry.measures.on_throttle(throttle_ms);
+                self.telemetry_sampler.telemetry.measures.on_throttle(throttle_ms);
                 let broker_name = address(ctx.connections, key);
-                self.tell_of_throttling(broker_name, key.node.0, throttle_ms);
+                self.report_throttle(broker_name, key.node.0, throttle_ms);
             }
             ConnectionEvent::Names { lookup, result } => self.cluster.on_names(&mut ctx, lookup, result),
             ConnectionEvent::SendReady { key } => {
-                self.metering.telemetry.on_unthrottled();
+                self.telemetry_sampler.telemetry.on_unthrottled();
                 if let Some(p) = &mut self.producer {
                     p.on_unthrottled(key);
                 }
@@ -364,7 +368,7 @@ impl Core {
             }
             ConnectionEvent::Outcome { key, tag, outcome } => {
                 if let Outcome::Reply(reply) = &outcome {
-                    let measures = &mut self.metering.telemetry.measures;
+                    let measures = &mut self.telemetry_sampler.telemetry.measures;
                     measures.on_reply(key.node, reply.api, reply.rtt);
                 }
                 self.on_outcome((key, tag), outcome, now, wall_ms);
@@ -376,7 +380,10 @@ impl Core {
         let mut ctx = ctx!(self, now, wall_ms);
         match tag.owner {
             Owner::BrokerConnection => {}
-            Owner::Telemetry => self.metering.telemetry.on_outcome(&mut ctx, key, tag.id, outcome),
+            Owner::Telemetry => self
+                .telemetry_sampler
+                .telemetry
+                .on_outcome(&mut ctx, key, tag.id, outcome),
             Owner::Cluster => self.cluster.on_outcome(&mut ctx, key, tag.id, outcome),
             Owner::Producer => {
                 if let Some(p) = &mut self.producer {
@@ -396,7 +403,7 @@ impl Core {
     }
 
     /// One report for one outage; connections that were closed for being idle are none.
-    fn tell_of_failure(&mut self, key: BrokerKey, error: Option<&Error>, loss: DisconnectKind, now: Instant) {
+    fn report_disconnect(&mut self, key: BrokerKey, error: Option<&Error>, loss: DisconnectKind, now: Instant) {
         let Shared { log, conf, .. } = &*self.shared;
         let name = self.connections.name(key);
         let Some(error) = error else {
@@ -410,11 +417,11 @@ impl Core {
         }
         let at = address(&self.connections, key);
         let is_known = |key| self.connections.address(key).is_some();
-        let news = self.outages.on_down((key, &at), error, loss, now, is_known);
-        if let Some((level, line)) = news.line {
+        let report = self.failure_reporter.on_down((key, &at), error, loss, now, is_known);
+        if let Some((level, line)) = report.line {
             log.log(level, "FAIL", || format!("{name}: {line}"));
         }
-        if news.report {
+        if report.notify {
             self.shared.report_connection_error(&name, error);
         }
     }
@@ -431,7 +438,7 @@ impl Core {
                 }
                 self.offsets.on_topic_changed(now, &self.cluster, &name);
             }
-            Change::Brokers => self.shared.set_learned(ClusterInfo {
+            Change::Brokers => self.shared.set_cluster_info(ClusterInfo {
                 brokers: self.cluster.nodes().map(|(id, _)| id.0).collect(),
                 cluster_id: self.cluster.cluster_id().map(str::to_owned),
                 controller_id: self.cluster.controller().map(|id| id.0),
@@ -470,11 +477,11 @@ impl Core {
                 self.offsets.close(&mut self.cluster, &error);
                 self.admin.close(&error);
                 self.cluster.close();
-                for late in self.shared.close_mailbox() {
+                for late in self.shared.close_command_queue() {
                     late.refuse();
                 }
                 match wait {
-                    Some(wait) => self.metering.ends_at = Some(now + wait),
+                    Some(wait) => self.telemetry_sampler.ends_at = Some(now + wait),
                     None => self.finish(),
                 }
             }

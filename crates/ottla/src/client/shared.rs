@@ -8,11 +8,11 @@ use super::core::Command;
 use super::options::ClientHooks;
 use crate::config::{ClientConfig, TopicConfig};
 use crate::consumer::SharedState;
-use crate::env::sync::{AtomicBool, Mutex, RwLock};
-use crate::env::{Instant, SharedClock, Waker, forks};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, Logger, Queue, Reply, level};
 use crate::producer::{self, Accumulator, TransactionCall, TransactionReply};
+use crate::sys::sync::{AtomicBool, Mutex, RwLock};
+use crate::sys::{Instant, SharedClock, Waker, forks};
 use crate::types::{ClientKind, NameMap, Topic, TopicHooks};
 
 /// The longest topic name that a request can carry, in bytes (Kafka's protocol: the length of a STRING is an INT16).
@@ -44,17 +44,17 @@ pub struct Shared {
     pub consumer: Option<Arc<SharedState>>,
     topic_defaults: TopicConfig,
     topics: RwLock<Topics>,
-    mailbox: Mutex<Mailbox>,
+    command_queue: Mutex<CommandQueue>,
     fatal: Mutex<FatalErrors>,
     has_fatal: AtomicBool,
-    learned: Mutex<ClusterInfo>,
+    cluster_info: Mutex<ClusterInfo>,
     /// The process that has the client's thread.
     process: u32,
 }
 
 /// Commands on their way to the client's thread.
 #[derive(Default)]
-struct Mailbox {
+struct CommandQueue {
     commands: Vec<Command>,
     /// The client's thread takes no more.
     closed: bool,
@@ -134,10 +134,10 @@ impl Shared {
             consumer,
             topic_defaults: parts.topic_defaults,
             topics: RwLock::new(Topics::default()),
-            mailbox: Mutex::new(Mailbox::default()),
+            command_queue: Mutex::new(CommandQueue::default()),
             fatal: Mutex::default(),
             has_fatal: AtomicBool::new(false),
-            learned: Mutex::default(),
+            cluster_info: Mutex::default(),
             process: forks::depth(),
         }
     }
@@ -180,27 +180,27 @@ impl Shared {
     }
 
     /// The ids of the brokers that metadata named, ascending.
-    pub fn learned_brokers(&self) -> Vec<i32> {
+    pub fn known_brokers(&self) -> Vec<i32> {
         if self.is_inherited() {
             return Vec::new();
         }
-        self.learned.lock().brokers.clone()
+        self.cluster_info.lock().brokers.clone()
     }
 
     /// The cluster's id, once metadata has told it.
     pub fn cluster_id(&self) -> Option<String> {
         self.check_process().ok()?;
-        self.learned.lock().cluster_id.clone()
+        self.cluster_info.lock().cluster_id.clone()
     }
 
     /// The controller's broker id, once metadata has told it.
     pub fn controller_id(&self) -> Option<i32> {
         self.check_process().ok()?;
-        self.learned.lock().controller_id
+        self.cluster_info.lock().controller_id
     }
 
-    pub(super) fn set_learned(&self, learned: ClusterInfo) {
-        *self.learned.lock() = learned;
+    pub(super) fn set_cluster_info(&self, info: ClusterInfo) {
+        *self.cluster_info.lock() = info;
     }
 
     /// Every topic that is known.
@@ -222,7 +222,7 @@ impl Shared {
     /// Lets go of what grows with use: somebody may keep the handle of a client that was destroyed.
     pub(super) fn empty(&self) {
         drop(std::mem::take(&mut *self.topics.write()));
-        drop(std::mem::take(&mut *self.learned.lock()));
+        drop(std::mem::take(&mut *self.cluster_info.lock()));
         if let Some(registry) = &self.consumer {
             registry.empty();
         }
@@ -254,14 +254,14 @@ impl Shared {
         if let Err(refusal) = self.check_process() {
             return command.fail(refusal);
         }
-        let mut mailbox = self.mailbox.lock();
-        if mailbox.closed {
-            drop(mailbox);
+        let mut queue = self.command_queue.lock();
+        if queue.closed {
+            drop(queue);
             command.refuse();
             return;
         }
-        mailbox.commands.push(command);
-        drop(mailbox);
+        queue.commands.push(command);
+        drop(queue);
         self.waker.wake();
     }
 
@@ -285,14 +285,14 @@ impl Shared {
 
     /// What was handed over since the last call.
     pub(crate) fn take_commands(&self) -> Vec<Command> {
-        std::mem::take(&mut self.mailbox.lock().commands)
+        std::mem::take(&mut self.command_queue.lock().commands)
     }
 
     /// Refuses every later command; what waits is given back.
-    pub(super) fn close_mailbox(&self) -> Vec<Command> {
-        let mut mailbox = self.mailbox.lock();
-        mailbox.closed = true;
-        std::mem::take(&mut mailbox.commands)
+    pub(super) fn close_command_queue(&self) -> Vec<Command> {
+        let mut queue = self.command_queue.lock();
+        queue.closed = true;
+        std::mem::take(&mut queue.commands)
     }
 
     /// Tells the application of a client-level error, or logs it when the application does not listen.
@@ -314,7 +314,7 @@ impl Shared {
     }
 
     /// What the client is, for its log.
-    pub(super) fn introduction(&self) -> String {
+    pub(super) fn startup_line(&self) -> String {
         let (version, debug) = (env!("CARGO_PKG_VERSION"), DebugContexts(self.conf.debug).names());
         let servers = &self.conf.bootstrap_servers;
         format!(

@@ -12,12 +12,12 @@ use super::rebalancing::{Change, RebalanceCallback};
 use super::statistics::Rebalances;
 use super::{Command, CommitTarget, FileAction, FileEvent, SharedState};
 use crate::cluster::Cluster;
-use crate::context::Ctx;
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Outcome, Owner, Tag};
-use crate::sys::{Instant, earliest};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, Interceptor, PartitionNotice, Reply};
+use crate::sys::{Instant, earliest};
 use crate::types::{PartitionOffset, Topic, TopicPartition, offset};
 
 /// Gets a topic by its name, or makes it known.

@@ -17,11 +17,11 @@ use super::int32;
 use super::positions::{FetchState, Next, Position};
 use super::validation::leader_epoch;
 use crate::cluster::{Cluster, NodeInfo};
-use crate::context::Ctx;
 use crate::connection::{BrokerKey, Outcome, Owner, Ready, Tag};
-use crate::sys::{Instant, earliest};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
+use crate::sys::{Instant, earliest};
 use crate::types::NodeId;
 
 /// Brokers tell where logs diverge from this version on (KIP-595).

@@ -19,11 +19,11 @@ use super::positions::{FetchState, Next, Origin, Position, Positions};
 use super::statistics::FetchCounts;
 use super::validation::Validations;
 use crate::cluster::{Cluster, TopicMeta};
-use crate::context::Ctx;
 use crate::config::ClientConfig;
-use crate::sys::Instant;
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, FetchBudget, PartitionNotice, PartitionState, level};
+use crate::sys::Instant;
 use crate::types::{NodeId, offset};
 
 /// An offset that somebody else must look up.

@@ -17,7 +17,6 @@ use crate::cluster::Cluster;
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Outcome, Owner, Ready, Tag};
 use crate::context::Ctx;
-use crate::sys::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::Reply;
 use crate::sys::{Instant, earliest};

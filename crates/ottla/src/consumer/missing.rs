@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use super::fetcher::Fetcher;
 use crate::cluster::Cluster;
 use crate::context::Ctx;
-use crate::sys::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::sys::Instant;
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use ottla_protocol::Uuid;
 
 use super::fetch_response::PendingData;
-use crate::sys::Instant;
 use crate::error::ErrorCode;
 use crate::event::PartitionState;
+use crate::sys::Instant;
 use crate::types::{NodeId, offset};
 
 /// What comes next of a partition.

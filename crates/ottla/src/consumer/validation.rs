@@ -15,8 +15,8 @@ use ottla_protocol::api::offset_for_leader_epoch::{
 use super::fetcher::Fetcher;
 use super::positions::{FetchState, Next, Position};
 use crate::cluster::Cluster;
-use crate::context::Ctx;
 use crate::connection::{BrokerKey, BrokerVersions, Outcome, Owner, Tag};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
 use crate::types::NodeId;

@@ -20,7 +20,6 @@ use super::topic_errors::TopicErrors;
 use crate::cluster::{Cluster, is_coordinator_error};
 use crate::config::ClientConfig;
 use crate::context::Ctx;
-use crate::sys::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, level};
 use crate::sys::{Instant, earliest};

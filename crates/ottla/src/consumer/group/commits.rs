@@ -17,7 +17,6 @@ use crate::cluster::is_coordinator_error;
 use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
 use crate::consumer::CommitTarget;
 use crate::context::Ctx;
-use crate::sys::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{CommitResult, Event, Interceptor, PartitionState, Queue};
 use crate::sys::{Instant, earliest};

@@ -7,9 +7,9 @@ use super::assignor::{self, Shape};
 use super::classic::{ClassicMember, State};
 use crate::cluster::{Cluster, TopicMeta};
 use crate::context::Ctx;
-use crate::sys::Instant;
 use crate::error::ErrorCode;
 use crate::event::DebugContexts;
+use crate::sys::Instant;
 use crate::types::NodeId;
 
 impl ClassicMember {

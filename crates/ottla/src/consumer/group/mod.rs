@@ -32,7 +32,6 @@ use crate::cluster::{Cluster, Coordinated, Coordinator};
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, ConnectionTable, Outcome, Owner};
 use crate::context::Ctx;
-use crate::sys::{Instant, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::event::{Interceptor, PartitionState, Queue, Reply};
 use crate::sys::{Instant, earliest};

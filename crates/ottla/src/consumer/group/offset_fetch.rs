@@ -13,7 +13,6 @@ use crate::cluster::is_coordinator_error;
 use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
 use crate::consumer::OffsetsResult;
 use crate::context::Ctx;
-use crate::sys::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::Reply;
 use crate::sys::Instant;

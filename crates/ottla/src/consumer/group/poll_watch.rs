@@ -3,7 +3,6 @@
 use super::millis;
 use crate::config::ClientConfig;
 use crate::context::Ctx;
-use crate::sys::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::{QueueActivity, level};
 use crate::sys::Instant;

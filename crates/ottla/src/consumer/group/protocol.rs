@@ -17,11 +17,11 @@ use super::decode;
 use super::requests::CoordinatorConnection;
 use super::subscription::Subscription;
 use crate::cluster::Cluster;
-use crate::context::Ctx;
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Outcome};
-use crate::sys::Instant;
+use crate::context::Ctx;
 use crate::error::Error;
+use crate::sys::Instant;
 
 /// A place in a group, by `group.protocol`.
 #[derive(Debug)]

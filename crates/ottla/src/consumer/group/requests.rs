@@ -14,9 +14,9 @@ use super::assignor::{self, Strategy};
 use super::classic::{ClassicMember, State};
 use super::member_messages::{MemberSubscription, write_assignment, write_subscription};
 use crate::cluster::Cluster;
-use crate::context::Ctx;
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
 

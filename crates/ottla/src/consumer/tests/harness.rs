@@ -17,15 +17,15 @@ use parking_lot::Mutex;
 pub(super) use super::asked::Asked;
 use super::builders::data;
 use crate::cluster::{Change, Cluster, parse_endpoints};
-use crate::context::Ctx;
 use crate::config::{ClientConfig, Conf, TopicConf, TopicConfig};
 use crate::connection::{
     CloseReason, ConnId, ConnectionConfig, ConnectionEvent, ConnectionTable, NetAction, NetEvent, Owner,
 };
 use crate::consumer::{Command, Consumer, Setup, SharedState};
-use crate::sys::{Instant, Rng, Waker, earliest};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, Logger, Queue, Reply};
+use crate::sys::{Instant, Rng, Waker, earliest};
 use crate::types::{ClientKind, NodeId, PartitionOffset, Topic, TopicHooks, TopicPartition};
 
 #[derive(Debug, Default)]

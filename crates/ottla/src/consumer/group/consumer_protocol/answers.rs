@@ -6,9 +6,9 @@ use super::lookup::Lookup;
 use super::{ConsumerMember, Partitions, Phase};
 use crate::cluster::{Cluster, is_coordinator_error};
 use crate::context::Ctx;
-use crate::sys::Instant;
 use crate::error::{Error, ErrorCode};
 use crate::event::DebugContexts;
+use crate::sys::Instant;
 
 /// How long a coordinator takes to match a pattern with its topics, in milliseconds, when it has not much to do.
 const MATCHING_MS: u64 = 300;

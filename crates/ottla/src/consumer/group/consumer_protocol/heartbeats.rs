@@ -9,10 +9,10 @@ use ottla_protocol::api::consumer_group_heartbeat::ConsumerGroupHeartbeatRequest
 
 use super::super::requests::{CoordinatorConnection, GRACE_MS, new_id, tag};
 use super::{ConsumerMember, FIRST_INTERVAL_MS, HeartbeatSubscription, Partitions, Phase};
-use crate::context::Ctx;
 use crate::consumer::{int32, millis};
-use crate::sys::Instant;
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
+use crate::sys::Instant;
 
 /// The epoch of a member that joins.
 const JOIN: i32 = 0;

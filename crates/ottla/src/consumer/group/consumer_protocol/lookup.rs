@@ -9,10 +9,10 @@ use ottla_protocol::api::metadata::{MetadataRequest, MetadataRequestTopic, Metad
 use super::super::requests::{CoordinatorConnection, new_id, tag};
 use super::{ConsumerMember, Phase};
 use crate::cluster::Cluster;
-use crate::context::Ctx;
 use crate::consumer::millis;
-use crate::sys::Instant;
+use crate::context::Ctx;
 use crate::error::Error;
+use crate::sys::Instant;
 
 /// The first version in which brokers look topics up by id.
 const FIRST_BY_ID: i16 = 12;

@@ -31,7 +31,6 @@ use super::topic_errors::TopicErrors;
 use crate::cluster::{Cluster, TopicMeta};
 use crate::config::ClientConfig;
 use crate::context::Ctx;
-use crate::sys::{Instant, Rng, earliest};
 use crate::error::{Error, ErrorCode};
 use crate::sys::{Instant, Rng, earliest};
 use crate::types::TopicPartition;
