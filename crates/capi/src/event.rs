@@ -4,7 +4,8 @@ use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::Arc;
 
 use ottla::error::{Error, ErrorCode};
-use ottla::event::{CommitResult, DebugContexts, Delivery, Event, LogLine, PartitionNotice, Queue, Rebalance};
+use ottla::event::{CommitResult, Delivery, Event, PartitionNotice, Queue, Rebalance};
+use ottla::log::{DebugContexts, LogLine};
 use ottla::types::{PartitionOffset, TopicPartition};
 
 use crate::abi::{MessageFields, PartitionList, PartitionRow, event_type};

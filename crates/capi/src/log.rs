@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ottla::error::ErrorCode;
-use ottla::event::{Event, LogLine, Queue};
+use ottla::event::{Event, Queue};
+use ottla::log::LogLine;
 use parking_lot::RwLock;
 
 use crate::callbacks::LogCb;

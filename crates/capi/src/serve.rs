@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use ottla::consumer::RebalanceProtocol;
 use ottla::error::{Error, ErrorCode};
-use ottla::event::{Chunk, CommitResult, Delivery, Event, Progress, Queue, Rebalance, level};
+use ottla::event::{Chunk, CommitResult, Delivery, Event, Progress, Queue, Rebalance};
+use ottla::log::level;
 use ottla::stats::Statistics;
 
 use crate::cancel_guard::CancelGuard;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::config::ClientConfig;
 use crate::connection::ConnectionTable;
-use crate::event::Logger;
+use crate::log::Logger;
 use crate::sys::{Instant, Rng};
 
 /// Everything outside a manager that its decisions use: time, connections, randomness, log and settings.

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use ottla::client::{ClientHooks, Core, CoreBuilder, Shared};
 use ottla::config::{Conf, TopicConf};
 use ottla::connection::NetEvent;
-use ottla::event::{DeliveryMode, LogLine, LogSink};
+use ottla::event::DeliveryMode;
+use ottla::log::{LogLine, LogSink};
 use ottla::sys::Rng;
 use ottla::types::{ClientKind, PartitionerFn, Topic, TopicHooks};
 

@@ -5,7 +5,8 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use ottla::error::ErrorCode;
-use ottla::event::{BrokerState, Delivery, Interceptor, RequestInfo, expect_callbacks};
+use ottla::event::{Delivery, expect_callbacks};
+use ottla::interceptor::{BrokerState, Interceptor, RequestInfo};
 use ottla::types::PartitionOffset;
 
 use super::{ClientMethods, ThreadType};

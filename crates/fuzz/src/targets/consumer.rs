@@ -6,7 +6,8 @@ use std::time::Duration;
 use ottla::client::{ClientHooks, Command as CoreCommand};
 use ottla::consumer::{Command, CommitTarget, OffsetsResult};
 use ottla::error::{Error, ErrorCode};
-use ottla::event::{Event, Reply};
+use ottla::event::Event;
+use ottla::reply::Reply;
 use ottla::types::{ClientKind, PartitionOffset, Topic, TopicPartition, offset};
 
 use crate::harness::{Harness, TOPICS, one_of, pause_ms};

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ottla::client::{ClientHooks, Command};
-use ottla::event::{DeliveryMode, Event, HeadersIn, Payload, Reply};
+use ottla::event::{DeliveryMode, Event};
 use ottla::producer::{self, Record, TransactionCall, TransactionReply};
+use ottla::records::{HeadersIn, Payload};
+use ottla::reply::Reply;
 use ottla::types::{ClientKind, GroupMetadata, PARTITION_UA, PartitionOffset, Topic, TopicPartition};
 
 use crate::harness::{Harness, TOPICS, one_of, pause_ms};

@@ -14,7 +14,9 @@ use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, Outcome, Owner, Ready, Reply as Response, Tag};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{AdminOp, AdminOutcome, ConsumerGroupListing, ConsumerGroups, DebugContexts, Reply};
+use crate::event::{AdminOp, AdminOutcome, ConsumerGroupListing, ConsumerGroups};
+use crate::log::DebugContexts;
+use crate::reply::Reply;
 use crate::sys::Instant;
 use crate::types::NodeId;
 

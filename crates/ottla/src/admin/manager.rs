@@ -10,7 +10,8 @@ use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, Outcome};
 use crate::context::Ctx;
 use crate::error::Error;
-use crate::event::{AdminOp, Reply};
+use crate::event::AdminOp;
+use crate::reply::Reply;
 use crate::sys::{Instant, earliest};
 
 /// A request of the application. Every one is answered exactly once.

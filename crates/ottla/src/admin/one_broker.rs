@@ -11,7 +11,8 @@ use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, BrokerVersions, Outcome, Owner, Ready, Reply as Response, Tag};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{AdminOp, AdminOutcome, AdminResult, DebugContexts, Event, Queue};
+use crate::event::{AdminOp, AdminOutcome, AdminResult, Event, Queue};
+use crate::log::DebugContexts;
 use crate::sys::Instant;
 use crate::types::NodeId;
 

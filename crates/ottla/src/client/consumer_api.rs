@@ -8,7 +8,8 @@ use super::core::Command as CoreCommand;
 use super::handle::Client;
 use crate::consumer::{Command, CommitTarget, GroupInfo, OffsetsResult, RebalanceProtocol, SharedState};
 use crate::error::{Error, ErrorCode};
-use crate::event::{PartitionState, Queue, Reply};
+use crate::event::{PartitionState, Queue};
+use crate::reply::Reply;
 use crate::types::{PartitionOffset, Topic, TopicPartition};
 
 /// What becomes of a commit's result.

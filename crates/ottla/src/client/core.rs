@@ -18,7 +18,8 @@ use crate::connection::{
 use crate::consumer::{self, Consumer, FileAction, FileEvent, ListOffsets};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, Event, Throttle, level};
+use crate::event::{Event, Throttle};
+use crate::log::{DebugContexts, level};
 use crate::producer::{self, Sender};
 use crate::sys::{Instant, Rng, earliest};
 use crate::types::TopicHooks;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::connection::{BrokerKey, DisconnectKind};
 use crate::error::{Error, ErrorCode};
-use crate::event::level;
+use crate::log::level;
 use crate::sys::Instant;
 
 /// When what has happened since is summed up first; the times in between double from then on.

@@ -14,8 +14,10 @@ use crate::cluster::{self, MetadataReply, MetadataScope, parse_endpoints};
 use crate::config::{ClientConfig, TopicConfig};
 use crate::consumer::OffsetsResult;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, Event, Logger, Queue, Reply};
+use crate::event::{Event, Queue};
+use crate::log::{DebugContexts, Logger};
 use crate::producer::{self, Accumulator, Record};
+use crate::reply::Reply;
 use crate::runtime::{Loop, live_threads};
 use crate::sys::sync::Mutex;
 use crate::sys::sync::thread::{self, JoinHandle, ThreadId};
@@ -198,7 +200,7 @@ impl Client {
         }
         let (good, bad) = parse_endpoints(list);
         for why in bad {
-            self.inner.shared.log.log(crate::event::level::ERROR, "BROKER", || why);
+            self.inner.shared.log.log(crate::log::level::ERROR, "BROKER", || why);
         }
         let n = good.len();
         self.send_cluster(cluster::Command::AddBrokers(good));

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::ClientConfig;
-use crate::event::{DebugContexts, DeliveryMode, Interceptor, LogSink};
+use crate::event::DeliveryMode;
+use crate::interceptor::Interceptor;
+use crate::log::{DebugContexts, LogSink};
 use crate::transport::{AddressFamily, SocketOptions, SystemHooks};
 
 /// Told the client's name.

@@ -23,7 +23,7 @@ use super::cache::TopicMeta;
 use crate::connection::BrokerKey;
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::Reply;
+use crate::reply::Reply;
 use crate::sys::{Instant, earliest};
 use crate::types::{NameMap, NodeId};
 pub use calls::Answer;

@@ -9,7 +9,8 @@ use super::positions::Origin;
 use crate::cluster::Cluster;
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, Event, PartitionState, Queue};
+use crate::event::{Event, PartitionState, Queue};
+use crate::log::DebugContexts;
 use crate::types::{PartitionOffset, Topic, TopicPartition, offset};
 
 impl Consumer {

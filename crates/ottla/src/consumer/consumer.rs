@@ -16,7 +16,10 @@ use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Outcome, Owner, Tag};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, Event, Interceptor, PartitionNotice, Reply};
+use crate::event::{Event, PartitionNotice};
+use crate::interceptor::Interceptor;
+use crate::log::DebugContexts;
+use crate::reply::Reply;
 use crate::sys::{Instant, earliest};
 use crate::types::{PartitionOffset, Topic, TopicPartition, offset};
 

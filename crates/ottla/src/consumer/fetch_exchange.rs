@@ -20,7 +20,7 @@ use crate::cluster::{Cluster, NodeInfo};
 use crate::connection::{BrokerKey, Outcome, Owner, Ready, Tag};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::DebugContexts;
+use crate::log::DebugContexts;
 use crate::sys::{Instant, earliest};
 use crate::types::NodeId;
 

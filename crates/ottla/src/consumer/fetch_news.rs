@@ -10,7 +10,7 @@ use crate::cluster::Cluster;
 use crate::connection::BrokerKey;
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::DebugContexts;
+use crate::log::DebugContexts;
 use crate::types::NodeId;
 
 impl Fetcher {

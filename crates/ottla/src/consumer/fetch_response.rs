@@ -13,7 +13,8 @@ use ottla_protocol::record::{Batch, BatchIter, ControlRecord, ControlType, Recor
 
 use super::statistics::Received;
 use crate::error::{Error, ErrorCode};
-use crate::event::{ChunkBuilder, Event, FetchBudget, PartitionNotice, PartitionState};
+use crate::event::{ChunkBuilder, Event, PartitionNotice, PartitionState};
+use crate::memory::FetchBudget;
 
 /// A chunk is closed once it holds this much: room is given back chunk by chunk.
 const CHUNK_TARGET_BYTES: u64 = 512 * 1024;

@@ -22,7 +22,9 @@ use crate::cluster::{Cluster, TopicMeta};
 use crate::config::ClientConfig;
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, Event, FetchBudget, PartitionNotice, PartitionState, level};
+use crate::event::{Event, PartitionNotice, PartitionState};
+use crate::log::{DebugContexts, level};
+use crate::memory::FetchBudget;
 use crate::sys::Instant;
 use crate::types::{NodeId, offset};
 

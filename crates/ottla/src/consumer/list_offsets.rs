@@ -18,7 +18,7 @@ use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Outcome, Owner, Ready, Tag};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::Reply;
+use crate::reply::Reply;
 use crate::sys::{Instant, earliest};
 use crate::types::{NodeId, PartitionOffset, TopicPartition, offset};
 

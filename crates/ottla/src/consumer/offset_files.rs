@@ -9,7 +9,8 @@ use std::sync::Arc;
 use super::group::Found;
 use super::millis;
 use crate::error::{Error, ErrorCode};
-use crate::event::{PartitionState, Reply};
+use crate::event::PartitionState;
+use crate::reply::Reply;
 use crate::sys::{Instant, earliest};
 use crate::types::{TopicPartition, offset};
 

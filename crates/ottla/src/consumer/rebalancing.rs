@@ -8,7 +8,8 @@ use super::positions::Origin;
 use crate::cluster::Cluster;
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, Event, Rebalance};
+use crate::event::{Event, Rebalance};
+use crate::log::DebugContexts;
 use crate::types::{PartitionOffset, TopicPartition};
 
 /// A change of the assignment by the application.

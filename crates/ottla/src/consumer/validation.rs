@@ -18,7 +18,7 @@ use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, BrokerVersions, Outcome, Owner, Tag};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::DebugContexts;
+use crate::log::DebugContexts;
 use crate::types::NodeId;
 
 /// Earlier versions do not check the client's leader epoch, nor do they say which epoch they found.

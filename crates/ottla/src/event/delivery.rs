@@ -3,9 +3,9 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::batch_builder::{EncodedHeaders, ProducedRecords};
-use super::buffer_memory::BufferMemory;
 use crate::error::Error;
+use crate::memory::BufferMemory;
+use crate::records::{EncodedHeaders, ProducedRecords};
 use crate::sys::Instant;
 use crate::types::{PersistStatus, Topic, offset};
 

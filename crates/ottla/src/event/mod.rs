@@ -1,18 +1,13 @@
 //! What the client tells the application, and the queues it travels in.
 
 mod admin;
-mod batch_builder;
-mod buffer_memory;
 mod callbacks;
 mod chunk;
 mod delivery;
-mod interceptor;
-mod log;
 #[cfg(all(test, ottla_loom))]
 mod model_tests;
 mod partition;
 mod queue;
-mod reply;
 #[cfg(test)]
 mod test_records;
 
@@ -20,22 +15,17 @@ pub use admin::{
     AdminOp, AdminOutcome, AdminResult, ConfigEntry, ConfigSource, ConfigSynonym, ConsumerGroupListing, ConsumerGroups,
     ResourceResult, ResourceType, TopicResult,
 };
-pub(crate) use batch_builder::{BlockPool, NewRecord, RecordsBuilder, payload_len};
-pub use batch_builder::{EncodedHeaders, HeadersIn, HeadersInIter, Payload, ProducedRecords, RecordMeta};
-pub use buffer_memory::BufferMemory;
 pub use callbacks::expect_callbacks;
 pub(crate) use callbacks::has_callbacks;
 pub use chunk::{Attachment, Chunk, ChunkBuilder, ChunkMemory, RecordRef};
 pub use delivery::{DeliveredRecord, Delivery, DeliveryMode, Progress, Reservation};
-pub use interceptor::{BrokerState, Interceptor, RequestInfo};
-pub use log::{DebugContexts, LogLine, LogSink, Logger, level};
-pub use partition::{FetchBudget, PartitionState, StoredOffset};
+pub use partition::{PartitionState, StoredOffset};
 pub use queue::{Notify, Queue, QueueActivity};
-pub use reply::Reply;
 
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorCode};
+use crate::log::LogLine;
 use crate::stats::Statistics;
 use crate::types::{PartitionOffset, TopicPartition};
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::Event;
 use super::callbacks::expect_callbacks;
 use super::chunk::Chunk;
+use crate::memory::EmptyListener;
 use crate::sys::forks;
 use crate::sys::sync::{Condvar, Deadline, Mutex, MutexGuard, process_wide, wait_while};
 
@@ -530,6 +531,12 @@ impl Queue {
             }
             out
         })
+    }
+}
+
+impl EmptyListener for Queue {
+    fn on_empty(&self) {
+        self.wake_all();
     }
 }
 

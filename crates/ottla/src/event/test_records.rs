@@ -6,8 +6,9 @@ use bytes::Bytes;
 use ottla_protocol::compression::Codec;
 use ottla_protocol::record::{BatchIter, BatchParams, RecordEncoder, TimestampType, seal_batch};
 
-use super::{Chunk, ChunkBuilder, FetchBudget, PartitionState, Queue};
+use super::{Chunk, ChunkBuilder, PartitionState, Queue};
 use crate::config::{Conf, TopicConfig};
+use crate::memory::FetchBudget;
 use crate::sys::Waker;
 use crate::types::{ClientKind, Topic, TopicHooks};
 

@@ -6,7 +6,7 @@ use std::thread;
 use super::super::tests::fake_brokers::{EPOCH_MS, FakeClock};
 use super::*;
 use crate::config::{Conf, TopicConfig};
-use crate::event::{HeadersIn, Payload};
+use crate::records::{HeadersIn, Payload};
 use crate::types::{ClientKind, PARTITION_UA, TopicHooks};
 
 fn accumulator(settings: &[(&str, &str)]) -> (Arc<Accumulator>, Arc<FakeClock>, TopicConfig) {

@@ -5,7 +5,7 @@ use ottla_protocol::compression::Codec;
 
 use super::sequence::SequenceStamp;
 use crate::error::ErrorCode;
-use crate::event::ProducedRecords;
+use crate::records::ProducedRecords;
 use crate::sys::Instant;
 use crate::types::PersistStatus;
 

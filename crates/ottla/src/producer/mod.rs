@@ -56,8 +56,8 @@ pub use transactions::{TransactionCall, TransactionReply};
 use std::sync::Arc;
 
 use crate::error::Error;
-use crate::event::Reply;
-pub use crate::event::{HeadersIn, Payload};
+pub use crate::records::{HeadersIn, Payload};
+use crate::reply::Reply;
 use crate::sys::Instant;
 use crate::types::Topic;
 

@@ -9,7 +9,7 @@ use ottla_protocol::record::BATCH_HEADER_LEN;
 
 use super::batch::Batch;
 use super::statistics::sum;
-use crate::event::{BlockPool, NewRecord, ProducedRecords, RecordsBuilder};
+use crate::records::{BlockPool, NewRecord, ProducedRecords, RecordsBuilder};
 use crate::sys::Instant;
 use crate::sys::sync::{AtomicBool, SpinMutex};
 

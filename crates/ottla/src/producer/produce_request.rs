@@ -21,7 +21,7 @@ use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, BrokerVersions, Owner, Ready, Tag};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, level};
+use crate::log::{DebugContexts, level};
 use crate::sys::Instant;
 use crate::types::NodeId;
 

@@ -16,7 +16,8 @@ use crate::cluster::{Cluster, NodeInfo};
 use crate::connection::{BrokerKey, Outcome, Reply};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, Delivery, DeliveryMode, Event, Reservation, level};
+use crate::event::{Delivery, DeliveryMode, Event, Reservation};
+use crate::log::{DebugContexts, level};
 use crate::sys::Instant;
 use crate::types::{NodeId, PersistStatus, offset};
 

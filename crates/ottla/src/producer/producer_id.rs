@@ -9,7 +9,7 @@ use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, Outcome, Owner, Tag};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, level};
+use crate::log::{DebugContexts, level};
 use crate::stats::Eos;
 use crate::sys::Instant;
 

@@ -7,7 +7,7 @@ use super::sender::Sender;
 use super::wire::Part;
 use crate::cluster::{Cluster, Survey};
 use crate::connection::Purpose;
-use crate::event::ProducedRecords;
+use crate::records::ProducedRecords;
 use crate::stats::{DurationSum, Eos, Histogram, LATENCY_MAX_US};
 use crate::sys::Instant;
 use crate::types::{NodeId, PARTITION_UA};

@@ -9,7 +9,7 @@ use super::partition_queue::{Limits, PartitionQueue};
 use super::partitioner::Partitioner;
 use super::statistics::sum;
 use crate::error::{Error, ErrorCode};
-use crate::event::{BlockPool, NewRecord, ProducedRecords, RecordsBuilder};
+use crate::records::{BlockPool, NewRecord, ProducedRecords, RecordsBuilder};
 use crate::sys::Instant;
 use crate::sys::sync::{AtomicBool, AtomicI32, AtomicU64, Mutex};
 use crate::types::{PARTITION_UA, Topic};

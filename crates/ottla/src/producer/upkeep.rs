@@ -13,7 +13,7 @@ use super::topic_queue::{TopicQueue, UnassignedRecords};
 use crate::cluster::{Cluster, TopicMeta};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::payload_len;
+use crate::records::payload_len;
 use crate::sys::{Instant, earliest};
 use crate::types::{PARTITION_UA, PersistStatus};
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use super::driver::{Driver, Next};
 use super::wake_state::{WakeAction, WakeState};
-use crate::event::{has_callbacks, level};
+use crate::event::has_callbacks;
+use crate::log::level;
 use crate::sys::sync::{AtomicBool, AtomicU32, Condvar, Deadline, Mutex, wait_while};
 use crate::sys::{Instant, Waker, forks};
 use crate::transport::{Poller, Shield};

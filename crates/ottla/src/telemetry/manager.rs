@@ -17,7 +17,7 @@ use super::otlp::{Document, Metric};
 use crate::connection::{BrokerKey, BrokerVersions, FailureKind, Outcome, Owner, Ready, Reply, Tag};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, level};
+use crate::log::{DebugContexts, level};
 use crate::sys::Instant;
 
 /// How long to rest where no broker has said how often it wants metrics.

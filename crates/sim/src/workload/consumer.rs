@@ -8,7 +8,8 @@ use ottla::admin;
 use ottla::client::Command;
 use ottla::consumer;
 use ottla::error::{Error, ErrorCode};
-use ottla::event::{Chunk, Event, Reply};
+use ottla::event::{Chunk, Event};
+use ottla::reply::Reply;
 use ottla::sys::Instant;
 use ottla::types::{PartitionOffset, TopicPartition, offset};
 

@@ -9,7 +9,7 @@ use super::{Change, Cluster, duration_ms};
 use crate::connection::{BrokerKey, BrokerVersions, Ready};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, level};
+use crate::log::{DebugContexts, level};
 use crate::sys::Instant;
 use crate::types::NodeId;
 

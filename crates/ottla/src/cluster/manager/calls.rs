@@ -10,7 +10,7 @@ use super::{Change, Cluster, MetadataReply, MetadataScope, duration_ms};
 use crate::connection::BrokerKey;
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::Reply;
+use crate::reply::Reply;
 use crate::sys::Instant;
 
 /// A metadata call of the application.

@@ -5,7 +5,7 @@ use super::{Change, Cluster, duration_ms};
 use crate::connection::LookupId;
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, level};
+use crate::log::{DebugContexts, level};
 use crate::sys::Instant;
 
 /// A bootstrap name whose canonical names are not known yet.

@@ -9,7 +9,7 @@ use super::{Cluster, duration_ms, refresh_interval};
 use crate::connection::{BrokerKey, BrokerVersions};
 use crate::context::Ctx;
 use crate::error::ErrorCode;
-use crate::event::{DebugContexts, level};
+use crate::log::{DebugContexts, level};
 use crate::sys::Instant;
 use crate::types::{NodeId, is_valid_topic_name};
 

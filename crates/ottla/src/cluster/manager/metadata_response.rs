@@ -13,7 +13,7 @@ use super::{Change, Cluster, NodeInfo, duration_ms, refresh_interval};
 use crate::connection::{BrokerKey, Outcome};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::DebugContexts;
+use crate::log::DebugContexts;
 use crate::sys::Instant;
 use crate::types::NodeId;
 

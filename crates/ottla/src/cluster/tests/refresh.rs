@@ -9,7 +9,7 @@ use super::harness::*;
 use crate::cluster::{Change, MetadataScope, NodeInfo};
 use crate::connection::BrokerKey;
 use crate::error::ErrorCode;
-use crate::event::{DebugContexts, LogLine, Logger};
+use crate::log::{DebugContexts, LogLine, Logger};
 use crate::sys::Rng;
 use crate::types::{ClientKind, NodeId};
 

@@ -21,7 +21,7 @@ use crate::cluster::{Cluster, is_coordinator_error};
 use crate::config::ClientConfig;
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, level};
+use crate::log::{DebugContexts, level};
 use crate::sys::{Instant, earliest};
 use crate::types::TopicPartition;
 

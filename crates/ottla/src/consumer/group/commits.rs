@@ -18,7 +18,8 @@ use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
 use crate::consumer::CommitTarget;
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{CommitResult, Event, Interceptor, PartitionState, Queue};
+use crate::event::{CommitResult, Event, PartitionState, Queue};
+use crate::interceptor::Interceptor;
 use crate::sys::{Instant, earliest};
 use crate::types::{PartitionOffset, TopicPartition, offset};
 

@@ -8,7 +8,7 @@ use super::classic::{ClassicMember, State};
 use crate::cluster::{Cluster, TopicMeta};
 use crate::context::Ctx;
 use crate::error::ErrorCode;
-use crate::event::DebugContexts;
+use crate::log::DebugContexts;
 use crate::sys::Instant;
 use crate::types::NodeId;
 

@@ -33,7 +33,9 @@ use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, ConnectionTable, Outcome, Owner};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{Interceptor, PartitionState, Queue, Reply};
+use crate::event::{PartitionState, Queue};
+use crate::interceptor::Interceptor;
+use crate::reply::Reply;
 use crate::sys::{Instant, earliest};
 use crate::types::{PartitionOffset, TopicPartition};
 

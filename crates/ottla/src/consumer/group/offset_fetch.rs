@@ -14,7 +14,7 @@ use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
 use crate::consumer::OffsetsResult;
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::Reply;
+use crate::reply::Reply;
 use crate::sys::Instant;
 use crate::types::{PartitionOffset, TopicPartition, offset};
 

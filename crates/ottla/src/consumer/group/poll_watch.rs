@@ -4,7 +4,8 @@ use super::millis;
 use crate::config::ClientConfig;
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{QueueActivity, level};
+use crate::event::QueueActivity;
+use crate::log::level;
 use crate::sys::Instant;
 
 /// The time between looks, as a part of the interval; an application counts as silent that much too late at most.

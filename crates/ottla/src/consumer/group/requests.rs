@@ -18,7 +18,7 @@ use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::DebugContexts;
+use crate::log::DebugContexts;
 
 /// SyncGroup names the group's protocol from this version on.
 const FIRST_WITH_PROTOCOL_TYPE_IN_SYNC: i16 = 5;

@@ -443,7 +443,7 @@ fn a_frozen_broker_does_not_hold_up_the_search_for_the_coordinator() {
     assert!(w.now.since(begin).as_millis() < 5000, "{:?}", w.now.since(begin));
 }
 
-fn ask_commit(w: &mut World, rows: &[(i32, i64)]) -> std::sync::Arc<crate::event::Reply<OffsetsResult>> {
+fn ask_commit(w: &mut World, rows: &[(i32, i64)]) -> std::sync::Arc<crate::reply::Reply<OffsetsResult>> {
     let rows = rows.iter();
     let rows = rows.map(|(p, at)| PartitionOffset::new(TopicPartition::new("t", *p), *at));
     let offsets = Some(rows.collect());

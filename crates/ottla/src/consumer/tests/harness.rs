@@ -24,7 +24,9 @@ use crate::connection::{
 use crate::consumer::{Command, Consumer, Setup, SharedState};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, Event, Logger, Queue, Reply};
+use crate::event::{Event, Queue};
+use crate::log::{DebugContexts, Logger};
+use crate::reply::Reply;
 use crate::sys::{Instant, Rng, Waker, earliest};
 use crate::types::{ClientKind, NodeId, PartitionOffset, Topic, TopicHooks, TopicPartition};
 

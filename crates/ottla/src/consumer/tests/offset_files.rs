@@ -6,7 +6,9 @@ use crate::config::{Conf, TopicConf};
 use crate::consumer::offset_files::OffsetFiles;
 use crate::consumer::{FileAction, FileEvent};
 use crate::error::ErrorCode;
-use crate::event::{FetchBudget, PartitionState, Queue, Reply, StoredOffset};
+use crate::event::{PartitionState, Queue, StoredOffset};
+use crate::memory::FetchBudget;
+use crate::reply::Reply;
 use crate::sys::{Instant, Waker};
 use crate::types::{ClientKind, Topic, TopicHooks, offset};
 

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::Queue;
-use crate::event::BufferMemory;
+use crate::memory::BufferMemory;
 use crate::sys::sync::model_tests::{explore, join, must_catch, spawn};
 use crate::sys::sync::{AtomicBool, Flaw};
 

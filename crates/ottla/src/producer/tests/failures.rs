@@ -2,8 +2,8 @@
 
 use super::harness::World;
 use super::*;
-use crate::event::Payload;
 use crate::producer::Record;
+use crate::records::Payload;
 
 #[test]
 fn records_wait_for_an_unknown_topic_in_order() {

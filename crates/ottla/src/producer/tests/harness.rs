@@ -20,8 +20,10 @@ use crate::config::{ClientConfig, Conf, TopicConf, TopicConfig};
 use crate::connection::{CloseReason, ConnId, ConnectionEvent, ConnectionTable, NetAction, NetEvent, Owner};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, Delivery, DeliveryMode, Event, Logger, Payload, Queue};
+use crate::event::{Delivery, DeliveryMode, Event, Queue};
+use crate::log::{DebugContexts, Logger};
 use crate::producer::{Accumulator, Command, Record, Sender};
+use crate::records::Payload;
 use crate::sys::{Clock, Instant, Rng, earliest};
 use crate::types::{ClientKind, Topic, TopicHooks};
 

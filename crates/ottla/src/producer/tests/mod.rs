@@ -20,7 +20,7 @@ use self::fake_brokers::{EPOCH_MS, Report};
 use self::harness::World;
 use super::Command;
 use crate::error::ErrorCode;
-use crate::event::Reply;
+use crate::reply::Reply;
 use crate::sys::Instant;
 use crate::types::PersistStatus::{NotPersisted, Persisted, PossiblyPersisted};
 use crate::types::{PARTITION_UA, PersistStatus};

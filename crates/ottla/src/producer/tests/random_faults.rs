@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use super::fake_brokers::Sent;
 use super::harness::World;
 use crate::error::ErrorCode;
-use crate::event::Reply;
 use crate::producer::{Command, HeadersIn, Payload, Record};
+use crate::reply::Reply;
 use crate::sys::Rng;
 use crate::types::{PARTITION_UA, PersistStatus};
 

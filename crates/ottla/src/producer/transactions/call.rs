@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorCode};
-use crate::event::Reply;
+use crate::reply::Reply;
 use crate::sys::Instant;
 use crate::types::{GroupMetadata, PartitionOffset};
 

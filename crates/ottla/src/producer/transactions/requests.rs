@@ -19,7 +19,7 @@ use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, BrokerVersions, Outcome, Owner, Reply, Tag};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::DebugContexts;
+use crate::log::DebugContexts;
 
 /// The first InitProducerId version that raises the epoch of a producer that is known (KIP-360).
 const FIRST_WITH_BUMP: i16 = 3;

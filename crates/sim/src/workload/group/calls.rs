@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ottla::client::Command as CoreCommand;
 use ottla::consumer::{Command, CommitTarget, OffsetsResult};
 use ottla::error::{Error, ErrorCode};
-use ottla::event::Reply;
+use ottla::reply::Reply;
 use ottla::sys::Instant;
 use ottla::types::{PartitionOffset, TopicPartition, offset};
 

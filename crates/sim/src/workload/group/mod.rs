@@ -17,7 +17,7 @@ use std::sync::Arc;
 use ottla::client::Command;
 use ottla::consumer;
 use ottla::error::Error;
-use ottla::event::Reply;
+use ottla::reply::Reply;
 use ottla::types::{PartitionOffset, TopicPartition};
 
 use crate::check::Tp;

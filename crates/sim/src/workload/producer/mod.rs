@@ -9,8 +9,9 @@ use std::sync::{Arc, Weak};
 
 use ottla::client::Command;
 use ottla::error::ErrorCode;
-use ottla::event::{DeliveryMode, Reply};
+use ottla::event::DeliveryMode;
 use ottla::producer;
+use ottla::reply::Reply;
 use ottla::types::PARTITION_UA;
 
 pub(super) use plan::draw_client_settings;

@@ -4,8 +4,8 @@ use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use ottla::error::ErrorCode;
-use ottla::event::{HeadersIn, Payload};
 use ottla::producer::Record;
+use ottla::records::{HeadersIn, Payload};
 use ottla::sys::Clock;
 use ottla::types::PARTITION_UA;
 

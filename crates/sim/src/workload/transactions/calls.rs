@@ -6,8 +6,8 @@ use std::time::Duration;
 use ottla::client::Command;
 use ottla::consumer;
 use ottla::error::{Error, ErrorCode};
-use ottla::event::Reply;
 use ottla::producer::{TransactionCall, TransactionReply};
+use ottla::reply::Reply;
 use ottla::sys::Instant;
 use ottla::types::{GroupMetadata, PartitionOffset, TopicPartition, offset};
 

@@ -21,8 +21,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ottla::client::Command;
-use ottla::event::{Event, HeadersIn, Payload};
+use ottla::event::Event;
 use ottla::producer::{Record, TransactionCall};
+use ottla::records::{HeadersIn, Payload};
 
 use crate::canary::Canary;
 use crate::trace::trace;

@@ -11,8 +11,9 @@ use std::time::Duration;
 use ottla::client::Command;
 use ottla::consumer;
 use ottla::error::{Error, ErrorCode};
-use ottla::event::{Payload, Reply};
 use ottla::producer::Record;
+use ottla::records::Payload;
+use ottla::reply::Reply;
 use ottla::types::{ClientKind, PartitionOffset, TopicPartition, offset};
 use ottla_processor::{Input, Output, Process, ProcessError, ProcessorConf, Turn, Worker};
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 use ottla::client::Command;
 use ottla::consumer;
 use ottla::error::Error;
-use ottla::event::{Chunk, Event, Reply};
+use ottla::event::{Chunk, Event};
+use ottla::reply::Reply;
 use ottla::types::{PartitionOffset, TopicPartition, offset};
 
 use super::item::Item;

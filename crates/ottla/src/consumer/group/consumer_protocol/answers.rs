@@ -7,7 +7,7 @@ use super::{ConsumerMember, Partitions, Phase};
 use crate::cluster::{Cluster, is_coordinator_error};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::DebugContexts;
+use crate::log::DebugContexts;
 use crate::sys::Instant;
 
 /// How long a coordinator takes to match a pattern with its topics, in milliseconds, when it has not much to do.

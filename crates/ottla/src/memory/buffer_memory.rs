@@ -4,8 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::Queue;
 use crate::sys::sync::{AtomicU64, Condvar, Deadline, Mutex, wait_while};
+
+/// Notified when a [`BufferMemory`] holds no record any more.
+pub trait EmptyListener: std::fmt::Debug + Send + Sync {
+    /// Called on the thread that released the last record, with no lock held.
+    fn on_empty(&self);
+}
 
 /// Counts records from `produce()` until their delivery reports were handled. Thread-safe.
 #[derive(Debug)]
@@ -17,7 +22,7 @@ pub struct BufferMemory {
     waiting: Mutex<usize>,
     freed: Condvar,
     /// Stirred when the last record is gone.
-    flushing: Mutex<Vec<Arc<Queue>>>,
+    flushing: Mutex<Vec<Arc<dyn EmptyListener>>>,
 }
 
 /// What came of an attempt to take room.
@@ -115,14 +120,17 @@ impl BufferMemory {
 
     /// Wakes the threads that wait on `queue` whenever no record is held any more, until [`end_flush`](Self::end_flush)
     /// was called as often.
-    pub fn begin_flush(&self, queue: Arc<Queue>) {
-        self.flushing.lock().push(queue);
+    pub fn begin_flush(&self, listener: Arc<dyn EmptyListener>) {
+        self.flushing.lock().push(listener);
     }
 
-    /// Ends one [`begin_flush`](Self::begin_flush) of that queue.
-    pub fn end_flush(&self, queue: &Arc<Queue>) {
+    /// Ends one [`begin_flush`](Self::begin_flush) of that listener.
+    pub fn end_flush<L: EmptyListener>(&self, listener: &Arc<L>) {
         let mut flushing = self.flushing.lock();
-        if let Some(i) = flushing.iter().position(|q| Arc::ptr_eq(q, queue)) {
+        if let Some(i) = flushing
+            .iter()
+            .position(|l| std::ptr::addr_eq(Arc::as_ptr(l), Arc::as_ptr(listener)))
+        {
             flushing.swap_remove(i);
         }
     }
@@ -134,7 +142,7 @@ impl BufferMemory {
         if before == messages {
             // The lock makes the count known to whoever starts to flush from here on.
             let flushing = self.flushing.lock().clone();
-            flushing.iter().for_each(|queue| queue.wake_all());
+            flushing.iter().for_each(|listener| listener.on_empty());
         }
         self.notify_waiting();
     }

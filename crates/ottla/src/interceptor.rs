@@ -4,8 +4,8 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
-use super::Delivery;
 use crate::error::ErrorCode;
+use crate::event::Delivery;
 use crate::types::PartitionOffset;
 
 /// A request that went out, or a response that came.
