@@ -1,69 +1,20 @@
-//! Changes from outside: what operators, controllers and accidents do to a cluster.
+//! Changes of a cluster from outside: by operators, by controllers and by failures.
 
-use std::collections::BTreeMap;
+use ottla_protocol::{ApiKey, ErrorCode, Uuid};
 
-use ottla_protocol::{ErrorCode, Records, Uuid};
-
-use crate::cluster::{BrokerId, Cluster};
-use crate::handlers::k03_metadata;
-use crate::topic_config::TopicConfig;
-use crate::topics::{Partition, Topic, is_valid_name};
-use crate::{CloseReason, Delivery};
-
-/// The offsets and the size of a partition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Watermarks {
-    /// The first offset that can be read.
-    pub log_start_offset: i64,
-    /// Up to here clients can read.
-    pub high_watermark: i64,
-    /// Up to here they can read committed.
-    pub last_stable_offset: i64,
-    /// The offset that the next record gets.
-    pub log_end_offset: i64,
-    /// Bytes of all batches between start and end.
-    pub size_bytes: u64,
-}
-
-/// A topic to be made.
-#[derive(Debug, Clone, Default)]
-pub struct NewTopic {
-    /// Its name.
-    pub name: String,
-    /// Number of partitions; -1 for the broker's default. Counts only without `assignments`.
-    pub partitions: i32,
-    /// Number of replicas; -1 for the broker's default. Counts only without `assignments`.
-    pub replication_factor: i16,
-    /// The replicas of each partition, the first of them to lead; empty to let the cluster choose.
-    pub assignments: Vec<Vec<BrokerId>>,
-    /// Topic configuration by name.
-    pub configs: BTreeMap<String, String>,
-}
-
-/// Why a change was refused.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ApiError {
-    /// The code that a client gets.
-    pub error: ErrorCode,
-    /// The explanation that goes with it.
-    pub message: String,
-}
-
-impl ApiError {
-    pub(crate) fn new(error: ErrorCode, message: impl Into<String>) -> Self {
-        Self {
-            error,
-            message: message.into(),
-        }
-    }
-}
-
-/// With no more explanation than the code's name.
-impl From<ErrorCode> for ApiError {
-    fn from(error: ErrorCode) -> Self {
-        Self::new(error, error.name().unwrap_or_default())
-    }
-}
+use crate::api_error::ApiError;
+use crate::cluster::Cluster;
+use crate::connections::Delivery;
+use crate::coordinators::CoordinatorKind;
+use crate::faults::{Fault, FaultAction, LeaderHints};
+use crate::ids::BrokerId;
+use crate::metadata;
+use crate::replication::partition_changed;
+use crate::request::CloseReason;
+use crate::rules::{Rule, RuleId};
+use crate::telemetry::MetricsSubscription;
+use crate::topic_creation::{NewTopic, plan_partitions, plan_topic};
+use crate::topics::Partition;
 
 impl Cluster {
     /// Makes a topic, as CreateTopics does, and gives its id. `replication_factor` is the broker's default when `None`.
@@ -89,94 +40,10 @@ impl Cluster {
     /// # Errors
     /// What a client would be told.
     pub fn create(&mut self, topic: NewTopic) -> Result<Uuid, ApiError> {
-        let planned = self.plan_topic(topic)?;
+        let planned = plan_topic(&mut self.state, topic)?;
         let id = planned.id;
-        self.topics.insert(planned);
+        self.state.topics.insert(planned);
         Ok(id)
-    }
-
-    /// Checks a topic to be made and lays it out, without making it.
-    pub(crate) fn plan_topic(&mut self, topic: NewTopic) -> Result<Topic, ApiError> {
-        let name = topic.name;
-        if !is_valid_name(&name) {
-            let message = format!("Topic name is invalid: '{name}'");
-            return Err(ApiError::new(ErrorCode::INVALID_TOPIC_EXCEPTION, message));
-        }
-        if self.topics.id_of(&name).is_some() {
-            let message = format!("Topic '{name}' already exists.");
-            return Err(ApiError::new(ErrorCode::TOPIC_ALREADY_EXISTS, message));
-        }
-        let layout = match topic.assignments.is_empty() {
-            true => self.lay_out(topic.partitions, topic.replication_factor)?,
-            false => self.check_assignments(topic.assignments)?,
-        };
-        let config = TopicConfig::new(&self.config, topic.configs)
-            .map_err(|message| ApiError::new(ErrorCode::INVALID_CONFIG, message))?;
-        let partitions = layout
-            .into_iter()
-            .map(|r| Partition::new(r, |b| self.is_alive(b)))
-            .collect();
-        Ok(Topic {
-            name,
-            id: self.rng.uuid(),
-            partitions,
-            config,
-            error: None,
-            visible_at: self.now.plus_us(self.config.topic_creation_delay_us),
-        })
-    }
-
-    fn lay_out(&self, partitions: i32, replicas: i16) -> Result<Vec<Vec<BrokerId>>, ApiError> {
-        let partitions = match partitions {
-            -1 => self.config.default_partitions,
-            count => count,
-        };
-        let replicas = match replicas {
-            -1 => self.config.replication_factor(),
-            count => count,
-        };
-        let count = usize::try_from(partitions)
-            .ok()
-            .filter(|c| (1..=100_000).contains(c))
-            .ok_or_else(|| {
-                ApiError::new(
-                    ErrorCode::INVALID_PARTITIONS,
-                    "Number of partitions must be larger than 0.",
-                )
-            })?;
-        self.spread(self.topics.created, count, replicas)
-    }
-
-    /// Replicas for `count` partitions, leaders going round the brokers that are up, beginning with the `first`.
-    fn spread(&self, first: usize, count: usize, replicas: i16) -> Result<Vec<Vec<BrokerId>>, ApiError> {
-        let alive = self.alive_brokers();
-        let replicas = usize::try_from(replicas).unwrap_or(0);
-        if replicas == 0 || replicas > alive.len() {
-            let message = format!(
-                "Unable to replicate the partition {replicas} time(s): {} broker(s) are registered.",
-                alive.len()
-            );
-            return Err(ApiError::new(ErrorCode::INVALID_REPLICATION_FACTOR, message));
-        }
-        let layout = (first..first + count).map(|p| {
-            let ring = alive.iter().cycle().skip(p % alive.len());
-            ring.take(replicas).copied().collect()
-        });
-        Ok(layout.collect())
-    }
-
-    fn check_assignments(&self, assignments: Vec<Vec<BrokerId>>) -> Result<Vec<Vec<BrokerId>>, ApiError> {
-        for replicas in &assignments {
-            let mut unique = replicas.clone();
-            unique.sort_unstable();
-            unique.dedup();
-            let known = replicas.iter().all(|b| self.brokers.contains_key(b));
-            if replicas.is_empty() || unique.len() != replicas.len() || !known {
-                let message = "The manual partition assignment is empty, names a broker twice or an unknown one.";
-                return Err(ApiError::new(ErrorCode::INVALID_REPLICA_ASSIGNMENT, message));
-            }
-        }
-        Ok(assignments)
     }
 
     /// Removes a topic with its data and the offsets committed for it. Made again, it gets another id.
@@ -184,13 +51,17 @@ impl Cluster {
     /// # Errors
     /// UNKNOWN_TOPIC_OR_PARTITION.
     pub fn delete_topic(&mut self, name: &str) -> Result<(), ErrorCode> {
-        let id = self.topics.id_of(name).ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
-        let Some(topic) = self.topics.remove(id) else {
+        let id = self
+            .state
+            .topics
+            .id_of(name)
+            .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
+        let Some(topic) = self.state.topics.remove(id) else {
             return Err(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
         };
         self.groups.topic_deleted(name);
         for partition in topic.partitions {
-            self.wake(&partition.watchers);
+            partition_changed(&mut self.state, &partition.watchers);
         }
         Ok(())
     }
@@ -206,49 +77,15 @@ impl Cluster {
         total: i32,
         assignments: Vec<Vec<BrokerId>>,
     ) -> Result<(), ApiError> {
-        let new = self.plan_partitions(name, total, assignments)?;
+        let new = plan_partitions(&self.state, name, total, assignments)?;
         let partitions: Vec<_> = new
             .into_iter()
-            .map(|r| Partition::new(r, |b| self.is_alive(b)))
+            .map(|r| Partition::new(r, |b| self.state.brokers.is_alive(b)))
             .collect();
-        if let Some(topic) = self.topics.by_name_mut(name) {
+        if let Some(topic) = self.state.topics.by_name_mut(name) {
             topic.partitions.extend(partitions);
         }
         Ok(())
-    }
-
-    /// The replicas of the partitions that [`Cluster::create_partitions`] would add.
-    pub(crate) fn plan_partitions(
-        &self,
-        name: &str,
-        total: i32,
-        assignments: Vec<Vec<BrokerId>>,
-    ) -> Result<Vec<Vec<BrokerId>>, ApiError> {
-        let Some(topic) = self.topics.by_name(name) else {
-            let message = "This server does not host this topic-partition.";
-            return Err(ApiError::new(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, message));
-        };
-        let current = topic.partitions.len();
-        let total = usize::try_from(total)
-            .ok()
-            .filter(|t| (current + 1..=100_000).contains(t))
-            .ok_or_else(|| {
-                let message = format!("The topic {name} currently has {current} partition(s); {total} is not higher.");
-                ApiError::new(ErrorCode::INVALID_PARTITIONS, message)
-            })?;
-        if assignments.is_empty() {
-            let replicas = topic.partitions.first().map_or(1, |p| p.replicas.len());
-            return self.spread(current, total - current, i16::try_from(replicas).unwrap_or(1));
-        }
-        if assignments.len() != total - current {
-            let message = format!(
-                "{} assignments for {} new partitions.",
-                assignments.len(),
-                total - current
-            );
-            return Err(ApiError::new(ErrorCode::INVALID_REPLICA_ASSIGNMENT, message));
-        }
-        self.check_assignments(assignments)
     }
 
     /// Makes Metadata answer this error for the topic, or ends that.
@@ -257,6 +94,7 @@ impl Cluster {
     /// UNKNOWN_TOPIC_OR_PARTITION.
     pub fn set_topic_error(&mut self, name: &str, error: Option<ErrorCode>) -> Result<(), ErrorCode> {
         let topic = self
+            .state
             .topics
             .by_name_mut(name)
             .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
@@ -266,6 +104,7 @@ impl Cluster {
 
     fn partition_mut(&mut self, topic: &str, partition: i32) -> Result<&mut Partition, ErrorCode> {
         let topic = self
+            .state
             .topics
             .by_name_mut(topic)
             .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
@@ -280,7 +119,7 @@ impl Cluster {
     /// # Errors
     /// UNKNOWN_TOPIC_OR_PARTITION, or BROKER_NOT_AVAILABLE when the broker is unknown or down.
     pub fn set_leader(&mut self, topic: &str, partition: i32, leader: Option<BrokerId>) -> Result<(), ErrorCode> {
-        if leader.is_some_and(|b| !self.is_alive(b)) {
+        if leader.is_some_and(|b| !self.state.brokers.is_alive(b)) {
             return Err(ErrorCode::BROKER_NOT_AVAILABLE);
         }
         let state = self.partition_mut(topic, partition)?;
@@ -295,7 +134,7 @@ impl Cluster {
         state.log.advance_high_watermark(i64::MAX);
         state.set_leader(leader);
         let watchers = state.watchers.clone();
-        self.wake(&watchers);
+        partition_changed(&mut self.state, &watchers);
         Ok(())
     }
 
@@ -313,10 +152,10 @@ impl Cluster {
         leader: BrokerId,
         offset: i64,
     ) -> Result<(i64, i32), ErrorCode> {
-        if !self.is_alive(leader) {
+        if !self.state.brokers.is_alive(leader) {
             return Err(ErrorCode::BROKER_NOT_AVAILABLE);
         }
-        let now_ms = self.wall_clock_ms();
+        let now_ms = self.state.wall_clock_ms();
         let log = &mut self.partition_mut(topic, partition)?.log;
         let from = log.batch_start(offset);
         let lost = log.markers_from(from);
@@ -356,49 +195,6 @@ impl Cluster {
         Ok(())
     }
 
-    /// The leader of a partition; `None` when there is no such partition or nobody leads it.
-    pub fn partition_leader(&self, topic: &str, partition: i32) -> Option<BrokerId> {
-        self.topics.by_name(topic)?.partition(partition)?.leader
-    }
-
-    /// The leader epoch of a partition.
-    pub fn leader_epoch(&self, topic: &str, partition: i32) -> Option<i32> {
-        Some(self.topics.by_name(topic)?.partition(partition)?.leader_epoch)
-    }
-
-    /// The number of a topic's partitions, `None` without such a topic.
-    pub fn partition_count(&self, topic: &str) -> Option<usize> {
-        Some(self.topics.by_name(topic)?.partitions.len())
-    }
-
-    /// The id of a topic.
-    pub fn topic_id(&self, topic: &str) -> Option<Uuid> {
-        self.topics.id_of(topic)
-    }
-
-    /// The names of all topics, sorted.
-    pub fn topic_names(&self) -> impl Iterator<Item = &str> {
-        self.topics.iter().map(|t| t.name.as_str())
-    }
-
-    /// The offsets of a partition.
-    pub fn watermarks(&self, topic: &str, partition: i32) -> Option<Watermarks> {
-        let log = &self.topics.by_name(topic)?.partition(partition)?.log;
-        Some(Watermarks {
-            log_start_offset: log.start_offset(),
-            high_watermark: log.high_watermark(),
-            last_stable_offset: log.last_stable_offset(),
-            log_end_offset: log.end_offset(),
-            size_bytes: log.size_bytes(),
-        })
-    }
-
-    /// Everything that lies in a partition's log, batch by batch, without copying. What checkers compare with.
-    pub fn partition_batches(&self, topic: &str, partition: i32) -> Option<Vec<Records>> {
-        let log = &self.topics.by_name(topic)?.partition(partition)?.log;
-        Some(log.batches().cloned().collect())
-    }
-
     /// Shuts a broker down in order: its followers catch up, others take over what it led and coordinated, its
     /// connections close.
     pub fn stop_broker(&mut self, broker: BrokerId) {
@@ -412,7 +208,7 @@ impl Cluster {
     }
 
     fn take_down(&mut self, broker: BrokerId, lose_unreplicated: bool) {
-        let Some(state) = self.brokers.get_mut(&broker) else {
+        let Some(state) = self.state.brokers.get_mut(broker) else {
             return;
         };
         if !std::mem::replace(&mut state.alive, false) {
@@ -421,35 +217,35 @@ impl Cluster {
         state.sessions.clear();
         state.held_metadata = None;
         self.close_connections(broker);
-        let alive = self.alive_brokers();
-        if self.controller == broker
+        let alive = self.state.brokers.alive();
+        if self.state.brokers.controller() == broker
             && let Some(&next) = alive.first()
         {
-            self.controller = next;
+            self.state.brokers.set_controller(next);
         }
         let mut watchers = Vec::new();
-        for topic in self.topics.iter_mut() {
+        for topic in self.state.topics.iter_mut() {
             for partition in &mut topic.partitions {
                 if leave_partition(partition, broker, &alive, lose_unreplicated) {
                     watchers.extend(partition.watchers.iter().copied());
                 }
             }
         }
-        self.wake(&watchers);
+        partition_changed(&mut self.state, &watchers);
         self.coordinators_moved();
     }
 
     /// Starts a broker that was stopped or has crashed: it follows what others lead by now and leads what nobody else
     /// could.
     pub fn start_broker(&mut self, broker: BrokerId) {
-        let Some(state) = self.brokers.get_mut(&broker) else {
+        let Some(state) = self.state.brokers.get_mut(broker) else {
             return;
         };
         state.reachable = true;
         if std::mem::replace(&mut state.alive, true) {
             return;
         }
-        for topic in self.topics.iter_mut() {
+        for topic in self.state.topics.iter_mut() {
             for partition in &mut topic.partitions {
                 if !partition.replicas.contains(&broker) {
                     continue;
@@ -467,7 +263,7 @@ impl Cluster {
 
     /// Cuts clients off from a broker or lets them in again, without the cluster noticing: it goes on leading.
     pub fn set_reachable(&mut self, broker: BrokerId, reachable: bool) {
-        if let Some(state) = self.brokers.get_mut(&broker) {
+        if let Some(state) = self.state.brokers.get_mut(broker) {
             state.reachable = reachable;
             if !reachable {
                 self.close_connections(broker);
@@ -477,19 +273,17 @@ impl Cluster {
 
     /// Closes all connections of a broker.
     pub fn close_connections(&mut self, broker: BrokerId) {
-        let of_broker = |key: &&(BrokerId, _)| key.0 == broker;
-        let keys: Vec<_> = self.connections.keys().filter(of_broker).copied().collect();
-        for key in keys {
-            if let Some(state) = self.connections.get_mut(&key) {
-                state.outbox.clear();
-            }
-            self.deliver_now(key, Delivery::Close(CloseReason::BrokerDown));
+        for key in self.state.connections.of_broker(broker) {
+            self.state.connections.clear_outbox(key);
+            self.state
+                .connections
+                .send_now(key, Delivery::Close(CloseReason::BrokerDown));
         }
     }
 
     /// Changes the address under which a broker is advertised.
     pub fn set_address(&mut self, broker: BrokerId, host: &str, port: u16) {
-        if let Some(state) = self.brokers.get_mut(&broker) {
+        if let Some(state) = self.state.brokers.get_mut(broker) {
             state.host = host.to_owned();
             state.port = port;
         }
@@ -497,7 +291,7 @@ impl Cluster {
 
     /// Sets one broker's clock fast, or slow where negative.
     pub fn set_clock_skew_ms(&mut self, broker: BrokerId, skew_ms: i64) {
-        if let Some(state) = self.brokers.get_mut(&broker) {
+        if let Some(state) = self.state.brokers.get_mut(broker) {
             state.clock_skew_ms = skew_ms;
         }
     }
@@ -505,51 +299,174 @@ impl Cluster {
     /// Has a broker tell of the cluster as it is now, whatever happens, or lets it see again: brokers learn of changes
     /// from the controller, each in its own time.
     pub fn hold_metadata(&mut self, broker: BrokerId, hold: bool) {
-        let old = hold.then(|| k03_metadata::whole(self));
-        if let Some(state) = self.brokers.get_mut(&broker) {
+        let old = hold.then(|| metadata::snapshot(&self.state));
+        if let Some(state) = self.state.brokers.get_mut(broker) {
             state.held_metadata = old;
         }
     }
 
     /// Puts a broker into a rack, or into none.
     pub fn set_rack(&mut self, broker: BrokerId, rack: Option<&str>) {
-        if let Some(state) = self.brokers.get_mut(&broker) {
+        if let Some(state) = self.state.brokers.get_mut(broker) {
             state.rack = rack.map(str::to_owned);
         }
     }
 
     /// Makes a broker the controller.
     pub fn set_controller(&mut self, broker: BrokerId) {
-        if self.brokers.contains_key(&broker) {
-            self.controller = broker;
-        }
+        self.state.brokers.set_controller(broker);
     }
 
     /// Changes how long followers take to copy what leaders append from now on, in microseconds.
     pub fn set_replication_delay_us(&mut self, micros: u64) {
-        self.config.replication_delay_us = micros;
+        self.state.config.replication_delay_us = micros;
     }
 
     /// Changes how long after the end of a transaction was decided its markers are written, from now on, in
     /// microseconds.
     pub fn set_transaction_marker_delay_us(&mut self, micros: u64) {
-        self.config.transaction_marker_delay_us = micros;
+        self.state.config.transaction_marker_delay_us = micros;
     }
 
     /// One of the next markers is not written, and its transaction ends without it, as no broker does: for those who
     /// look whether anybody notices.
     pub fn drop_next_marker(&mut self) {
-        self.faults.drops_next_marker = true;
+        self.state.faults.drop_next_marker();
     }
 
     /// Changes the level of the feature `transaction.version`, as an upgrade of the cluster does.
     pub fn set_transaction_version(&mut self, level: i16) {
-        self.config.transaction_version = level;
+        self.state.config.transaction_version = level;
     }
 
-    /// Whether clients can see the topic yet.
-    pub(crate) fn is_visible(&self, topic: &Topic) -> bool {
-        topic.visible_at <= self.now
+    // ---------------------------------------------------------------- coordinators
+
+    /// Assigns `key` to a coordinator, for as long as that broker is up.
+    pub fn set_coordinator(&mut self, kind: CoordinatorKind, key: &str, broker: BrokerId) {
+        self.state.coordinators.assign(kind, key, broker);
+        self.coordinators_moved();
+    }
+
+    /// Sets the error with which the coordinator of `key` answers every request, `None` to serve again. A new coordinator
+    /// answers COORDINATOR_LOAD_IN_PROGRESS while it reads its log. With COORDINATOR_NOT_AVAILABLE FindCoordinator fails,
+    /// too. The members' sessions start again when the error ends, as after loading.
+    pub fn set_coordinator_error(&mut self, kind: CoordinatorKind, key: &str, error: Option<ErrorCode>) {
+        let before = self.state.coordinators.set_error(kind, key, error);
+        if error.is_none()
+            && before.is_some()
+            && kind == CoordinatorKind::Group
+            && let Some(group) = self.groups.get_mut(key)
+        {
+            group.restart_sessions(&mut self.state);
+        }
+    }
+
+    /// Moves groups and transactions after a broker came or went, or a coordinator was set.
+    fn coordinators_moved(&mut self) {
+        self.groups.coordinators_moved(&mut self.state);
+        self.transaction_coordinator().coordinators_moved();
+    }
+
+    // ---------------------------------------------------------------- faults
+
+    /// Answers the next requests of this API, to any broker, with these errors, one each. [`ErrorCode::NONE`] serves one
+    /// request.
+    pub fn push_request_errors(&mut self, api: ApiKey, errors: &[ErrorCode]) {
+        for &error in errors {
+            let action = match error {
+                ErrorCode::NONE => FaultAction::Serve,
+                error => FaultAction::Error(error),
+            };
+            self.push_fault(None, api, Fault { action, delay_us: 0 });
+        }
+    }
+
+    /// Applies a fault to the next request of this API, to `broker` or to any. Faults queue up; those of one broker come
+    /// before those of any. ApiVersions in an unsupported version is exempt.
+    pub fn push_fault(&mut self, broker: Option<BrokerId>, api: ApiKey, fault: Fault) {
+        self.state.faults.push(broker, api, fault);
+    }
+
+    /// Returns the number of queued faults.
+    pub fn queued_faults(&self) -> usize {
+        self.state.faults.queued_len()
+    }
+
+    /// Removes all queued faults of this API, whichever the broker.
+    pub fn clear_request_errors(&mut self, api: ApiKey) {
+        self.state.faults.clear_api(api);
+    }
+
+    /// Closes the connections that [`FaultAction::Hang`] and [`FaultAction::Ignore`] block.
+    pub fn end_hangs(&mut self) {
+        for key in self.state.connections.hung() {
+            self.state
+                .connections
+                .send_now(key, Delivery::Close(CloseReason::Fault));
+        }
+    }
+
+    /// Answers requests of this API for one partition with an error, without serving them; `None` serves them again.
+    /// Applies to Produce, Fetch, ListOffsets, Metadata, OffsetCommit and OffsetFetch.
+    pub fn set_partition_error(&mut self, api: ApiKey, topic: &str, partition: i32, error: Option<ErrorCode>) {
+        self.state.faults.set_partition_error(api, topic, partition, error);
+    }
+
+    /// Sets the leader that Produce responses name with NOT_LEADER_OR_FOLLOWER.
+    pub fn set_leader_hints(&mut self, hints: LeaderHints) {
+        self.state.faults.set_leader_hints(hints);
+    }
+
+    /// Delays every response of the broker by this many microseconds; 0 ends it. Responses of one connection keep their
+    /// order.
+    pub fn set_round_trip_us(&mut self, broker: BrokerId, micros: u64) {
+        self.state.faults.set_round_trip_us(broker, micros);
+    }
+
+    /// Sets the `throttle_time_ms` of this API's responses, and mutes their connections as long (KIP-219). 0 ends it.
+    pub fn set_throttle_ms(&mut self, api: ApiKey, millis: i32) {
+        self.state.faults.set_throttle_ms(api, millis);
+    }
+
+    /// Restricts the versions of an API that the brokers advertise and serve to those within `min..=max`; `None` hides
+    /// the API.
+    pub fn set_api_versions(&mut self, api: ApiKey, versions: Option<(i16, i16)>) {
+        self.state.faults.set_versions(api, versions);
+    }
+
+    /// Serves all versions of the API again.
+    pub fn reset_api_versions(&mut self, api: ApiKey) {
+        self.state.faults.reset_versions(api);
+    }
+
+    /// Adds a rule. The first rule in the order of addition that matches a request and is past its `skip` applies;
+    /// matching rules that are not past it count the request. Faults of [`Cluster::push_fault`] take precedence.
+    /// ApiVersions in an unsupported version is exempt.
+    pub fn add_rule(&mut self, rule: Rule) -> RuleId {
+        self.rules.add(rule)
+    }
+
+    /// Removes a rule. Returns true when it was in force.
+    pub fn remove_rule(&mut self, id: RuleId) -> bool {
+        self.rules.remove(id)
+    }
+
+    /// Removes all rules.
+    pub fn clear_rules(&mut self) {
+        self.rules.clear();
+    }
+
+    // ---------------------------------------------------------------- telemetry
+
+    /// Sets the metrics that the brokers request (KIP-714). With `None` the brokers do not offer the telemetry APIs to
+    /// later connections. Clients learn of a change with their next push.
+    pub fn subscribe_to_metrics(&mut self, subscription: Option<MetricsSubscription>) {
+        self.telemetry.subscribe(subscription);
+    }
+
+    /// Answers the next push with an error.
+    pub fn refuse_next_push(&mut self, error: ErrorCode) {
+        self.telemetry.fail_next_push(error);
     }
 }
 

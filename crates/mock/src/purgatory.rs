@@ -1,32 +1,45 @@
-//! Requests whose answer has to wait.
+//! The purgatory: requests whose response is delayed until an event or a deadline, in Kafka's words.
 
+use std::collections::BTreeMap;
+
+use ottla_protocol::Uuid;
 use ottla_protocol::api::produce::ProduceResponse;
-use ottla_protocol::{Message, Uuid};
 
-use crate::cluster::Cluster;
-use crate::dispatch::Context;
-use crate::handlers::k01_fetch::DelayedFetch;
-use crate::timers::{Timer, TimerId};
-use crate::{Delivery, Time};
+use crate::fetch_session::{FetchSlot, SessionMode};
+use crate::ids::DelayedId;
+use crate::request::Context;
+use crate::timers::TimerId;
 
-/// Names a parked request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct DelayedId(u64);
-
-/// What a parked request waits for, and all that is needed to answer it.
+/// The event that completes a delayed request, with the data for its response.
 #[derive(Debug)]
 pub(crate) enum DelayedOperation {
-    /// Records to arrive in any of the partitions.
+    /// Records arrive in one of the partitions.
     Fetch(DelayedFetch),
-    /// High watermarks to pass what was appended (`acks=all`).
+    /// High watermarks pass the appended batches (`acks=all`).
     Produce(DelayedProduce),
-    /// All members of a group to join. The group knows the token.
+    /// All members of a group join. The group holds the id.
     JoinGroup,
-    /// The leader's assignment. The group knows the token.
+    /// The leader's assignment arrives. The group holds the id.
     SyncGroup,
 }
 
-/// The offset at which each partition's high watermark must arrive, and the response to send then.
+/// A fetch, delayed or not.
+#[derive(Debug)]
+pub(crate) struct DelayedFetch {
+    pub(crate) session: SessionMode,
+    pub(crate) slots: Vec<FetchSlot>,
+    pub(crate) max_bytes: usize,
+    pub(crate) isolation_level: i8,
+    pub(crate) rack_id: String,
+    /// The partitions that it watches.
+    pub(crate) watched: Vec<(Uuid, i32)>,
+    /// The number of readable bytes that completes it.
+    pub(crate) min_bytes: usize,
+    /// The number of bytes readable so far.
+    pub(crate) available: usize,
+}
+
+/// A response, and the appends that have to be replicated before it is sent.
 #[derive(Debug)]
 pub(crate) struct DelayedProduce {
     pub(crate) response: ProduceResponse,
@@ -39,64 +52,69 @@ pub(crate) struct PendingAppend {
     pub(crate) topic: Uuid,
     pub(crate) partition: i32,
     pub(crate) leader_epoch: i32,
+    /// The high watermark that completes it.
     pub(crate) end_offset: i64,
-    /// Where in the response the partition stands: topic, partition.
+    /// The partition's indexes in the response: topic, partition.
     pub(crate) position: (usize, usize),
 }
 
-/// A request that was taken and not yet answered.
+impl DelayedProduce {
+    /// Returns the partitions that it watches.
+    pub(crate) fn watched(&self) -> Vec<(Uuid, i32)> {
+        self.until.iter().map(|p| (p.topic, p.partition)).collect()
+    }
+}
+
+/// A request without a response yet.
 #[derive(Debug)]
 pub(crate) struct DelayedRequest {
     pub(crate) context: Context,
-    pub(crate) waiting: DelayedOperation,
-    timer: Option<TimerId>,
+    pub(crate) operation: DelayedOperation,
+    pub(crate) timer: Option<TimerId>,
 }
 
-impl Cluster {
-    /// Keeps a request until [`Cluster::respond`]. At `deadline`, if any, it is completed with what there is.
-    pub(crate) fn park(&mut self, context: &Context, waiting: DelayedOperation, deadline: Option<Time>) -> DelayedId {
-        let token = DelayedId(self.next_token);
-        self.next_token += 1;
-        let timer = deadline.map(|at| self.timers.set(at, Timer::RequestExpired(token)));
-        self.purgatory.insert(
-            token,
-            DelayedRequest {
-                context: context.clone(),
-                waiting,
-                timer,
-            },
-        );
-        if let Some(connection) = self.connections.get_mut(&context.key()) {
-            connection.delayed = Some(token);
+/// All delayed requests.
+#[derive(Debug)]
+pub(crate) struct Purgatory {
+    requests: BTreeMap<DelayedId, DelayedRequest>,
+    next_id: u64,
+}
+
+impl Default for Purgatory {
+    fn default() -> Self {
+        Self {
+            requests: BTreeMap::new(),
+            next_id: 1,
         }
-        token
+    }
+}
+
+impl Purgatory {
+    pub(crate) fn len(&self) -> usize {
+        self.requests.len()
     }
 
-    /// Takes a parked request out, its timer with it. `None` when it has been answered or its connection is gone.
-    pub(crate) fn unpark(&mut self, token: DelayedId) -> Option<DelayedRequest> {
-        let parked = self.purgatory.remove(&token)?;
-        if let Some(timer) = parked.timer {
-            self.timers.cancel(timer);
-        }
-        Some(parked)
+    /// Allocates the id of a request to be inserted.
+    pub(crate) fn allocate(&mut self) -> DelayedId {
+        let id = DelayedId(self.next_id);
+        self.next_id += 1;
+        id
     }
 
-    /// Answers a request that [`Cluster::unpark`] took out, and lets its connection go on.
-    pub(crate) fn respond<M: Message>(&mut self, context: &Context, response: &M) {
-        let key = context.key();
-        let Some(connection) = self.connections.get_mut(&key) else {
-            return;
-        };
-        connection.delayed = None;
-        if context.hang {
-            return;
-        }
-        let delivery = match context.encode(response) {
-            Ok(frame) => Delivery::Frame(frame),
-            Err(reason) => Delivery::Close(reason),
-        };
-        self.deliver(key, delivery, context.delay_us);
-        self.throttle(context);
-        self.resumable.push_back(key);
+    pub(crate) fn insert(&mut self, id: DelayedId, request: DelayedRequest) {
+        self.requests.insert(id, request);
+    }
+
+    /// Removes a request. Returns `None` when it was answered or its connection is gone.
+    pub(crate) fn remove(&mut self, id: DelayedId) -> Option<DelayedRequest> {
+        self.requests.remove(&id)
+    }
+
+    pub(crate) fn operation(&self, id: DelayedId) -> Option<&DelayedOperation> {
+        self.requests.get(&id).map(|r| &r.operation)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: DelayedId) -> Option<&mut DelayedRequest> {
+        self.requests.get_mut(&id)
     }
 }

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use ottla_protocol::ErrorCode;
 
-use crate::cluster::Cluster;
-use crate::cluster_control::ApiError;
+use crate::api_error::ApiError;
 use crate::config::ClusterConfig;
 
 /// What has settings, by DescribeConfigs' numbers.
@@ -170,28 +169,6 @@ impl TopicConfig {
             },
             _ => setting.default.to_owned(),
         }
-    }
-}
-
-impl Cluster {
-    /// Gives a topic other settings: those that `change` makes of the present ones. `validate_only` leaves it at checking.
-    pub(crate) fn reconfigure(
-        &mut self,
-        resource: &ConfigResource,
-        validate_only: bool,
-        change: impl FnOnce(&TopicConfig) -> Result<BTreeMap<String, String>, ApiError>,
-    ) -> Result<(), ApiError> {
-        if resource.kind != ConfigResource::TOPIC {
-            return Err(resource.unsupported());
-        }
-        let topic = self.topics.by_name_mut(&resource.name);
-        let topic = topic.ok_or_else(|| resource.missing_topic())?;
-        let config = TopicConfig::new(&self.config, change(&topic.config)?)
-            .map_err(|message| ApiError::new(ErrorCode::INVALID_CONFIG, message))?;
-        if !validate_only {
-            topic.config = config;
-        }
-        Ok(())
     }
 }
 

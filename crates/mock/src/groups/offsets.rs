@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::cluster::{BrokerId, ConnectionId};
+use crate::ids::{BrokerId, ConnectionId};
 
 /// A committed offset.
 #[derive(Debug, Clone, PartialEq, Eq)]

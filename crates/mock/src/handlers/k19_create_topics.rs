@@ -16,12 +16,13 @@ use ottla_protocol::api::create_topics::{
     CreatableTopic, CreatableTopicConfigs, CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse,
 };
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
 use crate::BrokerId;
+use crate::api_error::ApiError;
 use crate::cluster::Cluster;
-use crate::cluster_control::{ApiError, NewTopic};
-use crate::dispatch::Context;
+use crate::request::Context;
 use crate::topic_config::SETTINGS;
+use crate::topic_creation::{NewTopic, plan_topic};
 use crate::topics::Topic;
 
 pub(crate) struct CreateTopics;
@@ -46,10 +47,10 @@ impl Handler for CreateTopics {
                 let message = "Duplicate topic name.";
                 return Err(ApiError::new(ErrorCode::INVALID_REQUEST, message));
             }
-            let planned = cluster.plan_topic(new_topic(topic)?)?;
+            let planned = plan_topic(&mut cluster.state, new_topic(topic)?)?;
             let result = describe(&planned);
             if !validate_only {
-                cluster.topics.insert(planned);
+                cluster.state.topics.insert(planned);
             }
             Ok(result)
         })

@@ -13,10 +13,10 @@ use ottla_protocol::api::alter_configs::{
     AlterConfigsRequest, AlterConfigsResource, AlterConfigsResourceResponse, AlterConfigsResponse,
 };
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
+use crate::api_error::ApiError;
 use crate::cluster::Cluster;
-use crate::cluster_control::ApiError;
-use crate::dispatch::Context;
+use crate::request::Context;
 use crate::topic_config::{ConfigResource, no_value};
 
 pub(crate) struct AlterConfigs;
@@ -29,13 +29,16 @@ impl Handler for AlterConfigs {
         let validate_only = request.validate_only;
         respond(context, request, |asked| {
             resource(asked).check_named_once(&named)?;
-            cluster.reconfigure(&resource(asked), validate_only, |_| {
-                let set = asked.configs.iter().map(|config| {
-                    let value = config.value.clone().ok_or_else(|| no_value(&config.name))?;
-                    Ok((config.name.clone(), value))
-                });
-                set.collect::<Result<BTreeMap<_, _>, ApiError>>()
-            })
+            let state = &mut cluster.state;
+            state
+                .topics
+                .reconfigure(&state.config, &resource(asked), validate_only, |_| {
+                    let set = asked.configs.iter().map(|config| {
+                        let value = config.value.clone().ok_or_else(|| no_value(&config.name))?;
+                        Ok((config.name.clone(), value))
+                    });
+                    set.collect::<Result<BTreeMap<_, _>, ApiError>>()
+                })
         })
     }
 

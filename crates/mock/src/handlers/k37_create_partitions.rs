@@ -11,11 +11,12 @@ use ottla_protocol::api::create_partitions::{
     CreatePartitionsRequest, CreatePartitionsResponse, CreatePartitionsTopic, CreatePartitionsTopicResult,
 };
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
 use crate::BrokerId;
+use crate::api_error::ApiError;
 use crate::cluster::Cluster;
-use crate::cluster_control::ApiError;
-use crate::dispatch::Context;
+use crate::request::Context;
+use crate::topic_creation::plan_partitions;
 
 pub(crate) struct CreatePartitions;
 
@@ -28,9 +29,7 @@ impl Handler for CreatePartitions {
             let ids = |ids: &[i32]| ids.iter().map(|id| BrokerId(*id)).collect();
             let assignments = topic.assignments.iter().flatten().map(|a| ids(&a.broker_ids)).collect();
             match validate_only {
-                true => cluster
-                    .plan_partitions(&topic.name, topic.count, assignments)
-                    .map(|_| ()),
+                true => plan_partitions(&cluster.state, &topic.name, topic.count, assignments).map(|_| ()),
                 false => cluster.create_partitions(&topic.name, topic.count, assignments),
             }
         })

@@ -15,10 +15,10 @@ use ottla_protocol::api::incremental_alter_configs::{
     IncrementalAlterConfigsResponse,
 };
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
+use crate::api_error::ApiError;
 use crate::cluster::Cluster;
-use crate::cluster_control::ApiError;
-use crate::dispatch::Context;
+use crate::request::Context;
 use crate::topic_config::{ConfigResource, ConfigType, SETTINGS, TopicConfig, no_value};
 
 pub(crate) struct IncrementalAlterConfigs;
@@ -36,9 +36,12 @@ impl Handler for IncrementalAlterConfigs {
         let validate_only = request.validate_only;
         respond(context, request, |asked| {
             resource(asked).check_named_once(&named)?;
-            cluster.reconfigure(&resource(asked), validate_only, |config| {
-                changed(config, &asked.configs)
-            })
+            let state = &mut cluster.state;
+            state
+                .topics
+                .reconfigure(&state.config, &resource(asked), validate_only, |config| {
+                    changed(config, &asked.configs)
+                })
         })
     }
 

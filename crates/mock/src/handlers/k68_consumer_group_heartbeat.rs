@@ -14,11 +14,11 @@
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::consumer_group_heartbeat::{ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse};
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
+use crate::api_error::ApiError;
 use crate::cluster::Cluster;
-use crate::cluster_control::ApiError;
-use crate::dispatch::Context;
 use crate::groups::assignor_names;
+use crate::request::Context;
 
 pub(crate) struct ConsumerGroupHeartbeat;
 
@@ -85,6 +85,7 @@ fn check(cluster: &Cluster, context: &Context, request: &ConsumerGroupHeartbeatR
         return Err(ApiError::new(ErrorCode::UNSUPPORTED_ASSIGNOR, message));
     }
     cluster
+        .state
         .check_group_coordinator(context.broker, &request.group_id)
         .map_err(ApiError::from)
 }
@@ -98,7 +99,8 @@ fn serve(
     let none = || ApiError::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Consumer group {id} not found."));
     let served = match request.member_epoch {
         ..0 => {
-            let left = cluster.with_group(id, |cluster, group| group.consumer_leave(cluster, request));
+            let group = cluster.groups.get_mut(id);
+            let left = group.map(|group| group.consumer_leave(&mut cluster.state, request));
             left.ok_or_else(none)?.map(|()| ConsumerGroupHeartbeatResponse {
                 throttle_time_ms: context.throttle_time_ms,
                 member_id: Some(request.member_id.clone()),
@@ -106,9 +108,13 @@ fn serve(
                 ..Default::default()
             })
         }
-        0 => cluster.with_new_group(id, |cluster, group| group.consumer_heartbeat(cluster, context, request)),
+        0 => {
+            let group = cluster.groups.get_or_create(&cluster.state, id);
+            group.consumer_heartbeat(&mut cluster.state, context, request)
+        }
         _ => {
-            let stayed = cluster.with_group(id, |cluster, group| group.consumer_heartbeat(cluster, context, request));
+            let group = cluster.groups.get_mut(id);
+            let stayed = group.map(|group| group.consumer_heartbeat(&mut cluster.state, context, request));
             stayed.ok_or_else(none)?
         }
     };

@@ -11,11 +11,11 @@ use ottla_protocol::api::consumer_group_describe::{
     Assignment, ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse, DescribedGroup, Member, TopicPartitions,
 };
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
+use crate::api_error::ApiError;
 use crate::cluster::Cluster;
-use crate::cluster_control::ApiError;
-use crate::dispatch::Context;
 use crate::groups::{ConsumerMember, Membership, Partitions, by_topic};
+use crate::request::Context;
 
 pub(crate) struct ConsumerGroupDescribe;
 
@@ -60,10 +60,10 @@ fn describe(cluster: &Cluster, context: &Context, id: &str) -> Result<DescribedG
     if id.is_empty() {
         return Err(ErrorCode::INVALID_GROUP_ID.into());
     }
-    cluster.check_group_coordinator(context.broker, id)?;
+    cluster.state.check_group_coordinator(context.broker, id)?;
     let not_found = |what: &str| ApiError::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Group {id} {what}."));
     let found = cluster.groups.get(id).ok_or_else(|| not_found("not found"))?;
-    let Membership::Consumer(group) = &found.membership else {
+    let Membership::Consumer(group) = found.membership() else {
         return Err(not_found("is not a consumer group"));
     };
     Ok(DescribedGroup {
@@ -98,7 +98,7 @@ fn assignment(cluster: &Cluster, partitions: &Partitions) -> Assignment {
     let topics = by_topic(partitions).into_iter().filter_map(|(topic_id, partitions)| {
         Some(TopicPartitions {
             topic_id,
-            topic_name: cluster.topics.by_id(topic_id)?.name.clone(),
+            topic_name: cluster.state.topics.by_id(topic_id)?.name.clone(),
             partitions,
             ..Default::default()
         })

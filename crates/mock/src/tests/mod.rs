@@ -3,6 +3,7 @@
 mod admin;
 mod basics;
 mod consumer_groups;
+mod coordinators;
 mod faults;
 mod fetch;
 mod groups;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ottla_protocol::ErrorCode;
 
 use crate::Time;
-use crate::cluster::BrokerId;
+use crate::ids::BrokerId;
 use crate::timers::TimerId;
 
 /// A state under Kafka's names.
@@ -110,6 +110,10 @@ pub(crate) struct Transaction {
 }
 
 impl Transaction {
+    pub(crate) fn is_open(&self) -> bool {
+        self.state == TransactionState::Ongoing || self.state.is_prepared()
+    }
+
     pub(crate) fn new(producer_id: i64, coordinator: Option<BrokerId>) -> Self {
         Self {
             producer_id,

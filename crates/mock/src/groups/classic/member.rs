@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use ottla_protocol::api::join_group::JoinGroupRequest;
 
-use crate::dispatch::Context;
-use crate::purgatory::DelayedId;
+use crate::ids::DelayedId;
+use crate::request::Context;
 use crate::timers::TimerId;
 
 /// An assignor that a member supports, with what it tells its leader.
