@@ -126,7 +126,7 @@ impl World {
         let group = self.any_group();
         let error = self
             .faults
-            .chance
+            .rng
             .pick(&[E::COORDINATOR_LOAD_IN_PROGRESS, E::COORDINATOR_NOT_AVAILABLE]);
         trace!(self.trace, "FAULT the coordinator of {group} answers {error:?}");
         self.cluster
