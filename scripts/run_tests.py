@@ -280,7 +280,7 @@ def deny():
 def manuals():
     """The documents that are generated from tables."""
     total = Result()
-    for command in ("gen-config", "gen-stats"):
+    for command in ("gen-config", "gen-stats", "gen-architecture"):
         total.add(single(CARGO, "xtask", command, "--check")())
     return total
 

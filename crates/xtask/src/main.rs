@@ -5,6 +5,7 @@
 
 use std::process::ExitCode;
 
+mod architecture;
 mod comments;
 mod cycles;
 mod header;
@@ -52,6 +53,11 @@ const COMMANDS: &[Command] = &[
         manuals::configuration,
     ),
     (
+        "gen-architecture",
+        "write the table of layers into ARCHITECTURE.md: [--check]",
+        architecture::run,
+    ),
+    (
         "gen-stats",
         "write docs/STATISTICS.md from the table of fields: [--check]",
         manuals::statistics,
@@ -66,7 +72,7 @@ const COMMANDS: &[Command] = &[
 fn usage() -> String {
     let mut text = String::from("usage: cargo xtask COMMAND [ARGUMENT]...\n");
     for (name, what, _) in COMMANDS {
-        text.push_str(&format!("  {name:<12} {what}\n"));
+        text.push_str(&format!("  {name:<16} {what}\n"));
     }
     text
 }
