@@ -9,7 +9,6 @@ use ottla::error::{Error, ErrorCode};
 use crate::abi::ErrDesc;
 use crate::ffi::{self, Owned, Tag, Tagged, boxed, c_text, exports};
 use crate::fork_guard;
-use crate::handle::Handle;
 
 /// `rd_kafka_error_t`
 #[repr(C)]
@@ -192,24 +191,6 @@ exports! {
     fn rd_kafka_errno() -> i32, or 0; {
         // SAFETY: always there.
         unsafe { *libc::__errno_location() }
-    }
-
-    /// The client's fatal error.
-    fn rd_kafka_fatal_error(rk: &Handle, errstr: *mut c_char, size: usize) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
-        let Some(error) = rk.client().and_then(|c| c.fatal_error()) else {
-            return ErrorCode::NO_ERROR;
-        };
-        // SAFETY: the caller's buffer.
-        unsafe { ffi::put_text(errstr, size, &error.message) };
-        error.code
-    }
-
-    /// Raises a fatal error, for tests of the application.
-    fn rd_kafka_test_fatal_error(rk: &Handle, code: i32, reason: Option<&str>)
-        -> ErrorCode, or ErrorCode::L_INVALID_ARG;
-    {
-        let reason = reason.unwrap_or("no reason given");
-        ffi::code_of(rk.need_client().and_then(|c| c.test_fatal_error(ErrorCode(code), reason)))
     }
 
     /// The error's code; no error for NULL.

@@ -1,21 +1,21 @@
 //! `rd_kafka_event_t`: what `rd_kafka_queue_poll()` gives instead of calling back.
 
+use std::any::Any;
 use std::ffi::{CStr, CString, c_char, c_void};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use ottla::admin::{AdminOp, AdminResult};
 use ottla::error::{Error, ErrorCode};
 use ottla::event::{CommitResult, Delivery, Event, PartitionNotice, Queue, Rebalance};
 use ottla::log::{DebugContexts, LogLine};
 use ottla::types::{PartitionOffset, TopicPartition};
 
 use crate::abi::{MessageFields, PartitionList, PartitionRow, event_type};
-use crate::admin;
 use crate::errors;
 use crate::ffi::{self, Deadline, FromC, Owned, Tag, Tagged, boxed, c_text, exports};
-use crate::handle::Handle;
+use crate::handle::{Handle, TopicHandle};
 use crate::message::{self, Message, MessagePtr};
 use crate::serve;
-use crate::topic::TopicHandle;
 use crate::topic_partition_list::{self, OwnedList};
 
 /// `rd_kafka_event_t`
@@ -61,7 +61,12 @@ enum Content {
         text: Option<CString>,
         list: Option<OwnedList>,
     },
-    Admin(Box<admin::results::Content>),
+    Admin {
+        result: Box<AdminResult>,
+        text: Option<CString>,
+        /// The handles that the application reads, made when they are first requested.
+        handles: OnceLock<Box<dyn Any>>,
+    },
 }
 
 /// The delivery reports of a batch as messages.
@@ -79,7 +84,7 @@ impl Deliveries {
         Deliveries {
             messages: None,
             next: 0,
-            error_text: serve::error_text(&delivery),
+            error_text: message::error_text(&delivery),
             topic: handle.topic_handle(&delivery.topic),
             delivery,
         }
@@ -187,7 +192,15 @@ fn content(handle: &Handle, event: Event) -> Result<Content, Box<Event>> {
             text: text_for(error),
             list: OwnedList::from_rows(&offsets),
         },
-        Event::Admin(result) => Content::Admin(Box::new(admin::results::Content::new(&result))),
+        Event::Admin(result) => Content::Admin {
+            text: result
+                .outcome
+                .as_ref()
+                .err()
+                .map(|error| c_text(error.message.as_str())),
+            result,
+            handles: OnceLock::new(),
+        },
         other => return Err(Box::new(other)),
     })
 }
@@ -225,6 +238,22 @@ pub fn poll(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) -> Option<
     }
 }
 
+/// Returns the type and name of the event of an admin call's result.
+fn admin_event(op: AdminOp) -> (i32, &'static CStr) {
+    match op {
+        AdminOp::CreateTopics => (event_type::CREATE_TOPICS_RESULT, c"CreateTopicsResult"),
+        AdminOp::DeleteTopics => (event_type::DELETE_TOPICS_RESULT, c"DeleteTopicsResult"),
+        AdminOp::CreatePartitions => (event_type::CREATE_PARTITIONS_RESULT, c"CreatePartitionsResult"),
+        AdminOp::DescribeConfigs => (event_type::DESCRIBE_CONFIGS_RESULT, c"DescribeConfigsResult"),
+        AdminOp::AlterConfigs => (event_type::ALTER_CONFIGS_RESULT, c"AlterConfigsResult"),
+        AdminOp::IncrementalAlterConfigs => (
+            event_type::INCREMENTAL_ALTER_CONFIGS_RESULT,
+            c"IncrementalAlterConfigsResult",
+        ),
+        AdminOp::ListConsumerGroups => (event_type::LIST_CONSUMER_GROUPS_RESULT, c"ListConsumerGroupsResult"),
+    }
+}
+
 fn type_of(event: Option<&EventHandle>) -> i32 {
     match event.map(|e| &e.content) {
         None => event_type::NONE,
@@ -235,15 +264,23 @@ fn type_of(event: Option<&EventHandle>) -> i32 {
         Some(Content::Stats(_)) => event_type::STATS,
         Some(Content::Rebalance { .. }) => event_type::REBALANCE,
         Some(Content::Commit { .. }) => event_type::OFFSET_COMMIT,
-        Some(Content::Admin(result)) => result.event_type(),
+        Some(Content::Admin { result, .. }) => admin_event(result.op).0,
     }
 }
 
 impl EventHandle {
-    /// What it holds as the result of an admin call.
-    pub fn admin(&self) -> Option<&admin::results::Content> {
+    /// Returns the result of an admin call, if the event is one.
+    pub fn admin_result(&self) -> Option<&AdminResult> {
         match &self.content {
-            Content::Admin(result) => Some(result),
+            Content::Admin { result, .. } => Some(result),
+            _ => None,
+        }
+    }
+
+    /// Returns the handles of an admin call's result, which `make` builds at the first call; the type is always the same.
+    pub fn admin_handles<T: 'static>(&self, make: impl FnOnce(&AdminResult) -> T) -> Option<&T> {
+        match &self.content {
+            Content::Admin { result, handles, .. } => handles.get_or_init(|| Box::new(make(result))).downcast_ref(),
             _ => None,
         }
     }
@@ -262,7 +299,14 @@ impl EventHandle {
     fn error(&self) -> (ErrorCode, Option<&CStr>) {
         match &self.content {
             Content::Error { code, text, .. } => (*code, Some(text)),
-            Content::Admin(result) => result.error(),
+            Content::Admin { result, text, .. } => {
+                let code = result
+                    .outcome
+                    .as_ref()
+                    .err()
+                    .map_or(ErrorCode::NO_ERROR, |error| error.code);
+                (code, text.as_deref())
+            }
             Content::Rebalance { code, text, .. } | Content::Commit { code, text, .. } => (*code, text.as_deref()),
             Content::Deliveries(deliveries) => {
                 let code = deliveries
@@ -285,8 +329,8 @@ exports! {
 
     /// The name of the event's type.
     fn rd_kafka_event_name(event: Option<&EventHandle>) -> Option<&'static CStr>, or Some(c"(NONE)"); {
-        if let Some(result) = event.and_then(EventHandle::admin) {
-            return Some(result.event_name());
+        if let Some(result) = event.and_then(EventHandle::admin_result) {
+            return Some(admin_event(result.op).1);
         }
         Some(match type_of(event) {
             event_type::DR => c"DeliveryReport",

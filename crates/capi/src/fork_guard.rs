@@ -9,7 +9,7 @@ use ottla::client::Client;
 use ottla::sys;
 pub use ottla::sys::forks::depth;
 
-use crate::background;
+use crate::background_thread;
 
 /// Threads that the parent had when this process began.
 static INHERITED_THREADS: AtomicUsize = AtomicUsize::new(0);
@@ -23,7 +23,7 @@ unsafe extern "C" fn on_fork() {
 }
 
 fn all_threads() -> usize {
-    Client::live_threads() + background::threads()
+    Client::live_threads() + background_thread::threads()
 }
 
 /// Notices forks from now on.

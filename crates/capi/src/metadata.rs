@@ -8,8 +8,7 @@ use ottla::error::{Error, ErrorCode};
 use crate::abi::{Metadata, MetadataBroker, MetadataPartition, MetadataTopic};
 use crate::arena::{Arena, count, in_one_piece};
 use crate::ffi::{self, Timeout, exports};
-use crate::handle::Handle;
-use crate::topic::TopicHandle;
+use crate::handle::{Handle, TopicHandle};
 
 /// The reply in C's form; NULL when there is no memory.
 fn to_c(reply: &MetadataReply) -> *mut Metadata {

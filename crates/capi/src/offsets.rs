@@ -12,11 +12,10 @@ use crate::callbacks::{Opaque, PartitionsCb};
 use crate::consumer::{bad_list, rows_of};
 use crate::errors::ErrorHandle;
 use crate::ffi::{self, Owned, Timeout, exports};
-use crate::handle::Handle;
+use crate::handle::{Handle, TopicHandle};
 use crate::message::Message;
 use crate::queue::QueueHandle;
 use crate::serve;
-use crate::topic::TopicHandle;
 
 /// The first error among the rows.
 fn first_error(rows: &[PartitionOffset]) -> ErrorCode {

@@ -6,7 +6,7 @@ use ottla::producer::Partitioner;
 use ottla::types::PARTITION_UA;
 
 use crate::ffi::{self, FromC, exports};
-use crate::topic::TopicHandle;
+use crate::handle::TopicHandle;
 
 /// Chooses as a partitioner would that the library brings.
 ///

@@ -14,11 +14,10 @@ use ottla::types::{ClientKind, PARTITION_UA, offset};
 use crate::abi::{MessageFields, Vu, msg_flag, purge_flag, vtype};
 use crate::errors::ErrorHandle;
 use crate::ffi::{self, Deadline, FromC, Owned, Timeout, exports};
-use crate::handle::Handle;
+use crate::handle::{Handle, TopicHandle};
 use crate::headers::{Headers, sized_bytes};
 use crate::message::Message;
 use crate::serve;
-use crate::topic::TopicHandle;
 
 /// A malloc'ed payload that may become ours (`RD_KAFKA_MSG_F_FREE`): it does when the record was taken.
 struct Given {
@@ -119,7 +118,7 @@ unsafe fn produce_intercepted(rkt: &TopicHandle, client: &Client, mut input: Inp
     let has_headers = headers.iter().len() > 0;
     let fields = MessageFields {
         err: 0,
-        rkt: (&raw const *rkt).cast_mut(),
+        rkt: (&raw const *rkt).cast_mut().cast(),
         partition: input.partition,
         payload: input.value.ptr,
         len: input.value.len,
@@ -132,7 +131,7 @@ unsafe fn produce_intercepted(rkt: &TopicHandle, client: &Client, mut input: Inp
     };
     // SAFETY: all of it lives longer than the message, which is released below.
     let mut message = unsafe { Message::produced(fields, input.timestamp_ms, has_headers.then_some(headers)) };
-    methods.sending(handle, &mut message);
+    message.run_interceptors(handle, methods.on_send(), "on_send");
     let result = {
         let listed: Vec<_> = message.own_headers().into_iter().flat_map(Headers::iter).collect();
         let input = Input {
@@ -144,7 +143,7 @@ unsafe fn produce_intercepted(rkt: &TopicHandle, client: &Client, mut input: Inp
     };
     if let Err(error) = &result {
         message.refused(ffi::public_code(error));
-        methods.acknowledged(handle, &mut message);
+        message.run_interceptors(handle, methods.on_acknowledgement(), "on_acknowledgement");
     }
     message.release();
     result
@@ -297,7 +296,7 @@ impl<'a> Arguments<'a> {
                     self.rkt = None;
                 }
                 vtype::RKT => {
-                    let rkt = <&TopicHandle>::from_c(vu.u.rkt);
+                    let rkt = <&TopicHandle>::from_c(vu.u.rkt.cast());
                     self.rkt = Some(rkt.ok_or_else(|| Error::invalid_arg("The topic is not a live topic object"))?);
                     self.topic = None;
                 }

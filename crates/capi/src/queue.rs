@@ -13,7 +13,7 @@ use crate::event::{self, EventHandle};
 use crate::ffi::{self, Deadline, FromC, Owned, Tag, Tagged, Timeout, boxed, exports};
 use crate::handle::Handle;
 use crate::message::MessagePtr;
-use crate::{serve, simple_consumer};
+use crate::{background, serve};
 
 /// `rd_kafka_queue_t`: a counted reference to a queue.
 #[repr(C)]
@@ -102,7 +102,7 @@ exports! {
 
     /// The background queue, which a thread of the library serves.
     fn rd_kafka_queue_get_background(rk: &Handle) -> Option<Owned<QueueHandle>>, or None; {
-        QueueHandle::new(rk, rk.background_queue().ok()?)
+        QueueHandle::new(rk, background::queue(rk).ok()?)
     }
 
     /// Forwards a queue to another; NULL ends the forwarding. Later assignments leave a partition's queue so.
@@ -161,7 +161,7 @@ exports! {
 
     /// The queue's next message.
     fn rd_kafka_consume_queue(queue: &QueueHandle, timeout: Timeout) -> Option<MessagePtr>, or None; {
-        simple_consumer::consume_one(&queue.handle, &queue.queue, timeout)
+        serve::consume_one(&queue.handle, &queue.queue, timeout)
     }
 
     /// The queue's next messages, at most `size`.
@@ -169,7 +169,7 @@ exports! {
         queue: &QueueHandle, timeout: Timeout, messages: *mut *mut MessageFields, size: usize,
     ) -> isize, or -1; {
         // SAFETY: an array of `size` pointers, by the API's contract.
-        unsafe { simple_consumer::consume_batch(&queue.handle, &queue.queue, timeout, messages, size) }
+        unsafe { serve::consume_batch(&queue.handle, &queue.queue, timeout, messages, size) }
     }
 
     /// Calls back with every message that waits.
@@ -177,7 +177,7 @@ exports! {
         queue: &QueueHandle, timeout: Timeout, callback: Option<ConsumeCb>, opaque: Opaque,
     ) -> i32, or -1; {
         let max = queue.handle.client().map_or(0, |c| c.shared().topic_defaults().consume_callback_max_messages);
-        simple_consumer::consume_callback(&queue.handle, &queue.queue, timeout, callback, opaque, max)
+        serve::consume_callback(&queue.handle, &queue.queue, timeout, callback, opaque, max)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Serving queues: events become calls of the application's callbacks, or messages.
 
 use std::cell::Cell;
-use std::ffi::{CString, c_int};
+use std::ffi::c_int;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,8 +11,10 @@ use ottla::event::{Chunk, CommitResult, Delivery, Event, Progress, Queue, Rebala
 use ottla::log::level;
 use ottla::stats::Statistics;
 
+use crate::abi::MessageFields;
+use crate::callbacks::{ConsumeCb, Opaque};
 use crate::cancel_guard::CancelGuard;
-use crate::ffi::{self, Deadline, c_text};
+use crate::ffi::{self, Deadline, IntoC, Timeout, c_text};
 use crate::handle::{Handle, take_yield};
 use crate::message::{self, Message, MessagePtr};
 use crate::topic_partition_list::OwnedList;
@@ -146,6 +148,89 @@ pub fn poll_messages(
     filled
 }
 
+/// Messages taken out at once; the rest of a larger batch is taken in further rounds.
+const ROUND: usize = 128;
+
+/// The next message, with the last error set where there is none.
+pub fn consume_one(handle: &Handle, queue: &Arc<Queue>, timeout: Timeout) -> Option<MessagePtr> {
+    let message = poll_message(handle, queue, &Deadline::from_first_look(timeout));
+    match &message {
+        Some(_) => ffi::set_last_error(ErrorCode::NO_ERROR, 0),
+        None => ffi::set_last_error(ErrorCode::L_TIMED_OUT, libc::ETIMEDOUT),
+    }
+    message
+}
+
+/// The next messages; gives how many there are.
+///
+/// # Safety
+/// `messages` is valid for writes of `size` pointers.
+pub unsafe fn consume_batch(
+    handle: &Handle,
+    queue: &Arc<Queue>,
+    timeout: Timeout,
+    messages: *mut *mut MessageFields,
+    size: usize,
+) -> isize {
+    if messages.is_null() && size > 0 {
+        ffi::set_last_error(ErrorCode::L_INVALID_ARG, libc::EINVAL);
+        return -1;
+    }
+    let deadline = Deadline::new(timeout);
+    let mut filled = 0;
+    while filled < size {
+        let mut round: [Option<MessagePtr>; ROUND] = [const { None }; ROUND];
+        let Some(room) = round.get_mut(..ROUND.min(size - filled)) else {
+            break;
+        };
+        let wanted = room.len();
+        let got = poll_messages(handle, queue, &deadline, room);
+        for message in round.into_iter().take(got).flatten() {
+            // SAFETY: `filled` is less than `size`.
+            unsafe { messages.add(filled).write(message.into_c()) };
+            filled += 1;
+        }
+        if got < wanted {
+            break;
+        }
+    }
+    ffi::set_last_error(ErrorCode::NO_ERROR, 0);
+    isize::try_from(filled).unwrap_or(isize::MAX)
+}
+
+/// Waits for a message, then calls back with it and every other that waits; gives how many
+/// there were. `max` 0 is without limit.
+#[allow(clippy::not_unsafe_ptr_arg_deref)] // the pointer is only handed back
+pub fn consume_callback(
+    handle: &Handle,
+    queue: &Arc<Queue>,
+    timeout: Timeout,
+    callback: Option<ConsumeCb>,
+    opaque: Opaque,
+    max: u32,
+) -> i32 {
+    let Some(callback) = callback else {
+        ffi::set_last_error(ErrorCode::L_INVALID_ARG, libc::EINVAL);
+        return -1;
+    };
+    let mut wait = Deadline::new(timeout);
+    let mut count = 0u32;
+    while let Some(message) = poll_message(handle, queue, &wait) {
+        let guard = CancelGuard::new();
+        // SAFETY: the application's function; the message lives during the call and is freed after it.
+        unsafe { callback(message.as_ptr(), opaque) };
+        drop(guard);
+        drop(message);
+        count += 1;
+        if take_yield() || max > 0 && count >= max {
+            break;
+        }
+        wait = Deadline::new(Timeout(Some(Duration::ZERO)));
+    }
+    ffi::set_last_error(ErrorCode::NO_ERROR, 0);
+    i32::try_from(count).unwrap_or(i32::MAX)
+}
+
 fn take_many(handle: &Handle, chunk: &mut Chunk, room: &mut [Option<MessagePtr>], filled: &mut usize) -> Option<()> {
     for slot in room.iter_mut().skip(*filled) {
         match message::take(handle, chunk) {
@@ -178,7 +263,7 @@ fn call_back(handle: &Handle, queue: &Arc<Queue>, event: Event) -> Flow {
         Event::Error(e) => error(handle, &e),
         Event::Log(line) => {
             handle.log.on_taken();
-            handle.log.print(handle, &line);
+            handle.log.print(handle.as_ptr(), &line);
         }
         Event::Stats(document) => statistics(handle, &document),
         Event::Throttle(throttle) => {
@@ -252,7 +337,7 @@ fn deliver(handle: &Handle, mut delivery: Delivery, from: usize) -> Flow {
         return Flow::Go;
     }
     let topic = handle.topic_handle(&delivery.topic);
-    let text = error_text(&delivery);
+    let text = message::error_text(&delivery);
     let text = text.as_ref().map_or(std::ptr::null(), |t| t.as_ptr());
     let mut stopped_at = None;
     let serving = Serving {
@@ -300,11 +385,6 @@ fn deliver(handle: &Handle, mut delivery: Delivery, from: usize) -> Flow {
             Flow::Stop
         }
     }
-}
-
-/// A batch's error in words, for `rd_kafka_message_produce_errstr()`.
-pub fn error_text(delivery: &Delivery) -> Option<CString> {
-    delivery.error.as_ref().map(|e| c_text(e.message.as_str()))
 }
 
 fn error(handle: &Handle, error: &Error) {

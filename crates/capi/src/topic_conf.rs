@@ -7,9 +7,8 @@ use ottla::error::Error;
 use ottla::types::ClientKind;
 
 use crate::callbacks::{MessageOrderCb, Opaque, PartitionerCb};
-use crate::conf::{conf_result, dump, put_value};
+use crate::conf_result::{conf_result, dump, put_value};
 use crate::ffi::{FromC, Owned, Tag, Tagged, boxed, exports};
-use crate::handle::Handle;
 
 /// `rd_kafka_topic_conf_t`
 #[repr(C)]
@@ -91,12 +90,6 @@ exports! {
     /// A copy.
     fn rd_kafka_topic_conf_dup(conf: &TopicConfHandle) -> Option<Owned<TopicConfHandle>>, or None; {
         Some(boxed(conf.duplicate()))
-    }
-
-    /// A copy of a client's default topic settings.
-    fn rd_kafka_default_topic_conf_dup(rk: &Handle) -> Option<Owned<TopicConfHandle>>, or None; {
-        let default = rk.conf().default_topic().map(TopicConfHandle::duplicate);
-        Some(boxed(default.unwrap_or_else(|| TopicConfHandle::from_conf(TopicConf::new()))))
     }
 
     /// Frees settings; NULL is fine.

@@ -14,12 +14,13 @@ use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ottla::error::ErrorCode;
-use rdkafka::abi::{MessageFields, Vu, VuHeader, VuMem, VuValue, msg_flag, vtype};
+use rdkafka::abi::{MessageFields, RdKafka, Vu, VuHeader, VuMem, VuValue, msg_flag, vtype};
+use rdkafka::client::{rd_kafka_destroy, rd_kafka_new, rd_kafka_poll};
 use rdkafka::conf::{rd_kafka_conf_new, rd_kafka_conf_set, rd_kafka_conf_set_dr_msg_cb};
 use rdkafka::errors::rd_kafka_last_error;
-use rdkafka::handle::{Handle, rd_kafka_destroy, rd_kafka_new, rd_kafka_poll};
+use rdkafka::handle::{Handle, TopicHandle};
 use rdkafka::produce::{rd_kafka_flush, rd_kafka_produce, rd_kafka_produceva};
-use rdkafka::topic::{TopicHandle, rd_kafka_topic_destroy, rd_kafka_topic_new};
+use rdkafka::topic::{rd_kafka_topic_destroy, rd_kafka_topic_new};
 
 const MESSAGES: u64 = 200_000;
 /// Tables and buffers reach their size with these.
@@ -136,7 +137,7 @@ static ALLOCATOR: Counting = Counting;
 static DELIVERED: AtomicU64 = AtomicU64::new(0);
 static FAILED: AtomicU64 = AtomicU64::new(0);
 
-unsafe extern "C" fn on_delivery(_rk: *const Handle, message: *const MessageFields, _opaque: *mut c_void) {
+unsafe extern "C" fn on_delivery(_rk: *const RdKafka, message: *const MessageFields, _opaque: *mut c_void) {
     // SAFETY: the library gives a message that lives as long as this call.
     if unsafe { (*message).err } != 0 {
         FAILED.fetch_add(1, Ordering::Relaxed);

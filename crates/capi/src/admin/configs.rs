@@ -8,8 +8,9 @@ use ottla::admin::{
 };
 use ottla::error::ErrorCode;
 
+use super::begin;
+use super::common::{Pointers, copy_array, destroy_array, error_of, text_of};
 use super::options::AdminOptions;
-use super::{Pointers, begin, copy_array, destroy_array, error_of, text_of};
 use crate::errors::ErrorHandle;
 use crate::ffi::{FromC, Owned, Tag, Tagged, boxed, c_text, exports};
 use crate::handle::Handle;

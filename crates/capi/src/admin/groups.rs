@@ -1,66 +1,20 @@
 //! The groups that consumers make, as all brokers list them.
 
-use std::ffi::{CString, c_char};
+use std::ffi::c_char;
 
-use ottla::admin::{AdminOp, AdminOutcome, ConsumerGroupListing, GroupFilters};
+use ottla::admin::{AdminOp, GroupFilters};
 use ottla::error::ErrorCode;
 
-use super::Pointers;
+use super::common::{nothing, result_of};
+use super::listing::ListingHandle;
 use super::options::{AdminOptions, admin_op};
-use super::results::{nothing, result_of};
+use super::results::groups;
 use crate::errors::ErrorHandle;
 use crate::event::EventHandle;
-use crate::ffi::{self, Owned, Tag, Tagged, c_text, exports};
-use crate::groups::{STATES, TYPES, name_of, number_of};
+use crate::ffi::{self, Owned, exports};
+use crate::groups::{STATES, TYPES, name_of};
 use crate::handle::Handle;
 use crate::queue::QueueHandle;
-
-/// `rd_kafka_ConsumerGroupListing_t`
-#[repr(C)]
-pub struct ListingHandle {
-    tag: Tag,
-    group_id: CString,
-    is_simple: bool,
-    state: i32,
-    group_type: i32,
-}
-
-// SAFETY: repr(C), tag first.
-unsafe impl Tagged for ListingHandle {
-    const TAG: u32 = 0x0e44_0a13;
-}
-
-impl ListingHandle {
-    fn from_core(group: &ConsumerGroupListing) -> Self {
-        ListingHandle {
-            tag: Tag::new(Self::TAG),
-            group_id: c_text(group.group_id.as_str()),
-            is_simple: group.is_simple,
-            state: number_of(STATES, &group.state),
-            group_type: number_of(TYPES, &group.group_type),
-        }
-    }
-}
-
-/// What the event of a listing holds.
-#[derive(Default)]
-pub struct Groups {
-    listings: Pointers<ListingHandle>,
-    errors: Pointers<ErrorHandle>,
-}
-
-impl Groups {
-    /// What `outcome` tells of groups.
-    pub(super) fn from_core(outcome: &AdminOutcome) -> Self {
-        let AdminOutcome::Groups(told) = outcome else {
-            return Groups::default();
-        };
-        Groups {
-            listings: told.groups.iter().map(ListingHandle::from_core).collect(),
-            errors: told.errors.iter().map(|e| *ErrorHandle::from_error(e).0).collect(),
-        }
-    }
-}
 
 /// The names of numbers, each of which may stand there once.
 ///
@@ -148,8 +102,8 @@ exports! {
     {
         // SAFETY: the caller's out-parameter.
         unsafe {
-            match result.and_then(EventHandle::admin) {
-                Some(content) => content.groups().listings.lend(count),
+            match groups(result) {
+                Some(groups) => groups.listings.lend(count),
                 None => nothing(count),
             }
         }
@@ -161,8 +115,8 @@ exports! {
     {
         // SAFETY: the caller's out-parameter.
         unsafe {
-            match result.and_then(EventHandle::admin) {
-                Some(content) => content.groups().errors.lend(count),
+            match groups(result) {
+                Some(groups) => groups.errors.lend(count),
                 None => nothing(count),
             }
         }

@@ -7,7 +7,7 @@ use ottla::admin::{GroupFilters, Options};
 use ottla::error::ErrorCode;
 use ottla::types::NodeId;
 
-use super::refused;
+use super::common::refused;
 use crate::ffi::{FromC, Owned, Tag, Tagged, boxed, exports};
 use crate::handle::Handle;
 

@@ -1,16 +1,15 @@
 //! Results: events, and what they hold.
 
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CString, c_char};
 
 use ottla::admin::{AdminOp, AdminOutcome, AdminResult, TopicResult};
 use ottla::error::ErrorCode;
 
+use super::common::{Pointers, error_of, nothing, result_of};
 use super::configs::ConfigResourceHandle;
-use super::groups::Groups;
-use super::{Pointers, error_of};
-use crate::abi::event_type;
+use super::listing::Groups;
 use crate::event::EventHandle;
-use crate::ffi::{self, Tag, Tagged, c_text, exports};
+use crate::ffi::{Tag, Tagged, c_text, exports};
 
 /// `rd_kafka_topic_result_t`
 #[repr(C)]
@@ -38,24 +37,18 @@ impl TopicResultHandle {
     }
 }
 
-/// What the event of a result holds.
-pub struct Content {
+/// The handles of a result's event.
+struct Content {
     op: AdminOp,
-    code: ErrorCode,
-    text: Option<CString>,
     topics: Pointers<TopicResultHandle>,
     resources: Pointers<ConfigResourceHandle>,
     groups: Groups,
 }
 
 impl Content {
-    /// What `result` tells.
-    pub fn new(result: &AdminResult) -> Self {
-        let (code, text) = error_of(result.outcome.as_ref().err());
+    fn new(result: &AdminResult) -> Self {
         let mut content = Content {
             op: result.op,
-            code,
-            text,
             topics: Pointers::default(),
             resources: Pointers::default(),
             groups: Groups::default(),
@@ -72,50 +65,16 @@ impl Content {
         }
         content
     }
-
-    /// `RD_KAFKA_EVENT_*_RESULT`
-    pub fn event_type(&self) -> i32 {
-        match self.op {
-            AdminOp::CreateTopics => event_type::CREATE_TOPICS_RESULT,
-            AdminOp::DeleteTopics => event_type::DELETE_TOPICS_RESULT,
-            AdminOp::CreatePartitions => event_type::CREATE_PARTITIONS_RESULT,
-            AdminOp::DescribeConfigs => event_type::DESCRIBE_CONFIGS_RESULT,
-            AdminOp::AlterConfigs => event_type::ALTER_CONFIGS_RESULT,
-            AdminOp::IncrementalAlterConfigs => event_type::INCREMENTAL_ALTER_CONFIGS_RESULT,
-            AdminOp::ListConsumerGroups => event_type::LIST_CONSUMER_GROUPS_RESULT,
-        }
-    }
-
-    /// The name of that type.
-    pub fn event_name(&self) -> &'static CStr {
-        match self.op {
-            AdminOp::CreateTopics => c"CreateTopicsResult",
-            AdminOp::DeleteTopics => c"DeleteTopicsResult",
-            AdminOp::CreatePartitions => c"CreatePartitionsResult",
-            AdminOp::DescribeConfigs => c"DescribeConfigsResult",
-            AdminOp::AlterConfigs => c"AlterConfigsResult",
-            AdminOp::IncrementalAlterConfigs => c"IncrementalAlterConfigsResult",
-            AdminOp::ListConsumerGroups => c"ListConsumerGroupsResult",
-        }
-    }
-
-    /// The groups of a listing; none in other results.
-    pub(super) fn groups(&self) -> &Groups {
-        &self.groups
-    }
-
-    /// Why the call failed as a whole.
-    pub fn error(&self) -> (ErrorCode, Option<&CStr>) {
-        (self.code, self.text.as_deref())
-    }
 }
 
-/// The event itself, if it is the result of this call.
-pub(super) fn result_of(event: &EventHandle, op: AdminOp) -> *const EventHandle {
-    match event.admin() {
-        Some(content) if content.op == op => event,
-        _ => std::ptr::null(),
-    }
+/// Returns the handles of a result, made when they are first requested.
+fn content(event: Option<&EventHandle>) -> Option<&Content> {
+    event?.admin_handles(Content::new)
+}
+
+/// Returns the groups of a listing; none of another result.
+pub(super) fn groups(event: Option<&EventHandle>) -> Option<&Groups> {
+    content(event).map(|content| &content.groups)
 }
 
 /// The topics of a result.
@@ -123,7 +82,7 @@ pub(super) fn result_of(event: &EventHandle, op: AdminOp) -> *const EventHandle 
 /// # Safety
 /// `count` is NULL or valid for writes.
 unsafe fn topics(result: Option<&EventHandle>, op: AdminOp, count: *mut usize) -> *mut *const TopicResultHandle {
-    match result.and_then(EventHandle::admin) {
+    match content(result) {
         // SAFETY: the caller's out-parameter.
         Some(content) if content.op == op => unsafe { content.topics.lend(count) },
         // SAFETY: as above.
@@ -136,22 +95,12 @@ unsafe fn topics(result: Option<&EventHandle>, op: AdminOp, count: *mut usize) -
 /// # Safety
 /// `count` is NULL or valid for writes.
 unsafe fn resources(result: Option<&EventHandle>, op: AdminOp, count: *mut usize) -> *mut *const ConfigResourceHandle {
-    match result.and_then(EventHandle::admin) {
+    match content(result) {
         // SAFETY: the caller's out-parameter.
         Some(content) if content.op == op => unsafe { content.resources.lend(count) },
         // SAFETY: as above.
         _ => unsafe { nothing(count) },
     }
-}
-
-/// An empty array.
-///
-/// # Safety
-/// `count` is NULL or valid for writes.
-pub(super) unsafe fn nothing<T>(count: *mut usize) -> *mut *const T {
-    // SAFETY: the caller's out-parameter.
-    unsafe { ffi::put(count, 0) };
-    std::ptr::null_mut()
 }
 
 /// For each call: the function that takes an event for its result, and the one that gives what is in it.

@@ -5,8 +5,9 @@ use std::ffi::{CString, c_char, c_int};
 use ottla::admin::{NewPartitions, NewTopic, Request};
 use ottla::error::ErrorCode;
 
+use super::begin;
+use super::common::{BROKERS_MAX, PARTITIONS_MAX, copy_array, destroy_array, refused, replicas, text_of};
 use super::options::AdminOptions;
-use super::{BROKERS_MAX, PARTITIONS_MAX, begin, copy_array, destroy_array, refused, replicas, text_of};
 use crate::ffi::{FromC, Owned, Tag, Tagged, boxed, c_text, exports};
 use crate::handle::Handle;
 use crate::queue::QueueHandle;

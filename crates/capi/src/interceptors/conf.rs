@@ -1,15 +1,16 @@
 //! Interceptors of settings.
 
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CString, c_char, c_int};
 
 use ottla::error::ErrorCode;
 use parking_lot::Mutex;
 
-use super::{Method, Methods, OnConfDestroy, OnConfDup, OnConfSet, OnNew};
+use super::{Intercepted, Method, Methods, OnConfDestroy, OnConfDup, OnConfSet, OnNew};
+use crate::abi::RdKafkaConf;
+use crate::callbacks::Opaque;
 use crate::cancel_guard::CancelGuard;
-use crate::conf::{ConfHandle, OK, UNKNOWN};
-use crate::ffi::{c_text, exports, put_text};
-use crate::handle::Handle;
+use crate::conf_result::{OK, UNKNOWN};
+use crate::ffi::{c_text, put_text};
 
 /// Room for an error of `on_new`.
 const ERROR_ROOM: usize = 512;
@@ -54,7 +55,7 @@ impl ConfInterceptors {
     /// bytes.
     pub unsafe fn offer(
         &self,
-        conf: *mut ConfHandle,
+        conf: *mut RdKafkaConf,
         name: &str,
         value: Option<&str>,
         errstr: *mut c_char,
@@ -95,7 +96,7 @@ impl ConfInterceptors {
     ///
     /// # Safety
     /// Both are live objects to which no reference is held that could write; `filter` has as many strings as it says.
-    pub unsafe fn copying(&self, new: *mut ConfHandle, old: *const ConfHandle, filter: &[*const c_char]) {
+    pub unsafe fn copying(&self, new: *mut RdKafkaConf, old: *const RdKafkaConf, filter: &[*const c_char]) {
         let _uncancelled = CancelGuard::new();
         for method in self.methods(|lists| &lists.on_conf_dup) {
             // SAFETY: the interceptor's function; by the caller's promise.
@@ -119,7 +120,7 @@ impl ConfInterceptors {
     }
 
     /// Tells of a new client, which has no threads yet.
-    pub fn client_made(&self, handle: &Handle, conf: &ConfHandle) {
+    pub fn client_made(&self, client: &dyn Intercepted, conf: *const RdKafkaConf) {
         let methods = Methods(self.methods(|lists| &lists.on_new));
         let mut errstr: [c_char; ERROR_ROOM] = [0; ERROR_ROOM];
         let at = errstr.as_mut_ptr();
@@ -135,39 +136,32 @@ impl ConfInterceptors {
                 format!(" ({text})")
             }
         };
-        methods.run_about(handle, "on_new", text, |call, opaque| {
+        methods.run_about(client, "on_new", text, |call, opaque| {
             // SAFETY: the array above; the interceptor's function.
             unsafe {
                 put_text(at, ERROR_ROOM, "");
-                call(handle.as_ptr(), conf, opaque, at, ERROR_ROOM)
+                call(client.client_ptr(), conf, opaque, at, ERROR_ROOM)
             }
         });
     }
 }
 
-/// Functions that add to a list.
+/// Declares the functions that add to a list.
 macro_rules! additions {
-    ($($(#[$doc:meta])* $name:ident($ty:ty) = $list:ident, $add:ident;)*) => {
-        exports! {$(
-            $(#[$doc])*
-            fn $name(conf: &ConfHandle, ic_name: &str, method: Option<$ty>, opaque: *mut c_void)
-                -> ErrorCode, or ErrorCode::L_INVALID_ARG;
-            {
-                let Some(method) = method else { return ErrorCode::L_INVALID_ARG };
-                let mut lists = conf.interceptors().0.lock();
-                lists.$list.$add(ic_name, method, method as usize, opaque)
+    ($($name:ident($ty:ty) = $list:ident, $add:ident;)*) => {
+        impl ConfInterceptors {$(
+            /// Adds a method of the interceptor `name`.
+            pub(crate) fn $name(&self, name: &str, method: $ty, opaque: Opaque) -> ErrorCode {
+                self.0.lock().$list.$add(name, method, method as usize, opaque)
             }
         )*}
     };
 }
 
 additions! {
-    /// Adds a method that is offered every property that is set.
-    rd_kafka_conf_interceptor_add_on_conf_set(OnConfSet) = on_conf_set, add;
-    /// Adds a method that hears of copies.
-    rd_kafka_conf_interceptor_add_on_conf_dup(OnConfDup) = on_conf_dup, add;
-    /// Adds a method that hears of the object's end; it may be there several times, to free several things.
-    rd_kafka_conf_interceptor_add_on_conf_destroy(OnConfDestroy) = on_conf_destroy, add_again;
-    /// Adds a method that hears of the client that is made of the object.
-    rd_kafka_conf_interceptor_add_on_new(OnNew) = on_new, add;
+    add_on_conf_set(OnConfSet) = on_conf_set, add;
+    add_on_conf_dup(OnConfDup) = on_conf_dup, add;
+    // May be added several times, to free several things.
+    add_on_conf_destroy(OnConfDestroy) = on_conf_destroy, add_again;
+    add_on_new(OnNew) = on_new, add;
 }
