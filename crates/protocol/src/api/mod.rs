@@ -22,6 +22,8 @@
 //! | `operation` | of an access control entry: 1 any (in filters), 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9 cluster action, 10 describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 describe tokens, 15 two-phase commit |
 //! | `resource_type` | of an access control entry: 1 any (in filters), 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user |
 
+mod names;
+
 use std::fmt;
 use std::ops::RangeInclusive;
 

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use flate2::read::MultiGzDecoder;
 use libdeflater::{CompressionLvl, Compressor, Decompressor};
 
-use super::{Codec, CodecError, read_bounded};
+use super::codec::{Codec, CodecError, read_bounded};
 use crate::buffer::Buffer;
 
 const CODEC: Codec = Codec::Gzip;

@@ -9,7 +9,7 @@ use std::io::Read;
 use ::lz4::block::{CompressionMode, compress_bound, compress_to_buffer, decompress_to_buffer};
 use xxhash_rust::xxh32::xxh32;
 
-use super::{Codec, CodecError, read_bounded};
+use super::codec::{Codec, CodecError, read_bounded};
 use crate::buffer::Buffer;
 
 const CODEC: Codec = Codec::Lz4;

@@ -4,7 +4,7 @@
 //! and blocks with their lengths. Other clients put one plain snappy block into the batch, and Java reads that too. The
 //! framed form is what we write: every consumer must read it, because Java producers have always written it.
 
-use super::{Codec, CodecError};
+use super::codec::{Codec, CodecError};
 use crate::buffer::Buffer;
 
 const CODEC: Codec = Codec::Snappy;

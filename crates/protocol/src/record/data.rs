@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::message_set::{self, MessageParts};
+use super::message_parts::{self, MessageParts};
 use super::{RecordError, TimestampType};
 use crate::varint;
 
@@ -369,7 +369,7 @@ impl RecordData {
         let position = cursor.position;
         let bytes = self.data.get(position..).ok_or("message missing")?;
         let message = MessageParts::parse(bytes).ok_or("message cut short")?;
-        message_set::check_inner(&message, magic)?;
+        message_parts::check_inner(&message, magic)?;
         cursor.position = position + message.len;
         let shift = |range: Range<usize>| position + range.start..position + range.end;
         Ok(Parsed {

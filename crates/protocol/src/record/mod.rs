@@ -16,6 +16,7 @@ mod control;
 mod data;
 mod encode;
 mod header;
+mod message_parts;
 mod message_set;
 
 use std::fmt;
