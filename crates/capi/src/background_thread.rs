@@ -46,12 +46,12 @@ impl Background {
         }
     }
 
-    /// The queue.
+    /// Returns the queue.
     pub fn queue(&self) -> &Arc<Queue> {
         &self.queue
     }
 
-    /// Whether the thread takes what comes to `queue`, without the caller's help.
+    /// Returns whether the thread takes what comes to `queue`, without the caller's help.
     pub fn serves(&self, queue: &Arc<Queue>) -> bool {
         self.thread.thread().id() != thread::current().id() && queue.leads_to(&self.queue)
     }

@@ -152,12 +152,12 @@ impl Callbacks {
     /// The properties of the callbacks.
     pub const NAMES: &[&str] = for_each_callback!(names);
 
-    /// Whether an event type is wanted on queues.
+    /// Returns whether an event type is wanted on queues.
     pub fn wants(&self, event_type: i32) -> bool {
         self.events & event_type != 0
     }
 
-    /// Whether the application takes delivery reports as events, from a queue of its own.
+    /// Returns whether the application takes delivery reports as events, from a queue of its own.
     pub fn takes_reports_as_events(&self) -> bool {
         self.wants(event_type::DR) && self.dr.is_none() && self.dr_msg.is_none()
     }

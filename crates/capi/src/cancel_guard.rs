@@ -1,7 +1,7 @@
-//! Threads of the application that are cancelled (pthread_cancel(3)). The C library unwinds such a thread's stack from the
-//! system call in which the cancellation finds it, which frames of Rust do not let happen: the process would end. So
-//! cancellation waits while the library makes system calls on the application's threads, or calls the application: an
-//! application's callback may make some. The library's other waits are none that a cancellation finds.
+//! Threads of the application that are cancelled (pthread_cancel(3)). The C library unwinds such a thread's stack from
+//! the system call in which the cancellation finds it, which frames of Rust do not let happen: the process would end.
+//! So cancellation waits while the library makes system calls on the application's threads, or calls the application:
+//! an application's callback may make some. The library's other waits are none that a cancellation finds.
 
 use std::ffi::c_int;
 use std::marker::PhantomData;

@@ -201,7 +201,7 @@ exports! {
         drop(oldest);
     }
 
-    /// The client's name.
+    /// Returns the client's name.
     fn rd_kafka_name(rk: AnyProcess<'_, Handle>) -> *const c_char, or std::ptr::null(); {
         rk.0.name().as_ptr()
     }
@@ -214,12 +214,12 @@ exports! {
         }
     }
 
-    /// The application's pointer.
+    /// Returns the application's pointer.
     fn rd_kafka_opaque(rk: AnyProcess<'_, Handle>) -> *mut c_void, or std::ptr::null_mut(); {
         rk.0.callbacks().opaque
     }
 
-    /// The client's settings, which stay the client's.
+    /// Returns the client's settings, which stay the client's.
     fn rd_kafka_conf(rk: AnyProcess<'_, Handle>) -> *const ConfHandle, or std::ptr::null(); {
         rk.0.conf()
     }
@@ -257,13 +257,13 @@ exports! {
         -1
     }
 
-    /// The member id in the consumer's group, malloc'ed; NULL without one.
+    /// Returns the member id in the consumer's group, malloc'ed; NULL without one.
     fn rd_kafka_memberid(rk: &Handle) -> *mut c_char, or std::ptr::null_mut(); {
         let id = rk.need_group().and_then(Client::member_id).ok();
         id.map_or(std::ptr::null_mut(), |id| ffi::malloc_text(&id))
     }
 
-    /// The client's fatal error.
+    /// Returns the client's fatal error.
     fn rd_kafka_fatal_error(rk: &Handle, errstr: *mut c_char, size: usize) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
         let Some(error) = rk.client().and_then(|c| c.fatal_error()) else {
             return ErrorCode::NO_ERROR;

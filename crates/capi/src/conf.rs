@@ -39,9 +39,9 @@ unsafe fn set(conf: Lent<ConfHandle>, name: &str, value: Option<&str>, errstr: *
     }
 }
 
-/// A copy without the properties whose names begin with one of `filter`. Interceptors are not copied: those of the old
-/// object are told first, and add to the new one what they want there; plugins are loaded for it as for the old one. Then
-/// its interceptors are offered the properties that those of the old object were offered.
+/// Returns a copy without the properties whose names begin with one of `filter`. Interceptors are not copied: those of
+/// the old object are told first, and add to the new one what they want there; plugins are loaded for it as for the old
+/// one. Then its interceptors are offered the properties that those of the old object were offered.
 ///
 /// # Safety
 /// A live object to which no reference is held that could write; strings. `None` when one of them is not UTF-8.
@@ -142,13 +142,13 @@ exports! {
         }
     }
 
-    /// A copy.
+    /// Returns a copy.
     fn rd_kafka_conf_dup(conf: Lent<ConfHandle>) -> Option<Owned<ConfHandle>>, or None; {
         // SAFETY: live settings.
         unsafe { copy(conf, &[]) }
     }
 
-    /// A copy without the properties whose names begin with one of `filter`.
+    /// Returns a copy without the properties whose names begin with one of `filter`.
     fn rd_kafka_conf_dup_filter(conf: Lent<ConfHandle>, count: usize, filter: *const *const c_char)
         -> Option<Owned<ConfHandle>>, or None;
     {
@@ -169,13 +169,13 @@ exports! {
         unsafe { set(conf, name, value, errstr, size) }
     }
 
-    /// A property's value.
+    /// Returns a property's value.
     fn rd_kafka_conf_get(conf: &ConfHandle, name: &str, to: *mut c_char, size: *mut usize) -> i32, or INVALID; {
         // SAFETY: the caller's buffer.
         unsafe { put_value(conf.synced().get(name), to, size) }
     }
 
-    /// Names and values of all properties, to be freed with `rd_kafka_conf_dump_free()`.
+    /// Returns names and values of all properties, to be freed with `rd_kafka_conf_dump_free()`.
     fn rd_kafka_conf_dump(conf: &ConfHandle, count: *mut usize) -> *mut *mut c_char, or std::ptr::null_mut(); {
         // SAFETY: the caller's out-parameter.
         unsafe { dump(conf.conf().dump(), count) }
@@ -221,13 +221,13 @@ exports! {
         conf.set_default_topic(topic.map(|t| t.0.duplicate()));
     }
 
-    /// A copy of a client's default topic settings.
+    /// Returns a copy of a client's default topic settings.
     fn rd_kafka_default_topic_conf_dup(rk: &Handle) -> Option<Owned<TopicConfHandle>>, or None; {
         let default = rk.conf().default_topic().map(TopicConfHandle::duplicate);
         Some(boxed(default.unwrap_or_else(|| TopicConfHandle::from_conf(TopicConf::new()))))
     }
 
-    /// The default topic settings, which stay the client settings'; NULL when there are none.
+    /// Returns the default topic settings, which stay the client settings'; NULL when there are none.
     fn rd_kafka_conf_get_default_topic_conf(conf: &mut ConfHandle)
         -> *mut TopicConfHandle, or std::ptr::null_mut();
     {

@@ -13,7 +13,7 @@ pub const INVALID: c_int = -1;
 /// See [`OK`].
 pub const UNKNOWN: c_int = -2;
 
-/// A call's result for a setting, with its text in the application's buffer.
+/// Returns a call's result for a setting, with its text in the application's buffer.
 ///
 /// # Safety
 /// `errstr` is NULL or has `size` bytes.
@@ -51,7 +51,7 @@ pub unsafe fn put_value(value: Result<String, ConfError>, to: *mut c_char, size:
     }
 }
 
-/// Names and values in turn, as a malloc'ed array of malloc'ed strings.
+/// Returns names and values in turn, as a malloc'ed array of malloc'ed strings.
 ///
 /// # Safety
 /// `count` is NULL or valid for writes.

@@ -160,7 +160,7 @@ fn text_for(code: ErrorCode) -> Option<CString> {
     (!code.is_ok()).then(|| c_text(code.description().into_owned()))
 }
 
-/// An event as the application polls it; the event itself when there is no such form.
+/// Returns an event as the application polls it; the event itself when there is no such form.
 fn content(handle: &Handle, event: Event) -> Result<Content, Box<Event>> {
     Ok(match event {
         Event::Delivery(delivery) => Content::Deliveries(Box::new(Deliveries::new(handle, delivery))),
@@ -277,7 +277,8 @@ impl EventHandle {
         }
     }
 
-    /// Returns the handles of an admin call's result, which `make` builds at the first call; the type is always the same.
+    /// Returns the handles of an admin call's result, which `make` builds at the first call; the type is always the
+    /// same.
     pub fn admin_handles<T: 'static>(&self, make: impl FnOnce(&AdminResult) -> T) -> Option<&T> {
         match &self.content {
             Content::Admin { result, handles, .. } => handles.get_or_init(|| Box::new(make(result))).downcast_ref(),
@@ -322,12 +323,12 @@ impl EventHandle {
 }
 
 exports! {
-    /// The event's type; `RD_KAFKA_EVENT_NONE` for NULL.
+    /// Returns the event's type; `RD_KAFKA_EVENT_NONE` for NULL.
     fn rd_kafka_event_type(event: Option<&EventHandle>) -> i32, or event_type::NONE; {
         type_of(event)
     }
 
-    /// The name of the event's type.
+    /// Returns the name of the event's type.
     fn rd_kafka_event_name(event: Option<&EventHandle>) -> Option<&'static CStr>, or Some(c"(NONE)"); {
         if let Some(result) = event.and_then(EventHandle::admin_result) {
             return Some(admin_event(result.op).1);
@@ -350,12 +351,12 @@ exports! {
         drop(unsafe { <Owned<EventHandle>>::from_c(event) });
     }
 
-    /// The event's next message, which stays the event's; NULL when there are no more.
+    /// Returns the event's next message, which stays the event's; NULL when there are no more.
     fn rd_kafka_event_message_next(event: &mut EventHandle) -> *const MessageFields, or std::ptr::null(); {
         event.next_message()
     }
 
-    /// The event's next messages, at most `size`.
+    /// Returns the event's next messages, at most `size`.
     fn rd_kafka_event_message_array(event: &mut EventHandle, messages: *mut *const MessageFields, size: usize)
         -> usize, or 0;
     {
@@ -372,7 +373,7 @@ exports! {
         count
     }
 
-    /// How many messages of the event were not taken yet.
+    /// Returns the number of messages of the event that were not taken yet.
     fn rd_kafka_event_message_count(event: &EventHandle) -> usize, or 0; {
         match &event.content {
             Content::Deliveries(deliveries) => deliveries.delivery.len().saturating_sub(deliveries.next),
@@ -381,28 +382,28 @@ exports! {
         }
     }
 
-    /// The event's error code.
+    /// Returns the event's error code.
     fn rd_kafka_event_error(event: &EventHandle) -> ErrorCode, or ErrorCode::NO_ERROR; {
         event.error().0
     }
 
-    /// The event's error in words, those of success without one.
+    /// Returns the event's error in words, those of success without one.
     fn rd_kafka_event_error_string(event: &EventHandle) -> *const c_char, or c"".as_ptr(); {
         let (code, text) = event.error();
         text.map_or_else(|| errors::description(code), CStr::as_ptr)
     }
 
-    /// Whether the client cannot go on.
+    /// Returns whether the client cannot go on.
     fn rd_kafka_event_error_is_fatal(event: &EventHandle) -> i32, or 0; {
         matches!(event.content, Content::Error { fatal: true, .. }).into()
     }
 
-    /// The application's pointer.
+    /// Returns the application's pointer.
     fn rd_kafka_event_opaque(event: &EventHandle) -> *mut c_void, or std::ptr::null_mut(); {
         event.opaque
     }
 
-    /// The parts of a log line; -1 for other events.
+    /// Returns the parts of a log line; -1 for other events.
     fn rd_kafka_event_log(event: &EventHandle, fac: *mut *const c_char, text: *mut *const c_char, level: *mut i32)
         -> i32, or -1;
     {
@@ -416,7 +417,7 @@ exports! {
         0
     }
 
-    /// The debug contexts of a log line; -1 for other events.
+    /// Returns the debug contexts of a log line; -1 for other events.
     fn rd_kafka_event_debug_contexts(event: &EventHandle, to: *mut c_char, size: usize) -> i32, or -1; {
         let Content::Log { contexts, .. } = &event.content else { return -1 };
         // SAFETY: the caller's buffer.
@@ -424,7 +425,7 @@ exports! {
         0
     }
 
-    /// The statistics document.
+    /// Returns the statistics document.
     fn rd_kafka_event_stats(event: &EventHandle) -> *const c_char, or std::ptr::null(); {
         match &event.content {
             Content::Stats(text) => text.as_ptr(),
@@ -432,7 +433,7 @@ exports! {
         }
     }
 
-    /// The partitions of a rebalance or a commit, which stay the event's.
+    /// Returns the partitions of a rebalance or a commit, which stay the event's.
     fn rd_kafka_event_topic_partition_list(event: &EventHandle) -> *mut PartitionList, or std::ptr::null_mut(); {
         match &event.content {
             Content::Rebalance { list, .. } | Content::Commit { list, .. } => {
@@ -442,7 +443,7 @@ exports! {
         }
     }
 
-    /// The partition of an error, which becomes the application's.
+    /// Returns the partition of an error, which becomes the application's.
     fn rd_kafka_event_topic_partition(event: &EventHandle) -> *mut PartitionRow, or std::ptr::null_mut(); {
         match &event.content {
             Content::Error { partition: Some(row), .. } => topic_partition_list::single_row(row),

@@ -21,7 +21,7 @@ thread_local! {
     static INHERITED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The last error of a call that has no other way to tell (`rd_kafka_last_error()`), of the calling thread.
+/// Returns the last error of a call that has no other way to tell (`rd_kafka_last_error()`), of the calling thread.
 pub fn last_error() -> ErrorCode {
     LAST_ERROR.get()
 }
@@ -43,7 +43,7 @@ pub fn forget_last_error() {
     LAST_ERROR.set(ErrorCode::NO_ERROR);
 }
 
-/// The `errno` that goes with an error code.
+/// Returns the `errno` that goes with an error code.
 pub fn errno_of(code: ErrorCode) -> c_int {
     match code {
         ErrorCode::NO_ERROR => 0,
@@ -66,12 +66,13 @@ pub fn note(error: &Error) -> ErrorCode {
     code
 }
 
-/// The code that a call returns for an error: `_FATAL` stands for every fatal one, `rd_kafka_fatal_error()` tells which.
+/// Returns the code that a call returns for an error: `_FATAL` stands for every fatal one, `rd_kafka_fatal_error()`
+/// tells which.
 pub fn public_code(error: &Error) -> ErrorCode {
     if error.fatal { ErrorCode::L_FATAL } else { error.code }
 }
 
-/// A call's outcome as an error code.
+/// Returns a call's outcome as an error code.
 pub fn code_of<T>(result: Result<T, Error>) -> ErrorCode {
     match result {
         Ok(_) => ErrorCode::NO_ERROR,
@@ -79,8 +80,8 @@ pub fn code_of<T>(result: Result<T, Error>) -> ErrorCode {
     }
 }
 
-/// Runs the body of an exported function. `None` means that an argument was refused; `fallback` is told whether that was
-/// a handle of the process that this one was forked from.
+/// Runs the body of an exported function. `None` means that an argument was refused; `fallback` is told whether that
+/// was a handle of the process that this one was forked from.
 pub fn boundary<R>(fallback: impl FnOnce(bool) -> R, body: impl FnOnce() -> Option<R>) -> R {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Some(result)) => result,
@@ -288,7 +289,7 @@ impl Deadline {
         self.left().map_or(slice, |left| left.min(slice))
     }
 
-    /// Whether nothing is left.
+    /// Returns whether nothing is left.
     pub fn is_over(&self) -> bool {
         self.left().is_some_and(|left| left.is_zero())
     }
@@ -337,12 +338,13 @@ pub unsafe fn bytes<'a>(ptr: *const c_void, len: usize) -> Option<&'a [u8]> {
     Some(unsafe { std::slice::from_raw_parts(ptr.cast(), len) })
 }
 
-/// A copy of `text` for the application, to be freed with `free(3)`. NULL when there is no memory or `text` has a NUL.
+/// Returns a copy of `text` for the application, to be freed with `free(3)`. NULL when there is no memory or `text` has
+/// a NUL.
 pub fn malloc_text(text: &str) -> *mut c_char {
     malloc_bytes(text.as_bytes())
 }
 
-/// A malloc'ed copy of bytes with a NUL after them.
+/// Returns a malloc'ed copy of bytes with a NUL after them.
 pub fn malloc_bytes(from: &[u8]) -> *mut c_char {
     // SAFETY: room for the bytes and the NUL was asked for; both copies stay within it.
     unsafe {
@@ -419,7 +421,7 @@ mod tests {
     }
 
     exports! {
-        /// A test.
+        /// Returns a test.
         fn ottla_test_value(thing: &Thing, panic: i32) -> i32, or -7; {
             assert_eq!(panic, 0, "asked to");
             thing.value

@@ -104,7 +104,7 @@ pub fn set_yield() {
     YIELD.set(true);
 }
 
-/// Whether a callback called `rd_kafka_yield()`; forgets it.
+/// Returns whether a callback called `rd_kafka_yield()`; forgets it.
 pub fn take_yield() -> bool {
     YIELD.replace(false)
 }
@@ -177,18 +177,18 @@ impl Handle {
         drop(std::mem::take(&mut *self.commit_callbacks.lock()));
     }
 
-    /// The client; `None` while it is being created and after it was destroyed.
+    /// Returns the client; `None` while it is being created and after it was destroyed.
     pub fn client(&self) -> Option<&Client> {
         self.client.get()
     }
 
-    /// The client, or the error that tells why there is none.
+    /// Returns the client, or the error that tells why there is none.
     pub fn need_client(&self) -> Result<&Client, Error> {
         self.client()
             .ok_or_else(|| Error::new(ErrorCode::L_DESTROY, "The client was destroyed"))
     }
 
-    /// The client of a consumer.
+    /// Returns the client of a consumer.
     pub fn need_consumer(&self) -> Result<&Client, Error> {
         match self.kind {
             ClientKind::Consumer => self.need_client(),
@@ -199,7 +199,7 @@ impl Handle {
         }
     }
 
-    /// The client of a consumer that can be a member of a group.
+    /// Returns the client of a consumer that can be a member of a group.
     pub fn need_group(&self) -> Result<&Client, Error> {
         let client = self.need_consumer()?;
         if client.conf().group_id.is_empty() {
@@ -218,12 +218,12 @@ impl Handle {
         self.name.get().map_or(c"", CString::as_c_str)
     }
 
-    /// The application's callbacks.
+    /// Returns the application's callbacks.
     pub fn callbacks(&self) -> &Callbacks {
         &self.callbacks
     }
 
-    /// The interceptors.
+    /// Returns the interceptors.
     #[inline]
     pub fn interceptors(&self) -> &Interceptors {
         &self.interceptors
@@ -249,7 +249,7 @@ impl Handle {
         self.interceptors.get().is_some_and(ClientMethods::see_messages_sent)
     }
 
-    /// The settings it was created with.
+    /// Returns the settings it was created with.
     pub fn conf(&self) -> &ConfHandle {
         &self.conf
     }
@@ -264,7 +264,7 @@ impl Handle {
         (&raw const *self).cast()
     }
 
-    /// Whether what comes to `queue` is forwarded to the background thread.
+    /// Returns whether what comes to `queue` is forwarded to the background thread.
     pub fn serves_in_background(&self, queue: &Arc<Queue>) -> bool {
         self.background.lock().as_ref().is_some_and(|b| b.serves(queue))
     }
@@ -274,7 +274,7 @@ impl Handle {
         self.consumer_closed.store(true, Ordering::Release);
     }
 
-    /// Whether the consumer was closed.
+    /// Returns whether the consumer was closed.
     pub fn is_consumer_closed(&self) -> bool {
         self.consumer_closed.load(Ordering::Acquire)
     }
@@ -288,7 +288,7 @@ impl Handle {
         Ok(())
     }
 
-    /// Whether a close that was begun is done.
+    /// Returns whether a close that was begun is done.
     pub fn poll_closed(&self) -> bool {
         let mut closing = self.closing.lock();
         if closing.as_ref().is_some_and(|reply| reply.try_take().is_some()) {
@@ -307,7 +307,7 @@ impl Handle {
         token
     }
 
-    /// The callback of a commit; `None` for a commit without one of its own.
+    /// Returns the callback of a commit; `None` for a commit without one of its own.
     pub fn take_commit_callback(&self, token: usize) -> Option<(Option<PartitionsCb>, Opaque)> {
         self.commit_callbacks.lock().by_token.remove(&token).map(|c| (c.0, c.1))
     }
@@ -335,7 +335,7 @@ impl Handle {
         drop(self.topics.read());
     }
 
-    /// The handle of a topic that the core knows.
+    /// Returns the handle of a topic that the core knows.
     pub fn topic_handle(&self, topic: &Arc<Topic>) -> Arc<TopicHandle> {
         if let Some(Some(handle)) = self.topics.read().by_index.get(topic.index()) {
             return handle.clone();
@@ -352,7 +352,7 @@ impl Handle {
         handle
     }
 
-    /// The handle of the topic of that name, which is created with the default topic settings when it is new.
+    /// Returns the handle of the topic of that name, which is created with the default topic settings when it is new.
     pub fn topic_named(&self, name: &str) -> Result<Arc<TopicHandle>, Error> {
         if let Some(handle) = self.topics.read().by_name.get(name) {
             return Ok(handle.clone());
@@ -360,7 +360,7 @@ impl Handle {
         self.create_topic(name, None)
     }
 
-    /// The handle of the topic of that name, which is created with these settings when it is new.
+    /// Returns the handle of the topic of that name, which is created with these settings when it is new.
     pub fn create_topic(&self, name: &str, given: Option<&TopicConfHandle>) -> Result<Arc<TopicHandle>, Error> {
         let client = self.need_client()?;
         let settings = given.map(|c| c.settings(self.conf.conf(), self.kind)).transpose()?;
@@ -384,7 +384,7 @@ impl Handle {
         Ok(handle)
     }
 
-    /// The handles of all topics.
+    /// Returns the handles of all topics.
     pub fn topic_handles(&self) -> Vec<Arc<TopicHandle>> {
         self.topics.read().by_index.iter().flatten().cloned().collect()
     }
@@ -417,7 +417,7 @@ unsafe impl Tagged for TopicHandle {
 }
 
 impl TopicHandle {
-    /// A handle for a topic of `owner`.
+    /// Returns a handle for a topic of `owner`.
     pub fn new(topic: Arc<Topic>, client: Option<Client>, owner: Weak<Handle>, intercepted: bool) -> Self {
         let name = c_text(topic.name());
         TopicHandle {
@@ -432,17 +432,17 @@ impl TopicHandle {
         }
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> &CStr {
         &self.name
     }
 
-    /// The topic.
+    /// Returns the topic.
     pub fn topic(&self) -> &Arc<Topic> {
         &self.topic
     }
 
-    /// Its client, unless that was destroyed.
+    /// Returns its client, unless that was destroyed.
     pub fn client(&self) -> Result<&Client, Error> {
         match &self.client {
             Some(client) if !self.gone.load(Ordering::Relaxed) => Ok(client),
@@ -450,7 +450,7 @@ impl TopicHandle {
         }
     }
 
-    /// Whether interceptors see what is produced to it.
+    /// Returns whether interceptors see what is produced to it.
     pub fn is_intercepted(&self) -> bool {
         self.intercepted
     }
@@ -460,7 +460,7 @@ impl TopicHandle {
         self.gone.store(true, Ordering::Relaxed);
     }
 
-    /// Its client's handle; `None` when that was destroyed.
+    /// Returns its client's handle; `None` when that was destroyed.
     pub fn owner(&self) -> Option<Arc<Handle>> {
         self.owner.upgrade()
     }

@@ -13,7 +13,7 @@ use crate::ffi::{AnyProcess, FromC, c_text, exports};
 use crate::handle::Handle;
 use crate::queue::QueueHandle;
 
-/// A string for printing; empty for NULL.
+/// Returns a string for printing; empty for NULL.
 ///
 /// # Safety
 /// NULL or a NUL-terminated string.
@@ -77,7 +77,7 @@ exports! {
         ErrorCode::NO_ERROR
     }
 
-    /// The debug contexts, as the `debug` property takes them.
+    /// Returns the debug contexts, as the `debug` property takes them.
     fn rd_kafka_get_debug_contexts() -> *const c_char, or c"".as_ptr(); {
         DEBUG_CONTEXTS.as_ptr()
     }

@@ -25,7 +25,7 @@ pub struct LogState {
 }
 
 impl LogState {
-    /// A log that calls `callback`, or keeps the lines for polling.
+    /// Returns a log that calls `callback`, or keeps the lines for polling.
     pub fn new(callback: Option<LogCb>, to_queue: bool, thread_name: bool) -> Self {
         LogState {
             callback: RwLock::new(callback),

@@ -111,7 +111,7 @@ impl MessagePtr {
         }
     }
 
-    /// Its address; the owner stays responsible.
+    /// Returns its address; the owner stays responsible.
     pub fn as_ptr(&self) -> *mut MessageFields {
         self.0.cast()
     }
@@ -192,7 +192,7 @@ impl Message {
         }
     }
 
-    /// A delivery report.
+    /// Returns a delivery report.
     ///
     /// # Safety
     /// The message must not be used after `record`'s memory (its [`Delivery`]), `topic` or `error_text` is gone, and
@@ -232,7 +232,7 @@ impl Message {
         message
     }
 
-    /// A message that is about to be produced, with its headers, for interceptors.
+    /// Returns a message that is about to be produced, with its headers, for interceptors.
     ///
     /// # Safety
     /// The message must not be used after what `fields` point to is gone, and [`Message::release`] is called before.
@@ -247,7 +247,7 @@ impl Message {
         }
     }
 
-    /// The headers that it was made with, or that an interceptor has put in their place.
+    /// Returns the headers that it was made with, or that an interceptor has put in their place.
     pub fn own_headers(&self) -> Option<&Headers> {
         // SAFETY: NULL or owned by the message.
         unsafe { <&Headers>::from_c(self.headers) }
@@ -258,7 +258,7 @@ impl Message {
         self.fields.err = code.0;
     }
 
-    /// A fetched record of this partition.
+    /// Returns a fetched record of this partition.
     ///
     /// # Safety
     /// `block` keeps `topic` and the record's memory alive as long as the message.
@@ -313,12 +313,12 @@ impl Message {
         }
     }
 
-    /// The public fields' address, for who may change headers through it.
+    /// Returns the public fields' address, for who may change headers through it.
     pub fn fields_mut(&mut self) -> *mut MessageFields {
         (&raw mut *self).cast()
     }
 
-    /// The public fields' address.
+    /// Returns the public fields' address.
     pub fn fields(&self) -> *const MessageFields {
         &raw const self.fields
     }
@@ -349,7 +349,7 @@ impl Message {
         });
     }
 
-    /// The error code.
+    /// Returns the error code.
     pub fn error(&self) -> ErrorCode {
         ErrorCode(self.fields.err)
     }
@@ -372,7 +372,7 @@ impl Message {
         boxed
     }
 
-    /// An error of the consumer as a whole.
+    /// Returns an error of the consumer as a whole.
     pub fn consumer_error(code: ErrorCode, text: &str) -> MessagePtr {
         MessagePtr::of(Self::boxed_error(code, text))
     }
@@ -541,7 +541,7 @@ impl Slots {
 }
 
 impl Open {
-    /// The next slot. There is one.
+    /// Returns the next slot. There is one.
     #[inline]
     fn hand_out(&mut self) -> (*mut Message, *const Block) {
         // SAFETY: `used` is less than `len`.
@@ -626,7 +626,7 @@ pub fn take(handle: &Handle, chunk: &mut Chunk) -> Option<MessagePtr> {
     Some(MessagePtr(slots.put(&record)))
 }
 
-/// The message's headers, parsed when first asked for; NULL when there are none.
+/// Returns the message's headers, parsed when first asked for; NULL when there are none.
 fn headers_of(message: &mut Message) -> Result<*mut Headers, ErrorCode> {
     if message.headers.is_null() {
         // A consumed message keeps its record, from which the next list is made after this one was detached.
@@ -650,7 +650,7 @@ exports! {
         unsafe { destroy(message.cast()) };
     }
 
-    /// The text of a consumed error message, NULL without an error.
+    /// Returns the text of a consumed error message, NULL without an error.
     fn rd_kafka_message_errstr(message: *const MessageFields) -> *const c_char, or std::ptr::null(); {
         // SAFETY: NULL or a message; possibly one that the application made for rd_kafka_produce_batch(), so only
         // the public fields are read.
@@ -664,7 +664,7 @@ exports! {
         }
     }
 
-    /// The text of a delivery report's error, NULL without an error.
+    /// Returns the text of a delivery report's error, NULL without an error.
     fn rd_kafka_message_produce_errstr(message: &Message) -> *const c_char, or std::ptr::null(); {
         match (message.fields.err, message.error_text.is_null()) {
             (0, _) => std::ptr::null(),
@@ -673,7 +673,7 @@ exports! {
         }
     }
 
-    /// The timestamp in milliseconds, -1 when there is none.
+    /// Returns the timestamp in milliseconds, -1 when there is none.
     fn rd_kafka_message_timestamp(message: &Message, kind: *mut i32) -> i64, or -1; {
         // SAFETY: the caller's out-parameter.
         unsafe { ffi::put(kind, message.timestamp_type.into()) };
@@ -685,12 +685,12 @@ exports! {
         message.latency_us
     }
 
-    /// The broker that took or gave the message, -1 when not known.
+    /// Returns the broker that took or gave the message, -1 when not known.
     fn rd_kafka_message_broker_id(message: &Message) -> i32, or -1; {
         message.broker_id
     }
 
-    /// The message's headers, which stay the message's.
+    /// Returns the message's headers, which stay the message's.
     fn rd_kafka_message_headers(message: &mut Message, headersp: *mut *mut Headers)
         -> ErrorCode, or ErrorCode::L_INVALID_ARG;
     {
@@ -704,7 +704,7 @@ exports! {
         }
     }
 
-    /// The message's headers, which become the application's.
+    /// Returns the message's headers, which become the application's.
     fn rd_kafka_message_detach_headers(message: &mut Message, headersp: *mut *mut Headers)
         -> ErrorCode, or ErrorCode::L_INVALID_ARG;
     {
@@ -726,12 +726,12 @@ exports! {
         message.headers = headers;
     }
 
-    /// Whether the message is in the log.
+    /// Returns whether the message is in the log.
     fn rd_kafka_message_status(message: &Message) -> i32, or 0; {
         message.status.into()
     }
 
-    /// The leader epoch of a consumed message, -1 when not known.
+    /// Returns the leader epoch of a consumed message, -1 when not known.
     fn rd_kafka_message_leader_epoch(message: &Message) -> i32, or -1; {
         message.leader_epoch
     }

@@ -52,7 +52,7 @@ pub fn hooks(callbacks: &Callbacks) -> SystemHooks {
     }
 }
 
-/// A descriptor that a callback returned, or the `errno` that it left.
+/// Returns a descriptor that a callback returned, or the `errno` that it left.
 fn descriptor(fd: c_int, callback: &str) -> io::Result<OwnedFd> {
     if fd >= 0 {
         // SAFETY: the callback opened it for the library.
@@ -151,7 +151,7 @@ fn resolve_hook(call: Call<ResolveCb>) -> ResolveHook {
     })
 }
 
-/// The addresses of a list; one without a port gets `port`.
+/// Returns the addresses of a list; one without a port gets `port`.
 ///
 /// # Safety
 /// NULL or a list as getaddrinfo(3) makes it.

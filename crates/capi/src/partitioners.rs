@@ -77,7 +77,7 @@ partitioners! {
 }
 
 exports! {
-    /// Whether a partition has a leader, for partitioners.
+    /// Returns whether a partition has a leader, for partitioners.
     fn rd_kafka_topic_partition_available(rkt: &TopicHandle, partition: i32) -> i32, or 0; {
         is_available(rkt, partition).into()
     }

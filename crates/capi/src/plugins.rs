@@ -18,7 +18,7 @@ type ConfInit = unsafe extern "C" fn(*mut RdKafkaConf, *mut *mut c_void, *mut c_
 /// Room for an error of a plugin.
 const ERROR_ROOM: usize = 512;
 
-/// The path with the platform's extension when it has none.
+/// Returns the path with the platform's extension when it has none.
 fn with_extension(path: &str) -> CString {
     match Path::new(path).extension() {
         Some(_) => c_text(path),
@@ -38,8 +38,8 @@ fn linker_error() -> String {
     }
 }
 
-/// Loads the libraries of a list with `;` between them, and has each set the configuration up. A library stays loaded as
-/// long as the process lives: clients may call what is in it at any time.
+/// Loads the libraries of a list with `;` between them, and has each set the configuration up. A library stays loaded
+/// as long as the process lives: clients may call what is in it at any time.
 ///
 /// # Errors
 /// The first library that cannot be loaded, or does not want to be. Those before it have done their work.

@@ -377,7 +377,7 @@ unsafe fn produce_arguments(handle: &Handle, arguments: &[Vu]) -> Result<(), Err
     Ok(())
 }
 
-/// The arguments as a slice.
+/// Returns the arguments as a slice.
 ///
 /// # Safety
 /// NULL or an array of `count` arguments.
@@ -486,7 +486,8 @@ exports! {
         let (mut taken, mut full) = (0, false);
         for message in messages {
             if full {
-                // Another thread may have made room meanwhile, or this one is smaller: it must not overtake all the same.
+                // Another thread may have made room meanwhile, or this one is smaller: it must not overtake all the
+                // same.
                 message.err = ErrorCode::L_QUEUE_FULL.0;
                 continue;
             }
@@ -524,7 +525,7 @@ exports! {
         result
     }
 
-    /// Gives up records.
+    /// Returns up records.
     fn rd_kafka_purge(rk: &Handle, flags: i32) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
         let Some(client) = rk.client().filter(|_| rk.kind() == ClientKind::Producer) else {
             return ErrorCode::L_NOT_IMPLEMENTED;
@@ -541,7 +542,7 @@ exports! {
         ))
     }
 
-    /// How many records and events wait.
+    /// Returns the number of records and events wait.
     fn rd_kafka_outq_len(rk: &Handle) -> i32, or 0; {
         serve::give_back_handled();
         rk.client().map_or(0, |c| i32::try_from(c.outq_len()).unwrap_or(i32::MAX))

@@ -55,7 +55,8 @@ pub fn poll_unless(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline, sto
         return served;
     };
     served += 1;
-    // Events that arrive while callbacks run wait for the next call: this one ends even when the queue never gets empty.
+    // Events that arrive while callbacks run wait for the next call: this one ends even when the queue never gets
+    // empty.
     let mut budget = queue.len_where(|_| true);
     while flow == Flow::Go && budget > 0 {
         budget -= 1;
@@ -151,7 +152,7 @@ pub fn poll_messages(
 /// Messages taken out at once; the rest of a larger batch is taken in further rounds.
 const ROUND: usize = 128;
 
-/// The next message, with the last error set where there is none.
+/// Returns the next message, with the last error set where there is none.
 pub fn consume_one(handle: &Handle, queue: &Arc<Queue>, timeout: Timeout) -> Option<MessagePtr> {
     let message = poll_message(handle, queue, &Deadline::from_first_look(timeout));
     match &message {
@@ -161,7 +162,7 @@ pub fn consume_one(handle: &Handle, queue: &Arc<Queue>, timeout: Timeout) -> Opt
     message
 }
 
-/// The next messages; gives how many there are.
+/// Returns the next messages; gives how many there are.
 ///
 /// # Safety
 /// `messages` is valid for writes of `size` pointers.

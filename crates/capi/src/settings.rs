@@ -55,7 +55,7 @@ impl ConfHandle {
         }
     }
 
-    /// A copy without interceptors.
+    /// Returns a copy without interceptors.
     pub(crate) fn duplicate(&self) -> Self {
         ConfHandle {
             tag: Tag::new(Self::TAG),
@@ -67,7 +67,7 @@ impl ConfHandle {
         }
     }
 
-    /// A copy with only what the application has set, less what begins with one of `prefixes`.
+    /// Returns a copy with only what the application has set, less what begins with one of `prefixes`.
     pub(crate) fn filtered(&self, prefixes: &[&str]) -> Self {
         let mut copy = self.duplicate();
         copy.conf = copy.conf.dup_filter(prefixes);
@@ -78,27 +78,27 @@ impl ConfHandle {
         copy
     }
 
-    /// The callbacks.
+    /// Returns the callbacks.
     pub fn callbacks(&self) -> &Callbacks {
         &self.callbacks
     }
 
-    /// The interceptors.
+    /// Returns the interceptors.
     pub fn interceptors(&self) -> &ConfInterceptors {
         &self.interceptors
     }
 
-    /// The settings as they are.
+    /// Returns the settings as they are.
     pub fn conf(&self) -> &Conf {
         &self.conf
     }
 
-    /// The default topic settings, where there are such.
+    /// Returns the default topic settings, where there are such.
     pub fn default_topic(&self) -> Option<&TopicConfHandle> {
         self.topic.as_deref()
     }
 
-    /// The settings with what the application did to the default topic settings through its pointer.
+    /// Returns the settings with what the application did to the default topic settings through its pointer.
     pub(crate) fn synced(&self) -> Conf {
         let mut conf = self.conf.clone();
         conf.set_topic_defaults(self.topic.as_ref().map(|t| t.conf().clone()));
@@ -135,7 +135,7 @@ impl ConfHandle {
         }
     }
 
-    /// The value of a property that was set.
+    /// Returns the value of a property that was set.
     pub(crate) fn own_value(&self, name: &str) -> Option<String> {
         let conf = self.synced();
         conf.is_modified(name).then(|| conf.get(name).ok())?

@@ -28,7 +28,7 @@ fn status(result: Result<(), Error>) -> i32 {
     }
 }
 
-/// A started partition's client and queue, with the last error set where there are none.
+/// Returns a started partition's client and queue, with the last error set where there are none.
 fn started(rkt: &TopicHandle, partition: i32) -> Option<(Arc<Handle>, Arc<Queue>)> {
     let queue = rkt
         .client()
@@ -73,13 +73,13 @@ exports! {
         }
     }
 
-    /// The partition's next message.
+    /// Returns the partition's next message.
     fn rd_kafka_consume(rkt: &TopicHandle, partition: i32, timeout: Timeout) -> Option<MessagePtr>, or None; {
         let (handle, queue) = started(rkt, partition)?;
         consume_one(&handle, &queue, timeout)
     }
 
-    /// The partition's next messages.
+    /// Returns the partition's next messages.
     fn rd_kafka_consume_batch(
         rkt: &TopicHandle, partition: i32, timeout: Timeout, messages: *mut *mut MessageFields, size: usize,
     ) -> isize, or -1; {

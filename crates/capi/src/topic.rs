@@ -8,7 +8,8 @@ use crate::handle::{Handle, TopicHandle};
 use crate::topic_conf::TopicConfHandle;
 
 exports! {
-    /// A handle of a topic, created with `conf` (which is taken in any case) or the client's default topic settings.
+    /// Returns a handle of a topic, created with `conf` (which is taken in any case) or the client's default topic
+    /// settings.
     fn rd_kafka_topic_new(rk: &Handle, name: &str, conf: Option<Owned<TopicConfHandle>>)
         -> *const TopicHandle, or std::ptr::null();
     {
@@ -33,12 +34,12 @@ exports! {
         rkt.topic().release();
     }
 
-    /// The topic's name.
+    /// Returns the topic's name.
     fn rd_kafka_topic_name(rkt: AnyProcess<'_, TopicHandle>) -> *const c_char, or std::ptr::null(); {
         rkt.0.name().as_ptr()
     }
 
-    /// The application's pointer of the topic's settings.
+    /// Returns the application's pointer of the topic's settings.
     fn rd_kafka_topic_opaque(rkt: AnyProcess<'_, TopicHandle>) -> *mut c_void, or std::ptr::null_mut(); {
         rkt.0.topic().hooks().opaque as *mut c_void
     }

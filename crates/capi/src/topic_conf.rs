@@ -32,7 +32,7 @@ unsafe impl Send for TopicConfHandle {}
 unsafe impl Sync for TopicConfHandle {}
 
 impl TopicConfHandle {
-    /// A handle for settings.
+    /// Returns a handle for settings.
     pub fn from_conf(conf: TopicConf) -> Self {
         TopicConfHandle {
             tag: Tag::new(Self::TAG),
@@ -42,7 +42,7 @@ impl TopicConfHandle {
         }
     }
 
-    /// A copy.
+    /// Returns a copy.
     pub fn duplicate(&self) -> Self {
         TopicConfHandle {
             partitioner: self.partitioner,
@@ -51,7 +51,7 @@ impl TopicConfHandle {
         }
     }
 
-    /// The settings.
+    /// Returns the settings.
     pub fn conf(&self) -> &TopicConf {
         &self.conf
     }
@@ -67,7 +67,7 @@ impl TopicConfHandle {
         self.conf = conf;
     }
 
-    /// The settings for a topic of a client, whose resolved settings are `client`.
+    /// Returns the settings for a topic of a client, whose resolved settings are `client`.
     ///
     /// # Errors
     /// Settings that do not go together, or that ask for what this build does not have.
@@ -87,7 +87,7 @@ exports! {
         Some(boxed(TopicConfHandle::from_conf(TopicConf::new())))
     }
 
-    /// A copy.
+    /// Returns a copy.
     fn rd_kafka_topic_conf_dup(conf: &TopicConfHandle) -> Option<Owned<TopicConfHandle>>, or None; {
         Some(boxed(conf.duplicate()))
     }
@@ -106,7 +106,7 @@ exports! {
         unsafe { conf_result(conf.conf.set(name, value), errstr, size) }
     }
 
-    /// A property's value.
+    /// Returns a property's value.
     fn rd_kafka_topic_conf_get(conf: &TopicConfHandle, name: &str, to: *mut c_char, size: *mut usize)
         -> i32, or -1;
     {
@@ -114,7 +114,7 @@ exports! {
         unsafe { put_value(conf.conf.get(name), to, size) }
     }
 
-    /// Names and values of all properties, to be freed with `rd_kafka_conf_dump_free()`.
+    /// Returns names and values of all properties, to be freed with `rd_kafka_conf_dump_free()`.
     fn rd_kafka_topic_conf_dump(conf: &TopicConfHandle, count: *mut usize)
         -> *mut *mut c_char, or std::ptr::null_mut();
     {

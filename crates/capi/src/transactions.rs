@@ -15,8 +15,8 @@ use crate::serve;
 /// How long a thread that serves callbacks waits at once where nothing wakes it.
 const LOOK: Timeout = Timeout(Some(Duration::from_millis(5)));
 
-/// Ends a transaction, serving delivery reports meanwhile: the application hears of every record before the call returns.
-/// Where it takes reports as events, nothing is served here.
+/// Ends a transaction, serving delivery reports meanwhile: the application hears of every record before the call
+/// returns. Where it takes reports as events, nothing is served here.
 fn end(rk: &Handle, call: TransactionCall, timeout: Timeout) -> Result<(), Error> {
     let client = rk.need_client()?;
     let flushes = call == TransactionCall::Commit;

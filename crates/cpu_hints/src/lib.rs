@@ -1,6 +1,6 @@
-//! What only the processor itself gives: hints which memory is needed soon, and its own counter. The hints change nothing
-//! but time, and are nothing where the processor has none. And a counter of forks, which only the C library gives. All of
-//! it is `unsafe` underneath, which is why it has a crate of its own.
+//! What only the processor itself gives: hints which memory is needed soon, and its own counter. The hints change
+//! nothing but time, and are nothing where the processor has none. And a counter of forks, which only the C library
+//! gives. All of it is `unsafe` underneath, which is why it has a crate of its own.
 
 pub mod forks;
 
@@ -34,8 +34,9 @@ pub fn will_read_all(bytes: &[u8]) {
     }
 }
 
-/// The processor's counter, which counts some billions a second. Reading it does not wait for what was begun before, as a
-/// look at the clock does. `None` where there is none. Another processor of the machine may have another count.
+/// Returns the processor's counter, which counts some billions a second. Reading it does not wait for what was begun
+/// before, as a look at the clock does. `None` where there is none. Another processor of the machine may have another
+/// count.
 #[inline]
 pub fn ticks() -> Option<u64> {
     #[cfg(target_arch = "x86_64")]

@@ -27,7 +27,7 @@ pub use verdict::{Seen, Verdict};
 
 use std::panic::{self, AssertUnwindSafe};
 
-/// The target of this name, canaries included.
+/// Returns the target of this name, canaries included.
 pub fn find(name: &str) -> Option<&'static Target> {
     TARGETS.iter().chain(CANARIES).find(|target| target.name == name)
 }

@@ -100,7 +100,7 @@ fn decode<T: Wire>(bytes: Bytes, name: &'static str) -> Result<T, DecodeError> {
 }
 
 impl StickyUserData {
-    /// The bytes of version 1.
+    /// Returns the bytes of version 1.
     ///
     /// # Errors
     /// [`EncodeError`] for a length beyond the protocol's limits.
@@ -136,7 +136,7 @@ macro_rules! with_version {
             /// The newest version.
             pub const MAX_VERSION: i16 = VERSIONS.max;
 
-            /// The version number and the fields of `version`.
+            /// Returns the version number and the fields of `version`.
             ///
             /// # Errors
             /// [`EncodeError`] for a version other than 0 to 3, or a length beyond the protocol's limits.

@@ -120,7 +120,7 @@ struct DecodeErrorInner {
 }
 
 impl DecodeError {
-    /// An error at `offset` bytes from the start of the frame.
+    /// Returns an error at `offset` bytes from the start of the frame.
     #[cold]
     pub fn new(offset: usize, kind: DecodeErrorKind) -> Self {
         Self(Box::new(DecodeErrorInner {
@@ -131,12 +131,13 @@ impl DecodeError {
         }))
     }
 
-    /// The name of the message, empty for bytes outside any message.
+    /// Returns the name of the message, empty for bytes outside any message.
     pub fn message(&self) -> &'static str {
         self.0.message
     }
 
-    /// The field at fault, as in `topics[2].partitions[0].records`; empty when the message as a whole is at fault.
+    /// Returns the field at fault, as in `topics[2].partitions[0].records`; empty when the message as a whole is at
+    /// fault.
     pub fn path(&self) -> String {
         self.0.path.to_string()
     }
@@ -232,7 +233,7 @@ struct EncodeErrorInner {
 }
 
 impl EncodeError {
-    /// An error without a place yet.
+    /// Returns an error without a place yet.
     #[cold]
     pub fn new(kind: EncodeErrorKind) -> Self {
         Self(Box::new(EncodeErrorInner {
@@ -242,12 +243,12 @@ impl EncodeError {
         }))
     }
 
-    /// The name of the message, empty for data outside any message.
+    /// Returns the name of the message, empty for data outside any message.
     pub fn message(&self) -> &'static str {
         self.0.message
     }
 
-    /// The field at fault, as in `topics[2].name`; empty when the message as a whole is at fault.
+    /// Returns the field at fault, as in `topics[2].name`; empty when the message as a whole is at fault.
     pub fn path(&self) -> String {
         self.0.path.to_string()
     }

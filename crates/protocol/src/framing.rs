@@ -79,7 +79,7 @@ fn put_header(
     w.put_nullable_string(client_id)
 }
 
-/// A whole request as it goes to the socket: four bytes of length, header, body.
+/// Returns a whole request as it goes to the socket: four bytes of length, header, body.
 ///
 /// # Errors
 /// [`EncodeError`] when the schema lacks `version`, a field cannot be written in it, or a length is beyond the
@@ -100,7 +100,7 @@ pub fn encode_request<R: Request>(
     w.finish_with_length_prefix()
 }
 
-/// A whole response as it goes to the socket: four bytes of length, header, body.
+/// Returns a whole response as it goes to the socket: four bytes of length, header, body.
 ///
 /// # Errors
 /// As [`encode_request`].
@@ -133,7 +133,7 @@ pub fn decode_response<R: Request>(frame: Bytes, version: i16) -> Result<(i32, R
     Ok((correlation_id, response))
 }
 
-/// The correlation id of a response, `frame` being what followed the length prefix.
+/// Returns the correlation id of a response, `frame` being what followed the length prefix.
 ///
 /// # Errors
 /// [`DecodeErrorKind::Truncated`] when there are fewer than four bytes.

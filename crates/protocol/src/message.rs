@@ -31,7 +31,7 @@ pub trait Message: Sized + Default + Clone + PartialEq + std::fmt::Debug {
     /// [`DecodeError`] when the schema lacks `version` or the bytes are malformed.
     fn decode(r: &mut Reader, version: i16) -> Result<Self, DecodeError>;
 
-    /// The version of the request or response header that goes with `version` of the message.
+    /// Returns the version of the request or response header that goes with `version` of the message.
     fn header_version(version: i16) -> i16;
 }
 

@@ -78,7 +78,7 @@ impl FieldSpec {
         self.tag.is_none() && self.covers(version)
     }
 
-    /// The tag under which the field travels in this version.
+    /// Returns the tag under which the field travels in this version.
     #[inline(always)]
     pub(crate) const fn tag_in(&self, version: i16) -> Option<u32> {
         match self.covers(version) {
@@ -111,7 +111,7 @@ pub(crate) struct MessageVersions {
 }
 
 impl MessageVersions {
-    /// The context of a version, or `None` when the schema does not have it.
+    /// Returns the context of a version, or `None` when the schema does not have it.
     pub(crate) const fn context(&self, version: i16) -> Option<crate::wire::Context> {
         match self.min <= version && version <= self.max {
             true => Some(crate::wire::Context {
@@ -179,7 +179,7 @@ macro_rules! schema_struct {
         }
 
         impl Default for $name {
-            /// The default values of Kafka's schema.
+            /// Returns the default values of Kafka's schema.
             fn default() -> Self {
                 Self {
                     $( $field: $crate::schema::field_default!($ty $(, $default)?), )*
@@ -430,7 +430,7 @@ pub(crate) fn not_in_version(field: &'static str, cx: Context) -> EncodeError {
     EncodeError::new(EncodeErrorKind::FieldNotInVersion(cx.version)).within(PathStep::Field(field))
 }
 
-/// A version without tagged sections cannot carry unknown tagged fields.
+/// Returns a version without tagged sections cannot carry unknown tagged fields.
 pub(crate) fn no_tagged_section(fields: &TaggedFields, cx: Context) -> Result<(), EncodeError> {
     match fields.is_empty() {
         true => Ok(()),
@@ -438,7 +438,7 @@ pub(crate) fn no_tagged_section(fields: &TaggedFields, cx: Context) -> Result<()
     }
 }
 
-/// The byte before a nullable struct: true when the struct follows, false for null.
+/// Returns the byte before a nullable struct: true when the struct follows, false for null.
 pub(crate) fn decode_null_marker(r: &mut Reader) -> Result<bool, DecodeError> {
     match r.read_i8()? {
         1 => Ok(true),

@@ -59,7 +59,7 @@ fn output_of(program: &str, args: &[&str], folder: &Path) -> Result<String, Stri
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The symbols of `nm -D --defined-only`, versions stripped.
+/// Returns the symbols of `nm -D --defined-only`, versions stripped.
 fn exported_symbols(listing: &str) -> BTreeSet<String> {
     let name = |line: &str| line.split_whitespace().nth(2).map(str::to_owned);
     listing
@@ -69,7 +69,7 @@ fn exported_symbols(listing: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The library's functions that preprocessed C text declares: not those defined
+/// Returns the library's functions that preprocessed C text declares: not those defined
 /// inline, not types.
 fn declared_functions(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
@@ -108,7 +108,7 @@ fn statements(text: &str) -> Vec<String> {
     found
 }
 
-/// The first name of the library that a parenthesis follows.
+/// Returns the first name of the library that a parenthesis follows.
 fn function_name(statement: &str) -> Option<String> {
     let mut rest = statement;
     while let Some(at) = rest.find(PREFIX) {

@@ -267,12 +267,12 @@ fn strings(value: &toml::Value) -> Result<Vec<String>, String> {
     array.iter().map(one).collect()
 }
 
-/// Whether `pattern` stands in `segments`, in one piece.
+/// Returns whether `pattern` stands in `segments`, in one piece.
 fn names(segments: &[String], pattern: &[String]) -> bool {
     segments.windows(pattern.len()).any(|window| window == pattern)
 }
 
-/// The crate folder of a file in `crates/NAME/src` and its module path in the
+/// Returns the crate folder of a file in `crates/NAME/src` and its module path in the
 /// crate; the path is empty for the crate's root.
 fn crate_and_module(file: &Path) -> Option<(String, Vec<String>)> {
     let parts: Vec<String> = file.iter().map(|p| p.to_string_lossy().into_owned()).collect();
@@ -292,7 +292,7 @@ fn crate_and_module(file: &Path) -> Option<(String, Vec<String>)> {
     Some((name.clone(), module))
 }
 
-/// The top-level module that `path`, written in `module`, leads to; none when it
+/// Returns the top-level module that `path`, written in `module`, leads to; none when it
 /// stays outside the crate or names only the crate's root.
 fn imported_module(module: &[String], path: &NamedPath) -> Option<String> {
     let (first, rest) = path.segments.split_first()?;

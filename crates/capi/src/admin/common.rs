@@ -44,7 +44,7 @@ impl<T> Pointers<T> {
         self.0.iter_mut().map(Box::as_mut).find(|item| is_it(item))
     }
 
-    /// The array, NULL when it is empty, and its length.
+    /// Returns the array, NULL when it is empty, and its length.
     ///
     /// # Safety
     /// `count` is NULL or valid for writes.
@@ -97,7 +97,7 @@ pub(super) unsafe fn refused(errstr: *mut c_char, size: usize, why: &str) -> Err
     ErrorCode::L_INVALID_ARG
 }
 
-/// The brokers of a partition's replicas, for the next partition in turn.
+/// Returns the brokers of a partition's replicas, for the next partition in turn.
 ///
 /// # Safety
 /// `brokers` is NULL or valid for reads of `count` numbers.
@@ -128,7 +128,7 @@ pub(super) fn text_of(text: &CStr) -> String {
     text.to_string_lossy().into_owned()
 }
 
-/// A result's error: its code and, unless there is none, its words.
+/// Returns a result's error: its code and, unless there is none, its words.
 pub(super) fn error_of(error: Option<&Error>) -> (ErrorCode, Option<std::ffi::CString>) {
     match error {
         None => (ErrorCode::NO_ERROR, None),
@@ -144,7 +144,7 @@ pub(super) fn result_of(event: &EventHandle, op: AdminOp) -> *const EventHandle 
     }
 }
 
-/// An empty array.
+/// Returns an empty array.
 ///
 /// # Safety
 /// `count` is NULL or valid for writes.

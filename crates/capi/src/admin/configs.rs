@@ -181,13 +181,13 @@ fn incremental(name: &str, op: i32, value: Option<&str>) -> Result<ConfigEntryHa
 }
 
 exports! {
-    /// The name of a kind of resource.
+    /// Returns the name of a kind of resource.
     fn rd_kafka_ResourceType_name(kind: i32) -> Option<&'static CStr>, or Some(c"UNSUPPORTED"); {
         let name = usize::try_from(kind).ok().and_then(|kind| RESOURCE_TYPES.get(kind));
         Some(name.copied().unwrap_or(c"UNSUPPORTED"))
     }
 
-    /// The name of where a value comes from.
+    /// Returns the name of where a value comes from.
     fn rd_kafka_ConfigSource_name(source: i32) -> Option<&'static CStr>, or Some(c"UNSUPPORTED"); {
         Some(match source {
             0 => c"UNKNOWN_CONFIG",
@@ -201,42 +201,42 @@ exports! {
         })
     }
 
-    /// A setting's name.
+    /// Returns a setting's name.
     fn rd_kafka_ConfigEntry_name(entry: &ConfigEntryHandle) -> *const c_char, or std::ptr::null(); {
         entry.name.as_ptr()
     }
 
-    /// Its value; NULL for none, and for a secret one.
+    /// Returns its value; NULL for none, and for a secret one.
     fn rd_kafka_ConfigEntry_value(entry: &ConfigEntryHandle) -> *const c_char, or std::ptr::null(); {
         entry.value.as_ref().map_or(std::ptr::null(), |value| value.as_ptr())
     }
 
-    /// Where the value comes from.
+    /// Returns where the value comes from.
     fn rd_kafka_ConfigEntry_source(entry: &ConfigEntryHandle) -> i32, or 0; {
         entry.source
     }
 
-    /// Whether it cannot be changed while the broker runs.
+    /// Returns whether it cannot be changed while the broker runs.
     fn rd_kafka_ConfigEntry_is_read_only(entry: &ConfigEntryHandle) -> i32, or UNKNOWN; {
         entry.is_read_only
     }
 
-    /// Whether it was not set.
+    /// Returns whether it was not set.
     fn rd_kafka_ConfigEntry_is_default(entry: &ConfigEntryHandle) -> i32, or UNKNOWN; {
         entry.is_default
     }
 
-    /// Whether its value is kept secret.
+    /// Returns whether its value is kept secret.
     fn rd_kafka_ConfigEntry_is_sensitive(entry: &ConfigEntryHandle) -> i32, or UNKNOWN; {
         entry.is_sensitive
     }
 
-    /// Whether it is a synonym of another one.
+    /// Returns whether it is a synonym of another one.
     fn rd_kafka_ConfigEntry_is_synonym(entry: &ConfigEntryHandle) -> i32, or UNKNOWN; {
         entry.is_synonym
     }
 
-    /// Its synonyms, which stay the entry's.
+    /// Returns its synonyms, which stay the entry's.
     fn rd_kafka_ConfigEntry_synonyms(entry: &ConfigEntryHandle, count: *mut usize)
         -> *mut *const ConfigEntryHandle, or std::ptr::null_mut();
     {
@@ -244,7 +244,7 @@ exports! {
         unsafe { entry.synonyms.lend(count) }
     }
 
-    /// A resource; NULL for a kind that does not exist.
+    /// Returns a resource; NULL for a kind that does not exist.
     fn rd_kafka_ConfigResource_new(kind: i32, name: &str) -> Option<Owned<ConfigResourceHandle>>, or None; {
         is_known(kind).then(|| {
             boxed(ConfigResourceHandle {
@@ -294,7 +294,7 @@ exports! {
         }
     }
 
-    /// The settings, which stay the resource's.
+    /// Returns the settings, which stay the resource's.
     fn rd_kafka_ConfigResource_configs(resource: &ConfigResourceHandle, count: *mut usize)
         -> *mut *const ConfigEntryHandle, or std::ptr::null_mut();
     {
@@ -302,12 +302,12 @@ exports! {
         unsafe { resource.entries.lend(count) }
     }
 
-    /// The kind of resource.
+    /// Returns the kind of resource.
     fn rd_kafka_ConfigResource_type(resource: &ConfigResourceHandle) -> i32, or 0; {
         resource.kind
     }
 
-    /// Its name.
+    /// Returns its name.
     fn rd_kafka_ConfigResource_name(resource: &ConfigResourceHandle) -> *const c_char, or std::ptr::null(); {
         resource.name.as_ptr()
     }

@@ -16,7 +16,7 @@ use crate::groups::{STATES, TYPES, name_of};
 use crate::handle::Handle;
 use crate::queue::QueueHandle;
 
-/// The names of numbers, each of which may stand there once.
+/// Returns the names of numbers, each of which may stand there once.
 ///
 /// # Safety
 /// `numbers` is NULL or valid for reads of `count` numbers.
@@ -91,12 +91,12 @@ exports! {
         }
     }
 
-    /// The event as the result of ListConsumerGroups; NULL for other events.
+    /// Returns the event as the result of ListConsumerGroups; NULL for other events.
     fn rd_kafka_event_ListConsumerGroups_result(event: &EventHandle) -> *const EventHandle, or std::ptr::null(); {
         result_of(event, AdminOp::ListConsumerGroups)
     }
 
-    /// The groups, which stay the result's.
+    /// Returns the groups, which stay the result's.
     fn rd_kafka_ListConsumerGroups_result_valid(result: Option<&EventHandle>, count: *mut usize)
         -> *mut *const ListingHandle, or std::ptr::null_mut();
     {
@@ -109,7 +109,7 @@ exports! {
         }
     }
 
-    /// Why groups may be missing; stays the result's.
+    /// Returns why groups may be missing; stays the result's.
     fn rd_kafka_ListConsumerGroups_result_errors(result: Option<&EventHandle>, count: *mut usize)
         -> *mut *const ErrorHandle, or std::ptr::null_mut();
     {
@@ -122,22 +122,22 @@ exports! {
         }
     }
 
-    /// The group's id.
+    /// Returns the group's id.
     fn rd_kafka_ConsumerGroupListing_group_id(listing: &ListingHandle) -> *const c_char, or std::ptr::null(); {
         listing.group_id.as_ptr()
     }
 
-    /// Whether it has committed offsets only.
+    /// Returns whether it has committed offsets only.
     fn rd_kafka_ConsumerGroupListing_is_simple_consumer_group(listing: &ListingHandle) -> i32, or 0; {
         listing.is_simple.into()
     }
 
-    /// Its state.
+    /// Returns its state.
     fn rd_kafka_ConsumerGroupListing_state(listing: &ListingHandle) -> i32, or 0; {
         listing.state
     }
 
-    /// Its type.
+    /// Returns its type.
     fn rd_kafka_ConsumerGroupListing_type(listing: &ListingHandle) -> i32, or 0; {
         listing.group_type
     }

@@ -67,7 +67,7 @@ unsafe impl Tagged for AdminOptions {
 }
 
 impl AdminOptions {
-    /// Whether they are for one of these requests.
+    /// Returns whether they are for one of these requests.
     pub(super) fn is_for(&self, ops: &[i32]) -> bool {
         ops.contains(&self.op)
     }

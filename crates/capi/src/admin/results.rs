@@ -77,7 +77,7 @@ pub(super) fn groups(event: Option<&EventHandle>) -> Option<&Groups> {
     content(event).map(|content| &content.groups)
 }
 
-/// The topics of a result.
+/// Returns the topics of a result.
 ///
 /// # Safety
 /// `count` is NULL or valid for writes.
@@ -90,7 +90,7 @@ unsafe fn topics(result: Option<&EventHandle>, op: AdminOp, count: *mut usize) -
     }
 }
 
-/// The resources of a result.
+/// Returns the resources of a result.
 ///
 /// # Safety
 /// `count` is NULL or valid for writes.
@@ -107,7 +107,7 @@ unsafe fn resources(result: Option<&EventHandle>, op: AdminOp, count: *mut usize
 macro_rules! results {
     ($($op:ident: $take:ident, $give:ident -> $rows:ident of $row:ty;)*) => {
         exports! {$(
-            /// The event as the result of this call; NULL for other events.
+            /// Returns the event as the result of this call; NULL for other events.
             fn $take(event: &EventHandle) -> *const EventHandle, or std::ptr::null(); {
                 result_of(event, AdminOp::$op)
             }
@@ -147,7 +147,7 @@ exports! {
         topic.text.as_ref().map_or(std::ptr::null(), |text| text.as_ptr())
     }
 
-    /// The topic's name.
+    /// Returns the topic's name.
     fn rd_kafka_topic_result_name(topic: &TopicResultHandle) -> *const c_char, or std::ptr::null(); {
         topic.name.as_ptr()
     }

@@ -10,7 +10,7 @@ use super::{FromC, INHERITED, IntoC};
 pub struct Tag(AtomicU32);
 
 impl Tag {
-    /// A live tag.
+    /// Returns a live tag.
     pub const fn new(value: u32) -> Self {
         Tag(AtomicU32::new(value))
     }
@@ -33,7 +33,7 @@ pub unsafe trait Tagged {
     /// The tag's value while the handle lives.
     const TAG: u32;
 
-    /// Whether it belongs to this process, and not to one that this was forked from.
+    /// Returns whether it belongs to this process, and not to one that this was forked from.
     #[inline]
     fn is_own(&self) -> bool {
         true

@@ -30,7 +30,7 @@ impl Default for Interceptors {
 }
 
 impl Interceptors {
-    /// The interceptors' methods; `None` when there are none.
+    /// Returns the interceptors' methods; `None` when there are none.
     #[inline]
     pub fn get(&self) -> Option<&ClientMethods> {
         self.fixed.get().map(|methods| &**methods)
@@ -89,7 +89,7 @@ methods! {
 }
 
 impl ClientMethods {
-    /// Whether any is called where the core works, so that the core must tell of it.
+    /// Returns whether any is called where the core works, so that the core must tell of it.
     pub fn watch(&self) -> bool {
         !(self.on_acknowledgement.is_empty()
             && self.on_commit.is_empty()
@@ -100,7 +100,7 @@ impl ClientMethods {
             && self.on_broker_state_change.is_empty())
     }
 
-    /// Whether any wants to see messages before they are sent, or those that could not be.
+    /// Returns whether any wants to see messages before they are sent, or those that could not be.
     pub fn see_messages_sent(&self) -> bool {
         !(self.on_send.is_empty() && self.on_acknowledgement.is_empty())
     }
@@ -113,17 +113,17 @@ impl ClientMethods {
         });
     }
 
-    /// The methods for messages that are about to be produced.
+    /// Returns the methods for messages that are about to be produced.
     pub fn on_send(&self) -> &Methods<OnMessage> {
         &self.on_send
     }
 
-    /// The methods for messages that were delivered or have failed.
+    /// Returns the methods for messages that were delivered or have failed.
     pub fn on_acknowledgement(&self) -> &Methods<OnMessage> {
         &self.on_acknowledgement
     }
 
-    /// The methods for messages that the application is about to receive.
+    /// Returns the methods for messages that the application is about to receive.
     pub fn on_consume(&self) -> &Methods<OnMessage> {
         &self.on_consume
     }

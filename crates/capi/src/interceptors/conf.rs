@@ -27,8 +27,8 @@ struct Lists {
     on_conf_dup: Methods<OnConfDup>,
     on_conf_destroy: Methods<OnConfDestroy>,
     on_new: Methods<OnNew>,
-    /// Properties that were offered to interceptors, for copies of the object: in the order in which they were set, once
-    /// each if none has taken it.
+    /// Properties that were offered to interceptors, for copies of the object: in the order in which they were set,
+    /// once each if none has taken it.
     offered: Vec<Offered>,
 }
 
@@ -104,7 +104,7 @@ impl ConfInterceptors {
         }
     }
 
-    /// The properties that were offered, in the order in which they were set.
+    /// Returns the properties that were offered, in the order in which they were set.
     pub fn offered(&self) -> Vec<Offered> {
         self.0.lock().offered.clone()
     }

@@ -1,8 +1,8 @@
 //! Interceptors: code of the application or of a plugin that is called at what a client does.
 //!
 //! Those of settings ([`ConfInterceptors`]) go with a configuration object into the client that is made of it. There
-//! `on_new` adds those of the client ([`Interceptors`]), whose lists are fixed before its first thread starts: from then
-//! on they are read without a lock.
+//! `on_new` adds those of the client ([`Interceptors`]), whose lists are fixed before its first thread starts: from
+//! then on they are read without a lock.
 
 pub mod client;
 pub mod conf;

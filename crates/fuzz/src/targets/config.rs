@@ -28,8 +28,8 @@ pub(super) fn settings(data: &[u8]) -> Verdict {
     Ok(seen)
 }
 
-/// A setting that is accepted reads as something that is accepted and reads the same; one that is refused changes
-/// nothing.
+/// Returns a setting that is accepted reads as something that is accepted and reads the same; one that is refused
+/// changes nothing.
 fn one_setting(conf: &mut Conf, name: &str, value: Option<&str>) -> Result<bool, String> {
     let before = conf.clone();
     let told = format!("{name}={value:?}");
@@ -59,7 +59,7 @@ fn one_setting(conf: &mut Conf, name: &str, value: Option<&str>) -> Result<bool,
     Ok(true)
 }
 
-/// All values that can be read make the same settings again, and a client of them, or an error.
+/// Returns all values that can be read make the same settings again, and a client of them, or an error.
 fn all_settings(conf: &Conf) -> Result<(), String> {
     let mut copy = Conf::new();
     for (name, value) in conf.dump() {

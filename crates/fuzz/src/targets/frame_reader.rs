@@ -75,7 +75,7 @@ fn cut(stream: &[u8], splits: &[u8]) -> Cut {
     (frames, Ok(reader.at_end()))
 }
 
-/// The frames of a stream, and whether it has a length that is not allowed.
+/// Returns the frames of a stream, and whether it has a length that is not allowed.
 fn model(mut stream: &[u8]) -> (Vec<Bytes>, bool) {
     let mut frames = Vec::new();
     while let Some((prefix, rest)) = stream.split_first_chunk::<4>() {

@@ -36,7 +36,7 @@ fn no_words() -> Vec<String> {
     Vec::new()
 }
 
-/// A row of the table, for targets without words.
+/// Returns a row of the table, for targets without words.
 const fn target(
     name: &'static str,
     what: &'static str,

@@ -101,7 +101,7 @@ fn one_batch(batch: &Batch) -> Verdict {
     Ok(Seen::Accepted)
 }
 
-/// A leader gives a batch its offset without touching the records, and without making a bad checksum good.
+/// Returns a leader gives a batch its offset without touching the records, and without making a bad checksum good.
 fn check_assign(batch: &Batch, intact: bool) -> Result<(), String> {
     for time in [None, Some(1_000)] {
         let Some(assigned) = batch.assign(77, 5, time) else {
@@ -194,7 +194,7 @@ fn write_batch(header: &BatchHeader, records: &[Record], codec: Codec) -> Result
     Ok(sealed.into_bytes())
 }
 
-/// All records of data that was just written.
+/// Returns all records of data that was just written.
 fn read_all(data: Bytes) -> Result<Vec<Record>, String> {
     let mut all = Vec::new();
     for batch in BatchIter::new(data) {

@@ -72,8 +72,8 @@ schema! {
         name: String [5+],
         value: Option<String> [5+],
         read_only: bool [5+],
-        /// 1 topic, 2 dynamic broker, 3 dynamic default of brokers, 4 static broker, 5 default, 6 broker logger, 7 client
-        /// metrics, 8 group.
+        /// 1 topic, 2 dynamic broker, 3 dynamic default of brokers, 4 static broker, 5 default, 6 broker logger, 7
+        /// client metrics, 8 group.
         config_source: i8 [5+] = -1,
         is_sensitive: bool [5+],
     }

@@ -49,8 +49,8 @@ schema! {
         name: String [0+],
         value: Option<String> [0+],
         read_only: bool [0+],
-        /// 1 topic, 2 dynamic broker, 3 dynamic default of brokers, 4 static broker, 5 default, 6 broker logger, 7 client
-        /// metrics, 8 group.
+        /// 1 topic, 2 dynamic broker, 3 dynamic default of brokers, 4 static broker, 5 default, 6 broker logger, 7
+        /// client metrics, 8 group.
         config_source: i8 [1+] = -1,
         is_default: bool [0],
         is_sensitive: bool [0+],

@@ -26,7 +26,7 @@ impl Codec {
     /// Every codec, by ascending id.
     pub const ALL: [Self; 5] = [Self::None, Self::Gzip, Self::Snappy, Self::Lz4, Self::Zstd];
 
-    /// The codec with this id, if there is one.
+    /// Returns the codec with this id, if there is one.
     pub const fn from_id(id: u8) -> Option<Self> {
         match id {
             0 => Some(Self::None),
@@ -38,12 +38,12 @@ impl Codec {
         }
     }
 
-    /// The id in a batch's attributes.
+    /// Returns the id in a batch's attributes.
     pub const fn id(self) -> u8 {
         self as u8
     }
 
-    /// The name in configurations, as in `compression.type`.
+    /// Returns the name in configurations, as in `compression.type`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -54,7 +54,7 @@ impl Codec {
         }
     }
 
-    /// The codec with this name, if there is one.
+    /// Returns the codec with this name, if there is one.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|codec| codec.name() == name)
     }

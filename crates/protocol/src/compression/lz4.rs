@@ -45,7 +45,7 @@ pub enum HeaderChecksum {
 }
 
 impl HeaderChecksum {
-    /// The checksum of a header that starts with the magic number and ends before the checksum.
+    /// Returns the checksum of a header that starts with the magic number and ends before the checksum.
     fn of(self, header: &[u8]) -> u8 {
         let covered = match self {
             Self::Standard => header.get(MAGIC.len()..).unwrap_or_default(),

@@ -58,7 +58,7 @@ pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Buffer, CodecErro
     }
 }
 
-/// The fast way, for a single frame of the given size. `None` when that is not what the input is.
+/// Returns the fast way, for a single frame of the given size. `None` when that is not what the input is.
 fn decompress_known(input: &[u8], size: usize) -> Option<Buffer> {
     DECOMPRESSOR.with_borrow_mut(|slot| {
         let decompressor = match slot {

@@ -86,12 +86,12 @@ impl Iterator for BatchIter {
 }
 
 impl Batch {
-    /// The batch's head.
+    /// Returns the batch's head.
     pub fn header(&self) -> &BatchHeader {
         &self.header
     }
 
-    /// The whole batch as it came.
+    /// Returns the whole batch as it came.
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
     }
@@ -116,8 +116,8 @@ impl Batch {
         }
     }
 
-    /// The batch's records, decompressed if need be; at most `limit_bytes` come out of decompression. What is not
-    /// compressed shares the batch's memory, whatever its size.
+    /// Returns the batch's records, decompressed if need be; at most `limit_bytes` come out of decompression. What is
+    /// not compressed shares the batch's memory, whatever its size.
     ///
     /// # Errors
     /// [`RecordError::Codec`] when decompression fails or exceeds the limit, [`RecordError::InvalidCount`] when the
@@ -171,9 +171,9 @@ impl Batch {
         Ok(self.decompress(limit_bytes)?.into_records())
     }
 
-    /// A magic 2 batch with the base offset, leader epoch and, if given, log append time that the leader assigns.
-    /// The records are shared, not copied. The checksum is computed anew only for a log append time, as it covers
-    /// neither offset nor epoch. `None` for magic 0 and 1, whose checksum covers what would change.
+    /// Returns a magic 2 batch with the base offset, leader epoch and, if given, log append time that the leader
+    /// assigns. The records are shared, not copied. The checksum is computed anew only for a log append time, as it
+    /// covers neither offset nor epoch. `None` for magic 0 and 1, whose checksum covers what would change.
     pub fn assign(&self, base_offset: i64, leader_epoch: i32, log_append_time: Option<i64>) -> Option<Records> {
         if self.header.magic != 2 {
             return None;
@@ -197,7 +197,7 @@ impl Batch {
     }
 }
 
-/// The CRC-32C of a magic 2 batch with this head and these records.
+/// Returns the CRC-32C of a magic 2 batch with this head and these records.
 pub(super) fn batch_crc(header: &BatchHeader, records: &[Bytes]) -> u32 {
     let head = header.to_bytes();
     let head = head.get(CRC_COVERS_FROM..).unwrap_or_default();

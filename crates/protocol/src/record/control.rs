@@ -49,7 +49,7 @@ impl ControlRecord {
     }
 }
 
-/// The batch that ends a producer's transaction in a partition, as its leader writes it: one control record.
+/// Returns the batch that ends a producer's transaction in a partition, as its leader writes it: one control record.
 /// `params` gives offset, leader epoch, producer and base timestamp; the rest of it is set here.
 ///
 /// # Errors

@@ -21,7 +21,7 @@ use crate::{Records, varint};
 #[derive(Debug)]
 pub struct RecordEncoder;
 
-/// The varint length of a nullable byte array with its bytes.
+/// Returns the varint length of a nullable byte array with its bytes.
 fn nullable_len(bytes: Option<usize>) -> usize {
     match bytes {
         Some(length) => varint::signed_len(length as i64) + length,
@@ -222,7 +222,7 @@ pub struct BatchParams {
 }
 
 impl Default for BatchParams {
-    /// A batch of nothing, by no idempotent producer, at offset 0.
+    /// Returns a batch of nothing, by no idempotent producer, at offset 0.
     fn default() -> Self {
         Self {
             base_offset: 0,

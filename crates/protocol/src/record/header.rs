@@ -101,7 +101,7 @@ impl BatchHeader {
         })
     }
 
-    /// The 61 bytes of a magic 2 head.
+    /// Returns the 61 bytes of a magic 2 head.
     pub fn to_bytes(&self) -> [u8; BATCH_HEADER_LEN] {
         let mut out = [0; BATCH_HEADER_LEN];
         let mut rest = out.as_mut_slice();
@@ -136,7 +136,7 @@ impl BatchHeader {
         attributes
     }
 
-    /// The codec of the records.
+    /// Returns the codec of the records.
     ///
     /// # Errors
     /// [`CodecError::UnknownCodec`] for an id without a codec.
@@ -159,17 +159,17 @@ impl BatchHeader {
         }
     }
 
-    /// Whether the batch belongs to a transaction.
+    /// Returns whether the batch belongs to a transaction.
     pub fn is_transactional(&self) -> bool {
         self.magic >= 2 && self.attributes & TRANSACTIONAL != 0
     }
 
-    /// Whether the batch holds control records, which are not for applications.
+    /// Returns whether the batch holds control records, which are not for applications.
     pub fn is_control(&self) -> bool {
         self.magic >= 2 && self.attributes & CONTROL != 0
     }
 
-    /// Whether the base timestamp is the time from which a tombstone or marker may be removed (KIP-534).
+    /// Returns whether the base timestamp is the time from which a tombstone or marker may be removed (KIP-534).
     pub fn has_delete_horizon(&self) -> bool {
         self.magic >= 2 && self.attributes & DELETE_HORIZON != 0
     }
@@ -179,7 +179,7 @@ impl BatchHeader {
         self.base_offset.wrapping_add(i64::from(self.last_offset_delta))
     }
 
-    /// The offset to read at after this batch.
+    /// Returns the offset to read at after this batch.
     pub fn next_offset(&self) -> i64 {
         self.last_offset().wrapping_add(1)
     }

@@ -24,7 +24,7 @@ pub(super) struct MessageParts {
 }
 
 impl MessageParts {
-    /// The message at the start of `bytes`, which may be longer. `None` when it is cut short or malformed.
+    /// Returns the message at the start of `bytes`, which may be longer. `None` when it is cut short or malformed.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let offset = i64::from_be_bytes(*bytes.first_chunk::<8>()?);
         let size = i32::from_be_bytes(*bytes.get(8..)?.first_chunk::<4>()?);
@@ -58,7 +58,7 @@ impl MessageParts {
     }
 }
 
-/// A 4-byte length, -1 for null, and that many bytes. The outer `None` is for malformed bytes.
+/// Returns a 4-byte length, -1 for null, and that many bytes. The outer `None` is for malformed bytes.
 fn take_nullable(bytes: &[u8], at: &mut usize) -> Option<Option<Range<usize>>> {
     let length = i32::from_be_bytes(*bytes.get(*at..)?.first_chunk::<4>()?);
     *at += 4;

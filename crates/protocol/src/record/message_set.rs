@@ -13,7 +13,7 @@ use super::message_parts::MessageParts;
 use super::{NO_TIMESTAMP, RecordError, TimestampType};
 use crate::compression::{self, Codec, HeaderChecksum};
 
-/// The records of one top-level message: itself, or the set that it wraps.
+/// Returns the records of one top-level message: itself, or the set that it wraps.
 pub(super) fn open(bytes: &Bytes, header: &BatchHeader, limit_bytes: usize) -> Result<RecordData, RecordError> {
     let magic = header.magic;
     if !header.is_compressed() {
@@ -57,7 +57,7 @@ pub(super) fn open(bytes: &Bytes, header: &BatchHeader, limit_bytes: usize) -> R
     ))
 }
 
-/// The offset field of the last message; `None` when there is no message or one is cut short.
+/// Returns the offset field of the last message; `None` when there is no message or one is cut short.
 fn last_offset(mut data: &[u8]) -> Option<i64> {
     let mut last = None;
     while !data.is_empty() {
