@@ -1,12 +1,12 @@
 /*
- * What becomes of exceptions that leave a callback of the application.
+ * Handling of exceptions that leave a callback of the application.
  *
  * Between a callback and the method that leads to it lie frames of the C library, which must not be
  * unwound. So a callback is called through guarded(), which catches, and a method runs the C
  * function inside exception_guard(), which throws again what was caught on its thread meanwhile. The two
  * meet in a chain of Serving objects on the thread's stack: the innermost one is the call that the
  * application will see the exception come out of, if it is of the kind that leads to such
- * callbacks. Everywhere else (threads of the library, destructors, calls of the C interface) nobody
+ * callbacks. Everywhere else (threads of the library, destructors, calls of the C interface) no caller
  * could catch it: it is reported.
  */
 
@@ -63,7 +63,7 @@ auto exception_guard(Call call, Exceptions exceptions = Exceptions::OF_SERVED) -
 /** Inside a catch block: keeps or reports the exception that `callback` has thrown. */
 void caught(rd_kafka_t *rk, const char *callback, Exceptions exceptions);
 
-/** Calls the application; `otherwise` stands for the result where it throws. */
+/** Calls the application; returns `otherwise` if it throws. */
 template <class Result, class Call>
 Result guarded(rd_kafka_t *rk,
                const char *callback,

@@ -1,6 +1,6 @@
 //! Values taken from the bytes of an input, one after the other; zeros once it is used up.
 
-/// What is left of an input.
+/// The rest of an input.
 #[derive(Debug, Clone)]
 pub(crate) struct Input<'a> {
     rest: &'a [u8],

@@ -11,10 +11,10 @@ use bytes::Bytes;
 /// Smaller pieces are left to `malloc`, which has them at hand.
 const LARGE_BYTES: usize = 64 * 1024;
 
-/// What is kept unused at the most.
+/// Maximum number of unused bytes that are kept.
 const KEPT_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Large pieces of memory that nobody uses, their contents left as they were.
+/// Large unused pieces of memory; their contents are not cleared.
 static KEPT: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
 /// Memory that is being filled. Its lock, taken to get it and to let go of it, is a leaf.
@@ -26,7 +26,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Returns an empty buffer with room for `bytes` at least. What used memory holds is not cleared.
+    /// Returns an empty buffer with room for `bytes` at least. Reused memory is not cleared.
     pub fn with_capacity(bytes: usize) -> Self {
         Buffer {
             memory: kept(bytes).unwrap_or_else(|| Vec::with_capacity(bytes)),

@@ -14,7 +14,7 @@ pub enum PathStep {
 }
 
 /// The way from the message to the field at fault. Steps are collected while the error travels outwards, so the
-/// innermost stands first; [`fmt::Display`] prints them the right way round.
+/// innermost is first; [`fmt::Display`] prints them the right way round.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Path(Vec<PathStep>);
 
@@ -62,7 +62,7 @@ pub enum DecodeErrorKind {
         /// Bytes left.
         remaining: usize,
     },
-    /// A null stands where this version has none.
+    /// A null value of a field that cannot be null in this version.
     UnexpectedNull,
     /// A variable-length integer does not end within its largest size.
     InvalidVarint,
@@ -147,7 +147,7 @@ impl DecodeError {
         self.0.offset
     }
 
-    /// What is wrong.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> &DecodeErrorKind {
         &self.0.kind
     }
@@ -253,7 +253,7 @@ impl EncodeError {
         self.0.path.to_string()
     }
 
-    /// What is wrong.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> &EncodeErrorKind {
         &self.0.kind
     }

@@ -9,7 +9,7 @@ use crate::{ApiKey, DecodeError, EncodeError, Frame, Message, Reader, Request, T
 /// Room reserved for the copied part of a frame; large values are referenced and do not count.
 const FRAME_CAPACITY_BYTES: usize = 256;
 
-/// What stands before every request.
+/// The header of every request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RequestHeader {
     /// The API that the request belongs to, also when this crate does not know it.
@@ -28,7 +28,7 @@ impl RequestHeader {
     /// Reads a header of the version that belongs to its API key and version, leaving `r` at the body.
     ///
     /// The header of an API or version without schema here is read as version 1: all that is needed to answer it with
-    /// an error stands before the tagged section.
+    /// an error precedes the tagged section.
     ///
     /// # Errors
     /// [`DecodeError`] when the header is truncated or malformed.

@@ -22,7 +22,7 @@ pub trait Message: Sized + Default + Clone + PartialEq + std::fmt::Debug {
     ///
     /// # Errors
     /// [`EncodeError`] when the schema lacks `version`, a field cannot be written in it, or a length is beyond the
-    /// protocol's limits. What was appended until then stays in `w`.
+    /// protocol's limits. Bytes appended before the error stay in `w`.
     fn encode(&self, w: &mut Writer, version: i16) -> Result<(), EncodeError>;
 
     /// Reads a body in `version`, leaving `r` after it. Fields that the version does not carry get their defaults.
@@ -37,6 +37,6 @@ pub trait Message: Sized + Default + Clone + PartialEq + std::fmt::Debug {
 
 /// A message that a client sends.
 pub trait Request: Message {
-    /// What a broker answers, in the same version.
+    /// The broker's response, in the same version.
     type Response: Message;
 }

@@ -29,7 +29,7 @@
 //! Defaults are those of Kafka's own schemas: an `Option` without `= None` starts out empty, *not* null, so that a
 //! default message can be written in every version.
 
-/// Where and how a field stands in the versions of its message.
+/// The presence and encoding of a field in the versions of its message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FieldSpec {
     min: i16,
@@ -124,7 +124,7 @@ impl MessageVersions {
     }
 }
 
-/// A [`FieldSpec`] from what stands in a field's brackets.
+/// Builds a [`FieldSpec`] from the contents of a field's brackets.
 macro_rules! field_spec {
     (@more $spec:expr;) => { $spec };
     (@more $spec:expr; null $min:tt + $(, $($rest:tt)*)?) => {
@@ -351,7 +351,7 @@ macro_rules! schema {
     };
 }
 
-/// What a struct is besides its fields: a request, a response or only a part of one.
+/// Implements the role of a struct: a request, a response or a part of one.
 macro_rules! schema_kind {
     (request $name:ident $response:ident, $key:expr) => {
         $crate::schema::schema_message!($name, $key, stringify!($name), VERSIONS, |version| {

@@ -10,7 +10,7 @@ use bytes::{Bytes, BytesMut};
 pub struct Uuid(pub [u8; 16]);
 
 impl Uuid {
-    /// The id that stands for "no id".
+    /// The id that means "no id".
     pub const ZERO: Self = Self([0; 16]);
 
     /// True for [`Uuid::ZERO`].

@@ -7,14 +7,14 @@ use crate::reader::Reader;
 use crate::types::{Records, Uuid};
 use crate::writer::{Writer, checked_len};
 
-/// What decides about a value's encoding besides its type.
+/// The properties that determine a value's encoding besides its type.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context {
     /// The version of the message.
     pub(crate) version: i16,
-    /// Whether that version is a flexible one (KIP-482): compact lengths and tagged sections.
+    /// The version is flexible (KIP-482): it has compact lengths and tagged sections.
     pub(crate) flexible: bool,
-    /// Whether the value may be null.
+    /// The value may be null.
     pub(crate) nullable: bool,
 }
 

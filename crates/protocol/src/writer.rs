@@ -14,7 +14,7 @@ pub const SHARE_THRESHOLD_BYTES: usize = 1024;
 pub struct Writer {
     /// Everything that is copied, in order.
     buffer: Vec<u8>,
-    /// What is referenced, each with the position in `buffer` before which it belongs.
+    /// Referenced bytes, each with its position in `buffer`.
     shared: Vec<(usize, Bytes)>,
     shared_len: usize,
 }

@@ -1,6 +1,6 @@
 //! The layering check: crates and modules import only downwards, and the clock,
 //! threads and sockets are named only where `layers.toml` lets them be. The C++ face
-//! stands on the public C header alone.
+//! includes only the public C header.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -24,7 +24,7 @@ struct Rules {
     forbidden: Vec<Forbidden>,
 }
 
-/// What each top-level module of one crate may import, itself aside.
+/// The modules that each top-level module of one crate may import besides itself.
 #[derive(Debug, Default)]
 struct ModuleRules {
     may_import: BTreeMap<String, BTreeSet<String>>,
@@ -71,7 +71,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 const CPP_FACE: &str = "cpp";
 const CPP_INCLUDES: &[&str] = &["rdkafka.h", "rdkafkacpp.h"];
 
-/// What a C++ source includes that is neither C++'s own, nor the public interface, nor beside it.
+/// Returns a finding for each include of a C++ source other than C++'s own headers, the public interface and the
+/// headers beside it.
 fn check_includes(file: &Path, text: &str, files: &[PathBuf]) -> Vec<String> {
     let mut findings = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -87,7 +88,7 @@ fn check_includes(file: &Path, text: &str, files: &[PathBuf]) -> Vec<String> {
         if !fine {
             let place = format!("{}:{}", file.display(), number + 1);
             findings.push(format!(
-                "{place}: includes {name}: the C++ face stands on C++ and the public C header"
+                "{place}: includes {name}: the C++ face may include only C++ and the public C header"
             ));
         }
     }
@@ -127,7 +128,7 @@ impl Rules {
         Ok(rules)
     }
 
-    /// What is wrong with one source file, given by its path from the root.
+    /// Returns the findings of one source file, given by its path from the root.
     fn check_file(&self, file: &Path, text: &str) -> Result<Vec<String>, String> {
         let tokens = source::tokens(text).map_err(|e| format!("{}:{e}", file.display()))?;
         let paths = source::paths(&tokens);
@@ -163,7 +164,7 @@ impl Rules {
         let Some(rules) = self.modules.get(&name) else {
             return;
         };
-        // The crate's root declares and re-exports: it stands above all rows.
+        // The crate's root declares and re-exports: it is above all rows.
         let Some(own) = module.first() else { return };
         if own == TESTS {
             return;
@@ -267,7 +268,7 @@ fn strings(value: &toml::Value) -> Result<Vec<String>, String> {
     array.iter().map(one).collect()
 }
 
-/// Returns whether `pattern` stands in `segments`, in one piece.
+/// Returns whether `segments` contains `pattern`, in one piece.
 fn names(segments: &[String], pattern: &[String]) -> bool {
     segments.windows(pattern.len()).any(|window| window == pattern)
 }

@@ -54,7 +54,7 @@ fn walk(root: &Path, folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> 
     Ok(())
 }
 
-/// What a token is, as far as the checks care.
+/// The kind of a token, as far as the checks need it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// An identifier or keyword, without a raw prefix.
@@ -71,7 +71,7 @@ pub(crate) enum Kind {
     Literal,
 }
 
-/// One token and the line it stands on (from 1).
+/// One token and its line (from 1).
 #[derive(Debug, Clone)]
 pub(crate) struct Token {
     pub(crate) kind: Kind,
@@ -255,7 +255,7 @@ pub(crate) struct NamedPath {
     pub(crate) line: usize,
     /// Inline modules around it, outermost first.
     pub(crate) modules: Vec<String>,
-    /// Whether it stands inside a `#[cfg(test)]` inline module.
+    /// The path is inside a `#[cfg(test)]` inline module.
     pub(crate) in_tests: bool,
 }
 
@@ -317,7 +317,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Returns whether `#[cfg(test)]` stands right before the `mod` at `at`, visibility
+    /// Returns whether `#[cfg(test)]` directly precedes the `mod` at `at`, visibility
     /// and further attributes aside.
     fn is_test_module(&self, at: usize) -> bool {
         let before = self.tokens.get(at.saturating_sub(24)..at).unwrap_or(&[]);

@@ -23,7 +23,7 @@ const TEXT: &[&str] = &[
 /// Extensions of source files, whose length is checked.
 const SOURCE: &[&str] = &["rs", "c", "h", "cpp", "hpp", "py", "sh", "mk"];
 
-/// What a source file must not say, in lower case. Written in two parts, so
+/// Words that a source file must not contain, in lower case. Written in two parts, so
 /// that this list does not find itself.
 const BANNED: &[(&str, &str)] = &[
     (concat!("todo", "!"), "unfinished"),
@@ -154,7 +154,7 @@ fn check_words(name: &str, text: &str, findings: &mut Vec<String>) {
     }
 }
 
-/// Returns whether `word` stands in `line` with no letter or digit right before it or,
+/// Returns whether `line` contains `word` with no letter or digit right before it or,
 /// where it ends in one, right after it.
 fn contains_word(line: &str, word: &str) -> bool {
     let part_of_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
@@ -182,7 +182,7 @@ fn functions(tokens: &[Token]) -> Vec<(String, usize, usize)> {
 }
 
 /// Returns the line of the brace that closes the body of the function whose signature
-/// goes on in `rest`; none for a declaration.
+/// continues in `rest`; none for a declaration.
 fn body_end(rest: &[Token]) -> Option<usize> {
     let mut depth = 0_usize;
     let mut in_body = false;

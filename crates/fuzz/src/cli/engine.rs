@@ -9,7 +9,7 @@ use ottla_fuzz::Target;
 
 use crate::folders;
 
-/// LLVM's pass that counts which edges ran and tells the engine what was compared with what.
+/// LLVM's pass that counts the executed edges and reports compared values to the engine.
 const FLAGS: &[&str] = &[
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",

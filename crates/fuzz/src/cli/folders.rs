@@ -14,7 +14,7 @@ fn untracked(kind: &str) -> PathBuf {
     root().join(".cache/fuzz").join(kind)
 }
 
-/// What is kept with the source, as files, made anew.
+/// Writes the target's tracked corpus to a new folder; returns the folder.
 pub(crate) fn tracked(target: &Target) -> Result<PathBuf, String> {
     let folder = fresh(untracked("tracked").join(target.name))?;
     for (number, input) in corpus::found(target)?.iter().enumerate() {
@@ -26,7 +26,7 @@ pub(crate) fn tracked(target: &Target) -> Result<PathBuf, String> {
     Ok(folder)
 }
 
-/// What runs of the target have found so far: each reaches something new.
+/// Returns the folder of the inputs that earlier runs of the target found; each reaches new code.
 pub(crate) fn work(target: &Target) -> Result<PathBuf, String> {
     made(untracked("corpus").join(target.name))
 }
@@ -41,7 +41,7 @@ pub(crate) fn logs() -> Result<PathBuf, String> {
     made(untracked("log"))
 }
 
-/// Returns the target's seeds as files, made anew.
+/// Writes the target's seeds to a new folder; returns the folder.
 pub(crate) fn seeds(target: &Target) -> Result<PathBuf, String> {
     let folder = fresh(untracked("seeds").join(target.name))?;
     for (number, seed) in (target.seeds)().iter().enumerate() {

@@ -1,7 +1,7 @@
-//! One client's core on a harness: a virtual clock, a network in the hands of the input, and the mock brokers.
+//! A harness for one client's core: a virtual clock, a network that the input controls, and the mock brokers.
 //!
-//! Nothing happens by itself. What is under way (look-ups, connections, requests, responses) waits until the input says
-//! what becomes of it; time passes when the input says so. [`Harness::run_without_faults`] lets everything go right.
+//! Pending look-ups, connections, requests and responses wait until the input selects their outcome, and virtual time
+//! advances only by the input. [`Harness::run_without_faults`] delivers everything.
 
 mod statistics;
 
@@ -26,32 +26,32 @@ use ottla_protocol::{ApiKey, ErrorCode, encode_request};
 
 use crate::input::Input;
 
-/// Virtual time begins here rather than at zero, which production code may take for "never".
+/// Start of virtual time; not zero, which production code may interpret as "never".
 const START_US: u64 = 1_000_000;
-/// The wall clock then, in milliseconds since 1970.
+/// The wall clock at the start, in milliseconds since 1970.
 const WALL_START_MS: i64 = 1_700_000_000_000;
-/// Turns that a client may take without time passing: each brings some requests on their way.
+/// Maximum number of turns of a client at one point of virtual time; each turn sends some requests.
 const TURNS_AT_ONCE_MAX: u32 = 300;
-/// Turns in a second of virtual time, when nothing but time passes, beyond a few for each millisecond's timer.
+/// Maximum number of turns per second of virtual time without input; allows a few timers in each millisecond.
 const TURNS_PER_SECOND_MAX: u64 = 3000;
 pub(crate) const BROKERS: i32 = 2;
-/// The topics that exist at first, and one that does not.
+/// The topics that exist at the start, and one that does not.
 pub(crate) const TOPICS: [&str; 3] = ["one", "two", "none"];
-/// Partitions of the first two.
+/// Partitions of each existing topic.
 pub(crate) const PARTITIONS: i32 = 2;
 
 const PORT: u16 = 9092;
 
-/// A connection that the client has opened and not closed.
+/// An open connection of the client.
 struct Conn {
     broker: BrokerId,
-    /// Its name at the broker.
+    /// Number of the connection at the broker.
     number: u64,
     begun: u64,
     done: u64,
 }
 
-/// What is under way.
+/// A pending step of the network.
 #[derive(Debug)]
 enum Pending {
     Lookup {
@@ -73,7 +73,7 @@ enum Pending {
         conn: ConnId,
         body: Bytes,
     },
-    /// The broker closes.
+    /// The broker closes the connection.
     Close {
         conn: ConnId,
     },
@@ -95,24 +95,24 @@ impl Pending {
     }
 }
 
-/// What becomes of something that is under way.
+/// The outcome of a pending step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum NetFault {
     #[default]
     None,
-    /// The request is answered with an error; connecting and looking up fail.
+    /// The response has an error; connecting and look-ups fail.
     Error,
-    /// Nothing ever comes of it.
+    /// The step never completes.
     Lost,
-    /// The connection breaks instead.
+    /// The connection breaks.
     Break,
-    /// Some bytes of the response are others.
+    /// Some bytes of the response are changed.
     Changed,
-    /// The response is any bytes with the right correlation id.
+    /// The response consists of random bytes after the right correlation id.
     Invented,
-    /// Any bytes at all.
+    /// The response consists of random bytes.
     Noise,
-    /// The response comes twice.
+    /// The response is delivered twice.
     Duplicate,
 }
 
@@ -170,21 +170,21 @@ pub(crate) struct Harness {
     waker: Arc<WakeFlag>,
     /// The core was notified something since its last turn.
     notified: bool,
-    /// When it wants its next turn.
+    /// Time of the next turn that the core requested.
     wake_us: u64,
-    /// Turns since time passed or the input did something.
+    /// Turns since virtual time advanced or the input was read.
     turns: u32,
     pending: VecDeque<Pending>,
     conns: BTreeMap<ConnId, Conn>,
     next_number: u64,
-    /// What the client said of itself last.
+    /// The client's last statistics document.
     statistics: Option<Box<Statistics>>,
-    /// What is wrong.
+    /// The first violated property.
     violation: Option<String>,
 }
 
 impl Harness {
-    /// Returns a client with these settings; `None` when they do not go together.
+    /// Creates a client with these settings; `None` if they are inconsistent.
     pub(crate) fn new(kind: ClientKind, settings: &[(&str, String)], mut hooks: ClientHooks, seed: u8) -> Option<Self> {
         let mut cluster = Cluster::new(ClusterConfig {
             brokers: BROKERS,
@@ -252,12 +252,12 @@ impl Harness {
         self.core.is_finished()
     }
 
-    /// Notes what is wrong; the first counts.
+    /// Records a violated property; only the first is kept.
     pub(crate) fn violate(&mut self, what: impl Into<String>) {
         self.violation.get_or_insert_with(|| what.into());
     }
 
-    /// Fails when something was wrong so far.
+    /// Returns the violated property, if there is one.
     pub(crate) fn result(&mut self) -> Result<(), String> {
         match self.violation.take() {
             Some(what) => Err(format!("after {} ms: {what}", (self.now_us - START_US) / 1000)),
@@ -274,7 +274,7 @@ impl Harness {
         self.notified = true;
     }
 
-    /// Does what is to be done at this point of time.
+    /// Runs the cluster and the core until nothing is due at the current time.
     pub(crate) fn settle(&mut self) {
         self.turns = 0;
         self.settle_on();
@@ -325,22 +325,20 @@ impl Harness {
         }
     }
 
-    /// Lets time pass; nothing else happens but what is due.
+    /// Advances time; only timers run.
     pub(crate) fn wait_ms(&mut self, millis: u64) {
         let until = self.now_us + millis * 1000;
         let mut turns = 0;
         while self.now_us < until && self.violation.is_none() {
             turns += u64::from(self.turns);
             if turns > TURNS_PER_SECOND_MAX * (1 + millis / 1000) {
-                self.violate(format!(
-                    "{turns} turns in less than {millis} ms in which nothing happened"
-                ));
+                self.violate(format!("{turns} turns in less than {millis} ms without input"));
             }
             self.step(until);
         }
     }
 
-    /// Goes to the next point of time at which something is due, or to `until`.
+    /// Advances to the next time at which something is due, at most to `until`.
     fn step(&mut self, until: u64) {
         let cluster = self.cluster.next_wake().map_or(u64::MAX, |Time(at)| at);
         let next = self.wake_us.min(cluster).min(until).max(self.now_us + 1);
@@ -349,7 +347,7 @@ impl Harness {
         self.settle();
     }
 
-    /// Everything goes right from here on, until `done` or so much time has passed; false in the latter case.
+    /// Delivers everything until `done` returns true or the time has passed; returns false in the latter case.
     pub(crate) fn run_without_faults(&mut self, millis: u64, mut done: impl FnMut(&mut Self) -> bool) -> bool {
         let until = self.now_us + millis * 1000;
         while self.violation.is_none() {
@@ -365,7 +363,7 @@ impl Harness {
         true
     }
 
-    /// Ends the client and looks for what is left.
+    /// Destroys the client and checks that nothing is left.
     pub(crate) fn end(mut self, topics: Vec<Arc<Topic>>) -> Result<(), String> {
         self.send(Command::Terminate);
         self.settle();
@@ -398,7 +396,7 @@ impl Harness {
         Ok(())
     }
 
-    /// Does what the core asks of the network.
+    /// Queues an action that the core requests from the network.
     fn perform(&mut self, action: NetAction) {
         let pending = match action {
             NetAction::Resolve { lookup, host, port } => Pending::Lookup { lookup, host, port },
@@ -427,7 +425,7 @@ impl Harness {
         self.notify(NetEvent::Closed { conn, reason });
     }
 
-    /// What the cluster sends by itself.
+    /// Queues a delayed response or a close of the cluster.
     fn outgoing(&mut self, out: Outgoing) {
         let of_number = |(_, state): &(&ConnId, &Conn)| state.number == out.connection.0;
         let Some((&conn, _)) = self.conns.iter().find(of_number) else {
@@ -469,7 +467,7 @@ impl Harness {
         self.settle();
     }
 
-    /// One of the things that are under way. A connection's bytes keep their order in each direction.
+    /// Removes a pending step. A connection's bytes keep their order in each direction.
     fn take(&mut self, which: usize) -> Option<Pending> {
         let at = which.checked_rem(self.pending.len())?;
         let wanted = self.pending.get(at)?;
@@ -534,7 +532,7 @@ impl Harness {
         Some(found)
     }
 
-    /// A request reaches its broker.
+    /// Hands a request to its broker.
     fn serve(&mut self, conn: ConnId, frame: &Bytes) {
         let Some((broker, number)) = self.written(conn, true) else {
             return;
@@ -582,7 +580,7 @@ impl Harness {
         }
     }
 
-    /// The connection breaks, before or after the first bytes of a request were taken, or within a response.
+    /// Breaks the connection: before or after the first bytes of a request were written, or within a response.
     fn cut(&mut self, pending: Pending, input: &mut Input) {
         let Some(conn) = pending.conn() else {
             return self.fail(pending, input);
@@ -598,7 +596,7 @@ impl Harness {
         self.close(conn, reason);
     }
 
-    /// The client gets another response than the broker sent.
+    /// Delivers another response than the broker's.
     fn corrupt(&mut self, pending: Pending, fault: NetFault, input: &mut Input) {
         let (conn, body) = match pending {
             Pending::Response { conn, body } => (conn, body),
@@ -608,7 +606,7 @@ impl Harness {
         match fault {
             NetFault::Changed => {
                 for _ in 0..1 + input.below(4) {
-                    // Where lengths and counts stand, mostly, and behind the correlation id.
+                    // After the correlation id; mostly in lengths and counts.
                     let at = usize::from(input.short())
                         .checked_rem(bytes.len().saturating_sub(4))
                         .unwrap_or(0);
@@ -634,12 +632,11 @@ impl Harness {
         }
     }
 
-    /// Something happens to the brokers.
+    /// Applies a fault to the cluster; does nothing if the fault is not possible now.
     pub(crate) fn cluster_fault(&mut self, input: &mut Input) {
         let topic = TOPICS.get(input.below(TOPICS.len())).copied().unwrap_or_default();
         let partition = input.below(3) as i32;
         let broker = BrokerId(1 + input.below(BROKERS as usize) as i32);
-        // What cannot be done is not done.
         match input.below(10) {
             0 => drop(self.cluster.set_leader(topic, partition, Some(broker))),
             1 => drop(self.cluster.set_leader(topic, partition, None)),
@@ -657,7 +654,7 @@ impl Harness {
         self.settle();
     }
 
-    /// All brokers and topics are there, and nothing is throttled.
+    /// Starts all brokers, creates missing topics, elects missing leaders and removes throttling.
     pub(crate) fn restore_cluster(&mut self) {
         for broker in 1..=BROKERS {
             self.cluster.start_broker(BrokerId(broker));
@@ -677,7 +674,7 @@ impl Harness {
         self.settle();
     }
 
-    /// Brokers serve older versions only.
+    /// Limits brokers to older versions of some APIs.
     pub(crate) fn limit_versions(&mut self, input: &mut Input) {
         for api in APIS {
             let byte = input.byte();
@@ -687,7 +684,7 @@ impl Harness {
         }
     }
 
-    /// Some batches in every partition, in every codec.
+    /// Appends a batch in every codec to each partition.
     pub(crate) fn fill_logs(&mut self) {
         let number = self.next_number;
         self.next_number += 1;
@@ -714,7 +711,7 @@ pub(crate) fn one_of(input: &mut Input, choices: &[&str]) -> String {
     input.pick(choices).to_owned()
 }
 
-/// Returns a time of up to some seconds, mostly short, in milliseconds.
+/// Returns a time in milliseconds, mostly short, up to 63 s.
 pub(crate) fn pause_ms(input: &mut Input) -> u64 {
     let byte = input.byte();
     match byte >> 6 {

@@ -14,7 +14,8 @@ use crate::{Seen, Verdict, vectors};
 
 const BROKERS: i32 = 2;
 const CONNECTIONS: usize = 3;
-/// What a cluster may take for each byte of a request. CreateTopics asks for ten thousand partitions in a few bytes.
+/// Maximum number of bytes that a cluster may allocate for a request. CreateTopics requests ten thousand partitions in
+/// a few bytes.
 const BYTES_PER_REQUEST: usize = 16 << 20;
 /// Requests of one input.
 const REQUESTS_MAX: u32 = 60;
@@ -135,7 +136,7 @@ impl Clients {
         }
     }
 
-    /// What is answered later.
+    /// Polls the cluster for delayed responses.
     fn poll(&mut self) -> Result<(), String> {
         for _ in 0..1000 {
             if self.cluster.next_wake().is_none_or(|Time(at)| at > self.now_us) {

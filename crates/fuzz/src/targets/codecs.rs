@@ -6,7 +6,7 @@ use crate::input::Input;
 use crate::memory::within;
 use crate::{Seen, Verdict};
 
-/// What a decompressor holds whatever the data: buffers between its library and the reader.
+/// Bytes that a decompressor holds independently of the data: buffers between its library and the reader.
 const BASE_BYTES: usize = 256 * 1024;
 
 /// Compressed data never comes to more than it may, in output or in memory, and a limit decides about nothing else.

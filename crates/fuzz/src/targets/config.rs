@@ -32,28 +32,28 @@ pub(super) fn settings(data: &[u8]) -> Verdict {
 /// changes nothing.
 fn one_setting(conf: &mut Conf, name: &str, value: Option<&str>) -> Result<bool, String> {
     let before = conf.clone();
-    let told = format!("{name}={value:?}");
-    let limit = MEMORY_BASE + 64 * told.len();
+    let setting = format!("{name}={value:?}");
+    let limit = MEMORY_BASE + 64 * setting.len();
     if let Err(error) = within(limit, || conf.set(name, value))? {
-        ensure!(*conf == before, "{told} was refused and changed something: {error}");
-        ensure!(!error.message.is_empty(), "{told} was refused without a word");
+        ensure!(*conf == before, "{setting} was refused and changed something: {error}");
+        ensure!(!error.message.is_empty(), "{setting} was refused without a message");
         return Ok(false);
     }
     // As in librdkafka, flags that were all taken out read as an empty text, which cannot be set.
     if let Some(text) = conf.get(name).ok().filter(|text| !text.is_empty()) {
         let mut again = Conf::new();
         let set = again.set(name, text.as_str());
-        ensure!(set.is_ok(), "{told} reads as {text:?}, which is refused: {set:?}");
+        ensure!(set.is_ok(), "{setting} reads as {text:?}, which is refused: {set:?}");
         let read = again.get(name);
         ensure!(
             read.as_ref() == Ok(&text),
-            "{told} reads as {text:?}, and then as {read:?}"
+            "{setting} reads as {text:?}, and then as {read:?}"
         );
-        // Once more where it stands.
+        // Again in the same object.
         let set = conf.set(name, text.as_str());
         ensure!(
             set.is_ok() && conf.get(name) == Ok(text),
-            "{told}: it does not keep its value"
+            "{setting}: it does not keep its value"
         );
     }
     Ok(true)

@@ -14,10 +14,11 @@ use crate::harness::{Harness, TOPICS, one_of, pause_ms};
 use crate::input::Input;
 use crate::{Seen, Verdict};
 
-/// How much later than its time a call may be answered: a timer's grain, and the client's turn.
+/// Maximum delay of a result after the call's timeout, in milliseconds: the timers' resolution and one turn of the
+/// client.
 const SLACK_MS: u64 = 500;
-/// How long a commit may take, and leaving a group, when all goes right: one connection that went dead is noticed
-/// first, after `socket.timeout.ms`, and a new one is made.
+/// Maximum time in milliseconds that a commit or leaving a group may take without faults: one dead connection is
+/// detected first, after `socket.timeout.ms`, and a new one is made.
 const CALM_MS: u64 = 60_000;
 
 fn settings(input: &mut Input) -> Vec<(&'static str, String)> {

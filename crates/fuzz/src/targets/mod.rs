@@ -18,7 +18,7 @@ use crate::Verdict;
 pub struct Target {
     /// Names its corpus folder.
     pub name: &'static str,
-    /// What it checks.
+    /// A description of the checked properties.
     pub what: &'static str,
     /// Checks it with one input.
     pub run: fn(&[u8]) -> Verdict,

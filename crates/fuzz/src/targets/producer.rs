@@ -18,7 +18,8 @@ use crate::{Seen, Verdict};
 
 /// Messages of one session: more show nothing new.
 const MESSAGES_MAX: usize = 300;
-/// How much later than its time a message may be reported: a timer's grain, and the client's turn.
+/// Maximum delay of a delivery report after the message's timeout, in milliseconds: the timers' resolution and one turn
+/// of the client.
 const SLACK_MS: u64 = 500;
 
 fn settings(input: &mut Input) -> Vec<(&'static str, String)> {
@@ -51,7 +52,7 @@ fn settings(input: &mut Input) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Which life it is.
+/// The kind of session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Plain,
@@ -60,7 +61,7 @@ enum Kind {
     Transactional,
 }
 
-/// What a transactional producer cannot choose.
+/// Properties that a transactional producer cannot change.
 const FIXED: [&str; 3] = ["acks", "enable.idempotence", "retries"];
 /// The longest that any message may take.
 const TRANSACTION_TIMEOUT_MS: &str = "30000";

@@ -43,7 +43,7 @@ schema! {
         /// Milliseconds since 1970: the first offset not before it. Negative: -1 the end, -2 the start; see above for
         /// more.
         timestamp: i64 [0+],
-        /// How many offsets to list at most.
+        /// Maximum number of offsets to list.
         max_num_offsets: i32 [0] = 1,
     }
 

@@ -25,11 +25,11 @@ schema! {
     request MetadataRequest -> MetadataResponse {
         /// Null asks for all topics; in version 0 an empty list does.
         topics: Option<Vec<MetadataRequestTopic>> [0+, null 1+],
-        /// Whether the broker may create missing topics, if its configuration agrees.
+        /// Allows the broker to create missing topics, if its configuration permits that.
         allow_auto_topic_creation: bool [4+, strict] = true,
-        /// Whether to tell what the client may do with the cluster.
+        /// Requests the client's permissions on the cluster.
         include_cluster_authorized_operations: bool [8-10, strict],
-        /// Whether to tell what the client may do with each topic.
+        /// Requests the client's permissions on each topic.
         include_topic_authorized_operations: bool [8+, strict],
     }
 

@@ -7,7 +7,7 @@
 //! - 4: a throttled response comes at once, and the client waits (KIP-219)
 //! - 5: leader epoch (KIP-320)
 //! - 6: flexible (KIP-482)
-//! - 7: may be told to wait for open transactions (KIP-447)
+//! - 7: can require stable offsets, for open transactions (KIP-447)
 //! - 8: several groups (KIP-709)
 //! - 9: member epochs of the consumer group protocol (KIP-848)
 //! - 10: topic ids instead of names (KIP-848)
@@ -24,7 +24,7 @@ schema! {
         group_id: String [0-7, strict],
         /// Null asks for all topics.
         topics: Option<Vec<OffsetFetchRequestTopic>> [0-7, null 2-7, strict],
-        /// Whether to answer UNSTABLE_OFFSET_COMMIT while a transaction may still change the offset.
+        /// Requests UNSTABLE_OFFSET_COMMIT while a transaction can still change the offset.
         require_stable: bool [7+, strict],
     }
 

@@ -28,7 +28,7 @@ schema! {
         /// -1 when unknown.
         finalized_features_epoch: i64 [3+, tag 1] = -1,
         finalized_features: Vec<FinalizedFeatureKey> [3+, tag 2],
-        /// Whether a ZooKeeper cluster may move to KRaft.
+        /// A ZooKeeper cluster is ready to migrate to KRaft.
         zk_migration_ready: bool [3+, tag 3],
     }
 

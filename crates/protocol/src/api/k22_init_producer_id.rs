@@ -21,9 +21,9 @@ schema! {
         transaction_timeout_ms: i32 [0+],
         producer_id: i64 [3+, strict] = -1,
         producer_epoch: i16 [3+, strict] = -1,
-        /// Whether the coordinator must never abort the transaction by itself.
+        /// Enables two-phase commit: the coordinator never aborts the transaction by itself.
         enable2_pc: bool [6+, strict],
-        /// Whether to keep the open transaction of the earlier producer.
+        /// Keeps the open transaction of the earlier producer.
         keep_prepared_txn: bool [6+],
     }
 

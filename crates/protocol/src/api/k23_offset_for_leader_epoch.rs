@@ -13,7 +13,7 @@ schema! {
 
     /// The request.
     request OffsetForLeaderEpochRequest -> OffsetForLeaderEpochResponse {
-        /// A consumer sends -1, -2 stands for a debugging one.
+        /// A consumer sends -1, a debugging consumer -2.
         replica_id: i32 [3+] = -2,
         topics: Vec<OffsetForLeaderTopic> [0+],
     }

@@ -10,7 +10,7 @@ schema! {
 
     /// The request.
     request DescribeClusterRequest -> DescribeClusterResponse {
-        /// Whether to tell what the client may do with the cluster.
+        /// Requests the client's permissions on the cluster.
         include_cluster_authorized_operations: bool [0+],
         /// 1 brokers, 2 controllers.
         endpoint_type: i8 [1+, strict] = 1,

@@ -23,7 +23,7 @@ schema! {
         accepted_compression_types: Vec<i8> [0+],
         push_interval_ms: i32 [0+],
         telemetry_max_bytes: i32 [0+],
-        /// Whether counters count since the last push, else since the start.
+        /// Counters are deltas since the last push; otherwise totals since the start.
         delta_temporality: bool [0+],
         /// Prefixes of names; one empty string for all, an empty list for none.
         requested_metrics: Vec<String> [0+],

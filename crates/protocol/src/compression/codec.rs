@@ -5,7 +5,7 @@ use std::io::Read;
 
 use crate::buffer::Buffer;
 
-/// How records are compressed. The discriminant is what stands in the lowest bits of a batch's attributes.
+/// The compression of records. The discriminant is the value of the lowest bits of a batch's attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(u8)]
 pub enum Codec {
@@ -76,7 +76,7 @@ pub enum CodecError {
     Corrupt {
         /// The codec.
         codec: Codec,
-        /// What is wrong with it.
+        /// A description of the corruption.
         reason: String,
     },
     /// The data would decompress to more bytes than allowed.
@@ -90,7 +90,7 @@ pub enum CodecError {
     Compress {
         /// The codec.
         codec: Codec,
-        /// What it said.
+        /// The library's message.
         reason: String,
     },
 }

@@ -57,7 +57,7 @@ fn claimed_size(input: &[u8]) -> Option<usize> {
     (size <= input.len().saturating_mul(MAX_RATIO)).then_some(size)
 }
 
-/// Returns the fast way, for a single member whose trailer tells its size. `None` when that is not what the input is or
+/// Decompresses a single member whose trailer has its size, at once. Returns `None` if the input has another form or
 /// it does not decompress; the streaming decoder then says why.
 fn decompress_single_member(input: &[u8], limit: usize) -> Option<Buffer> {
     // libdeflate stops after the first member and does not say where. A second one would show its magic number.

@@ -19,7 +19,7 @@ const BLOCK_BYTES: usize = 64 * 1024;
 /// No snappy element yields more than 64 bytes from three; blocks that claim more are corrupt.
 const MAX_RATIO: usize = 22;
 
-/// What text mostly yields, or less: room for so much is got before it is known how much there is.
+/// The expected compression ratio, at most that of typical text: memory is reserved for it before the size is known.
 const EXPECTED_RATIO: usize = 3;
 
 pub(super) fn compress(input: &[u8]) -> Result<Vec<u8>, CodecError> {

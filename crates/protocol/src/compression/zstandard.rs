@@ -10,7 +10,7 @@ use crate::buffer::Buffer;
 
 const CODEC: Codec = Codec::Zstd;
 
-/// The best ratio that a frame reaches: a block of 128 KiB from four bytes. What claims more is not believed, but read
+/// The best ratio that a frame reaches: a block of 128 KiB from four bytes. Input that claims more is read
 /// piece by piece.
 const MAX_RATIO: u64 = 32 * 1024;
 

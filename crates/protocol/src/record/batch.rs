@@ -116,8 +116,8 @@ impl Batch {
         }
     }
 
-    /// Returns the batch's records, decompressed if need be; at most `limit_bytes` come out of decompression. What is
-    /// not compressed shares the batch's memory, whatever its size.
+    /// Returns the batch's records, decompressed if need be; at most `limit_bytes` come out of decompression.
+    /// Uncompressed records share the batch's memory, whatever its size.
     ///
     /// # Errors
     /// [`RecordError::Codec`] when decompression fails or exceeds the limit, [`RecordError::InvalidCount`] when the
@@ -172,7 +172,7 @@ impl Batch {
     }
 
     /// Returns a magic 2 batch with the base offset, leader epoch and, if given, log append time that the leader
-    /// assigns. The records are shared, not copied. The checksum is computed anew only for a log append time, as it
+    /// assigns. The records are shared, not copied. The checksum is recomputed only for a log append time, as it
     /// covers neither offset nor epoch. `None` for magic 0 and 1, whose checksum covers what would change.
     pub fn assign(&self, base_offset: i64, leader_epoch: i32, log_append_time: Option<i64>) -> Option<Records> {
         if self.header.magic != 2 {

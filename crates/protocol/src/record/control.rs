@@ -7,7 +7,7 @@ use super::{RecordError, RecordRef};
 use crate::Records;
 use crate::compression::Codec;
 
-/// What a control record says. Numbers without a name here are kept.
+/// The type of a control record. Unknown numbers are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ControlType(pub i16);
 
@@ -21,7 +21,7 @@ impl ControlType {
 /// A control record, parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ControlRecord {
-    /// What the record says.
+    /// The type of the record.
     pub control_type: ControlType,
     /// For the end of a transaction, the epoch of the coordinator that ended it.
     pub coordinator_epoch: Option<i32>,

@@ -44,7 +44,7 @@ pub struct RecordRef<'a> {
     pub offset: i64,
     /// Milliseconds since 1970, -1 for none.
     pub timestamp: i64,
-    /// What the timestamp means.
+    /// The meaning of the timestamp.
     pub timestamp_type: TimestampType,
     /// The key, or null.
     pub key: Option<&'a [u8]>,
@@ -61,7 +61,7 @@ pub struct Record {
     pub offset: i64,
     /// Milliseconds since 1970, -1 for none.
     pub timestamp: i64,
-    /// What the timestamp means.
+    /// The meaning of the timestamp.
     pub timestamp_type: TimestampType,
     /// The key, or null.
     pub key: Option<Bytes>,
@@ -211,7 +211,7 @@ impl RecordData {
         &self.data
     }
 
-    /// Returns the number of records, if it is known without parsing: magic 2 tells, message sets do not.
+    /// Returns the number of records, if it is known without parsing, as in magic 2; `None` for message sets.
     pub fn record_count(&self) -> Option<usize> {
         match self.format {
             Format::Batch { count, .. } => Some(count),

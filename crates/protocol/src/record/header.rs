@@ -8,7 +8,7 @@ pub const BATCH_HEADER_LEN: usize = 61;
 
 /// Base offset and length stand before what the length counts.
 pub(super) const LOG_OVERHEAD: usize = 12;
-/// Where the magic byte stands in every format.
+/// Position of the magic byte, in every format.
 pub(super) const MAGIC_AT: usize = 16;
 /// Where the bytes start that a magic 2 batch's checksum covers.
 pub(super) const CRC_COVERS_FROM: usize = 21;
@@ -47,7 +47,8 @@ pub struct BatchHeader {
     pub producer_epoch: i16,
     /// Sequence number of the first record, or -1.
     pub base_sequence: i32,
-    /// Number of records; in magic 0 and 1, where only decompression tells, -1 when compressed and 1 when not.
+    /// Number of records; in magic 0 and 1, -1 for a compressed set, whose number is unknown before decompression, and
+    /// otherwise 1.
     pub records_count: i32,
 }
 
@@ -150,7 +151,7 @@ impl BatchHeader {
         self.attributes & CODEC_MASK != 0
     }
 
-    /// What the records' timestamps mean.
+    /// Returns the meaning of the records' timestamps.
     pub fn timestamp_type(&self) -> TimestampType {
         match (self.magic, self.attributes & LOG_APPEND_TIME) {
             (0, _) => TimestampType::NotAvailable,

@@ -74,7 +74,7 @@ fn take_nullable(bytes: &[u8], at: &mut usize) -> Option<Option<Range<usize>>> {
     Some(Some(range))
 }
 
-/// What holds for every message inside a set: the set's format, and no further compression.
+/// Checks that a message inside a compressed set has the set's magic and no further compression.
 pub(super) fn check_inner(message: &MessageParts, magic: i8) -> Result<(), &'static str> {
     if message.magic != magic {
         return Err("message inside a compressed set has another magic");
