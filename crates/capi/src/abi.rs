@@ -289,7 +289,7 @@ pub struct GroupMemberInfo {
 /// `struct rd_kafka_group_info`
 #[repr(C)]
 pub struct GroupInfo {
-    /// The broker that told of it.
+    /// The broker that described it.
     pub broker: MetadataBroker,
     /// The group's id.
     pub group: *mut c_char,

@@ -92,7 +92,7 @@ macro_rules! names {
     };
 }
 
-/// What the application wants to be called for.
+/// The application's callbacks.
 #[derive(Clone, Copy)]
 #[allow(missing_docs)]
 pub struct Callbacks {
@@ -112,9 +112,9 @@ pub struct Callbacks {
     pub resolve: Option<ResolveCb>,
     pub background_event: Option<BackgroundEventCb>,
     pub token_refresh: Option<TokenRefreshCb>,
-    /// `RD_KAFKA_EVENT_*` that are wanted on queues.
+    /// The events that go to queues, `RD_KAFKA_EVENT_*`.
     pub events: i32,
-    /// The application's pointer for all of them.
+    /// The application's pointer for all callbacks.
     pub opaque: Opaque,
 }
 

@@ -16,7 +16,7 @@ use crate::plugins;
 use crate::settings::ConfHandle;
 use crate::topic_conf::TopicConfHandle;
 
-/// Sets a property, for which the interceptors are asked first. Plugins are loaded when they are named.
+/// Sets a property that no interceptor handles. Loads the plugins of `plugin.library.paths`.
 ///
 /// # Safety
 /// A live object to which no reference is held; `errstr` is NULL or has `size` bytes.
@@ -39,9 +39,11 @@ unsafe fn set(conf: Lent<ConfHandle>, name: &str, value: Option<&str>, errstr: *
     }
 }
 
-/// Returns a copy without the properties whose names begin with one of `filter`. Interceptors are not copied: those of
-/// the old object are told first, and add to the new one what they want there; plugins are loaded for it as for the old
-/// one. Then its interceptors are offered the properties that those of the old object were offered.
+/// Copies settings without the properties whose names begin with one of `filter`.
+///
+/// Interceptors are not copied: those of the old object are called first and add themselves to the new one; plugins are
+/// loaded for it as for the old one. Then its interceptors are offered the properties that those of the old object were
+/// offered.
 ///
 /// # Safety
 /// A live object to which no reference is held that could write; strings. `None` when one of them is not UTF-8.
@@ -59,7 +61,7 @@ unsafe fn copy(old: Lent<ConfHandle>, filter: &[*const c_char]) -> Option<Owned<
             new.keep_from(&own);
         }
         if let Ok(paths) = (*new).conf().get(plugins::PATHS) {
-            // They could be loaded for the old object.
+            // The plugins could be loaded for the old object.
             let _ = plugins::load(new.cast(), &paths);
         }
         for offered in interceptors.offered() {
@@ -67,7 +69,7 @@ unsafe fn copy(old: Lent<ConfHandle>, filter: &[*const c_char]) -> Option<Owned<
             if prefixes.iter().any(|prefix| name.starts_with(prefix)) {
                 continue;
             }
-            // An interceptor that now refuses what it accepted before has no caller to report to.
+            // The caller of a copy gets no error of an interceptor that now refuses a property.
             if offered.taken {
                 let value = offered.value.as_deref().and_then(|v| v.to_str().ok());
                 set(Lent(new), name, value, std::ptr::null_mut(), 0);
@@ -217,7 +219,7 @@ exports! {
 
     /// Sets the default topic settings, which are taken.
     fn rd_kafka_conf_set_default_topic_conf(conf: &mut ConfHandle, topic: Option<Owned<TopicConfHandle>>) {
-        // Taking a handle clears its tag; this one goes on living.
+        // Taking a handle clears its tag; the copy has a live one.
         conf.set_default_topic(topic.map(|t| t.0.duplicate()));
     }
 

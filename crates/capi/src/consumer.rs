@@ -173,7 +173,7 @@ exports! {
         set_paused(rk, partitions, true)
     }
 
-    /// Goes on with paused partitions.
+    /// Resumes paused partitions.
     fn rd_kafka_resume_partitions(rk: &Handle, partitions: &mut PartitionList)
         -> ErrorCode, or ErrorCode::L_INVALID_ARG;
     {

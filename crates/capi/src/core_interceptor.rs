@@ -1,4 +1,4 @@
-//! From what the core tells to the interceptors of a client.
+//! The core's interceptor, which calls those of a client.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -25,7 +25,7 @@ impl fmt::Debug for CoreInterceptor {
 }
 
 impl CoreInterceptor {
-    /// For the client's core, when its interceptors are to hear of anything from there.
+    /// Returns the interceptor for the client's core; `None` if the client's interceptors need no call from there.
     pub fn of(handle: &Arc<Handle>) -> Option<Arc<dyn Interceptor>> {
         let wanted = handle.interceptors().get().is_some_and(ClientMethods::watch);
         wanted.then(|| {

@@ -66,7 +66,7 @@ impl ErrorHandle {
     }
 }
 
-/// How many texts of unknown codes a thread keeps: a pointer lives until this many more were asked for.
+/// Number of texts of unknown codes that a thread keeps: a pointer is valid until this many more were requested.
 const KEPT_TEXTS: usize = 8;
 
 thread_local! {
@@ -157,7 +157,7 @@ exports! {
         }
     }
 
-    /// What a code means.
+    /// Returns the description of a code.
     fn rd_kafka_err2str(code: i32) -> *const c_char, or std::ptr::null(); {
         description(ErrorCode(code))
     }

@@ -1,4 +1,4 @@
-//! `rd_kafka_event_t`: what `rd_kafka_queue_poll()` gives instead of calling back.
+//! `rd_kafka_event_t`: what `rd_kafka_queue_poll()` returns in place of callbacks.
 
 use std::any::Any;
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -23,7 +23,7 @@ use crate::topic_partition_list::{self, OwnedList};
 pub struct EventHandle {
     tag: Tag,
     content: Content,
-    /// The one that a commit or an admin call was given.
+    /// The pointer given with a commit or an admin call.
     opaque: *mut c_void,
 }
 
@@ -147,7 +147,7 @@ fn error_content(error: &Error, partition: Option<PartitionOffset>) -> Content {
     }
 }
 
-/// What an error event tells: in place of `_FATAL` the first fatal error itself, since the event has a flag for that.
+/// Returns the error of an error event: instead of `_FATAL` the first fatal error, since the event has a flag for that.
 fn cause(handle: &Handle, error: Error) -> Error {
     if !error.fatal {
         return error;
@@ -205,7 +205,7 @@ fn content(handle: &Handle, event: Event) -> Result<Content, Box<Event>> {
     })
 }
 
-/// Waits for an event. What has no such form (throttling) is served by its callback on the way.
+/// Waits for an event. Events without a public form (throttling) are served by their callbacks meanwhile.
 pub fn poll(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) -> Option<Owned<EventHandle>> {
     loop {
         let taken = message::next(handle, queue, deadline)?;
@@ -393,7 +393,7 @@ exports! {
         text.map_or_else(|| errors::description(code), CStr::as_ptr)
     }
 
-    /// Returns whether the client cannot go on.
+    /// Returns whether the error is fatal for the client.
     fn rd_kafka_event_error_is_fatal(event: &EventHandle) -> i32, or 0; {
         matches!(event.content, Content::Error { fatal: true, .. }).into()
     }

@@ -21,7 +21,7 @@ thread_local! {
     static INHERITED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Returns the last error of a call that has no other way to tell (`rd_kafka_last_error()`), of the calling thread.
+/// Returns the calling thread's last error of a call that reports none otherwise (`rd_kafka_last_error()`).
 pub fn last_error() -> ErrorCode {
     LAST_ERROR.get()
 }
@@ -66,8 +66,8 @@ pub fn note(error: &Error) -> ErrorCode {
     code
 }
 
-/// Returns the code that a call returns for an error: `_FATAL` stands for every fatal one, `rd_kafka_fatal_error()`
-/// tells which.
+/// Returns the code that a call returns for an error: `_FATAL` for every fatal one; `rd_kafka_fatal_error()`
+/// returns its own code.
 pub fn public_code(error: &Error) -> ErrorCode {
     if error.fatal { ErrorCode::L_FATAL } else { error.code }
 }
@@ -80,8 +80,8 @@ pub fn code_of<T>(result: Result<T, Error>) -> ErrorCode {
     }
 }
 
-/// Runs the body of an exported function. `None` means that an argument was refused; `fallback` is told whether that
-/// was a handle of the process that this one was forked from.
+/// Runs the body of an exported function. `None` means that an argument was refused; `fallback` receives
+/// whether that was a handle of a parent process, before a fork.
 pub fn boundary<R>(fallback: impl FnOnce(bool) -> R, body: impl FnOnce() -> Option<R>) -> R {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Some(result)) => result,
@@ -101,7 +101,7 @@ pub fn boundary<R>(fallback: impl FnOnce(bool) -> R, body: impl FnOnce() -> Opti
     }
 }
 
-/// What a function returns that has refused an argument.
+/// Converts the result of a function that has refused an argument.
 pub fn returned<R: IntoC>(value: R, inherited: bool) -> R::C {
     match inherited {
         true => value.in_child().into_c(),
@@ -115,7 +115,7 @@ pub fn call<R>(body: impl FnOnce() -> R) -> R {
     body()
 }
 
-/// What a parameter of an exported function is on the C side, and how it is checked.
+/// A parameter of an exported function: its C type and its checks.
 pub trait FromC: Sized {
     /// The C type.
     type C;
@@ -123,17 +123,17 @@ pub trait FromC: Sized {
     ///
     /// # Safety
     /// `c` is what `rdkafka.h` asks of the application: a pointer is NULL or points to a live object of the declared
-    /// kind, which nobody changes meanwhile unless the API is thread-safe for it.
+    /// kind, which is not changed meanwhile unless the API is thread-safe for it.
     unsafe fn from_c(c: Self::C) -> Option<Self>;
 }
 
-/// What the result of an exported function is on the C side.
+/// The result of an exported function: its C type and conversion.
 pub trait IntoC {
     /// The C type.
     type C;
     /// Converts, handing ownership over where the type has any.
     fn into_c(self) -> Self::C;
-    /// What is returned in a forked child instead of this, where the type can say why.
+    /// Returns the result for a forked child, with the reason if the type can have one.
     #[must_use]
     fn in_child(self) -> Self
     where
@@ -231,7 +231,7 @@ impl FromC for Option<&str> {
     }
 }
 
-/// How long a call may wait: milliseconds, negative for ever.
+/// The timeout of a call: milliseconds, negative without limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeout(pub Option<Duration>);
 
@@ -271,7 +271,7 @@ impl Deadline {
         }
     }
 
-    /// What is left; `None` for ever.
+    /// Returns the remaining time; `None` without limit.
     pub fn left(&self) -> Option<Duration> {
         match (self.timeout, self.end.get()) {
             (None, _) => None,
@@ -284,7 +284,7 @@ impl Deadline {
         }
     }
 
-    /// What is left, at most `slice`.
+    /// Returns the remaining time, at most `slice`.
     pub fn left_within(&self, slice: Duration) -> Duration {
         self.left().map_or(slice, |left| left.min(slice))
     }

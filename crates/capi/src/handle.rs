@@ -27,7 +27,7 @@ use crate::topic_conf::TopicConfHandle;
 #[repr(C)]
 pub struct Handle {
     tag: Tag,
-    /// Where it was made.
+    /// The process that created it, see [`fork_guard::depth`].
     process: u32,
     kind: ClientKind,
     client: OnceLock<Client>,
@@ -36,21 +36,21 @@ pub struct Handle {
     callbacks: Callbacks,
     interceptors: Interceptors,
     topics: RwLock<TopicTable>,
-    /// Where log lines go.
+    /// The log.
     pub log: LogState,
-    /// Delivery reports whose callbacks were interrupted by `rd_kafka_yield()`, with the place to go on.
+    /// Delivery reports whose callbacks were interrupted by `rd_kafka_yield()`, with the index of the next record.
     pub(crate) half_served: Mutex<VecDeque<(Delivery, usize)>>,
-    /// Somebody has given the client back. Its last callbacks still use the handle.
+    /// `rd_kafka_destroy()` was called. The last callbacks still use the handle.
     destroying: AtomicBool,
     consumer_closed: AtomicBool,
-    /// A close that `rd_kafka_consumer_close_queue()` began.
+    /// The pending close of `rd_kafka_consumer_close_queue()`.
     closing: Mutex<Option<CloseReply>>,
     commit_callbacks: Mutex<CommitCallbacks>,
     background: Mutex<Option<Background>>,
     this: Weak<Handle>,
 }
 
-/// The answer to closing a consumer.
+/// The result of closing a consumer.
 pub type CloseReply = Arc<Reply<Result<(), Error>>>;
 
 /// Callbacks given with `rd_kafka_commit_queue()`, by the token that travels with the commit.
@@ -63,7 +63,7 @@ struct CommitCallbacks {
 /// A callback with its pointer.
 struct CommitCallback(Option<PartitionsCb>, Opaque);
 
-// SAFETY: a function and a pointer that is only handed back to it.
+// SAFETY: a function and a pointer that is only passed to it.
 unsafe impl Send for CommitCallback {}
 
 // SAFETY: repr(C), tag first.
@@ -104,7 +104,7 @@ pub fn set_yield() {
     YIELD.set(true);
 }
 
-/// Returns whether a callback called `rd_kafka_yield()`; forgets it.
+/// Returns whether a callback called `rd_kafka_yield()` on this thread, and clears the flag.
 pub fn take_yield() -> bool {
     YIELD.replace(false)
 }
@@ -182,7 +182,7 @@ impl Handle {
         self.client.get()
     }
 
-    /// Returns the client, or the error that tells why there is none.
+    /// Returns the client, or an error if it was destroyed.
     pub fn need_client(&self) -> Result<&Client, Error> {
         self.client()
             .ok_or_else(|| Error::new(ErrorCode::L_DESTROY, "The client was destroyed"))
@@ -259,12 +259,12 @@ impl Handle {
         self.this.upgrade()
     }
 
-    /// What callbacks are given as the client.
+    /// Returns the pointer that callbacks receive as the client.
     pub fn as_ptr(&self) -> *const RdKafka {
         (&raw const *self).cast()
     }
 
-    /// Returns whether what comes to `queue` is forwarded to the background thread.
+    /// Returns whether `queue` is forwarded to the background thread.
     pub fn serves_in_background(&self, queue: &Arc<Queue>) -> bool {
         self.background.lock().as_ref().is_some_and(|b| b.serves(queue))
     }
@@ -279,7 +279,7 @@ impl Handle {
         self.consumer_closed.load(Ordering::Acquire)
     }
 
-    /// Begins to close the consumer, once.
+    /// Starts to close the consumer, once.
     pub fn begin_close(&self, client: &Client) -> Result<(), Error> {
         let mut closing = self.closing.lock();
         if closing.is_none() && !self.is_consumer_closed() {
@@ -298,7 +298,8 @@ impl Handle {
         self.is_consumer_closed()
     }
 
-    /// Keeps the callback of a commit until its result is served; gives the token that finds it.
+    /// Keeps the callback of a commit until its result is served; returns the token for
+    /// [`take_commit_callback`](Self::take_commit_callback).
     pub fn keep_commit_callback(&self, callback: Option<PartitionsCb>, opaque: Opaque) -> usize {
         let mut callbacks = self.commit_callbacks.lock();
         callbacks.last += 1;
@@ -344,7 +345,7 @@ impl Handle {
         if let Some(Some(handle)) = topics.by_index.get(topic.index()) {
             return handle.clone();
         }
-        // The core gave the topic, so there is a client.
+        // The topic is from the core, so there is a client.
         let client = self.client().cloned();
         let handle = TopicHandle::new(topic.clone(), client, self.this.clone(), self.intercepts_sending());
         let handle = Arc::new(handle);
@@ -369,7 +370,7 @@ impl Handle {
         if let Some(handle) = topics.by_name.get(name) {
             return Ok(handle.clone());
         }
-        // The slot is filled before the table is unlocked: the partitioner waits for that.
+        // The slot must be filled before the table is unlocked: the partitioner waits for the lock.
         let slot = HandleSlot::default();
         let topic = client.topic(name, settings, hooks(conf, &self.this, &slot))?;
         let (client_too, owner) = (Some(client.clone()), self.this.clone());
@@ -400,7 +401,7 @@ pub struct TopicHandle {
     owner: Weak<Handle>,
     /// The client was destroyed.
     gone: AtomicBool,
-    /// Where it was made.
+    /// The process that created it, see [`fork_guard::depth`].
     process: u32,
     /// Interceptors see what is produced to it.
     intercepted: bool,
@@ -466,7 +467,7 @@ impl TopicHandle {
     }
 }
 
-/// Where a partitioner finds the handle that it must be called with; filled when the handle exists.
+/// The topic handle that a partitioner is called with; filled once the handle exists.
 #[derive(Clone, Default)]
 struct HandleSlot(Arc<OnceLock<Weak<TopicHandle>>>);
 
@@ -477,7 +478,7 @@ impl HandleSlot {
     }
 }
 
-/// What the core is to carry for a topic, from the application's callbacks.
+/// Builds the hooks of a topic from the application's callbacks.
 fn hooks(conf: Option<&TopicConfHandle>, owner: &Weak<Handle>, slot: &HandleSlot) -> TopicHooks {
     let Some(conf) = conf else { return TopicHooks::default() };
     TopicHooks {

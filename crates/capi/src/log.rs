@@ -49,7 +49,7 @@ exports! {
         let (facility, text) = unsafe { (lossy(facility), lossy(text)) };
         let line = format!("%{level}|{}.{:03}|{facility}|{name}| {text}\n", now.as_secs(), now.subsec_millis());
         let _uncancelled = CancelGuard::new();
-        // One write, so that lines of several threads do not mix. Where stderr is closed there is nobody to tell.
+        // One write, so that lines of several threads do not mix. Errors of a closed stderr are ignored.
         let _ = std::io::stderr().write_all(line.as_bytes());
     }
 
@@ -100,7 +100,7 @@ pub unsafe fn print_to(stream: *mut libc::FILE, text: &str) {
     unsafe { libc::fwrite(text.as_ptr().cast(), 1, text.len(), stream) };
 }
 
-/// Says that the application's code will be called, if this is not the library's own.
+/// Announces calls of the application's code to the core, unless the callback is the library's own.
 pub(crate) fn expect(callback: Option<LogCb>) {
     if callback.is_some_and(|own| !std::ptr::fn_addr_eq(own, PRINT)) {
         ottla::event::expect_callbacks();

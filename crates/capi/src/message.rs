@@ -1,4 +1,4 @@
-//! `rd_kafka_message_t`: the public fields, followed by what the accessors tell.
+//! `rd_kafka_message_t`: the public fields, followed by the data of the accessors.
 //!
 //! A message is in one of three places. Fetched ones lie in a [`Block`]: one allocation for many,
 //! freed when all of them are gone. Errors and end-of-partition notices are boxed one by one. Delivery reports lie on
@@ -26,7 +26,7 @@ use crate::interceptors::{Methods, OnMessage};
 /// Marks memory behind the public fields as this library's.
 const TAG: u32 = 0x0e44_0a03;
 
-/// Where a message lies.
+/// The memory that a message is in.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 enum Place {
@@ -34,7 +34,7 @@ enum Place {
     Block,
     /// In a [`BoxedMessage`].
     Boxed,
-    /// Somewhere that outlives every use: destroying it does nothing.
+    /// In memory that outlives every use: destroying it does nothing.
     Lent,
 }
 
@@ -253,7 +253,7 @@ impl Message {
         unsafe { <&Headers>::from_c(self.headers) }
     }
 
-    /// Notes why it was not taken.
+    /// Sets the error code of a message that was not produced.
     pub fn refused(&mut self, code: ErrorCode) {
         self.fields.err = code.0;
     }
@@ -303,7 +303,7 @@ impl Message {
         }
     }
 
-    /// Frees what accessors made.
+    /// Frees the headers that accessors built.
     #[inline]
     pub fn release(&mut self) {
         if !self.headers.is_null() {
@@ -361,7 +361,7 @@ impl Message {
             topic: None,
         });
         let (at, len) = (boxed.text.as_ptr(), boxed.text.as_bytes().len());
-        // Tells rd_kafka_message_errstr() that the payload is a text.
+        // Marks the payload as a text for rd_kafka_message_errstr().
         let own_address = (&raw mut *boxed).cast();
         let message = &mut boxed.message;
         message.fields.err = code.0;
@@ -405,14 +405,14 @@ impl Message {
 const SLOTS_MIN: usize = 16;
 const SLOTS_MAX: usize = 256;
 
-/// More than are ever handed out from one block.
+/// More than the number of messages that a block hands out.
 const CLOSED: usize = usize::MAX / 2;
 
 /// Memory for messages, with what they point into.
 ///
 /// Belongs to a [`Slots`] and to its messages, and goes with the last of them. `given_back` counts messages that were
 /// destroyed; when the `Slots` lets go of the block it adds what is missing between those handed out and `CLOSED`.
-/// Whoever brings the count to `CLOSED` was the last.
+/// The user that raises the count to `CLOSED` is the last and frees the block.
 pub struct Block {
     given_back: AtomicUsize,
     slots: Box<[MaybeUninit<Message>]>,
@@ -421,7 +421,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// A message that was handed out is destroyed.
+    /// Counts a destroyed message.
     ///
     /// # Safety
     /// `block` is the message's own, and this is called once for it, after its last use.
@@ -434,7 +434,7 @@ impl Block {
     /// # Safety
     /// `block` is not used by the caller any more if this was the last.
     unsafe fn count(block: *const Block, n: usize) {
-        // SAFETY: by the caller's promise the block is alive; it was made by `Box`, and nobody is left.
+        // SAFETY: the caller promises that the block is alive; it is a leaked `Box`, and this was the last user.
         unsafe {
             // Release: the messages were used before. Acquire: all of them.
             if (*block).given_back.fetch_add(n, Ordering::AcqRel) + n == CLOSED {
@@ -444,7 +444,7 @@ impl Block {
     }
 }
 
-/// Where the messages of one chunk are put.
+/// The blocks of the messages of one chunk.
 pub struct Slots {
     topic: Arc<TopicHandle>,
     memory: Arc<ChunkMemory>,
@@ -465,7 +465,7 @@ struct Open {
 }
 
 // SAFETY: a block is used by one `Slots`, which one thread has at a time, and by its messages, which may be used by one
-// thread after the other. What they share is counted atomically.
+// thread after the other. Their shared count is atomic.
 unsafe impl Send for Slots {}
 
 impl Slots {

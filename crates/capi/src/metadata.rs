@@ -109,7 +109,7 @@ exports! {
         rk.client().and_then(|c| c.controller_id(timeout.0)).unwrap_or(-1)
     }
 
-    /// Returns the ids of the brokers that metadata told of, malloc'ed; NULL when there are none.
+    /// Returns the ids of the brokers known from metadata, malloc'ed; NULL when there are none.
     fn rd_kafka_brokers_learned_ids(rk: &Handle, count: *mut usize) -> *mut i32, or std::ptr::null_mut(); {
         let ids = known_brokers(rk);
         // SAFETY: the caller's out-parameter; room for the ids is asked for and checked.

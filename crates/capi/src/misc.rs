@@ -57,7 +57,7 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// What is known of a client, for people.
+/// Formats a client's state for people.
 fn dump(rk: &Handle) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.

@@ -21,7 +21,7 @@ exports! {
         ErrorCode::L_STATE
     }
 
-    /// Tells the client that no token can be had.
+    /// Reports to the client that there is no token.
     fn rd_kafka_oauthbearer_set_token_failure(rk: &Handle, errstr: &str) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
         let _ = rk;
         match errstr.is_empty() {

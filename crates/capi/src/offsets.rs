@@ -189,7 +189,7 @@ exports! {
         }))
     }
 
-    /// Goes on at other offsets; each row gets its own error.
+    /// Seeks partitions; sets the error of each row.
     fn rd_kafka_seek_partitions(rk: &Handle, partitions: &mut PartitionList, timeout: Timeout)
         -> Option<Owned<ErrorHandle>>, or ErrorHandle::bad_argument();
     {

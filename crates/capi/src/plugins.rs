@@ -12,7 +12,7 @@ use crate::ffi::c_text;
 /// The property.
 pub const PATHS: &str = "plugin.library.paths";
 
-/// What every plugin exports: the settings, room for its own pointer, room for an error.
+/// The exported function of a plugin: settings, out-parameter for its pointer, buffer for an error text.
 type ConfInit = unsafe extern "C" fn(*mut RdKafkaConf, *mut *mut c_void, *mut c_char, usize) -> c_int;
 
 /// Room for an error of a plugin.
@@ -26,7 +26,7 @@ fn with_extension(path: &str) -> CString {
     }
 }
 
-/// What the dynamic linker says of the last failure.
+/// Returns the dynamic linker's text for the last failure.
 fn linker_error() -> String {
     // SAFETY: NULL or a string that stays until this thread's next call of the linker.
     unsafe {

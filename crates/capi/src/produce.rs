@@ -33,7 +33,7 @@ const TAKEN: u8 = 1;
 /// The client let the payload go before it was known whether the record was taken.
 const LET_GO: u8 = 2;
 
-// SAFETY: plain memory that nobody changes.
+// SAFETY: plain memory that is not changed.
 unsafe impl Send for Given {}
 
 impl AsRef<[u8]> for Given {
@@ -46,7 +46,7 @@ impl AsRef<[u8]> for Given {
 impl Drop for Given {
     fn drop(&mut self) {
         if self.state.swap(LET_GO, Ordering::AcqRel) == TAKEN {
-            // SAFETY: malloc'ed, ours, and nobody refers to it any more.
+            // SAFETY: malloc'ed memory of this library without other references.
             unsafe { libc::free(self.ptr) };
         }
     }
@@ -62,7 +62,7 @@ struct Value {
 /// A large value that stays the application's and is not read after its delivery report.
 struct LentValue(Value);
 
-// SAFETY: plain memory that nobody changes.
+// SAFETY: plain memory that is not changed.
 unsafe impl Send for LentValue {}
 
 impl AsRef<[u8]> for LentValue {
@@ -73,7 +73,7 @@ impl AsRef<[u8]> for LentValue {
     }
 }
 
-/// What is to be produced, still in the application's memory.
+/// The record to be produced, in the application's memory.
 struct Input<'a> {
     partition: i32,
     flags: c_int,
@@ -229,7 +229,7 @@ unsafe fn produce_once(rkt: &TopicHandle, client: &Client, input: &Input<'_>) ->
     }
 }
 
-/// How many headers a record may have before its list of them is allocated.
+/// Maximum number of headers whose list is not allocated.
 const HEADERS_ON_STACK: usize = 16;
 
 /// `rd_kafka_produceva()`'s arguments put together.
@@ -559,7 +559,8 @@ mod tests {
 
     #[test]
     fn a_given_payload_is_freed_once_whoever_is_last() {
-        // Let go after it was taken: the drop frees it. Before: the producing side does. Refused: nobody.
+        // Released after it was taken: the drop frees it. Before: the producing side does. Refused: the caller keeps
+        // it.
         for taken_first in [true, false] {
             let state = Arc::new(AtomicU8::new(UNDECIDED));
             let ptr = malloced(b"value");

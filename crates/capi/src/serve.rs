@@ -19,21 +19,21 @@ use crate::handle::{Handle, take_yield};
 use crate::message::{self, Message, MessagePtr};
 use crate::topic_partition_list::OwnedList;
 
-/// Whether serving goes on.
+/// The continuation of serving.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Flow {
-    /// Take the next event.
+    /// Serve the next event.
     Go,
     /// A callback called `rd_kafka_yield()`, or the queue holds what callbacks cannot take.
     Stop,
 }
 
-/// Waits for an event, then serves all that wait already. Gives the number of events served.
+/// Waits for an event, then serves all queued ones. Returns the number of events served.
 pub fn poll(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) -> c_int {
     poll_unless(handle, queue, deadline, || false)
 }
 
-/// Like [`poll`], but does not wait on an empty queue once `stop` says yes; see [`Queue::pop_unless`].
+/// Like [`poll`], but does not wait on an empty queue once `stop` returns true; see [`Queue::pop_unless`].
 pub fn poll_unless(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline, stop: impl Fn() -> bool) -> c_int {
     take_yield();
     let mut served = 0;
@@ -287,7 +287,7 @@ fn call_back(handle: &Handle, queue: &Arc<Queue>, event: Event) -> Flow {
         Event::Commit(result) => committed(handle, &result),
         Event::Admin(result) => handle.warn("ADMIN", || {
             let name = result.op.name();
-            format!("the result of {name} is dropped: it is an event, and nobody takes events from this queue")
+            format!("the result of {name} is dropped: it is an event, and this queue is not polled for events")
         }),
         Event::Yield => return Flow::Stop,
     }
@@ -298,7 +298,7 @@ fn flow() -> Flow {
     if take_yield() { Flow::Stop } else { Flow::Go }
 }
 
-/// A batch whose reports this thread is handing out; callbacks that serve more have several, inner ones first.
+/// A batch whose delivery reports this thread is serving. Nested calls form a list, innermost first.
 struct Serving<'a> {
     progress: Progress<'a>,
     outer: *const Serving<'static>,
@@ -308,7 +308,7 @@ thread_local! {
     static SERVING: Cell<*const Serving<'static>> = const { Cell::new(std::ptr::null()) };
 }
 
-/// Takes away what `deliver` put there, whatever ends it.
+/// Restores the list when `deliver` ends, also by a panic.
 struct EndServing(*const Serving<'static>);
 
 impl Drop for EndServing {
@@ -317,8 +317,9 @@ impl Drop for EndServing {
     }
 }
 
-/// Called inside a callback: gives the room of messages back whose reports this thread has handled, before the rest of
-/// their batch was. False when there is none. Elsewhere, and with every batch's last report, that happens by itself.
+/// Releases the buffer memory of messages whose reports this thread has handled, while their batch is still being
+/// served; returns false if there are none. For calls inside a callback: after the last report of a batch its memory is
+/// released anyway.
 pub fn give_back_handled() -> bool {
     let mut any = false;
     let mut at = SERVING.get();
@@ -428,7 +429,7 @@ fn rebalance(handle: &Handle, change: &Rebalance) {
             unsafe { callback(handle.as_ptr(), change.code.0, list.as_ptr(), handle.callbacks().opaque) };
         }
         _ => {
-            // Nobody answers, as while closing a consumer that listens to events only: the group goes on.
+            // Without a callback, as while closing a consumer that polls events only, the assignment is applied here.
             let Some(client) = handle.client() else { return };
             let assigns = change.code == ErrorCode::L_ASSIGN_PARTITIONS;
             let rows = change.partitions.clone();
@@ -466,11 +467,11 @@ pub fn serve_unmapped(handle: &Handle, queue: &Arc<Queue>, event: Event) {
     let _ = call_back(handle, queue, event);
 }
 
-/// How long to wait at once while a close is under way.
+/// Length of one wait during a close.
 const CLOSE_LOOK: Duration = Duration::from_millis(5);
 
-/// Closes the consumer, serving its callbacks meanwhile; messages that still wait are dropped. What the application has
-/// forwarded to the background is its own there, the revocation, too.
+/// Closes the consumer, serving its callbacks meanwhile; queued messages are dropped. Events that the
+/// application has forwarded to the background queue, such as the revocation, are served there.
 pub fn close_consumer(handle: &Handle) -> Result<(), Error> {
     let client = handle.need_group()?;
     let queue = client.consumer_queue();

@@ -47,7 +47,7 @@ impl ConfHandle {
         }
     }
 
-    /// What becomes the client's: the same settings and the same interceptors.
+    /// Returns the client's copy: the same settings and the same interceptors.
     pub fn for_client(&self) -> Self {
         ConfHandle {
             interceptors: self.interceptors.clone(),

@@ -60,7 +60,7 @@ exports! {
         status(rkt.client().and_then(|c| c.consume_stop(rkt.topic(), partition)))
     }
 
-    /// Goes on at another offset; a timeout of 0 does not wait for that.
+    /// Seeks a partition; returns at once, whatever the timeout.
     fn rd_kafka_seek(rkt: &TopicHandle, partition: i32, offset: i64, timeout: Timeout)
         -> ErrorCode, or ErrorCode::L_INVALID_ARG;
     {

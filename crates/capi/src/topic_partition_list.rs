@@ -8,7 +8,7 @@ use ottla::types::{PartitionOffset, TopicPartition, offset};
 use crate::abi::{PartitionList, PartitionRow};
 use crate::ffi::{self, FromC, IntoC, exports};
 
-/// What a row holds besides its public fields.
+/// The data of a row besides its public fields.
 #[repr(C)]
 pub struct RowPrivate {
     leader_epoch: i32,
@@ -37,7 +37,7 @@ impl FromC for &PartitionList {
 impl FromC for &mut PartitionList {
     type C = *mut PartitionList;
     unsafe fn from_c(c: *mut PartitionList) -> Option<Self> {
-        // SAFETY: as above, and nobody else uses it meanwhile.
+        // SAFETY: as above, and the caller promises exclusive use.
         unsafe { c.as_mut() }
     }
 }
@@ -64,7 +64,7 @@ impl FromC for &PartitionRow {
 impl FromC for &mut PartitionRow {
     type C = *mut PartitionRow;
     unsafe fn from_c(c: *mut PartitionRow) -> Option<Self> {
-        // SAFETY: as above, and nobody else uses it meanwhile.
+        // SAFETY: as above, and the caller promises exclusive use.
         unsafe { c.as_mut() }
     }
 }
@@ -348,7 +348,7 @@ unsafe fn free_fields(row: &PartitionRow) {
 /// Frees a list.
 ///
 /// # Safety
-/// NULL or a list that nobody uses any more.
+/// NULL or a list without other users.
 unsafe fn destroy(list: *mut PartitionList) {
     // SAFETY: by the caller's promise.
     unsafe {

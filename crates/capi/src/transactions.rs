@@ -12,7 +12,7 @@ use crate::group_metadata::GroupMetadata;
 use crate::handle::Handle;
 use crate::serve;
 
-/// How long a thread that serves callbacks waits at once where nothing wakes it.
+/// Length of one wait of a thread that serves callbacks and is not woken.
 const LOOK: Timeout = Timeout(Some(Duration::from_millis(5)));
 
 /// Ends a transaction, serving delivery reports meanwhile: the application hears of every record before the call

@@ -1,6 +1,6 @@
 //! Allocations on a message's way from `rd_kafka_produce()` to its delivery report, counted.
 //!
-//! What is counted is every allocation of Rust code on the application's thread and on the client's; the brokers, which
+//! Counts every allocation of Rust code on the application's thread and on the client's; the brokers, which
 //! run in this process too, have a thread of their own. `cargo test -p ottla-capi --test allocations -- --nocapture`
 //! prints the figures.
 
@@ -70,7 +70,7 @@ impl Count {
 static APPLICATION: Count = Count::new();
 static CLIENT: Count = Count::new();
 
-/// The thread's name in the system, which takes no allocation to read, tells whose it is.
+/// Returns the thread's owner by its name in the system, which is read without an allocation.
 fn whose() -> Whose {
     let known = WHOSE.get();
     if known != Whose::Unknown {
@@ -282,7 +282,7 @@ impl Drop for Producer {
     }
 }
 
-/// What a thread did for each message.
+/// The work of a thread for each message.
 struct PerMessage {
     calls: f64,
     bytes: f64,
@@ -296,7 +296,7 @@ fn per_message(before: (u64, u64), after: (u64, u64)) -> PerMessage {
     }
 }
 
-/// What the application's thread and the client's did for each message, printed under `name`.
+/// Measures the work of the application's thread and the client's for each message, and prints it under `name`.
 fn measure(producer: &Producer, way: Way, name: &str) -> [PerMessage; 2] {
     producer.produce(way, WARM_UP);
     let before = (APPLICATION.read(), CLIENT.read());

@@ -8,9 +8,9 @@ use ottla::error::{Error, ErrorCode};
 use crate::event::EventHandle;
 use crate::ffi::{self, FromC, Owned, Tagged};
 
-/// The most partitions that a topic is asked to have.
+/// Maximum number of partitions of a topic.
 pub(super) const PARTITIONS_MAX: i32 = 100_000;
-/// The most brokers that are named for one partition.
+/// Maximum number of brokers for one partition.
 pub(super) const BROKERS_MAX: usize = 10_000;
 
 /// Handles in an array of pointers, as the API hands arrays out: a box is a pointer.
@@ -69,7 +69,7 @@ pub(super) unsafe fn destroy_array<T: Tagged>(array: *mut *mut T, count: usize) 
     }
 }
 
-/// What each handle of an array asks for; `None` when one is NULL or of another kind.
+/// Copies each handle of an array; returns `None` if one is NULL or of another kind.
 ///
 /// # Safety
 /// `array` is NULL or has `count` pointers, each NULL or a live handle.
@@ -87,7 +87,7 @@ pub(super) unsafe fn copy_array<T: Tagged, R>(
         .collect()
 }
 
-/// Writes why an argument is refused.
+/// Writes the reason for refusing an argument; returns the error code.
 ///
 /// # Safety
 /// `errstr` is NULL or valid for writes of `size` bytes.

@@ -1,4 +1,4 @@
-//! Settings: what they are of, and the settings themselves.
+//! Configuration resources and their entries.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 
@@ -18,9 +18,9 @@ use crate::queue::QueueHandle;
 
 /// `rd_kafka_ResourceType_t` by its numbers.
 const RESOURCE_TYPES: &[&CStr] = &[c"UNKNOWN", c"ANY", c"TOPIC", c"GROUP", c"BROKER", c"TRANSACTIONAL_ID"];
-/// `RD_KAFKA_RESOURCE_GROUP`, whose number the protocol gives to nothing that has settings.
+/// `RD_KAFKA_RESOURCE_GROUP`, whose number the protocol does not use for resources with settings.
 const GROUP: i32 = 3;
-/// What is not known of an entry.
+/// The value of an unknown flag.
 const UNKNOWN: c_int = -1;
 
 /// `rd_kafka_ConfigEntry_t`
@@ -29,7 +29,7 @@ pub struct ConfigEntryHandle {
     tag: Tag,
     name: CString,
     value: Option<CString>,
-    /// What is done with it, in a request.
+    /// The operation on it, in a request.
     op: AlterOp,
     source: i32,
     is_read_only: c_int,
@@ -102,7 +102,7 @@ unsafe impl Tagged for ConfigResourceHandle {
 }
 
 impl ConfigResourceHandle {
-    /// What a broker told of a resource.
+    /// Builds the handle of a broker's result for a resource.
     pub(super) fn from_core(result: &ResourceResult) -> Self {
         let (code, text) = error_of(result.error.as_ref());
         let kind = i32::from(result.kind.0);
@@ -312,7 +312,7 @@ exports! {
         resource.name.as_ptr()
     }
 
-    /// What the broker said of it.
+    /// Returns the broker's error code for the resource.
     fn rd_kafka_ConfigResource_error(resource: &ConfigResourceHandle) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
         resource.code
     }

@@ -1,4 +1,4 @@
-//! The groups that consumers make, as all brokers list them.
+//! ListConsumerGroups: the groups that all brokers list.
 
 use std::ffi::c_char;
 
@@ -30,7 +30,7 @@ unsafe fn names(
     for i in 0..if numbers.is_null() { 0 } else { count } {
         // SAFETY: within the caller's array.
         let number = unsafe { *numbers.add(i) };
-        // The first one stands for what is not known.
+        // The first name means "unknown".
         let name = name_of(known, number).filter(|_| number > 0);
         let name = name.ok_or_else(|| format!("{number} is no {what}"))?;
         let name = name.to_string_lossy().into_owned();
@@ -127,7 +127,7 @@ exports! {
         listing.group_id.as_ptr()
     }
 
-    /// Returns whether it has committed offsets only.
+    /// Returns whether the group has only committed offsets, and no members.
     fn rd_kafka_ConsumerGroupListing_is_simple_consumer_group(listing: &ListingHandle) -> i32, or 0; {
         listing.is_simple.into()
     }

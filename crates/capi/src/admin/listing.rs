@@ -36,7 +36,7 @@ impl ListingHandle {
     }
 }
 
-/// What the event of a listing holds.
+/// The handles of a listing.
 #[derive(Default)]
 pub struct Groups {
     pub(super) listings: Pointers<ListingHandle>,
@@ -44,14 +44,14 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// What `outcome` tells of groups.
+    /// Builds the handles of a listing; none for other outcomes.
     pub(super) fn from_core(outcome: &AdminOutcome) -> Self {
-        let AdminOutcome::Groups(told) = outcome else {
+        let AdminOutcome::Groups(found) = outcome else {
             return Groups::default();
         };
         Groups {
-            listings: told.groups.iter().map(ListingHandle::from_core).collect(),
-            errors: told.errors.iter().map(|e| *ErrorHandle::from_error(e).0).collect(),
+            listings: found.groups.iter().map(ListingHandle::from_core).collect(),
+            errors: found.errors.iter().map(|e| *ErrorHandle::from_error(e).0).collect(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Admin calls. Objects say what is asked for; the call copies them, and its result comes to a queue as an event.
+//! Admin calls. Objects describe a request; the call copies them, and its result arrives in a queue as an event.
 
 mod common;
 pub mod configs;
@@ -15,7 +15,7 @@ use crate::handle::Handle;
 use crate::queue::QueueHandle;
 use options::AdminOptions;
 
-/// Begins a call. Whatever is wrong with it comes to the queue as well, if there is a client to say so.
+/// Starts a call. Errors of the request arrive in the queue as well, unless the client was destroyed.
 fn begin<R>(
     rk: &Handle,
     what: Option<Vec<R>>,
@@ -23,7 +23,7 @@ fn begin<R>(
     options: Option<&AdminOptions>,
     queue: &QueueHandle,
 ) {
-    // A request for nothing is refused, and so is one of which a part cannot be read.
+    // The core refuses an empty request; one with an invalid handle is sent as empty.
     let request = request(what.unwrap_or_default());
     let (options, opaque) = options.map(AdminOptions::to_core).unwrap_or_default();
     match rk.need_client() {

@@ -1,4 +1,4 @@
-//! Results: events, and what they hold.
+//! The results of admin calls, read from their events.
 
 use std::ffi::{CString, c_char};
 
@@ -112,7 +112,7 @@ macro_rules! results {
                 result_of(event, AdminOp::$op)
             }
 
-            /// What the broker said, in the order of the request; stays the result's.
+            /// Returns the broker's results in the order of the request, owned by the event.
             fn $give(result: Option<&EventHandle>, count: *mut usize) -> *mut *const $row, or std::ptr::null_mut(); {
                 // SAFETY: the caller's out-parameter.
                 unsafe { $rows(result, AdminOp::$op, count) }
@@ -137,12 +137,12 @@ results! {
 }
 
 exports! {
-    /// What the broker said of a topic.
+    /// Returns the broker's error code for a topic.
     fn rd_kafka_topic_result_error(topic: &TopicResultHandle) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
         topic.code
     }
 
-    /// That in words; NULL when there is no error.
+    /// Returns the text of that error; NULL if there is none.
     fn rd_kafka_topic_result_error_string(topic: &TopicResultHandle) -> *const c_char, or std::ptr::null(); {
         topic.text.as_ref().map_or(std::ptr::null(), |text| text.as_ptr())
     }

@@ -1,10 +1,10 @@
-//! Handles: how an application's pointer becomes a reference, and who owns what it points to.
+//! Handles: the conversion of an application's pointers to references, and ownership.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{FromC, INHERITED, IntoC};
 
-/// The word that every handle starts with: says what kind of handle it is, and no longer does once it is destroyed.
+/// The word that every handle starts with: the kind of the handle, or 0 once it is destroyed.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Tag(AtomicU32);
@@ -39,7 +39,7 @@ pub unsafe trait Tagged {
         true
     }
 
-    /// What tells a caller in a forked child that it used a handle of its parent.
+    /// Returns the error object for a call in a forked child with a handle of its parent.
     fn refusal() -> Option<Self>
     where
         Self: Sized,
@@ -97,7 +97,7 @@ impl<T: Tagged> FromC for Option<AnyProcess<'_, T>> {
 impl<T: Tagged> FromC for &mut T {
     type C = *mut T;
     unsafe fn from_c(c: *mut T) -> Option<Self> {
-        // SAFETY: as above; nobody else uses it meanwhile, by the caller's promise.
+        // SAFETY: as above; the caller promises exclusive use during the call.
         is_tagged(c).then(|| unsafe { &mut *c })
     }
 }

@@ -14,9 +14,9 @@ use crate::callbacks::Opaque;
 
 /// The interceptors of a client.
 pub struct Interceptors {
-    /// While the client is being made.
+    /// The methods while the client is being created.
     adding: Mutex<Option<Box<ClientMethods>>>,
-    /// Afterwards, when there are any.
+    /// The methods afterwards, if there are any.
     fixed: OnceLock<Box<ClientMethods>>,
 }
 
@@ -36,7 +36,7 @@ impl Interceptors {
         self.fixed.get().map(|methods| &**methods)
     }
 
-    /// Takes no more.
+    /// Fixes the list: later methods are refused.
     pub fn fix(&self) {
         if let Some(methods) = self.adding.lock().take().filter(|m| !m.is_empty()) {
             let _ = self.fixed.set(methods);
@@ -89,7 +89,7 @@ methods! {
 }
 
 impl ClientMethods {
-    /// Returns whether any is called where the core works, so that the core must tell of it.
+    /// Returns whether a method is called for events of the core, which must then report them.
     pub fn watch(&self) -> bool {
         !(self.on_acknowledgement.is_empty()
             && self.on_commit.is_empty()
@@ -100,12 +100,12 @@ impl ClientMethods {
             && self.on_broker_state_change.is_empty())
     }
 
-    /// Returns whether any wants to see messages before they are sent, or those that could not be.
+    /// Returns whether a method is called for messages before they are sent or when they fail.
     pub fn see_messages_sent(&self) -> bool {
         !(self.on_send.is_empty() && self.on_acknowledgement.is_empty())
     }
 
-    /// The client has ended.
+    /// Calls the methods for the end of the client.
     pub fn ended(&self, client: &dyn Intercepted) {
         // SAFETY: the interceptor's function.
         self.on_destroy.run(client, "on_destroy", |call, opaque| unsafe {
@@ -128,12 +128,12 @@ impl ClientMethods {
         &self.on_consume
     }
 
-    /// A thread begins.
+    /// Calls the methods for the start of a thread.
     pub fn thread_started(&self, client: &dyn Intercepted, kind: ThreadType, name: &CStr) {
         on_thread(&self.on_thread_start, client, "on_thread_start", kind, name);
     }
 
-    /// A thread ends.
+    /// Calls the methods for the end of a thread.
     pub fn thread_exits(&self, client: &dyn Intercepted, kind: ThreadType, name: &CStr) {
         on_thread(&self.on_thread_exit, client, "on_thread_exit", kind, name);
     }

@@ -39,7 +39,7 @@ pub struct Offered {
     pub name: CString,
     /// The value of the property; `None` for NULL.
     pub value: Option<CString>,
-    /// An interceptor has taken it: it is none of the library's.
+    /// An interceptor has handled it: it is not one of the library's properties.
     pub taken: bool,
 }
 
@@ -48,7 +48,7 @@ impl ConfInterceptors {
         list(&self.0.lock()).0.clone()
     }
 
-    /// Offers a property to the interceptors; `None` when none of them knows it.
+    /// Offers a property to the interceptors; returns `None` if none of them handles it.
     ///
     /// # Safety
     /// `conf` is the live object of these interceptors, to which no reference is held; `errstr` is NULL or has `size`
@@ -91,8 +91,7 @@ impl ConfInterceptors {
         offered.push(Offered { name, value, taken });
     }
 
-    /// Tells of a copy that is about to be made, to which nothing was copied yet. What methods answer has no log to go
-    /// to.
+    /// Calls the methods for a copy, before anything is copied. Their results are ignored: settings have no log.
     ///
     /// # Safety
     /// Both are live objects to which no reference is held that could write; `filter` has as many strings as it says.
@@ -109,7 +108,7 @@ impl ConfInterceptors {
         self.0.lock().offered.clone()
     }
 
-    /// Tells that the object is no more. Only the first call does.
+    /// Calls the methods for the end of the object, once.
     pub fn end(&self) {
         let methods = std::mem::take(&mut self.0.lock().on_conf_destroy);
         let _uncancelled = CancelGuard::new();
@@ -119,7 +118,7 @@ impl ConfInterceptors {
         }
     }
 
-    /// Tells of a new client, which has no threads yet.
+    /// Calls the methods for a new client, which has no threads yet.
     pub fn client_made(&self, client: &dyn Intercepted, conf: *const RdKafkaConf) {
         let methods = Methods(self.methods(|lists| &lists.on_new));
         let mut errstr: [c_char; ERROR_ROOM] = [0; ERROR_ROOM];

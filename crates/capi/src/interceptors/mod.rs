@@ -1,4 +1,4 @@
-//! Interceptors: code of the application or of a plugin that is called at what a client does.
+//! Interceptors: functions of the application or of a plugin that are called at a client's operations.
 //!
 //! Those of settings ([`ConfInterceptors`]) go with a configuration object into the client that is made of it. There
 //! `on_new` adds those of the client ([`Interceptors`]), whose lists are fixed before its first thread starts: from
@@ -70,7 +70,7 @@ pub(crate) struct Method<F> {
     /// The interceptor's name.
     name: Arc<str>,
     call: F,
-    /// Where `call` is, to tell functions apart.
+    /// The address of `call`, to compare functions.
     address: usize,
     opaque: Opaque,
 }
