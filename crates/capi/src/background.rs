@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ottla::error::Error;
-use ottla::event::{Event, Queue, level};
+use ottla::event::{Event, Queue};
+use ottla::log::level;
 
 use crate::event;
 use crate::ffi::{Deadline, IntoC, Timeout};

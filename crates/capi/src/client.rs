@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 
 use ottla::client::{Client, ClientHooks, DeliveryMode};
 use ottla::error::{Error, ErrorCode};
-use ottla::event::{DebugContexts, LogLine, level};
+use ottla::log::{DebugContexts, LogLine, level};
 use ottla::types::ClientKind;
 use parking_lot::Mutex;
 
@@ -52,7 +52,7 @@ fn client_hooks(callbacks: &Callbacks, only_error: bool, this: &Weak<Handle>) ->
         commit_callback: callbacks.offset_commit.is_some(),
         error_event: callbacks.error.is_some() || callbacks.wants(event_type::ERROR),
         throttle_event: callbacks.throttle.is_some(),
-        watcher: None,
+        interceptor: None,
         stats_event: callbacks.stats.is_some() || callbacks.wants(event_type::STATS),
         system: os_callbacks::hooks(callbacks),
     }
@@ -89,7 +89,7 @@ fn create(kind: c_int, mut conf: ConfHandle) -> Result<Arc<Handle>, Error> {
         .client_made(&*handle, (&raw const *handle.conf()).cast());
     handle.interceptors().fix();
     let hooks = ClientHooks {
-        watcher: CoreInterceptor::of(&handle),
+        interceptor: CoreInterceptor::of(&handle),
         ..client_hooks(&callbacks, only_error, &Arc::downgrade(&handle))
     };
     let client = Client::new(kind, settings, topic_settings, hooks).inspect_err(|_| end_interceptors(&handle))?;

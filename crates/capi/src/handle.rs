@@ -8,7 +8,9 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use ottla::client::Client;
 use ottla::error::{Error, ErrorCode};
-use ottla::event::{DebugContexts, Delivery, LogLine, Queue, Reply, level};
+use ottla::event::{Delivery, Queue};
+use ottla::log::{DebugContexts, LogLine, level};
+use ottla::reply::Reply;
 use ottla::types::{ClientKind, NameMap, PARTITION_UA, Topic, TopicHooks};
 use parking_lot::{Mutex, RwLock};
 

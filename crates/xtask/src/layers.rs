@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::modules::CrateModules;
 use crate::source::{self, NamedPath};
 use crate::{cycles, modules};
 
@@ -51,7 +52,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let mut findings = Vec::new();
     let files = source::files(&root)?;
     check_crates(&root, &rules, &files, &mut findings)?;
-    findings.extend(cycles::check(&modules::read_crates(&root, &files)?, &rules.cycles));
+    let crates = modules::read_crates(&root, &files)?;
+    findings.extend(cycles::check(&crates, &rules.cycles));
+    findings.extend(rules.check_re_exports(&crates));
     for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "rs")) {
         let text = read(&root.join(file))?;
         findings.extend(rules.check_file(file, &text)?);
@@ -138,6 +141,39 @@ impl Rules {
         Ok(findings)
     }
 
+    /// Returns a finding for each import through a re-export of a module that is not below the importing one.
+    fn check_re_exports(&self, crates: &BTreeMap<String, CrateModules>) -> Vec<String> {
+        let mut findings = Vec::new();
+        for (name, rules) in &self.modules {
+            let Some(parsed) = crates.get(name) else { continue };
+            for (from, targets) in parsed.imports() {
+                let file = parsed.modules.get(&from).map(|m| m.file.display().to_string());
+                let Some(allowed) = from.first().and_then(|own| rules.may_import.get(own)) else {
+                    continue;
+                };
+                for (to, import) in targets {
+                    let outside = to
+                        .first()
+                        .is_some_and(|top| Some(top) != from.first() && !allowed.contains(top));
+                    let by_module = to
+                        .first()
+                        .is_some_and(|top| import.written.split("::").any(|part| part == top));
+                    if outside && !by_module {
+                        findings.push(format!(
+                            "{}:{}: {} imports {} as {}, which is not below it (layers.toml)",
+                            file.clone().unwrap_or_default(),
+                            import.line,
+                            modules::display(&from),
+                            modules::display(&to),
+                            import.written,
+                        ));
+                    }
+                }
+            }
+        }
+        findings
+    }
+
     fn check_forbidden(&self, file: &Path, paths: &[NamedPath], findings: &mut Vec<String>) {
         if source::is_test_file(file) {
             return;
@@ -166,7 +202,7 @@ impl Rules {
         };
         // The crate's root declares and re-exports: it is above all rows.
         let Some(own) = module.first() else { return };
-        if own == TESTS {
+        if own == TESTS || own.ends_with("_tests") {
             return;
         }
         let Some(allowed) = rules.may_import.get(own) else {
@@ -180,6 +216,10 @@ impl Rules {
             let Some(target) = imported_module(&module, path) else {
                 continue;
             };
+            // A name that the root re-exports, see `check_re_exports`.
+            if target.starts_with(char::is_uppercase) {
+                continue;
+            }
             let for_tests = target == TESTS && (path.in_tests || source::is_test_file(file));
             if target != *own && !for_tests && !allowed.contains(&target) {
                 let rule = if rules.may_import.contains_key(&target) {
@@ -414,6 +454,22 @@ mod tests {
             findings("crates/core/src/types.rs", "use crate::error::Error;").len(),
             1
         );
+    }
+
+    #[test]
+    fn an_import_through_a_re_export_is_caught() {
+        let files = [
+            (
+                "lib.rs",
+                "mod types; mod client; pub use client::Client; pub use types::Offset;",
+            ),
+            ("types.rs", "use crate::Client; pub struct Offset;"),
+            ("client.rs", "use crate::Offset; pub struct Client;"),
+        ];
+        let crates = BTreeMap::from([("core".to_owned(), modules::tests::crate_of(&files))]);
+        let found = Rules::parse(RULES).unwrap().check_re_exports(&crates);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("crates/core/src/types.rs:1: types imports client as crate::Client"));
     }
 
     #[test]
