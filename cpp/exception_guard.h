@@ -10,8 +10,8 @@
  * could catch it: it is reported.
  */
 
-#ifndef OTTLA_CPP_SERVING_H
-#define OTTLA_CPP_SERVING_H
+#ifndef OTTLA_CPP_EXCEPTION_GUARD_H
+#define OTTLA_CPP_EXCEPTION_GUARD_H
 
 #include <exception>
 #include <utility>
@@ -25,7 +25,7 @@ enum class Exceptions {
         /** Of callbacks that are served: delivery reports, rebalances, errors and so on. */
         OF_SERVED,
         /** Of partitioners, which decide whether produce() accepts a message. For messages that
-         *  wait for their partitions they are called by whoever drives the client on. */
+         *  wait for their partitions they are called on any thread that drives the client. */
         OF_PARTITIONERS,
         /** Of none: a call whose outcome must come out, a destructor; log lines, sockets, files. */
         OF_NONE
@@ -80,4 +80,4 @@ Result guarded(rd_kafka_t *rk,
 
 }  // namespace ottla
 
-#endif /* OTTLA_CPP_SERVING_H */
+#endif /* OTTLA_CPP_EXCEPTION_GUARD_H */

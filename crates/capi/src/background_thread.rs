@@ -51,7 +51,7 @@ impl Background {
         &self.queue
     }
 
-    /// Returns whether the thread takes what comes to `queue`, without the caller's help.
+    /// Returns whether another thread than the caller's serves `queue`.
     pub fn serves(&self, queue: &Arc<Queue>) -> bool {
         self.thread.thread().id() != thread::current().id() && queue.leads_to(&self.queue)
     }

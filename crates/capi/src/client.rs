@@ -21,7 +21,7 @@ use crate::log_state::LogState;
 use crate::settings::ConfHandle;
 use crate::{background, fork_guard, live_clients, os_callbacks, serve};
 
-/// The handles destroyed last are kept as empty shells, so that a call with one of them gives an error instead of
+/// The handles destroyed last are kept as empty shells, so that a call with one of them returns an error instead of
 /// reading freed memory.
 static DESTROYED: Mutex<VecDeque<Arc<Handle>>> = Mutex::new(VecDeque::new());
 const SHELLS_KEPT: usize = 8;
@@ -131,7 +131,7 @@ fn destroy(handle: &Arc<Handle>, flags: c_int) {
     handle.topic_handles().iter().for_each(|t| t.retire());
     handle.half_served.lock().clear();
     client.destroy();
-    // Until its thread has ended the client logs, and `log_cb` asks the handle for its name and its opaque.
+    // The client logs until its thread has ended, and `log_cb` reads name and opaque from the handle.
     handle.invalidate();
     // The shell that stays behind keeps none of it.
     handle.clear_tables();

@@ -57,7 +57,7 @@ pub unsafe fn put_value(value: Result<String, ConfError>, to: *mut c_char, size:
 /// `count` is NULL or valid for writes.
 pub unsafe fn dump(pairs: Vec<(String, String)>, count: *mut usize) -> *mut *mut c_char {
     let texts: Vec<String> = pairs.into_iter().flat_map(|(name, value)| [name, value]).collect();
-    // SAFETY: room for every pointer is asked for and checked.
+    // SAFETY: the memory for every pointer is allocated and checked.
     unsafe {
         let array: *mut *mut c_char = libc::calloc(texts.len().max(1), size_of::<*mut c_char>()).cast();
         let filled = if array.is_null() { 0 } else { texts.len() };

@@ -71,7 +71,7 @@ enum Content {
 
 /// The delivery reports of a batch as messages.
 struct Deliveries {
-    /// Point into `delivery`, `topic` and `error_text`; made when first asked for, and never moved afterwards.
+    /// Point into `delivery`, `topic` and `error_text`; made on first use, and never moved afterwards.
     messages: Option<Box<[Message]>>,
     next: usize,
     error_text: Option<CString>,
@@ -351,7 +351,7 @@ exports! {
         drop(unsafe { <Owned<EventHandle>>::from_c(event) });
     }
 
-    /// Returns the event's next message, which stays the event's; NULL when there are no more.
+    /// Returns the event's next message, owned by the event; NULL when there are no more.
     fn rd_kafka_event_message_next(event: &mut EventHandle) -> *const MessageFields, or std::ptr::null(); {
         event.next_message()
     }
@@ -433,7 +433,7 @@ exports! {
         }
     }
 
-    /// Returns the partitions of a rebalance or a commit, which stay the event's.
+    /// Returns the partitions of a rebalance or a commit, owned by the event.
     fn rd_kafka_event_topic_partition_list(event: &EventHandle) -> *mut PartitionList, or std::ptr::null_mut(); {
         match &event.content {
             Content::Rebalance { list, .. } | Content::Commit { list, .. } => {
@@ -443,7 +443,7 @@ exports! {
         }
     }
 
-    /// Returns the partition of an error, which becomes the application's.
+    /// Returns the partition of an error, owned by the application from then on.
     fn rd_kafka_event_topic_partition(event: &EventHandle) -> *mut PartitionRow, or std::ptr::null_mut(); {
         match &event.content {
             Content::Error { partition: Some(row), .. } => topic_partition_list::single_row(row),

@@ -2,7 +2,7 @@
 //!
 //! Every exported function is written with [`exports!`]. Its parameter types say what is borrowed, owned or optional;
 //! [`FromC`] checks NULL, alignment and the tag of a handle before the body runs, so no body repeats it. A bad
-//! argument or a panic gives the value after `or`, and sets the thread's last error.
+//! argument or a panic returns the value after `or`, and sets the thread's last error.
 
 mod handles;
 
@@ -34,7 +34,7 @@ pub fn set_last_error(code: ErrorCode, errno: c_int) {
 
 /// Sets `errno` alone.
 pub fn set_errno(errno: c_int) {
-    // SAFETY: __errno_location gives the calling thread's errno, which is always there.
+    // SAFETY: __errno_location returns a valid pointer to the calling thread's errno.
     unsafe { *libc::__errno_location() = errno };
 }
 
@@ -122,7 +122,7 @@ pub trait FromC: Sized {
     /// Checks and converts; `None` refuses the argument.
     ///
     /// # Safety
-    /// `c` is what `rdkafka.h` asks of the application: a pointer is NULL or points to a live object of the declared
+    /// `c` is valid by the contract of `rdkafka.h`: a pointer is NULL or points to a live object of the declared
     /// kind, which is not changed meanwhile unless the API is thread-safe for it.
     unsafe fn from_c(c: Self::C) -> Option<Self>;
 }
@@ -256,7 +256,7 @@ impl Deadline {
         deadline
     }
 
-    /// Starts counting when first asked what is left: a call that need not wait is spared the look at the clock.
+    /// Starts at the first request for the remaining time: a call that does not wait never reads the clock.
     pub fn from_first_look(timeout: Timeout) -> Self {
         Deadline {
             timeout: timeout.0,
@@ -289,7 +289,7 @@ impl Deadline {
         self.left().map_or(slice, |left| left.min(slice))
     }
 
-    /// Returns whether nothing is left.
+    /// Returns whether the time has passed.
     pub fn is_over(&self) -> bool {
         self.left().is_some_and(|left| left.is_zero())
     }
@@ -326,7 +326,7 @@ pub unsafe fn put_text(to: *mut c_char, size: usize, text: &str) {
     }
 }
 
-/// Bytes lent by the application; NULL gives `None`.
+/// Returns bytes of the application; `None` for NULL.
 ///
 /// # Safety
 /// `ptr` is NULL or valid for reads of `len` bytes during `'a`.
@@ -346,7 +346,7 @@ pub fn malloc_text(text: &str) -> *mut c_char {
 
 /// Returns a malloc'ed copy of bytes with a NUL after them.
 pub fn malloc_bytes(from: &[u8]) -> *mut c_char {
-    // SAFETY: room for the bytes and the NUL was asked for; both copies stay within it.
+    // SAFETY: the memory for the bytes and the NUL was allocated; both copies stay within it.
     unsafe {
         let to: *mut c_char = libc::malloc(from.len() + 1).cast();
         if !to.is_null() {

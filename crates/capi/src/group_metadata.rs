@@ -1,4 +1,4 @@
-//! `rd_kafka_consumer_group_metadata_t`: who a consumer is in its group, for a producer's transactions.
+//! `rd_kafka_consumer_group_metadata_t`: a consumer's identity in its group, for a producer's transactions.
 
 use std::ffi::{CStr, CString, c_char, c_void};
 
@@ -143,19 +143,19 @@ exports! {
         Some(GroupMetadata::new(group_id, generation, member_id, instance_id))
     }
 
-    /// Returns the group id, which stays the metadata's.
+    /// Returns the group id, owned by the metadata.
     fn rd_kafka_consumer_group_metadata_group_id(metadata: &GroupMetadata) -> *const c_char, or std::ptr::null(); {
         text_of(&metadata.group_id)
     }
 
-    /// Returns the instance id, which stays the metadata's; NULL when there is none.
+    /// Returns the instance id, owned by the metadata; NULL when there is none.
     fn rd_kafka_consumer_group_metadata_group_instance_id(metadata: &GroupMetadata)
         -> *const c_char, or std::ptr::null();
     {
         metadata.instance_id.as_deref().map_or(std::ptr::null(), text_of)
     }
 
-    /// Returns the member id, which stays the metadata's.
+    /// Returns the member id, owned by the metadata.
     fn rd_kafka_consumer_group_metadata_member_id(metadata: &GroupMetadata) -> *const c_char, or std::ptr::null(); {
         text_of(&metadata.member_id)
     }

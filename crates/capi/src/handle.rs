@@ -310,7 +310,7 @@ impl Handle {
         token
     }
 
-    /// Returns the callback of a commit; `None` for a commit without one of its own.
+    /// Returns the callback of a commit; `None` for a commit without its own callback.
     pub fn take_commit_callback(&self, token: usize) -> Option<(Option<PartitionsCb>, Opaque)> {
         self.commit_callbacks.lock().by_token.remove(&token).map(|c| (c.0, c.1))
     }
@@ -338,7 +338,7 @@ impl Handle {
         drop(self.topics.read());
     }
 
-    /// Returns the handle of a topic that the core knows.
+    /// Returns the handle of a topic of the core.
     pub fn topic_handle(&self, topic: &Arc<Topic>) -> Arc<TopicHandle> {
         if let Some(Some(handle)) = self.topics.read().by_index.get(topic.index()) {
             return handle.clone();

@@ -76,7 +76,7 @@ pub enum RawHeaders<'a> {
     /// There are none.
     #[default]
     None,
-    /// As they stand in the record.
+    /// As encoded in the record.
     Some(ottla_protocol::record::Headers<&'a [u8]>),
 }
 
@@ -154,7 +154,7 @@ exports! {
     fn rd_kafka_header_add(
         headers: &mut Headers, name: *const c_char, name_size: isize, value: *const c_void, value_size: isize,
     ) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
-        // SAFETY: as the API asks.
+        // SAFETY: by the API's contract.
         let (name, value) = unsafe { (sized_bytes(name.cast(), name_size), sized_bytes(value, value_size)) };
         match name {
             Some(name) => {
@@ -217,7 +217,7 @@ exports! {
         }
     }
 
-    /// Returns the number of headers there are.
+    /// Returns the number of headers.
     fn rd_kafka_header_cnt(headers: &Headers) -> usize, or 0; {
         headers.entries.len()
     }

@@ -31,11 +31,11 @@ macro_rules! on_conf {
 on_conf! {
     /// Adds a method that is offered every property that is set.
     rd_kafka_conf_interceptor_add_on_conf_set(OnConfSet) = add_on_conf_set;
-    /// Adds a method that hears of copies.
+    /// Adds a method for copies.
     rd_kafka_conf_interceptor_add_on_conf_dup(OnConfDup) = add_on_conf_dup;
-    /// Adds a method that hears of the object's end; it may be there several times, to free several things.
+    /// Adds a method for the end of the object; it may be added several times, to free several things.
     rd_kafka_conf_interceptor_add_on_conf_destroy(OnConfDestroy) = add_on_conf_destroy;
-    /// Adds a method that hears of the client that is made of the object.
+    /// Adds a method for the creation of a client from the object.
     rd_kafka_conf_interceptor_add_on_new(OnNew) = add_on_new;
 }
 
@@ -54,7 +54,7 @@ macro_rules! on_client {
 }
 
 on_client! {
-    /// Adds a method that hears of the client's end.
+    /// Adds a method for the client's end.
     rd_kafka_interceptor_add_on_destroy(OnDestroy) = on_destroy;
     /// Adds a method for messages that are produced.
     rd_kafka_interceptor_add_on_send(OnMessage) = on_send;

@@ -1,9 +1,11 @@
-//! The C face of Ottla: `librdkafka.so.1`, one file for each area of `include/rdkafka.h`. The header is the manual;
-//! here each exported function has one line that says what it does, and nothing is decided: settings, clients, queues
-//! and events are those of the crate `ottla`.
+//! The C face of Ottla: `librdkafka.so.1`, one file for each area of `include/rdkafka.h`.
 //!
-//! [`ffi`] holds what all files rest on: how arguments are checked, how panics are kept in, who owns a handle.
-//! Every `unsafe` block rests on the header's contract with the application or on an invariant that its comment names.
+//! The header is the manual; here each exported function has a one-line comment. This crate converts arguments and
+//! results; settings, clients, queues and events are those of the crate `ottla`. [`ffi`] checks arguments, catches
+//! panics and manages the ownership of handles.
+//!
+//! Every `unsafe` block relies on the header's contract with the application, or on an invariant that its comment
+//! names.
 
 pub mod abi;
 pub mod admin;

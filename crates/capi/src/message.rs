@@ -313,7 +313,7 @@ impl Message {
         }
     }
 
-    /// Returns the public fields' address, for who may change headers through it.
+    /// Returns the public fields' address, for callers that may change headers.
     pub fn fields_mut(&mut self) -> *mut MessageFields {
         (&raw mut *self).cast()
     }
@@ -626,7 +626,7 @@ pub fn take(handle: &Handle, chunk: &mut Chunk) -> Option<MessagePtr> {
     Some(MessagePtr(slots.put(&record)))
 }
 
-/// Returns the message's headers, parsed when first asked for; NULL when there are none.
+/// Returns the message's headers, parsed on first use; NULL when there are none.
 fn headers_of(message: &mut Message) -> Result<*mut Headers, ErrorCode> {
     if message.headers.is_null() {
         // A consumed message keeps its record, from which the next list is made after this one was detached.
@@ -690,7 +690,7 @@ exports! {
         message.broker_id
     }
 
-    /// Returns the message's headers, which stay the message's.
+    /// Returns the message's headers, owned by the message.
     fn rd_kafka_message_headers(message: &mut Message, headersp: *mut *mut Headers)
         -> ErrorCode, or ErrorCode::L_INVALID_ARG;
     {
@@ -704,7 +704,7 @@ exports! {
         }
     }
 
-    /// Returns the message's headers, which become the application's.
+    /// Returns the message's headers, owned by the application from then on.
     fn rd_kafka_message_detach_headers(message: &mut Message, headersp: *mut *mut Headers)
         -> ErrorCode, or ErrorCode::L_INVALID_ARG;
     {

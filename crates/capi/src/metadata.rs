@@ -112,7 +112,7 @@ exports! {
     /// Returns the ids of the brokers known from metadata, malloc'ed; NULL when there are none.
     fn rd_kafka_brokers_learned_ids(rk: &Handle, count: *mut usize) -> *mut i32, or std::ptr::null_mut(); {
         let ids = known_brokers(rk);
-        // SAFETY: the caller's out-parameter; room for the ids is asked for and checked.
+        // SAFETY: the caller's out-parameter; the memory for the ids is allocated and checked.
         unsafe {
             let to: *mut i32 = match ids.len() {
                 0 => std::ptr::null_mut(),

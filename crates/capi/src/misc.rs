@@ -137,7 +137,7 @@ exports! {
         drop(unsafe { <Owned<UuidHandle>>::from_c(uuid) });
     }
 
-    /// Returns the UUID in base64, which stays the UUID's.
+    /// Returns the UUID in base64, owned by the UUID.
     fn rd_kafka_Uuid_base64str(uuid: &UuidHandle) -> *const c_char, or std::ptr::null(); {
         uuid.text.as_ptr()
     }

@@ -91,7 +91,7 @@ fn connect_hook(call: Call<ConnectCb>) -> ConnectHook {
 fn close_hook(call: Call<CloseSocketCb>) -> CloseHook {
     Arc::new(move |socket| {
         let (callback, opaque) = call.parts();
-        // SAFETY: the application's function, which closes the socket; nothing is left to do where it cannot.
+        // SAFETY: the application's function, which closes the socket; its failure is ignored.
         unsafe { callback(socket.into_raw_fd(), opaque) };
     })
 }

@@ -52,7 +52,7 @@ macro_rules! partitioners {
                 topic_opaque: *mut c_void, message_opaque: *mut c_void,
             ) -> i32, or PARTITION_UA; {
                 let _ = (topic_opaque, message_opaque);
-                // SAFETY: as the API asks.
+                // SAFETY: by the API's contract.
                 unsafe { choose(Partitioner::$partitioner, rkt, key, key_len, partition_count) }
             }
         )*}

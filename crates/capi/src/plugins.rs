@@ -63,7 +63,7 @@ pub unsafe fn load(conf: *mut RdKafkaConf, paths: &str) -> Result<(), String> {
 unsafe fn load_one(conf: *mut RdKafkaConf, path: &str) -> Result<(), String> {
     let _uncancelled = CancelGuard::new();
     let file = with_extension(path);
-    // SAFETY: loading runs the library's constructors, which is what the application asks for.
+    // SAFETY: loading runs the library's constructors, as the application requests.
     let library = unsafe { libc::dlopen(file.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if library.is_null() {
         return Err(format!("cannot be loaded: {}", linker_error()));

@@ -28,7 +28,7 @@ struct Given {
 
 /// The record was neither taken nor refused yet.
 const UNDECIDED: u8 = 0;
-/// The record was taken: who lets the payload go last frees it.
+/// The record was taken: the last user of the payload frees it.
 const TAKEN: u8 = 1;
 /// The client let the payload go before it was known whether the record was taken.
 const LET_GO: u8 = 2;
@@ -97,7 +97,8 @@ unsafe fn produce(rkt: &TopicHandle, client: &Client, input: Input<'_>) -> Resul
     }
 }
 
-/// As [`produce`]: interceptors see the message first and may change its headers; they hear of it when it is refused.
+/// As [`produce`]: interceptors see the message first and may change its headers; they are called again if it is
+/// refused.
 ///
 /// # Safety
 /// As for [`produce`].
@@ -439,7 +440,7 @@ exports! {
         rkt: &TopicHandle, partition: i32, flags: i32, payload: *mut c_void, len: usize, key: *const c_void,
         key_len: usize, opaque: *mut c_void,
     ) -> i32, or -1; {
-        // SAFETY: as the API asks.
+        // SAFETY: by the API's contract.
         let result = unsafe {
             let input = Input {
                 partition,
@@ -468,11 +469,11 @@ exports! {
     fn rd_kafka_produceva(rk: &Handle, vus: *const Vu, count: usize)
         -> Option<Owned<ErrorHandle>>, or ErrorHandle::bad_argument();
     {
-        // SAFETY: as the API asks.
+        // SAFETY: by the API's contract.
         ErrorHandle::from_result(unsafe { produce_arguments(rk, arguments(vus, count)) })
     }
 
-    /// Produces many records; gives how many were taken, the others have their `err` set.
+    /// Produces many records; returns the number of accepted ones and sets `err` of the others.
     fn rd_kafka_produce_batch(
         rkt: &TopicHandle, partition: i32, flags: i32, messages: *mut MessageFields, count: i32,
     ) -> i32, or 0; {
@@ -491,7 +492,7 @@ exports! {
                 message.err = ErrorCode::L_QUEUE_FULL.0;
                 continue;
             }
-            // SAFETY: as the API asks.
+            // SAFETY: by the API's contract.
             let result = unsafe {
                 let input = Input {
                     partition: if own_partition { message.partition } else { partition },
@@ -542,7 +543,7 @@ exports! {
         ))
     }
 
-    /// Returns the number of records and events wait.
+    /// Returns the number of records and events that wait.
     fn rd_kafka_outq_len(rk: &Handle) -> i32, or 0; {
         serve::give_back_handled();
         rk.client().map_or(0, |c| i32::try_from(c.outq_len()).unwrap_or(i32::MAX))

@@ -55,7 +55,7 @@ impl QueueHandle {
 /// An opaque pointer on its way to another thread.
 struct SendOpaque(Opaque);
 
-// SAFETY: the pointer is only handed back to the application, which knows its threads.
+// SAFETY: the pointer is only passed back to the application, which is responsible for its threads.
 unsafe impl Send for SendOpaque {}
 // SAFETY: as above.
 unsafe impl Sync for SendOpaque {}

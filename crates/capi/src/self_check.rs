@@ -176,7 +176,7 @@ fn produce(producer: &Client, topic: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Reads all topics; gives how many records were what they ought to be.
+/// Reads all topics; returns the number of correct records.
 fn consume(servers: &str, end: Instant) -> Result<usize, Error> {
     let settings = [
         ("bootstrap.servers", servers),

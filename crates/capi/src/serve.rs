@@ -115,7 +115,7 @@ pub fn poll_message(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) ->
     }
 }
 
-/// Waits for messages, at most `room.len()` of them; gives how many there are.
+/// Waits for messages, at most `room.len()` of them; returns their number.
 pub fn poll_messages(
     handle: &Handle,
     queue: &Arc<Queue>,
@@ -162,7 +162,7 @@ pub fn consume_one(handle: &Handle, queue: &Arc<Queue>, timeout: Timeout) -> Opt
     message
 }
 
-/// Returns the next messages; gives how many there are.
+/// Returns the next messages; returns their number.
 ///
 /// # Safety
 /// `messages` is valid for writes of `size` pointers.
@@ -457,7 +457,7 @@ fn committed(handle: &Handle, result: &CommitResult) {
     }
 }
 
-/// Serves a commit's result that came on a queue of its own.
+/// Serves a commit's result from a separate queue.
 pub fn serve_commit(handle: &Handle, result: &CommitResult) {
     committed(handle, result);
 }

@@ -22,7 +22,7 @@ pub struct ConfHandle {
     default_log: LogCb,
     /// The default topic settings that the application can hold a pointer to.
     topic: Option<Box<TopicConfHandle>>,
-    /// The client's, too, when it is made of this object.
+    /// Shared with a client that is created from this object.
     interceptors: Arc<ConfInterceptors>,
 }
 
@@ -147,10 +147,10 @@ impl ConfHandle {
         debug_assert!(set.is_ok(), "{name}");
     }
 
-    /// Applies the rules between settings; gives them typed, for the core.
+    /// Applies the rules between settings; returns them typed, for the core.
     ///
     /// # Errors
-    /// Settings that do not go together, or that ask for what this build does not have.
+    /// Inconsistent settings, or settings for features that this build does not have.
     pub fn resolve(&mut self, kind: ClientKind) -> Result<(ClientConfig, TopicConfig), Error> {
         let resolved = self.synced().resolve(kind)?;
         if let Some(error) = resolved.refused(kind) {

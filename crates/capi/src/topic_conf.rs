@@ -70,7 +70,7 @@ impl TopicConfHandle {
     /// Returns the settings for a topic of a client, whose resolved settings are `client`.
     ///
     /// # Errors
-    /// Settings that do not go together, or that ask for what this build does not have.
+    /// Inconsistent settings, or settings for features that this build does not have.
     pub fn settings(&self, client: &Conf, kind: ClientKind) -> Result<TopicConfig, Error> {
         self.conf.finalize(client, kind)
     }

@@ -146,7 +146,7 @@ impl PartitionList {
         }
     }
 
-    /// Returns the rows as the core takes them. `None` when a topic is NULL or not UTF-8.
+    /// Converts the rows to the core's type. `None` when a topic is NULL or not UTF-8.
     pub fn to_offsets(&self) -> Option<Vec<PartitionOffset>> {
         self.rows().iter().map(PartitionRow::to_offset).collect()
     }
@@ -302,7 +302,7 @@ impl PartitionRow {
         };
     }
 
-    /// Returns the row as the core takes it.
+    /// Converts the row to the core's type.
     pub fn to_offset(&self) -> Option<PartitionOffset> {
         Some(PartitionOffset {
             tp: TopicPartition::new(self.topic()?, self.partition),
@@ -470,8 +470,8 @@ exports! {
 
 /// Returns the row of one partition by itself, malloc'ed, for calls that hand out a single row.
 pub fn single_row(row: &PartitionOffset) -> *mut PartitionRow {
-    // SAFETY: room for one row is asked for and checked; the row is moved out of the list, whose count then says that
-    // it has none.
+    // SAFETY: the memory for one row is allocated and checked; the row is moved out of the list, whose count then says
+    // that it has none.
     unsafe {
         let Some(list) = OwnedList::from_rows(std::slice::from_ref(row)) else {
             return std::ptr::null_mut();

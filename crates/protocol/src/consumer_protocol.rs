@@ -1,7 +1,7 @@
 //! The messages that consumers of a classic group exchange inside JoinGroup and SyncGroup, under the protocol type
 //! `consumer`: subscriptions and assignments. The broker passes them on unread.
 //!
-//! Each starts with its version. A reader takes versions newer than it knows for the newest that it knows and leaves
+//! Each starts with its version. A reader reads newer versions as the newest known one and leaves
 //! out what follows, so that groups of different clients work together.
 
 use bytes::Bytes;

@@ -85,7 +85,7 @@ impl TaggedFields {
         self.0.is_empty()
     }
 
-    /// Returns the number of there are.
+    /// Returns the number of fields.
     pub fn len(&self) -> usize {
         self.0.len()
     }

@@ -172,7 +172,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Returns the unknown tagged fields at the head of `fields` whose tags are below `limit`; gives those that are
+    /// Returns the unknown tagged fields at the head of `fields` whose tags are below `limit`; returns those that are
     /// left.
     pub(crate) fn put_unknown_tagged<'a>(
         &mut self,

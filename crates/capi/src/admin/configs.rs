@@ -187,7 +187,7 @@ exports! {
         Some(name.copied().unwrap_or(c"UNSUPPORTED"))
     }
 
-    /// Returns the name of where a value comes from.
+    /// Returns the name of a config source.
     fn rd_kafka_ConfigSource_name(source: i32) -> Option<&'static CStr>, or Some(c"UNSUPPORTED"); {
         Some(match source {
             0 => c"UNKNOWN_CONFIG",
@@ -211,7 +211,7 @@ exports! {
         entry.value.as_ref().map_or(std::ptr::null(), |value| value.as_ptr())
     }
 
-    /// Returns where the value comes from.
+    /// Returns the value's source.
     fn rd_kafka_ConfigEntry_source(entry: &ConfigEntryHandle) -> i32, or 0; {
         entry.source
     }

@@ -16,7 +16,7 @@ use crate::groups::{STATES, TYPES, name_of};
 use crate::handle::Handle;
 use crate::queue::QueueHandle;
 
-/// Returns the names of numbers, each of which may stand there once.
+/// Converts numbers to names; each may occur once.
 ///
 /// # Safety
 /// `numbers` is NULL or valid for reads of `count` numbers.
@@ -96,7 +96,7 @@ exports! {
         result_of(event, AdminOp::ListConsumerGroups)
     }
 
-    /// Returns the groups, which stay the result's.
+    /// Returns the groups, owned by the result.
     fn rd_kafka_ListConsumerGroups_result_valid(result: Option<&EventHandle>, count: *mut usize)
         -> *mut *const ListingHandle, or std::ptr::null_mut();
     {
@@ -109,7 +109,7 @@ exports! {
         }
     }
 
-    /// Returns why groups may be missing; stays the result's.
+    /// Returns why groups may be missing, owned by the result.
     fn rd_kafka_ListConsumerGroups_result_errors(result: Option<&EventHandle>, count: *mut usize)
         -> *mut *const ErrorHandle, or std::ptr::null_mut();
     {

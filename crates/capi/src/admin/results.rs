@@ -103,7 +103,7 @@ unsafe fn resources(result: Option<&EventHandle>, op: AdminOp, count: *mut usize
     }
 }
 
-/// For each call: the function that takes an event for its result, and the one that gives what is in it.
+/// Declares two functions per call: one that checks that an event is its result, and one that returns the contents.
 macro_rules! results {
     ($($op:ident: $take:ident, $give:ident -> $rows:ident of $row:ty;)*) => {
         exports! {$(

@@ -15,7 +15,7 @@ use crate::ffi::{c_text, put_text};
 /// Room for an error of `on_new`.
 const ERROR_ROOM: usize = 512;
 
-/// The interceptors of a configuration object. A client that is made of it has the same.
+/// The interceptors of a configuration object. A client that is created from it shares them.
 ///
 /// None of the lists is locked while a method runs: methods may add others, and set properties of the same object.
 #[derive(Default)]

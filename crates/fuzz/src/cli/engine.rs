@@ -78,7 +78,7 @@ impl Engine {
     }
 }
 
-/// Returns the triple that the compiler builds for by itself.
+/// Returns the compiler's default target triple.
 fn host() -> Result<String, String> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc)

@@ -31,12 +31,12 @@ pub(crate) fn work(target: &Target) -> Result<PathBuf, String> {
     made(untracked("corpus").join(target.name))
 }
 
-/// Returns where inputs go that show something wrong.
+/// Returns the folder of inputs with findings.
 pub(crate) fn findings() -> Result<PathBuf, String> {
     made(untracked("findings"))
 }
 
-/// Returns where the engine's output goes.
+/// Returns the file of the engine's output.
 pub(crate) fn logs() -> Result<PathBuf, String> {
     made(untracked("log"))
 }

@@ -521,7 +521,7 @@ impl Harness {
         self.notify(NetEvent::Connected { conn, socket: -1 });
     }
 
-    /// Returns the kernel takes a request, whole or some bytes of it.
+    /// Reports a request as written, completely or in part; returns its broker and connection.
     fn written(&mut self, conn: ConnId, whole: bool) -> Option<(BrokerId, u64)> {
         let state = self.conns.get_mut(&conn)?;
         state.begun += 1;

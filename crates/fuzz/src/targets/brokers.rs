@@ -152,7 +152,7 @@ impl Clients {
         Err("the cluster wants to be polled at once for ever".into())
     }
 
-    /// Returns an answer belongs to a request, and can be read in its version.
+    /// Checks that a response belongs to a request and decodes in its version.
     fn answer(&mut self, connection: ConnectionId, frame: Bytes) -> Result<(), String> {
         let mut reader = Reader::new(frame.clone());
         let length = reader.read_i32().map_err(|e| e.to_string())?;

@@ -28,8 +28,8 @@ pub(super) fn settings(data: &[u8]) -> Verdict {
     Ok(seen)
 }
 
-/// Returns a setting that is accepted reads as something that is accepted and reads the same; one that is refused
-/// changes nothing.
+/// Checks that an accepted value reads back as an accepted value that reads the same, and that a refused one changes
+/// nothing.
 fn one_setting(conf: &mut Conf, name: &str, value: Option<&str>) -> Result<bool, String> {
     let before = conf.clone();
     let setting = format!("{name}={value:?}");
@@ -59,7 +59,8 @@ fn one_setting(conf: &mut Conf, name: &str, value: Option<&str>) -> Result<bool,
     Ok(true)
 }
 
-/// Returns all values that can be read make the same settings again, and a client of them, or an error.
+/// Checks that the printed values set the same settings again, and that a client can be created from them or is
+/// refused.
 fn all_settings(conf: &Conf) -> Result<(), String> {
     let mut copy = Conf::new();
     for (name, value) in conf.dump() {
@@ -77,7 +78,7 @@ fn all_settings(conf: &Conf) -> Result<(), String> {
         }
     }
     let topic = |conf: &Conf| conf.topic_defaults().map(TopicConf::dump).unwrap_or_default();
-    // No defaults for topics are as good as untouched ones.
+    // Missing topic defaults equal unchanged ones.
     let touched = conf.topic_defaults().is_some_and(|topic| *topic != TopicConf::new());
     ensure!(
         !touched || topic(&copy) == topic(conf),

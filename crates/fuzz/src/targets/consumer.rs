@@ -97,7 +97,7 @@ pub(super) fn run(data: &[u8]) -> Verdict {
     live(data, false)
 }
 
-/// With an application that does not hear of calls that failed.
+/// A session with an application that ignores failed calls.
 pub(super) fn canary(data: &[u8]) -> Verdict {
     live(data, true)
 }
@@ -303,7 +303,7 @@ impl Session {
         }
     }
 
-    /// Calls that ask brokers, or only look.
+    /// Starts calls that query brokers or only read state.
     fn ask(&mut self, input: &mut Input) {
         let timeout_ms = u64::from(input.byte()) * 20;
         let deadline = self.harness.now() + Duration::from_millis(timeout_ms);
@@ -357,7 +357,7 @@ impl Session {
         self.done(|reply| Command::Close { reply }, None);
     }
 
-    /// Takes records and events; `obeys` when the application does what a rebalance asks for.
+    /// Takes records and events; `obeys` if the application carries out rebalances.
     fn poll(&mut self, most: usize, obeys: bool) {
         let shared = self.harness.shared.clone();
         while let Some(event) = shared.main_queue.pop(Some(Duration::ZERO)) {
@@ -407,7 +407,7 @@ impl Session {
         }
     }
 
-    /// Everything goes right again: all calls are answered, closing ends, and nothing is left.
+    /// Checks that, without further faults, all calls end, closing completes and nothing is left.
     fn end(mut self) -> Verdict {
         if !self.harness.is_finished() {
             self.harness.restore_cluster();

@@ -33,7 +33,7 @@ fn run(direction: Direction, data: &[u8]) -> Verdict {
     })
 }
 
-/// Returns a version that exists: the one that is asked for, if it does.
+/// Returns the requested version if it exists, otherwise an existing one.
 fn in_range(api: &Api, version: u8) -> i16 {
     let (min, max) = api.versions().into_inner();
     let asked = i16::from(version);

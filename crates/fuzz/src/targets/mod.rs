@@ -24,7 +24,7 @@ pub struct Target {
     pub run: fn(&[u8]) -> Verdict,
     /// Inputs to start from; each of them is accepted.
     pub seeds: fn() -> Vec<Vec<u8>>,
-    /// Words that its inputs are made of, besides arbitrary bytes.
+    /// Words for its inputs, besides arbitrary bytes.
     pub words: fn() -> Vec<String>,
     /// Mutations in an ordinary test: fewer where one costs more.
     pub mutations: usize,

@@ -92,7 +92,7 @@ pub(super) fn run(data: &[u8]) -> Verdict {
     live(data, Kind::Plain)
 }
 
-/// With an application that does not hear of messages that failed.
+/// A session with an application that ignores failed messages.
 pub(super) fn canary(data: &[u8]) -> Verdict {
     live(data, Kind::Canary)
 }
@@ -322,7 +322,7 @@ impl Session {
         }
     }
 
-    /// Everything goes right again: all messages are reported in time, and nothing is left.
+    /// Checks that, without further faults, all messages are reported in time and nothing is left.
     fn end(mut self, timeout_ms: u64) -> Verdict {
         if !self.harness.is_finished() {
             self.harness.restore_cluster();
@@ -426,7 +426,7 @@ pub(super) fn transaction_seeds() -> Vec<Vec<u8>> {
         ],
         // Calls out of their places, and nothing but a message at the end.
         vec![call(3), call(4), call(0), call(0), call(1), call(1), produce.clone()],
-        // The answers to what is asked are lost.
+        // The responses are lost.
         vec![
             call(0),
             call(1),

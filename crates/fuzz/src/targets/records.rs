@@ -101,7 +101,7 @@ fn one_batch(batch: &Batch) -> Verdict {
     Ok(Seen::Accepted)
 }
 
-/// Returns a leader gives a batch its offset without touching the records, and without making a bad checksum good.
+/// Checks that a leader sets the offset of a batch without changing the records or repairing a wrong checksum.
 fn check_assign(batch: &Batch, intact: bool) -> Result<(), String> {
     for time in [None, Some(1_000)] {
         let Some(assigned) = batch.assign(77, 5, time) else {

@@ -11,7 +11,7 @@
 //! - 8: errors of single records (KIP-467)
 //! - 9: flexible (KIP-482)
 //! - 10: the response names a new leader and its address (KIP-951)
-//! - 11: the client knows TRANSACTION_ABORTABLE (KIP-890)
+//! - 11: the client supports TRANSACTION_ABORTABLE (KIP-890)
 //! - 12: the broker adds the partitions to the transaction by itself (KIP-890)
 //! - 13: topic ids instead of names (KIP-516)
 
@@ -84,7 +84,7 @@ schema! {
         batch_index_error_message: Option<String> [8+] = None,
     }
 
-    /// The leader that the broker knows of; -1 for none.
+    /// The leader known to the broker; -1 for none.
     struct LeaderIdAndEpoch {
         leader_id: i32 [10+] = -1,
         leader_epoch: i32 [10+] = -1,

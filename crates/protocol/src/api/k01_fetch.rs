@@ -60,7 +60,7 @@ schema! {
     /// A partition to fetch from.
     struct FetchPartition {
         partition: i32 [0+],
-        /// The leader epoch that the client knows, -1 for none; the broker checks it.
+        /// The leader epoch known to the client, -1 for none; the broker checks it.
         current_leader_epoch: i32 [9+] = -1,
         fetch_offset: i64 [0+],
         /// Leader epoch of the last record fetched, -1 for none.
@@ -139,7 +139,7 @@ schema! {
         end_offset: i64 [12+] = -1,
     }
 
-    /// The leader that the broker knows of; -1 for none.
+    /// The leader known to the broker; -1 for none.
     struct LeaderIdAndEpoch {
         leader_id: i32 [12+] = -1,
         leader_epoch: i32 [12+] = -1,

@@ -2,7 +2,7 @@
 //!
 //! - 0: offsets in ZooKeeper
 //! - 1: offsets in Kafka
-//! - 2: null asks for all topics; an error of the whole response
+//! - 2: null requests all topics; an error of the whole response
 //! - 3: throttle time
 //! - 4: a throttled response comes at once, and the client waits (KIP-219)
 //! - 5: leader epoch (KIP-320)
@@ -22,29 +22,29 @@ schema! {
     request OffsetFetchRequest -> OffsetFetchResponse {
         groups: Vec<OffsetFetchRequestGroup> [8+, strict],
         group_id: String [0-7, strict],
-        /// Null asks for all topics.
+        /// Null requests all topics.
         topics: Option<Vec<OffsetFetchRequestTopic>> [0-7, null 2-7, strict],
         /// Requests UNSTABLE_OFFSET_COMMIT while a transaction can still change the offset.
         require_stable: bool [7+, strict],
     }
 
-    /// A group to ask about.
+    /// A requested group.
     struct OffsetFetchRequestGroup {
         group_id: String [8+],
         member_id: Option<String> [9+] = None,
         member_epoch: i32 [9+] = -1,
-        /// Null asks for all topics.
+        /// Null requests all topics.
         topics: Option<Vec<OffsetFetchRequestTopics>> [8+],
     }
 
-    /// A topic to ask about, from version 8 on.
+    /// A requested topic, from version 8 on.
     struct OffsetFetchRequestTopics {
         topic_id: Uuid [10+],
         name: String [8-9],
         partition_indexes: Vec<i32> [8+],
     }
 
-    /// A topic to ask about, before version 8.
+    /// A requested topic, before version 8.
     struct OffsetFetchRequestTopic {
         name: String [0-7],
         partition_indexes: Vec<i32> [0-7],

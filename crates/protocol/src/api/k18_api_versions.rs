@@ -34,7 +34,7 @@ schema! {
 
     /// The versions of one API that the broker serves.
     struct ApiVersion {
-        /// Also of APIs that this crate does not know.
+        /// Includes APIs unknown to this crate.
         api_key: i16 [0+],
         min_version: i16 [0+],
         max_version: i16 [0+],

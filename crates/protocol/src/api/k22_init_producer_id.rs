@@ -1,11 +1,11 @@
-//! InitProducerId (key 22): gives an idempotent or transactional producer its id and epoch (KIP-98); goes to the
+//! InitProducerId (key 22): assigns id and epoch to an idempotent or transactional producer (KIP-98); goes to the
 //! transactional id's coordinator, without one to any broker.
 //!
 //! - 1: a throttled response comes at once, and the client waits (KIP-219)
 //! - 2: flexible (KIP-482)
 //! - 3: the producer's old id and epoch, to go on after an error (KIP-360)
 //! - 4: the broker may answer PRODUCER_FENCED
-//! - 5: the client knows TRANSACTION_ABORTABLE (KIP-890)
+//! - 5: the client supports TRANSACTION_ABORTABLE (KIP-890)
 //! - 6: two-phase commit (KIP-939)
 
 use crate::schema::schema;

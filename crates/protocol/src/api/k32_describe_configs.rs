@@ -19,12 +19,12 @@ schema! {
         include_documentation: bool [3+, strict],
     }
 
-    /// A resource to ask about.
+    /// A requested resource.
     struct DescribeConfigsResource {
         /// 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group.
         resource_type: i8 [0+],
         resource_name: String [0+],
-        /// Null asks for all entries.
+        /// Null requests all entries.
         configuration_keys: Option<Vec<String>> [0+],
     }
 

@@ -14,11 +14,11 @@ schema! {
 
     /// The request.
     request DescribeLogDirsRequest -> DescribeLogDirsResponse {
-        /// Null asks for all topics.
+        /// Null requests all topics.
         topics: Option<Vec<DescribableLogDirTopic>> [0+],
     }
 
-    /// Partitions of one topic to ask about.
+    /// Requested partitions of one topic.
     struct DescribableLogDirTopic {
         topic: String [0+],
         partitions: Vec<i32> [0+],

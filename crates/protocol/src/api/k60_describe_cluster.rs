@@ -28,7 +28,7 @@ schema! {
         /// -1 when there is none.
         controller_id: i32 [0+] = -1,
         brokers: Vec<DescribeClusterBroker> [0+],
-        /// Bit set of operations; `i32::MIN` when not asked for.
+        /// Bit set of operations; `i32::MIN` when not requested.
         cluster_authorized_operations: i32 [0+] = i32::MIN,
     }
 

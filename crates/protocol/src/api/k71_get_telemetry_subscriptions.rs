@@ -8,7 +8,7 @@ schema! {
 
     /// The request.
     request GetTelemetrySubscriptionsRequest -> GetTelemetrySubscriptionsResponse {
-        /// Zero to ask for one.
+        /// Zero to request one.
         client_instance_id: Uuid [0+],
     }
 
@@ -16,7 +16,7 @@ schema! {
     response GetTelemetrySubscriptionsResponse {
         throttle_time_ms: i32 [0+],
         error_code: i16 [0+],
-        /// Zero to ask for one.
+        /// Zero to request one.
         client_instance_id: Uuid [0+],
         subscription_id: i32 [0+],
         /// By preference; the ids of record batches.

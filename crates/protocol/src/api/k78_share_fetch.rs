@@ -91,7 +91,7 @@ schema! {
         acquired_records: Vec<AcquiredRecords> [0+],
     }
 
-    /// The leader that the broker knows of; -1 for none.
+    /// The leader known to the broker; -1 for none.
     struct LeaderIdAndEpoch {
         leader_id: i32 [0+],
         leader_epoch: i32 [0+],

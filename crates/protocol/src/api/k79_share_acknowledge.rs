@@ -66,7 +66,7 @@ schema! {
         current_leader: LeaderIdAndEpoch [0+],
     }
 
-    /// The leader that the broker knows of; -1 for none.
+    /// The leader known to the broker; -1 for none.
     struct LeaderIdAndEpoch {
         leader_id: i32 [0+],
         leader_epoch: i32 [0+],

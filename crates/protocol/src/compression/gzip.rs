@@ -51,7 +51,7 @@ pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Buffer, CodecErro
     }
 }
 
-/// Returns the size of the (last) member, as its trailer gives it: modulo 2^32, and only a claim.
+/// Returns the size of the (last) member, from its trailer: modulo 2^32, unverified.
 fn claimed_size(input: &[u8]) -> Option<usize> {
     let size = u32::from_le_bytes(*input.last_chunk::<4>()?) as usize;
     (size <= input.len().saturating_mul(MAX_RATIO)).then_some(size)

@@ -174,7 +174,7 @@ pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Buffer, CodecErro
     }
 }
 
-/// Appends all blocks of a frame to `output`; gives what follows the end mark.
+/// Appends all blocks of a frame to `output`; returns the bytes after the end mark.
 fn append_blocks<'a>(
     output: &mut Buffer,
     frame: &'a [u8],

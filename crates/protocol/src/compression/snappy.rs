@@ -62,7 +62,7 @@ pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Buffer, CodecErro
     }
     let mut rest = input.get(HEADER.len()..).ok_or_else(|| truncated("header"))?;
     while !rest.is_empty() {
-        // Streams may be joined: where a block's length is expected, a new header may stand instead.
+        // Streams may be joined: where a block's length is expected, a new header may follow instead.
         if rest.get(..MAGIC_LEN) == HEADER.get(..MAGIC_LEN) {
             rest = rest.get(HEADER.len()..).ok_or_else(|| truncated("header"))?;
             continue;

@@ -1,4 +1,4 @@
-//! Zstandard. Frames that give their size are decompressed at once; others, as Java's streaming writer makes them,
+//! Zstandard. Frames with their size are decompressed at once; others, as Java's streaming writer makes them,
 //! through a streaming decoder.
 
 use std::cell::RefCell;

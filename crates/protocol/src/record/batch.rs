@@ -163,7 +163,7 @@ impl Batch {
     /// [`Batch::decompress`], then every record with its own handle on the memory.
     ///
     /// # Errors
-    /// Those of [`Batch::decompress`]; the iterator gives those of single records.
+    /// Those of [`Batch::decompress`]; the iterator returns those of single records.
     pub fn records(
         &self,
         limit_bytes: usize,

@@ -50,7 +50,7 @@ impl ControlRecord {
 }
 
 /// Returns the batch that ends a producer's transaction in a partition, as its leader writes it: one control record.
-/// `params` gives offset, leader epoch, producer and base timestamp; the rest of it is set here.
+/// `params` has offset, leader epoch, producer and base timestamp; the rest of it is set here.
 ///
 /// # Errors
 /// Those of [`seal_batch`], none of which a batch of this size meets.

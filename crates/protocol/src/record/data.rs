@@ -50,7 +50,7 @@ pub struct RecordRef<'a> {
     pub key: Option<&'a [u8]>,
     /// The value, or null: a tombstone in a compacted topic.
     pub value: Option<&'a [u8]>,
-    /// The headers, parsed when asked for.
+    /// The headers, parsed on demand.
     pub headers: Headers<&'a [u8]>,
 }
 
@@ -67,7 +67,7 @@ pub struct Record {
     pub key: Option<Bytes>,
     /// The value, or null: a tombstone in a compacted topic.
     pub value: Option<Bytes>,
-    /// The headers, parsed when asked for.
+    /// The headers, parsed on demand.
     pub headers: Headers<Bytes>,
 }
 
@@ -88,12 +88,12 @@ pub struct Header<'a> {
 }
 
 impl<B: AsRef<[u8]>> Headers<B> {
-    /// Headers as they stand in an encoded record behind their `count`.
+    /// Headers as encoded in a record after their `count`.
     pub fn from_encoded(raw: B, count: usize) -> Self {
         Self { raw, count }
     }
 
-    /// Returns the number of headers the record says it has.
+    /// Returns the number of headers by the record's count.
     pub fn len(&self) -> usize {
         self.count
     }
@@ -108,7 +108,7 @@ impl<B: AsRef<[u8]>> Headers<B> {
         self.raw.as_ref()
     }
 
-    /// Returns the headers in order. A malformed one is an error, after which nothing more comes.
+    /// Returns the headers in order. A malformed one is an error, after which the iterator ends.
     pub fn iter(&self) -> HeadersIter<'_> {
         HeadersIter {
             raw: self.raw.as_ref(),

@@ -14,7 +14,7 @@ use crate::compression::{self, Codec};
 use crate::types::join;
 use crate::{Records, varint};
 
-/// Writes single records of magic 2 into a buffer. All functions only append to what the caller gives; nothing is
+/// Writes single records of magic 2 into a buffer. All functions only append to the caller's buffer; nothing is
 /// allocated besides the buffer's own growth.
 ///
 /// Keys, values, and header keys and values longer than `i32::MAX` bytes are the caller's to refuse.

@@ -6,7 +6,7 @@ use crate::compression::{Codec, CodecError};
 /// Bytes of a magic 2 batch before its records.
 pub const BATCH_HEADER_LEN: usize = 61;
 
-/// Base offset and length stand before what the length counts.
+/// Base offset and length precede the bytes that the length counts.
 pub(super) const LOG_OVERHEAD: usize = 12;
 /// Position of the magic byte, in every format.
 pub(super) const MAGIC_AT: usize = 16;

@@ -72,7 +72,7 @@ fn last_offset(mut data: &[u8]) -> Option<i64> {
 /// A record to be written into a message set. Message sets have no headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageSetRecord<'a> {
-    /// The offset. Producers count from 0; brokers give the real one.
+    /// The offset. Producers count from 0; brokers assign the real one.
     pub offset: i64,
     /// Milliseconds since 1970, -1 for none; not written in magic 0.
     pub timestamp: i64,
