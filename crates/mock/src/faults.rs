@@ -6,21 +6,21 @@ use ottla_protocol::{ApiKey, ErrorCode};
 
 use crate::ids::BrokerId;
 
-/// What happens to one request.
+/// The treatment of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultAction {
     /// The request is served as usual; with a delay this slows one request down.
     Serve,
     /// The request is not served; every part of it is answered with this error.
     Error(ErrorCode),
-    /// The request is not served; the response says so as a whole where its version can, else as with
-    /// [`Error`](Self::Error).
+    /// The request is not served; the response has the error at its top level where its version allows that, otherwise
+    /// as with [`Error`](Self::Error).
     WholeError(ErrorCode),
     /// The request is served, and every part of it that went well is answered with this error nevertheless.
     ErrorAfter(ErrorCode),
-    /// The request is not served; every part of it is answered with INVALID_RECORD. Produce (version 8 and later) blames
-    /// one record in so many, from the last of the first so many on, and says of every other one of them something else
-    /// (KIP-467); where a batch has fewer records, nothing is said of single ones.
+    /// The request is not served; every part of it is answered with INVALID_RECORD. With a value of n, Produce (version
+    /// 8 and later) reports every n-th record as invalid, with two alternating messages (KIP-467). A batch of fewer
+    /// than n records has no record errors.
     BadRecords(u32),
     /// The connection is closed and the request is not served.
     DisconnectBefore,
@@ -32,16 +32,16 @@ pub enum FaultAction {
     Ignore,
 }
 
-/// What happens to one request, and how much later its answer leaves.
+/// The treatment of one request, and the delay of its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
-    /// What happens.
+    /// The treatment.
     pub action: FaultAction,
     /// Microseconds by which the answer is held back, on top of the broker's round trip time.
     pub delay_us: u64,
 }
 
-/// What brokers say of the leader when they are not (KIP-951).
+/// The leader that brokers name in errors of requests that came to another broker (KIP-951).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LeaderHints {
     /// Who leads now, and where it can be reached.
@@ -58,7 +58,7 @@ pub enum LeaderHints {
 /// All faults in force.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
-    /// Used up by one request each. Those of one broker come before those of any.
+    /// Each fault applies to one request. Those of one broker come before those of any.
     queued: BTreeMap<(Option<BrokerId>, ApiKey), VecDeque<Fault>>,
     round_trip_us: BTreeMap<BrokerId, u64>,
     throttle_ms: BTreeMap<ApiKey, i32>,
@@ -98,7 +98,10 @@ impl Faults {
         self.throttle_ms.get(&api).copied().unwrap_or(0)
     }
 
-    /// What requests of this API for a partition are answered with at present.
+    /// Checks that no error is set for requests of this API for a partition.
+    ///
+    /// # Errors
+    /// The error that was set.
     pub(crate) fn check_partition(&self, api: ApiKey, topic: &str, partition: i32) -> Result<(), ErrorCode> {
         if self.partitions.is_empty() {
             return Ok(());

@@ -1,8 +1,8 @@
 //! An in-process Kafka cluster for demos, tests and simulations.
 //!
-//! [`Cluster`] is a whole cluster as a state machine: requests and the time go in, responses come out, and nothing else
-//! happens. [`EmbeddedCluster`] puts it behind TCP sockets of this machine. It behaves as Kafka 4.x brokers do, error codes
-//! included; each file under `handlers/` says what its API does and what it leaves out.
+//! [`Cluster`] is a whole cluster as a state machine: a function of requests and time, without I/O. [`EmbeddedCluster`]
+//! runs one in a thread behind TCP sockets of this machine. Both behave as Kafka 4.x brokers do, error codes included.
+//! Each file under `handlers/` describes its API and lists its omissions.
 
 #![forbid(unsafe_code)]
 
@@ -37,8 +37,6 @@ mod rules;
 mod state;
 mod tcp_server;
 mod telemetry;
-#[cfg(test)]
-mod test_util;
 #[cfg(test)]
 mod tests;
 mod time;

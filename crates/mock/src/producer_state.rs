@@ -1,4 +1,4 @@
-//! What a partition remembers of its idempotent producers (KIP-98): epoch, sequence numbers and the latest batches.
+//! The state of a partition's idempotent producers (KIP-98): epoch, sequence numbers and the latest batches.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -18,7 +18,7 @@ pub(crate) struct ProducerStamp {
 }
 
 impl ProducerStamp {
-    /// The producer fields of `header`.
+    /// Reads the producer fields of `header`.
     pub(crate) fn of(header: &BatchHeader) -> Self {
         Self {
             producer_id: header.producer_id,
@@ -33,7 +33,7 @@ impl ProducerStamp {
     }
 }
 
-/// Sequence numbers follow each other to `i32::MAX` and then from zero again.
+/// Adds to a sequence number. Sequence numbers continue with 0 after `i32::MAX`.
 fn add_sequence(sequence: i32, delta: i32) -> i32 {
     match sequence.checked_add(delta) {
         Some(sum) => sum,
@@ -58,10 +58,10 @@ struct Producer {
     last_append_ms: i64,
 }
 
-/// What to do with a batch.
+/// The result of a sequence check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SequenceCheck {
-    /// It comes next.
+    /// The batch is the next in sequence.
     Append,
     /// It was appended before.
     Duplicate(AppendedBatch),
@@ -69,26 +69,26 @@ pub(crate) enum SequenceCheck {
     Refuse(ErrorCode),
 }
 
-/// All producers that a partition knows.
+/// All producers with state in a partition.
 #[derive(Debug, Default)]
 pub(crate) struct ProducerStates {
     producers: BTreeMap<i64, Producer>,
 }
 
 impl ProducerStates {
-    /// The epoch of a producer's latest batch or marker.
+    /// Returns the epoch of a producer's latest batch or marker.
     pub(crate) fn epoch(&self, producer_id: i64) -> Option<i16> {
         Some(self.producers.get(&producer_id)?.epoch)
     }
 
-    /// Whether the partition remembers a producer.
+    /// Returns true when the producer has unexpired state.
     pub(crate) fn knows(&self, producer_id: i64, now_ms: i64, expiration_ms: i64) -> bool {
         let producer = self.producers.get(&producer_id);
         producer.is_some_and(|p| now_ms.saturating_sub(p.last_append_ms) < expiration_ms)
     }
 
-    /// Checks a batch the way Kafka 4.x does. A producer that the partition does not know, or knows no longer, may
-    /// begin with any sequence number, so UNKNOWN_PRODUCER_ID does not arise.
+    /// Checks a batch as Kafka 4.x does. An unknown or expired producer may begin with any sequence number, so
+    /// UNKNOWN_PRODUCER_ID does not arise.
     pub(crate) fn check(&self, stamp: &ProducerStamp, now_ms: i64, expiration_ms: i64) -> SequenceCheck {
         let known = self.knows(stamp.producer_id, now_ms, expiration_ms);
         let Some(producer) = self.producers.get(&stamp.producer_id).filter(|_| known) else {
@@ -130,12 +130,12 @@ impl ProducerStates {
         });
     }
 
-    /// Remembers the marker that ended a producer's transaction: what comes later is of no older epoch.
+    /// Stores the epoch of a transaction marker. Batches of older epochs fail from then on.
     pub(crate) fn marked(&mut self, producer_id: i64, epoch: i16, now_ms: i64) {
         self.enter(producer_id, epoch, now_ms);
     }
 
-    /// The producer in an epoch, of which it may be the first that is heard.
+    /// Returns the state of a producer in an epoch. Creates it, or clears the batches of another epoch.
     fn enter(&mut self, producer_id: i64, epoch: i16, now_ms: i64) -> &mut Producer {
         let producer = self.producers.entry(producer_id).or_insert_with(|| Producer {
             epoch,
@@ -182,7 +182,7 @@ mod tests {
             states.appended(&s, i64::from(batch) * 10, 1, 0);
         }
         let out_of_order = SequenceCheck::Refuse(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER);
-        // The last five are known, the ones before are not.
+        // The last five batches are cached, the earlier ones are not.
         assert_eq!(check(&states, stamp(0, 10, 10)), out_of_order);
         let SequenceCheck::Duplicate(batch) = check(&states, stamp(0, 20, 10)) else {
             panic!("the third batch is among the last five");

@@ -1,11 +1,11 @@
-//! A record of what clients did: connections and requests, in the order in which they came.
+//! The log of the clients' actions: connections and requests, in the order of their arrival.
 
 use bytes::Bytes;
 use ottla_protocol::{ApiKey, Reader, RequestHeader};
 
-use crate::Time;
 use crate::ids::{BrokerId, ConnectionId, ConnectionKey};
 use crate::request_parts::{RequestPart, request_parts};
+use crate::time::Time;
 use crate::topics::Topics;
 
 /// Entries that are kept; later ones are lost.
@@ -14,7 +14,7 @@ const ENTRIES_MAX: usize = 1_000_000;
 /// Something that a client did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recorded {
-    /// When it reached the broker.
+    /// The time of arrival at the broker.
     pub at: Time,
     /// The broker.
     pub broker: BrokerId,

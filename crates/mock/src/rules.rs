@@ -25,7 +25,7 @@ pub struct RequestMatch {
 pub struct Rule {
     /// The requests.
     pub on: RequestMatch,
-    /// How many matching requests are served before the rule applies.
+    /// The number of matching requests that are served before the rule applies.
     pub skip: u32,
     /// To how many requests after those the rule applies; `None` for all.
     pub times: Option<u32>,
@@ -45,7 +45,7 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Returns whether some rule looks at the parts of requests of this API.
+    /// Returns true when a rule depends on the parts of this API's requests.
     fn needs_parts(&self, api: ApiKey) -> bool {
         let mut rules = self.rules.iter().map(|(_, rule)| &rule.on);
         rules.any(|on| on.api.is_none_or(|a| a == api) && (on.topic.is_some() || on.partition.is_some()))

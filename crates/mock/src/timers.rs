@@ -1,18 +1,18 @@
-//! Everything that will happen by itself, ordered by time and then by the order in which it was arranged.
+//! All pending timers, ordered by time and then by creation.
 
 use std::collections::BTreeMap;
 
 use ottla_protocol::Uuid;
 
-use crate::Time;
 use crate::ids::{ConnectionKey, DelayedId};
+use crate::time::Time;
 
-/// What a member is waited for, each for a limited time.
+/// The timeouts of a group member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MemberTimer {
     /// Its next heartbeat.
     Session,
-    /// To give up what it has to (consumer protocol).
+    /// The member revokes partitions (consumer protocol).
     Revocation,
     /// To join again (classic protocol).
     Join,
@@ -20,16 +20,16 @@ pub(crate) enum MemberTimer {
     Sync,
 }
 
-/// What a timer does when it fires.
+/// The effect of a timer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Timer {
     /// A parked request has waited as long as it may.
     RequestExpired(DelayedId),
-    /// The first response in a connection's outbox has been held back long enough.
+    /// The first delayed response of a connection is due.
     Release(ConnectionKey),
     /// A throttled connection is listened to again.
     Unmute(ConnectionKey),
-    /// The followers have caught up to an offset of a partition, unless it has got another leader since.
+    /// The followers have copied a partition up to an offset, unless the leader has changed since.
     Replicated {
         topic: Uuid,
         partition: i32,
@@ -48,7 +48,7 @@ pub(crate) enum Timer {
     JoinPhase { group: String },
     /// The time for members to fetch their assignment is over.
     SyncPhase { group: String },
-    /// A transaction has been open for as long as it may.
+    /// A transaction exceeds its timeout.
     TransactionTimeout { id: String },
     /// Markers of a transaction's end are to be written.
     TransactionMarkers { id: String },

@@ -10,7 +10,7 @@ use crate::state::ClusterState;
 use crate::topic_config::TopicConfig;
 use crate::topics::{Partition, Topic, is_valid_name};
 
-/// A topic to be made.
+/// The description of a topic to be created.
 #[derive(Debug, Clone, Default)]
 pub struct NewTopic {
     /// Its name.
@@ -19,13 +19,13 @@ pub struct NewTopic {
     pub partitions: i32,
     /// Number of replicas; -1 for the broker's default. Counts only without `assignments`.
     pub replication_factor: i16,
-    /// The replicas of each partition, the first of them to lead; empty to let the cluster choose.
+    /// The replicas of each partition, the leader first; empty for a choice by the cluster.
     pub assignments: Vec<Vec<BrokerId>>,
     /// Topic configuration by name.
     pub configs: BTreeMap<String, String>,
 }
 
-/// Checks a topic to be made and lays it out, without making it.
+/// Checks a new topic and assigns its replicas, without adding it to the cluster.
 pub(crate) fn plan_topic(state: &mut ClusterState, topic: NewTopic) -> Result<Topic, ApiError> {
     let name = topic.name;
     if !is_valid_name(&name) {
@@ -109,7 +109,8 @@ fn check_assignments(state: &ClusterState, assignments: Vec<Vec<BrokerId>>) -> R
     Ok(assignments)
 }
 
-/// The replicas of the partitions that [`Cluster::create_partitions`] would add.
+/// Returns the replicas of the partitions that [`Cluster::create_partitions`](crate::Cluster::create_partitions) would
+/// add.
 pub(crate) fn plan_partitions(
     state: &ClusterState,
     name: &str,

@@ -8,7 +8,7 @@ use crate::ids::{BrokerId, ConnectionId};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CommittedOffset {
     pub(crate) offset: i64,
-    /// Epoch of the leader that the last consumed record came from; -1 when the client did not say.
+    /// Epoch of the leader of the last consumed record; -1 when the client did not send it.
     pub(crate) leader_epoch: i32,
     pub(crate) metadata: String,
 }
@@ -58,7 +58,7 @@ impl CommittedOffsets {
         self.store(topic, partition, self.commits, committed);
     }
 
-    /// False when a later commit has been stored already.
+    /// Stores a commit. Returns false when a later commit is already stored.
     fn store(&mut self, topic: &str, partition: i32, order: u64, committed: CommittedOffset) -> bool {
         let partitions = match self.committed.get_mut(topic) {
             Some(partitions) => partitions,
@@ -96,18 +96,18 @@ impl CommittedOffsets {
 
     // ---------------------------------------------------------------- transactions
 
-    /// Whether an offset waits for the end of a transaction (KIP-447).
+    /// Returns true when an offset waits for the end of a transaction (KIP-447).
     pub(crate) fn is_pending(&self, topic: &str, partition: i32) -> bool {
         let mut pending = self.pending.values();
         pending.any(|p| p.get(topic).is_some_and(|p| p.contains_key(&partition)))
     }
 
-    /// Whether a producer has offsets here in its transaction of this epoch.
+    /// Returns true when a producer has offsets in its open transaction of this epoch.
     pub(crate) fn has_open_transaction(&self, producer_id: i64, epoch: i16) -> bool {
         self.pending.contains_key(&producer_id) && self.epochs.get(&producer_id) == Some(&epoch)
     }
 
-    /// Whether a producer has been heard of in a later epoch.
+    /// Returns true when a producer has used a later epoch.
     pub(crate) fn is_fenced(&self, producer_id: i64, epoch: i16) -> bool {
         self.epochs.get(&producer_id).is_some_and(|e| *e > epoch)
     }
@@ -132,8 +132,8 @@ impl CommittedOffsets {
         topics.entry(topic.to_owned()).or_default().insert(partition, offset);
     }
 
-    /// Ends a producer's transaction and gives the offsets that were in it. They are committed, except where another
-    /// commit came after them.
+    /// Ends a producer's transaction. Commits its offsets, except where another commit came later, and returns the
+    /// committed ones.
     pub(super) fn end_transaction(
         &mut self,
         producer_id: i64,

@@ -17,9 +17,9 @@ use ottla_protocol::api::create_topics::{
 };
 
 use super::handler::{Answer, AnswerOf, Handler};
-use crate::BrokerId;
 use crate::api_error::ApiError;
 use crate::cluster::Cluster;
+use crate::ids::BrokerId;
 use crate::request::Context;
 use crate::topic_config::SETTINGS;
 use crate::topic_creation::{NewTopic, plan_topic};

@@ -13,9 +13,9 @@ use ottla_protocol::api::describe_configs::{
 };
 
 use super::handler::{Answer, AnswerOf, Handler};
-use crate::BrokerId;
 use crate::api_error::ApiError;
 use crate::cluster::Cluster;
+use crate::ids::BrokerId;
 use crate::request::Context;
 use crate::topic_config::{ConfigResource, ConfigType, SETTINGS};
 

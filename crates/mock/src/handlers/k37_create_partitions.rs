@@ -12,9 +12,9 @@ use ottla_protocol::api::create_partitions::{
 };
 
 use super::handler::{Answer, AnswerOf, Handler};
-use crate::BrokerId;
 use crate::api_error::ApiError;
 use crate::cluster::Cluster;
+use crate::ids::BrokerId;
 use crate::request::Context;
 use crate::topic_creation::plan_partitions;
 

@@ -11,10 +11,12 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use mio::Waker;
 
-use crate::{Cluster, ClusterConfig, Time};
+use crate::cluster::Cluster;
+use crate::config::ClusterConfig;
+use crate::time::Time;
 use server::Server;
 
-/// What the serving thread and the handle share.
+/// The state that the serving thread and the handle share.
 struct Shared {
     cluster: Mutex<Cluster>,
     started: Instant,
@@ -22,13 +24,13 @@ struct Shared {
 }
 
 impl Shared {
-    /// The time of the cluster: microseconds since it was started.
+    /// Returns the cluster's time: microseconds since its start.
     fn now(&self) -> Time {
         Time::ZERO + self.started.elapsed()
     }
 
-    /// A panic while the lock was held cannot have come from the cluster's own code paths, which do not panic; what
-    /// the closure of [`EmbeddedCluster::with`] left behind is used on.
+    /// Locks the cluster. The cluster does not panic, so only a closure of [`EmbeddedCluster::with`] can poison the
+    /// lock; the state that it left is used.
     fn lock(&self) -> MutexGuard<'_, Cluster> {
         self.cluster.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -45,11 +47,11 @@ pub struct EmbeddedCluster {
 }
 
 impl EmbeddedCluster {
-    /// Starts a cluster. Its brokers get free ports; `config.host`, `first_port` and `wall_clock_ms` are replaced by
-    /// what is real.
+    /// Starts a cluster. Its brokers listen on free ports. `config.host`, `first_port` and `wall_clock_ms` are replaced
+    /// by the real values.
     ///
     /// # Errors
-    /// What the system says when a socket or the thread cannot be made.
+    /// The system's error when a socket or the thread cannot be created.
     pub fn start(config: ClusterConfig) -> io::Result<Self> {
         let wall_clock_ms = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -78,7 +80,7 @@ impl EmbeddedCluster {
         })
     }
 
-    /// `host:port` of every broker, separated by commas: a `bootstrap.servers` value.
+    /// Returns `host:port` of every broker, separated by commas: a `bootstrap.servers` value.
     pub fn bootstrap_servers(&self) -> String {
         self.shared.lock().bootstrap_servers()
     }
@@ -91,7 +93,8 @@ impl EmbeddedCluster {
             cluster.advance_clock(self.shared.now());
             f(&mut cluster)
         };
-        // What `f` set off must not wait for the thread's next timer. Should waking fail, it only comes later.
+        // The thread must process the effects of `f` before its next timer. If the wake-up fails, they are only
+        // delayed.
         let _ = self.waker.wake();
         result
     }
@@ -104,7 +107,7 @@ impl Drop for EmbeddedCluster {
         if let Some(thread) = self.thread.take()
             && woken
         {
-            // The thread's own panic has been reported by the panic hook.
+            // The panic hook has reported a panic of the thread.
             let _ = thread.join();
         }
     }

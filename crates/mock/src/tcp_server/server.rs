@@ -11,16 +11,20 @@ use mio::{Events, Interest, Poll, Token, Waker};
 
 use super::Shared;
 use super::socket::{Input, ReadOutcome, Socket};
-use crate::{BrokerId, Cluster, ConnectionId, Delivery, Outgoing, Reply, Time};
+use crate::cluster::Cluster;
+use crate::connections::{Delivery, Outgoing};
+use crate::dispatch::Reply;
+use crate::ids::{BrokerId, ConnectionId};
+use crate::time::Time;
 
 const WAKER: Token = Token(0);
 /// Sockets are named after connections from here on; below are the listeners, by broker id.
 const FIRST_SOCKET: usize = 1 << 24;
-/// Reads of one socket before others get their turn.
+/// Consecutive reads of one socket before the others have their turn.
 const READS_PER_TURN: usize = 16;
 /// Reading a socket stops while this many of its requests wait in the cluster.
 const BACKLOG_MAX: usize = 256;
-/// How often binding a restarted broker's old port is tried again.
+/// The interval of attempts to bind a restarted broker's port.
 const REBIND_INTERVAL: Duration = Duration::from_millis(50);
 
 pub(super) struct Server {
@@ -38,7 +42,7 @@ struct Listener {
 }
 
 impl Server {
-    /// Binds a port for each broker and tells the cluster.
+    /// Binds a port for each broker, and sets the brokers' addresses.
     pub(super) fn bind(cluster: &mut Cluster, max_request_bytes: usize) -> io::Result<Self> {
         let mut server = Self {
             poll: Poll::new()?,
@@ -76,7 +80,7 @@ impl Server {
         Waker::new(self.poll.registry(), WAKER)
     }
 
-    /// Serves until told to stop.
+    /// Serves until `Shared::stop` is set.
     pub(super) fn run(mut self, shared: &Shared) {
         let mut events = Events::with_capacity(256);
         let mut timeout = Some(Duration::ZERO);
@@ -148,7 +152,7 @@ impl Server {
         }
     }
 
-    /// Lets sockets go on whose requests the cluster has worked off by now.
+    /// Resumes the sockets whose requests the cluster has served.
     fn ease_congestion(&mut self, cluster: &Cluster) {
         for (token, (broker, socket)) in &mut self.sockets {
             if socket.congested {
@@ -225,7 +229,7 @@ impl Server {
         Some(token)
     }
 
-    /// Writes what a socket has to send.
+    /// Writes a socket's output.
     fn flush(&mut self, token: usize) -> io::Result<()> {
         let Some((_, socket)) = self.sockets.get_mut(&token) else {
             return Ok(());
@@ -239,15 +243,15 @@ impl Server {
 
     fn close(&mut self, cluster: &mut Cluster, token: usize) {
         if let Some((broker, mut socket)) = self.sockets.remove(&token) {
-            // What could be written must still arrive, such as the answer before a disconnection.
+            // Pending output must still arrive, such as the response before a disconnection.
             let _ = socket.write();
             let _ = self.poll.registry().deregister(&mut socket.stream);
             cluster.disconnected(broker, ConnectionId(token as u64));
         }
     }
 
-    /// Stops listening for brokers that went down and listens for those that came back, on the port they had if it is
-    /// still free. True when some broker has no port yet.
+    /// Closes the listeners of brokers that went down, and opens those of brokers that came back, on the same port if
+    /// it is free. Returns true when a broker has no port yet.
     fn follow_brokers(&mut self, cluster: &mut Cluster) -> bool {
         let mut waiting = false;
         let ids: Vec<_> = self.listeners.keys().copied().collect();
@@ -283,7 +287,7 @@ fn listener_token(broker: BrokerId) -> Token {
     Token(usize::try_from(broker.0).unwrap_or(0))
 }
 
-/// Hands the whole frames that a socket has read to the cluster. False when the connection has to be closed.
+/// Passes the whole frames that a socket has read to the cluster. Returns false when the connection has to be closed.
 fn hand_over(
     cluster: &mut Cluster,
     broker: BrokerId,

@@ -8,16 +8,16 @@ use mio::net::TcpStream;
 use ottla_protocol::Frame;
 use socket2::SockRef;
 
-/// Memory taken at once for input when no frame is known to need more.
+/// The size of an input buffer unless a frame needs more.
 const READ_BYTES: usize = 64 * 1024;
 /// Less room than this is not worth a read. Larger rests are used up first: frames stay in the log and keep the memory
 /// they were read into.
 const READ_MIN_BYTES: usize = 4096;
-/// The most that one read asks for. A read's room is filled with zeros first, so it grows only with what arrives.
+/// The maximum size of one read. The buffer of a read is zeroed first, so its size follows the amount of arriving data.
 const READ_MAX_BYTES: usize = 256 * 1024;
 /// A frame's announced length is trusted this far; beyond, memory grows with what really arrives.
 const RESERVE_MAX_BYTES: usize = 4 << 20;
-/// Writes raise no SIGPIPE where the client is gone. Where the system has no flag for it, the socket has an option.
+/// Suppresses SIGPIPE on writes to a closed connection. Systems without the flag have a socket option.
 #[cfg(not(target_vendor = "apple"))]
 const SEND_FLAGS: i32 = libc::MSG_NOSIGNAL;
 #[cfg(target_vendor = "apple")]
@@ -33,23 +33,23 @@ pub(super) struct Socket {
     input: BytesMut,
     output: VecDeque<Bytes>,
     output_bytes: usize,
-    /// The cluster knows of the connection.
+    /// The connection was announced to the cluster.
     pub(super) announced: bool,
     /// Too many requests wait in the cluster for this one's answers.
     pub(super) congested: bool,
-    /// Whole frames may lie in the input, not handed over yet.
+    /// The input may contain whole frames that were not passed to the cluster.
     pub(super) stalled: bool,
     /// To be closed once everything is written.
     pub(super) closing: bool,
-    /// There may be more to read than was.
+    /// The socket may have more data.
     pub(super) readable: bool,
     /// The peer has shut its side down; what it sent before is still to be read.
     pub(super) read_closed: bool,
-    /// How much the next read asks for.
+    /// The size of the next read.
     read_room: usize,
 }
 
-/// What the input buffer holds.
+/// The content of the input buffer.
 pub(super) enum Input {
     /// A frame without its length prefix.
     Frame(Bytes),
@@ -59,7 +59,7 @@ pub(super) enum Input {
     Invalid,
 }
 
-/// How reading went.
+/// The result of a read.
 pub(super) enum ReadOutcome {
     /// Something arrived.
     Data,
@@ -88,12 +88,12 @@ impl Socket {
         }
     }
 
-    /// True when requests can be taken and there may be some.
+    /// Returns true when requests are accepted and may be present.
     pub(super) fn has_work(&self) -> bool {
         (self.readable || self.stalled) && self.accepts_requests()
     }
 
-    /// True when the client may send more.
+    /// Returns true when the client may send more.
     pub(super) fn accepts_requests(&self) -> bool {
         !self.closing && !self.congested && self.output_bytes < WRITE_BACKLOG_MAX_BYTES
     }
@@ -119,8 +119,8 @@ impl Socket {
             }
             Ok(read) => {
                 self.read_room = (read * 2).clamp(READ_MIN_BYTES, READ_MAX_BYTES);
-                // A short read has emptied the socket, and a new event will tell of more. Only the end of the stream
-                // may have been told already.
+                // A short read has emptied the socket, and a new event will follow. Only the end of the stream may have
+                // been reported already.
                 self.readable = self.read_closed;
                 ReadOutcome::Data
             }
@@ -130,7 +130,7 @@ impl Socket {
         }
     }
 
-    /// Bytes that the frame at hand still lacks, as far as is known.
+    /// Returns the number of missing bytes of the current frame, as far as its length is known.
     fn missing_bytes(&self) -> usize {
         let length = self
             .input

@@ -17,7 +17,7 @@ use ottla_protocol::api::offset_for_leader_epoch::{
 use ottla_protocol::{ErrorCode, Uuid};
 
 use super::produce;
-use crate::test_util::{TestCluster, batch_len, batch_with};
+use crate::tests::util::{TestCluster, batch_len, batch_with};
 use crate::{BrokerId, ClusterConfig};
 
 fn topic(name: &str, partitions: i32, replicas: i16) -> CreatableTopic {

@@ -9,7 +9,7 @@ use ottla_protocol::{ApiKey, ErrorCode, Message, Reader, RequestHeader, Uuid, Wr
 
 use crate::handlers::APIS;
 use crate::rng::Rng;
-use crate::test_util::{Answer, TestCluster, response_of};
+use crate::tests::util::{Answer, TestCluster, response_of};
 use crate::{BrokerId, ClusterConfig, ConnectionId, Reply, Time};
 
 fn versions_request() -> ApiVersionsRequest {

@@ -11,7 +11,7 @@ use ottla_protocol::api::offset_commit::{OffsetCommitRequest, OffsetCommitReques
 use ottla_protocol::api::offset_fetch::{OffsetFetchRequest, OffsetFetchRequestGroup};
 use ottla_protocol::{ApiKey, ErrorCode};
 
-use crate::test_util::TestCluster;
+use crate::tests::util::TestCluster;
 use crate::{BrokerId, ClusterConfig, ConnectionId, CoordinatorKind};
 
 type Request = ConsumerGroupHeartbeatRequest;

@@ -5,7 +5,7 @@ use ottla_protocol::api::metadata::{MetadataRequest, MetadataRequestTopic};
 use ottla_protocol::{ApiKey, ErrorCode};
 
 use super::produce::request;
-use crate::test_util::{TestCluster, batch_with, response_of};
+use crate::tests::util::{TestCluster, batch_with, response_of};
 use crate::{BrokerId, ClusterConfig, Fault, FaultAction};
 
 const NOW_MS: i64 = 1_700_000_000_000;

@@ -9,7 +9,7 @@ use ottla_protocol::api::list_offsets::{
 use ottla_protocol::{ErrorCode, Uuid};
 
 use super::produce;
-use crate::test_util::{TestCluster, batch_len, batch_with, response_of};
+use crate::tests::util::{TestCluster, batch_len, batch_with, response_of};
 use crate::{BrokerId, ClusterConfig, ConnectionId};
 
 fn fill(test: &mut TestCluster, partition: i32, batches: &[i32]) {

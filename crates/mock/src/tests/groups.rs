@@ -9,7 +9,7 @@ use ottla_protocol::api::list_groups::ListGroupsRequest;
 use ottla_protocol::api::sync_group::{SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse};
 use ottla_protocol::{ErrorCode, Request};
 
-use crate::test_util::{Answer, TestCluster, response_of};
+use crate::tests::util::{Answer, TestCluster, response_of};
 use crate::{BrokerId, ClusterConfig, ConnectionId, CoordinatorKind, Outgoing};
 
 /// One broker, so that it coordinates everything. Connection numbers tell members apart.

@@ -10,7 +10,7 @@ use ottla_protocol::api::sync_group::{SyncGroupRequest, SyncGroupRequestAssignme
 use ottla_protocol::consumer_protocol::{ConsumerProtocolAssignment, ConsumerProtocolSubscription, TopicPartition};
 
 use super::consumer_groups::Group;
-use crate::test_util::response_of;
+use crate::tests::util::response_of;
 use crate::{ClusterConfig, ConnectionId, MigrationPolicy};
 
 /// Who speaks the classic protocol here does so on connection 1.

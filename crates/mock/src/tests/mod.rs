@@ -14,3 +14,4 @@ mod rules;
 mod tcp_server;
 mod telemetry;
 mod transactions;
+pub(crate) mod util;

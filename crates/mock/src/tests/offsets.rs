@@ -7,7 +7,7 @@ use ottla_protocol::api::offset_fetch::{
 use ottla_protocol::{ApiKey, ErrorCode, Uuid};
 
 use crate::ClusterConfig;
-use crate::test_util::TestCluster;
+use crate::tests::util::TestCluster;
 
 fn cluster() -> TestCluster {
     let mut test = TestCluster::new(ClusterConfig {

@@ -6,7 +6,7 @@ use ottla_protocol::compression::Codec;
 use ottla_protocol::record::{BatchIter, BatchParams, MessageSetRecord, write_message_set};
 use ottla_protocol::{ApiKey, ErrorCode, Records, Uuid};
 
-use crate::test_util::{Answer, TestCluster, batch_with, response_of};
+use crate::tests::util::{Answer, TestCluster, batch_with, response_of};
 use crate::{BrokerId, ClusterConfig, Fault, FaultAction, LeaderHints, NewTopic};
 
 pub(super) fn request(topic: &str, partition: i32, acks: i16, records: Bytes) -> ProduceRequest {

@@ -4,7 +4,7 @@ use ottla_protocol::api::metadata::{MetadataRequest, MetadataRequestTopic};
 use ottla_protocol::{ApiKey, ErrorCode};
 
 use super::produce::request;
-use crate::test_util::{Answer, TestCluster, batch_with};
+use crate::tests::util::{Answer, TestCluster, batch_with};
 use crate::{BrokerId, ClientAction, ClusterConfig, ConnectionId, Fault, FaultAction, RequestMatch, Rule};
 
 const NOW_MS: i64 = 1_700_000_000_000;

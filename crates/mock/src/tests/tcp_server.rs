@@ -12,7 +12,7 @@ use ottla_protocol::api::produce::ProduceRequest;
 use ottla_protocol::{Request, decode_response, encode_request};
 
 use super::produce;
-use crate::test_util::batch_with;
+use crate::tests::util::batch_with;
 use crate::{BrokerId, ClusterConfig, EmbeddedCluster};
 
 struct Client(TcpStream);

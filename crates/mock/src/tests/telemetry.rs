@@ -8,7 +8,7 @@ use ottla_protocol::api::push_telemetry::PushTelemetryRequest;
 use ottla_protocol::compression::{Codec, compress};
 use ottla_protocol::{ApiKey, ErrorCode, Uuid};
 
-use crate::test_util::TestCluster;
+use crate::tests::util::TestCluster;
 use crate::{BrokerId, ClusterConfig, MetricsPush, MetricsSubscription};
 
 fn offered(test: &mut TestCluster) -> usize {

@@ -10,22 +10,22 @@ use super::Partitions;
 pub(super) struct Candidate<'a> {
     /// The topics that it is subscribed to; all exist.
     pub(super) topics: BTreeSet<Uuid>,
-    /// What the last target assignment gave it.
+    /// The member's part of the last target assignment.
     pub(super) current: &'a Partitions,
 }
 
 /// Gives each candidate its assignment, in their order. The counts are those of each topic's partitions.
 pub(super) type Assign = fn(&[Candidate<'_>], &BTreeMap<Uuid, i32>) -> Vec<Partitions>;
 
-/// By name; the first is taken when no member asks for one (`group.consumer.assignors`).
+/// The assignors by name. The first is the default (`group.consumer.assignors`).
 pub(super) const ASSIGNORS: &[(&str, Assign)] = &[("uniform", uniform), ("range", range)];
 
 pub(crate) fn assignor_names() -> impl Iterator<Item = &'static str> {
     ASSIGNORS.iter().map(|(name, _)| *name)
 }
 
-/// Spreads the partitions of all topics evenly: no single move of a partition could make the numbers of two members
-/// more alike.
+/// Spreads the partitions of all topics evenly: no move of a single partition would bring the sizes of two assignments
+/// closer together.
 fn uniform(members: &[Candidate<'_>], topics: &BTreeMap<Uuid, i32>) -> Vec<Partitions> {
     let all = topics
         .iter()
@@ -51,7 +51,7 @@ fn uniform(members: &[Candidate<'_>], topics: &BTreeMap<Uuid, i32>) -> Vec<Parti
             assignment.insert(tp);
         }
     }
-    // Each move makes the sum of squares smaller, so this ends.
+    // Each move reduces the sum of squares, so the loop ends.
     while let Some((from, tp, to)) = improvement(&assignments, least) {
         for (at, assignment) in assignments.iter_mut().enumerate() {
             match at {
@@ -68,7 +68,7 @@ fn size(assignments: &[Partitions], at: usize) -> usize {
     assignments.get(at).map_or(0, Partitions::len)
 }
 
-/// A partition whose move to another member makes two assignments more alike; from those who have most first.
+/// Finds a partition whose move brings two assignments closer together, beginning with the largest assignments.
 fn improvement(
     assignments: &[Partitions],
     least: impl Fn(&[Partitions], Uuid) -> Option<usize>,
@@ -96,7 +96,7 @@ fn range(members: &[Candidate<'_>], topics: &BTreeMap<Uuid, i32>) -> Vec<Partiti
             continue;
         };
         let quota = usize::try_from(count / number).unwrap_or(0);
-        // So many members get one more.
+        // The number of members that receive one more partition.
         let mut extra = count % number;
         let mut free: BTreeSet<i32> = (0..*count).collect();
         let mut unfilled = Vec::new();
@@ -149,7 +149,7 @@ mod tests {
         );
     }
 
-    /// Everybody subscribes to both topics.
+    /// All members subscribe to both topics.
     fn assignments(assign: Assign, current: &[Partitions], topics: &BTreeMap<Uuid, i32>) -> Vec<Partitions> {
         let candidates = current.iter().map(|current| Candidate {
             topics: topics.keys().copied().collect(),
@@ -164,7 +164,7 @@ mod tests {
         before.iter().zip(after).map(|(b, a)| (b - a).len()).sum()
     }
 
-    /// By how much the largest assignment is larger than the smallest, counting what `counts` says.
+    /// The difference between the largest and the smallest assignment, counted by `counts`.
     fn spread(assignments: &[Partitions], counts: impl Fn(&(Uuid, i32)) -> bool) -> usize {
         let sizes = assignments
             .iter()

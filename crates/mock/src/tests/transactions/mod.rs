@@ -24,7 +24,7 @@ use ottla_protocol::record::{BatchIter, ControlRecord, ControlType};
 use ottla_protocol::{ApiKey, ErrorCode};
 
 use super::produce;
-use crate::test_util::{TestCluster, batch_with};
+use crate::tests::util::{TestCluster, batch_with};
 use crate::{BrokerId, ClusterConfig, ConnectionId, CoordinatorKind, TransactionStep};
 
 const NOW_MS: i64 = 1_700_000_000_000;
