@@ -1,10 +1,9 @@
 //! DescribeGroups (key 15), versions 0 to 6.
 //!
-//! State, protocol and members of groups. Metadata and assignments are told of stable groups only. A group that is not
-//! known, or is of the consumer protocol, is Dead; from version 6 on with GROUP_ID_NOT_FOUND. Errors: NOT_COORDINATOR
-//! per group.
+//! State, protocol and members of groups; metadata and assignments of stable groups only. An unknown group, or one of
+//! the consumer protocol, is Dead; from version 6 on with GROUP_ID_NOT_FOUND. Errors: NOT_COORDINATOR per group.
 //!
-//! Left out: authorized operations (the number for "unknown" is given), the clients' hosts (127.0.0.1 is given).
+//! Omitted: authorized operations (the number for "unknown" is returned), the clients' hosts (127.0.0.1 is returned).
 
 use bytes::Bytes;
 use ottla_protocol::ErrorCode;
