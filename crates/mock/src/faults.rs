@@ -44,14 +44,14 @@ pub struct Fault {
 /// The leader that brokers name in errors of requests that came to another broker (KIP-951).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LeaderHints {
-    /// Who leads now, and where it can be reached.
+    /// The current leader with its address.
     #[default]
     Current,
-    /// Nothing.
+    /// No leader.
     None,
-    /// Another broker, under the leader epoch before.
+    /// Another broker, under the previous leader epoch.
     Stale,
-    /// Who leads now, without an address.
+    /// The current leader without its address.
     NoAddress,
 }
 

@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_get_offsets_and_come_back_whole() {
+    fn append_assigns_offsets_and_read_returns_whole_batches() {
         let log = log(&[3, 1, 2]);
         assert_eq!((log.end_offset(), log.high_watermark()), (6, 6));
         let all = log.read(0, 6, usize::MAX, false);
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn size_limits_cut_the_last_batch_and_let_the_first_through() {
+    fn read_cuts_the_last_batch_and_returns_the_first_whole() {
         let log = log(&[3, 1, 2]);
         assert_eq!(log.read(0, 6, 10, false).records.len(), 0);
         assert_eq!(log.read(0, 6, 10, true).records.len(), batch_len(3));
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_found_to_the_record() {
+    fn offset_for_timestamp_finds_the_record() {
         // Record i of the batch with base time t has time t + i.
         let log = log(&[3, 3, 3]);
         let at = |time| log.offset_for_timestamp(time);
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn epochs_answer_where_they_end() {
+    fn end_offset_for_epoch() {
         let mut log = PartitionLog::default();
         for epoch in [0, 0, 2, 5] {
             log.append(&batch(0, 10), epoch, false, 0).unwrap();
@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn truncation_takes_back_offsets_and_producers() {
+    fn truncation_resets_offsets_and_epochs() {
         let mut log = log(&[5, 5]);
         log.append(&batch(0, 5), 1, false, 0).unwrap();
         assert_eq!(log.high_watermark(), 10);
@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn retention_drops_the_oldest() {
+    fn retention_drops_the_oldest_batches() {
         let mut log = log(&[5, 5, 5]);
         log.enforce_retention(2 * batch_len(5) as u64);
         assert_eq!(log.start_offset(), 5);
@@ -521,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn log_append_time_replaces_the_producers() {
+    fn log_append_time_replaces_timestamps() {
         let mut log = PartitionLog::default();
         log.append(&batch(10, 3), 0, true, 7777).unwrap();
         log.advance_high_watermark(3);

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_in_sequence_and_retries() {
+    fn sequence_check_recognizes_retries_and_gaps() {
         let mut states = ProducerStates::default();
         for batch in 0..7 {
             let s = stamp(0, batch * 10, 10);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn epochs_only_rise() {
+    fn lower_epoch_is_fenced() {
         let mut states = ProducerStates::default();
         states.appended(&stamp(3, 0, 1), 0, 0, 0);
         let refuse = SequenceCheck::Refuse;
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn sequences_wrap_and_producers_expire() {
+    fn sequence_numbers_wrap_and_producers_expire() {
         let mut states = ProducerStates::default();
         let last = stamp(0, i32::MAX - 1, 4);
         assert_eq!(last.last_sequence(), 1);

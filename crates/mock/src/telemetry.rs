@@ -39,9 +39,9 @@ impl Default for MetricsSubscription {
 pub struct MetricsPush {
     /// The receiving broker.
     pub broker: BrokerId,
-    /// Who pushed.
+    /// The client instance id.
     pub client: Uuid,
-    /// The subscription that it was for.
+    /// The subscription of the push.
     pub subscription_id: i32,
     /// The client was terminating.
     pub terminating: bool,

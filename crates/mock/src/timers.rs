@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timers_fire_in_order_and_can_be_called_off() {
+    fn timers_fire_in_order_and_can_be_cancelled() {
         let mut timers = Timers::default();
         let group = |name: &str| Timer::JoinPhase { group: name.into() };
         timers.set(Time(20), group("late"));

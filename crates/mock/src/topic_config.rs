@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn overrides_take_effect_and_nonsense_is_refused() {
+    fn overrides_take_effect_and_invalid_ones_fail() {
         let set = config(&[
             ("message.timestamp.type", "LogAppendTime"),
             ("max.message.bytes", "500"),

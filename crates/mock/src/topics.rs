@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names() {
+    fn valid_topic_names() {
         for good in ["a", "A-b_c.9", "...", &"x".repeat(249)] {
             assert!(is_valid_name(good), "{good}");
         }
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn access_follows_leader_and_epoch() {
+    fn check_access_follows_leader_and_epoch() {
         let brokers = vec![BrokerId(1), BrokerId(2)];
         let mut partition = Partition::new(brokers, |_| true);
         partition.set_leader(Some(BrokerId(2)));

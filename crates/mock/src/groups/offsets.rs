@@ -13,7 +13,7 @@ pub(crate) struct CommittedOffset {
     pub(crate) metadata: String,
 }
 
-/// Who commits.
+/// The origin of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Committer {
     /// Empty for a consumer outside of the group.
@@ -167,7 +167,7 @@ mod tests {
         }
     }
 
-    fn nobody() -> Committer {
+    fn no_member() -> Committer {
         Committer {
             member: String::new(),
             generation: -1,
@@ -177,32 +177,32 @@ mod tests {
     }
 
     #[test]
-    fn offsets_of_transactions_count_from_their_commit_on() {
+    fn transactional_offsets_take_effect_on_commit() {
         let mut offsets = CommittedOffsets::default();
         offsets.commit("t", 0, at(1));
-        offsets.commit_in_transaction((7, 0), "t", 0, at(5), nobody());
-        offsets.commit_in_transaction((7, 0), "u", 1, at(6), nobody());
+        offsets.commit_in_transaction((7, 0), "t", 0, at(5), no_member());
+        offsets.commit_in_transaction((7, 0), "u", 1, at(6), no_member());
         assert!(offsets.is_pending("t", 0) && offsets.is_pending("u", 1) && !offsets.is_pending("u", 0));
         assert_eq!(offsets.partitions(), BTreeMap::from([("t", vec![0]), ("u", vec![1])]));
         assert_eq!(offsets.get("t", 0), Some(&at(1)));
         assert_eq!(offsets.end_transaction(7, 0, true).len(), 2);
         assert_eq!(offsets.get("t", 0), Some(&at(5)));
         assert!(!offsets.is_pending("t", 0));
-        offsets.commit_in_transaction((7, 0), "t", 0, at(9), nobody());
+        offsets.commit_in_transaction((7, 0), "t", 0, at(9), no_member());
         assert!(offsets.end_transaction(7, 1, false).is_empty());
         assert_eq!(offsets.get("t", 0), Some(&at(5)));
         assert!(offsets.is_fenced(7, 0) && !offsets.is_fenced(7, 1) && !offsets.is_fenced(8, 0));
     }
 
     #[test]
-    fn the_later_commit_wins_whenever_its_transaction_ends() {
+    fn later_commit_wins_over_transaction_end() {
         let mut offsets = CommittedOffsets::default();
-        offsets.commit_in_transaction((7, 0), "t", 0, at(5), nobody());
-        offsets.commit_in_transaction((8, 0), "t", 0, at(6), nobody());
+        offsets.commit_in_transaction((7, 0), "t", 0, at(5), no_member());
+        offsets.commit_in_transaction((8, 0), "t", 0, at(6), no_member());
         offsets.end_transaction(8, 0, true);
         assert!(offsets.end_transaction(7, 0, true).is_empty());
         assert_eq!(offsets.get("t", 0), Some(&at(6)));
-        offsets.commit_in_transaction((7, 0), "t", 0, at(7), nobody());
+        offsets.commit_in_transaction((7, 0), "t", 0, at(7), no_member());
         offsets.commit("t", 0, at(8));
         offsets.end_transaction(7, 0, true);
         assert_eq!(offsets.get("t", 0), Some(&at(8)));

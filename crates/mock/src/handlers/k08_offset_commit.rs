@@ -103,7 +103,7 @@ fn check(cluster: &mut Cluster, context: &Context, request: &OffsetCommitRequest
 fn commit(
     cluster: &mut Cluster,
     group: &str,
-    who: &Committer,
+    committer: &Committer,
     topic: &TopicRef,
     asked: &OffsetCommitRequestPartition,
 ) -> Result<(), ErrorCode> {
@@ -118,14 +118,14 @@ fn commit(
     let before = cluster.committed_offset(group, &name, index);
     cluster.state.history.commits.push(|| CommitRecord {
         group: group.to_owned(),
-        member: who.member.clone(),
-        generation: who.generation,
+        member: committer.member.clone(),
+        generation: committer.generation,
         topic: name.clone(),
         partition: index,
         offset: committed.offset,
         before,
-        broker: who.broker,
-        connection: who.connection,
+        broker: committer.broker,
+        connection: committer.connection,
         producer_id: None,
     });
     if let Some(group) = cluster.groups.get_mut(group) {

@@ -1,7 +1,7 @@
 //! The brokers' behaviour, seen through `Cluster::handle` and through sockets.
 
 mod admin;
-mod basics;
+mod cluster;
 mod consumer_groups;
 mod coordinators;
 mod faults;

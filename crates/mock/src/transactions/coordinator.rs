@@ -166,27 +166,27 @@ impl TransactionCoordinator<'_> {
     /// coordinator writes.
     pub(crate) fn prepare_write(
         &mut self,
-        who: &TransactionalWrite<'_>,
+        write: &TransactionalWrite<'_>,
         participant: Participant,
     ) -> Result<(), ErrorCode> {
-        let id = who.transactional_id;
+        let id = write.transactional_id;
         if self.state.coordinator(CoordinatorKind::Transaction, id).is_none() {
             return Err(ErrorCode::COORDINATOR_NOT_AVAILABLE);
         }
         if let Some(error) = self.state.coordinators.error(CoordinatorKind::Transaction, id) {
             return Err(error);
         }
-        let adds = who.support == TransactionSupport::AddsPartitions;
+        let adds = write.support == TransactionSupport::AddsPartitions;
         if !adds && !self.state.config.transaction_partition_verification {
             return Ok(());
         }
         let joined = match adds {
-            true => self.add(id, who.producer_id, who.epoch, [participant]),
-            false => self.verify(id, who.producer_id, who.epoch, &participant),
+            true => self.add(id, write.producer_id, write.epoch, [participant]),
+            false => self.verify(id, write.producer_id, write.epoch, &participant),
         };
         joined.map_err(|error| match error {
             ErrorCode::PRODUCER_FENCED => ErrorCode::INVALID_PRODUCER_EPOCH,
-            ErrorCode::TRANSACTION_ABORTABLE if who.support == TransactionSupport::Verifies => {
+            ErrorCode::TRANSACTION_ABORTABLE if write.support == TransactionSupport::Verifies => {
                 ErrorCode::INVALID_TXN_STATE
             }
             error => error,

@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn classic_ends_are_told_apart_by_the_state() {
+    fn end_with_version_1_is_checked_by_state() {
         let invalid = Err(ErrorCode::INVALID_TXN_STATE);
         let concurrent = Err(ErrorCode::CONCURRENT_TRANSACTIONS);
         let cases = [
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn with_epoch_bumps_ends_are_told_apart_by_the_epoch() {
+    fn end_with_version_2_is_checked_by_epoch() {
         let fenced = Err(ErrorCode::PRODUCER_FENCED);
         let invalid = Err(ErrorCode::INVALID_TXN_STATE);
         let concurrent = Err(ErrorCode::CONCURRENT_TRANSACTIONS);
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn every_transaction_of_version_2_has_its_epoch() {
+    fn version_2_bumps_the_epoch_per_transaction() {
         let mut transaction = transaction(Ongoing, 3);
         transaction.prepare(V2, true, 0, || panic!("epochs are left"));
         assert_eq!(transaction.next_producer(), (ID, 4));
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn used_up_epochs_bring_another_producer_id() {
+    fn exhausted_epochs_allocate_a_producer_id() {
         let mut transaction = transaction(Ongoing, i16::MAX - 1);
         transaction.prepare(V2, false, 0, || 9);
         assert_eq!(transaction.next_producer(), (9, 0));
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn producers_go_on_until_another_one_came() {
+    fn resumed_producer_continues_until_fenced() {
         let new_id = || panic!("epochs are left");
         let mut transaction = Transaction::new(ID, None);
         assert_eq!(transaction.init(None, 1, new_id), Ok((ID, 0)));
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn fenced_producers_find_another_epoch() {
+    fn fence_bumps_the_epoch() {
         for transaction_version in [V1, V2] {
             let mut transaction = transaction(Ongoing, 3);
             transaction.prepare_fence(transaction_version);

@@ -533,7 +533,7 @@ impl ClassicGroup {
         let id = request.member_id;
         self.check_member(&id, request.group_instance_id.as_deref())?;
         self.check_generation(request.generation_id)?;
-        let differs = |told: &Option<String>, own: &Option<String>| told.is_some() && told != own;
+        let differs = |requested: &Option<String>, own: &Option<String>| requested.is_some() && requested != own;
         if context.version >= 5
             && (differs(&request.protocol_type, &self.protocol_type)
                 || differs(&request.protocol_name, &self.protocol_name))
@@ -736,7 +736,7 @@ impl ClassicGroup {
             return;
         };
         member.session_timer = None;
-        // Who waits for the coordinator is not late.
+        // A member with a delayed request is not late.
         if !member.is_waiting() {
             self.remove_member(state, id);
             self.rebalance(state);

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn members_come_and_go_and_shares_stay_even() {
+    fn uniform_keeps_assignments_even_on_join_and_leave() {
         let topics = BTreeMap::from([(A, 7), (B, 4)]);
         for (name, assign) in ASSIGNORS {
             let mut current = vec![Partitions::new()];
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn one_more_member_takes_only_its_share() {
+    fn uniform_moves_only_the_partitions_of_the_new_member() {
         let topics = BTreeMap::from([(A, 12)]);
         for (_, assign) in ASSIGNORS {
             let three = assignments(*assign, &vec![Partitions::new(); 3], &topics);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_of_topics_go_together() {
+    fn range_assigns_the_same_partitions_of_all_topics() {
         let topics = BTreeMap::from([(A, 5), (B, 5)]);
         for assignment in assignments(range, &vec![Partitions::new(); 2], &topics) {
             let of = |topic| assignment.iter().filter(move |tp| tp.0 == topic).map(|tp| tp.1);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_gets_what_it_has_not_subscribed_to() {
+    fn assignments_follow_subscriptions() {
         let topics = BTreeMap::from([(A, 6), (B, 2)]);
         let old = Partitions::from([(B, 0), (B, 1)]);
         for (_, assign) in ASSIGNORS {

@@ -485,7 +485,8 @@ impl ConsumerGroup {
         let group_epoch = self.epoch;
         let member = self.classic_member(&request.member_id, instance, request.generation_id)?;
         let name = member.classic.as_ref().and_then(ClassicMember::protocol_name);
-        let differs = |told: &Option<String>, own: Option<&str>| told.is_some() && told.as_deref() != own;
+        let differs =
+            |requested: &Option<String>, own: Option<&str>| requested.is_some() && requested.as_deref() != own;
         if differs(&request.protocol_type, Some(PROTOCOL_TYPE)) || differs(&request.protocol_name, name) {
             return Err(ErrorCode::INCONSISTENT_GROUP_PROTOCOL);
         }

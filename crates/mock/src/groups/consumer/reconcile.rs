@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_is_given_up_before_the_epoch_moves() {
+    fn revocation_precedes_the_epoch() {
         let mut m = member(&[0, 1], &[1, 2]);
         assert_eq!(step(&mut m, Some(&[0, 1]), &[]), (MemberState::UnrevokedPartitions, 1));
         assert_eq!(
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_hold_is_waited_for() {
+    fn unreleased_partitions_are_awaited() {
         let mut m = member(&[0], &[0, 1, 2]);
         assert_eq!(step(&mut m, None, &[1]), (MemberState::UnreleasedPartitions, 2));
         assert_eq!(m.assigned, partitions(&[0, 2]));
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_that_is_left_goes_at_once() {
+    fn unsubscribed_topic_is_revoked_at_once() {
         let mut m = member(&[0], &[0]);
         m.epoch = 2;
         let leave = |owned: Option<&Partitions>, m: &mut ConsumerMember| {
