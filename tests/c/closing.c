@@ -107,7 +107,7 @@ static void close_queue_does_not_block(void) {
         rd_kafka_error_t *error;
 
         CHECK(rd_kafka_consumer_close_queue(c, q) == NULL);
-        /* Nobody has served the revocation yet. */
+        /* The revocation is not served yet. */
         test_sleep_ms(50);
         CHECK_INT(rd_kafka_consumer_closed(c), 0);
         CHECK_INT(revocations, 0);

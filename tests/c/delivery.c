@@ -277,7 +277,7 @@ static void linger_is_no_longer_than_asked_for(void) {
         rd_kafka_destroy(rk);
 }
 
-/* Nobody listens: messages are forgotten when they are through. */
+/* Without a report callback messages are freed after delivery. */
 static void no_report_callback(void) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_t *rk;

@@ -198,16 +198,16 @@ impl Cluster {
     /// Shuts a broker down in order: its followers catch up, other brokers become leaders and coordinators in its
     /// place, and its connections close.
     pub fn stop_broker(&mut self, broker: BrokerId) {
-        self.take_down(broker, false);
+        self.shut_down(broker, false);
     }
 
     /// Crashes a broker: other brokers take over with their logs, so that its unreplicated records are lost; its
     /// connections break.
     pub fn crash_broker(&mut self, broker: BrokerId) {
-        self.take_down(broker, true);
+        self.shut_down(broker, true);
     }
 
-    fn take_down(&mut self, broker: BrokerId, lose_unreplicated: bool) {
+    fn shut_down(&mut self, broker: BrokerId, lose_unreplicated: bool) {
         let Some(state) = self.state.brokers.get_mut(broker) else {
             return;
         };

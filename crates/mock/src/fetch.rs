@@ -158,7 +158,7 @@ pub(crate) fn answer(
                 session_id = broker.sessions.create(rng, context.version, &answered, now);
             }
             SessionMode::Incremental(id) => {
-                broker.sessions.keep_news(id, &mut answered);
+                broker.sessions.retain_changed(id, &mut answered);
                 session_id = id;
             }
         }

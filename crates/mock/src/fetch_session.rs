@@ -119,7 +119,7 @@ impl FetchSession {
 
     /// Stores the reported state of a partition. Returns true when the response has to contain the partition: it has
     /// records, an error, a preferred replica or a diverging epoch, or its offsets have changed.
-    fn note_answer(&mut self, slot: &FetchSlot, data: &PartitionData) -> bool {
+    fn record_response(&mut self, slot: &FetchSlot, data: &PartitionData) -> bool {
         let key = (Arc::clone(&slot.topic), slot.partition);
         let Some(order) = self.order.get(&key).copied() else {
             return true;
@@ -224,7 +224,7 @@ impl FetchSessions {
         answered: &[(FetchSlot, PartitionData)],
         now: Time,
     ) -> i32 {
-        if !self.make_room(now) || answered.is_empty() {
+        if !self.ensure_slot(now) || answered.is_empty() {
             return 0;
         }
         let mut id = rng.positive_i32();
@@ -241,17 +241,17 @@ impl FetchSessions {
         };
         for (slot, data) in answered {
             session.put(slot.clone());
-            session.note_answer(slot, data);
+            session.record_response(slot, data);
         }
         self.sessions.insert(id, session);
         id
     }
 
     /// Removes the unchanged partitions from an incremental response.
-    pub(crate) fn keep_news(&mut self, id: i32, answered: &mut Vec<(FetchSlot, PartitionData)>) {
+    pub(crate) fn retain_changed(&mut self, id: i32, answered: &mut Vec<(FetchSlot, PartitionData)>) {
         if let Some(session) = self.sessions.get_mut(&id) {
             answered.retain(|(slot, data)| {
-                let must_answer = session.note_answer(slot, data);
+                let must_answer = session.record_response(slot, data);
                 if data.records.as_ref().is_some_and(|r| !r.is_empty()) {
                     session.move_to_end(slot);
                 }
@@ -260,7 +260,7 @@ impl FetchSessions {
         }
     }
 
-    fn make_room(&mut self, now: Time) -> bool {
+    fn ensure_slot(&mut self, now: Time) -> bool {
         if self.sessions.len() < self.slots {
             return true;
         }

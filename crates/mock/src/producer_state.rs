@@ -82,7 +82,7 @@ impl ProducerStates {
     }
 
     /// Returns true when the producer has unexpired state.
-    pub(crate) fn knows(&self, producer_id: i64, now_ms: i64, expiration_ms: i64) -> bool {
+    pub(crate) fn contains(&self, producer_id: i64, now_ms: i64, expiration_ms: i64) -> bool {
         let producer = self.producers.get(&producer_id);
         producer.is_some_and(|p| now_ms.saturating_sub(p.last_append_ms) < expiration_ms)
     }
@@ -90,7 +90,7 @@ impl ProducerStates {
     /// Checks a batch as Kafka 4.x does. An unknown or expired producer may begin with any sequence number, so
     /// UNKNOWN_PRODUCER_ID does not arise.
     pub(crate) fn check(&self, stamp: &ProducerStamp, now_ms: i64, expiration_ms: i64) -> SequenceCheck {
-        let known = self.knows(stamp.producer_id, now_ms, expiration_ms);
+        let known = self.contains(stamp.producer_id, now_ms, expiration_ms);
         let Some(producer) = self.producers.get(&stamp.producer_id).filter(|_| known) else {
             return SequenceCheck::Append;
         };
@@ -118,7 +118,7 @@ impl ProducerStates {
 
     /// Remembers a batch that was appended.
     pub(crate) fn appended(&mut self, stamp: &ProducerStamp, base_offset: i64, timestamp: i64, now_ms: i64) {
-        let producer = self.enter(stamp.producer_id, stamp.epoch, now_ms);
+        let producer = self.producer_in_epoch(stamp.producer_id, stamp.epoch, now_ms);
         if producer.batches.len() == CACHED_BATCHES {
             producer.batches.pop_front();
         }
@@ -132,11 +132,11 @@ impl ProducerStates {
 
     /// Stores the epoch of a transaction marker. Batches of older epochs fail from then on.
     pub(crate) fn marked(&mut self, producer_id: i64, epoch: i16, now_ms: i64) {
-        self.enter(producer_id, epoch, now_ms);
+        self.producer_in_epoch(producer_id, epoch, now_ms);
     }
 
     /// Returns the state of a producer in an epoch. Creates it, or clears the batches of another epoch.
-    fn enter(&mut self, producer_id: i64, epoch: i16, now_ms: i64) -> &mut Producer {
+    fn producer_in_epoch(&mut self, producer_id: i64, epoch: i16, now_ms: i64) -> &mut Producer {
         let producer = self.producers.entry(producer_id).or_insert_with(|| Producer {
             epoch,
             batches: VecDeque::with_capacity(CACHED_BATCHES),

@@ -36,13 +36,13 @@ pub(crate) fn plan_topic(state: &mut ClusterState, topic: NewTopic) -> Result<To
         let message = format!("Topic '{name}' already exists.");
         return Err(ApiError::new(ErrorCode::TOPIC_ALREADY_EXISTS, message));
     }
-    let layout = match topic.assignments.is_empty() {
-        true => lay_out(state, topic.partitions, topic.replication_factor)?,
+    let assignments = match topic.assignments.is_empty() {
+        true => choose_replicas(state, topic.partitions, topic.replication_factor)?,
         false => check_assignments(state, topic.assignments)?,
     };
     let config = TopicConfig::new(&state.config, topic.configs)
         .map_err(|message| ApiError::new(ErrorCode::INVALID_CONFIG, message))?;
-    let partitions = layout
+    let partitions = assignments
         .into_iter()
         .map(|r| Partition::new(r, |b| state.brokers.is_alive(b)))
         .collect();
@@ -56,7 +56,7 @@ pub(crate) fn plan_topic(state: &mut ClusterState, topic: NewTopic) -> Result<To
     })
 }
 
-fn lay_out(state: &ClusterState, partitions: i32, replicas: i16) -> Result<Vec<Vec<BrokerId>>, ApiError> {
+fn choose_replicas(state: &ClusterState, partitions: i32, replicas: i16) -> Result<Vec<Vec<BrokerId>>, ApiError> {
     let partitions = match partitions {
         -1 => state.config.default_partitions,
         count => count,
@@ -74,11 +74,16 @@ fn lay_out(state: &ClusterState, partitions: i32, replicas: i16) -> Result<Vec<V
                 "Number of partitions must be larger than 0.",
             )
         })?;
-    spread(state, state.topics.created(), count, replicas)
+    spread_replicas(state, state.topics.created(), count, replicas)
 }
 
 /// Replicas for `count` partitions, leaders going round the brokers that are up, beginning with the `first`.
-fn spread(state: &ClusterState, first: usize, count: usize, replicas: i16) -> Result<Vec<Vec<BrokerId>>, ApiError> {
+fn spread_replicas(
+    state: &ClusterState,
+    first: usize,
+    count: usize,
+    replicas: i16,
+) -> Result<Vec<Vec<BrokerId>>, ApiError> {
     let alive = state.brokers.alive();
     let replicas = usize::try_from(replicas).unwrap_or(0);
     if replicas == 0 || replicas > alive.len() {
@@ -88,11 +93,11 @@ fn spread(state: &ClusterState, first: usize, count: usize, replicas: i16) -> Re
         );
         return Err(ApiError::new(ErrorCode::INVALID_REPLICATION_FACTOR, message));
     }
-    let layout = (first..first + count).map(|p| {
+    let assignments = (first..first + count).map(|p| {
         let ring = alive.iter().cycle().skip(p % alive.len());
         ring.take(replicas).copied().collect()
     });
-    Ok(layout.collect())
+    Ok(assignments.collect())
 }
 
 fn check_assignments(state: &ClusterState, assignments: Vec<Vec<BrokerId>>) -> Result<Vec<Vec<BrokerId>>, ApiError> {
@@ -131,7 +136,7 @@ pub(crate) fn plan_partitions(
         })?;
     if assignments.is_empty() {
         let replicas = topic.partitions.first().map_or(1, |p| p.replicas.len());
-        return spread(state, current, total - current, i16::try_from(replicas).unwrap_or(1));
+        return spread_replicas(state, current, total - current, i16::try_from(replicas).unwrap_or(1));
     }
     if assignments.len() != total - current {
         let message = format!(

@@ -129,8 +129,8 @@ impl Group {
         match &mut self.membership {
             Membership::Classic(group) => group.sync(state, context, request),
             Membership::Consumer(group) => {
-                let synced = group.sync_classic(state, context, &request);
-                SyncOutcome::Respond(synced.unwrap_or_else(|error| failed_sync(context, error)))
+                let mark_synced = group.sync_classic(state, context, &request);
+                SyncOutcome::Respond(mark_synced.unwrap_or_else(|error| failed_sync(context, error)))
             }
         }
     }

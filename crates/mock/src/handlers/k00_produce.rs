@@ -130,7 +130,7 @@ impl Handler for Produce {
                 .partition_data
                 .iter()
                 .map(|data| match context.bad_records {
-                    Some(every) => blame(data, every),
+                    Some(every) => invalid_records(data, every),
                     None => failure(data.index, error.into()),
                 })
                 .collect(),
@@ -157,12 +157,12 @@ fn success(index: i32, accepted: &Accepted) -> PartitionProduceResponse {
 }
 
 /// Returns the response that reports every n-th record of a batch as invalid.
-fn blame(data: &PartitionProduceData, every: u32) -> PartitionProduceResponse {
+fn invalid_records(data: &PartitionProduceData, every: u32) -> PartitionProduceResponse {
     let records = data.records.clone().unwrap_or_default().into_bytes();
     let batch = BatchIter::new(records).find_map(Result::ok);
     let count = batch.map_or(0, |b| b.header().records_count);
     let every = i32::try_from(every).unwrap_or(i32::MAX).max(1);
-    let blamed = (1..=count / every).map(|n| BatchIndexAndErrorMessage {
+    let reported = (1..=count / every).map(|n| BatchIndexAndErrorMessage {
         batch_index: n * every - 1,
         batch_index_error_message: Some(
             if n % 2 == 0 {
@@ -178,7 +178,7 @@ fn blame(data: &PartitionProduceData, every: u32) -> PartitionProduceResponse {
         index: data.index,
         error_code: ErrorCode::INVALID_RECORD.0,
         base_offset: -1,
-        record_errors: blamed.collect(),
+        record_errors: reported.collect(),
         error_message: Some("One or more records have been rejected.".into()),
         ..Default::default()
     }
@@ -265,7 +265,10 @@ fn append(
     let header = batch.header();
     if header.producer_id != NO_PRODUCER_ID {
         let stamp = ProducerStamp::of(header);
-        let known = partition.log.producers.knows(stamp.producer_id, now_ms, expiration_ms);
+        let known = partition
+            .log
+            .producers
+            .contains(stamp.producer_id, now_ms, expiration_ms);
         if !known && stamp.base_sequence != 0 {
             // With transaction version 2 the first batch of an epoch is identified by its sequence number (KIP-890).
             if header.is_transactional()

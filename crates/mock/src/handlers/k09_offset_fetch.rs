@@ -128,14 +128,14 @@ fn one_group(
     answered.topics = match asked.topics {
         Some(topics) => topics
             .into_iter()
-            .map(|t| asked_topic(cluster, context, group, stable, t))
+            .map(|t| requested_topic(cluster, context, group, stable, t))
             .collect(),
         None => group.map_or_else(Vec::new, |group| all_topics(cluster, context, group, stable)),
     };
     answered
 }
 
-fn asked_topic(
+fn requested_topic(
     cluster: &Cluster,
     context: &Context,
     group: Option<&Group>,

@@ -43,7 +43,7 @@ impl Handler for ApiVersions {
             ..Default::default()
         };
         if context.version >= 3 {
-            tell_features(cluster, context, &mut response);
+            add_features(cluster, context, &mut response);
         }
         Answer::Respond(response)
     }
@@ -57,7 +57,7 @@ impl Handler for ApiVersions {
     }
 }
 
-fn tell_features(cluster: &Cluster, context: &Context, response: &mut ApiVersionsResponse) {
+fn add_features(cluster: &Cluster, context: &Context, response: &mut ApiVersionsResponse) {
     let name = "transaction.version";
     response.supported_features.push(SupportedFeatureKey {
         name: name.into(),

@@ -105,12 +105,12 @@ impl Server {
                     }
                 }
             }
-            timeout = self.turn(shared, touched);
+            timeout = self.run_once(shared, touched);
         }
     }
 
     /// Serves what arrived and sends what is due, once round. Gives the time to sleep.
-    fn turn(&mut self, shared: &Shared, mut touched: Vec<usize>) -> Option<Duration> {
+    fn run_once(&mut self, shared: &Shared, mut touched: Vec<usize>) -> Option<Duration> {
         let mut cluster = shared.lock();
         let pending = self.sockets.iter().filter(|(_, (_, s))| s.has_work());
         touched.extend(pending.map(|(token, _)| *token));
@@ -120,13 +120,13 @@ impl Server {
             self.serve(&mut cluster, token, shared.now());
         }
         for outgoing in cluster.poll(shared.now()) {
-            if let Some(token) = self.put(&mut cluster, outgoing) {
+            if let Some(token) = self.queue_output(&mut cluster, outgoing) {
                 touched.push(token);
             }
         }
-        self.ease_congestion(&cluster);
+        self.update_congestion(&cluster);
         let wake = cluster.next_wake();
-        let rebinding = self.follow_brokers(&mut cluster);
+        let rebinding = self.sync_listeners(&mut cluster);
         drop(cluster);
         touched.sort_unstable();
         touched.dedup();
@@ -153,7 +153,7 @@ impl Server {
     }
 
     /// Resumes the sockets whose requests the cluster has served.
-    fn ease_congestion(&mut self, cluster: &Cluster) {
+    fn update_congestion(&mut self, cluster: &Cluster) {
         for (token, (broker, socket)) in &mut self.sockets {
             if socket.congested {
                 let waiting = cluster.backlog(*broker, ConnectionId(*token as u64));
@@ -198,14 +198,14 @@ impl Server {
             self.close(cluster, token);
             return;
         }
-        let mut hand_over = |socket: &mut Socket| hand_over(cluster, *broker, token, socket, max_bytes, now);
-        let mut alive = hand_over(socket);
+        let mut serve_frames = |socket: &mut Socket| serve_frames(cluster, *broker, token, socket, max_bytes, now);
+        let mut alive = serve_frames(socket);
         for _ in 0..READS_PER_TURN {
             if !alive || !socket.readable || !socket.accepts_requests() {
                 break;
             }
             match socket.read() {
-                ReadOutcome::Data => alive = hand_over(socket),
+                ReadOutcome::Data => alive = serve_frames(socket),
                 ReadOutcome::Empty => socket.readable = false,
                 ReadOutcome::Closed => alive = false,
             }
@@ -216,7 +216,7 @@ impl Server {
     }
 
     /// Gives what the cluster sends to its socket.
-    fn put(&mut self, cluster: &mut Cluster, outgoing: Outgoing) -> Option<usize> {
+    fn queue_output(&mut self, cluster: &mut Cluster, outgoing: Outgoing) -> Option<usize> {
         let token = usize::try_from(outgoing.connection.0).ok()?;
         let (_, socket) = self.sockets.get_mut(&token)?;
         match outgoing.delivery {
@@ -252,7 +252,7 @@ impl Server {
 
     /// Closes the listeners of brokers that went down, and opens those of brokers that came back, on the same port if
     /// it is free. Returns true when a broker has no port yet.
-    fn follow_brokers(&mut self, cluster: &mut Cluster) -> bool {
+    fn sync_listeners(&mut self, cluster: &mut Cluster) -> bool {
         let mut waiting = false;
         let ids: Vec<_> = self.listeners.keys().copied().collect();
         for broker in ids {
@@ -288,7 +288,7 @@ fn listener_token(broker: BrokerId) -> Token {
 }
 
 /// Passes the whole frames that a socket has read to the cluster. Returns false when the connection has to be closed.
-fn hand_over(
+fn serve_frames(
     cluster: &mut Cluster,
     broker: BrokerId,
     token: usize,

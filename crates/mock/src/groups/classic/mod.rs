@@ -203,7 +203,7 @@ impl ClassicGroup {
         let id = &request.member_id;
         let instance = request.group_instance_id.as_deref();
         if let Some(timer) = self.pending.get(id).copied() {
-            self.admit(state)?;
+            self.check_max_size(state)?;
             state.timers.cancel(timer);
             self.pending.remove(id);
             self.add_member(state, context, id.clone(), request, protocols);
@@ -240,7 +240,7 @@ impl ClassicGroup {
         self.protocol_type.as_deref() == Some(protocol_type) && protocols.iter().any(|p| everyone(&p.name))
     }
 
-    fn admit(&self, state: &ClusterState) -> Result<(), ErrorCode> {
+    fn check_max_size(&self, state: &ClusterState) -> Result<(), ErrorCode> {
         match self.members.len() < state.config.group_max_size {
             true => Ok(()),
             false => Err(ErrorCode::GROUP_MAX_SIZE_REACHED),
@@ -263,7 +263,7 @@ impl ClassicGroup {
         {
             return Ok(self.replace_static(state, context, &old, id, request, protocols));
         }
-        self.admit(state)?;
+        self.check_max_size(state)?;
         if instance.is_none() && context.version >= 4 {
             let at = state.now.plus_ms(request.session_timeout_ms);
             let timer = Timer::MemberSession {
@@ -545,7 +545,7 @@ impl ClassicGroup {
             GroupState::PreparingRebalance => return Err(ErrorCode::REBALANCE_IN_PROGRESS),
             GroupState::CompletingRebalance => {}
             GroupState::Stable => {
-                self.synced(state, &id);
+                self.mark_synced(state, &id);
                 self.schedule_session(state, &id);
                 return Ok(SyncOutcome::Respond(self.sync_response(context, &id)));
             }
@@ -555,7 +555,7 @@ impl ClassicGroup {
         if let Some(earlier) = earlier {
             complete_sync(state, earlier, |c| failed_sync(c, ErrorCode::REBALANCE_IN_PROGRESS));
         }
-        self.synced(state, &id);
+        self.mark_synced(state, &id);
         if self.leader.as_ref() == Some(&id) {
             let mut assignments: BTreeMap<_, _> = request
                 .assignments
@@ -572,7 +572,7 @@ impl ClassicGroup {
     }
 
     /// Marks a member's SyncGroup in this generation.
-    fn synced(&mut self, state: &mut ClusterState, id: &str) {
+    fn mark_synced(&mut self, state: &mut ClusterState, id: &str) {
         self.pending_sync.remove(id);
         if self.pending_sync.is_empty()
             && let Some(timer) = self.sync_timer.take()

@@ -141,11 +141,11 @@ mod tests {
     const B: Uuid = Uuid([2; 16]);
 
     fn all_once(assignments: &[Partitions], topics: &BTreeMap<Uuid, i32>) {
-        let wanted: usize = topics.values().map(|c| *c as usize).sum();
+        let subscribed_names: usize = topics.values().map(|c| *c as usize).sum();
         let given: Partitions = assignments.iter().flatten().copied().collect();
         assert_eq!(
             (given.len(), assignments.iter().map(Partitions::len).sum()),
-            (wanted, wanted)
+            (subscribed_names, subscribed_names)
         );
     }
 

@@ -665,27 +665,29 @@ impl ConsumerGroup {
     }
 
     /// Returns the names of the topics in a member's subscription, existing or not.
-    fn wanted<'a>(&'a self, member: &'a ConsumerMember) -> impl Iterator<Item = &'a String> {
+    fn subscribed_names<'a>(&'a self, member: &'a ConsumerMember) -> impl Iterator<Item = &'a String> {
         member.topics.iter().chain(self.expressions.matched(&member.regex))
     }
 
     /// Returns the ids of the existing topics in a member's subscription.
     fn subscribed(&self, state: &ClusterState, member: &ConsumerMember) -> BTreeSet<Uuid> {
-        let topics = self.wanted(member).filter_map(|name| state.topics.by_name(name));
+        let topics = self
+            .subscribed_names(member)
+            .filter_map(|name| state.topics.by_name(name));
         topics.filter(|t| state.is_visible(t)).map(|t| t.id).collect()
     }
 
     /// Returns the existing topics in all subscriptions, with their ids and partition counts.
-    fn wanted_topics(&self, state: &ClusterState) -> BTreeMap<String, (Uuid, usize)> {
-        let wanted = self.members.values().flat_map(|m| self.wanted(m));
-        let existing = wanted.filter_map(|name| state.topics.by_name(name));
+    fn subscribed_topics(&self, state: &ClusterState) -> BTreeMap<String, (Uuid, usize)> {
+        let subscribed_names = self.members.values().flat_map(|m| self.subscribed_names(m));
+        let existing = subscribed_names.filter_map(|name| state.topics.by_name(name));
         let visible = existing.filter(|t| state.is_visible(t));
         visible.map(|t| (t.name.clone(), (t.id, t.partitions.len()))).collect()
     }
 
     /// Raises the group epoch when `force` is set or the subscribed topics have changed.
     fn raise_epoch(&mut self, state: &ClusterState, force: bool) {
-        let topics = self.wanted_topics(state);
+        let topics = self.subscribed_topics(state);
         if force || topics != self.topics {
             self.epoch += 1;
             self.topics = topics;

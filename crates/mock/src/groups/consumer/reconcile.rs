@@ -1,9 +1,9 @@
 //! The steps of a member from its assignment to the target assignment.
 //!
 //! ```text
-//!              nothing to revoke, all new ones are free       
+//!              nothing to revoke, all new ones are free
 //!            ┌───────────────────────────────────────────────▶ Stable
-//!   behind ──┤ partitions to revoke              the member acknowledges          
+//!   behind ──┤ partitions to revoke              the member acknowledges
 //!   its      ├──────────────────────▶ UnrevokedPartitions ───▶ (as from the left)
 //!   target   │ others hold some of the new ones       they release
 //!            └──────────────────────▶ UnreleasedPartitions ──▶ Stable
@@ -34,9 +34,9 @@ impl Reconciliation<'_> {
     pub(super) fn advance(&self, member: &mut ConsumerMember) -> bool {
         match member.state {
             MemberState::Stable if member.epoch != self.target_epoch => self.next_assignment(member),
-            MemberState::Stable => self.subscription_changed && self.leave_topics(member),
+            MemberState::Stable => self.subscription_changed && self.revoke_unsubscribed(member),
             MemberState::UnrevokedPartitions if self.still_owns(&member.pending_revocation) => {
-                self.subscription_changed && self.leave_topics(member)
+                self.subscription_changed && self.revoke_unsubscribed(member)
             }
             MemberState::UnrevokedPartitions | MemberState::UnreleasedPartitions => self.next_assignment(member),
         }
@@ -81,7 +81,7 @@ impl Reconciliation<'_> {
     }
 
     /// Removes the partitions of topics outside of the subscription at once.
-    fn leave_topics(&self, member: &mut ConsumerMember) -> bool {
+    fn revoke_unsubscribed(&self, member: &mut ConsumerMember) -> bool {
         let left = member
             .assigned
             .iter()
