@@ -12,9 +12,10 @@ pub struct ClusterConfig {
     pub seed: u64,
     /// The wall clock, in milliseconds since 1970, at [`Time::ZERO`](crate::Time::ZERO).
     pub wall_clock_ms: i64,
-    /// The host under which the brokers are advertised.
+    /// The advertised host of the brokers.
     pub host: String,
-    /// The port that is advertised for broker 1, the others follow it. The TCP front replaces these by its own.
+    /// The advertised port of broker 1; the other brokers have the following ports.
+    /// [`EmbeddedCluster`](crate::EmbeddedCluster) replaces them.
     pub first_port: u16,
     /// The racks of the brokers in order of their ids; brokers beyond its end have none.
     pub racks: Vec<String>,
@@ -39,20 +40,19 @@ pub struct ClusterConfig {
     pub message_timestamp_after_max_ms: i64,
     /// `min.insync.replicas`.
     pub min_insync_replicas: i32,
-    /// Bytes kept of each partition's log, oldest batches going first; `None` keeps all. Topics may have their own
-    /// `retention.bytes`.
+    /// Retained bytes of each partition's log, after which the oldest batches are deleted; `None` keeps all.
+    /// `retention.bytes` of a topic takes precedence.
     pub max_log_bytes: Option<u64>,
-    /// `producer.id.expiration.ms`: after this long without a batch, a partition forgets a producer.
+    /// `producer.id.expiration.ms`: the time without a batch after which a partition removes a producer's state.
     pub producer_id_expiration_ms: i64,
     /// Brokers answer UNKNOWN_PRODUCER_ID to a batch of an unknown producer that is not its first, as before Kafka 2.5.
     pub refuse_unknown_producers: bool,
     /// `transaction.max.timeout.ms`: the maximum transaction timeout of a producer.
     pub transaction_max_timeout_ms: i32,
-    /// `transactional.id.expiration.ms`: after this long without a transaction the coordinator forgets a transactional id.
+    /// `transactional.id.expiration.ms`: the time without a transaction after which a transactional id is removed.
     pub transactional_id_expiration_ms: u64,
-    /// The level of the feature `transaction.version` that the cluster has settled on. With 2 producers add partitions
-    /// by writing to them, and their epoch rises with every transaction (KIP-890); with 0 and 1, as in clusters of
-    /// before Kafka 4.0, neither.
+    /// The finalized level of the feature `transaction.version`. With 2 producers add partitions by writing to them,
+    /// and their epoch rises with every transaction (KIP-890); with 0 and 1, as in clusters before Kafka 4.0, neither.
     pub transaction_version: i16,
     /// `transaction.partition.verification.enable`: leaders verify with the coordinator that a partition is in the
     /// transaction, before the first batch of a transaction is appended (KIP-890, part 1). Brokers before Kafka 3.6 do
@@ -63,21 +63,21 @@ pub struct ClusterConfig {
     pub transaction_marker_delay_us: u64,
     /// `max.incremental.fetch.session.cache.slots` of each broker. 0 turns fetch sessions off.
     pub fetch_session_slots: usize,
-    /// `group.initial.rebalance.delay.ms`. Here 0, as tests have no use for waiting; Kafka's own default is 3000.
+    /// `group.initial.rebalance.delay.ms`. Here 0, so that tests need not wait; Kafka's default is 3000.
     pub group_initial_rebalance_delay_ms: i32,
     /// `group.min.session.timeout.ms`.
     pub group_min_session_timeout_ms: i32,
     /// `group.max.session.timeout.ms`.
     pub group_max_session_timeout_ms: i32,
-    /// `group.max.size`: members a group may have.
+    /// `group.max.size`: the maximum number of members of a group.
     pub group_max_size: usize,
     /// `group.consumer.heartbeat.interval.ms`: the heartbeat interval of members of the consumer protocol (KIP-848).
     pub group_consumer_heartbeat_interval_ms: i32,
-    /// `group.consumer.session.timeout.ms`: how long they may stay silent.
+    /// `group.consumer.session.timeout.ms`: the session timeout of members of the consumer protocol.
     pub group_consumer_session_timeout_ms: i32,
-    /// `group.consumer.max.size`: members a group of the consumer protocol may have.
+    /// `group.consumer.max.size`: the maximum number of members of a group of the consumer protocol.
     pub group_consumer_max_size: usize,
-    /// `group.consumer.migration.policy`: whether groups may change their protocol while they have members.
+    /// `group.consumer.migration.policy`: the allowed changes of a group's protocol while it has members.
     pub migration_policy: MigrationPolicy,
     /// The minimum interval between two evaluations of a group's regular expressions. Here 0; in Kafka always 10000.
     pub group_regex_refresh_min_interval_ms: i32,

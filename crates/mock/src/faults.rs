@@ -11,24 +11,24 @@ use crate::ids::BrokerId;
 pub enum FaultAction {
     /// The request is served as usual; with a delay this slows one request down.
     Serve,
-    /// The request is not served; every part of it is answered with this error.
+    /// The request is not served; every part of it fails with this error.
     Error(ErrorCode),
     /// The request is not served; the response has the error at its top level where its version allows that, otherwise
     /// as with [`Error`](Self::Error).
     WholeError(ErrorCode),
-    /// The request is served, and every part of it that went well is answered with this error nevertheless.
+    /// The request is served, and every part of it that succeeded is reported with this error.
     ErrorAfter(ErrorCode),
-    /// The request is not served; every part of it is answered with INVALID_RECORD. With a value of n, Produce (version
-    /// 8 and later) reports every n-th record as invalid, with two alternating messages (KIP-467). A batch of fewer
-    /// than n records has no record errors.
+    /// The request is not served; every part of it fails with INVALID_RECORD. With a value of n, Produce (version 8 and
+    /// later) reports every n-th record as invalid, with two alternating messages (KIP-467). A batch of fewer than n
+    /// records has no record errors.
     BadRecords(u32),
     /// The connection is closed and the request is not served.
     DisconnectBefore,
-    /// The request is served, its response is lost and the connection closed.
+    /// The request is served, its response is dropped and the connection closed.
     DisconnectAfter,
-    /// The request is served, and then nothing leaves on its connection any more, which stays open.
+    /// The request is served. Its response and all later ones of the connection are blocked; the connection stays open.
     Hang,
-    /// The request is not served, nor is anything that its connection brings after it. The connection stays open.
+    /// The request and all later ones of the connection are not served. The connection stays open.
     Ignore,
 }
 
@@ -37,7 +37,7 @@ pub enum FaultAction {
 pub struct Fault {
     /// The treatment.
     pub action: FaultAction,
-    /// Microseconds by which the answer is held back, on top of the broker's round trip time.
+    /// The delay of the response in microseconds, added to the broker's round-trip time.
     pub delay_us: u64,
 }
 
@@ -64,10 +64,10 @@ pub(crate) struct Faults {
     throttle_ms: BTreeMap<ApiKey, i32>,
     /// Version ranges that replace the brokers' own; `None` hides the API.
     versions: BTreeMap<ApiKey, Option<(i16, i16)>>,
-    /// By API and topic: what requests for a partition are answered with.
+    /// The errors of requests for a partition, by API and topic.
     partitions: BTreeMap<(ApiKey, String), BTreeMap<i32, ErrorCode>>,
     leader_hints: LeaderHints,
-    /// The next marker that would be written is not.
+    /// The next marker is dropped.
     drops_next_marker: bool,
 }
 

@@ -16,7 +16,7 @@ const FINAL_EPOCH: i32 = -1;
 /// The idle time after which a session may be evicted for a new one.
 const EVICTABLE_AFTER_MS: i32 = 120_000;
 
-/// One partition that is to be read.
+/// One partition to be read.
 #[derive(Debug, Clone)]
 pub(crate) struct FetchSlot {
     pub(crate) topic: Arc<TopicRef>,
@@ -30,11 +30,11 @@ pub(crate) struct FetchSlot {
 /// The relation of a fetch to sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SessionMode {
-    /// There is none: everything is answered, under session id 0.
+    /// There is no session: the response is complete, with session id 0.
     None,
     /// The response is complete, and a session is created if there is a slot.
     New,
-    /// Only what changed is answered.
+    /// The response has only the changed partitions.
     Incremental(i32),
 }
 
@@ -216,7 +216,7 @@ impl FetchSessions {
         Ok((SessionMode::Incremental(id), slots))
     }
 
-    /// Makes a session of a full fetch that was answered like this. 0 when there is no room.
+    /// Creates a session after a full fetch. Returns its id, or 0 when there is no slot.
     pub(crate) fn create(
         &mut self,
         rng: &mut Rng,
@@ -275,7 +275,7 @@ impl FetchSessions {
         evictable
     }
 
-    /// Forgets all sessions, as a broker does that restarts.
+    /// Removes all sessions, as a restart of the broker does.
     pub(crate) fn clear(&mut self) {
         self.sessions.clear();
     }

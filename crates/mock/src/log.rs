@@ -18,7 +18,7 @@ const LOOKUP_LIMIT_BYTES: usize = 256 << 20;
 #[derive(Debug)]
 struct StoredBatch {
     header: BatchHeader,
-    /// Header and records; the latter a slice of the request that brought them.
+    /// Header and records, a slice of the request.
     records: Records,
     len: usize,
     appended_ms: i64,
@@ -28,7 +28,7 @@ struct StoredBatch {
     marker: Option<Marker>,
 }
 
-/// An offset with the timestamp of its record and the epoch of the leader that appended it; -1 where there is none.
+/// An offset with the timestamp of its record and the epoch of the leader that appended it; -1 if there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FoundOffset {
     pub(crate) offset: i64,
@@ -55,7 +55,7 @@ pub(crate) struct Appended {
 #[derive(Debug)]
 pub(crate) struct ReadRecords {
     pub(crate) records: Records,
-    /// The offset after the last batch of which there is anything.
+    /// The offset after the last batch that the records contain, at least in part.
     pub(crate) end_offset: i64,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct ReadRecords {
 #[derive(Debug, Default)]
 pub(crate) struct PartitionLog {
     batches: VecDeque<StoredBatch>,
-    /// First offset of each leader epoch that appended something.
+    /// First offset of each leader epoch with records.
     epochs: Vec<(i32, i64)>,
     start_offset: i64,
     end_offset: i64,
@@ -103,14 +103,14 @@ impl PartitionLog {
         }
     }
 
-    /// Bytes of all batches.
+    /// Returns the size of all batches in bytes.
     pub(crate) fn size_bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Appends a checked batch of magic 2 under the next offsets. The high watermark stays where it is.
+    /// Appends a checked batch of magic 2 at the end. The high watermark does not move.
     ///
-    /// `None` when the offsets are used up or the batch is of another magic.
+    /// Returns `None` when the offsets are exhausted or the batch is of another magic.
     pub(crate) fn append(
         &mut self,
         batch: &Batch,
@@ -123,8 +123,8 @@ impl PartitionLog {
         self.push(records, leader_epoch, now_ms, None)
     }
 
-    /// Appends the end of a producer's transaction, as the transaction coordinator has it written (KIP-98). The high
-    /// watermark stays where it is.
+    /// Appends a transaction marker on behalf of the transaction coordinator (KIP-98). The high watermark does not
+    /// move.
     pub(crate) fn append_marker(&mut self, marker: Marker, leader_epoch: i32, now_ms: i64) -> Option<Appended> {
         let params = BatchParams {
             base_offset: self.end_offset,
@@ -175,7 +175,7 @@ impl PartitionLog {
         behind.filter_map(|b| b.marker).collect()
     }
 
-    /// Moves the high watermark up to `offset`, not beyond the end and never back. True when it moved.
+    /// Advances the high watermark to `offset`, at most to the end and never backward. Returns true when it moved.
     pub(crate) fn advance_high_watermark(&mut self, offset: i64) -> bool {
         let target = offset.min(self.end_offset);
         let moved = target > self.high_watermark;
@@ -218,7 +218,7 @@ impl PartitionLog {
         }
     }
 
-    /// Bytes readable from `offset` on and below `end`, counted no further than `enough`.
+    /// Returns the number of readable bytes from `offset` to `end`, counted up to `enough`.
     pub(crate) fn available_bytes(&self, offset: i64, end: i64, enough: usize) -> usize {
         let mut sum = 0;
         for batch in self.batches.range(self.batch_at(offset)..) {
@@ -278,8 +278,8 @@ impl PartitionLog {
         };
         match self.epochs.get(after) {
             Some((_, start)) => Some((*found, *start)),
-            // An epoch between the latest that wrote and the current one ends where the log does; one from the
-            // future is unknown.
+            // An epoch between the last one with records and the current one ends at the log's end; a future epoch is
+            // unknown.
             None if epoch < current_epoch => Some((*found, self.end_offset)),
             None => None,
         }
@@ -291,7 +291,7 @@ impl PartitionLog {
         batch.map_or(self.end_offset, |b| b.header.base_offset)
     }
 
-    /// Removes everything from `offset` on, as a replica does that had more than the new leader.
+    /// Removes all records from `offset` on, as a replica does that has more than the new leader.
     pub(crate) fn truncate_to(&mut self, offset: i64) {
         while self.batches.back().is_some_and(|b| b.header.last_offset() >= offset) {
             if let Some(batch) = self.batches.pop_back() {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use ottla_protocol::ErrorCode;
 use ottla_protocol::record::BatchHeader;
 
-/// Batches per producer by which a retry is recognised, as in Kafka: a client keeps at most five in flight.
+/// Cached batches per producer, which identify retries, as in Kafka: a client has at most five in flight.
 const CACHED_BATCHES: usize = 5;
 
 /// The producer fields of a record batch's header.
@@ -63,9 +63,9 @@ struct Producer {
 pub(crate) enum SequenceCheck {
     /// The batch is the next in sequence.
     Append,
-    /// It was appended before.
+    /// The batch was appended before.
     Duplicate(AppendedBatch),
-    /// It must be refused.
+    /// The batch fails with this error.
     Refuse(ErrorCode),
 }
 
@@ -108,7 +108,7 @@ impl ProducerStates {
         if let Some(batch) = producer.batches.iter().find(same) {
             return SequenceCheck::Duplicate(*batch);
         }
-        // Of an epoch that a marker has brought there are no batches yet.
+        // After a marker with a new epoch there are no batches yet.
         let expected = producer.batches.back().map_or(0, |b| add_sequence(b.last_sequence, 1));
         match first == expected {
             true => SequenceCheck::Append,
@@ -116,7 +116,7 @@ impl ProducerStates {
         }
     }
 
-    /// Remembers a batch that was appended.
+    /// Stores an appended batch.
     pub(crate) fn appended(&mut self, stamp: &ProducerStamp, base_offset: i64, timestamp: i64, now_ms: i64) {
         let producer = self.producer_in_epoch(stamp.producer_id, stamp.epoch, now_ms);
         if producer.batches.len() == CACHED_BATCHES {
@@ -150,7 +150,7 @@ impl ProducerStates {
         producer
     }
 
-    /// Forgets everything; the caller replays the batches that are left.
+    /// Removes all state; the caller replays the remaining batches.
     pub(crate) fn clear(&mut self) {
         self.producers.clear();
     }

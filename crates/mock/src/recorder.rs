@@ -8,10 +8,10 @@ use crate::request_parts::{RequestPart, request_parts};
 use crate::time::Time;
 use crate::topics::Topics;
 
-/// Entries that are kept; later ones are lost.
+/// The maximum number of entries; later ones are dropped.
 const ENTRIES_MAX: usize = 1_000_000;
 
-/// Something that a client did.
+/// An action of a client with its time and connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recorded {
     /// The time of arrival at the broker.
@@ -27,14 +27,14 @@ pub struct Recorded {
 /// An action of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClientAction {
-    /// It connected.
+    /// A connection was opened.
     Connected,
     /// The connection ended.
     Disconnected {
         /// The broker closed it, not the client.
         by_broker: bool,
     },
-    /// It sent a request.
+    /// A request arrived.
     Request {
         /// The API.
         api: ApiKey,

@@ -31,7 +31,7 @@ pub struct RequestPart {
     pub base_sequence: i32,
     /// Produce: the required acknowledgements, where -1 means all. -2 for other APIs.
     pub acks: i16,
-    /// Produce: how long the broker may wait for the acknowledgements.
+    /// Produce: the maximum time in milliseconds to wait for the acknowledgements.
     pub timeout_ms: i32,
 }
 

@@ -9,7 +9,7 @@ use crate::ids::BrokerId;
 /// The metrics that the cluster requests from clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricsSubscription {
-    /// Beginnings of names, `*` for all; none for nothing.
+    /// Prefixes of the requested metrics' names: `*` for all, an empty list for none.
     pub names: Vec<String>,
     /// Milliseconds between two pushes.
     pub push_interval_ms: i32,
@@ -54,11 +54,11 @@ pub struct MetricsPush {
 /// Telemetry of the whole cluster.
 #[derive(Debug, Default)]
 pub(crate) struct Telemetry {
-    /// Brokers without a receiver for metrics do not offer the requests.
+    /// `None` when the brokers do not offer the telemetry APIs.
     subscription: Option<MetricsSubscription>,
     subscription_id: i32,
     pushes: Vec<MetricsPush>,
-    /// Answers the next push in place of taking it.
+    /// The error of the next push.
     next_error: Option<ErrorCode>,
 }
 

@@ -10,24 +10,24 @@ use crate::time::Time;
 /// The timeouts of a group member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MemberTimer {
-    /// Its next heartbeat.
+    /// The next heartbeat.
     Session,
     /// The member revokes partitions (consumer protocol).
     Revocation,
-    /// To join again (classic protocol).
+    /// The member rejoins (classic protocol).
     Join,
-    /// To fetch its assignment (classic protocol).
+    /// The member sends SyncGroup (classic protocol).
     Sync,
 }
 
 /// The effect of a timer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Timer {
-    /// A parked request has waited as long as it may.
+    /// A delayed request has reached its deadline.
     RequestExpired(DelayedId),
     /// The first delayed response of a connection is due.
     Release(ConnectionKey),
-    /// A throttled connection is listened to again.
+    /// A throttled connection is unmuted.
     Unmute(ConnectionKey),
     /// The followers have copied a partition up to an offset, unless the leader has changed since.
     Replicated {
@@ -36,25 +36,25 @@ pub(crate) enum Timer {
         leader_epoch: i32,
         offset: i64,
     },
-    /// A member of a classic group may have missed its session timeout.
+    /// The session timeout of a member of a classic group.
     MemberSession { group: String, member: String },
-    /// A member of a consumer group has not done what it is waited for.
+    /// A timeout of a member of a consumer group.
     ConsumerMember {
         group: String,
         member: String,
         timer: MemberTimer,
     },
-    /// The time for members to join again is over.
+    /// The end of the join phase.
     JoinPhase { group: String },
-    /// The time for members to fetch their assignment is over.
+    /// The end of the sync phase.
     SyncPhase { group: String },
     /// A transaction exceeds its timeout.
     TransactionTimeout { id: String },
-    /// Markers of a transaction's end are to be written.
+    /// The time to write the markers of a transaction.
     TransactionMarkers { id: String },
 }
 
-/// Names an arranged timer, so that it can be called off.
+/// The id of a pending timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TimerId {
     at: Time,
@@ -78,7 +78,7 @@ impl Timers {
         id
     }
 
-    /// Calls a timer off; one that has fired already is left alone.
+    /// Cancels a timer; no effect after it has fired.
     pub(crate) fn cancel(&mut self, id: TimerId) {
         self.entries.remove(&id);
     }

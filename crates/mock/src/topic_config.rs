@@ -23,7 +23,10 @@ impl ConfigResource {
         Self { kind, name }
     }
 
-    /// Refuses what a request names twice.
+    /// Checks that a request names the resource once.
+    ///
+    /// # Errors
+    /// INVALID_REQUEST.
     pub(crate) fn check_named_once(&self, named: &[Self]) -> Result<(), ApiError> {
         match named.iter().filter(|other| *other == self).count() {
             ..=1 => Ok(()),
@@ -76,8 +79,8 @@ const fn row(name: &'static str, default: &'static str, kind: ConfigType) -> Top
     TopicSetting { name, default, kind }
 }
 
-/// The settings a topic may have. The mock acts on those that [`TopicConfig`] has fields for and keeps the others for
-/// DescribeConfigs, as a broker does with settings that matter to its cleaner or its disk only.
+/// The settings of topics. The mock implements those that [`TopicConfig`] has fields for, and stores the others for
+/// DescribeConfigs.
 pub(crate) const SETTINGS: &[TopicSetting] = &[
     row("cleanup.policy", "delete", ConfigType::List),
     row("compression.type", "producer", ConfigType::String),

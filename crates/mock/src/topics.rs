@@ -15,15 +15,15 @@ use crate::topic_config::{ConfigResource, TopicConfig};
 /// have.
 #[derive(Debug)]
 pub(crate) struct Partition {
-    /// `None` when no replica that could lead is up.
+    /// `None` when no eligible replica is up.
     pub(crate) leader: Option<BrokerId>,
     pub(crate) leader_epoch: i32,
     pub(crate) replicas: Vec<BrokerId>,
     pub(crate) isr: Vec<BrokerId>,
-    /// The replica to which the leader sends consumers, where one was set.
+    /// The replica to which the leader sends consumers, if one is set.
     pub(crate) preferred_replica: Option<BrokerId>,
     pub(crate) log: PartitionLog,
-    /// Parked requests that wait for this partition to move.
+    /// Delayed requests that watch this partition.
     pub(crate) watchers: BTreeSet<DelayedId>,
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct Topic {
     pub(crate) id: Uuid,
     pub(crate) partitions: Vec<Partition>,
     pub(crate) config: TopicConfig,
-    /// Answered by Metadata instead of the topic's partitions.
+    /// The error that Metadata returns instead of the topic's partitions.
     pub(crate) error: Option<ErrorCode>,
     /// The time from which clients see the topic.
     pub(crate) visible_at: Time,
@@ -105,7 +105,7 @@ impl Topic {
     }
 }
 
-/// A topic as a client named it: by name up to some version of an API, by id from then on.
+/// A topic in a request: by name up to some version of an API, by id in later ones.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum TopicRef {
     Name(String),
@@ -143,7 +143,7 @@ impl TopicRef {
 pub(crate) struct Topics {
     by_id: BTreeMap<Uuid, Topic>,
     names: BTreeMap<String, Uuid>,
-    /// Raised with each topic, so that their first leaders spread over the brokers.
+    /// The number of topics ever created, by which their first leaders are spread over the brokers.
     created: usize,
 }
 

@@ -285,7 +285,7 @@ impl Group {
         }
     }
 
-    /// Calls off all that is arranged for a group that is removed.
+    /// Cancels the timers of a group that is removed.
     pub(crate) fn discard(&mut self, state: &mut ClusterState) {
         match &mut self.membership {
             Membership::Classic(group) => group.discard(state),
@@ -345,7 +345,7 @@ impl Group {
         Ok(())
     }
 
-    /// Members of a consumer group have gone: when only those of the classic protocol are left, it turns back.
+    /// Converts the group to the classic protocol after members have left, when only members of that protocol remain.
     pub(super) fn consumer_members_gone(&mut self, state: &mut ClusterState) {
         match self.downgraded(state) {
             Some(mut classic) => {

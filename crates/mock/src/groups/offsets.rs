@@ -18,13 +18,13 @@ pub(crate) struct CommittedOffset {
 pub(crate) struct Committer {
     /// Empty for a consumer outside of the group.
     pub(crate) member: String,
-    /// Or the member's epoch; -1 outside of one.
+    /// Or the member's epoch; -1 outside of the group.
     pub(crate) generation: i32,
     pub(crate) broker: BrokerId,
     pub(crate) connection: ConnectionId,
 }
 
-/// An offset that counts once its transaction is committed.
+/// An offset that takes effect when its transaction commits.
 #[derive(Debug)]
 pub(super) struct PendingOffset {
     pub(super) committed: CommittedOffset,
@@ -42,7 +42,7 @@ pub(crate) struct CommittedOffsets {
     committed: ByPartition<(u64, CommittedOffset)>,
     /// By producer id (KIP-98).
     pending: BTreeMap<i64, ByPartition<PendingOffset>>,
-    /// The epochs in which producers committed last, or had their transactions ended.
+    /// The last epochs of producers in commits and ended transactions.
     epochs: BTreeMap<i64, i16>,
     commits: u64,
 }
@@ -71,7 +71,7 @@ impl CommittedOffsets {
         is_latest
     }
 
-    /// Topics with their partitions, those included for which there are only pending offsets.
+    /// Returns the topics with their partitions, including those with pending offsets only.
     pub(crate) fn partitions(&self) -> BTreeMap<&str, Vec<i32>> {
         let mut all: BTreeMap<&str, Vec<i32>> = BTreeMap::new();
         for (topic, partitions) in &self.committed {

@@ -43,7 +43,7 @@ use crate::transactions::{Participant, TransactionSupport, TransactionalWrite};
 
 pub(crate) struct Produce;
 
-/// A partition's data that is in the log, by now or since an earlier request.
+/// A batch that is in the log, from this request or an earlier one.
 struct Accepted {
     topic: Uuid,
     leader_epoch: i32,
@@ -51,7 +51,7 @@ struct Accepted {
     end_offset: i64,
     log_append_time_ms: i64,
     log_start_offset: i64,
-    /// It was appended now.
+    /// The batch was appended by this request.
     is_new: bool,
 }
 

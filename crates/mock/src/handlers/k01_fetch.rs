@@ -75,7 +75,7 @@ impl Handler for Fetch {
             let data = fetch::failed(slot.partition, error, isolation_level);
             (slot, data)
         });
-        // A session's partitions are not repeated in the request; the whole of it is refused then.
+        // A request of a session does not list its partitions, so the error is at the top level.
         let whole = context.version >= 7 && (request.topics.is_empty() || context.refuse_whole);
         if whole {
             return Answer::Respond(FetchResponse {

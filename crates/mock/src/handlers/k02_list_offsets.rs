@@ -126,7 +126,7 @@ fn find(
     }
 }
 
-/// Records that cannot be read yet are not found.
+/// Replaces a record that cannot be read yet by none.
 fn below(found: FoundOffset, end: i64) -> FoundOffset {
     match found.offset < end {
         true => found,

@@ -60,7 +60,7 @@ fn respond(
             ..Default::default()
         };
         let answered = one_group(cluster, context, asked, stable, &check);
-        // Version 1 has no place for the group's error but the partitions.
+        // Version 1 has no field for the group's error except the partitions'.
         let of_partition = match context.version {
             1 => answered.error_code,
             _ => 0,

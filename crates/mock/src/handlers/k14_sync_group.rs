@@ -29,7 +29,7 @@ impl Handler for SyncGroup {
             return Self::refuse(cluster, context, request, error);
         }
         for assignment in &mut request.assignments {
-            // It stays as long as the generation and must not keep the whole input buffer.
+            // The assignment is kept for the generation and must not keep the whole input buffer.
             assignment.assignment = Bytes::copy_from_slice(&assignment.assignment);
         }
         let group = cluster.groups.get_mut(&id);

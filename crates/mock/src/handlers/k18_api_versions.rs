@@ -25,7 +25,7 @@ use crate::request::Context;
 
 pub(crate) struct ApiVersions;
 
-/// The latest level of `transaction.version` that there is.
+/// The latest level of `transaction.version`.
 const MAX_TRANSACTION_VERSION: i16 = 2;
 
 impl Handler for ApiVersions {
@@ -61,7 +61,7 @@ fn add_features(cluster: &Cluster, context: &Context, response: &mut ApiVersions
     let name = "transaction.version";
     response.supported_features.push(SupportedFeatureKey {
         name: name.into(),
-        // Clients of before cannot read a lowest level of 0 (KIP-1022).
+        // Older clients cannot decode a minimum level of 0 (KIP-1022).
         min_version: if context.version < 4 { 1 } else { 0 },
         max_version: MAX_TRANSACTION_VERSION,
         ..Default::default()
@@ -79,7 +79,7 @@ fn add_features(cluster: &Cluster, context: &Context, response: &mut ApiVersions
 }
 
 fn advertised(cluster: &Cluster, api: &Api) -> Option<ApiVersion> {
-    // As a broker without a receiver for metrics (KIP-714).
+    // Like a broker without a telemetry receiver (KIP-714).
     let is_telemetry = matches!(api.key, ApiKey::GET_TELEMETRY_SUBSCRIPTIONS | ApiKey::PUSH_TELEMETRY);
     if is_telemetry && cluster.telemetry.subscription().is_none() {
         return None;
@@ -97,7 +97,7 @@ fn advertised(cluster: &Cluster, api: &Api) -> Option<ApiVersion> {
     })
 }
 
-/// Letters and digits, with `-` and `.` between them.
+/// Returns true for a name of letters and digits, with `-` and `.` between them.
 fn is_software_name(name: &str) -> bool {
     let alphanumeric = |c: Option<&u8>| c.is_some_and(u8::is_ascii_alphanumeric);
     let bytes = name.as_bytes();

@@ -85,8 +85,7 @@ impl EmbeddedCluster {
         self.shared.lock().bootstrap_servers()
     }
 
-    /// Looks at the cluster or changes it. No request is served meanwhile, so `f` should be short; it must not call
-    /// back into this handle.
+    /// Calls `f` with the cluster. No request is served meanwhile, so `f` should be short; it must not use this handle.
     pub fn with<T>(&self, f: impl FnOnce(&mut Cluster) -> T) -> T {
         let result = {
             let mut cluster = self.shared.lock();

@@ -18,11 +18,11 @@ use crate::ids::{BrokerId, ConnectionId};
 use crate::time::Time;
 
 const WAKER: Token = Token(0);
-/// Sockets are named after connections from here on; below are the listeners, by broker id.
+/// The token of the first socket, which is also its connection's number. Lower tokens are the listeners', by broker id.
 const FIRST_SOCKET: usize = 1 << 24;
 /// Consecutive reads of one socket before the others have their turn.
 const READS_PER_TURN: usize = 16;
-/// Reading a socket stops while this many of its requests wait in the cluster.
+/// Reading a socket pauses while this many of its requests are queued in the cluster.
 const BACKLOG_MAX: usize = 256;
 /// The interval of attempts to bind a restarted broker's port.
 const REBIND_INTERVAL: Duration = Duration::from_millis(50);
@@ -109,7 +109,7 @@ impl Server {
         }
     }
 
-    /// Serves what arrived and sends what is due, once round. Gives the time to sleep.
+    /// Serves the ready sockets and sends the output that is due, once. Returns the time to sleep.
     fn run_once(&mut self, shared: &Shared, mut touched: Vec<usize>) -> Option<Duration> {
         let mut cluster = shared.lock();
         let pending = self.sockets.iter().filter(|(_, (_, s))| s.has_work());
@@ -162,13 +162,13 @@ impl Server {
         }
     }
 
-    /// Accepts all connections that wait at a broker.
+    /// Accepts all pending connections of a broker.
     fn accept(&mut self, listener: usize, touched: &mut Vec<usize>) {
         let broker = BrokerId(i32::try_from(listener).unwrap_or(-1));
         let Some(socket) = self.listeners.get(&broker).and_then(|l| l.socket.as_ref()) else {
             return;
         };
-        // Any error is either "none left" or that of a connection which broke before it was accepted.
+        // Any error means that no connection is pending, or that one broke before it was accepted.
         while let Ok((mut stream, _)) = socket.accept() {
             let token = self.next_socket;
             let interests = Interest::READABLE | Interest::WRITABLE;
@@ -180,7 +180,7 @@ impl Server {
             {
                 continue;
             }
-            // Without this small responses would wait for the client's acknowledgements.
+            // Otherwise small responses would wait for the client's acknowledgements.
             let _ = stream.set_nodelay(true);
             self.next_socket += 1;
             self.sockets.insert(token, (broker, Socket::new(stream)));
@@ -215,7 +215,7 @@ impl Server {
         }
     }
 
-    /// Gives what the cluster sends to its socket.
+    /// Queues the cluster's output on its socket.
     fn queue_output(&mut self, cluster: &mut Cluster, outgoing: Outgoing) -> Option<usize> {
         let token = usize::try_from(outgoing.connection.0).ok()?;
         let (_, socket) = self.sockets.get_mut(&token)?;

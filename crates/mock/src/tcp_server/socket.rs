@@ -10,21 +10,21 @@ use socket2::SockRef;
 
 /// The size of an input buffer unless a frame needs more.
 const READ_BYTES: usize = 64 * 1024;
-/// Less room than this is not worth a read. Larger rests are used up first: frames stay in the log and keep the memory
-/// they were read into.
+/// The minimum free space for a read. A larger remainder is used up first: frames stay in the log and keep their
+/// buffer.
 const READ_MIN_BYTES: usize = 4096;
 /// The maximum size of one read. The buffer of a read is zeroed first, so its size follows the amount of arriving data.
 const READ_MAX_BYTES: usize = 256 * 1024;
-/// A frame's announced length is trusted this far; beyond, memory grows with what really arrives.
+/// The maximum memory that is reserved for a frame's announced length. Beyond it, memory grows with the received bytes.
 const RESERVE_MAX_BYTES: usize = 4 << 20;
 /// Suppresses SIGPIPE on writes to a closed connection. Systems without the flag have a socket option.
 #[cfg(not(target_vendor = "apple"))]
 const SEND_FLAGS: i32 = libc::MSG_NOSIGNAL;
 #[cfg(target_vendor = "apple")]
 const SEND_FLAGS: i32 = 0;
-/// Segments handed to one vectored write.
+/// The maximum number of segments of one vectored write.
 const WRITE_SEGMENTS: usize = 64;
-/// Reading stops while this much waits to be written, so that a client that does not read cannot fill the memory.
+/// Reading pauses while this much output is pending, so that a client that does not read cannot exhaust the memory.
 const WRITE_BACKLOG_MAX_BYTES: usize = 16 << 20;
 
 /// A connection of a client.
@@ -35,15 +35,15 @@ pub(super) struct Socket {
     output_bytes: usize,
     /// The connection was announced to the cluster.
     pub(super) announced: bool,
-    /// Too many requests wait in the cluster for this one's answers.
+    /// Too many requests of this connection are queued in the cluster.
     pub(super) congested: bool,
     /// The input may contain whole frames that were not passed to the cluster.
     pub(super) stalled: bool,
-    /// To be closed once everything is written.
+    /// To be closed after all output is written.
     pub(super) closing: bool,
     /// The socket may have more data.
     pub(super) readable: bool,
-    /// The peer has shut its side down; what it sent before is still to be read.
+    /// The peer has shut down its side; its earlier data is still to be read.
     pub(super) read_closed: bool,
     /// The size of the next read.
     read_room: usize,
@@ -53,19 +53,19 @@ pub(super) struct Socket {
 pub(super) enum Input {
     /// A frame without its length prefix.
     Frame(Bytes),
-    /// Only part of one.
+    /// An incomplete frame.
     Incomplete,
-    /// A length that no request may have.
+    /// An invalid length.
     Invalid,
 }
 
 /// The result of a read.
 pub(super) enum ReadOutcome {
-    /// Something arrived.
+    /// Data arrived.
     Data,
-    /// Nothing was there.
+    /// No data was available.
     Empty,
-    /// The peer is gone.
+    /// The connection is closed.
     Closed,
 }
 
@@ -139,7 +139,7 @@ impl Socket {
         (length + 4).saturating_sub(self.input.len())
     }
 
-    /// Takes the next frame out of what was read.
+    /// Removes the next frame from the input.
     pub(super) fn next_frame(&mut self, max_bytes: usize) -> Input {
         let Some(prefix) = self.input.first_chunk::<4>() else {
             return Input::Incomplete;

@@ -21,9 +21,9 @@ const RETRY_US: u64 = 10_000;
 enum Progress {
     /// All replicas have the marker, or none is needed.
     Done,
-    /// The leader has it.
+    /// The marker is in the leader's log.
     Written(WrittenMarker),
-    /// It could not be written.
+    /// The marker cannot be written now.
     Blocked,
 }
 
@@ -32,9 +32,9 @@ enum Progress {
 pub(crate) enum TransactionSupport {
     /// Verify the participant. The client does not support TRANSACTION_ABORTABLE.
     Verifies,
-    /// Ask whether it is in.
+    /// Verify the participant.
     VerifiesAbortable,
-    /// Bring it in (transaction version 2).
+    /// Add the participant (transaction version 2).
     AddsPartitions,
 }
 
@@ -58,7 +58,7 @@ impl TransactionSupport {
     }
 }
 
-/// A producer that writes into its transaction.
+/// A write of a producer in its transaction.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TransactionalWrite<'a> {
     pub(crate) transactional_id: &'a str,
@@ -118,7 +118,7 @@ impl TransactionCoordinator<'_> {
         done.unwrap_or(Err(ErrorCode::UNKNOWN_SERVER_ERROR))
     }
 
-    /// Brings participants into a producer's transaction, which begins with the first.
+    /// Adds participants to a producer's transaction, which begins with the first.
     pub(crate) fn add(
         &mut self,
         id: &str,
@@ -241,7 +241,7 @@ impl TransactionCoordinator<'_> {
         });
     }
 
-    /// Aborts an open transaction without its producer, which it fences.
+    /// Aborts an open transaction and fences its producer.
     fn fence(&mut self, id: &str, transaction: &mut Transaction, why: TransactionStep) {
         self.record_step(id, transaction, why);
         transaction.prepare_fence(match self.state.config.transaction_version {
@@ -424,7 +424,7 @@ impl TransactionCoordinator<'_> {
         }
     }
 
-    /// Works on a transaction that exists, with the rest of the cluster at hand.
+    /// Calls `f` with a transaction that exists and the rest of the cluster.
     pub(crate) fn with_transaction<T>(
         &mut self,
         id: &str,

@@ -63,9 +63,9 @@ pub(crate) enum TransactionVersion {
 /// The result of an accepted EndTxn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EndCheck {
-    /// It begins.
+    /// The transaction begins to end.
     Begin,
-    /// An earlier request has done it.
+    /// The request repeats an earlier one.
     Done,
 }
 
@@ -85,7 +85,7 @@ pub(crate) struct Transaction {
     pub(crate) producer_id: i64,
     /// The producer id before the current one, whose epochs were exhausted.
     previous_producer_id: i64,
-    /// From the end of the transaction on, when this id's epochs are used up.
+    /// The next producer id, from the end of the transaction on, when the current id's epochs are exhausted.
     next_producer_id: i64,
     /// -1 before the first producer.
     pub(crate) epoch: i16,
@@ -93,7 +93,7 @@ pub(crate) struct Transaction {
     last_epoch: i16,
     pub(crate) timeout_ms: i32,
     pub(crate) state: TransactionState,
-    /// Under which protocol the transaction ends.
+    /// The version under which the transaction ends.
     pub(crate) transaction_version: TransactionVersion,
     /// The participants; while the transaction ends, those without a marker yet.
     pub(crate) participants: BTreeSet<Participant>,
@@ -104,7 +104,7 @@ pub(crate) struct Transaction {
     pub(crate) timeout: Option<TimerId>,
     /// The last change of producer, epoch or state.
     pub(crate) used: Time,
-    /// The broker that coordinates it, and how often that has changed.
+    /// The coordinating broker, and the number of its changes.
     pub(crate) coordinator: Option<BrokerId>,
     pub(crate) coordinator_epoch: i32,
 }
@@ -299,8 +299,7 @@ impl Transaction {
         };
     }
 
-    /// Decides that an open transaction is aborted and that its producer is not the one that has the transactional id
-    /// any more.
+    /// Aborts an open transaction and fences its producer.
     pub(crate) fn prepare_fence(&mut self, transaction_version: TransactionVersion) {
         self.transaction_version = transaction_version;
         self.last_epoch = match transaction_version {

@@ -74,13 +74,13 @@ pub(crate) struct ClassicGroup {
     members: BTreeMap<String, Member>,
     /// Members with a `group.instance.id` (KIP-345).
     static_members: BTreeMap<String, String>,
-    /// Ids that were handed out and not yet used to join (KIP-394).
+    /// Ids that were assigned and not yet used to join (KIP-394).
     pending: BTreeMap<String, TimerId>,
     /// Members that have not sent SyncGroup in this generation.
     pending_sync: BTreeSet<String>,
     join_timer: Option<TimerId>,
     sync_timer: Option<TimerId>,
-    /// The first rebalance of an empty group waits for more members: milliseconds that it may still be put off.
+    /// The remaining delay in milliseconds of the first rebalance of an empty group, which waits for more members.
     initial_delay_left_ms: Option<i32>,
     new_member_joined: bool,
 }
@@ -216,7 +216,7 @@ impl ClassicGroup {
         let same = member.protocols == protocols;
         match self.state {
             GroupState::Empty => Err(ErrorCode::UNKNOWN_MEMBER_ID),
-            // It has not seen the answer to its last request, which still holds.
+            // The member has not received the response to its last request, which is still valid.
             GroupState::CompletingRebalance if same => Ok(JoinOutcome::Respond(self.join_response(context, id))),
             GroupState::Stable if same && self.leader.as_ref() != Some(id) => {
                 Ok(JoinOutcome::Respond(self.join_response(context, id)))
@@ -660,7 +660,7 @@ impl ClassicGroup {
         }
     }
 
-    /// Takes a member out: a dynamic one by its id, a static one by its instance id, with or without its id.
+    /// Removes a member: a dynamic one by its id, a static one by its instance id, with or without its id.
     pub(crate) fn leave(
         &mut self,
         state: &mut ClusterState,
@@ -778,7 +778,7 @@ impl ClassicGroup {
         }
     }
 
-    /// Ends a member's timer and answers what it waits for with `error`.
+    /// Ends a member's timer and fails its delayed requests with `error`.
     fn fail_pending(&self, state: &mut ClusterState, member: &mut Member, error: ErrorCode) {
         if let Some(timer) = member.session_timer.take() {
             state.timers.cancel(timer);
@@ -799,7 +799,7 @@ impl ClassicGroup {
         self.restart_sessions(state);
     }
 
-    /// Ends all members' timers and answers what they wait for with `error`.
+    /// Ends all members' timers and fails their delayed requests with `error`.
     pub(super) fn fail_all_pending(&mut self, state: &mut ClusterState, error: ErrorCode) {
         let mut members = std::mem::take(&mut self.members);
         for member in members.values_mut() {
@@ -816,7 +816,7 @@ impl ClassicGroup {
         }
     }
 
-    /// Calls off all that is arranged for a group that is removed.
+    /// Cancels the timers of a group that is removed.
     pub(crate) fn discard(&mut self, state: &mut ClusterState) {
         self.cancel_join_timer(state);
         if let Some(timer) = self.sync_timer.take() {

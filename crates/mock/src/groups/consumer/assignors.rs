@@ -6,15 +6,15 @@ use ottla_protocol::Uuid;
 
 use super::Partitions;
 
-/// A member as assignors see it.
+/// A member as input of an assignor.
 pub(super) struct Candidate<'a> {
-    /// The topics that it is subscribed to; all exist.
+    /// The existing topics of its subscription.
     pub(super) topics: BTreeSet<Uuid>,
     /// The member's part of the last target assignment.
     pub(super) current: &'a Partitions,
 }
 
-/// Gives each candidate its assignment, in their order. The counts are those of each topic's partitions.
+/// Returns the candidates' assignments in their order. The counts are the topics' numbers of partitions.
 pub(super) type Assign = fn(&[Candidate<'_>], &BTreeMap<Uuid, i32>) -> Vec<Partitions>;
 
 /// The assignors by name. The first is the default (`group.consumer.assignors`).
@@ -41,7 +41,7 @@ fn uniform(members: &[Candidate<'_>], topics: &BTreeMap<Uuid, i32>) -> Vec<Parti
         free = &free - &kept;
         assignments.push(kept);
     }
-    // The candidate with the least that is subscribed to the topic, the first of several.
+    // The candidate with the fewest partitions that subscribes to the topic; the first of several.
     let least = |assignments: &[Partitions], topic: Uuid| {
         let able = (0..).zip(members).filter(|(_, m)| m.topics.contains(&topic));
         able.map(|(at, _)| at).min_by_key(|at| size(assignments, *at))
@@ -83,7 +83,7 @@ fn improvement(
     })
 }
 
-/// Gives each member of a topic a range of its partitions, so that equal numbers of several topics go together.
+/// Assigns each member of a topic a range of its partitions, so that equal numbers of several topics go together.
 fn range(members: &[Candidate<'_>], topics: &BTreeMap<Uuid, i32>) -> Vec<Partitions> {
     let mut assignments = vec![Partitions::new(); members.len()];
     for (topic, count) in topics {

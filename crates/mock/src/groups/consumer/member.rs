@@ -191,7 +191,7 @@ impl ConsumerMember {
         self.timers.iter().map(|(t, _)| *t).collect()
     }
 
-    /// Notes that a timer has fired.
+    /// Removes a timer that has fired.
     pub(super) fn timer_fired(&mut self, timer: MemberTimer) {
         self.timers.retain(|(t, _)| *t != timer);
     }

@@ -56,7 +56,7 @@ pub(crate) struct ConsumerGroup {
     members: BTreeMap<String, ConsumerMember>,
     /// The holders of instance ids (`group.instance.id`).
     static_members: BTreeMap<String, String>,
-    /// Ids and partition counts of the subscribed topics, as they were when the epoch was last raised.
+    /// Ids and partition counts of the subscribed topics at the last rise of the epoch.
     topics: BTreeMap<String, (Uuid, usize)>,
     expressions: Expressions,
 }
@@ -289,7 +289,7 @@ impl ConsumerGroup {
         id
     }
 
-    /// Brings the target assignment up to the group's epoch, which a change of subscription raises.
+    /// Computes the target assignment for the group's epoch, which a change of subscription raises.
     fn prepare_target(&mut self, state: &ClusterState, subscription_changed: bool) {
         self.raise_epoch(state, subscription_changed || self.epoch == 0);
         if self.epoch > self.assignment_epoch {
@@ -297,7 +297,7 @@ impl ConsumerGroup {
         }
     }
 
-    /// Takes a member as far towards the target assignment as it can go.
+    /// Advances a member towards the target assignment as far as possible.
     fn reconcile(
         &mut self,
         state: &mut ClusterState,
@@ -344,7 +344,7 @@ impl ConsumerGroup {
         let id = self.checked_id(&request.member_id, request.instance_id.as_deref())?;
         if request.instance_id.is_some() && request.member_epoch == STATIC_LEAVE_EPOCH {
             if let Some(member) = self.members.get_mut(&id) {
-                // It keeps its assignment, for as long as its session lasts.
+                // The member keeps its assignment until its session ends.
                 member.epoch = STATIC_LEAVE_EPOCH;
                 member.pending_revocation.clear();
                 member.cancel_timer(state, MemberTimer::Revocation);
@@ -568,7 +568,7 @@ impl ConsumerGroup {
         }
     }
 
-    /// Waits for a member to join again, if it is not waited for already.
+    /// Starts the rejoin timer of a member unless it is running.
     fn expect_join(&mut self, state: &mut ClusterState, id: &str) {
         if let Some(member) = self.members.get_mut(id).filter(|m| !m.is_timed(MemberTimer::Join)) {
             let timeout_ms = member.rebalance_timeout_ms;
@@ -599,7 +599,7 @@ impl ConsumerGroup {
         self.remove(state, id)
     }
 
-    /// Takes a member out; what it held is free at once. True when it was in.
+    /// Removes a member and frees its partitions. Returns true when it was in the group.
     fn remove(&mut self, state: &mut ClusterState, id: &str) -> bool {
         let Some(mut member) = self.members.remove(id) else {
             return false;
@@ -641,7 +641,7 @@ impl ConsumerGroup {
         }
     }
 
-    /// Calls off all that is arranged for a group that is removed.
+    /// Cancels the timers of a group that is removed.
     pub(crate) fn discard(&mut self, state: &mut ClusterState) {
         for member in self.members.values_mut() {
             member.cancel_timers(state);
@@ -706,7 +706,7 @@ impl ConsumerGroup {
         names.max_by_key(|name| votes(name)).unwrap_or_default()
     }
 
-    /// Makes the target assignment for the group's epoch.
+    /// Computes the target assignment for the group's epoch.
     fn assign(&mut self, state: &ClusterState) {
         let counts = self
             .topics
@@ -767,7 +767,7 @@ pub(crate) fn by_topic_id(state: &ClusterState, partitions: &[TopicPartition]) -
     known.flat_map(|(id, all)| all.iter().map(move |p| (id, *p))).collect()
 }
 
-/// Partitions as heartbeats carry them.
+/// The partitions of a heartbeat.
 fn from_wire(topics: &[TopicPartitions]) -> Partitions {
     let all = topics
         .iter()
