@@ -1,11 +1,12 @@
 //! The TCP front: a cluster behind sockets of this machine, served by one thread.
 
 mod server;
+mod shared;
 mod socket;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -13,28 +14,8 @@ use mio::Waker;
 
 use crate::cluster::Cluster;
 use crate::config::ClusterConfig;
-use crate::time::Time;
 use server::Server;
-
-/// The state that the serving thread and the handle share.
-struct Shared {
-    cluster: Mutex<Cluster>,
-    started: Instant,
-    stop: AtomicBool,
-}
-
-impl Shared {
-    /// Returns the cluster's time: microseconds since its start.
-    fn now(&self) -> Time {
-        Time::ZERO + self.started.elapsed()
-    }
-
-    /// Locks the cluster. The cluster does not panic, so only a closure of [`EmbeddedCluster::with`] can poison the
-    /// lock; the state that it left is used.
-    fn lock(&self) -> MutexGuard<'_, Cluster> {
-        self.cluster.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+use shared::Shared;
 
 /// A running cluster with a TCP listener on 127.0.0.1 for each broker. Dropping it closes all sockets and ends the
 /// thread before it returns.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use mio::net::TcpListener;
 use mio::{Events, Interest, Poll, Token, Waker};
 
-use super::Shared;
+use super::shared::Shared;
 use super::socket::{Input, ReadOutcome, Socket};
 use crate::cluster::Cluster;
 use crate::connections::{Delivery, Outgoing};

@@ -3,7 +3,7 @@
 use ottla_protocol::ErrorCode;
 use ottla_protocol::record::ControlType;
 
-use super::Transactions;
+use super::table::Transactions;
 use super::transaction::{EndCheck, Participant, Transaction, TransactionState, TransactionVersion, WrittenMarker};
 use crate::coordinators::CoordinatorKind;
 use crate::groups::Groups;

@@ -17,28 +17,11 @@
 //! ids once an hour; here a request for the id removes it.
 
 mod coordinator;
+mod table;
 mod transaction;
 mod view;
 
-use std::collections::BTreeMap;
-
 pub(crate) use coordinator::{TransactionCoordinator, TransactionSupport, TransactionalWrite};
-pub(crate) use transaction::{Participant, Transaction, TransactionVersion};
+pub(crate) use table::Transactions;
+pub(crate) use transaction::{Participant, TransactionVersion};
 pub use view::TransactionView;
-
-/// All transactional ids.
-#[derive(Debug, Default)]
-pub(crate) struct Transactions {
-    by_id: BTreeMap<String, Transaction>,
-}
-
-impl Transactions {
-    pub(crate) fn get(&self, id: &str) -> Option<&Transaction> {
-        self.by_id.get(id)
-    }
-
-    /// Returns the transactional ids in ascending order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&String, &Transaction)> {
-        self.by_id.iter()
-    }
-}

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ottla_protocol::Uuid;
 
-use super::Partitions;
+use super::partitions::Partitions;
 
 /// A member as input of an assignor.
 pub(super) struct Candidate<'a> {

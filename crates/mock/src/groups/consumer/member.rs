@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;
 
-use super::Partitions;
+use super::partitions::Partitions;
 use crate::groups::classic::Protocol;
 use crate::request::Context;
 use crate::state::ClusterState;

@@ -13,6 +13,7 @@
 
 mod assignors;
 mod member;
+mod partitions;
 mod reconcile;
 mod subscriptions;
 
@@ -31,6 +32,7 @@ pub(crate) use assignors::assignor_names;
 use assignors::{ASSIGNORS, Candidate};
 use member::STATIC_LEAVE_EPOCH;
 pub(crate) use member::{ClassicMember, ConsumerMember, MemberState};
+pub(crate) use partitions::{Partitions, by_topic};
 use reconcile::Reconciliation;
 use subscriptions::Expressions;
 
@@ -40,9 +42,6 @@ use crate::request::Context;
 use crate::state::ClusterState;
 use crate::timers::MemberTimer;
 use crate::topics::Topics;
-
-/// Partitions of topics, by topic id.
-pub(crate) type Partitions = BTreeSet<(Uuid, i32)>;
 
 /// The protocol type of consumers in both protocols.
 pub(crate) const PROTOCOL_TYPE: &str = "consumer";
@@ -731,15 +730,6 @@ impl ConsumerGroup {
         }
         self.assignment_epoch = self.epoch;
     }
-}
-
-/// Groups partitions by topic.
-pub(crate) fn by_topic(partitions: &Partitions) -> BTreeMap<Uuid, Vec<i32>> {
-    let mut topics: BTreeMap<Uuid, Vec<i32>> = BTreeMap::new();
-    for (topic, partition) in partitions {
-        topics.entry(*topic).or_default().push(*partition);
-    }
-    topics
 }
 
 /// Encodes an assignment for a member of the classic protocol. Topics that do not exist any more are left out.

@@ -16,7 +16,8 @@ use std::collections::BTreeSet;
 
 use ottla_protocol::Uuid;
 
-use super::{ConsumerMember, MemberState, Partitions};
+use super::member::{ConsumerMember, MemberState};
+use super::partitions::Partitions;
 
 /// The input of a member's next step.
 pub(super) struct Reconciliation<'a> {
