@@ -9,7 +9,7 @@ static char errstr[256];
 #define ERRSTR errstr, sizeof(errstr)
 #define ONE(object) &(object), 1
 
-/* The result of a call, which must come as this type of event. */
+/* The result of a call, which must be an event of this type. */
 static rd_kafka_event_t *result_of(rd_kafka_event_type_t type, const char *name) {
         rd_kafka_event_t *event = rd_kafka_queue_poll(queue, 30000);
         CHECK_INT(rd_kafka_event_type(event), type);
@@ -100,7 +100,7 @@ static void objects_are_checked(void) {
         rd_kafka_NewPartitions_destroy(more);
 }
 
-static void resources_keep_what_they_are_given(void) {
+static void config_resource_stores_entries(void) {
         rd_kafka_ConfigResource_t *r = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_GROUP, "g");
         const rd_kafka_ConfigEntry_t **entries;
         rd_kafka_error_t *error;
@@ -161,8 +161,8 @@ static void refreshes(rd_kafka_t *rk, const char *config, void *opaque) {
         *(int *)opaque = 1;
 }
 
-/* The callback is kept; nobody needs a token. */
-static void tokens_are_for_nobody(void) {
+/* The callback is stored; no token is needed. */
+static void oauthbearer_token_without_sasl(void) {
         rd_kafka_conf_t *conf = test_conf();
         int called            = 0;
         rd_kafka_t *rk;
@@ -201,7 +201,7 @@ static void create_topics(void) {
         CHECK_OK(rd_kafka_AdminOptions_set_request_timeout(options, 30000, ERRSTR));
         rd_kafka_AdminOptions_set_opaque(options, &cnt);
         rd_kafka_CreateTopics(cluster, topics, 3, options, queue);
-        /* The call has copied what it was given. */
+        /* The call has copied its arguments. */
         rd_kafka_NewTopic_destroy_array(topics, 3);
         rd_kafka_AdminOptions_destroy(options);
 
@@ -297,7 +297,7 @@ static void alter_configs(void) {
         CHECK_OK(rd_kafka_ConfigResource_error(results[0]));
         rd_kafka_event_destroy(event);
         check_setting("max.message.bytes", "2000");
-        /* What was not named has its default again. */
+        /* The other settings have their defaults again. */
         check_setting("retention.ms", "604800000");
 }
 
@@ -369,7 +369,7 @@ static void delete_topics(void) {
         rd_kafka_DeleteTopics(cluster, topics, 2, NULL, queue);
         rd_kafka_DeleteTopic_destroy_array(topics, 2);
         event = good_result_of(RD_KAFKA_EVENT_DELETETOPICS_RESULT, "DeleteTopicsResult");
-        /* Another call's function gives nothing. */
+        /* The accessor of another call returns nothing. */
         CHECK(rd_kafka_CreateTopics_result_topics(event, &cnt) == NULL);
         CHECK_INT(cnt, 0);
         CHECK(rd_kafka_DescribeConfigs_result_resources(event, &cnt) == NULL);
@@ -380,7 +380,7 @@ static void delete_topics(void) {
         rd_kafka_event_destroy(event);
 }
 
-static void calls_that_fail(void) {
+static void call_errors(void) {
         rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(cluster, RD_KAFKA_ADMIN_OP_ANY);
         rd_kafka_DeleteTopic_t *topics[2];
         rd_kafka_ConfigResource_t *brokers[2];
@@ -419,8 +419,8 @@ static void calls_that_fail(void) {
         rd_kafka_ConfigResource_destroy_array(brokers, 2);
 }
 
-/* Who destroys the client is told, and what nobody took is freed. */
-static void a_client_ends_before_its_answers(void) {
+/* Destroying the client completes the calls with an error, and frees the results that were not read. */
+static void destroy_fails_pending_calls(void) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_DeleteTopic_t *topic = rd_kafka_DeleteTopic_new("assigned");
         rd_kafka_queue_t *main_queue;
@@ -447,17 +447,17 @@ int main(void) {
         queue   = rd_kafka_queue_new(cluster);
         RUN(options_are_checked);
         RUN(objects_are_checked);
-        RUN(resources_keep_what_they_are_given);
+        RUN(config_resource_stores_entries);
         RUN(numbers_have_names);
-        RUN(tokens_are_for_nobody);
+        RUN(oauthbearer_token_without_sasl);
         RUN(create_topics);
         RUN(describe_configs);
         RUN(alter_configs);
         RUN(incremental_alter_configs);
         RUN(create_partitions);
         RUN(delete_topics);
-        RUN(calls_that_fail);
-        RUN(a_client_ends_before_its_answers);
+        RUN(call_errors);
+        RUN(destroy_fails_pending_calls);
         rd_kafka_queue_destroy(queue);
         rd_kafka_destroy(cluster);
         return test_end();

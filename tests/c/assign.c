@@ -60,7 +60,7 @@ static void every_kind_of_offset(void) {
         end(c);
 }
 
-static void no_assignment_gives_nothing(void) {
+static void no_messages_without_assignment(void) {
         rd_kafka_t *c = test_consumer(servers, "assign2");
         rd_kafka_topic_partition_list_t *l;
 
@@ -78,7 +78,7 @@ static void no_assignment_gives_nothing(void) {
         end(c);
 }
 
-static void positions_follow_the_application(void) {
+static void position_follows_delivered_messages(void) {
         rd_kafka_t *c = test_consumer(servers, "assign3");
         rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
 
@@ -94,7 +94,8 @@ static void positions_follow_the_application(void) {
         end(c);
 }
 
-/* What was assigned with a leader epoch has none before a message was consumed, and none after it was given up. */
+/* A position has no leader epoch before the first message was consumed, even if the assignment had one, and
+ * none after the partition was revoked. */
 static void no_position_has_no_leader_epoch(void) {
         rd_kafka_t *c = test_consumer(servers, "assign-epoch");
         rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
@@ -142,7 +143,7 @@ static void seeking(void) {
         end(c);
 }
 
-static void paused_partitions_rest(void) {
+static void paused_partition_delivers_nothing(void) {
         rd_kafka_t *c = test_consumer(servers, "assign5");
         rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
 
@@ -217,7 +218,7 @@ static void incremental_changes(void) {
         end(c);
 }
 
-static void a_partition_apart_from_the_others(void) {
+static void partition_queue_without_forwarding(void) {
         rd_kafka_t *c = test_consumer(servers, "assign8");
         rd_kafka_queue_t *q;
         rd_kafka_message_t *m = NULL;
@@ -238,7 +239,7 @@ static void a_partition_apart_from_the_others(void) {
         end(c);
 }
 
-static void commits_are_found_again(void) {
+static void committed_offset_is_start_position(void) {
         rd_kafka_t *c = test_consumer(servers, "assign9");
         rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
 
@@ -266,7 +267,7 @@ static void duplicates_are_refused(void) {
         end(c);
 }
 
-static void a_group_id_is_needed(void) {
+static void assign_requires_group_id(void) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_topic_partition_list_t *l;
         rd_kafka_t *c;
@@ -282,7 +283,7 @@ static void a_group_id_is_needed(void) {
         rd_kafka_destroy(c);
 }
 
-static void closed_is_closed(void) {
+static void calls_after_close(void) {
         rd_kafka_t *c = test_consumer(servers, "assign11");
         CHECK_OK(assign(c, "assigned", 0, 0));
         next_is(c, 0, 0);
@@ -296,18 +297,18 @@ int main(void) {
         cluster = test_cluster(NULL, servers, sizeof(servers));
         CHECK_INT(test_produce(cluster, "assigned", 0, 0, 100), 0);
         RUN(every_kind_of_offset);
-        RUN(no_assignment_gives_nothing);
-        RUN(positions_follow_the_application);
+        RUN(no_messages_without_assignment);
+        RUN(position_follows_delivered_messages);
         RUN(no_position_has_no_leader_epoch);
         RUN(seeking);
-        RUN(paused_partitions_rest);
+        RUN(paused_partition_delivers_nothing);
         RUN(many_partitions_each_in_order);
         RUN(incremental_changes);
-        RUN(a_partition_apart_from_the_others);
-        RUN(commits_are_found_again);
+        RUN(partition_queue_without_forwarding);
+        RUN(committed_offset_is_start_position);
         RUN(duplicates_are_refused);
-        RUN(a_group_id_is_needed);
-        RUN(closed_is_closed);
+        RUN(assign_requires_group_id);
+        RUN(calls_after_close);
         rd_kafka_destroy(cluster);
         return test_end();
 }

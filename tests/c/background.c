@@ -7,12 +7,12 @@
 static rd_kafka_t *cluster;
 static char servers[512];
 
-/* What the callbacks have seen. */
+/* The callbacks' calls. */
 static struct {
         pthread_mutex_t lock;
         int reports, messages, rebalances, logs;
         int own_thread; /* a callback ran on the thread that runs the tests */
-        int last;       /* the callback of the message with this number takes its time */
+        int last;       /* the callback of the message with this number blocks for a while */
         void *opaque;
 } seen = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static pthread_t tests_thread;
@@ -98,7 +98,7 @@ static void forward_main_to_background(rd_kafka_t *rk) {
         rd_kafka_queue_destroy(background);
 }
 
-static void events_come_on_another_thread(void) {
+static void background_event_cb_runs_on_another_thread(void) {
         rd_kafka_conf_t *conf = test_conf();
         int threads           = rd_kafka_thread_cnt();
         int token;
@@ -119,7 +119,7 @@ static void events_come_on_another_thread(void) {
         rd_kafka_destroy(p);
 }
 
-static void a_consumer_can_live_in_the_background(void) {
+static void consumer_queue_forwarded_to_background(void) {
         rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
         rd_kafka_conf_t *conf              = test_conf();
         rd_kafka_queue_t *background, *queue;
@@ -141,8 +141,8 @@ static void a_consumer_can_live_in_the_background(void) {
         CHECK_OK(rd_kafka_subscribe(c, l));
         CHECK_INT(wait_for(&seen.messages, 30), 30);
         CHECK_INT(wait_for(&seen.rebalances, 1), 1);
-        /* The revocation of the closing comes in the background as well, though its thread is busy
-         * now and the closing one waits. */
+        /* The revocation on close is called in the background, too, although its thread is busy and the
+         * closing thread waits. */
         CHECK_OK(rd_kafka_consumer_close(c));
         CHECK_INT(wait_for(&seen.rebalances, 2), 2);
         rd_kafka_topic_partition_list_destroy(l);
@@ -151,7 +151,7 @@ static void a_consumer_can_live_in_the_background(void) {
         rd_kafka_destroy(c);
 }
 
-static void without_the_callback_others_are_called(void) {
+static void background_queue_without_event_cb_calls_other_callbacks(void) {
         rd_kafka_conf_t *conf = test_conf();
         int threads           = rd_kafka_thread_cnt();
         int token;
@@ -171,7 +171,7 @@ static void without_the_callback_others_are_called(void) {
         rd_kafka_destroy(p);
 }
 
-static void logs_can_go_there(void) {
+static void log_queue_forwarded_to_background(void) {
         rd_kafka_conf_t *conf = rd_kafka_conf_new();
         rd_kafka_queue_t *q;
         rd_kafka_t *rk;
@@ -190,7 +190,7 @@ static void logs_can_go_there(void) {
         rd_kafka_destroy(rk);
 }
 
-static void an_idle_thread_ends_with_its_client(void) {
+static void background_thread_ends_on_destroy(void) {
         int i;
         for (i = 0; i < 20; i++) {
                 rd_kafka_conf_t *conf = test_conf();
@@ -211,11 +211,11 @@ static void an_idle_thread_ends_with_its_client(void) {
 int main(void) {
         tests_thread = pthread_self();
         cluster      = test_cluster(NULL, servers, sizeof(servers));
-        RUN(events_come_on_another_thread);
-        RUN(a_consumer_can_live_in_the_background);
-        RUN(without_the_callback_others_are_called);
-        RUN(logs_can_go_there);
-        RUN(an_idle_thread_ends_with_its_client);
+        RUN(background_event_cb_runs_on_another_thread);
+        RUN(consumer_queue_forwarded_to_background);
+        RUN(background_queue_without_event_cb_calls_other_callbacks);
+        RUN(log_queue_forwarded_to_background);
+        RUN(background_thread_ends_on_destroy);
         rd_kafka_destroy(cluster);
         return test_end();
 }

@@ -1,4 +1,4 @@
-/* What programs and networks get wrong: it must give an error, in time, and lose nothing. */
+/* Errors of programs and networks: each must return an error in time and lose no message. */
 #define _POSIX_C_SOURCE 200809L
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -86,7 +86,7 @@ static void partitions_that_do_not_exist(void) {
         CHECK_INT(test_produce(cluster, "parts", 0, 0, 1), 0);
         err = rd_kafka_producev(rk, RD_KAFKA_V_TOPIC("parts"), RD_KAFKA_V_PARTITION(77),
                                 RD_KAFKA_V_VALUE("x", 1), RD_KAFKA_V_END);
-        if (!err) { /* not known yet: the delivery report tells */
+        if (!err) { /* not known yet: the delivery report has the error */
                 CHECK_OK(rd_kafka_flush(rk, 10000));
                 CHECK_INT(dr.cnt, 1);
                 err = dr.err;
@@ -116,7 +116,7 @@ static void topic_names_that_brokers_refuse(void) {
         rd_kafka_destroy(rk);
 }
 
-static void topic_names_that_cannot_be(void) {
+static void topic_names_too_long_or_empty(void) {
         static char name[32769];
         memset(name, 'n', 32768); /* a request carries 32,767 bytes */
         CHECK(rd_kafka_topic_new(cluster, name, NULL) == NULL);
@@ -139,7 +139,7 @@ static void a_closed_port(void) {
         rd_kafka_destroy(rk);
 }
 
-static void a_name_that_does_not_resolve(void) {
+static void unresolvable_broker_name(void) {
         rd_kafka_t *rk = producer("no-such-host.invalid:9092", "1500");
         int64_t until = test_now_ms() + 20000;
         CHECK_OK(produce(rk, "t", 1));
@@ -206,7 +206,7 @@ static void server_stop(struct server *s) {
         close(s->fd);
 }
 
-/* The message must fail by its timeout, an error must be told, and nothing may hang. */
+/* The message must fail at its timeout, an error must be reported, and nothing may hang. */
 static void expect_failure(const void *reply, size_t size) {
         struct server s;
         char brokers[64];
@@ -237,7 +237,7 @@ static void a_tls_server(void) {
         expect_failure(alert, sizeof(alert));
 }
 
-static void a_server_that_hangs_up(void) {
+static void server_that_closes_connections(void) {
         expect_failure("", 0);
 }
 
@@ -278,13 +278,13 @@ int main(void) {
         RUN(messages_that_are_too_large);
         RUN(partitions_that_do_not_exist);
         RUN(topic_names_that_brokers_refuse);
-        RUN(topic_names_that_cannot_be);
+        RUN(topic_names_too_long_or_empty);
         RUN(a_closed_port);
-        RUN(a_name_that_does_not_resolve);
+        RUN(unresolvable_broker_name);
         RUN(brokers_that_are_no_addresses);
         RUN(a_web_server);
         RUN(a_tls_server);
-        RUN(a_server_that_hangs_up);
+        RUN(server_that_closes_connections);
         RUN(a_response_of_two_gigabytes);
         RUN(a_response_of_negative_size);
         RUN(a_response_to_another_request);

@@ -8,7 +8,7 @@
 
 #include "test.h"
 
-/* How a peer goes away, and what follows, depends on where the writer is: so many times each. */
+/* The effect of a lost peer depends on the position of the writer, so each case runs this often. */
 #define ROUNDS 12
 
 /* Produces as fast as it can for `ms` milliseconds. */
@@ -46,7 +46,7 @@ static void produce_and_exit(const char *servers, const char *acks, int ready) {
         _exit(0);
 }
 
-/* A producer whose broker's process is killed while it writes, and what became of it. */
+/* A producer whose broker process is killed while it writes, and its outcome. */
 static void producer_survives(const char *acks) {
         int round, died = 0;
 
@@ -155,7 +155,7 @@ static void clients_that_leave_unread_responses_leave_the_mock_cluster_alive(voi
         test_kill(broker);
 }
 
-/* A queue that writes to a socket whose reader is gone. */
+/* A queue that writes to a socket without a reader. */
 static void notify_a_socket_without_a_reader(void) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_queue_t *queue;

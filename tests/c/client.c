@@ -4,7 +4,7 @@
 
 #include "test.h"
 
-static void names_are_unique_and_tell_the_type(void) {
+static void client_names_are_unique_and_contain_the_type(void) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_t *a, *b;
 
@@ -47,7 +47,7 @@ static void many_clients_come_and_go(void) {
         CHECK_INT(rd_kafka_wait_destroyed(5000), 0);
 }
 
-static void polls_take_their_time(void) {
+static void poll_returns_after_its_timeout(void) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_t *rk;
         int64_t start;
@@ -141,20 +141,20 @@ static void topic_ids(void) {
         rd_kafka_Uuid_destroy(copy);
 }
 
-static void the_library_checks_itself(void) {
+static void unittest_function_succeeds(void) {
         CHECK_INT(rd_kafka_unittest(), 0);
         CHECK_INT(rd_kafka_wait_destroyed(5000), 0);
 }
 
 int main(void) {
-        RUN(names_are_unique_and_tell_the_type);
+        RUN(client_names_are_unique_and_contain_the_type);
         RUN(a_client_needs_no_configuration);
         RUN(threads_end_with_their_client);
         RUN(many_clients_come_and_go);
-        RUN(polls_take_their_time);
+        RUN(poll_returns_after_its_timeout);
         RUN(threads_may_share_a_producer);
         RUN(memory_helpers);
         RUN(topic_ids);
-        RUN(the_library_checks_itself);
+        RUN(unittest_function_succeeds);
         return test_end();
 }

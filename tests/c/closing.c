@@ -1,4 +1,4 @@
-/* The end of a consumer: closing at once, by a queue, not at all; and what calls say afterwards. */
+/* The end of a consumer: close, close by a queue, destroy without close, and the results of later calls. */
 #define _POSIX_C_SOURCE 200809L
 #include "test.h"
 
@@ -33,7 +33,7 @@ static void on_commit(rd_kafka_t *rk,
         committed_offset = l && l->cnt ? l->elems[0].offset : -1;
 }
 
-/* A member of the group that has taken `cnt` messages of topic "t". */
+/* A member of the group that has consumed `cnt` messages of topic "t". */
 static rd_kafka_t *member(const char *group, const char *instance, int cnt) {
         rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
         rd_kafka_conf_t *conf              = test_conf();
@@ -100,14 +100,14 @@ static void closing_revokes_and_commits(void) {
         CHECK_INT(committed("close"), 3);
 }
 
-static void closing_by_a_queue_does_not_wait(void) {
+static void close_queue_does_not_block(void) {
         rd_kafka_t *c         = member("close-queue", NULL, 4);
         rd_kafka_queue_t *q   = rd_kafka_queue_new(c);
         int64_t until         = test_now_ms() + 20000;
         rd_kafka_error_t *error;
 
         CHECK(rd_kafka_consumer_close_queue(c, q) == NULL);
-        /* Nobody has served the revocation yet. */
+        /* The revocation is not served yet. */
         test_sleep_ms(50);
         CHECK_INT(rd_kafka_consumer_closed(c), 0);
         CHECK_INT(revocations, 0);
@@ -123,14 +123,14 @@ static void closing_by_a_queue_does_not_wait(void) {
         CHECK_INT(committed("close-queue"), 4);
 }
 
-static void destroying_closes_first(void) {
+static void destroy_closes_the_consumer(void) {
         rd_kafka_t *c = member("destroy", NULL, 5);
         rd_kafka_destroy(c);
         CHECK_INT(revocations, 1);
         CHECK_INT(committed("destroy"), 5);
 }
 
-static void destroying_without_closing_leaves_everything(void) {
+static void destroy_flag_no_consumer_close(void) {
         rd_kafka_t *c = member("no-close", NULL, 5);
         int64_t start = test_now_ms();
 
@@ -141,7 +141,7 @@ static void destroying_without_closing_leaves_everything(void) {
 }
 
 /* KIP-345: the member's place is kept for it. */
-static void static_members_do_not_leave(void) {
+static void static_member_does_not_leave_group(void) {
         const struct rd_kafka_group_list *l = NULL;
         rd_kafka_t *c                       = member("static", "one", 2);
 
@@ -153,7 +153,7 @@ static void static_members_do_not_leave(void) {
         rd_kafka_group_list_destroy(l);
 }
 
-static void others_cannot_be_closed(void) {
+static void close_of_a_producer_fails(void) {
         rd_kafka_t *c         = test_client(RD_KAFKA_CONSUMER, test_conf());
         rd_kafka_queue_t *q   = rd_kafka_queue_new(c);
         rd_kafka_error_t *error;
@@ -173,11 +173,11 @@ int main(void) {
         cluster = test_cluster(NULL, servers, sizeof(servers));
         CHECK_INT(test_produce(cluster, "t", 0, 0, 30), 0);
         RUN(closing_revokes_and_commits);
-        RUN(closing_by_a_queue_does_not_wait);
-        RUN(destroying_closes_first);
-        RUN(destroying_without_closing_leaves_everything);
-        RUN(static_members_do_not_leave);
-        RUN(others_cannot_be_closed);
+        RUN(close_queue_does_not_block);
+        RUN(destroy_closes_the_consumer);
+        RUN(destroy_flag_no_consumer_close);
+        RUN(static_member_does_not_leave_group);
+        RUN(close_of_a_producer_fails);
         rd_kafka_destroy(cluster);
         return test_end();
 }

@@ -1,4 +1,4 @@
-/* Who learns the outcome of a commit: the caller, offset_commit_cb, the callback of the commit, or a queue. */
+/* The receivers of a commit's result: the caller, offset_commit_cb, the callback of the commit, or a queue. */
 #define _POSIX_C_SOURCE 200809L
 #include "test.h"
 
@@ -20,7 +20,7 @@ static void on_commit(rd_kafka_t *rk, rd_kafka_resp_err_t err,
         seen->offset = offsets && offsets->cnt == 1 ? offsets->elems[0].offset : -1;
 }
 
-/* A consumer that has offset_commit_cb when `seen` is given. */
+/* A consumer, with offset_commit_cb if `seen` is set. */
 static rd_kafka_t *consumer(const char *group, struct seen *seen) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_t *c;
@@ -62,7 +62,7 @@ static void end(rd_kafka_t *c, rd_kafka_topic_partition_list_t *l) {
         rd_kafka_destroy(c);
 }
 
-static void every_commit_calls_the_callback_of_the_configuration(void) {
+static void offset_commit_cb_is_called_for_every_commit(void) {
         struct seen seen                   = {0};
         rd_kafka_t *c                      = consumer("every", &seen);
         rd_kafka_topic_partition_list_t *l = row(3);
@@ -78,7 +78,7 @@ static void every_commit_calls_the_callback_of_the_configuration(void) {
         end(c, l);
 }
 
-static void a_commit_of_nothing_calls_it_too(void) {
+static void offset_commit_cb_is_called_without_offsets(void) {
         struct seen seen                   = {0};
         rd_kafka_t *c                      = consumer("nothing", &seen);
         rd_kafka_topic_partition_list_t *l = row(3);
@@ -92,7 +92,7 @@ static void a_commit_of_nothing_calls_it_too(void) {
         end(c, l);
 }
 
-static void a_commit_with_a_callback_of_its_own_calls_only_that(void) {
+static void commit_queue_callback_replaces_offset_commit_cb(void) {
         struct seen seen = {0}, own = {0};
         rd_kafka_t *c                      = consumer("own", &seen);
         rd_kafka_topic_partition_list_t *l = row(4);
@@ -109,7 +109,7 @@ static void a_commit_with_a_callback_of_its_own_calls_only_that(void) {
         end(c, l);
 }
 
-static void a_commit_to_a_queue_without_one_calls_that_of_the_configuration(void) {
+static void commit_queue_without_callback_calls_offset_commit_cb(void) {
         struct seen seen                   = {0};
         rd_kafka_t *c                      = consumer("queue", &seen);
         rd_kafka_topic_partition_list_t *l = row(5);
@@ -130,7 +130,7 @@ static void a_commit_to_a_queue_without_one_calls_that_of_the_configuration(void
         end(c, l);
 }
 
-static void without_a_callback_a_synchronous_commit_makes_no_event(void) {
+static void sync_commit_without_callback_makes_no_event(void) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_topic_partition_list_t *l = row(6);
         rd_kafka_queue_t *q;
@@ -150,11 +150,11 @@ static void without_a_callback_a_synchronous_commit_makes_no_event(void) {
 int main(void) {
         cluster = test_cluster(NULL, servers, sizeof(servers));
         CHECK_INT(test_produce(cluster, "t", 0, 0, 10), 0);
-        RUN(every_commit_calls_the_callback_of_the_configuration);
-        RUN(a_commit_of_nothing_calls_it_too);
-        RUN(a_commit_with_a_callback_of_its_own_calls_only_that);
-        RUN(a_commit_to_a_queue_without_one_calls_that_of_the_configuration);
-        RUN(without_a_callback_a_synchronous_commit_makes_no_event);
+        RUN(offset_commit_cb_is_called_for_every_commit);
+        RUN(offset_commit_cb_is_called_without_offsets);
+        RUN(commit_queue_callback_replaces_offset_commit_cb);
+        RUN(commit_queue_without_callback_calls_offset_commit_cb);
+        RUN(sync_commit_without_callback_makes_no_event);
         rd_kafka_destroy(cluster);
         return test_end();
 }

@@ -54,7 +54,7 @@ static void aliases_are_the_same_property(void) {
         rd_kafka_conf_destroy(conf);
 }
 
-static void topic_properties_fall_through(void) {
+static void topic_properties_set_default_topic_conf(void) {
         rd_kafka_conf_t *conf = rd_kafka_conf_new();
         rd_kafka_topic_conf_t *tconf;
         char value[64];
@@ -219,7 +219,7 @@ static void topic_conf_sets_copies_refuses(void) {
         rd_kafka_topic_conf_destroy(b);
 }
 
-static void clients_show_their_configuration(void) {
+static void rd_kafka_conf_returns_the_configuration(void) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_topic_conf_t *tconf;
         char value[64];
@@ -242,7 +242,7 @@ static void clients_show_their_configuration(void) {
         rd_kafka_destroy(rk);
 }
 
-static void contradictions_are_found_by_new(void) {
+static void new_rejects_conflicting_properties(void) {
         static const struct {
                 rd_kafka_type_t type;
                 const char *set[3][2];
@@ -296,7 +296,7 @@ int main(void) {
         RUN(defaults_are_there);
         RUN(values_come_back);
         RUN(aliases_are_the_same_property);
-        RUN(topic_properties_fall_through);
+        RUN(topic_properties_set_default_topic_conf);
         RUN(wrong_names_are_unknown);
         RUN(wrong_values_are_refused);
         RUN(short_buffers_are_cut_and_sized);
@@ -304,8 +304,8 @@ int main(void) {
         RUN(filtered_copies_leave_out_prefixes);
         RUN(dumps_hold_names_and_values);
         RUN(topic_conf_sets_copies_refuses);
-        RUN(clients_show_their_configuration);
-        RUN(contradictions_are_found_by_new);
+        RUN(rd_kafka_conf_returns_the_configuration);
+        RUN(new_rejects_conflicting_properties);
         RUN(properties_are_shown);
         return test_end();
 }

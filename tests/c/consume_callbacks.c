@@ -1,11 +1,11 @@
-/* Messages by callback: consume_cb, rd_kafka_consume_callback_queue(); and what errors of partitions tell. */
+/* Messages by callback: consume_cb, rd_kafka_consume_callback_queue(); and the errors of partitions. */
 #define _POSIX_C_SOURCE 200809L
 #include "test.h"
 
 static rd_kafka_t *cluster;
 static char servers[512];
 
-/* What the callbacks have seen. */
+/* The callbacks' calls. */
 static struct {
         int cnt;
         int64_t next[4]; /* the offset that each partition is to bring next */
@@ -45,7 +45,7 @@ static void assign_all(rd_kafka_t *c, int64_t offset) {
         rd_kafka_topic_partition_list_destroy(l);
 }
 
-static void polling_calls_back(void) {
+static void poll_calls_consume_cb(void) {
         rd_kafka_conf_t *conf = consumer_conf("callbacks");
         int64_t until         = test_now_ms() + 20000;
         rd_kafka_queue_t *q;
@@ -66,7 +66,7 @@ static void polling_calls_back(void) {
         rd_kafka_destroy(c);
 }
 
-static void a_queue_of_started_partitions_calls_back(void) {
+static void consume_callback_queue_calls_callback(void) {
         rd_kafka_t *c         = test_client(RD_KAFKA_CONSUMER, consumer_conf(NULL));
         rd_kafka_topic_t *rkt = rd_kafka_topic_new(c, "t", NULL);
         rd_kafka_queue_t *q   = rd_kafka_queue_new(c);
@@ -94,7 +94,7 @@ static void a_queue_of_started_partitions_calls_back(void) {
         rd_kafka_destroy(c);
 }
 
-static void errors_of_partitions_name_them(void) {
+static void partition_errors_name_the_partition(void) {
         rd_kafka_conf_t *conf              = consumer_conf("errors");
         rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
         int64_t until                      = test_now_ms() + 20000;
@@ -134,7 +134,7 @@ static void errors_of_partitions_name_them(void) {
 }
 
 /* A queue that was split off before the partition was assigned stays so. */
-static void partitions_are_split_off_beforehand(void) {
+static void partition_queue_before_assign(void) {
         rd_kafka_t *c       = test_client(RD_KAFKA_CONSUMER, consumer_conf("split"));
         rd_kafka_queue_t *q = rd_kafka_queue_get_partition(c, "t", 1);
         int64_t until       = test_now_ms() + 20000;
@@ -171,10 +171,10 @@ int main(void) {
         cluster = test_cluster(NULL, servers, sizeof(servers));
         for (p = 0; p < 4; p++)
                 CHECK_INT(test_produce(cluster, "t", p, 0, 10), 0);
-        RUN(polling_calls_back);
-        RUN(a_queue_of_started_partitions_calls_back);
-        RUN(errors_of_partitions_name_them);
-        RUN(partitions_are_split_off_beforehand);
+        RUN(poll_calls_consume_cb);
+        RUN(consume_callback_queue_calls_callback);
+        RUN(partition_errors_name_the_partition);
+        RUN(partition_queue_before_assign);
         rd_kafka_destroy(cluster);
         return test_end();
 }

@@ -1,4 +1,5 @@
-/* A group that rebalances cooperatively: members are told of what comes and goes, and keep the rest. */
+/* A group that rebalances cooperatively: members receive the added and the revoked partitions, and keep the
+ * others. */
 #define _POSIX_C_SOURCE 200809L
 #include "test.h"
 
@@ -27,7 +28,7 @@ static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t err,
         if (err == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
                 seen->assigned += partitions->cnt;
                 seen->open = 0;
-                /* What begins on the way out is given up at once, in either manner. */
+                /* During close an assignment is revoked at once; both assign functions are valid then. */
                 if (!seen->closing)
                         CHECK_ERR(rd_kafka_assign(rk, partitions), RD_KAFKA_RESP_ERR__STATE);
                 CHECK(rd_kafka_incremental_assign(rk, partitions) == NULL);
@@ -40,7 +41,7 @@ static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t err,
                 seen->open = 1;
                 seen->lost += rd_kafka_assignment_lost(rk);
                 CHECK(rd_kafka_incremental_unassign(rk, partitions) == NULL);
-                /* What is given up twice on the way out is no mistake. */
+                /* A second revocation during close is no error. */
                 if (!seen->closing)
                         expect_error(rd_kafka_incremental_unassign(rk, partitions),
                                      RD_KAFKA_RESP_ERR__INVALID_ARG);
@@ -109,7 +110,7 @@ static void settle(rd_kafka_t *a, int of_a, rd_kafka_t *b, int of_b) {
                 CHECK_INT(assignment(b), of_b);
 }
 
-static void members_keep_what_stays_their_own(void) {
+static void members_keep_their_partitions(void) {
         struct seen of_a = {0}, of_b = {0};
         rd_kafka_t *a = member("together", "cooperative-sticky", &of_a);
         rd_kafka_t *b;
@@ -121,7 +122,7 @@ static void members_keep_what_stays_their_own(void) {
         b = member("together", "cooperative-sticky", &of_b);
         CHECK_OK(subscribe(b, "shared"));
         settle(a, 2, b, 2);
-        /* Only what went was revoked, and it came to the other one. */
+        /* Only the moved partition was revoked, and the other member received it. */
         CHECK_INT(of_a.assigned, 4);
         CHECK_INT(of_a.revoked, 2);
         CHECK_INT(of_b.assigned, 2);
@@ -141,7 +142,7 @@ static void members_keep_what_stays_their_own(void) {
         rd_kafka_destroy(a);
 }
 
-static void a_revocation_ends_with_a_call_that_assigns(void) {
+static void revocation_requires_incremental_unassign(void) {
         const char *strategies[2] = {"cooperative-sticky", NULL};
         int i;
         for (i = 0; i < 2; i++) {
@@ -167,7 +168,7 @@ static void a_revocation_ends_with_a_call_that_assigns(void) {
         }
 }
 
-static void without_a_callback_the_library_does_it(void) {
+static void rebalance_without_callback(void) {
         rd_kafka_t *a = member("alone", "cooperative-sticky", NULL);
         rd_kafka_t *b = member("alone", "cooperative-sticky", NULL);
         CHECK_OK(subscribe(a, "shared"));
@@ -181,7 +182,7 @@ static void without_a_callback_the_library_does_it(void) {
         rd_kafka_destroy(b);
 }
 
-static void an_eager_group_is_assigned_as_a_whole(void) {
+static void eager_group_rejects_incremental_assign(void) {
         rd_kafka_t *a = member("eager", "sticky", NULL);
         rd_kafka_topic_partition_list_t *l;
         CHECK_OK(subscribe(a, "shared"));
@@ -196,7 +197,7 @@ static void an_eager_group_is_assigned_as_a_whole(void) {
         rd_kafka_destroy(a);
 }
 
-static void without_a_group_both_manners_are_free(void) {
+static void assign_and_incremental_assign_without_group(void) {
         rd_kafka_t *a = member("none", "cooperative-sticky", NULL);
         rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
         rd_kafka_topic_partition_list_add(l, "shared", 0);
@@ -211,7 +212,7 @@ static void without_a_group_both_manners_are_free(void) {
         rd_kafka_destroy(a);
 }
 
-static void strategies_that_do_not_go_together_are_refused(void) {
+static void eager_and_cooperative_strategies_conflict(void) {
         char errstr[512] = "";
         rd_kafka_conf_t *conf = test_conf();
         test_set(conf, "group.id", "mixed");
@@ -221,7 +222,7 @@ static void strategies_that_do_not_go_together_are_refused(void) {
         rd_kafka_conf_destroy(conf);
 }
 
-static void patterns_follow_the_topics(void) {
+static void regex_subscription_follows_new_topics(void) {
         rd_kafka_t *a = member("patterns", "cooperative-sticky", NULL);
         rd_kafka_topic_partition_list_t *l;
 
@@ -233,7 +234,7 @@ static void patterns_follow_the_topics(void) {
         CHECK(l->cnt == 1 && !strcmp(l->elems[0].topic, "^kind-"));
         rd_kafka_topic_partition_list_destroy(l);
         settle(a, 4, NULL, 0);
-        /* What comes later is found at the next refresh of metadata. */
+        /* New topics are found at the next refresh of metadata. */
         CHECK_INT(test_produce(cluster, "kind-two", 0, 0, 1), 0);
         settle(a, 8, NULL, 0);
         CHECK_OK(rd_kafka_consumer_close(a));
@@ -242,13 +243,13 @@ static void patterns_follow_the_topics(void) {
 
 int main(void) {
         cluster = test_cluster(NULL, servers, sizeof(servers));
-        RUN(members_keep_what_stays_their_own);
-        RUN(a_revocation_ends_with_a_call_that_assigns);
-        RUN(without_a_callback_the_library_does_it);
-        RUN(an_eager_group_is_assigned_as_a_whole);
-        RUN(without_a_group_both_manners_are_free);
-        RUN(strategies_that_do_not_go_together_are_refused);
-        RUN(patterns_follow_the_topics);
+        RUN(members_keep_their_partitions);
+        RUN(revocation_requires_incremental_unassign);
+        RUN(rebalance_without_callback);
+        RUN(eager_group_rejects_incremental_assign);
+        RUN(assign_and_incremental_assign_without_group);
+        RUN(eager_and_cooperative_strategies_conflict);
+        RUN(regex_subscription_follows_new_topics);
         rd_kafka_destroy(cluster);
         return test_end();
 }

@@ -67,7 +67,7 @@ static rd_kafka_t *make(const char *bootstrap, const char *name, const char *val
         return make_from(conf, name, value);
 }
 
-/* On a cluster of its own, whose broker answers after so many milliseconds. */
+/* A client with a cluster whose broker responds after this many milliseconds. */
 static rd_kafka_t *make_slow(const char *rtt_ms, const char *name, const char *value) {
         rd_kafka_conf_t *conf = test_conf();
 
@@ -85,7 +85,7 @@ static void produce(rd_kafka_t *rk, const char *topic, int32_t partition, intptr
 
 static const char NOWHERE[] = "127.0.0.1:1";
 
-static void what_a_report_tells(void) {
+static void delivery_report_fields(void) {
         rd_kafka_t *rk = make(servers, NULL, NULL);
         int i;
 
@@ -109,8 +109,8 @@ static void what_a_report_tells(void) {
         rd_kafka_destroy(rk);
 }
 
-/* With acks=0 the broker tells nothing: neither an offset nor that the message is there. */
-static void without_acknowledgement(void) {
+/* With acks=0 the report has no offset and no proof that the message was stored. */
+static void acks_0_report(void) {
         rd_kafka_t *rk = make(servers, "acks", "0");
 
         produce(rk, "told", 0, 7);
@@ -122,8 +122,8 @@ static void without_acknowledgement(void) {
         rd_kafka_destroy(rk);
 }
 
-/* Messages that never found out what their topic has keep the partition that they asked for. */
-static void given_up_before_the_topic_is_known(void) {
+/* Messages that fail before their topic's metadata is known keep the requested partition. */
+static void purge_before_topic_metadata(void) {
         static const int32_t partitions[] = {2, RD_KAFKA_PARTITION_UA, 1};
         int purged, i;
 
@@ -142,7 +142,7 @@ static void given_up_before_the_topic_is_known(void) {
                         CHECK_INT(dr.of[i].offset, RD_KAFKA_OFFSET_INVALID);
                         CHECK_INT(dr.of[i].broker, -1);
                         CHECK_INT(dr.of[i].partition, partitions[dr.of[i].number]);
-                        /* The core may have looked at its clock just before the message came. */
+                        /* The core may have read its clock just before the message was produced. */
                         CHECK(dr.of[i].latency >= 0);
                 }
                 rd_kafka_destroy(rk);
@@ -156,7 +156,7 @@ static void purge_flags(void) {
 
         for (flags = 0; flags < 8; flags++)
                 CHECK_OK(rd_kafka_purge(rk, flags));
-        /* One that does not block may still be under way, and one that does comes behind it. */
+        /* A non-blocking purge may still be in progress; a blocking one follows it. */
         CHECK_OK(rd_kafka_purge(rk, RD_KAFKA_PURGE_F_QUEUE));
         CHECK_ERR(rd_kafka_purge(rk, 8), RD_KAFKA_RESP_ERR__INVALID_ARG);
         CHECK_ERR(rd_kafka_purge(rk, -1), RD_KAFKA_RESP_ERR__INVALID_ARG);
@@ -193,7 +193,7 @@ static void purging_in_flight_is_not_purging_the_queue(void) {
         rd_kafka_poll(rk, 0);
         CHECK_INT(dr.cnt, 1);
         CHECK_OK(rd_kafka_purge(rk, RD_KAFKA_PURGE_F_INFLIGHT));
-        CHECK_OK(rd_kafka_flush(rk, 300)); /* before the answer comes */
+        CHECK_OK(rd_kafka_flush(rk, 300)); /* before the response arrives */
         REQUIRE(dr.cnt == 2);
         CHECK_ERR(dr.of[1].err, RD_KAFKA_RESP_ERR__PURGE_INFLIGHT);
         CHECK_INT(dr.of[1].status, RD_KAFKA_MSG_STATUS_POSSIBLY_PERSISTED);
@@ -227,7 +227,7 @@ static int64_t round_trip_us(rd_kafka_t *rk, int i) {
 }
 
 /* A thread that waits for its answer may wait for the sockets itself. They are never left alone while it does not. */
-static void answers_are_heard_after_a_pause(void) {
+static void report_after_idle_time(void) {
         rd_kafka_t *rk = make(servers, NULL, NULL);
         int i, late = 0;
 
@@ -243,7 +243,7 @@ static void answers_are_heard_after_a_pause(void) {
 }
 
 /* Nor when something else is answered meanwhile. */
-static void answers_are_heard_after_others(void) {
+static void report_during_metadata_refreshes(void) {
         rd_kafka_t *rk = make_slow("2", "topic.metadata.refresh.interval.ms", "4");
         int i, late = 0;
 
@@ -277,8 +277,8 @@ static void linger_is_no_longer_than_asked_for(void) {
         rd_kafka_destroy(rk);
 }
 
-/* Nobody listens: messages are forgotten when they are through. */
-static void without_any_report(void) {
+/* Without a report callback messages are freed after delivery. */
+static void no_report_callback(void) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_t *rk;
         int i;
@@ -293,7 +293,7 @@ static void without_any_report(void) {
         rd_kafka_destroy(rk);
 }
 
-static void the_message_callback_goes_first(void) {
+static void dr_msg_cb_takes_precedence_over_dr_cb(void) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_t *rk;
 
@@ -309,7 +309,7 @@ static void the_message_callback_goes_first(void) {
         rd_kafka_destroy(rk);
 }
 
-static void failures_only(void) {
+static void delivery_report_only_error(void) {
         rd_kafka_t *rk = make(servers, "delivery.report.only.error", "true");
 
         produce(rk, "mixed", 0, 1);
@@ -340,7 +340,7 @@ static void produce_in_callback(rd_kafka_t *rk, const rd_kafka_message_t *m, voi
 
 /* A message's room is free when its report was served, although others of its batch wait for theirs:
  * there is room for as many in the callback, which could wait for it in vain otherwise. */
-static void room_comes_back_report_by_report(void) {
+static void queue_full_ends_with_each_report(void) {
         int block, i;
 
         for (block = 0; block < 2; block++) {
@@ -373,7 +373,7 @@ static void yield_in_callback(rd_kafka_t *rk, const rd_kafka_message_t *m, void 
         rd_kafka_yield(rk);
 }
 
-static void yielding_goes_on_where_it_stopped(void) {
+static void poll_continues_after_yield(void) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_t *rk;
         int i;
@@ -408,7 +408,7 @@ static rd_kafka_t *with_events(rd_kafka_conf_t *conf, rd_kafka_queue_t **q) {
         return rk;
 }
 
-static void events_count_until_they_are_destroyed(void) {
+static void outq_len_counts_undestroyed_events(void) {
         const rd_kafka_message_t *some[8];
         rd_kafka_queue_t *q;
         rd_kafka_event_t *ev;
@@ -420,7 +420,7 @@ static void events_count_until_they_are_destroyed(void) {
         rk = with_events(conf, &q);
         for (i = 0; i < 5; i++)
                 produce(rk, "told", 2, i);
-        CHECK_ERR(rd_kafka_flush(rk, 700), RD_KAFKA_RESP_ERR__TIMED_OUT); /* nobody takes events */
+        CHECK_ERR(rd_kafka_flush(rk, 700), RD_KAFKA_RESP_ERR__TIMED_OUT); /* no thread reads events */
         ev = rd_kafka_queue_poll(q, 10000);
         REQUIRE(ev != NULL && rd_kafka_event_type(ev) == RD_KAFKA_EVENT_DR);
         CHECK_OK(rd_kafka_event_error(ev));
@@ -466,7 +466,7 @@ static void *take_events(void *arg) {
         return (void *)(intptr_t)taken;
 }
 
-static void flush_waits_while_another_thread_takes_events(void) {
+static void flush_waits_for_another_event_thread(void) {
         rd_kafka_queue_t *q;
         rd_kafka_t *rk = with_events(test_conf(), &q);
         pthread_t thread;
@@ -486,7 +486,7 @@ static void flush_waits_while_another_thread_takes_events(void) {
         rd_kafka_destroy(rk);
 }
 
-/* With both, flush calls the callback: nobody else is needed. */
+/* With both, flush calls the callback: no other thread is needed. */
 static void flush_with_events_and_a_callback(void) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_queue_t *q;
@@ -502,7 +502,7 @@ static void flush_with_events_and_a_callback(void) {
         rd_kafka_destroy(rk);
 }
 
-static void events_of_failures_only(void) {
+static void delivery_report_events_only_error(void) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_queue_t *q;
         rd_kafka_event_t *ev;
@@ -522,7 +522,7 @@ static void events_of_failures_only(void) {
         rd_kafka_destroy(rk);
 }
 
-static void headers_of_a_report_can_be_kept(void) {
+static void detach_headers_of_a_report(void) {
         const rd_kafka_message_t *m;
         rd_kafka_headers_t *headers = NULL, *none = NULL;
         rd_kafka_queue_t *q;
@@ -548,25 +548,25 @@ static void headers_of_a_report_can_be_kept(void) {
 
 int main(void) {
         cluster = test_cluster(NULL, servers, sizeof(servers));
-        RUN(what_a_report_tells);
-        RUN(without_acknowledgement);
-        RUN(given_up_before_the_topic_is_known);
+        RUN(delivery_report_fields);
+        RUN(acks_0_report);
+        RUN(purge_before_topic_metadata);
         RUN(purge_flags);
         RUN(purging_in_flight_is_not_purging_the_queue);
         RUN(flush_does_not_wait_for_linger);
-        RUN(answers_are_heard_after_a_pause);
-        RUN(answers_are_heard_after_others);
+        RUN(report_after_idle_time);
+        RUN(report_during_metadata_refreshes);
         RUN(linger_is_no_longer_than_asked_for);
-        RUN(without_any_report);
-        RUN(the_message_callback_goes_first);
-        RUN(failures_only);
-        RUN(room_comes_back_report_by_report);
-        RUN(yielding_goes_on_where_it_stopped);
-        RUN(events_count_until_they_are_destroyed);
-        RUN(flush_waits_while_another_thread_takes_events);
+        RUN(no_report_callback);
+        RUN(dr_msg_cb_takes_precedence_over_dr_cb);
+        RUN(delivery_report_only_error);
+        RUN(queue_full_ends_with_each_report);
+        RUN(poll_continues_after_yield);
+        RUN(outq_len_counts_undestroyed_events);
+        RUN(flush_waits_for_another_event_thread);
         RUN(flush_with_events_and_a_callback);
-        RUN(events_of_failures_only);
-        RUN(headers_of_a_report_can_be_kept);
+        RUN(delivery_report_events_only_error);
+        RUN(detach_headers_of_a_report);
         rd_kafka_destroy(cluster);
         return test_end();
 }

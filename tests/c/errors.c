@@ -98,7 +98,7 @@ static void on_error(rd_kafka_t *rk, int err, const char *reason, void *opaque) 
         fatal_seen += err == RD_KAFKA_RESP_ERR__FATAL;
 }
 
-static void a_consumer_begins_nothing_after_a_fatal_error(void) {
+static void consumer_calls_fail_after_fatal_error(void) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_topic_partition_list_t *topics = rd_kafka_topic_partition_list_new(1);
         rd_kafka_t *rk;
@@ -114,7 +114,7 @@ static void a_consumer_begins_nothing_after_a_fatal_error(void) {
         rd_kafka_destroy(rk);
 }
 
-static void fatal_errors_stay(void) {
+static void first_fatal_error_is_kept(void) {
         rd_kafka_conf_t *conf = test_conf();
         char errstr[128] = "";
         rd_kafka_t *rk;
@@ -148,7 +148,7 @@ int main(void) {
         RUN(error_objects_without_text_use_the_code);
         RUN(no_error_object_is_success);
         RUN(long_error_texts_are_kept);
-        RUN(a_consumer_begins_nothing_after_a_fatal_error);
-        RUN(fatal_errors_stay);
+        RUN(consumer_calls_fail_after_fatal_error);
+        RUN(first_fatal_error_is_kept);
         return test_end();
 }

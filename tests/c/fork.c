@@ -1,4 +1,4 @@
-/* Forks: a child that touches its parent's client hears so at once, and the parent notices nothing. */
+/* Forks: a call on the parent's client fails at once in the child, and the parent is not affected. */
 #define _POSIX_C_SOURCE 200809L
 #include <fcntl.h>
 #include <signal.h>
@@ -9,11 +9,11 @@
 static rd_kafka_t *cluster;
 static char servers[512];
 
-/* How long a child may take for everything. */
+/* The maximum run time of a child. */
 #define CHILD_S 10
 
-/* Runs in a child what gives the number of failed checks; the parent's case has them. The child ends
- * without a farewell: memory that its parent's threads hold is no leak of its own. */
+/* Runs a function in a child, which returns the number of failed checks; they count for the parent's case.
+ * The child kills itself without cleanup: memory of the parent's threads is no leak of the child. */
 static void in_child(int (*what)(void)) {
         int status = 0, failed = -1, ends[2];
         pid_t pid;
@@ -63,7 +63,7 @@ static int use_the_producer(void) {
         CHECK_ERR(rd_kafka_metadata(producer, 1, NULL, &md, -1), RD_KAFKA_RESP_ERR__STATE);
         CHECK_INT(rd_kafka_poll(producer, 5000), 0);
         CHECK_ERR(rd_kafka_last_error(), RD_KAFKA_RESP_ERR__STATE);
-        /* What never changes can be read. */
+        /* Constant values can be read. */
         CHECK(strstr(rd_kafka_name(producer), "producer") != NULL);
         CHECK_STR(rd_kafka_topic_name(topic), "t");
         CHECK_INT(rd_kafka_type(producer), RD_KAFKA_PRODUCER);
@@ -97,7 +97,7 @@ static int use_the_consumer(void) {
         return test_failed_checks;
 }
 
-/* A child makes a client of its own, beside its parent's. */
+/* A child creates a client beside its parent's. */
 static int make_a_client(void) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_t *rk;
@@ -213,7 +213,7 @@ static void a_consumer(void) {
         rd_kafka_destroy(consumer);
 }
 
-/* Children of a parent whose threads are busy: whatever those hold, no child waits for it. */
+/* Children of a parent whose threads are busy: no child blocks on a lock that those hold. */
 static int use_and_leave(void) {
         CHECK_ERR(rd_kafka_flush(producer, -1), RD_KAFKA_RESP_ERR__STATE);
         rd_kafka_destroy(producer);

@@ -176,7 +176,7 @@ static void stored_offsets_are_committed(void) {
         rd_kafka_destroy(c);
 }
 
-/* Polls until the error comes, for 30 seconds; is 1 if it came. */
+/* Polls until the error arrives, for up to 30 seconds. Returns 1 if it arrived. */
 static int await_error(rd_kafka_t *c, rd_kafka_resp_err_t err) {
         int64_t until = test_now_ms() + 30000;
         while (test_now_ms() < until) {
@@ -190,7 +190,7 @@ static int await_error(rd_kafka_t *c, rd_kafka_resp_err_t err) {
         return 0;
 }
 
-static void a_member_that_does_not_poll_is_out(void) {
+static void max_poll_interval_removes_member(void) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_t *c;
 
@@ -208,7 +208,7 @@ static void a_member_that_does_not_poll_is_out(void) {
         test_sleep_ms(7500);
         CHECK_INT(seen.revoked, 0);
         CHECK_INT(await_error(c, RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED), 1);
-        /* Polling again, it comes back, and reads what it did not commit. */
+        /* When it polls again, it rejoins, and reads the uncommitted messages again. */
         CHECK_INT(consume(c, 2, NULL), 2);
         CHECK_INT(seen.revoked, 4);
         CHECK_INT(seen.assigned, 8);
@@ -233,7 +233,7 @@ int main(void) {
         RUN(closing_commits_what_was_consumed);
         RUN(callbacks_run_while_polling);
         RUN(stored_offsets_are_committed);
-        RUN(a_member_that_does_not_poll_is_out);
+        RUN(max_poll_interval_removes_member);
         RUN(empty_subscriptions_are_refused);
         rd_kafka_destroy(cluster);
         return test_end();

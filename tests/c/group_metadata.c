@@ -25,7 +25,7 @@ static void *written(const rd_kafka_consumer_group_metadata_t *m, size_t *size) 
         return buffer;
 }
 
-static void parts_come_back(void) {
+static void getters_return_the_parts(void) {
         struct {
                 const char *group;
                 int32_t generation;
@@ -66,7 +66,7 @@ static void a_group_id_alone_has_no_member(void) {
 }
 
 /* Bindings hand these bytes from one client to another, which may use another library. */
-static void the_bytes_are_those_of_librdkafka(void) {
+static void serialization_matches_librdkafka(void) {
         static const char want[] = "CGMDv2:\xff\xff\xff\xffgroup\0member\0\0inst";
         rd_kafka_consumer_group_metadata_t *m =
             rd_kafka_consumer_group_metadata_new_with_genid("group", -1, "member", "inst");
@@ -129,7 +129,7 @@ static void a_member_knows_its_generation(void) {
         rd_kafka_destroy(c);
 }
 
-static void others_have_none(void) {
+static void no_metadata_without_group_id(void) {
         rd_kafka_t *c = test_client(RD_KAFKA_CONSUMER, test_conf());
         CHECK(rd_kafka_consumer_group_metadata(cluster) == NULL);
         CHECK(rd_kafka_consumer_group_metadata(c) == NULL);
@@ -138,12 +138,12 @@ static void others_have_none(void) {
 
 int main(void) {
         cluster = test_cluster(NULL, servers, sizeof(servers));
-        RUN(parts_come_back);
+        RUN(getters_return_the_parts);
         RUN(a_group_id_alone_has_no_member);
-        RUN(the_bytes_are_those_of_librdkafka);
+        RUN(serialization_matches_librdkafka);
         RUN(damaged_bytes_are_refused);
         RUN(a_member_knows_its_generation);
-        RUN(others_have_none);
+        RUN(no_metadata_without_group_id);
         rd_kafka_destroy(cluster);
         return test_end();
 }

@@ -52,7 +52,7 @@ static void lists_keep_order_and_duplicates(void) {
         rd_kafka_headers_destroy(copy);
 }
 
-static void removing_takes_all_of_the_name(void) {
+static void remove_removes_all_headers_of_a_name(void) {
         rd_kafka_headers_t *h = sample();
         const void *value;
         size_t size;
@@ -97,7 +97,7 @@ static rd_kafka_message_t *next_message(rd_kafka_t *c) {
         return NULL;
 }
 
-static void headers_travel(void) {
+static void headers_are_produced_and_consumed(void) {
         rd_kafka_headers_t *h = sample(), *again;
         rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
         rd_kafka_message_t *m;
@@ -125,7 +125,7 @@ static void headers_travel(void) {
         CHECK_OK(rd_kafka_message_headers(m, &h));
         check_sample(h);
         CHECK_OK(rd_kafka_message_detach_headers(m, &h)); /* ours from here on */
-        /* The message still has them, in a list of its own. */
+        /* The message still has its headers, in another list. */
         again = NULL;
         CHECK_OK(rd_kafka_message_headers(m, &again));
         REQUIRE(again != NULL && again != h);
@@ -167,8 +167,8 @@ int main(void) {
         rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
         producer = test_cluster(conf, servers, sizeof(servers));
         RUN(lists_keep_order_and_duplicates);
-        RUN(removing_takes_all_of_the_name);
-        RUN(headers_travel);
+        RUN(remove_removes_all_headers_of_a_name);
+        RUN(headers_are_produced_and_consumed);
         RUN(single_headers_and_a_list_conflict);
         rd_kafka_destroy(producer);
         return test_end();

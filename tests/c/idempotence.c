@@ -72,7 +72,7 @@ static void messages_are_delivered_in_order(void) {
         rd_kafka_destroy(rk);
 }
 
-static void what_it_needs_is_set(void) {
+static void idempotence_sets_required_properties(void) {
         rd_kafka_t *rk = make("127.0.0.1:1", NULL, NULL);
         const rd_kafka_conf_t *conf = rd_kafka_conf(rk);
         char value[64];
@@ -97,8 +97,8 @@ static void a_topic_with_other_acks_is_refused(void) {
         rd_kafka_destroy(rk);
 }
 
-/* After a fatal error nothing is taken, and what was not sent is given up. */
-static void a_fatal_error_ends_producing(void) {
+/* After a fatal error no message is accepted, and unsent messages are dropped. */
+static void produce_fails_after_fatal_error(void) {
         rd_kafka_t *rk = make("127.0.0.1:1", NULL, NULL);
         char errstr[256] = "";
         rd_kafka_resp_err_t err;
@@ -120,8 +120,8 @@ static void a_fatal_error_ends_producing(void) {
 
 int main(void) {
         RUN(messages_are_delivered_in_order);
-        RUN(what_it_needs_is_set);
+        RUN(idempotence_sets_required_properties);
         RUN(a_topic_with_other_acks_is_refused);
-        RUN(a_fatal_error_ends_producing);
+        RUN(produce_fails_after_fatal_error);
         return test_end();
 }

@@ -9,7 +9,7 @@ static char servers[512];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* What one interceptor saw. */
+/* The calls of one interceptor. */
 struct seen {
         int conf_set, conf_dup, conf_destroy, filter_cnt, news, destroys;
         int sent, acknowledged, failed, consumed, commits, committed_rows;
@@ -251,7 +251,7 @@ static rd_kafka_conf_res_t on_conf_set(rd_kafka_conf_t *conf,
                 snprintf(errstr, errstr_size, "the answer is 42");
                 return RD_KAFKA_CONF_INVALID;
         }
-        /* A property of its own that sets one of the library's. */
+        /* An interceptor's property that sets one of the library's. */
         if (!strcmp(name, "test.speed"))
                 return rd_kafka_conf_set(conf, "linger.ms", "7", errstr, errstr_size);
         return RD_KAFKA_CONF_UNKNOWN;
@@ -334,7 +334,7 @@ static void properties_are_offered_to_interceptors_first(void) {
         CHECK_INT(seen.news, 0);
 }
 
-static void copies_get_what_interceptors_put_there(void) {
+static void on_conf_dup_interceptors_on_copies(void) {
         rd_kafka_conf_t *conf = rd_kafka_conf_new(), *whole, *filtered, *second;
         const char *filter[] = {"test.", "batch.num"};
 
@@ -386,7 +386,7 @@ static void on_event(rd_kafka_t *rk, rd_kafka_event_t *event, void *opaque) {
         rd_kafka_event_destroy(event);
 }
 
-static void a_producer_is_seen(void) {
+static void producer_interceptors_are_called(void) {
         rd_kafka_conf_t *conf = rd_kafka_conf_new();
         rd_kafka_headers_t *headers = rd_kafka_headers_new(1);
         rd_kafka_resp_err_t err;
@@ -414,7 +414,7 @@ static void a_producer_is_seen(void) {
         rd_kafka_header_add(headers, "own", -1, "value", -1);
         CHECK_OK(rd_kafka_producev(rk, RD_KAFKA_V_TOPIC("seen"), RD_KAFKA_V_PARTITION(0),
                                    RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_END));
-        /* A large value that is given away. */
+        /* A large value whose ownership passes to the library. */
         given = calloc(1, 100000);
         CHECK_OK(rd_kafka_producev(rk, RD_KAFKA_V_TOPIC("seen"), RD_KAFKA_V_PARTITION(0),
                                    RD_KAFKA_V_VALUE(given, 100000),
@@ -466,7 +466,7 @@ static void a_producer_is_seen(void) {
         CHECK_INT(seen.conf_destroy, 1);
 }
 
-static void a_consumer_is_seen(void) {
+static void consumer_interceptors_are_called(void) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_topic_partition_list_t *parts = rd_kafka_topic_partition_list_new(1);
         rd_kafka_message_t *m, *batch[8];
@@ -515,7 +515,7 @@ static void a_consumer_is_seen(void) {
         CHECK_INT(seen.after_destroy, 0);
         rd_kafka_topic_partition_list_destroy(parts);
 
-        /* What the producer's interceptor added is in the log. */
+        /* The header that the producer's interceptor added is in the log. */
         rk = test_consumer(servers, "reader");
         parts = rd_kafka_topic_partition_list_new(1);
         rd_kafka_topic_partition_list_add(parts, "seen", 0)->offset = 1;
@@ -532,9 +532,9 @@ static void a_consumer_is_seen(void) {
 int main(void) {
         cluster = test_cluster(NULL, servers, sizeof(servers));
         RUN(properties_are_offered_to_interceptors_first);
-        RUN(copies_get_what_interceptors_put_there);
-        RUN(a_producer_is_seen);
-        RUN(a_consumer_is_seen);
+        RUN(on_conf_dup_interceptors_on_copies);
+        RUN(producer_interceptors_are_called);
+        RUN(consumer_interceptors_are_called);
         rd_kafka_destroy(cluster);
         return test_end();
 }

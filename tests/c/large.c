@@ -55,7 +55,7 @@ static void produce(int flags, int message) {
         CHECK_INT(dr.status, RD_KAFKA_MSG_STATUS_PERSISTED);
         CHECK_INT(dr.len, SIZE);
         CHECK_INT(dr.offset, message);
-        /* Lent memory comes back, whether it was sent from there or compressed. */
+        /* Borrowed memory is released, whether it was sent directly or compressed. */
         CHECK((dr.payload == value) == (flags == 0) || flags == RD_KAFKA_MSG_F_FREE);
         if (flags != RD_KAFKA_MSG_F_FREE)
                 free(value);
@@ -118,7 +118,7 @@ static void fifty_megabytes_each_way(void) {
         end();
 }
 
-static void and_compressed(void) {
+static void fifty_megabytes_each_way_compressed(void) {
         start("lz4");
         produce(0, 0);
         produce(RD_KAFKA_MSG_F_FREE, 1);
@@ -126,8 +126,8 @@ static void and_compressed(void) {
         end();
 }
 
-/* Memory that is given away comes back also when the message is never sent. */
-static void given_away_and_given_up(void) {
+/* Owned memory is freed even when the message is never sent. */
+static void owned_memory_of_purged_messages_is_freed(void) {
         rd_kafka_conf_t *conf = test_conf();
         int i;
 
@@ -164,7 +164,7 @@ static long resident(void) {
 }
 
 /* One piece of memory, lent twenty times: 1 GB of messages, and none of it copied. */
-static void lent_memory_is_not_copied(void) {
+static void borrowed_memory_is_not_copied(void) {
         rd_kafka_conf_t *conf = test_conf();
         char *value = make(0);
         long before;
@@ -187,8 +187,8 @@ static void lent_memory_is_not_copied(void) {
 
 int main(void) {
         RUN(fifty_megabytes_each_way);
-        RUN(and_compressed);
-        RUN(lent_memory_is_not_copied);
-        RUN(given_away_and_given_up);
+        RUN(fifty_megabytes_each_way_compressed);
+        RUN(borrowed_memory_is_not_copied);
+        RUN(owned_memory_of_purged_messages_is_freed);
         return test_end();
 }

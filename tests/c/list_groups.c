@@ -81,7 +81,7 @@ static void check_member_group(const struct rd_kafka_group_info *g, rd_kafka_t *
         m = &g->members[0];
         CHECK_STR(m->member_id, id);
         CHECK(m->client_host && m->client_host[0]);
-        /* A subscription begins with its version; "t" stands in it. */
+        /* A subscription begins with its version and contains "t". */
         CHECK(m->member_metadata_size > 2 && m->member_metadata);
         CHECK(m->member_assignment_size > 2 && m->member_assignment);
         rd_kafka_mem_free(NULL, id);
@@ -173,7 +173,7 @@ static void groups_of_all_brokers_are_listed(void) {
 
         check_admin_listing();
 
-        /* One of them, asked for by a consumer. */
+        /* One of the groups, listed by a consumer. */
         l = NULL;
         CHECK_OK(rd_kafka_list_groups(c[3], "group-4", &l, 10000));
         REQUIRE(l != NULL);
@@ -195,7 +195,7 @@ static void an_unknown_group_is_not_listed(void) {
         rd_kafka_group_list_destroy(l);
 }
 
-static void listings_keep_their_time(void) {
+static void list_groups_obeys_its_timeout(void) {
         const struct rd_kafka_group_list *l = NULL;
         rd_kafka_conf_t *conf               = test_conf();
         int64_t start                       = test_now_ms();
@@ -218,7 +218,7 @@ static int count_socket(int domain, int type, int protocol, void *opaque) {
 }
 
 /* A broker that is slow for a while keeps its connection, however impatient a call was. */
-static void a_short_timeout_does_not_cost_the_connection(void) {
+static void short_timeout_keeps_the_connection(void) {
         const struct rd_kafka_group_list *l;
         const struct rd_kafka_metadata *md;
         rd_kafka_conf_t *conf = test_conf();
@@ -248,12 +248,12 @@ static void a_short_timeout_does_not_cost_the_connection(void) {
 }
 
 int main(void) {
-        RUN(a_short_timeout_does_not_cost_the_connection);
+        RUN(short_timeout_keeps_the_connection);
         cluster = test_cluster(NULL, servers, sizeof(servers));
         RUN(states_and_types_have_names);
         RUN(groups_of_all_brokers_are_listed);
         RUN(an_unknown_group_is_not_listed);
-        RUN(listings_keep_their_time);
+        RUN(list_groups_obeys_its_timeout);
         rd_kafka_destroy(cluster);
         return test_end();
 }

@@ -1,4 +1,4 @@
-/* Where log lines go, at which level, and what an outage leaves in the log. */
+/* Log outputs and levels, and the log lines of an outage. */
 #define _DEFAULT_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
@@ -56,7 +56,7 @@ static void wait_for(const int *counter, int want) {
         CHECK(look(counter) >= want);
 }
 
-/* Runs `print` with stderr in a file; gives what was written. */
+/* Runs `print` with stderr redirected to a file, and returns the output. */
 static const char *printed(void (*print)(rd_kafka_t *)) {
         static char text[512];
         FILE *fp  = tmpfile();
@@ -116,7 +116,7 @@ static void on_error(rd_kafka_t *rk, int err, const char *reason, void *opaque) 
 }
 
 /* Dozens of attempts, one cause. */
-static void an_outage_is_told_once(void) {
+static void outage_is_logged_once(void) {
         rd_kafka_conf_t *conf = rd_kafka_conf_new();
         int64_t until;
         int seen[3] = {0, 0, 0};
@@ -144,7 +144,7 @@ static void an_outage_is_told_once(void) {
 }
 
 /* Without the callback the log has the same two lines. */
-static void without_the_callback_it_is_logged(void) {
+static void error_without_callback_is_logged(void) {
         rd_kafka_conf_t *conf = rd_kafka_conf_new();
         rd_kafka_t *rk;
 
@@ -158,7 +158,7 @@ static void without_the_callback_it_is_logged(void) {
         rd_kafka_destroy(rk);
 }
 
-/* A connection that is closed for being idle is made again; nobody is told. */
+/* A connection that is closed for being idle is opened again, without an error event. */
 static void idle_connections_are_no_errors(void) {
         rd_kafka_conf_t *conf = rd_kafka_conf_new();
         int seen[3] = {0, 0, 0}, i;
@@ -204,7 +204,7 @@ static void the_level_can_change(void) {
         CHECK_INT(test_produce(rk, "levels", 0, 2, 1), 0);
         CHECK(look(&logged.debug) > before);
         rd_kafka_destroy(rk);
-        /* The handle can be asked to the end. */
+        /* The log callback can use the handle until the end of its destruction. */
         CHECK_INT(look(&logged.destroyed), 1);
         CHECK_INT(look(&logged.terminated), 1);
         CHECK_INT(look(&logged.nameless), 0);
@@ -237,8 +237,8 @@ int main(void) {
         tests_thread = pthread_self();
         cluster      = test_cluster(NULL, servers, sizeof(servers));
         RUN(lines_for_stderr_and_syslog);
-        RUN(an_outage_is_told_once);
-        RUN(without_the_callback_it_is_logged);
+        RUN(outage_is_logged_once);
+        RUN(error_without_callback_is_logged);
         RUN(idle_connections_are_no_errors);
         RUN(the_level_can_change);
         RUN(queued_lines_are_printed_by_poll);

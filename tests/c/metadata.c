@@ -73,7 +73,7 @@ static void ids(void) {
 
         CHECK(id && strlen(id) > 0);
         rd_kafka_mem_free(cluster, id);
-        /* What is known is told at once. */
+        /* Cached metadata is returned at once. */
         id = rd_kafka_clusterid(cluster, 0);
         CHECK(id && strlen(id) > 0);
         rd_kafka_mem_free(cluster, id);
@@ -104,7 +104,7 @@ static void ids_are_known_when_a_metadata_call_has_returned(void) {
         }
 }
 
-static void no_broker_is_an_error_in_time(void) {
+static void metadata_times_out_without_broker(void) {
         rd_kafka_conf_t *conf = test_conf();
         const struct rd_kafka_metadata *md = NULL;
         rd_kafka_resp_err_t err;
@@ -132,7 +132,7 @@ int main(void) {
         RUN(another_client_sees_the_same);
         RUN(ids);
         RUN(ids_are_known_when_a_metadata_call_has_returned);
-        RUN(no_broker_is_an_error_in_time);
+        RUN(metadata_times_out_without_broker);
         rd_kafka_destroy(cluster);
         return test_end();
 }

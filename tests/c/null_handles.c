@@ -1,4 +1,4 @@
-/* NULL where a handle belongs: an error where the function can give one, and never a crash. */
+/* NULL as a handle: an error where the function can return one, and never a crash. */
 #define _POSIX_C_SOURCE 200809L
 #include "test.h"
 

@@ -17,7 +17,7 @@ static void on_error(rd_kafka_t *rk, int err, const char *reason, void *opaque) 
                 snprintf(last_error, sizeof(last_error), "%s", reason);
 }
 
-/* A consumer whose topic "t" keeps its offsets in `path`. */
+/* A consumer whose topic "t" stores its offsets in `path`. */
 static rd_kafka_t *consumer(const char *path, const char *group, rd_kafka_topic_t **rkt) {
         rd_kafka_topic_conf_t *tconf = rd_kafka_topic_conf_new();
         rd_kafka_conf_t *conf        = test_conf();
@@ -103,7 +103,7 @@ static void offsets_are_written_and_read_again(void) {
         CHECK_INT(rd_kafka_consume_start(rkt, 0, RD_KAFKA_OFFSET_STORED), 0);
         CHECK_INT(take(rkt, 4), 7);
         rd_kafka_topic_destroy(rkt);
-        /* What was not written yet is, before this returns. */
+        /* Pending offsets are written before the call returns. */
         rd_kafka_destroy(c);
         CHECK_INT(content(file), 11);
 
@@ -115,7 +115,7 @@ static void offsets_are_written_and_read_again(void) {
         CHECK_INT(content(file), 12);
 }
 
-static void an_offset_in_the_file_is_not_taken_back(void) {
+static void stored_offset_does_not_go_back(void) {
         rd_kafka_topic_t *rkt;
         rd_kafka_t *c = consumer(folder, NULL, &rkt);
 
@@ -128,7 +128,7 @@ static void an_offset_in_the_file_is_not_taken_back(void) {
         CHECK_INT(content(file), 13);
 }
 
-static void groups_have_files_of_their_own(void) {
+static void file_names_contain_the_group(void) {
         rd_kafka_topic_t *rkt;
         rd_kafka_t *c = consumer(folder, "a/b:c", &rkt);
         char own[512];
@@ -159,7 +159,7 @@ static void the_path_may_be_the_file(void) {
         remove(own);
 }
 
-static void what_is_no_offset_is_told_and_replaced(void) {
+static void invalid_file_content_is_reported_and_replaced(void) {
         rd_kafka_topic_t *rkt;
         rd_kafka_t *c;
         int64_t until;
@@ -179,7 +179,7 @@ static void what_is_no_offset_is_told_and_replaced(void) {
         rd_kafka_destroy(c);
 }
 
-static void a_file_that_cannot_be_written_is_told(void) {
+static void write_error_is_reported(void) {
         rd_kafka_topic_t *rkt;
         char nowhere[512];
         int64_t until;
@@ -209,11 +209,11 @@ int main(void) {
         cluster = test_cluster(NULL, servers, sizeof(servers));
         CHECK_INT(test_produce(cluster, "t", 0, 0, 40), 0);
         RUN(offsets_are_written_and_read_again);
-        RUN(an_offset_in_the_file_is_not_taken_back);
-        RUN(groups_have_files_of_their_own);
+        RUN(stored_offset_does_not_go_back);
+        RUN(file_names_contain_the_group);
         RUN(the_path_may_be_the_file);
-        RUN(what_is_no_offset_is_told_and_replaced);
-        RUN(a_file_that_cannot_be_written_is_told);
+        RUN(invalid_file_content_is_reported_and_replaced);
+        RUN(write_error_is_reported);
         rd_kafka_destroy(cluster);
         remove(file);
         CHECK_INT(rmdir(folder), 0);

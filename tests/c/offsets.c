@@ -5,7 +5,7 @@
 static rd_kafka_t *cluster;
 static char servers[512];
 
-static void watermarks_are_asked_for(void) {
+static void query_watermark_offsets(void) {
         int64_t low = -5, high = -5;
 
         CHECK_INT(test_produce(cluster, "marks", 1, 0, 10), 0);
@@ -23,7 +23,7 @@ static void unknown_partitions_are_errors(void) {
             rd_kafka_query_watermark_offsets(cluster, "marks", 99, &low, &high, 3000);
         CHECK(err == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION ||
               err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
-        /* Nothing was ever heard of this one. */
+        /* No watermarks are cached for this partition. */
         low = high = 5;
         if (!rd_kafka_get_watermark_offsets(cluster, "never", 3, &low, &high)) {
                 CHECK_INT(low, RD_KAFKA_OFFSET_INVALID);
@@ -31,7 +31,7 @@ static void unknown_partitions_are_errors(void) {
         }
 }
 
-static void consumers_remember_watermarks(void) {
+static void get_watermark_offsets_returns_cached_values(void) {
         rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
         rd_kafka_t *c = test_consumer(servers, "marks");
         int64_t low = -5, high = -5, until = test_now_ms() + 10000;
@@ -56,8 +56,8 @@ static void consumers_remember_watermarks(void) {
         rd_kafka_destroy(c);
 }
 
-/* test_produce() gives message number n the timestamp (n + 1) * 1000. */
-static void times_are_looked_up(void) {
+/* test_produce() sets the timestamp of message n to (n + 1) * 1000. */
+static void offsets_for_times(void) {
         rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
         rd_kafka_topic_partition_list_add(l, "marks", 1)->offset = 1000000;
         CHECK_OK(rd_kafka_offsets_for_times(cluster, l, 10000));
@@ -66,13 +66,13 @@ static void times_are_looked_up(void) {
         rd_kafka_topic_partition_list_destroy(l);
 }
 
-static void bad_lookups_are_errors(void) {
+static void invalid_offset_queries_fail(void) {
         rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
         CHECK_ERR(rd_kafka_offsets_for_times(cluster, l, 1000), RD_KAFKA_RESP_ERR__INVALID_ARG);
         rd_kafka_topic_partition_list_destroy(l);
 }
 
-static void lookups_keep_their_time(void) {
+static void offset_queries_obey_their_timeout(void) {
         rd_kafka_conf_t *conf = test_conf();
         int64_t low, high, start;
         rd_kafka_resp_err_t err;
@@ -90,12 +90,12 @@ static void lookups_keep_their_time(void) {
 
 int main(void) {
         cluster = test_cluster(NULL, servers, sizeof(servers));
-        RUN(watermarks_are_asked_for);
+        RUN(query_watermark_offsets);
         RUN(unknown_partitions_are_errors);
-        RUN(consumers_remember_watermarks);
-        RUN(times_are_looked_up);
-        RUN(bad_lookups_are_errors);
-        RUN(lookups_keep_their_time);
+        RUN(get_watermark_offsets_returns_cached_values);
+        RUN(offsets_for_times);
+        RUN(invalid_offset_queries_fail);
+        RUN(offset_queries_obey_their_timeout);
         rd_kafka_destroy(cluster);
         return test_end();
 }

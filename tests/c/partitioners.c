@@ -49,7 +49,7 @@ static rd_kafka_topic_t *known_topic(rd_kafka_t *rk, const char *name, rd_kafka_
         return rkt;
 }
 
-/* How many partitions got any of `cnt` messages with that key. */
+/* The number of partitions that received any of `cnt` messages with that key. */
 static int spread(rd_kafka_topic_t *rkt, rd_kafka_t *rk, const char *key, size_t key_len, int cnt) {
         int i, used = 0;
 
@@ -100,8 +100,8 @@ static void missing_and_empty_keys(void) {
         }
 }
 
-/* A key has one partition, the one that the function of the same name gives. */
-static void keys_go_where_the_functions_say(void) {
+/* A key maps to one partition, the one that the function of the same name returns. */
+static void key_partition_matches_the_partitioner_function(void) {
         static const struct {
                 const char *name;
                 int32_t (*function)(const rd_kafka_topic_t *, const void *, size_t, int32_t, void *, void *);
@@ -201,7 +201,7 @@ static rd_kafka_topic_conf_t *own_conf(void *opaque) {
         return tconf;
 }
 
-static void answers_of_a_callback(void) {
+static void partitioner_cb_result(void) {
         static const int32_t bad[] = {PARTITIONS, -7, INT32_MAX};
         rd_kafka_topic_t *rkt;
         rd_kafka_t *rk;
@@ -216,7 +216,7 @@ static void answers_of_a_callback(void) {
         CHECK_INT(calls, 1);
         CHECK(seen_opaque == &answer);
         CHECK_INT(dr.of[3], 1);
-        CHECK_INT(produce(rkt, 2), 0); /* asked for: nobody chooses */
+        CHECK_INT(produce(rkt, 2), 0); /* an explicit partition: no partitioner is called */
         for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
                 answer = bad[i];
                 CHECK_INT(produce(rkt, RD_KAFKA_PARTITION_UA), -1);
@@ -231,7 +231,7 @@ static void answers_of_a_callback(void) {
 }
 
 /* A callback that finds no partition fails the message (librdkafka holds it back until it times out). */
-static void no_answer_of_a_callback(void) {
+static void partitioner_cb_returns_unassigned(void) {
         rd_kafka_topic_t *rkt;
         rd_kafka_t *rk = make(test_conf());
 
@@ -255,7 +255,7 @@ static void a_callback_for_every_topic(void) {
 
         calls = 0;
         answer = 1;
-        test_set(conf, "acks", "1"); /* overwritten as a whole by what comes next */
+        test_set(conf, "acks", "1"); /* replaced as a whole by the next default */
         rd_kafka_conf_set_default_topic_conf(conf, own_conf(&calls));
         test_set(conf, "message.timeout.ms", "7000");
         CHECK_INT(rd_kafka_conf_get(conf, "acks", value, &size), RD_KAFKA_CONF_OK);
@@ -278,7 +278,7 @@ static void a_callback_for_every_topic(void) {
         CHECK_INT(calls, 2);
         rd_kafka_topic_destroy(rkt);
         calls = 0;
-        rkt = rd_kafka_topic_new(rk, "default.c", rd_kafka_topic_conf_new()); /* all of its own */
+        rkt = rd_kafka_topic_new(rk, "default.c", rd_kafka_topic_conf_new()); /* without the defaults */
         CHECK(rd_kafka_topic_opaque(rkt) == NULL);
         CHECK_INT(produce(rkt, RD_KAFKA_PARTITION_UA), 0);
         CHECK_OK(rd_kafka_flush(rk, 10000));
@@ -315,10 +315,10 @@ static void settings_of_a_topic(void) {
 int main(void) {
         cluster = test_cluster(NULL, servers, sizeof(servers));
         RUN(missing_and_empty_keys);
-        RUN(keys_go_where_the_functions_say);
+        RUN(key_partition_matches_the_partitioner_function);
         RUN(messages_without_a_key_stick_to_a_partition);
-        RUN(answers_of_a_callback);
-        RUN(no_answer_of_a_callback);
+        RUN(partitioner_cb_result);
+        RUN(partitioner_cb_returns_unassigned);
         RUN(a_callback_for_every_topic);
         RUN(settings_of_a_topic);
         rd_kafka_destroy(cluster);

@@ -1,7 +1,7 @@
 /* Plugins, with the one of the examples, which counts what a client does. */
 #include "test.h"
 
-/* Where `make examples` puts it; without its extension, which the library adds. */
+/* The output path of `make examples`, without the extension, which the library adds. */
 #define PLUGIN "./build/bin/plugins/traffic"
 
 static char file[64];
@@ -11,7 +11,7 @@ static int set(rd_kafka_conf_t *conf, const char *name, const char *value, char 
         return rd_kafka_conf_set(conf, name, value, errstr, 512);
 }
 
-static void a_plugin_has_properties_of_its_own(void) {
+static void plugin_properties(void) {
         rd_kafka_conf_t *conf = rd_kafka_conf_new();
         char errstr[512], value[128];
         size_t size = sizeof(value);
@@ -29,7 +29,7 @@ static void a_plugin_has_properties_of_its_own(void) {
         rd_kafka_conf_destroy(conf);
 }
 
-static void what_is_no_plugin_is_refused(void) {
+static void invalid_plugin_fails(void) {
         rd_kafka_conf_t *conf = rd_kafka_conf_new();
         char errstr[512], value[128];
         size_t size = sizeof(value);
@@ -44,7 +44,7 @@ static void what_is_no_plugin_is_refused(void) {
         rd_kafka_conf_destroy(conf);
 }
 
-static void it_counts(void) {
+static void plugin_counts_traffic(void) {
         rd_kafka_conf_t *conf = test_conf(), *copy;
         unsigned long long sent, sent_bytes, delivered, failed, consumed, consumed_bytes, commits,
                 connections, requests, request_bytes, responses;
@@ -80,9 +80,9 @@ static void it_counts(void) {
 
 int main(void) {
         snprintf(file, sizeof(file), "/tmp/ottla-traffic-%d.txt", (int)getpid());
-        RUN(a_plugin_has_properties_of_its_own);
-        RUN(what_is_no_plugin_is_refused);
-        RUN(it_counts);
+        RUN(plugin_properties);
+        RUN(invalid_plugin_fails);
+        RUN(plugin_counts_traffic);
         remove(file);
         return test_end();
 }

@@ -70,7 +70,7 @@ static void produce_to_a_topic_handle(void) {
         rd_kafka_topic_destroy(rkt);
 }
 
-static void memory_can_be_given_or_lent(void) {
+static void msg_f_free_and_unowned_payload(void) {
         rd_kafka_topic_t *rkt = rd_kafka_topic_new(producer, "memory", NULL);
         char *given = malloc(100000), *lent = malloc(100000);
 
@@ -168,7 +168,7 @@ static void batches_report_each_message(void) {
         rd_kafka_topic_destroy(rkt);
 }
 
-static void a_full_queue_refuses(void) {
+static void queue_full_error(void) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_t *rk;
         int i, accepted = 0;
@@ -272,7 +272,7 @@ static void older_delivery_callback(void) {
         rd_kafka_destroy(rk);
 }
 
-static void only_errors_are_reported_on_request(void) {
+static void delivery_report_only_error(void) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_t *rk;
 
@@ -326,7 +326,7 @@ static void partitioners_agree_with_their_names(void) {
         int i;
 
         REQUIRE(rkt != NULL);
-        /* What Kafka's Java producer, Sarama and CRC-32 give for these keys and 1000 partitions. */
+        /* The partitions that Kafka's Java producer, Sarama and CRC-32 compute for these keys and 1000 partitions. */
         CHECK_INT(rd_kafka_msg_partitioner_murmur2(rkt, "kafka", 5, 1000, NULL, NULL), 580);
         CHECK_INT(rd_kafka_msg_partitioner_murmur2_random(rkt, "kafka", 5, 1000, NULL, NULL), 580);
         CHECK_INT(rd_kafka_msg_partitioner_fnv1a(rkt, "kafka", 5, 1000, NULL, NULL), 545);
@@ -374,7 +374,7 @@ static void the_same_topic_is_the_same_handle(void) {
         rd_kafka_topic_destroy(b);
 }
 
-/* A client that knew fewer partitions asks again before it calls one unknown. */
+/* A client with metadata of fewer partitions refreshes it before the partition fails as unknown. */
 static void a_partition_that_was_just_added(void) {
         rd_kafka_topic_t *rkt = rd_kafka_topic_new(producer, "grows", NULL);
         rd_kafka_NewPartitions_t *more = rd_kafka_NewPartitions_new("grows", 5, NULL, 0);
@@ -412,16 +412,16 @@ int main(void) {
         rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
         producer = test_cluster(conf, servers, sizeof(servers));
         RUN(produce_to_a_topic_handle);
-        RUN(memory_can_be_given_or_lent);
+        RUN(msg_f_free_and_unowned_payload);
         RUN(a_message_may_be_empty);
         RUN(order_is_kept_within_a_partition);
         RUN(array_arguments);
         RUN(batches_report_each_message);
-        RUN(a_full_queue_refuses);
+        RUN(queue_full_error);
         RUN(messages_time_out);
         RUN(acks_and_codecs);
         RUN(older_delivery_callback);
-        RUN(only_errors_are_reported_on_request);
+        RUN(delivery_report_only_error);
         RUN(partitioner_callback);
         RUN(partitioners_agree_with_their_names);
         RUN(a_partition_that_was_just_added);

@@ -1,5 +1,4 @@
-/* What the produce functions make of their arguments: which are refused, with what, and who owns
- * what afterwards. */
+/* The arguments of the produce functions: errors, and the ownership of memory afterwards. */
 #include "test.h"
 
 #define LARGE 2000000 /* more than message.max.bytes */
@@ -47,11 +46,11 @@ static void refused(int result, rd_kafka_resp_err_t err, int number) {
         CHECK_INT(errno, number);
 }
 
-static void refusals_have_their_codes(void) {
+static void produce_error_codes(void) {
         int32_t absent[] = {4, 99, -2};
         size_t i;
 
-        /* Metadata older than a second is asked for again first. */
+        /* Metadata older than a second is refreshed first. */
         (void)produce(99, RD_KAFKA_MSG_F_COPY, "x", 1);
         CHECK_OK(rd_kafka_flush(producer, 10000));
         reset();
@@ -81,7 +80,7 @@ static void the_largest_message(void) {
 }
 
 /* Under valgrind this also shows that memory is freed once. */
-static void refused_payloads_stay_the_callers(void) {
+static void rejected_payload_stays_the_callers(void) {
         char *value = strdup("mine");
         rd_kafka_message_t messages[2];
         int i;
@@ -109,7 +108,7 @@ static void refused_payloads_stay_the_callers(void) {
         CHECK_INT(dr.failed, 0);
 }
 
-static void a_lent_payload_comes_back(void) {
+static void unowned_payload_is_returned_in_the_report(void) {
         char small[] = "lent";
 
         reset();
@@ -125,7 +124,7 @@ static void a_lent_payload_comes_back(void) {
         CHECK_STR(dr.payload, "lent");
 }
 
-static void the_last_argument_of_a_kind_counts(void) {
+static void last_argument_of_a_kind_wins(void) {
         reset();
         CHECK_OK(rd_kafka_producev(producer, RD_KAFKA_V_RKT(topic), RD_KAFKA_V_TOPIC("other"),
                                    RD_KAFKA_V_PARTITION(1), RD_KAFKA_V_PARTITION(0), RD_KAFKA_V_VALUE("a", 1),
@@ -140,7 +139,7 @@ static void the_last_argument_of_a_kind_counts(void) {
         CHECK(dr.last.payload == NULL && dr.last.key == NULL);
 }
 
-static void headers_are_taken_with_the_message_only(void) {
+static void headers_are_owned_only_after_success(void) {
         rd_kafka_headers_t *headers = rd_kafka_headers_new(2);
 
         reset();
@@ -189,7 +188,7 @@ static void arrays_are_checked_like_argument_lists(void) {
         memset(vus, 0, sizeof(vus));
         CHECK_ERR(by_array(vus, 0, NULL), RD_KAFKA_RESP_ERR__INVALID_ARG);
         CHECK_ERR(by_array(NULL, 0, NULL), RD_KAFKA_RESP_ERR__INVALID_ARG);
-        vus[0].vtype = RD_KAFKA_VTYPE_TOPIC; /* whose name is NULL */
+        vus[0].vtype = RD_KAFKA_VTYPE_TOPIC; /* with the name NULL */
         CHECK_ERR(by_array(vus, 1, NULL), RD_KAFKA_RESP_ERR__INVALID_ARG);
         vus[0].vtype = RD_KAFKA_VTYPE_RKT;
         vus[0].u.rkt = topic;
@@ -210,8 +209,8 @@ static void arrays_are_checked_like_argument_lists(void) {
         CHECK_INT(dr.last.len, 3);
 }
 
-/* What comes behind a message that found the queue full must not overtake it, also if it is smaller
- * or the queue has room again. */
+/* A later message must not overtake one that found the queue full, even if it is smaller or the queue has
+ * room again. */
 static void a_full_queue_ends_a_batch(void) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_message_t messages[4];
@@ -237,7 +236,7 @@ static void a_full_queue_ends_a_batch(void) {
         rd_kafka_destroy(rk);
 }
 
-/* rd_kafka_producev() says that the error is fatal, rd_kafka_produceva() also which one it was. */
+/* rd_kafka_producev() returns _FATAL, rd_kafka_produceva() also the cause. */
 static void after_a_fatal_error(void) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_error_t *error;
@@ -272,12 +271,12 @@ int main(void) {
                 return 1;
         }
         rd_kafka_metadata_destroy(md);
-        RUN(refusals_have_their_codes);
+        RUN(produce_error_codes);
         RUN(the_largest_message);
-        RUN(refused_payloads_stay_the_callers);
-        RUN(a_lent_payload_comes_back);
-        RUN(the_last_argument_of_a_kind_counts);
-        RUN(headers_are_taken_with_the_message_only);
+        RUN(rejected_payload_stays_the_callers);
+        RUN(unowned_payload_is_returned_in_the_report);
+        RUN(last_argument_of_a_kind_wins);
+        RUN(headers_are_owned_only_after_success);
         RUN(arrays_are_checked_like_argument_lists);
         RUN(a_full_queue_ends_a_batch);
         RUN(after_a_fatal_error);

@@ -26,7 +26,7 @@ static rd_kafka_t *event_producer(int events) {
         return test_client(RD_KAFKA_PRODUCER, conf);
 }
 
-static void nothing_is_no_event(void) {
+static void null_event_accessors(void) {
         rd_kafka_queue_t *q = rd_kafka_queue_new(cluster);
         CHECK_INT(rd_kafka_event_type(NULL), RD_KAFKA_EVENT_NONE);
         rd_kafka_event_destroy(NULL);
@@ -36,7 +36,7 @@ static void nothing_is_no_event(void) {
         rd_kafka_queue_destroy(q);
 }
 
-static void empty_polls_take_their_time(void) {
+static void empty_poll_returns_after_its_timeout(void) {
         rd_kafka_queue_t *q = rd_kafka_queue_new(cluster);
         int64_t start = test_now_ms(), took;
         CHECK(rd_kafka_queue_poll(q, 200) == NULL);
@@ -82,7 +82,7 @@ static void delivery_reports_are_events(void) {
         rd_kafka_destroy(rk);
 }
 
-static void messages_come_in_arrays_too(void) {
+static void message_array_of_an_event(void) {
         rd_kafka_t *rk = event_producer(RD_KAFKA_EVENT_DR);
         rd_kafka_queue_t *q = rd_kafka_queue_get_main(rk);
         const rd_kafka_message_t *some[7];
@@ -129,7 +129,7 @@ static void errors_are_events(void) {
         rd_kafka_destroy(rk);
 }
 
-/* Callbacks are told _FATAL; an event has a flag for that, and the code of the cause. */
+/* Callbacks receive _FATAL; an event has a flag for that, and the code of the cause. */
 static void fatal_errors_are_events_with_their_cause(void) {
         rd_kafka_t *rk      = event_producer(RD_KAFKA_EVENT_ERROR);
         rd_kafka_queue_t *q = rd_kafka_queue_get_main(rk);
@@ -178,7 +178,7 @@ static void logs_are_events_in_a_queue(void) {
         rd_kafka_destroy(rk);
 }
 
-static void a_log_queue_must_be_configured(void) {
+static void set_log_queue_requires_log_queue(void) {
         CHECK_ERR(rd_kafka_set_log_queue(cluster, NULL), RD_KAFKA_RESP_ERR__NOT_CONFIGURED);
 }
 
@@ -301,14 +301,14 @@ static void fetched_messages_are_events(void) {
 
 int main(void) {
         cluster = test_cluster(NULL, servers, sizeof(servers));
-        RUN(nothing_is_no_event);
-        RUN(empty_polls_take_their_time);
+        RUN(null_event_accessors);
+        RUN(empty_poll_returns_after_its_timeout);
         RUN(delivery_reports_are_events);
-        RUN(messages_come_in_arrays_too);
+        RUN(message_array_of_an_event);
         RUN(errors_are_events);
         RUN(fatal_errors_are_events_with_their_cause);
         RUN(logs_are_events_in_a_queue);
-        RUN(a_log_queue_must_be_configured);
+        RUN(set_log_queue_requires_log_queue);
         RUN(file_descriptors_wake);
         RUN(callbacks_wake);
         RUN(forwarding);

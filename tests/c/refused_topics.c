@@ -1,4 +1,4 @@
-/* Topics whose names brokers refuse: an error of the topic, once, and everything else goes on. */
+/* Topics whose names brokers reject: one error of the topic, and no effect on other topics. */
 #define _POSIX_C_SOURCE 200809L
 #include "test.h"
 
@@ -48,7 +48,7 @@ static rd_kafka_resp_err_t subscribe(rd_kafka_t *c, const char *name, const char
         return err;
 }
 
-static void a_subscription_goes_on(void) {
+static void subscription_with_invalid_topic(void) {
         const char *protocols[] = {"classic", "consumer"};
         const char *names[]     = {"#!$", long_name};
         int i, j;
@@ -63,7 +63,7 @@ static void a_subscription_goes_on(void) {
                         CHECK_OK(subscribe(c, names[j], "good"));
                         while ((seen.messages < 3 || !seen.refused) && test_now_ms() < until)
                                 take(rd_kafka_consumer_poll(c, 100), names[j], &seen);
-                        /* It is said once. */
+                        /* The error is reported once. */
                         until = test_now_ms() + 1000;
                         while (test_now_ms() < until)
                                 take(rd_kafka_consumer_poll(c, 100), names[j], &seen);
@@ -76,7 +76,7 @@ static void a_subscription_goes_on(void) {
         }
 }
 
-static void an_assignment_and_the_simple_consumer_too(void) {
+static void assignment_and_simple_consumer_with_invalid_topic(void) {
         rd_kafka_t *c                      = member("assigns", "classic");
         rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(2);
         rd_kafka_topic_t *rkt;
@@ -104,7 +104,7 @@ static void an_assignment_and_the_simple_consumer_too(void) {
         rd_kafka_destroy(c);
 }
 
-static void names_that_no_request_can_carry_are_refused_at_once(void) {
+static void oversized_topic_names_fail_at_once(void) {
         rd_kafka_t *c = member("unsendable", "classic");
         char *huge    = malloc(32769);
 
@@ -123,9 +123,9 @@ int main(void) {
         memset(long_name, 'a', sizeof(long_name) - 1);
         cluster = test_cluster(NULL, servers, sizeof(servers));
         CHECK_INT(test_produce(cluster, "good", 0, 0, 3), 0);
-        RUN(a_subscription_goes_on);
-        RUN(an_assignment_and_the_simple_consumer_too);
-        RUN(names_that_no_request_can_carry_are_refused_at_once);
+        RUN(subscription_with_invalid_topic);
+        RUN(assignment_and_simple_consumer_with_invalid_topic);
+        RUN(oversized_topic_names_fail_at_once);
         rd_kafka_destroy(cluster);
         return test_end();
 }

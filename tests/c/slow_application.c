@@ -127,7 +127,7 @@ static rd_kafka_t *member(const char *group, int by_events, int by_messages) {
         return c;
 }
 
-/* Serves until everything was fetched and a message has come. */
+/* Serves until everything was fetched and a message was delivered. */
 static void fill_queue(rd_kafka_t *c, rd_kafka_queue_t *q, serve_fn *serve) {
         int64_t until = test_now_ms() + 20000;
         int taken     = 0;
@@ -139,7 +139,7 @@ static void fill_queue(rd_kafka_t *c, rd_kafka_queue_t *q, serve_fn *serve) {
         CHECK(rd_kafka_queue_length(q) >= RECORDS / 2);
 }
 
-/* The application takes a message every 10 ms. */
+/* The application consumes a message every 10 ms. */
 static void rebalances_precede_records(const char *group, serve_fn *serve, int by_events) {
         rd_kafka_t *c, *other;
         rd_kafka_queue_t *q;
@@ -210,14 +210,14 @@ static void on_slow_message(rd_kafka_message_t *m, void *opaque) {
         seen.messages++;
         if (seen.messages == 10)
                 CHECK_OK(rd_kafka_commit(committer, NULL, 1));
-        /* The commit needs a coordinator: with a busy machine that takes a while. */
+        /* The commit needs a coordinator, which may take a while on a busy machine. */
         if (seen.messages > 10 && seen.messages < RECORDS / 2 && seen.commits == 0)
                 test_sleep_ms(50);
         if (seen.messages == RECORDS / 2)
                 commits_at_message = seen.commits;
 }
 
-static void consume_callbacks_let_events_pass(void) {
+static void consume_callbacks_serve_events(void) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
         rd_kafka_queue_t *q;
@@ -249,7 +249,7 @@ int main(void) {
         RUN(batches_serve_events_first);
         RUN(consuming_a_queue_serves_events_first);
         RUN(event_queues_bring_events_first);
-        RUN(consume_callbacks_let_events_pass);
+        RUN(consume_callbacks_serve_events);
         rd_kafka_destroy(cluster);
         return test_end();
 }

@@ -1,10 +1,10 @@
-/* Statistics: by callback, whose return value says who frees the text, and as events. */
+/* Statistics: by callback, whose return value decides the ownership of the text, and as events. */
 #include "test.h"
 
 static rd_kafka_t *cluster;
 static char servers[512];
 
-/* What the callback saw. */
+/* The callback's calls. */
 struct seen {
         int calls, torn, keep;
         char *kept;
@@ -116,7 +116,7 @@ static void the_callback_gets_whole_documents(void) {
         rd_kafka_destroy(rk);
 }
 
-static void a_kept_text_is_the_applications(void) {
+static void stats_cb_result_1_keeps_the_text(void) {
         struct seen seen = {.keep = 1};
         rd_kafka_t *rk = test_client(RD_KAFKA_PRODUCER, conf_with("20", &seen));
         int64_t until = test_now_ms() + 10000;
@@ -154,7 +154,7 @@ static void statistics_are_events(void) {
         rd_kafka_destroy(rk);
 }
 
-static void polling_messages_serves_statistics(void) {
+static void consumer_poll_serves_statistics(void) {
         struct seen seen = {.keep = 1};
         rd_kafka_conf_t *conf = conf_with("20", &seen);
         rd_kafka_topic_partition_list_t *topics = rd_kafka_topic_partition_list_new(1);
@@ -192,8 +192,8 @@ static void polling_messages_serves_statistics(void) {
         rd_kafka_destroy(rk);
 }
 
-/* Programs set the callback always, and the interval when somebody wants statistics. */
-static void a_callback_alone_is_never_called(void) {
+/* Programs may always set the callback, and the interval only to enable statistics. */
+static void stats_cb_without_interval_is_not_called(void) {
         struct seen seen = {0};
         rd_kafka_t *rk = test_client(RD_KAFKA_PRODUCER, conf_with("0", &seen));
         CHECK_INT(test_produce(rk, "stats", 0, 20, 10), 0);
@@ -205,10 +205,10 @@ static void a_callback_alone_is_never_called(void) {
 int main(void) {
         cluster = test_cluster(NULL, servers, sizeof(servers));
         RUN(the_callback_gets_whole_documents);
-        RUN(a_kept_text_is_the_applications);
+        RUN(stats_cb_result_1_keeps_the_text);
         RUN(statistics_are_events);
-        RUN(polling_messages_serves_statistics);
-        RUN(a_callback_alone_is_never_called);
+        RUN(consumer_poll_serves_statistics);
+        RUN(stats_cb_without_interval_is_not_called);
         rd_kafka_destroy(cluster);
         return test_end();
 }

@@ -1,4 +1,4 @@
-/* Storing, seeking and committing: what each call says of partitions that are consumed, and of those that are not. */
+/* Storing, seeking and committing: the results of each call for consumed and for other partitions. */
 #define _POSIX_C_SOURCE 200809L
 #include "test.h"
 
@@ -127,7 +127,7 @@ static void offsets_of_assigned_partitions_only_are_stored(void) {
         CHECK_ERR(rd_kafka_offset_store(rkt, 0, 11), RD_KAFKA_RESP_ERR__STATE);
         CHECK_ERR(store_message(m), RD_KAFKA_RESP_ERR__STATE);
         CHECK_ERR(rd_kafka_commit(c, NULL, 0), RD_KAFKA_RESP_ERR__NO_OFFSET);
-        /* What was stored before does not come back with the partition. */
+        /* An earlier stored offset is not restored with the partition. */
         assign(c, 0, 0);
         CHECK_ERR(rd_kafka_commit(c, NULL, 0), RD_KAFKA_RESP_ERR__NO_OFFSET);
         CHECK_INT(committed(c, 0), 2);
@@ -137,7 +137,7 @@ static void offsets_of_assigned_partitions_only_are_stored(void) {
         rd_kafka_destroy(c);
 }
 
-static void automatic_storing_leaves_room_for_single_offsets(void) {
+static void offsets_store_with_auto_offset_store(void) {
         rd_kafka_t *c         = consumer("auto-store", "true");
         rd_kafka_topic_t *rkt = rd_kafka_topic_new(c, "t", NULL);
         rd_kafka_resp_err_t row_err;
@@ -160,7 +160,7 @@ static void automatic_storing_leaves_room_for_single_offsets(void) {
         rd_kafka_destroy(c);
 }
 
-static void consumed_partitions_only_can_be_sought(void) {
+static void seek_requires_consumed_partition(void) {
         static const int timeouts[] = {1000, 0, -1};
         rd_kafka_t *c               = consumer("seek", "true");
         rd_kafka_topic_t *rkt       = rd_kafka_topic_new(c, "t", NULL);
@@ -232,7 +232,7 @@ static void without_a_group_nothing_is_committed(void) {
         rd_kafka_destroy(c);
 }
 
-static void nothing_to_commit_is_said_to_who_waits(void) {
+static void commit_without_offsets_returns_no_offset(void) {
         rd_kafka_t *c                         = consumer("nothing", "true");
         rd_kafka_topic_partition_list_t *none = rd_kafka_topic_partition_list_new(0);
         rd_kafka_topic_partition_list_t *l    = row(0, RD_KAFKA_OFFSET_INVALID);
@@ -253,7 +253,7 @@ static void nothing_to_commit_is_said_to_who_waits(void) {
         rd_kafka_destroy(c);
 }
 
-static void closed_consumers_answer_at_once(void) {
+static void calls_after_close_return_at_once(void) {
         rd_kafka_t *c                      = consumer("closed", "true");
         rd_kafka_topic_partition_list_t *l = row(0, 1);
 
@@ -272,12 +272,12 @@ int main(void) {
         cluster = test_cluster(NULL, servers, sizeof(servers));
         CHECK_INT(test_produce(cluster, "t", 0, 0, 20), 0);
         RUN(offsets_of_assigned_partitions_only_are_stored);
-        RUN(automatic_storing_leaves_room_for_single_offsets);
-        RUN(consumed_partitions_only_can_be_sought);
+        RUN(offsets_store_with_auto_offset_store);
+        RUN(seek_requires_consumed_partition);
         RUN(metadata_is_committed_and_read);
         RUN(without_a_group_nothing_is_committed);
-        RUN(nothing_to_commit_is_said_to_who_waits);
-        RUN(closed_consumers_answer_at_once);
+        RUN(commit_without_offsets_returns_no_offset);
+        RUN(calls_after_close_return_at_once);
         rd_kafka_destroy(cluster);
         return test_end();
 }

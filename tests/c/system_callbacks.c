@@ -69,7 +69,7 @@ static int on_open(const char *path, int flags, mode_t mode, void *ptr) {
 
 static char real_port[16];
 
-/* Knows a name that nobody else knows. */
+/* Resolves a name that no DNS server has. */
 static int on_resolve(const char *node,
                       const char *service,
                       const struct addrinfo *hints,
@@ -102,7 +102,7 @@ static rd_kafka_t *client(const char *bootstrap, int sockets, int resolve) {
         return test_client(RD_KAFKA_PRODUCER, conf);
 }
 
-static void sockets_are_the_applications(void) {
+static void socket_connect_and_closesocket_cb(void) {
         rd_kafka_t *rk;
         forget();
         rk = client(servers, 1, 0);
@@ -167,7 +167,7 @@ static void a_callback_that_fails_is_a_failed_connection(void) {
         }
 }
 
-static void names_are_the_applications(void) {
+static void resolve_cb_replaces_getaddrinfo(void) {
         const struct rd_kafka_metadata *md;
         rd_kafka_conf_t *conf;
         rd_kafka_t *rk;
@@ -214,8 +214,8 @@ static int on_resolve_noting(const char *node,
         return on_resolve(node, service, hints, res, ptr);
 }
 
-/* The name of the address takes the place of the bootstrap name, which is looked up for nothing else. */
-static void canonical_names_take_the_place_of_bootstrap_names(void) {
+/* The canonical name replaces the bootstrap name, which is looked up only for this. */
+static void canonical_bootstrap_servers_only(void) {
         char bootstrap[64], host[NI_MAXHOST];
         struct sockaddr_in loopback = {.sin_family = AF_INET};
         rd_kafka_conf_t *conf       = test_conf();
@@ -306,7 +306,7 @@ static void a_failed_connect_cb_is_followed_by_resolve_cb(void) {
         CHECK(strncmp(order, "rcrcrcrc", 8) == 0);
 }
 
-/* What a callback is in when the client is destroyed is waited for. */
+/* Destroying the client waits for a running callback. */
 static volatile int resolving, resolve_done;
 
 static int on_slow_resolve(const char *node,
@@ -325,7 +325,7 @@ static int on_slow_resolve(const char *node,
         return EAI_AGAIN;
 }
 
-static void destroying_waits_for_a_look_up(void) {
+static void destroy_waits_for_resolve_cb(void) {
         rd_kafka_conf_t *conf = test_conf();
         const struct rd_kafka_metadata *md;
         int64_t until = test_now_ms() + 10000;
@@ -345,7 +345,7 @@ static void destroying_waits_for_a_look_up(void) {
         CHECK_INT(resolve_done, done);
 }
 
-static void files_are_the_applications(void) {
+static void open_cb_opens_files(void) {
         char path[64], command[128];
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_topic_conf_t *topic_conf = rd_kafka_topic_conf_new();
@@ -392,13 +392,13 @@ static void files_are_the_applications(void) {
 
 int main(void) {
         cluster = test_cluster(NULL, servers, sizeof(servers));
-        RUN(sockets_are_the_applications);
+        RUN(socket_connect_and_closesocket_cb);
         RUN(a_callback_that_fails_is_a_failed_connection);
-        RUN(names_are_the_applications);
-        RUN(canonical_names_take_the_place_of_bootstrap_names);
+        RUN(resolve_cb_replaces_getaddrinfo);
+        RUN(canonical_bootstrap_servers_only);
         RUN(a_failed_connect_cb_is_followed_by_resolve_cb);
-        RUN(destroying_waits_for_a_look_up);
-        RUN(files_are_the_applications);
+        RUN(destroy_waits_for_resolve_cb);
+        RUN(open_cb_opens_files);
         rd_kafka_destroy(cluster);
         return test_end();
 }

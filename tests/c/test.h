@@ -23,12 +23,12 @@
 
 #include <rdkafka.h>
 
-/* A case that takes this long hangs; the alarm then ends the program. */
+/* A case that runs longer than this hangs; the alarm then ends the program. */
 #define TEST_CASE_S 60
 
 static int test_cases, test_failed_cases, test_failed_checks;
 
-/* Notes a failure with its place and goes on. Is 1 if the condition holds, else 0. */
+/* Reports a failed condition with its location, and continues. Returns 1 if the condition holds, else 0. */
 #define CHECK(cond) test_check(!!(cond), __FILE__, __LINE__, #cond)
 
 /* Like CHECK(), but the case ends on failure, for what the rest of it depends on. */
@@ -131,7 +131,7 @@ static RD_UNUSED void test_set(rd_kafka_conf_t *conf, const char *name, const ch
         }
 }
 
-/* A configuration whose clients write nothing to stderr. */
+/* A configuration whose clients do not log to stderr. */
 static RD_UNUSED rd_kafka_conf_t *test_conf(void) {
         rd_kafka_conf_t *conf = rd_kafka_conf_new();
         test_set(conf, "log_level", "0");
@@ -149,7 +149,7 @@ static RD_UNUSED rd_kafka_t *test_client(rd_kafka_type_t type, rd_kafka_conf_t *
         return rk;
 }
 
-/* What cannot be done is refused when the client is created, with an error that names the property. */
+/* Unsupported settings fail when the client is created, with an error that names the property. */
 static RD_UNUSED void test_refused(rd_kafka_type_t type, const char *name, const char *value) {
         rd_kafka_conf_t *conf = test_conf();
         char errstr[512] = "";

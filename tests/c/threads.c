@@ -1,5 +1,5 @@
-/* Several threads with one producer, and several producers in one process: every message that was
- * taken is reported exactly once, whatever is called meanwhile. */
+/* Several threads with one producer, and several producers in one process: every accepted message is reported
+ * exactly once, with concurrent calls of other functions. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include "test.h"
@@ -66,7 +66,7 @@ static void begin(struct crowd *crowd, int each, const char *limit) {
         crowd->rkt = rd_kafka_topic_new(crowd->rk, "crowd", NULL);
 }
 
-/* Waits for the rest and compares what was taken with what was reported. */
+/* Waits for the remaining reports, and compares them with the accepted messages. */
 static void end(struct crowd *crowd) {
         int i, wrong = 0;
 
@@ -166,7 +166,7 @@ static int goes_on(struct crowd *crowd) {
         return !__atomic_load_n(&crowd->done, __ATOMIC_ACQUIRE);
 }
 
-/* ---- what goes on meanwhile ------------------------------------------------ */
+/* ---- concurrent calls ------------------------------------------------------- */
 
 static void *poll_meanwhile(void *arg) {
         struct crowd *crowd = arg;
@@ -205,7 +205,7 @@ static void threads_share_a_topic_handle(void) {
         CHECK_INT(crowd.out_of_order, 0);
 }
 
-static void while_others_flush(void) {
+static void produce_during_flush(void) {
         struct crowd crowd;
         begin(&crowd, 10000, "1000");
         run(&crowd, to_the_handle, flush_meanwhile);
@@ -213,14 +213,14 @@ static void while_others_flush(void) {
         CHECK_INT(crowd.failed, 0);
 }
 
-static void while_others_purge(void) {
+static void produce_during_purge(void) {
         struct crowd crowd;
         begin(&crowd, 10000, "500");
         run(&crowd, to_the_handle, purge_meanwhile);
         end(&crowd);
 }
 
-static void while_handles_come_and_go(void) {
+static void produce_with_short_lived_topic_handles(void) {
         struct crowd crowd;
         begin(&crowd, 3000, "100000");
         run(&crowd, to_a_handle_of_its_own, flush_meanwhile);
@@ -228,7 +228,7 @@ static void while_handles_come_and_go(void) {
         CHECK_INT(crowd.failed, 0);
 }
 
-static void while_memory_is_given_away_and_purged(void) {
+static void purge_frees_owned_memory(void) {
         struct crowd crowd;
         begin(&crowd, 2000, "500");
         run(&crowd, with_headers_and_a_given_value, purge_meanwhile);
@@ -247,7 +247,7 @@ static void a_full_queue_blocks_until_reports_are_served(void) {
         CHECK_INT(crowd.last[THREADS - 1], THREADS * 3000 - 1);
 }
 
-static void a_handle_may_go_before_its_messages(void) {
+static void topic_handle_destroyed_before_its_messages(void) {
         struct crowd crowd;
         int i;
 
@@ -294,7 +294,7 @@ static void produce_again(rd_kafka_t *rk, const rd_kafka_message_t *m, void *opa
         rd_kafka_poll(rk, 0); /* polling in a callback is unusual but allowed */
 }
 
-static void a_report_may_produce(void) {
+static void produce_from_delivery_report(void) {
         rd_kafka_conf_t *conf = test_conf();
         int64_t until = test_now_ms() + 30000;
         rd_kafka_t *rk;
@@ -314,14 +314,14 @@ static void a_report_may_produce(void) {
 int main(void) {
         cluster = test_cluster(NULL, servers, sizeof(servers));
         RUN(threads_share_a_topic_handle);
-        RUN(while_others_flush);
-        RUN(while_others_purge);
-        RUN(while_handles_come_and_go);
-        RUN(while_memory_is_given_away_and_purged);
+        RUN(produce_during_flush);
+        RUN(produce_during_purge);
+        RUN(produce_with_short_lived_topic_handles);
+        RUN(purge_frees_owned_memory);
         RUN(a_full_queue_blocks_until_reports_are_served);
-        RUN(a_handle_may_go_before_its_messages);
+        RUN(topic_handle_destroyed_before_its_messages);
         RUN(clients_do_not_disturb_each_other);
-        RUN(a_report_may_produce);
+        RUN(produce_from_delivery_report);
         rd_kafka_destroy(cluster);
         return test_end();
 }

@@ -1,5 +1,5 @@
-/* Quotas (KIP-13, KIP-219): what brokers say of pauses, as told by callback and in statistics. A relay
- * between client and cluster writes the pause into answers. */
+/* Quotas (KIP-13, KIP-219): the throttle times of brokers in callbacks and statistics. A proxy between client
+ * and cluster writes the throttle time into responses. */
 #include "test.h"
 
 #include <arpa/inet.h>
@@ -24,7 +24,7 @@ struct relayed {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int listener, relay_port, broker_port;
-/* What answers are to say: to which requests, and how many milliseconds. */
+/* The throttle time to write: the API of the responses, and milliseconds. */
 static int slowed_api, pause_ms;
 
 static int be32(const unsigned char *at) {
@@ -78,7 +78,7 @@ static void *relay_requests(void *arg) {
         return NULL;
 }
 
-/* Writes the pause into an answer: the field stands last in Produce, first in Fetch. */
+/* Writes the throttle time into a response: the last field of Produce, the first of Fetch. */
 static void slow_down(struct relayed *r, unsigned char *frame, size_t size) {
         int api, version;
         pthread_mutex_lock(&lock);
@@ -154,7 +154,7 @@ static void slow(int api, int ms) {
         pthread_mutex_unlock(&lock);
 }
 
-/* What a client was told. */
+/* The throttle events of a client. */
 struct told {
         int calls, last, longest, wrong;
         int stats_longest;
@@ -201,7 +201,7 @@ static rd_kafka_conf_t *conf_for(struct told *told) {
         return conf;
 }
 
-static void producers_are_told(void) {
+static void producer_throttle_events(void) {
         struct told told = {0};
         int64_t until = test_now_ms() + 30000;
         rd_kafka_t *rk;
@@ -217,7 +217,7 @@ static void producers_are_told(void) {
         CHECK(told.calls >= 1);
         CHECK_INT(told.last, 30);
         CHECK_INT(told.stats_longest, 30);
-        /* The end is told once. */
+        /* The end is reported once. */
         slow(PRODUCE, 0);
         CHECK_INT(test_produce(rk, "throttled", 0, 2, 1), 0);
         while (told.last != 0 && test_now_ms() < until)
@@ -233,7 +233,7 @@ static void producers_are_told(void) {
         rd_kafka_destroy(rk);
 }
 
-static void producers_keep_the_pause(void) {
+static void producer_obeys_throttle_time(void) {
         struct told told = {0};
         rd_kafka_conf_t *conf = conf_for(&told);
         int64_t begin;
@@ -251,7 +251,7 @@ static void producers_keep_the_pause(void) {
 }
 
 /* There is no event of this: where queues are polled for events, the callback is called on the way. */
-static void consumers_are_told(void) {
+static void consumer_throttle_events(void) {
         struct told told = {0};
         rd_kafka_conf_t *conf = conf_for(&told);
         rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
@@ -306,9 +306,9 @@ int main(void) {
         relay_port = ntohs(sin.sin_port);
         rd_kafka_metadata_destroy(md);
         pthread_create(&thread, NULL, relay, NULL);
-        RUN(producers_are_told);
-        RUN(producers_keep_the_pause);
-        RUN(consumers_are_told);
+        RUN(producer_throttle_events);
+        RUN(producer_obeys_throttle_time);
+        RUN(consumer_throttle_events);
         shutdown(listener, SHUT_RDWR);
         pthread_join(thread, NULL);
         close(listener);

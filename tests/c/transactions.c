@@ -1,4 +1,4 @@
-/* The transactional producer: what is committed, what is not, and what each error asks for. */
+/* The transactional producer: committed and aborted messages, and the action that each error requires. */
 #define _POSIX_C_SOURCE 200809L
 #include "test.h"
 
@@ -85,7 +85,8 @@ static void read_all(const char *topic, int32_t partition, const char *isolation
         rd_kafka_destroy(rk);
 }
 
-/* What a reader finds in a partition in the end: a transaction's end reaches its partitions soon after the call that ends it. */
+/* Reads a partition until its final content: markers reach partitions soon after the call that ends the
+ * transaction. */
 static void check_read(const char *topic, int32_t partition, const char *isolation, const char *expected) {
         int64_t until = test_now_ms() + 20000;
         char got[256];
@@ -96,7 +97,7 @@ static void check_read(const char *topic, int32_t partition, const char *isolati
         CHECK_STR(got, expected);
 }
 
-static void what_is_committed_is_read_and_what_is_aborted_is_not(void) {
+static void read_committed_hides_aborted_messages(void) {
         rd_kafka_t *rk = make("reading", "5");
 
         REQUIRE(ok(rd_kafka_init_transactions(rk, -1)));
@@ -120,7 +121,7 @@ static void what_is_committed_is_read_and_what_is_aborted_is_not(void) {
         rd_kafka_destroy(rk);
 }
 
-static void an_abort_purges_what_waits(void) {
+static void abort_purges_queued_messages(void) {
         rd_kafka_t *rk = make("purging", "1000");
 
         REQUIRE(ok(rd_kafka_init_transactions(rk, -1)));
@@ -182,7 +183,7 @@ static void a_newer_producer_fences_the_older_one(void) {
         rd_kafka_destroy(newer);
 }
 
-static void a_failed_message_has_the_transaction_aborted(void) {
+static void failed_message_requires_abort(void) {
         rd_kafka_t *rk = make("failing", "1000");
 
         REQUIRE(ok(rd_kafka_init_transactions(rk, -1)));
@@ -199,7 +200,7 @@ static void a_failed_message_has_the_transaction_aborted(void) {
         rd_kafka_destroy(rk);
 }
 
-static void calls_out_of_place_are_refused(void) {
+static void calls_in_wrong_state_fail(void) {
         rd_kafka_t *rk = make("misused", "5"), *plain = cluster, *consumer;
         rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
         rd_kafka_consumer_group_metadata_t *group = rd_kafka_consumer_group_metadata_new("g");
@@ -225,7 +226,7 @@ static void calls_out_of_place_are_refused(void) {
         rd_kafka_destroy(rk);
 }
 
-static void a_coordinator_out_of_reach_is_a_matter_of_time(void) {
+static void unreachable_coordinator_times_out(void) {
         rd_kafka_conf_t *conf = test_conf();
         rd_kafka_t *rk;
 
@@ -240,13 +241,13 @@ static void a_coordinator_out_of_reach_is_a_matter_of_time(void) {
 
 int main(void) {
         cluster = test_cluster(NULL, servers, sizeof(servers));
-        RUN(what_is_committed_is_read_and_what_is_aborted_is_not);
-        RUN(an_abort_purges_what_waits);
+        RUN(read_committed_hides_aborted_messages);
+        RUN(abort_purges_queued_messages);
         RUN(offsets_are_committed_with_the_transaction);
         RUN(a_newer_producer_fences_the_older_one);
-        RUN(a_failed_message_has_the_transaction_aborted);
-        RUN(calls_out_of_place_are_refused);
-        RUN(a_coordinator_out_of_reach_is_a_matter_of_time);
+        RUN(failed_message_requires_abort);
+        RUN(calls_in_wrong_state_fail);
+        RUN(unreachable_coordinator_times_out);
         rd_kafka_destroy(cluster);
         return test_end();
 }

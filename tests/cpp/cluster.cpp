@@ -1,4 +1,4 @@
-/* What is asked of the cluster: metadata, watermarks, offsets by time, ids. */
+/* Queries of the cluster: metadata, watermarks, offsets by time, ids. */
 
 #include "test.hpp"
 

@@ -198,7 +198,7 @@ static rd_kafka_conf_res_t on_conf_set(rd_kafka_conf_t *,
         return RD_KAFKA_CONF_UNKNOWN;
 }
 
-/** As the library does for plugins: the copy has interceptors of its own. */
+/** As the library does for plugins: the copy has its own interceptors. */
 static rd_kafka_resp_err_t
 on_conf_dup(rd_kafka_conf_t *copy, const rd_kafka_conf_t *, size_t, const char **, void *opaque) {
         Offers *offers = static_cast<Offers *>(opaque);

@@ -56,7 +56,7 @@ static void a_group_with_one_member() {
         CHECK(after->err() != RdKafka::ERR_NO_ERROR);
 }
 
-static void nothing_in_time_is_a_message_too() {
+static void timed_out_message() {
         ProducerPtr p = new_cluster();
         ConsumerPtr c = new_consumer(consumer_conf(servers_of(p), "g"));
         MessagePtr m(c->consume(0));
@@ -250,7 +250,7 @@ static void callbacks_of_a_group() {
         CHECK_INT(rebalances.revoked, 1);
 }
 
-/* What a vector was emptied of by a careless callback is deleted all the same. */
+/* Elements that a careless callback removes from a vector are deleted nevertheless. */
 struct EmptiesTheList : Rebalances {
         void rebalance_cb(RdKafka::KafkaConsumer *c,
                           RdKafka::ErrorCode err,
@@ -260,7 +260,7 @@ struct EmptiesTheList : Rebalances {
         }
 };
 
-static void closing_by_queue() {
+static void close_queue() {
         EmptiesTheList rebalances;
         ProducerPtr p = new_cluster();
         send_numbers(p, "t", 0, 0, 1);
@@ -281,7 +281,7 @@ static void closing_by_queue() {
         CHECK_CODE(error->code(), RdKafka::ERR__DESTROY);
 }
 
-static void partitions_apart() {
+static void partition_queue() {
         ProducerPtr p = new_cluster();
         send_numbers(p, "t", 0, 0, 1);
         send_numbers(p, "t", 1, 100, 1);
@@ -367,13 +367,13 @@ static void events_precede_messages() {
 
 int main() {
         RUN(a_group_with_one_member);
-        RUN(nothing_in_time_is_a_message_too);
+        RUN(timed_out_message);
         RUN(assigned_by_the_application);
         RUN(incremental_assignments);
         RUN(pausing);
         RUN(callbacks_of_a_group);
-        RUN(closing_by_queue);
-        RUN(partitions_apart);
+        RUN(close_queue);
+        RUN(partition_queue);
         RUN(messages_by_callback);
         RUN(events_precede_messages);
         return test_end();

@@ -1,4 +1,4 @@
-/* Exceptions that leave callbacks: where they come out, and that the client goes on. */
+/* Exceptions that leave callbacks: the call that throws them, and the state of the client afterwards. */
 
 #include <atomic>
 #include <stdexcept>
@@ -7,7 +7,7 @@
 
 using RdKafka::Topic;
 
-/* Whether `call` throws a runtime_error with this text. */
+/* Returns true if `call` throws a runtime_error with this text. */
 template <class Call>
 static bool throws(const char *text, Call call) {
         try {
@@ -28,7 +28,7 @@ struct BadReports : RdKafka::DeliveryReportCb {
         }
 };
 
-static void out_of_poll() {
+static void exception_from_poll() {
         BadReports reports;
         ConfPtr conf = new_conf();
         set_cb<RdKafka::DeliveryReportCb>(conf, "dr_cb", &reports);
@@ -43,14 +43,14 @@ static void out_of_poll() {
         CHECK_FINE(p->flush(1000));
 }
 
-static void out_of_flush() {
+static void exception_from_flush() {
         BadReports reports;
         ConfPtr conf = new_conf();
         set_cb<RdKafka::DeliveryReportCb>(conf, "dr_cb", &reports);
         ProducerPtr p = new_cluster(conf);
         for (int i = 0; i < 3; i++)
                 CHECK_FINE(send(p, "t", 0, "x"));
-        /* It waits for all of them and throws what came first. */
+        /* The call runs all callbacks and throws the first exception. */
         CHECK(throws("1", [&] { p->flush(10000); }));
         CHECK_INT(reports.cnt, 3);
         CHECK_INT(p->outq_len(), 0);
@@ -86,7 +86,7 @@ struct Reports : RdKafka::DeliveryReportCb {
         }
 };
 
-static void out_of_produce() {
+static void exception_from_produce() {
         BadPartitioner partitioner;
         Reports reports;
         ConfPtr conf = new_conf();
@@ -105,7 +105,7 @@ static void out_of_produce() {
         CHECK_FINE(p->flush(10000));
         CHECK_INT(reports.cnt, 1);
         CHECK(throws("no partition", [&] { produce(Topic::PARTITION_UA); }));
-        /* What was not accepted stays ours: payload and headers. */
+        /* The caller keeps payload and headers of a message that was not accepted. */
         void *given = RdKafka::mem_malloc(1);
         memset(given, 'x', 1);
         std::unique_ptr<RdKafka::Headers> headers(RdKafka::Headers::create());
@@ -124,7 +124,7 @@ static void out_of_produce() {
         CHECK_FINE(reports.err);
 }
 
-static void a_partitioner_of_a_message_that_waited() {
+static void exception_from_delayed_partitioner() {
         BadPartitioner partitioner;
         Reports reports;
         ConfPtr conf = new_conf();
@@ -140,7 +140,7 @@ static void a_partitioner_of_a_message_that_waited() {
                                  const_cast<char *>("x"), 1, NULL, 0, NULL);
         });
         CHECK_FINE(p->flush(10000));
-        /* Whichever came first, metadata or message: it is told exactly once. */
+        /* Metadata and message may arrive in either order: the exception is thrown exactly once. */
         CHECK(thrown ? reports.cnt == 0
                      : err == RdKafka::ERR_NO_ERROR && reports.cnt == 1 &&
                            reports.err == RdKafka::ERR__UNKNOWN_PARTITION);
@@ -176,7 +176,7 @@ struct BadRebalances : RdKafka::RebalanceCb {
         }
 };
 
-/* Reads until something was thrown; every message that came before counts. */
+/* Reads until an exception is thrown; every message before it counts. */
 static bool consume_until_thrown(const ConsumerPtr &c, const char *text, int *cnt) {
         int64_t end = test_now_ms() + 20000;
         while (test_now_ms() < end)
@@ -188,7 +188,7 @@ static bool consume_until_thrown(const ConsumerPtr &c, const char *text, int *cn
         return false;
 }
 
-static void out_of_consume() {
+static void exception_from_consume() {
         BadRebalances rebalances(false);
         ProducerPtr p = new_cluster();
         send_numbers(p, "t", 0, 0, 5);
@@ -211,7 +211,7 @@ static void out_of_consume() {
         CHECK_INT(rebalances.revoked, 1);
 }
 
-static void a_rebalance_that_was_not_answered() {
+static void exception_in_rebalance_cb_before_assign() {
         BadRebalances rebalances(true);
         ProducerPtr p = new_cluster();
         send_numbers(p, "t", 0, 0, 1);
@@ -228,7 +228,7 @@ static void a_rebalance_that_was_not_answered() {
         CHECK_FINE(c->close());
 }
 
-static void out_of_a_queue() {
+static void exception_from_queue() {
         BadRebalances rebalances(false);
         ProducerPtr p = new_cluster();
         send_numbers(p, "t", 0, 0, 1);
@@ -254,7 +254,7 @@ struct BadCommits : RdKafka::OffsetCommitCb {
         }
 };
 
-static void out_of_commit() {
+static void exception_from_commit() {
         BadCommits commits;
         ProducerPtr p = new_cluster();
         send_numbers(p, "t", 0, 0, 2);
@@ -284,7 +284,7 @@ struct BadConsume : RdKafka::ConsumeCb {
         }
 };
 
-static void out_of_consume_callback() {
+static void exception_from_consume_callback() {
         BadConsume bad;
         ProducerPtr p = new_cluster();
         send_numbers(p, "t", 0, 0, 3);
@@ -328,7 +328,7 @@ static void events() {
         }));
 }
 
-static void log_lines_come_out_of_nothing() {
+static void exception_in_log_callback_is_swallowed() {
         BadEvents bad;
         ConfPtr conf(RdKafka::Conf::create(RdKafka::Conf::CONF_GLOBAL));
         set(conf, "debug", "all");
@@ -339,7 +339,7 @@ static void log_lines_come_out_of_nothing() {
         CHECK(bad.logs > 1);
 }
 
-/* Serves another client inside, whose callbacks throw. */
+/* Serves another client from a callback, whose callbacks throw. */
 struct Nested : RdKafka::DeliveryReportCb {
         const ProducerPtr *inner = NULL;
         bool caught = false;
@@ -375,18 +375,18 @@ static void calls_of_the_c_interface_do_not_throw() {
 }
 
 int main() {
-        RUN(out_of_poll);
-        RUN(out_of_flush);
+        RUN(exception_from_poll);
+        RUN(exception_from_flush);
         RUN(a_destructor_does_not_throw);
-        RUN(out_of_produce);
-        RUN(a_partitioner_of_a_message_that_waited);
-        RUN(out_of_consume);
-        RUN(a_rebalance_that_was_not_answered);
-        RUN(out_of_a_queue);
-        RUN(out_of_commit);
-        RUN(out_of_consume_callback);
+        RUN(exception_from_produce);
+        RUN(exception_from_delayed_partitioner);
+        RUN(exception_from_consume);
+        RUN(exception_in_rebalance_cb_before_assign);
+        RUN(exception_from_queue);
+        RUN(exception_from_commit);
+        RUN(exception_from_consume_callback);
         RUN(events);
-        RUN(log_lines_come_out_of_nothing);
+        RUN(exception_in_log_callback_is_swallowed);
         RUN(the_innermost_call_throws);
         RUN(calls_of_the_c_interface_do_not_throw);
         return test_end();

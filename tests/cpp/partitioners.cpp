@@ -62,7 +62,7 @@ static void know(const ProducerPtr &p, const Topic *topic) {
         }
 }
 
-static void of_one_topic() {
+static void partitioner_of_a_topic() {
         ByLetter by_letter;
         LastPartition last;
         ConfPtr conf = new_conf();
@@ -111,7 +111,7 @@ static void by_key_pointer() {
         CHECK_INT(by_letter.pointer_calls, 1);
 }
 
-static void of_both_the_first_is_called() {
+static void partitioner_cb_takes_precedence_over_key_pointer() {
         ByLetter by_letter;
         ConfPtr topic_conf(RdKafka::Conf::create(RdKafka::Conf::CONF_TOPIC));
         set_cb<RdKafka::PartitionerKeyPointerCb>(topic_conf, "partitioner_key_pointer_cb",
@@ -122,7 +122,7 @@ static void of_both_the_first_is_called() {
         CHECK_INT(by_letter.calls, 1);
 }
 
-static void of_all_topics() {
+static void partitioner_of_the_default_topic_conf() {
         ByLetter by_letter;
         LastPartition last;
         ConfPtr conf = new_conf();
@@ -157,7 +157,7 @@ struct Refuses : RdKafka::PartitionerCb {
         }
 };
 
-static void a_partitioner_may_refuse() {
+static void partitioner_returns_unassigned() {
         Refuses refuses;
         LastPartition last;
         ConfPtr conf = new_conf();
@@ -167,18 +167,17 @@ static void a_partitioner_may_refuse() {
         ProducerPtr p = new_cluster(conf);
         std::string errstr;
         std::unique_ptr<Topic> topic(Topic::create(p.get(), "t", topic_conf.get(), errstr));
-        /* Whether it is refused at once or in its report depends on whether the partitions are
-         * known yet. */
+        /* The error comes from the call or with the report, depending on when the partitions are known. */
         RdKafka::ErrorCode err = send_key(p, topic.get(), "a", NULL);
         CHECK_FINE(p->flush(10000));
         CHECK_CODE(err ? err : last.err, RdKafka::ERR__UNKNOWN_PARTITION);
 }
 
 int main() {
-        RUN(of_one_topic);
+        RUN(partitioner_of_a_topic);
         RUN(by_key_pointer);
-        RUN(of_both_the_first_is_called);
-        RUN(of_all_topics);
-        RUN(a_partitioner_may_refuse);
+        RUN(partitioner_cb_takes_precedence_over_key_pointer);
+        RUN(partitioner_of_the_default_topic_conf);
+        RUN(partitioner_returns_unassigned);
         return test_end();
 }

@@ -6,7 +6,7 @@
 
 using RdKafka::Producer;
 
-/* Notes what reports say. */
+/* Stores the contents of reports. */
 struct Reports : RdKafka::DeliveryReportCb {
         int cnt = 0, failed = 0;
         RdKafka::ErrorCode last_err = RdKafka::ERR_NO_ERROR;
@@ -107,7 +107,7 @@ static void every_form_of_produce() {
         CHECK_INT(p->outq_len(), 0);
 }
 
-static void headers_change_hands() {
+static void headers_ownership_on_produce() {
         Reports reports;
         ConfPtr conf = new_conf();
         set_cb<RdKafka::DeliveryReportCb>(conf, "dr_cb", &reports);
@@ -119,7 +119,7 @@ static void headers_change_hands() {
                               const_cast<char *>("x"), 1, NULL, 0, 0, headers, NULL),
                    RdKafka::ERR__INVALID_ARG);
         CHECK_INT(headers->size(), 1);
-        /* Accepted: they are gone. */
+        /* Accepted: the library owns them. */
         CHECK_FINE(p->produce("t", 0, Producer::RK_MSG_COPY, const_cast<char *>("x"), 1, NULL, 0, 0,
                               headers, NULL));
         CHECK_FINE(p->flush(10000));
@@ -223,7 +223,7 @@ static void topics_have_properties_of_their_own() {
 
 int main() {
         RUN(every_form_of_produce);
-        RUN(headers_change_hands);
+        RUN(headers_ownership_on_produce);
         RUN(headers_of_a_message_are_passed_on);
         RUN(failures_are_reported);
         RUN(a_topic_object_may_end_before_its_reports);

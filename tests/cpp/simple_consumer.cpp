@@ -52,7 +52,7 @@ static void one_partition() {
         CHECK_INT(s.consumer->poll(0), 0);
 }
 
-static void what_is_refused() {
+static void errors_of_wrong_use() {
         ProducerPtr p = new_cluster();
         Simple s(p);
         CHECK_CODE(s.consumer->start(s.topic.get(), -1, 0), RdKafka::ERR__UNKNOWN_PARTITION);
@@ -117,7 +117,7 @@ static void by_callback() {
 
 int main() {
         RUN(one_partition);
-        RUN(what_is_refused);
+        RUN(errors_of_wrong_use);
         RUN(a_queue_of_partitions);
         RUN(by_callback);
         return test_end();

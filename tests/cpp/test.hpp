@@ -47,7 +47,7 @@ void set_cb(const ConfPtr &conf, const char *name, Callback *callback) {
                 bail(errstr);
 }
 
-/** A configuration whose clients write nothing to stderr. */
+/** A configuration whose clients do not log to stderr. */
 inline ConfPtr new_conf() {
         ConfPtr conf(RdKafka::Conf::create(RdKafka::Conf::CONF_GLOBAL));
         set(conf, "log_level", "0");
@@ -62,7 +62,7 @@ inline ProducerPtr new_producer(const ConfPtr &conf) {
         return producer;
 }
 
-/** A producer with an embedded cluster of its own. */
+/** A producer with its own embedded cluster. */
 inline ProducerPtr new_cluster(const ConfPtr &conf = new_conf()) {
         set(conf, "test.mock.num.brokers", "3");
         set(conf, "linger.ms", "0");
@@ -118,7 +118,7 @@ inline std::string text_of(const RdKafka::Message &message) {
         return std::string(static_cast<const char *>(message.payload()), message.len());
 }
 
-/** The next message proper; NULL if none comes in half a minute. */
+/** Returns the next message that is not an event; NULL after half a minute. */
 inline MessagePtr next_message(const ConsumerPtr &consumer) {
         int64_t end = test_now_ms() + 30000;
         while (test_now_ms() < end) {

@@ -1,4 +1,4 @@
-/* Transactions: what is committed, what is not, what each error asks for. */
+/* Transactions: committed and aborted messages, and the action that each error requires. */
 
 #include <chrono>
 #include <stdexcept>
@@ -78,7 +78,7 @@ static void committed_and_aborted() {
 }
 
 /* Reads, writes what was read, commits both together; the second time it does not. */
-static void consumed_offsets_count_with_what_was_written() {
+static void consumed_offsets_are_committed_with_the_transaction() {
         ProducerPtr cluster = new_cluster();
         std::string servers = servers_of(cluster);
         send_numbers(cluster, "in", 0, 0, 4);
@@ -106,7 +106,7 @@ static void consumed_offsets_count_with_what_was_written() {
         CHECK_FINE(c->close());
 }
 
-static void errors_say_what_to_do() {
+static void error_retriable_and_abort_flags() {
         ProducerPtr cluster = new_cluster();
         std::string servers = servers_of(cluster);
         check_error(cluster->init_transactions(-1), RdKafka::ERR__NOT_CONFIGURED, '-');
@@ -140,7 +140,7 @@ struct BadReports : RdKafka::DeliveryReportCb {
         }
 };
 
-static void exceptions_do_not_hide_the_outcome() {
+static void outcome_survives_exceptions() {
         ProducerPtr cluster = new_cluster();
         std::string servers = servers_of(cluster);
         BadReports reports;
@@ -160,8 +160,8 @@ static void exceptions_do_not_hide_the_outcome() {
 
 int main() {
         RUN(committed_and_aborted);
-        RUN(consumed_offsets_count_with_what_was_written);
-        RUN(errors_say_what_to_do);
-        RUN(exceptions_do_not_hide_the_outcome);
+        RUN(consumed_offsets_are_committed_with_the_transaction);
+        RUN(error_retriable_and_abort_flags);
+        RUN(outcome_survives_exceptions);
         return test_end();
 }

@@ -1,4 +1,4 @@
-/* What the library does not have yet is refused with a word, never silently done without. */
+/* Unsupported features fail with an error, and are never ignored silently. */
 
 #include "test.hpp"
 
@@ -39,7 +39,7 @@ static void security_in_configurations() {
         CHECK(says(errstr, "engine"));
         CHECK_INT(conf->enable_sasl_queue(true, errstr), Conf::CONF_INVALID);
         CHECK(says(errstr, "SASL"));
-        /* They can be read and taken back. */
+        /* They can be read and reset. */
         CHECK_INT(conf->get(verify), Conf::CONF_OK);
         CHECK(verify == NULL);
         CHECK_INT(conf->get(refresh), Conf::CONF_OK);

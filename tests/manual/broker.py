@@ -1,7 +1,7 @@
 """Controls the scripted broker (crates/mock/examples/scripted_broker.rs) and reads its record.
 
-Commands are methods; their fields are keyword arguments, described at the program's head. Also here: listeners that
-behave as no Kafka broker does.
+Commands are methods; their fields are keyword arguments, described at the program's head. It also has listeners that do
+not behave like Kafka brokers.
 """
 
 import json
@@ -59,7 +59,7 @@ class Request:
 
 
 class Cluster:
-    """Brokers 1 to `brokers`. Topics are made by `topic()` or when a client asks for them."""
+    """Brokers 1 to `brokers`. `topic()` or a client's Metadata request creates topics."""
 
     def __init__(self, brokers=1, **configuration):
         self._process = subprocess.Popen([PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)

@@ -1,4 +1,4 @@
-"""What the tests of the manual have in common."""
+"""The base of the tests of the manual."""
 
 import time
 import unittest
@@ -40,7 +40,7 @@ class ManualTest(unittest.TestCase):
         return client
 
     def fill(self, cluster, topic, *values, partition=0):
-        """Writes messages with a producer of its own, one request each."""
+        """Writes messages with a separate producer, one request each."""
         producer = librdkafka.Producer({"bootstrap.servers": cluster.bootstrap, "linger.ms": 0,
                                         "batch.num.messages": 1, "client.id": "filler"})
         producer.must_produce(topic, *values, partition=partition)

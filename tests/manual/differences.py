@@ -1,6 +1,5 @@
-"""Where this library differs from librdkafka on purpose: by test, what each of the two does, and why.
-
-A test of this table asks `differs()` for the outcome to expect. docs/DIFFERENCES.md says the same to users.
+"""Intended differences from librdkafka: by test, the outcome of each library and the reason. A test of this table calls
+`differs()` for the expected outcome. docs/DIFFERENCES.md has the same for users.
 """
 
 from dataclasses import dataclass
@@ -43,7 +42,7 @@ DIFFERENCES = {
         "reports the throttle time and goes on sending",
         "sends nothing to the broker until the time is over",
         "KIP-219 asks for it; a broker delays what comes sooner"),
-    "test_consumers_create_topics_where_that_was_asked_for": Difference(
+    "test_consumers_create_topics_with_allow_auto_create_topics": Difference(
         "asks for the subscribed topic with the request's permission to create it left out",
         "asks for it with the permission",
         "the property says that brokers may create the topic"),

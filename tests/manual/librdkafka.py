@@ -1,4 +1,4 @@
-"""A small binding of librdkafka.so.1 with ctypes: what the tests of the manual call, and no more.
+"""A small binding of librdkafka.so.1 with ctypes: only the functions that the tests of the manual call.
 
 The library comes from OTTLA_LIB_DIR, build/lib by default. Errors are names without their prefix, as in
 "_MSG_TIMED_OUT"; success is "NO_ERROR". Times are seconds of time.monotonic(), settings those of the configuration.
@@ -142,7 +142,7 @@ class _Library:
 
 
 def _is_reference(path):
-    """Whether the library is librdkafka itself: this project's has its source files' names for panics."""
+    """True if the library is librdkafka itself: this project's contains the names of its source files for panics."""
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return content.find(b"crates/ottla/src") < 0
 
@@ -157,7 +157,7 @@ def name_of(code):
 
 
 class Refused(Exception):
-    """A setting, or a client with these settings, was refused; the text says why."""
+    """The error of a setting, or of a client with these settings, with the library's text."""
 
 
 def _set(conf, name, value):
@@ -168,7 +168,7 @@ def _set(conf, name, value):
 
 
 def setting(name, **settings):
-    """What a property reads after others were set; keyword names have _ in place of dots."""
+    """Returns a property's value after others were set; keyword names have _ in place of dots."""
     conf = _lib.conf_new()
     try:
         for key, value in settings.items():
@@ -195,7 +195,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Error:
-    """What the error callback was called with."""
+    """The arguments of the error callback."""
     err: str
     text: str
     at: float
@@ -218,7 +218,7 @@ class Throttle:
 
 @dataclass(frozen=True)
 class Commit:
-    """What the offset commit callback was called with: the error and (topic, partition, offset, error)s."""
+    """The arguments of the offset commit callback: the error and (topic, partition, offset, error)s."""
     err: str
     partitions: tuple
     thread: int
@@ -226,7 +226,7 @@ class Commit:
 
 @dataclass(frozen=True)
 class Record:
-    """What a consumer poll returned: a message, or an error."""
+    """The result of a consumer poll: a message or an error."""
     err: str
     topic: str
     partition: int
@@ -415,12 +415,12 @@ class Producer(Client):
         return _lib.outq_len(self._handle)
 
     def reported(self, count, seconds=10.0):
-        """The first `count` reports, in the order in which they came; fewer when time runs out."""
+        """Returns the first `count` reports in the order of their arrival; fewer at the timeout."""
         self.wait(lambda: len(self.reports) >= count, seconds)
         return self.reports[:count]
 
     def _destroy(self):
-        # What is left must not hold a test up.
+        # Pending messages must not delay the test.
         _lib.purge(self._handle, PURGE_QUEUE | PURGE_INFLIGHT)
         self.poll()
         super()._destroy()
@@ -491,7 +491,7 @@ class Consumer(Client):
         raise AssertionError("a consumer waits with consumed()")
 
     def consumed(self, count, seconds=10.0):
-        """Polls until `count` messages and errors came or time ran out; returns them."""
+        """Polls for `count` messages and errors until the timeout, and returns them."""
         records, end = [], time.monotonic() + seconds
         while len(records) < count and time.monotonic() < end:
             record = self.consume(min(0.05, max(0.0, end - time.monotonic())))

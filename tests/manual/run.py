@@ -1,9 +1,9 @@
-"""Runs the tests of the manual, each in a process of its own, several at a time.
+"""Runs the tests of the manual, each in a separate process, several at a time.
 
     python3 tests/manual/run.py [--jobs N] [TEST...]
 
 TEST is part of a test's name. OTTLA_LIB_DIR chooses the library, build/lib by default. The scripted broker is built
-first. The output is unittest's: what failed, then "Ran N tests", then OK or FAILED.
+first. The output is unittest's: the failures, then "Ran N tests", then OK or FAILED.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import unittest
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
-# A test that takes longer hangs.
+# A test that runs longer hangs.
 TEST_TIMEOUT_S = 60
 
 
@@ -46,7 +46,7 @@ def run(name):
         return name, seconds, None
     if process.returncode < 0:
         output += f"\nFAIL: {name}: killed by signal {-process.returncode}"
-    # Without the summary of the one test: the sum of all comes at the end.
+    # Without the summary of the single test: the total follows at the end.
     report, _, _ = output.partition("-" * 70 + "\nRan 1 test")
     return name, seconds, report[report.find("=" * 70):].strip() if "=" * 70 in report else report.strip()
 

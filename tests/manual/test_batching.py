@@ -78,7 +78,7 @@ class Batching(ManualTest):
         self.assertEqual(self.counts(cluster), [8, 8])
 
     def test_flush_does_not_wait_for_lingering(self):
-        """rd_kafka_flush(): messages are sent at once, whatever linger.ms says."""
+        """rd_kafka_flush(): messages are sent at once, regardless of linger.ms."""
         _, producer = self.warm({"linger.ms": 5000})
         producer.must_produce("t", "a")
         start = now()

@@ -7,13 +7,13 @@ from case import ManualTest, now
 
 
 class Sparse(ManualTest):
-    def test_one_broker_is_enough_to_begin_with(self):
+    def test_one_bootstrap_broker_is_enough(self):
         """Random broker selection: when any broker will do, a single one is connected to."""
         cluster = self.cluster(6)
         producer = self.producer(cluster)
         self.assertEqual(producer.metadata(5)[0], "NO_ERROR")
         producer.serve(1)
-        # A second one may have been asked before the first one was up.
+        # A second broker may have been requested before the first connection was up.
         self.assertLessEqual(len({c.broker for c in cluster.connections()}), 2)
 
     def test_only_brokers_that_are_needed_are_connected_to(self):
@@ -47,7 +47,7 @@ class Sparse(ManualTest):
         self.assert_delivered(producer.reported(1), 1)
 
     def test_brokers_can_be_added(self):
-        """Brokers: bootstrap brokers are also given by rd_kafka_brokers_add()."""
+        """Brokers: rd_kafka_brokers_add() adds bootstrap brokers."""
         cluster = self.cluster()
         producer = self.producer(b.free_address())
         self.assertEqual(producer.brokers_add(cluster.bootstrap), 1)
@@ -140,7 +140,7 @@ class Closing(ManualTest):
         self.assert_delivered(producer.reported(2), 2)
 
     def test_closing_an_idle_connection_is_logged_by_its_name(self):
-        """CONFIGURATION.md, connections.max.idle.ms: "Connection max idle time exceeded" says why."""
+        """CONFIGURATION.md, connections.max.idle.ms: "Connection max idle time exceeded" is the reason."""
         _, producer = self.warm({"connections.max.idle.ms": 1000, "debug": "broker"})
         logged = lambda: [log for log in producer.logs if "max idle time exceeded" in log.text]
         self.assertTrue(producer.wait(logged, 6))
@@ -163,7 +163,7 @@ class Outages(ManualTest):
         producer = self.producer("no-such-host.invalid:9092")
         self.assertTrue(producer.wait(lambda: "_RESOLVE" in producer.error_codes(), 10))
 
-    def test_no_fatal_error_comes_of_an_outage(self):
+    def test_an_outage_causes_no_fatal_error(self):
         """Threads and callbacks: these errors are informational; the client tries to recover from all of them."""
         cluster = self.cluster()
         producer = self.producer(cluster, {"reconnect.backoff.max.ms": 200})

@@ -29,7 +29,7 @@ class Offsets(ManualTest):
         self.assertEqual([(r.topic, r.partition, r.offset, r.value) for r in records],
                          [("t", 0, n, str(n)) for n in range(5)])
 
-    def test_reading_begins_where_it_is_assigned(self):
+    def test_fetching_starts_at_the_assigned_offset(self):
         """rd_kafka_consume_start(), rd_kafka_assign(): an absolute offset is where reading begins."""
         consumer = self.consumer(self.filled())
         consumer.assign(("t", 0, 3))
@@ -62,7 +62,7 @@ class Offsets(ManualTest):
         consumer.assign(("t", 0, 1000))
         self.assertEqual(values(consumer.consumed(5)), list("01234"))
 
-    def test_an_offset_out_of_range_is_an_error_where_that_was_asked_for(self):
+    def test_an_offset_out_of_range_is_an_error_with_reset_error(self):
         """CONFIGURATION.md, auto.offset.reset: error for an offset that is out of range."""
         consumer = self.consumer(self.filled(), {"auto.offset.reset": "error"})
         consumer.assign(("t", 0, 1000))
@@ -100,7 +100,7 @@ class Fetching(ManualTest):
         self.assertEqual(values(consumer.consumed(1)), ["a"])
         return cluster, consumer
 
-    def test_reading_goes_on_at_the_new_leader(self):
+    def test_fetching_continues_at_the_new_leader(self):
         """Topics, metadata: a leader change is handled; nothing is skipped and nothing repeated."""
         cluster, consumer = self.reading()
         cluster.move_leader("t", 0, 2)
@@ -108,8 +108,8 @@ class Fetching(ManualTest):
         self.assertEqual(values(consumer.consumed(2)), ["b", "c"])
         self.assertTrue(cluster.requests("Fetch", broker=2))
 
-    def test_reading_goes_on_after_the_leader_died(self):
-        """Message reliability: broker failures are handled; reading goes on once another broker leads."""
+    def test_fetching_continues_after_the_leader_crashed(self):
+        """Message reliability: broker failures are handled; fetching continues once another broker leads."""
         cluster = self.cluster(2)
         cluster.do("topic", name="t", partitions=1, leaders=[[1, 2]])
         self.fill(cluster, "t", "a")
@@ -120,7 +120,7 @@ class Fetching(ManualTest):
         self.fill(cluster, "t", "b")
         self.assertEqual(values(consumer.consumed(1)), ["b"])
 
-    def test_reading_goes_on_after_the_connection_broke(self):
+    def test_fetching_continues_after_the_connection_broke(self):
         """Persistent broker connections: to leaders of topics being fetched from; reconnecting as necessary."""
         cluster, consumer = self.reading(1)
         cluster.do("close", broker=1)
@@ -129,7 +129,7 @@ class Fetching(ManualTest):
         self.assertEqual(values(consumer.consumed(1, 5)), ["b"])
 
     def test_a_temporary_fetch_error_is_not_reported(self):
-        """Threads and callbacks: the client recovers from errors by itself; NOT_LEADER has metadata asked for."""
+        """Threads and callbacks: the client recovers from errors; NOT_LEADER triggers a metadata refresh."""
         cluster, consumer = self.reading(1, fetch_version=11)
         cluster.do("partition_error", api="Fetch", topic="t", partition=0, error=b.NOT_LEADER_OR_FOLLOWER)
         before = cluster.now()
@@ -164,7 +164,7 @@ class Fetching(ManualTest):
         self.assertTrue([r for r in cluster.requests("Metadata") if "missing" in r.values("topic")])
         self.assertFalse(cluster.exists("missing"))
 
-    def test_consumers_create_topics_where_that_was_asked_for(self):
+    def test_consumers_create_topics_with_allow_auto_create_topics(self):
         """CONFIGURATION.md, allow.auto.create.topics: true lets brokers create the topic that is subscribed to."""
         cluster = self.cluster()
         consumer = self.consumer(cluster, {"allow.auto.create.topics": True})
@@ -273,7 +273,7 @@ class Commits(ManualTest):
         consumer.consumed_until(lambda _: self.committed_offsets(cluster), 4)
         self.assertEqual(self.committed_offsets(cluster), [2])
 
-    def test_the_next_consumer_goes_on_at_the_committed_offset(self):
+    def test_the_next_consumer_starts_at_the_committed_offset(self):
         """Auto offset commit: the next incarnation of the consumer starts at the committed offset."""
         cluster, consumer = self.group()
         consumer.leave()
@@ -304,7 +304,7 @@ class Commits(ManualTest):
         consumer.consumed_until(lambda _: consumer.commits, 3)
         self.assertEqual([(c.err, c.thread) for c in consumer.commits], [("NO_ERROR", threading.get_ident())])
 
-    def test_a_commit_of_nothing_is_an_error(self):
+    def test_a_commit_without_offsets_is_an_error(self):
         """rd_kafka_commit(): _NO_OFFSET where nothing was stored that could be committed."""
         cluster = self.cluster()
         cluster.topic("t")
@@ -358,7 +358,7 @@ class Membership(ManualTest):
         self.assertIn("b", values(consumer.consumed_until(lambda got: "b" in values(got), 8)))
 
     def test_heartbeats_are_sent_at_their_interval(self):
-        """CONFIGURATION.md, heartbeat.interval.ms: how often the coordinator hears of the member."""
+        """CONFIGURATION.md, heartbeat.interval.ms: the interval of heartbeats to the coordinator."""
         cluster = self.cluster()
         self.fill(cluster, "t", "a")
         consumer = self.consumer(cluster, {"session.timeout.ms": 6000, "heartbeat.interval.ms": 300})

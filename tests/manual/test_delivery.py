@@ -29,7 +29,7 @@ class Reports(ManualTest):
                          [("NO_ERROR", PERSISTED, 0), ("NO_ERROR", PERSISTED, 1)])
         self.assertEqual(cluster.log("t"), ["a", "b"])
 
-    def test_reports_are_passed_on_by_poll_only(self):
+    def test_only_poll_serves_reports(self):
         """Producer message delivery success: reports reach the application with the next rd_kafka_poll()."""
         cluster = self.cluster()
         producer = self.producer(cluster)
@@ -81,12 +81,12 @@ class Acknowledgements(ManualTest):
         """CONFIGURATION.md, request.required.acks: -1 (all) is the default."""
         self.assertEqual(self.acks_of({}), [-1])
 
-    def test_request_required_acks_is_what_brokers_are_asked_for(self):
+    def test_request_required_acks_is_sent_with_produce(self):
         """Message reliability: request.required.acks chooses the acknowledgements; acks is its alias."""
         self.assertEqual(self.acks_of({"acks": 1}), [1])
         self.assertEqual(setting("request.required.acks", acks="1"), "1")
 
-    def test_with_acks_0_nothing_is_waited_for(self):
+    def test_acks_0_waits_for_no_response(self):
         """Message reliability: with acks=0 no acknowledgement is waited for."""
         cluster = self.cluster()
         cluster.topic("t")
@@ -112,7 +112,7 @@ class Retries(ManualTest):
         """Has Produce fail some times with an error; returns the cluster after the delivery."""
         cluster = self.cluster()
         cluster.topic("t")
-        # Later versions name the leader in the response, so that nothing needs to be asked for (KIP-951).
+        # Later versions name the leader in the response, so that no refresh is needed (KIP-951).
         cluster.do("versions", api="Produce", max=9)
         cluster.fail("Produce", error, times)
         producer = self.producer(cluster, self.QUICK)
@@ -140,12 +140,12 @@ class Retries(ManualTest):
         first = cluster.produced("t")[0]
         self.assertTrue([r for r in cluster.requests("Metadata") if r.at >= first.at])
 
-    def test_not_leader_is_retried_after_metadata_was_asked_for(self):
-        """Temporary errors due to stale metadata: ERR_NOT_LEADER_FOR_PARTITION has metadata asked for and is retried."""
+    def test_not_leader_is_retried_after_a_metadata_refresh(self):
+        """Temporary errors due to stale metadata: ERR_NOT_LEADER_FOR_PARTITION is retried after a refresh."""
         self.metadata_after(b.NOT_LEADER_OR_FOLLOWER)
 
-    def test_leader_not_available_is_retried_after_metadata_was_asked_for(self):
-        """Temporary errors due to stale metadata: ERR_LEADER_NOT_AVAILABLE has metadata asked for and is retried."""
+    def test_leader_not_available_is_retried_after_a_metadata_refresh(self):
+        """Temporary errors due to stale metadata: ERR_LEADER_NOT_AVAILABLE is retried after a refresh."""
         self.metadata_after(b.LEADER_NOT_AVAILABLE)
 
     def test_a_broken_connection_is_handled(self):
@@ -214,7 +214,7 @@ class Retries(ManualTest):
         for pause, nominal in zip(pauses, (100, 200, 400, 400)):
             self.assert_took(pause, nominal * 0.8 - 5, nominal * 1.2 + 300)
 
-    def test_retried_messages_keep_their_place(self):
+    def test_retried_messages_keep_their_order(self):
         """Producer retries: messages are put back at their original position; with one request in flight order is kept."""
         cluster = self.cluster()
         cluster.topic("t")
@@ -226,7 +226,7 @@ class Retries(ManualTest):
         self.assertEqual(cluster.log("t"), values)
 
     def test_messages_in_flight_together_may_be_reordered(self):
-        """Reordering: with max.in.flight above 1 a retried message may come after one that was sent behind it."""
+        """Reordering: with max.in.flight above 1 a retried message may follow one that was produced later."""
         cluster = self.cluster()
         cluster.topic("t")
         producer = self.producer(cluster, {**self.QUICK, "max.in.flight": 5, "batch.num.messages": 1})
@@ -375,7 +375,7 @@ class Refusals(ManualTest):
         producer.must_produce("t", "a", "b", "c")
         self.assertEqual(producer.produce("t", "d"), ("_QUEUE_FULL", errno.ENOBUFS))
 
-    def test_a_full_queue_takes_messages_once_reports_were_served(self):
+    def test_a_full_queue_accepts_messages_after_reports_were_served(self):
         """Producer API: _QUEUE_FULL is backpressure; there is room again once messages were delivered and polled."""
         cluster = self.cluster()
         cluster.topic("t")

@@ -10,7 +10,7 @@ FOLDER = Path(__file__).resolve().parent
 
 
 class Table(unittest.TestCase):
-    def test_each_difference_has_a_test_that_asks_for_its_outcome(self):
+    def test_each_difference_has_a_test(self):
         """A test is in the table if it calls differs(), by itself or by a method of its class; and only then."""
         asking = set()
         for path in FOLDER.glob("test_*.py"):

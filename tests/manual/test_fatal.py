@@ -26,7 +26,7 @@ class IdempotentTest(ManualTest):
         producer.serve(0.3)
 
     def single(self, settings=None):
-        """Settings with which each message has a request of its own."""
+        """Settings with which each message has a separate request."""
         return {"batch.num.messages": 1, **(settings or {})}
 
     def numbers(self, cluster, topic="t"):
@@ -62,7 +62,7 @@ class Settings(IdempotentTest):
         with self.assertRaises(Refused):
             self.producer(b.free_address(), {"enable.gapless.guarantee": True})
 
-    def test_compatible_settings_are_taken(self):
+    def test_compatible_settings_are_accepted(self):
         """Idempotent Producer: other properties are adjusted automatically; compatible values may be set."""
         cluster = self.cluster()
         producer = self.warm(cluster, {"acks": "all", "max.in.flight": 5, "retries": 3})
@@ -176,7 +176,7 @@ class Timeouts(IdempotentTest):
         self.assertEqual(cluster.log("t"), ["0", "1"])
 
     def test_the_epoch_rises_after_a_timeout_in_flight(self):
-        """Message timeout considerations: when all requests are drained the epoch is bumped; later messages go on."""
+        """Message timeout considerations: when all requests are drained the epoch is bumped; later messages are sent."""
         cluster = self.cluster()
         producer = self.warm(cluster, {"message.timeout.ms": 2500})
         cluster.rule("Produce", "ignore", times=1)
@@ -190,7 +190,7 @@ class Timeouts(IdempotentTest):
 
 
 class LeaderChange(IdempotentTest):
-    def test_the_new_leader_gets_nothing_before_the_old_one_has_answered(self):
+    def test_no_request_to_the_new_leader_before_the_old_one_has_responded(self):
         """Leader change: no request goes to the new leader until all responses of the previous one were received."""
         cluster = self.cluster(2)
         cluster.topic("t", leaders=[1])
@@ -220,8 +220,8 @@ class LeaderChange(IdempotentTest):
         self.assert_delivered(producer.reported(2), 2)
         self.assert_took(cluster.produced("t", broker=2)[0].at - moved, 0, 3000)
 
-    def test_the_wait_for_the_old_leader_ends_with_its_requests_time(self):
-        """Leader change: the drain takes up to min(socket.timeout.ms, message.timeout.ms)."""
+    def test_the_wait_for_the_old_leader_ends_at_its_requests_timeout(self):
+        """Leader change: the drain lasts up to min(socket.timeout.ms, message.timeout.ms)."""
         cluster = self.cluster(2)
         cluster.topic("t", leaders=[1])
         producer = self.warm(cluster, {"socket.timeout.ms": 1000})
@@ -292,7 +292,7 @@ class SequenceErrors(IdempotentTest):
         self.assertEqual((report.err, producer.fatal_error()), expected)
 
     def test_a_permanent_error_fails_only_its_own_messages(self):
-        """Standard errors: permanent errors fail the messages in the batch; without gap-less others go on."""
+        """Standard errors: permanent errors fail the messages in the batch; without gap-less the others are sent."""
         cluster = self.cluster()
         producer = self.warm(cluster)
         cluster.fail("Produce", b.UNSUPPORTED_FOR_MESSAGE_FORMAT, 1)
@@ -320,15 +320,15 @@ class Gapless(IdempotentTest):
         self.assertEqual(len(reports), 10)
         self.assertNotIn("NO_ERROR", [r.err for r in reports])
 
-    def test_nothing_is_written_behind_a_message_that_was_refused(self):
+    def test_no_message_is_written_after_a_rejected_one(self):
         """Standard errors: RD_KAFKA_RESP_ERR__GAPLESS_GUARANTEE is raised and all queued messages fail."""
         self.gap(b.UNSUPPORTED_FOR_MESSAGE_FORMAT, "UNSUPPORTED_FOR_MESSAGE_FORMAT", "_GAPLESS_GUARANTEE")
 
-    def test_nothing_is_written_behind_a_message_that_was_out_of_order(self):
+    def test_no_message_is_written_after_one_out_of_order(self):
         """OUT_OF_ORDER_SEQUENCE_NUMBER with the gap-less guarantee: fatal; all queued messages fail."""
         self.gap(b.OUT_OF_ORDER_SEQUENCE_NUMBER, "OUT_OF_ORDER_SEQUENCE_NUMBER", "OUT_OF_ORDER_SEQUENCE_NUMBER")
 
-    def test_nothing_is_written_behind_a_message_without_authorization(self):
+    def test_no_message_is_written_after_one_without_authorization(self):
         """Standard errors: a topic authorization failure in the series cuts it short; nothing behind it is written."""
         cluster = self.cluster()
         producer = self.warm(cluster, self.single({"enable.gapless.guarantee": True}))
@@ -393,14 +393,14 @@ class FatalErrors(IdempotentTest):
         self.assertEqual(producer.flush(10), "NO_ERROR")
         self.assertEqual([(r.value, r.err) for r in producer.reports], [("0", "NO_ERROR"), ("1", "NO_ERROR")])
 
-    def test_the_first_fatal_error_stays(self):
+    def test_the_first_fatal_error_is_kept(self):
         """rd_kafka_fatal_error(): once raised, the error stays the same for the life of the client."""
         producer = self.idempotent(b.free_address())
         producer.raise_fatal_error(self.REASON[0], "first")
         self.assertEqual(producer.raise_fatal_error(b.UNKNOWN_PRODUCER_ID, "second"), "_PREV_IN_PROGRESS")
         self.assertEqual(producer.fatal_error(), self.REASON[1])
 
-    def test_no_authorization_for_a_producer_id_is_fatal(self):
+    def test_missing_authorization_for_a_producer_id_is_fatal(self):
         """Idempotent Producer: without a producer id nothing can be guaranteed; an authorization failure is fatal."""
         cluster = self.cluster()
         cluster.fail("InitProducerId", b.CLUSTER_AUTHORIZATION_FAILED)
@@ -408,7 +408,7 @@ class FatalErrors(IdempotentTest):
         producer.must_produce("t", "a")
         self.assertTrue(producer.wait(lambda: producer.fatal_error() == "CLUSTER_AUTHORIZATION_FAILED", 5))
 
-    def test_a_producer_id_is_asked_for_again_after_a_temporary_error(self):
+    def test_init_producer_id_is_retried_after_a_temporary_error(self):
         """Random broker selection: a producer id is acquired from any broker, until that succeeds."""
         cluster = self.cluster()
         cluster.fail("InitProducerId", b.REQUEST_TIMED_OUT, 2)

@@ -26,7 +26,7 @@ class LeaderChange(ManualTest):
         self.assertEqual(cluster.log("t"), ["0", "1"])
         self.assertTrue(cluster.produced("t", broker=2))
 
-    def test_the_new_leader_is_asked_for_when_no_response_names_it(self):
+    def test_metadata_is_refreshed_when_no_response_names_the_leader(self):
         """Temporary errors due to stale metadata: a metadata request is sent to find the new leader."""
         cluster, producer = self.warm()
         cluster.do("versions", api="Produce", max=9)
@@ -38,7 +38,7 @@ class LeaderChange(ManualTest):
         self.assert_delivered(producer.reported(2), 2)
         self.assertTrue([r for r in cluster.requests("Metadata") if r.at >= moved])
 
-    def test_messages_are_delivered_when_the_leader_dies(self):
+    def test_messages_are_delivered_after_the_leader_crashed(self):
         """Message reliability: broker failures are handled; messages are delivered once another broker leads."""
         cluster = self.cluster(3)
         cluster.do("topic", name="t", partitions=1, leaders=[[1, 2, 3]])
@@ -102,7 +102,7 @@ class LeaderChange(ManualTest):
 
 
 class Metadata(ManualTest):
-    def test_known_topics_are_not_asked_for_again(self):
+    def test_cached_topics_are_not_requested_again(self):
         """Caching strategy: topics are cached; a message for a known topic needs no request."""
         cluster = self.cluster()
         cluster.topic("t")
@@ -116,7 +116,7 @@ class Metadata(ManualTest):
             producer.flush(5)
         self.assertEqual(cluster.requests("Metadata"), [])
 
-    def test_topics_are_refreshed_from_time_to_time(self):
+    def test_topics_are_refreshed_at_the_interval(self):
         """CONFIGURATION.md, topic.metadata.refresh.interval.ms: topics are refreshed at this interval."""
         cluster = self.cluster()
         cluster.topic("t")
@@ -136,7 +136,7 @@ class Metadata(ManualTest):
         self.assert_delivered(producer.reported(1), 1)
         self.assertTrue(cluster.produced("t", broker=3))
 
-    def test_only_topics_in_use_are_asked_for(self):
+    def test_only_topics_in_use_are_requested(self):
         """Query reasons: known topics are those for which a topic object was created."""
         cluster = self.cluster()
         cluster.topic("t")
@@ -148,7 +148,7 @@ class Metadata(ManualTest):
         asked = {topic for r in cluster.requests("Metadata") for topic in r.values("topic")}
         self.assertEqual(asked, {"t"})
 
-    def test_the_application_may_ask_for_all_topics(self):
+    def test_the_application_may_request_all_topics(self):
         """Query reasons, all topics: rd_kafka_metadata() lists brokers, topics and leaders."""
         cluster = self.cluster(2)
         cluster.topic("t", leaders=[1, 2])
@@ -198,7 +198,7 @@ class Topics(ManualTest):
         self.assertEqual(err, "_UNKNOWN_PARTITION")
 
     def test_a_topic_without_authorization_fails_its_messages(self):
-        """Permanent errors: ERR_TOPIC_AUTHORIZATION_FAILED where metadata says so."""
+        """Permanent errors: ERR_TOPIC_AUTHORIZATION_FAILED from Metadata."""
         cluster = self.cluster()
         cluster.topic("t")
         cluster.do("topic_error", name="t", error=b.TOPIC_AUTHORIZATION_FAILED)
@@ -234,7 +234,7 @@ class Topics(ManualTest):
         self.assert_delivered(producer.reported(2), 2)
         self.assertEqual(cluster.log("t", 1), ["b"])
 
-    def test_a_new_partition_is_found_by_the_application_asking(self):
+    def test_a_metadata_call_finds_a_new_partition(self):
         """Metadata: what rd_kafka_metadata() brings counts at once, for producing as well."""
         cluster = self.cluster()
         cluster.topic("t")

@@ -101,26 +101,26 @@ class Calls(ManualTest):
         self.fill(cluster, "t", "a", "b", "c")
         self.assertEqual(self.producer(cluster).watermarks("t", 0, 5), ("NO_ERROR", 0, 3))
 
-    def test_cluster_and_controller_ids_that_are_known_need_no_time(self):
+    def test_cached_cluster_and_controller_ids_return_at_once(self):
         """rd_kafka_clusterid(), rd_kafka_controllerid(): a timeout of 0 returns what metadata has brought before."""
         cluster = self.cluster()
         found = []
-        # Many: an answer that another thread has to give comes in time now and then.
+        # Many calls: the response of another thread may arrive in time.
         for _ in range(20):
             producer = self.producer(cluster)
             self.assertEqual(producer.metadata(5)[0], "NO_ERROR")
             found.append((producer.cluster_id(0) is not None, producer.controller_id(0)))
         self.assertEqual(found, [(True, 1)] * 20)
 
-    def test_cluster_and_controller_ids_are_asked_for(self):
-        """rd_kafka_clusterid(), rd_kafka_controllerid(): the cluster is asked within the timeout."""
+    def test_cluster_and_controller_ids_are_requested(self):
+        """rd_kafka_clusterid(), rd_kafka_controllerid(): the cluster is queried within the timeout."""
         producer = self.producer(self.cluster())
         self.assertTrue(producer.cluster_id(5))
         self.assertEqual(producer.controller_id(5), 1)
 
 
 class ConnectionSetup(ManualTest):
-    def test_a_connection_that_is_not_set_up_in_time_is_given_up(self):
+    def test_a_connection_setup_times_out(self):
         """CONFIGURATION.md, socket.connection.setup.timeout.ms: else the connection is closed and retried."""
         deaf = self.listener(b.Deaf)
         producer = self.producer(deaf.address, {"socket.connection.setup.timeout.ms": 1000})
@@ -130,7 +130,7 @@ class ConnectionSetup(ManualTest):
         self.assert_took(logged()[0].at - start, 0.9, 3.5)
 
     def test_another_broker_is_used_when_one_is_not_set_up_in_time(self):
-        """CONFIGURATION.md, socket.connection.setup.timeout.ms: the client goes on with other brokers."""
+        """CONFIGURATION.md, socket.connection.setup.timeout.ms: the client continues with other brokers."""
         deaf = self.listener(b.Deaf)
         cluster = self.cluster()
         producer = self.producer(f"{deaf.address},{cluster.bootstrap}", {"socket.connection.setup.timeout.ms": 1000})
@@ -139,7 +139,7 @@ class ConnectionSetup(ManualTest):
 
 
 class ApiVersions(ManualTest):
-    # For how long a fallback counts is 0 by default: the broker is asked again at once.
+    # The fallback time is 0 by default: the next connection sends ApiVersions again at once.
     # librdkafka fails to read short Metadata responses of version 0.
     TOPIC = "topic-" + 100 * "x"
     # A client that begins again with its bootstrap servers may forget what it knew of a broker.
@@ -151,8 +151,8 @@ class ApiVersions(ManualTest):
         for api, newest in (("Produce", 1), ("Metadata", 0)):
             cluster.do("versions", api=api, min=0, max=newest)
 
-    def test_versions_are_asked_for_on_each_connection(self):
-        """Feature discovery: each broker is asked for its versions on connect."""
+    def test_api_versions_is_sent_on_each_connection(self):
+        """Feature discovery: ApiVersions is sent on connect."""
         cluster = self.cluster()
         producer = self.producer(cluster, {"reconnect.backoff.max.ms": 200})
         producer.must_produce("t", "a")
@@ -164,7 +164,7 @@ class ApiVersions(ManualTest):
         asked = {r.connection for r in cluster.requests("ApiVersions")}
         self.assertLessEqual(used, asked)
 
-    def test_a_broker_that_does_not_answer_is_taken_for_an_old_one(self):
+    def test_broker_version_fallback_without_a_response(self):
         """Feature discovery: no answer to ApiVersions within api.version.request.timeout.ms: an older version's API."""
         cluster = self.cluster()
         cluster.topic(self.TOPIC)
@@ -175,7 +175,7 @@ class ApiVersions(ManualTest):
         self.assert_delivered(producer.reported(1, 8), 1)
         self.assertEqual(cluster.produced(self.TOPIC)[0].version, 1)
 
-    def test_a_broker_that_closes_the_connection_is_taken_for_an_old_one(self):
+    def test_broker_version_fallback_after_a_disconnect(self):
         """Feature discovery: a broker too old for ApiVersions closes the connection: broker.version.fallback counts."""
         cluster = self.cluster()
         cluster.topic(self.TOPIC)
@@ -186,7 +186,7 @@ class ApiVersions(ManualTest):
         self.assert_delivered(producer.reported(1, 8), 1)
         self.assertEqual(cluster.produced(self.TOPIC)[0].version, 1)
 
-    def test_versions_are_not_asked_for_again_within_api_version_fallback_ms(self):
+    def test_no_api_versions_within_api_version_fallback_ms(self):
         """CONFIGURATION.md, api.version.fallback.ms: for how long broker.version.fallback is used after a failure."""
         cluster = self.cluster()
         cluster.topic(self.TOPIC)
@@ -203,8 +203,8 @@ class ApiVersions(ManualTest):
         asked = {r.connection for r in cluster.requests("ApiVersions")}
         self.assertFalse(used & asked)
 
-    def test_api_version_request_false_asks_for_no_versions(self):
-        """Feature discovery: brokers are asked if api.version.request=true; else broker.version.fallback counts."""
+    def test_api_version_request_false_sends_no_api_versions(self):
+        """Feature discovery: ApiVersions with api.version.request=true; else broker.version.fallback applies."""
         cluster = self.cluster()
         cluster.topic(self.TOPIC)
         self.old(cluster)

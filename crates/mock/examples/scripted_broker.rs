@@ -135,7 +135,7 @@ impl Command {
         self.optional_api()?.ok_or_else(|| "api is missing".to_owned())
     }
 
-    /// The error code; `None` for 0.
+    /// Returns the error code; `None` for 0.
     fn error(&self) -> Result<Option<ErrorCode>, String> {
         let code: i16 = self.number("error")?;
         Ok((code != 0).then_some(ErrorCode(code)))
@@ -146,7 +146,7 @@ fn configuration(command: &Command) -> Result<ClusterConfig, String> {
     let mut config = ClusterConfig {
         // librdkafka 2.16 sends some with Metadata.
         ignore_trailing_bytes: true,
-        // Tests of timeouts want short ones.
+        // Tests of timeouts need short ones.
         group_min_session_timeout_ms: 100,
         ..ClusterConfig::default()
     };

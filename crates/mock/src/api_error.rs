@@ -1,5 +1,7 @@
 //! An error code with its message, as responses carry them.
 
+use std::fmt;
+
 use ottla_protocol::ErrorCode;
 
 /// The error with which a change of the cluster fails.
@@ -26,3 +28,12 @@ impl From<ErrorCode> for ApiError {
         Self::new(error, error.name().unwrap_or_default())
     }
 }
+
+/// Formats the code's name and the message.
+impl fmt::Display for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.error.name().unwrap_or("unknown error"), self.message)
+    }
+}
+
+impl std::error::Error for ApiError {}

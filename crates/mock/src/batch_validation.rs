@@ -58,7 +58,7 @@ pub(crate) fn failure(index: i32, rejection: Rejection) -> PartitionProduceRespo
     }
 }
 
-/// What a topic takes.
+/// The limits of a topic that batches are checked against.
 pub(crate) struct Limits {
     pub(crate) max_message_bytes: usize,
     pub(crate) log_append_time: bool,
@@ -76,14 +76,15 @@ impl Limits {
         }
     }
 
-    /// Whether timestamps between these two are too far from the broker's clock.
+    /// Returns true when the timestamps of a range are too far from the broker's clock.
     pub(crate) fn are_out_of_range(&self, first_ms: i64, last_ms: i64, now_ms: i64) -> bool {
         let ahead = last_ms.saturating_sub(now_ms) > self.timestamp_after_max_ms;
         let behind = first_ms >= 0 && now_ms.saturating_sub(first_ms) > self.timestamp_before_max_ms;
         !self.log_append_time && (ahead || behind)
     }
 
-    /// The records whose timestamps are out of range, by their numbers in the batch; the first when none is by itself.
+    /// Returns the indexes in the batch of the records whose timestamps are out of range; the first index when no
+    /// single record is.
     pub(crate) fn out_of_range_records(&self, batch: &Batch, now_ms: i64) -> Vec<i32> {
         let Ok(records) = batch.records(DECOMPRESSED_BYTES_MAX) else {
             return vec![0];
@@ -95,7 +96,10 @@ impl Limits {
     }
 }
 
-/// The one batch that a partition's data has to be.
+/// Returns the only batch of a partition's data.
+///
+/// # Errors
+/// CORRUPT_MESSAGE, or INVALID_RECORD when the data is not exactly one batch of magic 2.
 pub(crate) fn only_batch(data: PartitionProduceData) -> Result<Batch, Rejection> {
     let mut batches = BatchIter::new(data.records.unwrap_or_default().into_bytes());
     match batches.next() {

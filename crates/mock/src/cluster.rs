@@ -2,7 +2,6 @@
 
 use ottla_protocol::{ErrorCode, Records, Uuid};
 
-use crate::Time;
 use crate::config::ClusterConfig;
 use crate::coordinators::CoordinatorKind;
 use crate::groups::{GroupView, Groups, Membership};
@@ -13,6 +12,7 @@ use crate::recorder::{Recorded, Recorder};
 use crate::rules::Rules;
 use crate::state::ClusterState;
 use crate::telemetry::{MetricsPush, Telemetry};
+use crate::time::Time;
 use crate::transactions::{TransactionCoordinator, TransactionView, Transactions};
 
 /// The offsets and the size of a partition.

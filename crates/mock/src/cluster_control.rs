@@ -17,10 +17,11 @@ use crate::topic_creation::{NewTopic, plan_partitions, plan_topic};
 use crate::topics::Partition;
 
 impl Cluster {
-    /// Makes a topic, as CreateTopics does, and gives its id. `replication_factor` is the broker's default when `None`.
+    /// Creates a topic as CreateTopics does, and returns its id. With `None` the replication factor is the broker's
+    /// default.
     ///
     /// # Errors
-    /// What a client would be told.
+    /// The error that a client receives.
     pub fn create_topic(
         &mut self,
         name: &str,
@@ -35,10 +36,10 @@ impl Cluster {
         })
     }
 
-    /// Makes a topic with all that can be said about it, and gives its id.
+    /// Creates a topic with assignments or settings, and returns its id.
     ///
     /// # Errors
-    /// What a client would be told.
+    /// The error that a client receives.
     pub fn create(&mut self, topic: NewTopic) -> Result<Uuid, ApiError> {
         let planned = plan_topic(&mut self.state, topic)?;
         let id = planned.id;
@@ -46,7 +47,7 @@ impl Cluster {
         Ok(id)
     }
 
-    /// Removes a topic with its data and the offsets committed for it. Made again, it gets another id.
+    /// Deletes a topic with its data and the offsets committed for it. A new topic of the same name has another id.
     ///
     /// # Errors
     /// UNKNOWN_TOPIC_OR_PARTITION.
@@ -66,11 +67,11 @@ impl Cluster {
         Ok(())
     }
 
-    /// Raises the number of a topic's partitions to `total`. `assignments` are the replicas of each new one; empty to
-    /// let the cluster choose.
+    /// Raises the number of a topic's partitions to `total`. `assignments` has the replicas of each new partition; when
+    /// empty, the cluster chooses them.
     ///
     /// # Errors
-    /// What a client would be told.
+    /// The error that a client receives.
     pub fn create_partitions(
         &mut self,
         name: &str,
@@ -113,8 +114,8 @@ impl Cluster {
             .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)
     }
 
-    /// Makes a broker lead a partition, or nobody, under a new leader epoch. A broker that was no replica becomes one.
-    /// What the old leader had not replicated is replicated first.
+    /// Moves the leadership of a partition to a broker, or removes the leader, under a new leader epoch. A broker
+    /// outside of the replicas is added to them. The unreplicated records of the old leader are replicated first.
     ///
     /// # Errors
     /// UNKNOWN_TOPIC_OR_PARTITION, or BROKER_NOT_AVAILABLE when the broker is unknown or down.
@@ -138,10 +139,9 @@ impl Cluster {
         Ok(())
     }
 
-    /// An unclean election: `leader` takes over with a log that lacks the batch of `offset` and what lies behind it, though
-    /// all of that was committed and may have been read. Where the end of a transaction is lost whose beginning is
-    /// not, its marker is written again, as an operator would have to do for consumers ever to get past it. Gives where
-    /// the log ends now, and the new leader epoch.
+    /// Elects an unclean leader: its log lacks the batch of `offset` and all later ones, although they are committed
+    /// and may have been read. When a transaction loses its marker but not its beginning, the marker is written again,
+    /// as an operator has to do so that consumers can read past it. Returns the new end offset and leader epoch.
     ///
     /// # Errors
     /// BROKER_NOT_AVAILABLE when the broker is down; UNKNOWN_TOPIC_OR_PARTITION.
@@ -174,7 +174,7 @@ impl Cluster {
         Ok((state.log.end_offset(), state.leader_epoch))
     }
 
-    /// The replica to which the leader sends consumers (KIP-392), or none.
+    /// Sets the replica to which the leader sends consumers (KIP-392); `None` ends that.
     ///
     /// # Errors
     /// UNKNOWN_TOPIC_OR_PARTITION.
@@ -195,19 +195,19 @@ impl Cluster {
         Ok(())
     }
 
-    /// Shuts a broker down in order: its followers catch up, others take over what it led and coordinated, its
-    /// connections close.
+    /// Shuts a broker down in order: its followers catch up, other brokers become leaders and coordinators in its
+    /// place, and its connections close.
     pub fn stop_broker(&mut self, broker: BrokerId) {
-        self.take_down(broker, false);
+        self.shut_down(broker, false);
     }
 
-    /// A broker dies: others take over from what they have, which loses what it had appended and not yet replicated;
-    /// its connections break.
+    /// Crashes a broker: other brokers take over with their logs, so that its unreplicated records are lost; its
+    /// connections break.
     pub fn crash_broker(&mut self, broker: BrokerId) {
-        self.take_down(broker, true);
+        self.shut_down(broker, true);
     }
 
-    fn take_down(&mut self, broker: BrokerId, lose_unreplicated: bool) {
+    fn shut_down(&mut self, broker: BrokerId, lose_unreplicated: bool) {
         let Some(state) = self.state.brokers.get_mut(broker) else {
             return;
         };
@@ -235,8 +235,8 @@ impl Cluster {
         self.coordinators_moved();
     }
 
-    /// Starts a broker that was stopped or has crashed: it follows what others lead by now and leads what nobody else
-    /// could.
+    /// Starts a broker that was stopped or has crashed. It follows the current leaders, and leads the partitions that
+    /// have no leader and for which it is in sync.
     pub fn start_broker(&mut self, broker: BrokerId) {
         let Some(state) = self.state.brokers.get_mut(broker) else {
             return;
@@ -261,7 +261,8 @@ impl Cluster {
         self.coordinators_moved();
     }
 
-    /// Cuts clients off from a broker or lets them in again, without the cluster noticing: it goes on leading.
+    /// Makes a broker unreachable for clients, or reachable again. The cluster does not notice: the broker keeps its
+    /// leaderships.
     pub fn set_reachable(&mut self, broker: BrokerId, reachable: bool) {
         if let Some(state) = self.state.brokers.get_mut(broker) {
             state.reachable = reachable;
@@ -296,8 +297,8 @@ impl Cluster {
         }
     }
 
-    /// Has a broker tell of the cluster as it is now, whatever happens, or lets it see again: brokers learn of changes
-    /// from the controller, each in its own time.
+    /// Freezes the metadata that a broker serves, or ends that. Brokers receive changes from the controller with
+    /// different delays.
     pub fn hold_metadata(&mut self, broker: BrokerId, hold: bool) {
         let old = hold.then(|| metadata::snapshot(&self.state));
         if let Some(state) = self.state.brokers.get_mut(broker) {
@@ -317,7 +318,7 @@ impl Cluster {
         self.state.brokers.set_controller(broker);
     }
 
-    /// Changes how long followers take to copy what leaders append from now on, in microseconds.
+    /// Sets the time in microseconds that followers take to copy later appends.
     pub fn set_replication_delay_us(&mut self, micros: u64) {
         self.state.config.replication_delay_us = micros;
     }
@@ -328,8 +329,8 @@ impl Cluster {
         self.state.config.transaction_marker_delay_us = micros;
     }
 
-    /// One of the next markers is not written, and its transaction ends without it, as no broker does: for those who
-    /// look whether anybody notices.
+    /// Drops one of the next markers: its transaction ends without it, which no real broker does. A test of checkers,
+    /// which must notice.
     pub fn drop_next_marker(&mut self) {
         self.state.faults.drop_next_marker();
     }

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, VecDeque};
 use bytes::Bytes;
 use ottla_protocol::Frame;
 
-use crate::Time;
 use crate::ids::{BrokerId, ConnectionId, ConnectionKey, DelayedId};
 use crate::request::CloseReason;
+use crate::time::Time;
 
 /// Output of the cluster on a connection.
 #[derive(Debug)]

@@ -3,7 +3,6 @@
 use bytes::Bytes;
 use ottla_protocol::{ApiKey, ErrorCode, Frame, Reader, RequestHeader};
 
-use crate::Time;
 use crate::cluster::Cluster;
 use crate::connections::{Arrival, Delivery, Outgoing};
 use crate::faults::FaultAction;
@@ -14,6 +13,7 @@ use crate::recorder::ClientAction;
 use crate::replication;
 use crate::request::{CloseReason, Context};
 use crate::state::ClusterState;
+use crate::time::Time;
 use crate::timers::Timer;
 
 /// The immediate result of a request.
@@ -115,7 +115,7 @@ impl Cluster {
         }
     }
 
-    /// Serves one request. `direct` says that the caller can take the answer with this call.
+    /// Serves one request. With `direct` the caller can receive the response from this call.
     fn serve_one(&mut self, key: ConnectionKey, frame: Bytes, direct: bool) -> Reply {
         let (served, context) = self.serve(key, frame);
         if let Some(context) = &context {
@@ -217,7 +217,7 @@ impl Cluster {
         ((handler.serve)(self, &context, &mut reader, refusal), Some(context))
     }
 
-    /// The handler for this version of an API, if the brokers serve it.
+    /// Returns the handler of an API if the brokers serve this version.
     fn served_api(&self, api: ApiKey, version: i16) -> Option<&'static Api> {
         let handler = handlers::find(api)?;
         let (min, max) = match self.state.faults.versions(api) {

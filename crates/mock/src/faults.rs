@@ -6,68 +6,68 @@ use ottla_protocol::{ApiKey, ErrorCode};
 
 use crate::ids::BrokerId;
 
-/// What happens to one request.
+/// The treatment of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultAction {
     /// The request is served as usual; with a delay this slows one request down.
     Serve,
-    /// The request is not served; every part of it is answered with this error.
+    /// The request is not served; every part of it fails with this error.
     Error(ErrorCode),
-    /// The request is not served; the response says so as a whole where its version can, else as with
-    /// [`Error`](Self::Error).
+    /// The request is not served; the response has the error at its top level where its version allows that, otherwise
+    /// as with [`Error`](Self::Error).
     WholeError(ErrorCode),
-    /// The request is served, and every part of it that went well is answered with this error nevertheless.
+    /// The request is served, and every part of it that succeeded is reported with this error.
     ErrorAfter(ErrorCode),
-    /// The request is not served; every part of it is answered with INVALID_RECORD. Produce (version 8 and later) blames
-    /// one record in so many, from the last of the first so many on, and says of every other one of them something else
-    /// (KIP-467); where a batch has fewer records, nothing is said of single ones.
+    /// The request is not served; every part of it fails with INVALID_RECORD. With a value of n, Produce (version 8 and
+    /// later) reports every n-th record as invalid, with two alternating messages (KIP-467). A batch of fewer than n
+    /// records has no record errors.
     BadRecords(u32),
     /// The connection is closed and the request is not served.
     DisconnectBefore,
-    /// The request is served, its response is lost and the connection closed.
+    /// The request is served, its response is dropped and the connection closed.
     DisconnectAfter,
-    /// The request is served, and then nothing leaves on its connection any more, which stays open.
+    /// The request is served. Its response and all later ones of the connection are blocked; the connection stays open.
     Hang,
-    /// The request is not served, nor is anything that its connection brings after it. The connection stays open.
+    /// The request and all later ones of the connection are not served. The connection stays open.
     Ignore,
 }
 
-/// What happens to one request, and how much later its answer leaves.
+/// The treatment of one request, and the delay of its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
-    /// What happens.
+    /// The treatment.
     pub action: FaultAction,
-    /// Microseconds by which the answer is held back, on top of the broker's round trip time.
+    /// The delay of the response in microseconds, added to the broker's round-trip time.
     pub delay_us: u64,
 }
 
-/// What brokers say of the leader when they are not (KIP-951).
+/// The leader that brokers name in errors of requests that came to another broker (KIP-951).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LeaderHints {
-    /// Who leads now, and where it can be reached.
+    /// The current leader with its address.
     #[default]
     Current,
-    /// Nothing.
+    /// No leader.
     None,
-    /// Another broker, under the leader epoch before.
+    /// Another broker, under the previous leader epoch.
     Stale,
-    /// Who leads now, without an address.
+    /// The current leader without its address.
     NoAddress,
 }
 
 /// All faults in force.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
-    /// Used up by one request each. Those of one broker come before those of any.
+    /// Each fault applies to one request. Those of one broker come before those of any.
     queued: BTreeMap<(Option<BrokerId>, ApiKey), VecDeque<Fault>>,
     round_trip_us: BTreeMap<BrokerId, u64>,
     throttle_ms: BTreeMap<ApiKey, i32>,
     /// Version ranges that replace the brokers' own; `None` hides the API.
     versions: BTreeMap<ApiKey, Option<(i16, i16)>>,
-    /// By API and topic: what requests for a partition are answered with.
+    /// The errors of requests for a partition, by API and topic.
     partitions: BTreeMap<(ApiKey, String), BTreeMap<i32, ErrorCode>>,
     leader_hints: LeaderHints,
-    /// The next marker that would be written is not.
+    /// The next marker is dropped.
     drops_next_marker: bool,
 }
 
@@ -98,7 +98,10 @@ impl Faults {
         self.throttle_ms.get(&api).copied().unwrap_or(0)
     }
 
-    /// What requests of this API for a partition are answered with at present.
+    /// Checks that no error is set for requests of this API for a partition.
+    ///
+    /// # Errors
+    /// The error that was set.
     pub(crate) fn check_partition(&self, api: ApiKey, topic: &str, partition: i32) -> Result<(), ErrorCode> {
         if self.partitions.is_empty() {
             return Ok(());

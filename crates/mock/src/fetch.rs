@@ -18,11 +18,11 @@ use crate::topics::Partition;
 
 pub(crate) type Answered = Vec<(FetchSlot, PartitionData)>;
 
-/// What was read.
+/// The result of reading.
 pub(crate) struct ReadResult {
     answered: Answered,
     pub(crate) bytes: usize,
-    /// There is something to tell besides records.
+    /// A partition has an error, a preferred replica or a diverging epoch, so that the response must not be delayed.
     pub(crate) urgent: bool,
 }
 
@@ -118,7 +118,7 @@ pub(crate) fn failed(partition: i32, error: ErrorCode, isolation_level: i8) -> P
     }
 }
 
-/// The follower to which a consumer should go instead of its leader.
+/// Returns the follower that the consumer should fetch from instead of the leader.
 fn preferred_replica(
     state: &ClusterState,
     context: &Context,
@@ -158,7 +158,7 @@ pub(crate) fn answer(
                 session_id = broker.sessions.create(rng, context.version, &answered, now);
             }
             SessionMode::Incremental(id) => {
-                broker.sessions.keep_news(id, &mut answered);
+                broker.sessions.retain_changed(id, &mut answered);
                 session_id = id;
             }
         }
@@ -193,7 +193,7 @@ pub(crate) fn by_topic(answered: Answered) -> Vec<FetchableTopicResponse> {
     topics
 }
 
-/// Tells clients that are behind who leads now, and where to find it.
+/// Adds the current leaders to the partitions of clients with stale metadata, and returns the leaders' addresses.
 fn name_leaders(state: &ClusterState, context: &Context, answered: &mut Answered) -> Vec<NodeEndpoint> {
     if context.version < 16 {
         return Vec::new();

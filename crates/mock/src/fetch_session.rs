@@ -6,17 +6,17 @@ use std::sync::Arc;
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::fetch::{FetchRequest, PartitionData};
 
-use crate::Time;
 use crate::rng::Rng;
+use crate::time::Time;
 use crate::topics::TopicRef;
 
-/// The session epoch of a request that asks for a new session, and of one that wants none.
+/// The session epochs of a request for a new session, and of one without a session.
 const INITIAL_EPOCH: i32 = 0;
 const FINAL_EPOCH: i32 = -1;
-/// A session that was not used this long may give way to a new one.
+/// The idle time after which a session may be evicted for a new one.
 const EVICTABLE_AFTER_MS: i32 = 120_000;
 
-/// One partition that is to be read.
+/// One partition to be read.
 #[derive(Debug, Clone)]
 pub(crate) struct FetchSlot {
     pub(crate) topic: Arc<TopicRef>,
@@ -27,21 +27,21 @@ pub(crate) struct FetchSlot {
     pub(crate) last_fetched_epoch: i32,
 }
 
-/// How a fetch relates to sessions.
+/// The relation of a fetch to sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SessionMode {
-    /// There is none: everything is answered, under session id 0.
+    /// There is no session: the response is complete, with session id 0.
     None,
-    /// Everything is answered, and a session made if there is room.
+    /// The response is complete, and a session is created if there is a slot.
     New,
-    /// Only what changed is answered.
+    /// The response has only the changed partitions.
     Incremental(i32),
 }
 
 #[derive(Debug)]
 struct CachedPartition {
     slot: FetchSlot,
-    /// As last answered; -1 after an error, so that the next answer tells again.
+    /// The last reported value; -1 after an error, so that the next response reports the partition again.
     high_watermark: i64,
     log_start_offset: i64,
 }
@@ -53,7 +53,7 @@ struct FetchSession {
     epoch: i32,
     uses_topic_ids: bool,
     last_used: Time,
-    /// In the order in which they are read. A partition that gave records goes to the end, so that all get their turn.
+    /// In the order of reading. A partition that returned records moves to the end, so that all have their turn.
     partitions: BTreeMap<u64, CachedPartition>,
     order: BTreeMap<PartitionKey, u64>,
     next_order: u64,
@@ -74,7 +74,7 @@ fn next_epoch(epoch: i32) -> i32 {
     }
 }
 
-/// The partitions of a request body, which names topics by id from version 13 on.
+/// Returns the partitions of a request body, which names topics by id from version 13 on.
 pub(crate) fn requested_slots(request: &FetchRequest, version: i16) -> Vec<FetchSlot> {
     let mut slots = Vec::with_capacity(request.topics.iter().map(|t| t.partitions.len()).sum());
     for topic in &request.topics {
@@ -117,9 +117,9 @@ impl FetchSession {
         }
     }
 
-    /// Remembers what is answered for a partition, and says whether it has to be: it has records, an error or other
-    /// news, or its offsets have changed.
-    fn note_answer(&mut self, slot: &FetchSlot, data: &PartitionData) -> bool {
+    /// Stores the reported state of a partition. Returns true when the response has to contain the partition: it has
+    /// records, an error, a preferred replica or a diverging epoch, or its offsets have changed.
+    fn record_response(&mut self, slot: &FetchSlot, data: &PartitionData) -> bool {
         let key = (Arc::clone(&slot.topic), slot.partition);
         let Some(order) = self.order.get(&key).copied() else {
             return true;
@@ -136,7 +136,7 @@ impl FetchSession {
         must_answer
     }
 
-    /// Puts a partition that gave records behind all others.
+    /// Moves a partition behind all others.
     fn move_to_end(&mut self, slot: &FetchSlot) {
         let key = (Arc::clone(&slot.topic), slot.partition);
         let cached = self.order.get(&key).and_then(|order| self.partitions.remove(order));
@@ -156,7 +156,7 @@ impl FetchSessions {
         }
     }
 
-    /// Finds out what a request wants to read, with the session it names.
+    /// Resolves the partitions that a request wants to read, with the session that it names.
     ///
     /// # Errors
     /// FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH or FETCH_SESSION_TOPIC_ID_ERROR, which answer the whole
@@ -216,7 +216,7 @@ impl FetchSessions {
         Ok((SessionMode::Incremental(id), slots))
     }
 
-    /// Makes a session of a full fetch that was answered like this. 0 when there is no room.
+    /// Creates a session after a full fetch. Returns its id, or 0 when there is no slot.
     pub(crate) fn create(
         &mut self,
         rng: &mut Rng,
@@ -224,7 +224,7 @@ impl FetchSessions {
         answered: &[(FetchSlot, PartitionData)],
         now: Time,
     ) -> i32 {
-        if !self.make_room(now) || answered.is_empty() {
+        if !self.ensure_slot(now) || answered.is_empty() {
             return 0;
         }
         let mut id = rng.positive_i32();
@@ -241,17 +241,17 @@ impl FetchSessions {
         };
         for (slot, data) in answered {
             session.put(slot.clone());
-            session.note_answer(slot, data);
+            session.record_response(slot, data);
         }
         self.sessions.insert(id, session);
         id
     }
 
-    /// Leaves in `answered` what an incremental answer has to tell.
-    pub(crate) fn keep_news(&mut self, id: i32, answered: &mut Vec<(FetchSlot, PartitionData)>) {
+    /// Removes the unchanged partitions from an incremental response.
+    pub(crate) fn retain_changed(&mut self, id: i32, answered: &mut Vec<(FetchSlot, PartitionData)>) {
         if let Some(session) = self.sessions.get_mut(&id) {
             answered.retain(|(slot, data)| {
-                let must_answer = session.note_answer(slot, data);
+                let must_answer = session.record_response(slot, data);
                 if data.records.as_ref().is_some_and(|r| !r.is_empty()) {
                     session.move_to_end(slot);
                 }
@@ -260,7 +260,7 @@ impl FetchSessions {
         }
     }
 
-    fn make_room(&mut self, now: Time) -> bool {
+    fn ensure_slot(&mut self, now: Time) -> bool {
         if self.sessions.len() < self.slots {
             return true;
         }
@@ -275,7 +275,7 @@ impl FetchSessions {
         evictable
     }
 
-    /// Forgets all sessions, as a broker does that restarts.
+    /// Removes all sessions, as a restart of the broker does.
     pub(crate) fn clear(&mut self) {
         self.sessions.clear();
     }

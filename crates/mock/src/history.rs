@@ -21,7 +21,7 @@ pub struct CommitRecord {
     pub before: Option<i64>,
     /// The broker that received the commit.
     pub broker: BrokerId,
-    /// The connection that the commit came by.
+    /// The connection of the commit.
     pub connection: ConnectionId,
     /// The producer in whose transaction the offset was committed. Such a commit is recorded when it takes effect.
     pub producer_id: Option<i64>,

@@ -1,8 +1,36 @@
 //! An in-process Kafka cluster for demos, tests and simulations.
 //!
-//! [`Cluster`] is a whole cluster as a state machine: requests and the time go in, responses come out, and nothing else
-//! happens. [`EmbeddedCluster`] puts it behind TCP sockets of this machine. It behaves as Kafka 4.x brokers do, error codes
-//! included; each file under `handlers/` says what its API does and what it leaves out.
+//! [`Cluster`] is a whole cluster as a state machine: a function of requests and time, without I/O, for tests on virtual
+//! time. [`EmbeddedCluster`] runs one in a thread behind TCP sockets of this machine. Both behave as Kafka 4.x brokers do,
+//! error codes included. Each file under `handlers/` describes its API and lists its omissions.
+//!
+//! A test injects faults by rule ([`Cluster::add_rule`]), by request ([`Cluster::push_fault`]) or by broker
+//! ([`Cluster::crash_broker`], [`Cluster::set_reachable`]), and reads the clients' requests as data
+//! ([`Cluster::recorded`]):
+//!
+//! ```
+//! use ottla_mock::{ApiKey, ClusterConfig, EmbeddedCluster, ErrorCode, Fault, FaultAction, RequestMatch, Rule};
+//!
+//! let cluster = EmbeddedCluster::start(ClusterConfig::default())?;
+//! cluster.with(|c| c.create_topic("orders", 2, None))?;
+//! // The third Produce request fails.
+//! let rule = Rule {
+//!     on: RequestMatch { api: Some(ApiKey::PRODUCE), ..RequestMatch::default() },
+//!     skip: 2,
+//!     times: Some(1),
+//!     fault: Fault { action: FaultAction::Error(ErrorCode::REQUEST_TIMED_OUT), delay_us: 0 },
+//! };
+//! cluster.with(|c| {
+//!     c.add_rule(rule);
+//!     c.record();
+//! });
+//! let servers = cluster.bootstrap_servers();
+//! // Run a client with these servers, then read its requests:
+//! let requests = cluster.with(|c| c.recorded().len());
+//! # assert_eq!(requests, 0);
+//! # assert_eq!(servers.split(',').count(), 3);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #![forbid(unsafe_code)]
 
@@ -38,8 +66,6 @@ mod state;
 mod tcp_server;
 mod telemetry;
 #[cfg(test)]
-mod test_util;
-#[cfg(test)]
 mod tests;
 mod time;
 mod timers;
@@ -68,3 +94,5 @@ pub use telemetry::{MetricsPush, MetricsSubscription};
 pub use time::Time;
 pub use topic_creation::NewTopic;
 pub use transactions::TransactionView;
+
+pub use ottla_protocol::{ApiKey, ErrorCode};

@@ -1,4 +1,4 @@
-//! A partition's log: record batches as they came, cut nowhere, copied nowhere.
+//! A partition's log: record batches as the producers sent them, neither split nor copied.
 
 use std::collections::VecDeque;
 
@@ -11,24 +11,24 @@ use ottla_protocol::record::{
 use crate::producer_state::{ProducerStamp, ProducerStates};
 use crate::transaction_index::{Marker, TransactionIndex};
 
-/// The most that a batch may decompress to when a single record's timestamp is looked for in it.
+/// The maximum decompressed size of a batch that is searched for a record's timestamp.
 const LOOKUP_LIMIT_BYTES: usize = 256 << 20;
 
 /// A batch in the log.
 #[derive(Debug)]
 struct StoredBatch {
     header: BatchHeader,
-    /// Header and records; the latter a slice of the request that brought them.
+    /// Header and records, a slice of the request.
     records: Records,
     len: usize,
     appended_ms: i64,
     /// The greatest timestamp of this batch and all before it: rises along the log, so that a time can be searched.
     running_max_timestamp: i64,
-    /// What it says if it is the end of a transaction.
+    /// The contents of a transaction marker.
     marker: Option<Marker>,
 }
 
-/// An offset with the timestamp of its record and the epoch of the leader that appended it; -1 where there is none.
+/// An offset with the timestamp of its record and the epoch of the leader that appended it; -1 if there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FoundOffset {
     pub(crate) offset: i64,
@@ -45,17 +45,17 @@ impl FoundOffset {
     };
 }
 
-/// What [`PartitionLog::append`] did.
+/// The result of [`PartitionLog::append`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Appended {
     pub(crate) base_offset: i64,
 }
 
-/// What [`PartitionLog::read`] found.
+/// The result of [`PartitionLog::read`].
 #[derive(Debug)]
 pub(crate) struct ReadRecords {
     pub(crate) records: Records,
-    /// The offset after the last batch of which there is anything.
+    /// The offset after the last batch that the records contain, at least in part.
     pub(crate) end_offset: i64,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct ReadRecords {
 #[derive(Debug, Default)]
 pub(crate) struct PartitionLog {
     batches: VecDeque<StoredBatch>,
-    /// First offset of each leader epoch that appended something.
+    /// First offset of each leader epoch with records.
     epochs: Vec<(i32, i64)>,
     start_offset: i64,
     end_offset: i64,
@@ -74,28 +74,28 @@ pub(crate) struct PartitionLog {
 }
 
 impl PartitionLog {
-    /// The first offset that can be read.
+    /// Returns the first readable offset.
     pub(crate) fn start_offset(&self) -> i64 {
         self.start_offset
     }
 
-    /// The offset that the next record gets.
+    /// Returns the offset of the next record to be appended.
     pub(crate) fn end_offset(&self) -> i64 {
         self.end_offset
     }
 
-    /// Up to here all in-sync replicas have the log; clients see nothing beyond.
+    /// Returns the offset up to which all in-sync replicas have the log. Clients cannot read beyond it.
     pub(crate) fn high_watermark(&self) -> i64 {
         self.high_watermark
     }
 
-    /// Up to here all transactions have ended, and all in-sync replicas know it.
+    /// Returns the offset up to which all transactions have ended on all in-sync replicas.
     pub(crate) fn last_stable_offset(&self) -> i64 {
         let unstable = self.transactions.first_unstable().unwrap_or(i64::MAX);
         self.high_watermark.min(unstable.max(self.start_offset))
     }
 
-    /// Where a reader of this isolation level (1: read committed) must stop.
+    /// Returns the end of the records that an isolation level can read (1: read committed).
     pub(crate) fn readable_end(&self, isolation_level: i8) -> i64 {
         match isolation_level {
             1 => self.last_stable_offset(),
@@ -103,14 +103,14 @@ impl PartitionLog {
         }
     }
 
-    /// Bytes of all batches.
+    /// Returns the size of all batches in bytes.
     pub(crate) fn size_bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Appends a checked batch of magic 2 under the next offsets. The high watermark stays where it is.
+    /// Appends a checked batch of magic 2 at the end. The high watermark does not move.
     ///
-    /// `None` when the offsets are used up or the batch is of another magic.
+    /// Returns `None` when the offsets are exhausted or the batch is of another magic.
     pub(crate) fn append(
         &mut self,
         batch: &Batch,
@@ -123,8 +123,8 @@ impl PartitionLog {
         self.push(records, leader_epoch, now_ms, None)
     }
 
-    /// Appends the end of a producer's transaction, as the transaction coordinator has it written (KIP-98). The high
-    /// watermark stays where it is.
+    /// Appends a transaction marker on behalf of the transaction coordinator (KIP-98). The high watermark does not
+    /// move.
     pub(crate) fn append_marker(&mut self, marker: Marker, leader_epoch: i32, now_ms: i64) -> Option<Appended> {
         let params = BatchParams {
             base_offset: self.end_offset,
@@ -164,18 +164,18 @@ impl PartitionLog {
         Some(Appended { base_offset })
     }
 
-    /// Whether a producer has a transaction open here in this epoch.
+    /// Returns true when a producer has an open transaction of this epoch.
     pub(crate) fn has_open_transaction(&self, producer_id: i64, epoch: i16) -> bool {
         self.transactions.open(producer_id).is_some() && self.producers.epoch(producer_id) == Some(epoch)
     }
 
-    /// The ends of transactions at `offset` and behind it.
+    /// Returns the transaction markers from `offset` on.
     pub(crate) fn markers_from(&self, offset: i64) -> Vec<Marker> {
         let behind = self.batches.range(self.batch_at(offset)..);
         behind.filter_map(|b| b.marker).collect()
     }
 
-    /// Moves the high watermark up to `offset`, not beyond the end and never back. True when it moved.
+    /// Advances the high watermark to `offset`, at most to the end and never backward. Returns true when it moved.
     pub(crate) fn advance_high_watermark(&mut self, offset: i64) -> bool {
         let target = offset.min(self.end_offset);
         let moved = target > self.high_watermark;
@@ -184,14 +184,14 @@ impl PartitionLog {
         moved
     }
 
-    /// The index of the batch that holds `offset`, or of the next one.
+    /// Returns the index of the batch that contains `offset`, or of the next one.
     fn batch_at(&self, offset: i64) -> usize {
         self.batches.partition_point(|b| b.header.last_offset() < offset)
     }
 
-    /// Reads whole batches from the one that holds `offset` on, below `end`, and fills up to `max_bytes` with the
-    /// beginning of the next, as a broker does that sends ranges of its files. When not even the first batch fits,
-    /// it is given whole if `at_least_one`, and nothing otherwise.
+    /// Reads whole batches below `end`, beginning with the one that contains `offset`, and fills up to `max_bytes` with
+    /// a prefix of the next batch, as a broker does that sends ranges of its files. When the first batch does not fit,
+    /// returns the whole batch if `at_least_one`, and nothing otherwise.
     pub(crate) fn read(&self, offset: i64, end: i64, max_bytes: usize, at_least_one: bool) -> ReadRecords {
         let mut parts: Vec<Bytes> = Vec::new();
         let mut end_offset = offset;
@@ -218,7 +218,7 @@ impl PartitionLog {
         }
     }
 
-    /// Bytes readable from `offset` on and below `end`, counted no further than `enough`.
+    /// Returns the number of readable bytes from `offset` to `end`, counted up to `enough`.
     pub(crate) fn available_bytes(&self, offset: i64, end: i64, enough: usize) -> usize {
         let mut sum = 0;
         for batch in self.batches.range(self.batch_at(offset)..) {
@@ -230,7 +230,7 @@ impl PartitionLog {
         sum
     }
 
-    /// The first record at or after `timestamp`.
+    /// Finds the first record at or after `timestamp`.
     pub(crate) fn offset_for_timestamp(&self, timestamp: i64) -> FoundOffset {
         let first = self.batches.partition_point(|b| b.running_max_timestamp < timestamp);
         for batch in self.batches.range(first..) {
@@ -245,7 +245,7 @@ impl PartitionLog {
         FoundOffset::NONE
     }
 
-    /// The first record among those with the greatest timestamp.
+    /// Finds the first of the records with the greatest timestamp.
     pub(crate) fn offset_of_max_timestamp(&self) -> FoundOffset {
         let Some(greatest) = self.batches.iter().map(|b| b.header.max_timestamp).max() else {
             return FoundOffset::NONE;
@@ -256,7 +256,7 @@ impl PartitionLog {
             .unwrap_or(FoundOffset::NONE)
     }
 
-    /// The epoch of the leader that appended `offset`, or of the latest before it; -1 when there is none.
+    /// Returns the epoch of the leader that appended `offset`, or the latest epoch before it; -1 when there is none.
     pub(crate) fn epoch_of(&self, offset: i64) -> i32 {
         let after = self.epochs.partition_point(|(_, start)| *start <= offset);
         after
@@ -265,8 +265,8 @@ impl PartitionLog {
             .map_or(-1, |(epoch, _)| *epoch)
     }
 
-    /// The largest epoch not above `epoch`, and the offset after its last record (KIP-101). An epoch before all that the log
-    /// knows, retention having taken them, ends where the first known one begins. `None` for an epoch of the future.
+    /// Returns the largest epoch not above `epoch`, and its end offset (KIP-101). An epoch before those that retention
+    /// has left ends at the start of the first of them. Returns `None` for a future epoch.
     pub(crate) fn end_offset_for_epoch(&self, epoch: i32, current_epoch: i32) -> Option<(i32, i64)> {
         if epoch == current_epoch {
             return Some((epoch, self.end_offset));
@@ -278,20 +278,20 @@ impl PartitionLog {
         };
         match self.epochs.get(after) {
             Some((_, start)) => Some((*found, *start)),
-            // An epoch between the latest that wrote and the current one ends where the log does; one from the
-            // future is unknown.
+            // An epoch between the last one with records and the current one ends at the log's end; a future epoch is
+            // unknown.
             None if epoch < current_epoch => Some((*found, self.end_offset)),
             None => None,
         }
     }
 
-    /// Where the batch begins that holds `offset`, or the log ends.
+    /// Returns the base offset of the batch that contains `offset`, or the log's end.
     pub(crate) fn batch_start(&self, offset: i64) -> i64 {
         let batch = self.batches.get(self.batch_at(offset));
         batch.map_or(self.end_offset, |b| b.header.base_offset)
     }
 
-    /// Removes everything from `offset` on, as a replica does that had more than the new leader.
+    /// Removes all records from `offset` on, as a replica does that has more than the new leader.
     pub(crate) fn truncate_to(&mut self, offset: i64) {
         while self.batches.back().is_some_and(|b| b.header.last_offset() >= offset) {
             if let Some(batch) = self.batches.pop_back() {
@@ -309,7 +309,7 @@ impl PartitionLog {
         self.transactions.replicated(self.high_watermark);
     }
 
-    /// Makes `offset` the log's start and drops the batches that lie wholly before it.
+    /// Sets the log's start to `offset` and drops the batches wholly before it.
     pub(crate) fn delete_before(&mut self, offset: i64) {
         self.start_offset = self.start_offset.max(offset.min(self.high_watermark));
         while self
@@ -331,7 +331,7 @@ impl PartitionLog {
         }
     }
 
-    /// Drops the oldest batches until no more than `limit` bytes are left, keeping what lies above the high watermark.
+    /// Drops the oldest batches until at most `limit` bytes are left. Batches above the high watermark stay.
     pub(crate) fn enforce_retention(&mut self, limit: u64) {
         let mut excess = self.bytes.saturating_sub(limit);
         let mut start = self.start_offset;
@@ -345,7 +345,7 @@ impl PartitionLog {
         self.delete_before(start);
     }
 
-    /// The log's batches in order, for checkers.
+    /// Returns the batches in order.
     pub(crate) fn batches(&self) -> impl Iterator<Item = &Records> {
         self.batches.iter().map(|b| &b.records)
     }
@@ -381,7 +381,7 @@ fn put_prefix(parts: &mut Vec<Bytes>, records: &Records, len: usize) {
     }
 }
 
-/// The first record of a batch for which `fits` holds, given offset and timestamp.
+/// Finds the first record of a batch for whose offset and timestamp `fits` returns true.
 fn find_record(stored: &StoredBatch, fits: impl Fn(i64, i64) -> bool) -> Option<FoundOffset> {
     let header = &stored.header;
     let found = |offset, timestamp| {
@@ -412,7 +412,7 @@ fn find_record(stored: &StoredBatch, fits: impl Fn(i64, i64) -> bool) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_util::{batch, batch_len};
+    use crate::tests::util::{batch, batch_len};
 
     fn log(counts: &[i32]) -> PartitionLog {
         let mut log = PartitionLog::default();
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_get_offsets_and_come_back_whole() {
+    fn append_assigns_offsets_and_read_returns_whole_batches() {
         let log = log(&[3, 1, 2]);
         assert_eq!((log.end_offset(), log.high_watermark()), (6, 6));
         let all = log.read(0, 6, usize::MAX, false);
@@ -438,14 +438,14 @@ mod tests {
             })
             .collect();
         assert_eq!(offsets, [(0, 2), (3, 3), (4, 5)]);
-        // From the middle of a batch the whole batch comes.
+        // An offset in the middle of a batch returns the whole batch.
         assert_eq!(log.read(4, 6, usize::MAX, false).records.len(), batch_len(2));
         assert_eq!(log.read(5, 6, usize::MAX, false).records.len(), batch_len(2));
         assert_eq!(log.read(6, 6, usize::MAX, true).records.len(), 0);
     }
 
     #[test]
-    fn size_limits_cut_the_last_batch_and_let_the_first_through() {
+    fn read_cuts_the_last_batch_and_returns_the_first_whole() {
         let log = log(&[3, 1, 2]);
         assert_eq!(log.read(0, 6, 10, false).records.len(), 0);
         assert_eq!(log.read(0, 6, 10, true).records.len(), batch_len(3));
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_found_to_the_record() {
+    fn offset_for_timestamp_finds_the_record() {
         // Record i of the batch with base time t has time t + i.
         let log = log(&[3, 3, 3]);
         let at = |time| log.offset_for_timestamp(time);
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn epochs_answer_where_they_end() {
+    fn end_offset_for_epoch() {
         let mut log = PartitionLog::default();
         for epoch in [0, 0, 2, 5] {
             log.append(&batch(0, 10), epoch, false, 0).unwrap();
@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn truncation_takes_back_offsets_and_producers() {
+    fn truncation_resets_offsets_and_epochs() {
         let mut log = log(&[5, 5]);
         log.append(&batch(0, 5), 1, false, 0).unwrap();
         assert_eq!(log.high_watermark(), 10);
@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn retention_drops_the_oldest() {
+    fn retention_drops_the_oldest_batches() {
         let mut log = log(&[5, 5, 5]);
         log.enforce_retention(2 * batch_len(5) as u64);
         assert_eq!(log.start_offset(), 5);
@@ -521,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn log_append_time_replaces_the_producers() {
+    fn log_append_time_replaces_timestamps() {
         let mut log = PartitionLog::default();
         log.append(&batch(10, 3), 0, true, 7777).unwrap();
         log.advance_high_watermark(3);

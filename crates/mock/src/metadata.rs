@@ -9,7 +9,7 @@ use crate::ids::BrokerId;
 use crate::state::ClusterState;
 use crate::topics::{Partition, Topic};
 
-/// All there is to tell at present.
+/// Returns the complete metadata.
 pub(crate) fn snapshot(state: &ClusterState) -> MetadataResponse {
     MetadataResponse {
         topics: all_topics(state),

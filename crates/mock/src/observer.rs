@@ -1,4 +1,4 @@
-//! Somebody who is told of every request.
+//! A listener that receives a line of text for each request.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// Called with a line of text, under the cluster's lock.
 type Listener = Arc<dyn Fn(String) + Send + Sync>;
 
-/// Who is told, if anybody.
+/// The listener, if one was set.
 #[derive(Default)]
 pub(crate) struct Observer(Option<Listener>);
 
@@ -15,7 +15,7 @@ impl Observer {
         Self(Some(Arc::new(listener)))
     }
 
-    /// Makes the text only where somebody is told.
+    /// Calls the listener. Builds the text only when there is one.
     pub(crate) fn emit(&self, text: impl FnOnce() -> String) {
         if let Some(listener) = &self.0 {
             listener(text());

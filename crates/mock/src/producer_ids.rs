@@ -7,7 +7,7 @@ pub(crate) struct ProducerIds {
 }
 
 impl ProducerIds {
-    /// A producer id that nobody has had.
+    /// Returns an unused producer id.
     pub(crate) fn allocate(&mut self) -> i64 {
         let id = self.next;
         self.next = self.next.wrapping_add(1) & i64::MAX;

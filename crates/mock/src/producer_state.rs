@@ -1,11 +1,11 @@
-//! What a partition remembers of its idempotent producers (KIP-98): epoch, sequence numbers and the latest batches.
+//! The state of a partition's idempotent producers (KIP-98): epoch, sequence numbers and the latest batches.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::record::BatchHeader;
 
-/// Batches per producer by which a retry is recognised, as in Kafka: a client keeps at most five in flight.
+/// Cached batches per producer, which identify retries, as in Kafka: a client has at most five in flight.
 const CACHED_BATCHES: usize = 5;
 
 /// The producer fields of a record batch's header.
@@ -18,7 +18,7 @@ pub(crate) struct ProducerStamp {
 }
 
 impl ProducerStamp {
-    /// The producer fields of `header`.
+    /// Reads the producer fields of `header`.
     pub(crate) fn of(header: &BatchHeader) -> Self {
         Self {
             producer_id: header.producer_id,
@@ -33,7 +33,7 @@ impl ProducerStamp {
     }
 }
 
-/// Sequence numbers follow each other to `i32::MAX` and then from zero again.
+/// Adds to a sequence number. Sequence numbers continue with 0 after `i32::MAX`.
 fn add_sequence(sequence: i32, delta: i32) -> i32 {
     match sequence.checked_add(delta) {
         Some(sum) => sum,
@@ -58,39 +58,39 @@ struct Producer {
     last_append_ms: i64,
 }
 
-/// What to do with a batch.
+/// The result of a sequence check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SequenceCheck {
-    /// It comes next.
+    /// The batch is the next in sequence.
     Append,
-    /// It was appended before.
+    /// The batch was appended before.
     Duplicate(AppendedBatch),
-    /// It must be refused.
+    /// The batch fails with this error.
     Refuse(ErrorCode),
 }
 
-/// All producers that a partition knows.
+/// All producers with state in a partition.
 #[derive(Debug, Default)]
 pub(crate) struct ProducerStates {
     producers: BTreeMap<i64, Producer>,
 }
 
 impl ProducerStates {
-    /// The epoch of a producer's latest batch or marker.
+    /// Returns the epoch of a producer's latest batch or marker.
     pub(crate) fn epoch(&self, producer_id: i64) -> Option<i16> {
         Some(self.producers.get(&producer_id)?.epoch)
     }
 
-    /// Whether the partition remembers a producer.
-    pub(crate) fn knows(&self, producer_id: i64, now_ms: i64, expiration_ms: i64) -> bool {
+    /// Returns true when the producer has unexpired state.
+    pub(crate) fn contains(&self, producer_id: i64, now_ms: i64, expiration_ms: i64) -> bool {
         let producer = self.producers.get(&producer_id);
         producer.is_some_and(|p| now_ms.saturating_sub(p.last_append_ms) < expiration_ms)
     }
 
-    /// Checks a batch the way Kafka 4.x does. A producer that the partition does not know, or knows no longer, may
-    /// begin with any sequence number, so UNKNOWN_PRODUCER_ID does not arise.
+    /// Checks a batch as Kafka 4.x does. An unknown or expired producer may begin with any sequence number, so
+    /// UNKNOWN_PRODUCER_ID does not arise.
     pub(crate) fn check(&self, stamp: &ProducerStamp, now_ms: i64, expiration_ms: i64) -> SequenceCheck {
-        let known = self.knows(stamp.producer_id, now_ms, expiration_ms);
+        let known = self.contains(stamp.producer_id, now_ms, expiration_ms);
         let Some(producer) = self.producers.get(&stamp.producer_id).filter(|_| known) else {
             return SequenceCheck::Append;
         };
@@ -108,7 +108,7 @@ impl ProducerStates {
         if let Some(batch) = producer.batches.iter().find(same) {
             return SequenceCheck::Duplicate(*batch);
         }
-        // Of an epoch that a marker has brought there are no batches yet.
+        // After a marker with a new epoch there are no batches yet.
         let expected = producer.batches.back().map_or(0, |b| add_sequence(b.last_sequence, 1));
         match first == expected {
             true => SequenceCheck::Append,
@@ -116,9 +116,9 @@ impl ProducerStates {
         }
     }
 
-    /// Remembers a batch that was appended.
+    /// Stores an appended batch.
     pub(crate) fn appended(&mut self, stamp: &ProducerStamp, base_offset: i64, timestamp: i64, now_ms: i64) {
-        let producer = self.enter(stamp.producer_id, stamp.epoch, now_ms);
+        let producer = self.producer_in_epoch(stamp.producer_id, stamp.epoch, now_ms);
         if producer.batches.len() == CACHED_BATCHES {
             producer.batches.pop_front();
         }
@@ -130,13 +130,13 @@ impl ProducerStates {
         });
     }
 
-    /// Remembers the marker that ended a producer's transaction: what comes later is of no older epoch.
+    /// Stores the epoch of a transaction marker. Batches of older epochs fail from then on.
     pub(crate) fn marked(&mut self, producer_id: i64, epoch: i16, now_ms: i64) {
-        self.enter(producer_id, epoch, now_ms);
+        self.producer_in_epoch(producer_id, epoch, now_ms);
     }
 
-    /// The producer in an epoch, of which it may be the first that is heard.
-    fn enter(&mut self, producer_id: i64, epoch: i16, now_ms: i64) -> &mut Producer {
+    /// Returns the state of a producer in an epoch. Creates it, or clears the batches of another epoch.
+    fn producer_in_epoch(&mut self, producer_id: i64, epoch: i16, now_ms: i64) -> &mut Producer {
         let producer = self.producers.entry(producer_id).or_insert_with(|| Producer {
             epoch,
             batches: VecDeque::with_capacity(CACHED_BATCHES),
@@ -150,7 +150,7 @@ impl ProducerStates {
         producer
     }
 
-    /// Forgets everything; the caller replays the batches that are left.
+    /// Removes all state; the caller replays the remaining batches.
     pub(crate) fn clear(&mut self) {
         self.producers.clear();
     }
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_in_sequence_and_retries() {
+    fn sequence_check_recognizes_retries_and_gaps() {
         let mut states = ProducerStates::default();
         for batch in 0..7 {
             let s = stamp(0, batch * 10, 10);
@@ -182,7 +182,7 @@ mod tests {
             states.appended(&s, i64::from(batch) * 10, 1, 0);
         }
         let out_of_order = SequenceCheck::Refuse(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER);
-        // The last five are known, the ones before are not.
+        // The last five batches are cached, the earlier ones are not.
         assert_eq!(check(&states, stamp(0, 10, 10)), out_of_order);
         let SequenceCheck::Duplicate(batch) = check(&states, stamp(0, 20, 10)) else {
             panic!("the third batch is among the last five");
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn epochs_only_rise() {
+    fn lower_epoch_is_fenced() {
         let mut states = ProducerStates::default();
         states.appended(&stamp(3, 0, 1), 0, 0, 0);
         let refuse = SequenceCheck::Refuse;
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn sequences_wrap_and_producers_expire() {
+    fn sequence_numbers_wrap_and_producers_expire() {
         let mut states = ProducerStates::default();
         let last = stamp(0, i32::MAX - 1, 4);
         assert_eq!(last.last_sequence(), 1);

@@ -1,4 +1,4 @@
-//! The purgatory: requests whose response is delayed until an event or a deadline, in Kafka's words.
+//! The purgatory: requests whose response is delayed until an event or a deadline. The terms are those of Kafka.
 
 use std::collections::BTreeMap;
 

@@ -1,20 +1,20 @@
-//! A record of what clients did: connections and requests, in the order in which they came.
+//! The log of the clients' actions: connections and requests, in the order of their arrival.
 
 use bytes::Bytes;
 use ottla_protocol::{ApiKey, Reader, RequestHeader};
 
-use crate::Time;
 use crate::ids::{BrokerId, ConnectionId, ConnectionKey};
 use crate::request_parts::{RequestPart, request_parts};
+use crate::time::Time;
 use crate::topics::Topics;
 
-/// Entries that are kept; later ones are lost.
+/// The maximum number of entries; later ones are dropped.
 const ENTRIES_MAX: usize = 1_000_000;
 
-/// Something that a client did.
+/// An action of a client with its time and connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recorded {
-    /// When it reached the broker.
+    /// The time of arrival at the broker.
     pub at: Time,
     /// The broker.
     pub broker: BrokerId,
@@ -27,14 +27,14 @@ pub struct Recorded {
 /// An action of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClientAction {
-    /// It connected.
+    /// A connection was opened.
     Connected,
     /// The connection ended.
     Disconnected {
         /// The broker closed it, not the client.
         by_broker: bool,
     },
-    /// It sent a request.
+    /// A request arrived.
     Request {
         /// The API.
         api: ApiKey,

@@ -202,7 +202,8 @@ fn set_error(response: &mut ProduceResponse, position: (usize, usize), error: Er
     }
 }
 
-/// Tells clients that came to the wrong broker who leads, where they can read it.
+/// Adds the current leaders and their addresses to the partitions that failed with NOT_LEADER_OR_FOLLOWER, where the
+/// version has the fields.
 pub(crate) fn name_leaders(state: &ClusterState, context: &Context, response: &mut ProduceResponse) {
     if context.version < 10 || state.faults.leader_hints() == LeaderHints::None {
         return;
@@ -241,7 +242,7 @@ pub(crate) fn name_leaders(state: &ClusterState, context: &Context, response: &m
         .collect();
 }
 
-/// The leader that is named, and its epoch.
+/// Returns the leader and the epoch to report.
 fn hint(state: &ClusterState, partition: &Partition) -> (Option<BrokerId>, i32) {
     let (leader, epoch) = (partition.leader, partition.leader_epoch);
     if state.faults.leader_hints() != LeaderHints::Stale {

@@ -13,11 +13,11 @@ use crate::topics::Topics;
 /// One topic, or one partition of it, as a request names it. Fields that the API does not have are -1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestPart {
-    /// The topic's name; empty for an id that is not known.
+    /// The topic's name; empty for an unknown id.
     pub topic: String,
     /// The partition; -1 where the request names only the topic.
     pub partition: i32,
-    /// Fetch: the offset asked for. OffsetCommit: the committed offset. ListOffsets: the timestamp.
+    /// Fetch: the fetch offset. OffsetCommit: the committed offset. ListOffsets: the timestamp.
     pub offset: i64,
     /// Produce: the number of records.
     pub records: i32,
@@ -29,9 +29,9 @@ pub struct RequestPart {
     pub producer_epoch: i16,
     /// Produce: the sequence number of the first record.
     pub base_sequence: i32,
-    /// Produce: the acknowledgements asked for, where -1 means all. -2 for other APIs.
+    /// Produce: the required acknowledgements, where -1 means all. -2 for other APIs.
     pub acks: i16,
-    /// Produce: how long the broker may wait for the acknowledgements.
+    /// Produce: the maximum time in milliseconds to wait for the acknowledgements.
     pub timeout_ms: i32,
 }
 
@@ -64,7 +64,7 @@ impl RequestPart {
         part.records = 0;
         for batch in BatchIter::new(bytes).map_while(Result::ok) {
             let header = batch.header();
-            // A message of magic 0 or 1 stands by itself unless it is compressed.
+            // A message of magic 0 or 1 is one record unless it is compressed.
             part.records += header.records_count.max(1);
             part.producer_id = header.producer_id;
             part.producer_epoch = header.producer_epoch;
@@ -74,8 +74,8 @@ impl RequestPart {
     }
 }
 
-/// Reads the parts of a request whose body is next in `reader`. Empty for other APIs than Produce, Fetch, ListOffsets,
-/// Metadata and OffsetCommit, and for a body that cannot be read.
+/// Reads the parts of the request whose body is next in `reader`. Returns none for a malformed body, and for other APIs
+/// than Produce, Fetch, ListOffsets, Metadata and OffsetCommit.
 pub(crate) fn request_parts(topics: &Topics, api: ApiKey, version: i16, reader: &Reader) -> Vec<RequestPart> {
     let name = |name: &str, id: Uuid| match name.is_empty() {
         true => topics.by_id(id).map_or_else(String::new, |t| t.name.clone()),

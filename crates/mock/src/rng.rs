@@ -19,12 +19,12 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number from 1 to `i32::MAX`.
+    /// Returns a number from 1 to `i32::MAX`.
     pub(crate) fn positive_i32(&mut self) -> i32 {
         i32::try_from(self.next_u64() >> 33).unwrap_or(0).max(1)
     }
 
-    /// A random (version 4) id, never [`Uuid::ZERO`].
+    /// Returns a random (version 4) id, never [`Uuid::ZERO`].
     pub(crate) fn uuid(&mut self) -> Uuid {
         let high = (self.next_u64() & !0xf000) | 0x4000;
         let low = (self.next_u64() & !(0xc << 60)) | (0x8 << 60);
@@ -38,7 +38,7 @@ impl Rng {
         Uuid(bytes)
     }
 
-    /// A random id in the hexadecimal form that Java's `UUID` prints and member ids end with.
+    /// Returns a random id in the hexadecimal form of Java's `UUID`, which is the suffix of member ids.
     pub(crate) fn uuid_text(&mut self) -> String {
         let Uuid(b) = self.uuid();
         let hex: String = b.iter().map(|byte| format!("{byte:02x}")).collect();

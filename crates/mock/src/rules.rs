@@ -7,7 +7,7 @@ use crate::ids::BrokerId;
 use crate::request_parts::request_parts;
 use crate::topics::Topics;
 
-/// The requests that a rule is about. A field that is `None` matches every request.
+/// A pattern of requests. A field that is `None` matches every request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestMatch {
     /// The API.
@@ -23,21 +23,21 @@ pub struct RequestMatch {
 /// A fault for the requests that match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// The requests.
+    /// The matching requests.
     pub on: RequestMatch,
-    /// How many matching requests are served before the rule applies.
+    /// The number of matching requests that are served before the rule applies.
     pub skip: u32,
-    /// To how many requests after those the rule applies; `None` for all.
+    /// The number of requests that the rule applies to after those; `None` for all.
     pub times: Option<u32>,
     /// The fault.
     pub fault: Fault,
 }
 
-/// The name of a rule in its cluster.
+/// The id of a rule in its cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RuleId(pub u64);
 
-/// All rules, in the order in which they were added.
+/// All rules, in the order of their addition.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
     rules: Vec<(RuleId, Rule)>,
@@ -45,7 +45,7 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Returns whether some rule looks at the parts of requests of this API.
+    /// Returns true when a rule depends on the parts of this API's requests.
     fn needs_parts(&self, api: ApiKey) -> bool {
         let mut rules = self.rules.iter().map(|(_, rule)| &rule.on);
         rules.any(|on| on.api.is_none_or(|a| a == api) && (on.topic.is_some() || on.partition.is_some()))
@@ -69,7 +69,7 @@ impl Rules {
         self.rules.clear();
     }
 
-    /// Returns the fault that the rules have for a request, and counts the request. `reader` is at the body.
+    /// Returns the fault of the rules for a request, and counts the request. `reader` is at the body.
     pub(crate) fn apply(
         &mut self,
         topics: &Topics,

@@ -2,7 +2,6 @@
 
 use ottla_protocol::{ErrorCode, Message};
 
-use crate::Time;
 use crate::brokers::Brokers;
 use crate::config::ClusterConfig;
 use crate::connections::{Connections, Delivery};
@@ -14,6 +13,7 @@ use crate::producer_ids::ProducerIds;
 use crate::purgatory::{DelayedOperation, DelayedRequest, Purgatory};
 use crate::request::Context;
 use crate::rng::Rng;
+use crate::time::Time;
 use crate::timers::{Timer, Timers};
 use crate::topics::{Topic, Topics};
 

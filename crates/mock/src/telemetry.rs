@@ -1,4 +1,4 @@
-//! Metrics that clients push (KIP-714): what the cluster wants, and what came.
+//! Client metrics (KIP-714): the subscription and the pushes.
 
 use bytes::Bytes;
 use ottla_protocol::compression::Codec;
@@ -6,23 +6,23 @@ use ottla_protocol::{ErrorCode, Uuid};
 
 use crate::ids::BrokerId;
 
-/// What the cluster wants of clients.
+/// The metrics that the cluster requests from clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricsSubscription {
-    /// Beginnings of names, `*` for all; none for nothing.
+    /// Prefixes of the requested metrics' names: `*` for all, an empty list for none.
     pub names: Vec<String>,
     /// Milliseconds between two pushes.
     pub push_interval_ms: i32,
-    /// The codecs that are taken, by preference; what is not compressed always is.
+    /// The accepted codecs in the order of preference. Uncompressed metrics are always accepted.
     pub codecs: Vec<Codec>,
     /// The largest push, in bytes.
     pub max_bytes: i32,
-    /// Counts are wanted since the last push rather than since the beginning.
+    /// Counters are requested as deltas since the last push instead of totals.
     pub delta: bool,
 }
 
 impl Default for MetricsSubscription {
-    /// Everything, as often as a broker wants it that was not told otherwise.
+    /// Requests all metrics with Kafka's default push interval.
     fn default() -> Self {
         Self {
             names: vec!["*".into()],
@@ -34,18 +34,18 @@ impl Default for MetricsSubscription {
     }
 }
 
-/// A push that was taken.
+/// An accepted push.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricsPush {
-    /// The broker that took it.
+    /// The receiving broker.
     pub broker: BrokerId,
-    /// Who pushed.
+    /// The client instance id.
     pub client: Uuid,
-    /// The subscription that it was for.
+    /// The subscription of the push.
     pub subscription_id: i32,
-    /// Whether the client ended.
+    /// The client was terminating.
     pub terminating: bool,
-    /// How it was compressed.
+    /// The codec of the push.
     pub codec: Codec,
     /// OpenTelemetry's protocol buffers, decompressed.
     pub metrics: Bytes,
@@ -54,11 +54,11 @@ pub struct MetricsPush {
 /// Telemetry of the whole cluster.
 #[derive(Debug, Default)]
 pub(crate) struct Telemetry {
-    /// Brokers without a receiver for metrics do not offer the requests.
+    /// `None` when the brokers do not offer the telemetry APIs.
     subscription: Option<MetricsSubscription>,
     subscription_id: i32,
     pushes: Vec<MetricsPush>,
-    /// Answers the next push in place of taking it.
+    /// The error of the next push.
     next_error: Option<ErrorCode>,
 }
 

@@ -1,27 +1,27 @@
-//! Time as the cluster sees it: given by the caller, never read from a clock.
+//! The cluster's time. The caller passes it; no clock is read.
 
 use std::ops::Add;
 use std::time::Duration;
 
-/// Microseconds since the cluster was made. The caller owns the clock; the cluster never goes back in time.
+/// Microseconds since the creation of the cluster. The caller owns the clock; the cluster ignores a step backward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(pub u64);
 
 impl Time {
-    /// The moment at which the cluster was made.
+    /// The creation of the cluster.
     pub const ZERO: Self = Self(0);
 
-    /// The moment `millis` milliseconds after the cluster was made.
+    /// Returns the time `millis` milliseconds after the creation of the cluster.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis.saturating_mul(1000))
     }
 
-    /// Whole milliseconds since the cluster was made.
+    /// Returns the whole milliseconds since the creation of the cluster.
     pub const fn as_millis(self) -> u64 {
         self.0 / 1000
     }
 
-    /// This moment plus a number of milliseconds as it came over the wire; a negative number counts as zero.
+    /// Adds milliseconds from a request; a negative number counts as zero.
     pub(crate) fn plus_ms(self, millis: i32) -> Self {
         Self(
             self.0

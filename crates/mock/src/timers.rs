@@ -1,60 +1,60 @@
-//! Everything that will happen by itself, ordered by time and then by the order in which it was arranged.
+//! All pending timers, ordered by time and then by creation.
 
 use std::collections::BTreeMap;
 
 use ottla_protocol::Uuid;
 
-use crate::Time;
 use crate::ids::{ConnectionKey, DelayedId};
+use crate::time::Time;
 
-/// What a member is waited for, each for a limited time.
+/// The timeouts of a group member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MemberTimer {
-    /// Its next heartbeat.
+    /// The next heartbeat.
     Session,
-    /// To give up what it has to (consumer protocol).
+    /// The member revokes partitions (consumer protocol).
     Revocation,
-    /// To join again (classic protocol).
+    /// The member rejoins (classic protocol).
     Join,
-    /// To fetch its assignment (classic protocol).
+    /// The member sends SyncGroup (classic protocol).
     Sync,
 }
 
-/// What a timer does when it fires.
+/// The effect of a timer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Timer {
-    /// A parked request has waited as long as it may.
+    /// A delayed request has reached its deadline.
     RequestExpired(DelayedId),
-    /// The first response in a connection's outbox has been held back long enough.
+    /// The first delayed response of a connection is due.
     Release(ConnectionKey),
-    /// A throttled connection is listened to again.
+    /// A throttled connection is unmuted.
     Unmute(ConnectionKey),
-    /// The followers have caught up to an offset of a partition, unless it has got another leader since.
+    /// The followers have copied a partition up to an offset, unless the leader has changed since.
     Replicated {
         topic: Uuid,
         partition: i32,
         leader_epoch: i32,
         offset: i64,
     },
-    /// A member of a classic group may have missed its session timeout.
+    /// The session timeout of a member of a classic group.
     MemberSession { group: String, member: String },
-    /// A member of a consumer group has not done what it is waited for.
+    /// A timeout of a member of a consumer group.
     ConsumerMember {
         group: String,
         member: String,
         timer: MemberTimer,
     },
-    /// The time for members to join again is over.
+    /// The end of the join phase.
     JoinPhase { group: String },
-    /// The time for members to fetch their assignment is over.
+    /// The end of the sync phase.
     SyncPhase { group: String },
-    /// A transaction has been open for as long as it may.
+    /// A transaction exceeds its timeout.
     TransactionTimeout { id: String },
-    /// Markers of a transaction's end are to be written.
+    /// The time to write the markers of a transaction.
     TransactionMarkers { id: String },
 }
 
-/// Names an arranged timer, so that it can be called off.
+/// The id of a pending timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TimerId {
     at: Time,
@@ -78,7 +78,7 @@ impl Timers {
         id
     }
 
-    /// Calls a timer off; one that has fired already is left alone.
+    /// Cancels a timer; no effect after it has fired.
     pub(crate) fn cancel(&mut self, id: TimerId) {
         self.entries.remove(&id);
     }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timers_fire_in_order_and_can_be_called_off() {
+    fn timers_fire_in_order_and_can_be_cancelled() {
         let mut timers = Timers::default();
         let group = |name: &str| Timer::JoinPhase { group: name.into() };
         timers.set(Time(20), group("late"));

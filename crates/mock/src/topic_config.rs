@@ -7,7 +7,7 @@ use ottla_protocol::ErrorCode;
 use crate::api_error::ApiError;
 use crate::config::ClusterConfig;
 
-/// What has settings, by DescribeConfigs' numbers.
+/// A resource with settings, by DescribeConfigs' numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ConfigResource {
     pub(crate) kind: i8,
@@ -23,7 +23,10 @@ impl ConfigResource {
         Self { kind, name }
     }
 
-    /// Refuses what a request names twice.
+    /// Checks that a request names the resource once.
+    ///
+    /// # Errors
+    /// INVALID_REQUEST.
     pub(crate) fn check_named_once(&self, named: &[Self]) -> Result<(), ApiError> {
         match named.iter().filter(|other| *other == self).count() {
             ..=1 => Ok(()),
@@ -34,26 +37,26 @@ impl ConfigResource {
         }
     }
 
-    /// What is said of a type that the request does not work for.
+    /// Returns the error for a resource type that the request does not support.
     pub(crate) fn unsupported(&self) -> ApiError {
         let message = format!("Unsupported resource type: {}", self.kind);
         ApiError::new(ErrorCode::INVALID_REQUEST, message)
     }
 
-    /// What is said of a topic that is not there.
+    /// Returns the error for a topic that does not exist.
     pub(crate) fn missing_topic(&self) -> ApiError {
         let message = format!("Topic {} does not exist.", self.name);
         ApiError::new(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, message)
     }
 }
 
-/// What is said of a setting to which no value is given.
+/// Returns the error for a setting without a value.
 pub(crate) fn no_value(name: &str) -> ApiError {
     let message = format!("Null value not supported for : {name}");
     ApiError::new(ErrorCode::INVALID_REQUEST, message)
 }
 
-/// What values a setting takes; the numbers are those of DescribeConfigs.
+/// The type of a setting's values; the numbers are those of DescribeConfigs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i8)]
 pub(crate) enum ConfigType {
@@ -76,8 +79,8 @@ const fn row(name: &'static str, default: &'static str, kind: ConfigType) -> Top
     TopicSetting { name, default, kind }
 }
 
-/// The settings a topic may have. The mock acts on those that [`TopicConfig`] has fields for and keeps the others for
-/// DescribeConfigs, as a broker does with settings that matter to its cleaner or its disk only.
+/// The settings of topics. The mock implements those that [`TopicConfig`] has fields for, and stores the others for
+/// DescribeConfigs.
 pub(crate) const SETTINGS: &[TopicSetting] = &[
     row("cleanup.policy", "delete", ConfigType::List),
     row("compression.type", "producer", ConfigType::String),
@@ -116,7 +119,7 @@ pub(crate) const SETTINGS: &[TopicSetting] = &[
 /// A topic's settings as the brokers use them.
 #[derive(Debug, Clone)]
 pub(crate) struct TopicConfig {
-    /// What was set for this topic, by name.
+    /// The settings of this topic, by name.
     pub(crate) overrides: BTreeMap<String, String>,
     pub(crate) max_message_bytes: i32,
     pub(crate) log_append_time: bool,
@@ -127,10 +130,10 @@ pub(crate) struct TopicConfig {
 }
 
 impl TopicConfig {
-    /// The settings of a topic for which `overrides` were given.
+    /// Creates the settings of a topic from its `overrides`.
     ///
     /// # Errors
-    /// What to tell the client when a name is unknown or a value is not of its type.
+    /// The message for the client, when a name is unknown or a value is not of its type.
     pub(crate) fn new(cluster: &ClusterConfig, overrides: BTreeMap<String, String>) -> Result<Self, String> {
         for (name, value) in &overrides {
             check(name, value)?;
@@ -154,7 +157,7 @@ impl TopicConfig {
         })
     }
 
-    /// The value in force of a setting of [`SETTINGS`], as text.
+    /// Returns the effective value of a setting of [`SETTINGS`], as text.
     pub(crate) fn value(&self, setting: &TopicSetting) -> String {
         if let Some(value) = self.overrides.get(setting.name) {
             return value.clone();
@@ -206,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn overrides_take_effect_and_nonsense_is_refused() {
+    fn overrides_take_effect_and_invalid_ones_fail() {
         let set = config(&[
             ("message.timestamp.type", "LogAppendTime"),
             ("max.message.bytes", "500"),

@@ -10,7 +10,7 @@ use crate::state::ClusterState;
 use crate::topic_config::TopicConfig;
 use crate::topics::{Partition, Topic, is_valid_name};
 
-/// A topic to be made.
+/// The description of a topic to be created.
 #[derive(Debug, Clone, Default)]
 pub struct NewTopic {
     /// Its name.
@@ -19,13 +19,13 @@ pub struct NewTopic {
     pub partitions: i32,
     /// Number of replicas; -1 for the broker's default. Counts only without `assignments`.
     pub replication_factor: i16,
-    /// The replicas of each partition, the first of them to lead; empty to let the cluster choose.
+    /// The replicas of each partition, the leader first; empty for a choice by the cluster.
     pub assignments: Vec<Vec<BrokerId>>,
     /// Topic configuration by name.
     pub configs: BTreeMap<String, String>,
 }
 
-/// Checks a topic to be made and lays it out, without making it.
+/// Checks a new topic and assigns its replicas, without adding it to the cluster.
 pub(crate) fn plan_topic(state: &mut ClusterState, topic: NewTopic) -> Result<Topic, ApiError> {
     let name = topic.name;
     if !is_valid_name(&name) {
@@ -36,13 +36,13 @@ pub(crate) fn plan_topic(state: &mut ClusterState, topic: NewTopic) -> Result<To
         let message = format!("Topic '{name}' already exists.");
         return Err(ApiError::new(ErrorCode::TOPIC_ALREADY_EXISTS, message));
     }
-    let layout = match topic.assignments.is_empty() {
-        true => lay_out(state, topic.partitions, topic.replication_factor)?,
+    let assignments = match topic.assignments.is_empty() {
+        true => choose_replicas(state, topic.partitions, topic.replication_factor)?,
         false => check_assignments(state, topic.assignments)?,
     };
     let config = TopicConfig::new(&state.config, topic.configs)
         .map_err(|message| ApiError::new(ErrorCode::INVALID_CONFIG, message))?;
-    let partitions = layout
+    let partitions = assignments
         .into_iter()
         .map(|r| Partition::new(r, |b| state.brokers.is_alive(b)))
         .collect();
@@ -56,7 +56,7 @@ pub(crate) fn plan_topic(state: &mut ClusterState, topic: NewTopic) -> Result<To
     })
 }
 
-fn lay_out(state: &ClusterState, partitions: i32, replicas: i16) -> Result<Vec<Vec<BrokerId>>, ApiError> {
+fn choose_replicas(state: &ClusterState, partitions: i32, replicas: i16) -> Result<Vec<Vec<BrokerId>>, ApiError> {
     let partitions = match partitions {
         -1 => state.config.default_partitions,
         count => count,
@@ -74,11 +74,16 @@ fn lay_out(state: &ClusterState, partitions: i32, replicas: i16) -> Result<Vec<V
                 "Number of partitions must be larger than 0.",
             )
         })?;
-    spread(state, state.topics.created(), count, replicas)
+    spread_replicas(state, state.topics.created(), count, replicas)
 }
 
 /// Replicas for `count` partitions, leaders going round the brokers that are up, beginning with the `first`.
-fn spread(state: &ClusterState, first: usize, count: usize, replicas: i16) -> Result<Vec<Vec<BrokerId>>, ApiError> {
+fn spread_replicas(
+    state: &ClusterState,
+    first: usize,
+    count: usize,
+    replicas: i16,
+) -> Result<Vec<Vec<BrokerId>>, ApiError> {
     let alive = state.brokers.alive();
     let replicas = usize::try_from(replicas).unwrap_or(0);
     if replicas == 0 || replicas > alive.len() {
@@ -88,11 +93,11 @@ fn spread(state: &ClusterState, first: usize, count: usize, replicas: i16) -> Re
         );
         return Err(ApiError::new(ErrorCode::INVALID_REPLICATION_FACTOR, message));
     }
-    let layout = (first..first + count).map(|p| {
+    let assignments = (first..first + count).map(|p| {
         let ring = alive.iter().cycle().skip(p % alive.len());
         ring.take(replicas).copied().collect()
     });
-    Ok(layout.collect())
+    Ok(assignments.collect())
 }
 
 fn check_assignments(state: &ClusterState, assignments: Vec<Vec<BrokerId>>) -> Result<Vec<Vec<BrokerId>>, ApiError> {
@@ -109,7 +114,8 @@ fn check_assignments(state: &ClusterState, assignments: Vec<Vec<BrokerId>>) -> R
     Ok(assignments)
 }
 
-/// The replicas of the partitions that [`Cluster::create_partitions`] would add.
+/// Returns the replicas of the partitions that [`Cluster::create_partitions`](crate::Cluster::create_partitions) would
+/// add.
 pub(crate) fn plan_partitions(
     state: &ClusterState,
     name: &str,
@@ -130,7 +136,7 @@ pub(crate) fn plan_partitions(
         })?;
     if assignments.is_empty() {
         let replicas = topic.partitions.first().map_or(1, |p| p.replicas.len());
-        return spread(state, current, total - current, i16::try_from(replicas).unwrap_or(1));
+        return spread_replicas(state, current, total - current, i16::try_from(replicas).unwrap_or(1));
     }
     if assignments.len() != total - current {
         let message = format!(

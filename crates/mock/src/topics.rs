@@ -1,28 +1,29 @@
-//! Topics and their partitions: who leads, who follows, and the log.
+//! Topics and their partitions: leaders, replicas and logs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ottla_protocol::{ErrorCode, Uuid};
 
-use crate::Time;
 use crate::api_error::ApiError;
 use crate::config::ClusterConfig;
 use crate::ids::{BrokerId, DelayedId};
 use crate::log::PartitionLog;
+use crate::time::Time;
 use crate::topic_config::{ConfigResource, TopicConfig};
 
-/// One partition. All replicas share one log: what followers do not have yet lies above the high watermark.
+/// One partition. All replicas share one log: the records above the high watermark are those that followers do not
+/// have.
 #[derive(Debug)]
 pub(crate) struct Partition {
-    /// `None` when no replica that could lead is up.
+    /// `None` when no eligible replica is up.
     pub(crate) leader: Option<BrokerId>,
     pub(crate) leader_epoch: i32,
     pub(crate) replicas: Vec<BrokerId>,
     pub(crate) isr: Vec<BrokerId>,
-    /// The replica to which the leader sends consumers, where one was set.
+    /// The replica to which the leader sends consumers, if one is set.
     pub(crate) preferred_replica: Option<BrokerId>,
     pub(crate) log: PartitionLog,
-    /// Parked requests that wait for this partition to move.
+    /// Delayed requests that watch this partition.
     pub(crate) watchers: BTreeSet<DelayedId>,
 }
 
@@ -44,13 +45,13 @@ impl Partition {
         }
     }
 
-    /// Makes `leader` lead, or nobody, under the next epoch.
+    /// Sets the leader, or removes it, under the next epoch.
     pub(crate) fn set_leader(&mut self, leader: Option<BrokerId>) {
         self.leader = leader;
         self.leader_epoch += 1;
     }
 
-    /// Whether `broker` may serve a client that believes in `current_leader_epoch` (-1: it does not say).
+    /// Checks that `broker` may serve a client whose metadata has `current_leader_epoch` (-1: unspecified).
     ///
     /// # Errors
     /// NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH (KIP-320).
@@ -83,9 +84,9 @@ pub(crate) struct Topic {
     pub(crate) id: Uuid,
     pub(crate) partitions: Vec<Partition>,
     pub(crate) config: TopicConfig,
-    /// Answered by Metadata instead of the topic's partitions.
+    /// The error that Metadata returns instead of the topic's partitions.
     pub(crate) error: Option<ErrorCode>,
-    /// When clients get to see it.
+    /// The time from which clients see the topic.
     pub(crate) visible_at: Time,
 }
 
@@ -98,13 +99,13 @@ impl Topic {
         self.partitions.get_mut(usize::try_from(index).ok()?)
     }
 
-    /// The partitions with their indexes.
+    /// Returns the partitions with their indexes.
     pub(crate) fn indexed(&self) -> impl Iterator<Item = (i32, &Partition)> {
         (0..).zip(&self.partitions)
     }
 }
 
-/// A topic as a client named it: by name up to some version of an API, by id from then on.
+/// A topic in a request: by name up to some version of an API, by id in later ones.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum TopicRef {
     Name(String),
@@ -112,7 +113,7 @@ pub(crate) enum TopicRef {
 }
 
 impl TopicRef {
-    /// The name for responses of versions that carry names; empty otherwise.
+    /// Returns the name for versions whose responses carry names; empty otherwise.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Name(name) => name.clone(),
@@ -120,7 +121,7 @@ impl TopicRef {
         }
     }
 
-    /// The id for responses of versions that carry ids; zero otherwise.
+    /// Returns the id for versions whose responses carry ids; zero otherwise.
     pub(crate) fn id(&self) -> Uuid {
         match self {
             Self::Name(_) => Uuid::ZERO,
@@ -128,7 +129,7 @@ impl TopicRef {
         }
     }
 
-    /// What Kafka answers when there is no such topic.
+    /// Returns the error for an unknown topic.
     pub(crate) fn unknown_error(&self) -> ErrorCode {
         match self {
             Self::Name(_) => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
@@ -142,7 +143,7 @@ impl TopicRef {
 pub(crate) struct Topics {
     by_id: BTreeMap<Uuid, Topic>,
     names: BTreeMap<String, Uuid>,
-    /// Raised with each topic, so that their first leaders spread over the brokers.
+    /// The number of topics ever created, by which their first leaders are spread over the brokers.
     created: usize,
 }
 
@@ -186,7 +187,7 @@ impl Topics {
         }
     }
 
-    /// By ascending name.
+    /// Returns the topics by ascending name.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Topic> {
         self.names.values().filter_map(|id| self.by_id.get(id))
     }
@@ -218,8 +219,7 @@ impl Topics {
         }
     }
 
-    /// Replaces a topic's settings by those that `change` makes of the present ones. With `validate_only` only checks
-    /// them.
+    /// Replaces a topic's settings by the result of `change`. With `validate_only` only checks it.
     ///
     /// # Errors
     /// INVALID_REQUEST for a resource that is not a topic, UNKNOWN_TOPIC_OR_PARTITION, INVALID_CONFIG, and those of
@@ -245,7 +245,7 @@ impl Topics {
     }
 }
 
-/// Whether Kafka allows the name: 1 to 249 of `[a-zA-Z0-9._-]`, not `.` or `..`.
+/// Returns true when Kafka allows the name: 1 to 249 of `[a-zA-Z0-9._-]`, not `.` or `..`.
 pub(crate) fn is_valid_name(name: &str) -> bool {
     let legal = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'_' | b'-');
     (1..=249).contains(&name.len()) && name != "." && name != ".." && name.bytes().all(legal)
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names() {
+    fn valid_topic_names() {
         for good in ["a", "A-b_c.9", "...", &"x".repeat(249)] {
             assert!(is_valid_name(good), "{good}");
         }
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn access_follows_leader_and_epoch() {
+    fn check_access_follows_leader_and_epoch() {
         let brokers = vec![BrokerId(1), BrokerId(2)];
         let mut partition = Partition::new(brokers, |_| true);
         partition.set_leader(Some(BrokerId(2)));

@@ -1,10 +1,10 @@
-//! What a partition knows of the transactions in its log: where open ones begin, and which were aborted.
+//! The index of the transactions in a partition's log: the starts of open ones, and the aborted ones.
 
 use std::collections::BTreeMap;
 
 use ottla_protocol::record::ControlType;
 
-/// The end of a transaction, as its marker tells it.
+/// The contents of a transaction marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Marker {
     pub(crate) producer_id: i64,
@@ -26,24 +26,24 @@ pub(crate) struct AbortedTransaction {
 pub(crate) struct TransactionIndex {
     /// The first offset of each producer's open transaction.
     open: BTreeMap<i64, i64>,
-    /// Ended transactions whose marker the followers do not have yet: first offset, and that of the marker.
+    /// Ended transactions whose marker is not replicated yet: first offset, and the marker's offset.
     unreplicated: BTreeMap<i64, i64>,
     /// In the order of their markers.
     aborted: Vec<AbortedTransaction>,
 }
 
 impl TransactionIndex {
-    /// The first offset of a producer's open transaction.
+    /// Returns the first offset of a producer's open transaction.
     pub(crate) fn open(&self, producer_id: i64) -> Option<i64> {
         self.open.get(&producer_id).copied()
     }
 
-    /// A transactional batch was appended.
+    /// Adds a transactional batch.
     pub(crate) fn appended(&mut self, producer_id: i64, offset: i64) {
         self.open.entry(producer_id).or_insert(offset);
     }
 
-    /// A marker was appended.
+    /// Adds a marker.
     pub(crate) fn ended(&mut self, marker: &Marker, offset: i64) {
         let Some(first_offset) = self.open.remove(&marker.producer_id) else {
             return;
@@ -58,26 +58,27 @@ impl TransactionIndex {
         }
     }
 
-    /// The followers have everything below an offset.
+    /// Removes the ended transactions whose marker is below the high watermark.
     pub(crate) fn replicated(&mut self, high_watermark: i64) {
         self.unreplicated.retain(|_, marker| *marker >= high_watermark);
     }
 
-    /// Where the first transaction begins whose end not all replicas have.
+    /// Returns the first offset of the first transaction whose end is not replicated.
     pub(crate) fn first_unstable(&self) -> Option<i64> {
         let open = self.open.values().min().copied();
         let ended = self.unreplicated.keys().next().copied();
         open.into_iter().chain(ended).min()
     }
 
-    /// The aborted transactions that concern who reads from one offset to before another, in the order of their markers.
+    /// Returns the aborted transactions that overlap the offsets from `from` to before `to`, in the order of their
+    /// markers.
     pub(crate) fn aborted(&self, from: i64, to: i64) -> impl Iterator<Item = &AbortedTransaction> {
         let first = self.aborted.partition_point(|a| a.last_offset < from);
         let later = self.aborted.get(first..).unwrap_or_default();
         later.iter().filter(move |a| a.first_offset < to)
     }
 
-    /// Forgets what lies wholly before an offset.
+    /// Removes the transactions wholly before an offset.
     pub(crate) fn delete_before(&mut self, offset: i64) {
         let gone = self.aborted.partition_point(|a| a.last_offset < offset);
         self.aborted.drain(..gone);

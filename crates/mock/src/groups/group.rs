@@ -61,7 +61,7 @@ impl Group {
         }
     }
 
-    /// The state under Kafka's name.
+    /// Returns the state under Kafka's name.
     pub(crate) fn state_name(&self) -> &'static str {
         match &self.membership {
             Membership::Classic(group) => group.state().name(),
@@ -69,7 +69,7 @@ impl Group {
         }
     }
 
-    /// The group's type as ListGroups names it.
+    /// Returns the group's type as in ListGroups.
     pub(crate) fn type_name(&self) -> &'static str {
         match &self.membership {
             Membership::Classic(_) => "classic",
@@ -84,7 +84,7 @@ impl Group {
         }
     }
 
-    /// The generation or, in the consumer protocol, the group's epoch.
+    /// Returns the generation, in the consumer protocol the group's epoch.
     pub(crate) fn generation(&self) -> i32 {
         match &self.membership {
             Membership::Classic(group) => group.generation(),
@@ -100,7 +100,7 @@ impl Group {
         context: &Context,
         request: JoinGroupRequest,
     ) -> JoinOutcome {
-        // What nobody is in any more takes any protocol.
+        // An empty group accepts either protocol.
         if matches!(&self.membership, Membership::Consumer(group) if group.is_empty()) {
             self.discard(state);
             self.membership = Membership::Classic(ClassicGroup::new(&self.id));
@@ -129,8 +129,8 @@ impl Group {
         match &mut self.membership {
             Membership::Classic(group) => group.sync(state, context, request),
             Membership::Consumer(group) => {
-                let synced = group.sync_classic(state, context, &request);
-                SyncOutcome::Respond(synced.unwrap_or_else(|error| failed_sync(context, error)))
+                let mark_synced = group.sync_classic(state, context, &request);
+                SyncOutcome::Respond(mark_synced.unwrap_or_else(|error| failed_sync(context, error)))
             }
         }
     }
@@ -166,8 +166,8 @@ impl Group {
 
     // ---------------------------------------------------------------- consumer protocol
 
-    /// A heartbeat of the consumer protocol that stays or joins; the latter turns a classic group into one of that
-    /// protocol where it can.
+    /// Handles a heartbeat of the consumer protocol that joins or stays. A joining member converts a classic group
+    /// where that is possible.
     pub(crate) fn consumer_heartbeat(
         &mut self,
         state: &mut ClusterState,
@@ -190,7 +190,7 @@ impl Group {
         }
     }
 
-    /// A heartbeat of the consumer protocol that leaves.
+    /// Handles a heartbeat of the consumer protocol that leaves.
     pub(crate) fn consumer_leave(
         &mut self,
         state: &mut ClusterState,
@@ -207,7 +207,7 @@ impl Group {
 
     // ---------------------------------------------------------------- offsets
 
-    /// Whether a commit from outside of transactions may be taken.
+    /// Checks a commit outside of transactions.
     pub(crate) fn check_commit(
         &mut self,
         state: &mut ClusterState,
@@ -222,7 +222,7 @@ impl Group {
         }
     }
 
-    /// Whether a commit as part of a transaction may be taken.
+    /// Checks a commit as part of a transaction.
     pub(crate) fn check_transactional_commit(
         &mut self,
         state: &mut ClusterState,
@@ -236,7 +236,7 @@ impl Group {
         }
     }
 
-    /// A producer's transaction has ended: the offsets that it committed count, or are forgotten.
+    /// Commits or discards the offsets of a producer's transaction.
     pub(crate) fn end_transaction(&mut self, state: &mut ClusterState, producer_id: i64, epoch: i16, commits: bool) {
         let ended = self.offsets.end_transaction(producer_id, epoch, commits);
         for (topic, partition, pending, before) in ended {
@@ -255,7 +255,7 @@ impl Group {
         }
     }
 
-    /// Whether committed offsets may be told; the classic protocol has no conditions.
+    /// Checks an offset fetch; the classic protocol has no conditions.
     pub(crate) fn check_fetch(&self, member: Option<&str>, epoch: i32) -> Result<(), ErrorCode> {
         match &self.membership {
             Membership::Classic(_) => Ok(()),
@@ -277,7 +277,7 @@ impl Group {
         }
     }
 
-    /// Every member's session begins now.
+    /// Restarts every member's session.
     pub(crate) fn restart_sessions(&mut self, state: &mut ClusterState) {
         match &mut self.membership {
             Membership::Classic(group) => group.restart_sessions(state),
@@ -285,7 +285,7 @@ impl Group {
         }
     }
 
-    /// Calls off all that is arranged for a group that is removed.
+    /// Cancels the timers of a group that is removed.
     pub(crate) fn discard(&mut self, state: &mut ClusterState) {
         match &mut self.membership {
             Membership::Classic(group) => group.discard(state),
@@ -317,11 +317,11 @@ impl Group {
 
     // ---------------------------------------------------------------- change of protocol
 
-    /// Makes a classic group that has members one of the consumer protocol.
+    /// Converts a classic group with members to the consumer protocol.
     ///
     /// # Errors
-    /// GROUP_ID_NOT_FOUND when that is not allowed, or not possible: members that are no consumers, or whose assignor
-    /// tells them more than their partitions.
+    /// GROUP_ID_NOT_FOUND when the policy forbids it, or when it is not possible: members that are no consumers, or
+    /// whose assignor adds user data to the assignments.
     pub(super) fn upgrade(&mut self, state: &mut ClusterState) -> Result<(), ErrorCode> {
         let Membership::Classic(classic) = &mut self.membership else {
             return Ok(());
@@ -345,7 +345,7 @@ impl Group {
         Ok(())
     }
 
-    /// Members of a consumer group have gone: when only those of the classic protocol are left, it turns back.
+    /// Converts the group to the classic protocol after members have left, when only members of that protocol remain.
     pub(super) fn consumer_members_gone(&mut self, state: &mut ClusterState) {
         match self.downgraded(state) {
             Some(mut classic) => {
@@ -361,10 +361,11 @@ impl Group {
         }
     }
 
-    /// A static member of the consumer protocol may have come back with the classic one.
+    /// Converts the group to the classic protocol where possible, after a static member may have returned with that
+    /// protocol.
     pub(super) fn static_member_replaced(&mut self, state: &mut ClusterState, subscription_changed: bool) {
-        // A member whose target waits for revocations by others has not received its assignment yet. Kafka's coordinator
-        // assumes that it has, and would never send it.
+        // A member whose target waits for revocations by other members has not received its assignment yet. Kafka's
+        // coordinator assumes that it has, and would never send it.
         let waits = match &self.membership {
             Membership::Consumer(group) => group.members().any(|m| m.assigned != m.target),
             Membership::Classic(_) => false,
@@ -379,7 +380,7 @@ impl Group {
         self.membership = Membership::Classic(classic);
     }
 
-    /// The group as one of the classic protocol, when it may turn back now; it is done with then.
+    /// Returns the group in the classic protocol if it may be converted now; this group is discarded then.
     fn downgraded(&mut self, state: &mut ClusterState) -> Option<ClassicGroup> {
         let Membership::Consumer(group) = &mut self.membership else {
             return None;
@@ -399,11 +400,11 @@ impl Group {
     }
 }
 
-/// A member of a classic group as one of a consumer group; `None` when that is not possible.
+/// Converts a member of a classic group to the consumer protocol. Returns `None` when that is not possible.
 fn upgraded(state: &ClusterState, member: &Member, generation: i32) -> Option<ConsumerMember> {
     let first = member.protocols.first()?;
     let subscription = ConsumerProtocolSubscription::from_bytes(first.metadata.clone()).ok()?;
-    // Nobody has told it anything yet, when that is empty.
+    // An empty assignment means that the member has not received one yet.
     let assignment = match member.assignment.is_empty() {
         true => ConsumerProtocolAssignment::default(),
         false => ConsumerProtocolAssignment::from_bytes(member.assignment.clone()).ok()?,
@@ -430,7 +431,7 @@ fn upgraded(state: &ClusterState, member: &Member, generation: i32) -> Option<Co
     })
 }
 
-/// A member of the classic protocol as one of a classic group.
+/// Converts a member that speaks the classic protocol to one of a classic group.
 fn downgraded(state: &ClusterState, member: &ConsumerMember) -> Option<Member> {
     let classic = member.classic.as_ref()?;
     Some(Member {

@@ -8,23 +8,23 @@ use crate::ids::{BrokerId, ConnectionId};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CommittedOffset {
     pub(crate) offset: i64,
-    /// Epoch of the leader that the last consumed record came from; -1 when the client did not say.
+    /// Epoch of the leader of the last consumed record; -1 when the client did not send it.
     pub(crate) leader_epoch: i32,
     pub(crate) metadata: String,
 }
 
-/// Who commits.
+/// The origin of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Committer {
     /// Empty for a consumer outside of the group.
     pub(crate) member: String,
-    /// Or the member's epoch; -1 outside of one.
+    /// Or the member's epoch; -1 outside of the group.
     pub(crate) generation: i32,
     pub(crate) broker: BrokerId,
     pub(crate) connection: ConnectionId,
 }
 
-/// An offset that counts once its transaction is committed.
+/// An offset that takes effect when its transaction commits.
 #[derive(Debug)]
 pub(super) struct PendingOffset {
     pub(super) committed: CommittedOffset,
@@ -42,7 +42,7 @@ pub(crate) struct CommittedOffsets {
     committed: ByPartition<(u64, CommittedOffset)>,
     /// By producer id (KIP-98).
     pending: BTreeMap<i64, ByPartition<PendingOffset>>,
-    /// The epochs in which producers committed last, or had their transactions ended.
+    /// The last epochs of producers in commits and ended transactions.
     epochs: BTreeMap<i64, i16>,
     commits: u64,
 }
@@ -58,7 +58,7 @@ impl CommittedOffsets {
         self.store(topic, partition, self.commits, committed);
     }
 
-    /// False when a later commit has been stored already.
+    /// Stores a commit. Returns false when a later commit is already stored.
     fn store(&mut self, topic: &str, partition: i32, order: u64, committed: CommittedOffset) -> bool {
         let partitions = match self.committed.get_mut(topic) {
             Some(partitions) => partitions,
@@ -71,7 +71,7 @@ impl CommittedOffsets {
         is_latest
     }
 
-    /// Topics with their partitions, those included for which there are only pending offsets.
+    /// Returns the topics with their partitions, including those with pending offsets only.
     pub(crate) fn partitions(&self) -> BTreeMap<&str, Vec<i32>> {
         let mut all: BTreeMap<&str, Vec<i32>> = BTreeMap::new();
         for (topic, partitions) in &self.committed {
@@ -96,18 +96,18 @@ impl CommittedOffsets {
 
     // ---------------------------------------------------------------- transactions
 
-    /// Whether an offset waits for the end of a transaction (KIP-447).
+    /// Returns true when an offset waits for the end of a transaction (KIP-447).
     pub(crate) fn is_pending(&self, topic: &str, partition: i32) -> bool {
         let mut pending = self.pending.values();
         pending.any(|p| p.get(topic).is_some_and(|p| p.contains_key(&partition)))
     }
 
-    /// Whether a producer has offsets here in its transaction of this epoch.
+    /// Returns true when a producer has offsets in its open transaction of this epoch.
     pub(crate) fn has_open_transaction(&self, producer_id: i64, epoch: i16) -> bool {
         self.pending.contains_key(&producer_id) && self.epochs.get(&producer_id) == Some(&epoch)
     }
 
-    /// Whether a producer has been heard of in a later epoch.
+    /// Returns true when a producer has used a later epoch.
     pub(crate) fn is_fenced(&self, producer_id: i64, epoch: i16) -> bool {
         self.epochs.get(&producer_id).is_some_and(|e| *e > epoch)
     }
@@ -132,8 +132,8 @@ impl CommittedOffsets {
         topics.entry(topic.to_owned()).or_default().insert(partition, offset);
     }
 
-    /// Ends a producer's transaction and gives the offsets that were in it. They are committed, except where another
-    /// commit came after them.
+    /// Ends a producer's transaction. Commits its offsets, except where another commit came later, and returns the
+    /// committed ones.
     pub(super) fn end_transaction(
         &mut self,
         producer_id: i64,
@@ -167,7 +167,7 @@ mod tests {
         }
     }
 
-    fn nobody() -> Committer {
+    fn no_member() -> Committer {
         Committer {
             member: String::new(),
             generation: -1,
@@ -177,32 +177,32 @@ mod tests {
     }
 
     #[test]
-    fn offsets_of_transactions_count_from_their_commit_on() {
+    fn transactional_offsets_take_effect_on_commit() {
         let mut offsets = CommittedOffsets::default();
         offsets.commit("t", 0, at(1));
-        offsets.commit_in_transaction((7, 0), "t", 0, at(5), nobody());
-        offsets.commit_in_transaction((7, 0), "u", 1, at(6), nobody());
+        offsets.commit_in_transaction((7, 0), "t", 0, at(5), no_member());
+        offsets.commit_in_transaction((7, 0), "u", 1, at(6), no_member());
         assert!(offsets.is_pending("t", 0) && offsets.is_pending("u", 1) && !offsets.is_pending("u", 0));
         assert_eq!(offsets.partitions(), BTreeMap::from([("t", vec![0]), ("u", vec![1])]));
         assert_eq!(offsets.get("t", 0), Some(&at(1)));
         assert_eq!(offsets.end_transaction(7, 0, true).len(), 2);
         assert_eq!(offsets.get("t", 0), Some(&at(5)));
         assert!(!offsets.is_pending("t", 0));
-        offsets.commit_in_transaction((7, 0), "t", 0, at(9), nobody());
+        offsets.commit_in_transaction((7, 0), "t", 0, at(9), no_member());
         assert!(offsets.end_transaction(7, 1, false).is_empty());
         assert_eq!(offsets.get("t", 0), Some(&at(5)));
         assert!(offsets.is_fenced(7, 0) && !offsets.is_fenced(7, 1) && !offsets.is_fenced(8, 0));
     }
 
     #[test]
-    fn the_later_commit_wins_whenever_its_transaction_ends() {
+    fn later_commit_wins_over_transaction_end() {
         let mut offsets = CommittedOffsets::default();
-        offsets.commit_in_transaction((7, 0), "t", 0, at(5), nobody());
-        offsets.commit_in_transaction((8, 0), "t", 0, at(6), nobody());
+        offsets.commit_in_transaction((7, 0), "t", 0, at(5), no_member());
+        offsets.commit_in_transaction((8, 0), "t", 0, at(6), no_member());
         offsets.end_transaction(8, 0, true);
         assert!(offsets.end_transaction(7, 0, true).is_empty());
         assert_eq!(offsets.get("t", 0), Some(&at(6)));
-        offsets.commit_in_transaction((7, 0), "t", 0, at(7), nobody());
+        offsets.commit_in_transaction((7, 0), "t", 0, at(7), no_member());
         offsets.commit("t", 0, at(8));
         offsets.end_transaction(7, 0, true);
         assert_eq!(offsets.get("t", 0), Some(&at(8)));

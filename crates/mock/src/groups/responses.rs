@@ -8,7 +8,7 @@ use crate::ids::DelayedId;
 use crate::request::Context;
 use crate::state::ClusterState;
 
-/// The answer to a member that did not get in.
+/// Returns the response to a member that cannot join.
 pub(crate) fn failed_join(context: &Context, member_id: &str, error: ErrorCode) -> JoinGroupResponse {
     JoinGroupResponse {
         throttle_time_ms: context.throttle_time_ms,
@@ -20,7 +20,7 @@ pub(crate) fn failed_join(context: &Context, member_id: &str, error: ErrorCode) 
     }
 }
 
-/// Before version 7 the protocol's name cannot be null.
+/// Replaces the protocol's name by an empty one before version 7, where it cannot be null.
 pub(crate) fn nullable_names(context: &Context, mut response: JoinGroupResponse) -> JoinGroupResponse {
     if context.version < 7 {
         response.protocol_name.get_or_insert_default();
@@ -28,7 +28,7 @@ pub(crate) fn nullable_names(context: &Context, mut response: JoinGroupResponse)
     response
 }
 
-/// Answers a parked request, if anybody still waits for it.
+/// Answers a delayed JoinGroup request unless its connection is gone.
 pub(crate) fn complete_join(
     state: &mut ClusterState,
     token: DelayedId,
@@ -40,7 +40,7 @@ pub(crate) fn complete_join(
     }
 }
 
-/// The answer to a member that gets no assignment.
+/// Returns the response to a member that receives no assignment.
 pub(crate) fn failed_sync(context: &Context, error: ErrorCode) -> SyncGroupResponse {
     SyncGroupResponse {
         throttle_time_ms: context.throttle_time_ms,
@@ -51,7 +51,7 @@ pub(crate) fn failed_sync(context: &Context, error: ErrorCode) -> SyncGroupRespo
     }
 }
 
-/// Answers a parked request, if anybody still waits for it.
+/// Answers a delayed SyncGroup request unless its connection is gone.
 pub(crate) fn complete_sync(
     state: &mut ClusterState,
     token: DelayedId,

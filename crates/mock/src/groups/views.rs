@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::classic::ClassicGroup;
 use super::consumer::{ConsumerGroup, encode_assignment};
-use super::{Group, Membership};
+use super::group::{Group, Membership};
 use crate::topics::Topics;
 
 /// A group in its coordinator's state.

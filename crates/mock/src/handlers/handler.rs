@@ -9,18 +9,18 @@ use crate::request::{CloseReason, Context};
 #[derive(Debug)]
 pub(crate) enum Served {
     Frame(Frame),
-    /// The request is in the purgatory, or has been completed from there already.
+    /// The request is in the purgatory, or was completed there already.
     Delayed,
     Nothing,
     Close(CloseReason),
 }
 
-/// What a handler did with a request.
+/// The outcome of a request in a handler.
 pub(crate) enum Answer<R> {
     Respond(R),
     /// The handler parked it.
     Delayed,
-    /// It gets no answer.
+    /// The request has no response.
     Nothing,
     Close(CloseReason),
 }
@@ -32,9 +32,9 @@ pub(crate) trait Handler {
     /// The versions that a Kafka 4.x broker serves of those that the schema has.
     const MIN_VERSION: i16 = <Self::Request as Message>::MIN_VERSION;
     const MAX_VERSION: i16 = <Self::Request as Message>::MAX_VERSION;
-    /// The oldest version that the broker says it serves.
+    /// The oldest version in ApiVersions.
     const ADVERTISED_MIN_VERSION: i16 = Self::MIN_VERSION;
-    /// The oldest version that is served where a version range stands for brokers too old for [`Self::MIN_VERSION`].
+    /// The oldest version that is served where a version range simulates brokers too old for [`Self::MIN_VERSION`].
     const OLDEST_VERSION: i16 = Self::MIN_VERSION;
 
     /// Serves a request.
@@ -46,7 +46,7 @@ pub(crate) trait Handler {
 
 pub(crate) type AnswerOf<H> = Answer<<<H as Handler>::Request as Request>::Response>;
 
-/// An API that the brokers serve, whatever its types.
+/// An API of the brokers, with its types erased.
 pub(crate) struct Api {
     pub(crate) key: ApiKey,
     pub(crate) min_version: i16,
@@ -85,7 +85,7 @@ fn serve<H: Handler>(
         (Some(error), _) => H::refuse(cluster, context, request, error),
         (None, Some(error)) => match H::handle(cluster, context, request.clone()) {
             Answer::Respond(_) => H::refuse(cluster, context, request, error),
-            // What is parked is given its error when it is done.
+            // A delayed request receives its error on completion.
             other => other,
         },
     };
@@ -100,7 +100,7 @@ fn serve<H: Handler>(
     }
 }
 
-/// PRODUCER_FENCED as clients are told whose version does not know it yet.
+/// Replaces PRODUCER_FENCED by INVALID_PRODUCER_EPOCH for request versions before `version`.
 pub(super) fn fenced_before(version: i16, context: &Context, error: ErrorCode) -> ErrorCode {
     match error {
         ErrorCode::PRODUCER_FENCED if context.version < version => ErrorCode::INVALID_PRODUCER_EPOCH,

@@ -1,26 +1,27 @@
 //! Produce (key 0), versions 3 to 13; advertised from 0 on (KIP-896). Versions 0 to 2 are served where a version range
-//! stands for brokers before Kafka 0.11: their message sets of magic 0 and 1 are stored as one record batch.
+//! simulates brokers before Kafka 0.11: their message sets of magic 0 and 1 are stored as one record batch.
 //!
 //! Each partition's data must be one record batch of magic 2. Checked are: its length, base offset, size, checksum,
 //! codec (zstd from version 7 on), record count against the offsets, timestamps against the broker's clock, producer
 //! epoch and sequence numbers. Errors: CORRUPT_MESSAGE, INVALID_RECORD and INVALID_TIMESTAMP (with record errors from
 //! version 8 on), MESSAGE_TOO_LARGE, UNSUPPORTED_COMPRESSION_TYPE, OUT_OF_ORDER_SEQUENCE_NUMBER,
-//! INVALID_PRODUCER_EPOCH, UNKNOWN_PRODUCER_ID (where the configuration says so), NOT_ENOUGH_REPLICAS,
-//! INVALID_REQUIRED_ACKS, NOT_LEADER_OR_FOLLOWER (with the new leader's id, epoch and address from version 10 on,
-//! KIP-951), UNKNOWN_TOPIC_OR_PARTITION, and from version 13 on, where topics have ids, UNKNOWN_TOPIC_ID. A batch that
-//! is among its producer's last five succeeds with its first offset. `acks=0` is not answered, and a failure closes the
-//! connection. `acks=all` waits for the followers.
+//! INVALID_PRODUCER_EPOCH, UNKNOWN_PRODUCER_ID (where configured), NOT_ENOUGH_REPLICAS, INVALID_REQUIRED_ACKS,
+//! NOT_LEADER_OR_FOLLOWER (with the new leader's id, epoch and address from version 10 on, KIP-951),
+//! UNKNOWN_TOPIC_OR_PARTITION, and from version 13 on, where topics have ids, UNKNOWN_TOPIC_ID. A repetition of one of
+//! the producer's last five batches succeeds with the offset of the first. `acks=0` has no response, and a failure
+//! closes the connection. `acks=all` waits for the followers.
 //!
-//! Transactional batches (KIP-98): unless the producer's transaction is open in the partition, the coordinator is asked
-//! whether it has the partition (KIP-890, part 1): INVALID_TXN_STATE, or TRANSACTION_ABORTABLE from version 11 on, when
-//! it has not. From version 12 on it is made to have it (transaction version 2, KIP-890, part 2), which
-//! CONCURRENT_TRANSACTIONS puts off while the transaction before is being ended. Further errors: INVALID_PRODUCER_EPOCH
-//! of a fenced producer, INVALID_PRODUCER_ID_MAPPING, NOT_ENOUGH_REPLICAS while the coordinator cannot be asked,
+//! Transactional batches (KIP-98): unless the producer's transaction is open in the partition, the leader verifies with
+//! the coordinator that the transaction contains the partition (KIP-890, part 1). Otherwise the batch fails with
+//! INVALID_TXN_STATE, or with TRANSACTION_ABORTABLE from version 11 on. From version 12 on the leader adds the
+//! partition to the transaction (transaction version 2, KIP-890, part 2); this fails with CONCURRENT_TRANSACTIONS while
+//! the previous transaction is being ended. Further errors: INVALID_PRODUCER_EPOCH of a fenced producer,
+//! INVALID_PRODUCER_ID_MAPPING, NOT_ENOUGH_REPLICAS while the coordinator is unavailable,
 //! TRANSACTIONAL_ID_AUTHORIZATION_FAILED without transactional id, INVALID_TXN_STATE for a batch outside of its
 //! producer's open transaction.
 //!
-//! Left out: timestamps are those of the batch's head; records are looked at one by one only to say which of them are
-//! out of range.
+//! Omitted: timestamps are those of the batch header; single records are read only to report those with a timestamp out
+//! of range.
 
 use ottla_protocol::api::produce::{
     BatchIndexAndErrorMessage, PartitionProduceData, PartitionProduceResponse, ProduceRequest, ProduceResponse,
@@ -42,7 +43,7 @@ use crate::transactions::{Participant, TransactionSupport, TransactionalWrite};
 
 pub(crate) struct Produce;
 
-/// A partition's data that is in the log, by now or since an earlier request.
+/// A batch that is in the log, from this request or an earlier one.
 struct Accepted {
     topic: Uuid,
     leader_epoch: i32,
@@ -50,7 +51,7 @@ struct Accepted {
     end_offset: i64,
     log_append_time_ms: i64,
     log_start_offset: i64,
-    /// It was appended now.
+    /// The batch was appended by this request.
     is_new: bool,
 }
 
@@ -129,7 +130,7 @@ impl Handler for Produce {
                 .partition_data
                 .iter()
                 .map(|data| match context.bad_records {
-                    Some(every) => blame(data, every),
+                    Some(every) => invalid_records(data, every),
                     None => failure(data.index, error.into()),
                 })
                 .collect(),
@@ -155,13 +156,13 @@ fn success(index: i32, accepted: &Accepted) -> PartitionProduceResponse {
     }
 }
 
-/// Refuses a batch because of one record in so many.
-fn blame(data: &PartitionProduceData, every: u32) -> PartitionProduceResponse {
+/// Returns the response that reports every n-th record of a batch as invalid.
+fn invalid_records(data: &PartitionProduceData, every: u32) -> PartitionProduceResponse {
     let records = data.records.clone().unwrap_or_default().into_bytes();
     let batch = BatchIter::new(records).find_map(Result::ok);
     let count = batch.map_or(0, |b| b.header().records_count);
     let every = i32::try_from(every).unwrap_or(i32::MAX).max(1);
-    let blamed = (1..=count / every).map(|n| BatchIndexAndErrorMessage {
+    let reported = (1..=count / every).map(|n| BatchIndexAndErrorMessage {
         batch_index: n * every - 1,
         batch_index_error_message: Some(
             if n % 2 == 0 {
@@ -177,13 +178,13 @@ fn blame(data: &PartitionProduceData, every: u32) -> PartitionProduceResponse {
         index: data.index,
         error_code: ErrorCode::INVALID_RECORD.0,
         base_offset: -1,
-        record_errors: blamed.collect(),
+        record_errors: reported.collect(),
         error_message: Some("One or more records have been rejected.".into()),
         ..Default::default()
     }
 }
 
-/// Checks one partition's data, makes sure of its transaction, and appends it.
+/// Checks one partition's data and its transaction, and appends it.
 fn accept(
     cluster: &mut Cluster,
     context: &Context,
@@ -236,7 +237,7 @@ fn accept(
     append(cluster, context, id, index, &batch)
 }
 
-/// Appends a batch unless its producer's numbers speak against it.
+/// Appends a batch after a check of its producer's epoch and sequence number.
 fn append(
     cluster: &mut Cluster,
     context: &Context,
@@ -264,9 +265,12 @@ fn append(
     let header = batch.header();
     if header.producer_id != NO_PRODUCER_ID {
         let stamp = ProducerStamp::of(header);
-        let known = partition.log.producers.knows(stamp.producer_id, now_ms, expiration_ms);
+        let known = partition
+            .log
+            .producers
+            .contains(stamp.producer_id, now_ms, expiration_ms);
         if !known && stamp.base_sequence != 0 {
-            // With transaction version 2 each epoch's first batch is known by its number (KIP-890).
+            // With transaction version 2 the first batch of an epoch is identified by its sequence number (KIP-890).
             if header.is_transactional()
                 && TransactionSupport::of_produce(context.version) == TransactionSupport::AddsPartitions
             {
@@ -300,10 +304,10 @@ fn append(
     Ok(accepted(appended.base_offset, time, start, true))
 }
 
-/// What a producer is told when the coordinator would not have the partition in the transaction.
+/// Converts an error of the transaction coordinator to one of Produce.
 fn as_produce_error(error: ErrorCode) -> ErrorCode {
     match error {
-        // Older producers would not know how to try again after these.
+        // Older producers would not retry after these.
         ErrorCode::COORDINATOR_LOAD_IN_PROGRESS | ErrorCode::COORDINATOR_NOT_AVAILABLE | ErrorCode::NOT_COORDINATOR => {
             ErrorCode::NOT_ENOUGH_REPLICAS
         }

@@ -1,18 +1,18 @@
 //! Fetch (key 1), versions 4 to 18.
 //!
-//! Waits up to `max_wait_ms` for `min_bytes`. The response keeps to `max_bytes` and each partition's
-//! `partition_max_bytes`, except that the first partition with records gives at least one whole batch; what is cut is
-//! the last batch of a partition. From version 7 on there are fetch sessions (KIP-227), from 9 on leader epochs are
-//! checked (KIP-320), from 11 on consumers may read from followers and are sent to one in their rack if the cluster is
-//! set up so (KIP-392), from 12 on diverging logs are told, from 13 on topics have ids, from 16 on the new leader's
-//! address comes with NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (KIP-951).
-//! Errors: OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, NOT_LEADER_OR_FOLLOWER,
-//! FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH and the three of sessions.
+//! Waits up to `max_wait_ms` for `min_bytes`. The response obeys `max_bytes` and each partition's
+//! `partition_max_bytes`, except that the first partition with records returns at least one whole batch; the last batch
+//! of a partition may be cut off. From version 7 on there are fetch sessions (KIP-227), from 9 on leader epochs are
+//! checked (KIP-320), from 11 on consumers may read from followers and, if configured, are sent to one in their rack
+//! (KIP-392), from 12 on diverging logs are reported, from 13 on topics have ids, from 16 on NOT_LEADER_OR_FOLLOWER and
+//! FENCED_LEADER_EPOCH come with the new leader's address (KIP-951). Errors: OFFSET_OUT_OF_RANGE,
+//! UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH and
+//! the three of sessions.
 //!
-//! Records are slices of the log; nothing is copied. Read committed stops at the last stable offset and lists the
-//! aborted transactions that the records belong to, in the order of their markers (KIP-98).
+//! Records are slices of the log, without a copy. Read committed stops at the last stable offset and lists the aborted
+//! transactions of the returned records, in the order of their markers (KIP-98).
 //!
-//! Left out: fetches by replicas are served as those of consumers; nothing is throttled unless asked for from outside.
+//! Omitted: fetches by replicas are served as those of consumers; nothing is throttled except by a fault.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::fetch::{FetchRequest, FetchResponse};
@@ -75,7 +75,7 @@ impl Handler for Fetch {
             let data = fetch::failed(slot.partition, error, isolation_level);
             (slot, data)
         });
-        // A session's partitions are not repeated in the request; the whole of it is refused then.
+        // A request of a session does not list its partitions, so the error is at the top level.
         let whole = context.version >= 7 && (request.topics.is_empty() || context.refuse_whole);
         if whole {
             return Answer::Respond(FetchResponse {

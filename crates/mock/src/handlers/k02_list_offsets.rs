@@ -1,13 +1,13 @@
 //! ListOffsets (key 2), versions 1 to 11.
 //!
-//! A timestamp asks for the first record at or after it. The negative ones: -1 latest (the last stable offset for read
+//! A timestamp requests the first record at or after it. Special timestamps: -1 latest (the last stable offset for read
 //! committed, from version 2 on), -2 earliest, -3 the record with the greatest timestamp (from version 7 on), -4
 //! earliest local (8; the same as earliest), -5 latest tiered (9) and -6 earliest pending upload (11), which without
-//! tiered storage are unknown: offset -1. From version 4 on leader epochs are checked and told.
-//! Errors: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, and
+//! tiered storage are unknown: offset -1. From version 4 on leader epochs are checked and returned. Errors:
+//! UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, and
 //! UNSUPPORTED_VERSION for a special timestamp that is newer than the request's version.
 //!
-//! Left out: `timeout_ms` (version 10), as nothing here waits.
+//! Omitted: `timeout_ms` (version 10), as no request waits.
 
 use ottla_protocol::api::list_offsets::{
     ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsRequest, ListOffsetsResponse,
@@ -126,7 +126,7 @@ fn find(
     }
 }
 
-/// Records that cannot be read yet are not found.
+/// Replaces a record that cannot be read yet by none.
 fn below(found: FoundOffset, end: i64) -> FoundOffset {
     match found.offset < end {
         true => found,

@@ -1,15 +1,16 @@
 //! Metadata (key 3), versions 0 to 13.
 //!
-//! Version 0: no topics means all; from 1 on that is null, and none means none. Topics are created when the broker and,
-//! from version 4 on, the request allow it. From version 10 on topics have ids, from 12 on they may be asked for by id.
-//! Errors: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_TOPIC_EXCEPTION, INVALID_REPLICATION_FACTOR,
-//! LEADER_NOT_AVAILABLE for partitions that nobody leads, INVALID_REQUEST for an id before version 12.
+//! In version 0 an empty list of topics means all; from 1 on null means all, and an empty list none. Topics are created
+//! when the broker and, from version 4 on, the request allow it. From version 10 on topics have ids, from 12 on
+//! requests may name topics by id. Errors: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_TOPIC_EXCEPTION,
+//! INVALID_REPLICATION_FACTOR, LEADER_NOT_AVAILABLE for partitions without a leader, INVALID_REQUEST for an id before
+//! version 12.
 //!
-//! A topic that this request creates is in its response at once, unless the cluster is set up with a creation delay;
-//! then it is UNKNOWN_TOPIC_OR_PARTITION until the delay is over, as on a Kafka broker. Every broker tells the same, but
-//! for those that were told to lag behind.
+//! A topic that this request creates is in its response at once. With a configured creation delay the response has
+//! UNKNOWN_TOPIC_OR_PARTITION until the delay is over, as on a Kafka broker. All brokers return the same metadata,
+//! except those whose metadata is held back.
 //!
-//! Left out: authorized operations, which are never known (the number for that is given), and internal topics.
+//! Omitted: authorized operations, which are always unknown (the number for that is returned), and internal topics.
 
 use std::collections::BTreeSet;
 
@@ -77,8 +78,8 @@ impl Handler for Metadata {
     }
 }
 
-/// What a broker answers that knows the cluster as it was. Topics that are to be made are made nevertheless: it asks the
-/// controller for that.
+/// Returns the response of a broker with stale metadata. Topics are created nevertheless, because the broker forwards
+/// the creation to the controller.
 fn from_snapshot(
     cluster: &mut Cluster,
     context: &Context,
@@ -116,7 +117,7 @@ fn from_snapshot(
     }
 }
 
-/// Everything but the topics.
+/// Returns the response without topics.
 fn without_topics_for(cluster: &Cluster, context: &Context) -> MetadataResponse {
     MetadataResponse {
         throttle_time_ms: context.throttle_time_ms,

@@ -1,14 +1,15 @@
 //! OffsetCommit (key 8), versions 2 to 10.
 //!
 //! Members commit in their generation or, in groups of the consumer protocol, in their epoch (KIP-848, version 9 and
-//! later); without member and generation anybody may while the group has no members. From version 10 on topics have
-//! ids. Offsets are kept until their topic or group is deleted.
-//! Errors: NOT_COORDINATOR, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS, FENCED_INSTANCE_ID,
-//! STALE_MEMBER_EPOCH, UNSUPPORTED_VERSION for members of the consumer protocol before version 9, GROUP_ID_NOT_FOUND (version 9 and later; ILLEGAL_GENERATION before) for a generation of no known group, per partition
-//! UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID and OFFSET_METADATA_TOO_LARGE.
+//! later). Without member and generation any client may commit while the group has no members. From version 10 on
+//! topics have ids. Offsets are kept until their topic or group is deleted. Errors: NOT_COORDINATOR, UNKNOWN_MEMBER_ID,
+//! ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS, FENCED_INSTANCE_ID, STALE_MEMBER_EPOCH, UNSUPPORTED_VERSION for members
+//! of the consumer protocol before version 9, GROUP_ID_NOT_FOUND (version 9 and later; ILLEGAL_GENERATION before) for a
+//! generation of an unknown group, per partition UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID and
+//! OFFSET_METADATA_TOO_LARGE.
 //!
-//! Left out: retention times (versions 2 to 4); epochs of assignments, which let a member commit in an epoch that it has
-//! left for partitions that it had then (KIP-1251).
+//! Omitted: retention times (versions 2 to 4); assignment epochs, which allow a commit in an earlier epoch for
+//! partitions that the member owned then (KIP-1251).
 
 use ottla_protocol::api::offset_commit::{
     OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitResponse, OffsetCommitResponsePartition,
@@ -83,7 +84,7 @@ fn respond(
     })
 }
 
-/// Whether the group takes the commit. An empty group comes into being with its first.
+/// Checks that the group accepts the commit. Creates an empty group on its first commit.
 fn check(cluster: &mut Cluster, context: &Context, request: &OffsetCommitRequest) -> Result<(), ErrorCode> {
     cluster
         .state
@@ -102,7 +103,7 @@ fn check(cluster: &mut Cluster, context: &Context, request: &OffsetCommitRequest
 fn commit(
     cluster: &mut Cluster,
     group: &str,
-    who: &Committer,
+    committer: &Committer,
     topic: &TopicRef,
     asked: &OffsetCommitRequestPartition,
 ) -> Result<(), ErrorCode> {
@@ -117,14 +118,14 @@ fn commit(
     let before = cluster.committed_offset(group, &name, index);
     cluster.state.history.commits.push(|| CommitRecord {
         group: group.to_owned(),
-        member: who.member.clone(),
-        generation: who.generation,
+        member: committer.member.clone(),
+        generation: committer.generation,
         topic: name.clone(),
         partition: index,
         offset: committed.offset,
         before,
-        broker: who.broker,
-        connection: who.connection,
+        broker: committer.broker,
+        connection: committer.connection,
         producer_id: None,
     });
     if let Some(group) = cluster.groups.get_mut(group) {
@@ -133,7 +134,7 @@ fn commit(
     Ok(())
 }
 
-/// Whether an offset can be committed for a partition, whose topic's name it gives.
+/// Checks that an offset can be committed for a partition, and returns the topic's name.
 pub(super) fn check_partition_for_commit(
     cluster: &Cluster,
     api: ApiKey,

@@ -1,13 +1,12 @@
 //! OffsetFetch (key 9), versions 1 to 10.
 //!
-//! Before version 8 one group, from then on several. Null topics (version 2 and later) ask for all that the group has
-//! committed. A partition without committed offset is answered with offset -1 and no error, whether it exists or not.
-//! From version 9 on members of groups of the consumer protocol give their id and epoch (KIP-848); from version 10 on
-//! topics have ids.
-//! Errors: NOT_COORDINATOR, UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH and, for members of the classic protocol in such a
-//! group, ILLEGAL_GENERATION per group (per partition in version 1), UNKNOWN_TOPIC_ID per partition, and where stable
-//! offsets are required (version 7 and later, KIP-447) UNSTABLE_OFFSET_COMMIT while an offset waits for the end of a
-//! transaction.
+//! One group before version 8, several from then on. A null list of topics (version 2 and later) requests all committed
+//! offsets of the group. A partition without a committed offset returns offset -1 and no error, whether it exists or
+//! not. From version 9 on members of groups of the consumer protocol send their id and epoch (KIP-848); from version 10
+//! on topics have ids. Errors: NOT_COORDINATOR, UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH and, for members of the classic
+//! protocol in such a group, ILLEGAL_GENERATION per group (per partition in version 1), UNKNOWN_TOPIC_ID per partition,
+//! and where stable offsets are required (version 7 and later, KIP-447) UNSTABLE_OFFSET_COMMIT while an offset waits
+//! for the end of a transaction.
 
 use ottla_protocol::api::offset_fetch::{
     OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopic, OffsetFetchRequestTopics,
@@ -61,7 +60,7 @@ fn respond(
             ..Default::default()
         };
         let answered = one_group(cluster, context, asked, stable, &check);
-        // Version 1 has no place for the group's error but the partitions.
+        // Version 1 has no field for the group's error except the partitions'.
         let of_partition = match context.version {
             1 => answered.error_code,
             _ => 0,
@@ -129,14 +128,14 @@ fn one_group(
     answered.topics = match asked.topics {
         Some(topics) => topics
             .into_iter()
-            .map(|t| asked_topic(cluster, context, group, stable, t))
+            .map(|t| requested_topic(cluster, context, group, stable, t))
             .collect(),
         None => group.map_or_else(Vec::new, |group| all_topics(cluster, context, group, stable)),
     };
     answered
 }
 
-fn asked_topic(
+fn requested_topic(
     cluster: &Cluster,
     context: &Context,
     group: Option<&Group>,

@@ -1,9 +1,9 @@
 //! FindCoordinator (key 10), versions 0 to 6.
 //!
-//! Version 0: groups only; from 1 on also transactional ids (key type 1); from 4 on several keys at once.
-//! Errors: COORDINATOR_NOT_AVAILABLE when no broker is up or the coordinator was made unavailable, INVALID_REQUEST for other key types.
+//! Version 0: groups only; from 1 on also transactional ids (key type 1); from 4 on several keys at once. Errors:
+//! COORDINATOR_NOT_AVAILABLE when no broker is up or when that error is injected, INVALID_REQUEST for other key types.
 //!
-//! Left out: share groups (key type 2, version 6).
+//! Omitted: share groups (key type 2, version 6).
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::find_coordinator::{Coordinator, FindCoordinatorRequest, FindCoordinatorResponse};

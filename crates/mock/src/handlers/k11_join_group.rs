@@ -1,13 +1,13 @@
 //! JoinGroup (key 11), versions 0 to 9.
 //!
-//! Waits until all members have joined or the rebalance timeout is over; version 0 takes the session timeout for that.
-//! From version 4 on a dynamic member without id is told one first (MEMBER_ID_REQUIRED, KIP-394), from 5 on there are
-//! static members (KIP-345), from 9 on a static leader that returns is told to skip the assignment. A group of the
-//! consumer protocol answers at once, as a coordinator that assigns itself (KIP-848).
-//! Errors: INVALID_GROUP_ID, NOT_COORDINATOR, INVALID_SESSION_TIMEOUT, INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER_ID,
-//! MEMBER_ID_REQUIRED, FENCED_INSTANCE_ID, GROUP_MAX_SIZE_REACHED.
+//! Waits until all members have joined, up to the rebalance timeout; version 0 uses the session timeout. From version 4
+//! on a dynamic member without id receives one first (MEMBER_ID_REQUIRED, KIP-394), from 5 on there are static members
+//! (KIP-345), from 9 on a static leader that returns may skip the assignment. A group of the consumer protocol answers
+//! at once, because its coordinator assigns (KIP-848). Errors: INVALID_GROUP_ID, NOT_COORDINATOR,
+//! INVALID_SESSION_TIMEOUT, INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER_ID, MEMBER_ID_REQUIRED, FENCED_INSTANCE_ID,
+//! GROUP_MAX_SIZE_REACHED.
 //!
-//! Left out: the reason that a member gives (version 8).
+//! Omitted: the reason for joining (version 8).
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::join_group::JoinGroupRequest;

@@ -1,10 +1,9 @@
 //! Heartbeat (key 12), versions 0 to 4.
 //!
-//! Keeps a member's session alive and tells it when to join again. From version 3 on static members are known by their
-//! instance id. In a group of the consumer protocol a member of the classic one is told to join again when there is
-//! something for it to give up or to get (KIP-848).
-//! Errors: INVALID_GROUP_ID, NOT_COORDINATOR, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS,
-//! FENCED_INSTANCE_ID.
+//! Extends a member's session, and fails with REBALANCE_IN_PROGRESS when the member has to rejoin. From version 3 on
+//! static members send their instance id. In a group of the consumer protocol a member of the classic one has to rejoin
+//! when its assignment changes (KIP-848). Errors: INVALID_GROUP_ID, NOT_COORDINATOR, UNKNOWN_MEMBER_ID,
+//! ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS, FENCED_INSTANCE_ID.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::heartbeat::{HeartbeatRequest, HeartbeatResponse};

@@ -1,10 +1,10 @@
 //! LeaveGroup (key 13), versions 0 to 5.
 //!
-//! Before version 3 one member leaves and the error is that of the response; from 3 on several may, each with its
-//! error, static ones by their instance id alone.
-//! Errors: INVALID_GROUP_ID, NOT_COORDINATOR, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
+//! Before version 3 one member leaves, and its error is that of the response. From 3 on several members may leave, each
+//! with its error, static ones by their instance id alone. Errors: INVALID_GROUP_ID, NOT_COORDINATOR,
+//! UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
 //!
-//! Left out: the reason that a member gives (version 5).
+//! Omitted: the reason for leaving (version 5).
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::leave_group::{LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse};

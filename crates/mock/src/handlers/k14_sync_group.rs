@@ -1,10 +1,9 @@
 //! SyncGroup (key 14), versions 0 to 5.
 //!
-//! The leader brings the assignments, the others wait for theirs. From version 3 on static members are known by their
-//! instance id, from 5 on the protocol is checked when it is given. In a group of the consumer protocol nobody waits:
-//! the coordinator has assigned (KIP-848).
-//! Errors: INVALID_GROUP_ID, NOT_COORDINATOR, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS,
-//! INCONSISTENT_GROUP_PROTOCOL, FENCED_INSTANCE_ID.
+//! The leader sends the assignments, the other members wait for theirs. From version 3 on static members send their
+//! instance id, from 5 on the protocol is checked where the request has it. In a group of the consumer protocol no
+//! member waits: the coordinator has assigned (KIP-848). Errors: INVALID_GROUP_ID, NOT_COORDINATOR, UNKNOWN_MEMBER_ID,
+//! ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS, INCONSISTENT_GROUP_PROTOCOL, FENCED_INSTANCE_ID.
 
 use bytes::Bytes;
 use ottla_protocol::ErrorCode;
@@ -30,7 +29,7 @@ impl Handler for SyncGroup {
             return Self::refuse(cluster, context, request, error);
         }
         for assignment in &mut request.assignments {
-            // It stays as long as the generation and must not keep the whole input buffer.
+            // The assignment is kept for the generation and must not keep the whole input buffer.
             assignment.assignment = Bytes::copy_from_slice(&assignment.assignment);
         }
         let group = cluster.groups.get_mut(&id);

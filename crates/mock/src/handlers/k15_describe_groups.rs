@@ -1,10 +1,9 @@
 //! DescribeGroups (key 15), versions 0 to 6.
 //!
-//! State, protocol and members of groups. Metadata and assignments are told of stable groups only. A group that is not
-//! known, or is of the consumer protocol, is Dead; from version 6 on with GROUP_ID_NOT_FOUND. Errors: NOT_COORDINATOR
-//! per group.
+//! State, protocol and members of groups; metadata and assignments of stable groups only. An unknown group, or one of
+//! the consumer protocol, is Dead; from version 6 on with GROUP_ID_NOT_FOUND. Errors: NOT_COORDINATOR per group.
 //!
-//! Left out: authorized operations (the number for "unknown" is given), the clients' hosts (127.0.0.1 is given).
+//! Omitted: authorized operations (the number for "unknown" is returned), the clients' hosts (127.0.0.1 is returned).
 
 use bytes::Bytes;
 use ottla_protocol::ErrorCode;
@@ -62,8 +61,8 @@ fn describe(cluster: &Cluster, context: &Context, id: &str) -> DescribedGroup {
     }
     let found = cluster.groups.get(id);
     let Some(Membership::Classic(group)) = found.map(|g| g.membership()) else {
-        let told = context.version >= 6;
-        let error = if told {
+        let has_error_code = context.version >= 6;
+        let error = if has_error_code {
             ErrorCode::GROUP_ID_NOT_FOUND
         } else {
             ErrorCode::NONE
@@ -72,7 +71,7 @@ fn describe(cluster: &Cluster, context: &Context, id: &str) -> DescribedGroup {
             Some(_) => "is not a classic group",
             None => "not found",
         };
-        let message = told.then(|| format!("Group {id} {what}."));
+        let message = has_error_code.then(|| format!("Group {id} {what}."));
         return DescribedGroup {
             group_state: "Dead".into(),
             error_message: message,
@@ -94,14 +93,14 @@ fn describe(cluster: &Cluster, context: &Context, id: &str) -> DescribedGroup {
 }
 
 fn members(context: &Context, group: &ClassicGroup, stable: bool) -> Vec<DescribedGroupMember> {
-    let told = |bytes: Bytes| if stable { bytes } else { Bytes::new() };
+    let if_stable = |bytes: Bytes| if stable { bytes } else { Bytes::new() };
     let members = group.members().map(|member| DescribedGroupMember {
         member_id: member.id.clone(),
         group_instance_id: member.instance_id.clone().filter(|_| context.version >= 4),
         client_id: member.client_id.clone(),
         client_host: "/127.0.0.1".into(),
-        member_metadata: told(member.metadata(group.protocol_name())),
-        member_assignment: told(member.assignment.clone()),
+        member_metadata: if_stable(member.metadata(group.protocol_name())),
+        member_assignment: if_stable(member.assignment.clone()),
         ..Default::default()
     });
     members.collect()

@@ -1,7 +1,7 @@
 //! ListGroups (key 16), versions 0 to 5.
 //!
-//! The groups that this broker coordinates, from version 4 on those in given states, from 5 on those of given types:
-//! "classic" or "consumer".
+//! The groups that this broker coordinates, from version 4 on filtered by state, from 5 on by type: "classic" or
+//! "consumer".
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::list_groups::{ListGroupsRequest, ListGroupsResponse, ListedGroup};
@@ -16,7 +16,7 @@ impl Handler for ListGroups {
     type Request = ListGroupsRequest;
 
     fn handle(cluster: &mut Cluster, context: &Context, request: ListGroupsRequest) -> AnswerOf<Self> {
-        // An empty filter lets everything through; Kafka compares names without regard to case.
+        // An empty filter matches all groups. Kafka compares the names without regard to case.
         let passes =
             |filter: &[String], name: &str| filter.is_empty() || filter.iter().any(|f| f.eq_ignore_ascii_case(name));
         let groups = cluster.groups.iter().filter(|(id, group)| {

@@ -1,17 +1,17 @@
 //! ApiVersions (key 18), versions 0 to 4.
 //!
 //! Any version: the APIs that the broker serves, with their versions. Produce is advertised from version 0 on although
-//! only 3 and later are served, as Kafka 4.x does for clients that take the lower bound for a feature (KIP-896).
-//! Version 3 and later: the client's software name and version are checked as Kafka checks them, else INVALID_REQUEST.
-//! A version that the broker does not have is answered in version 0 with UNSUPPORTED_VERSION and the range of
+//! only 3 and later are served, as by Kafka 4.x for clients that derive a feature from the lower bound (KIP-896).
+//! Version 3 and later: the client's software name and version are checked as by Kafka; INVALID_REQUEST otherwise. A
+//! version that the broker does not support is answered in version 0 with UNSUPPORTED_VERSION and the range of
 //! ApiVersions itself (KIP-511).
 //!
-//! From version 3 on also the feature `transaction.version` (KIP-890): the levels that brokers support, and the one that
-//! the cluster has settled on unless that is 0 (KIP-584).
+//! From version 3 on also the feature `transaction.version` (KIP-890): the levels that brokers support, and the
+//! finalized level of the cluster unless it is 0 (KIP-584).
 //!
-//! GetTelemetrySubscriptions and PushTelemetry only where the cluster wants metrics.
+//! GetTelemetrySubscriptions and PushTelemetry only with a subscription.
 //!
-//! Left out: all other features.
+//! Omitted: all other features.
 
 use ottla_protocol::api::api_versions::{
     ApiVersion, ApiVersionsRequest, ApiVersionsResponse, FinalizedFeatureKey, SupportedFeatureKey,
@@ -25,7 +25,7 @@ use crate::request::Context;
 
 pub(crate) struct ApiVersions;
 
-/// The latest level of `transaction.version` that there is.
+/// The latest level of `transaction.version`.
 const MAX_TRANSACTION_VERSION: i16 = 2;
 
 impl Handler for ApiVersions {
@@ -43,7 +43,7 @@ impl Handler for ApiVersions {
             ..Default::default()
         };
         if context.version >= 3 {
-            tell_features(cluster, context, &mut response);
+            add_features(cluster, context, &mut response);
         }
         Answer::Respond(response)
     }
@@ -57,11 +57,11 @@ impl Handler for ApiVersions {
     }
 }
 
-fn tell_features(cluster: &Cluster, context: &Context, response: &mut ApiVersionsResponse) {
+fn add_features(cluster: &Cluster, context: &Context, response: &mut ApiVersionsResponse) {
     let name = "transaction.version";
     response.supported_features.push(SupportedFeatureKey {
         name: name.into(),
-        // Clients of before cannot read a lowest level of 0 (KIP-1022).
+        // Older clients cannot decode a minimum level of 0 (KIP-1022).
         min_version: if context.version < 4 { 1 } else { 0 },
         max_version: MAX_TRANSACTION_VERSION,
         ..Default::default()
@@ -79,7 +79,7 @@ fn tell_features(cluster: &Cluster, context: &Context, response: &mut ApiVersion
 }
 
 fn advertised(cluster: &Cluster, api: &Api) -> Option<ApiVersion> {
-    // As a broker without a receiver for metrics (KIP-714).
+    // Like a broker without a telemetry receiver (KIP-714).
     let is_telemetry = matches!(api.key, ApiKey::GET_TELEMETRY_SUBSCRIPTIONS | ApiKey::PUSH_TELEMETRY);
     if is_telemetry && cluster.telemetry.subscription().is_none() {
         return None;
@@ -97,7 +97,7 @@ fn advertised(cluster: &Cluster, api: &Api) -> Option<ApiVersion> {
     })
 }
 
-/// Letters and digits, with `-` and `.` between them.
+/// Returns true for a name of letters and digits, with `-` and `.` between them.
 fn is_software_name(name: &str) -> bool {
     let alphanumeric = |c: Option<&u8>| c.is_some_and(u8::is_ascii_alphanumeric);
     let bytes = name.as_bytes();
@@ -108,7 +108,7 @@ fn is_software_name(name: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'.'))
 }
 
-/// The answer to a request in a version that the broker does not have, in version 0.
+/// Returns the version 0 response to a request in an unsupported version.
 pub(crate) fn unsupported_version(cluster: &Cluster, context: &Context) -> Served {
     let own = super::find(ApiKey::API_VERSIONS).and_then(|api| advertised(cluster, api));
     let response = ApiVersionsResponse {

@@ -1,13 +1,13 @@
 //! CreateTopics (key 19), versions 2 to 7.
 //!
-//! Any broker takes it, as in KRaft, where brokers forward it to the controller. Number of partitions and replication
-//! factor may be -1 for the broker's defaults. From version 5 on the response tells partitions, replicas and
-//! configuration, from 7 on the topic's id. `validate_only` checks without creating.
-//! Errors per topic: TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR,
+//! Any broker accepts it, as in KRaft, where brokers forward it to the controller. Number of partitions and replication
+//! factor may be -1 for the broker's defaults. From version 5 on the response contains partitions, replicas and
+//! configuration, from 7 on the topic's id. `validate_only` checks without creating. Errors per topic:
+//! TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR,
 //! INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG, INVALID_REQUEST for a topic that is named twice or has both numbers and
 //! assignments.
 //!
-//! Left out: `timeout_ms`, as topics are made at once; policies.
+//! Omitted: `timeout_ms`, as topics are created at once; policies.
 
 use std::collections::BTreeMap;
 
@@ -17,9 +17,9 @@ use ottla_protocol::api::create_topics::{
 };
 
 use super::handler::{Answer, AnswerOf, Handler};
-use crate::BrokerId;
 use crate::api_error::ApiError;
 use crate::cluster::Cluster;
+use crate::ids::BrokerId;
 use crate::request::Context;
 use crate::topic_config::SETTINGS;
 use crate::topic_creation::{NewTopic, plan_topic};
@@ -27,7 +27,7 @@ use crate::topics::Topic;
 
 pub(crate) struct CreateTopics;
 
-/// Where a setting's value comes from, by DescribeConfigs' numbers.
+/// The sources of a setting's value, by DescribeConfigs' numbers.
 const TOPIC_CONFIG: i8 = 1;
 const DEFAULT_CONFIG: i8 = 5;
 

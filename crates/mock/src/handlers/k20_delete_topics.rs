@@ -3,7 +3,7 @@
 //! By name; from version 6 on also by id. Data, and offsets committed for the topic, go with it.
 //! Errors per topic: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_REQUEST for neither name nor id, or both.
 //!
-//! Left out: `timeout_ms`, as topics are deleted at once.
+//! Omitted: `timeout_ms`, as topics are deleted at once.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::delete_topics::{
@@ -59,7 +59,7 @@ fn respond(
     })
 }
 
-/// Deletes a topic and fills in what the client did not say of it.
+/// Deletes a topic, and completes the name or id in the response.
 fn delete(cluster: &mut Cluster, topic: &mut DeleteTopicState) -> Result<(), ErrorCode> {
     match &topic.name {
         Some(_) if !topic.topic_id.is_zero() => return Err(ErrorCode::INVALID_REQUEST),

@@ -3,7 +3,7 @@
 //! Moves a partition's log start offset up; -1 means to the high watermark.
 //! Errors per partition: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, OFFSET_OUT_OF_RANGE.
 //!
-//! Left out: `timeout_ms`, as the followers move along at once.
+//! Omitted: `timeout_ms`, as the followers move along at once.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::delete_records::{

@@ -1,15 +1,16 @@
 //! InitProducerId (key 22), versions 0 to 6.
 //!
-//! Without a transactional id every request gets a new producer id with epoch 0; a client that gives the id and epoch it
-//! has (version 3 and later) gets a new id all the same, as from Kafka.
+//! Without a transactional id every request returns a new producer id with epoch 0, even when the request has the
+//! current id and epoch (version 3 and later), as in Kafka.
 //!
-//! A transactional id is given to the producer that asks, under the next epoch, which fences its predecessor (KIP-98).
-//! An open transaction of the predecessor is aborted first, answered with CONCURRENT_TRANSACTIONS. A producer that gives
-//! what it has (KIP-360) goes on with the next epoch unless another has come.
-//! Errors: NOT_COORDINATOR and what else the coordinator answers, INVALID_REQUEST for an empty transactional id or half
-//! a producer, INVALID_TRANSACTION_TIMEOUT, CONCURRENT_TRANSACTIONS, PRODUCER_FENCED (INVALID_PRODUCER_EPOCH before
-//! version 4). Two-phase commit (KIP-939, version 6) is off: TRANSACTIONAL_ID_AUTHORIZATION_FAILED for who enables it,
-//! UNSUPPORTED_VERSION for who wants to keep a prepared transaction, as Kafka 4.3 answers.
+//! A transactional id is assigned to the requesting producer under the next epoch, which fences its predecessor
+//! (KIP-98). An open transaction of the predecessor is aborted first; until then the request fails with
+//! CONCURRENT_TRANSACTIONS. A producer that sends its current id and epoch (KIP-360) receives the next epoch unless
+//! another producer has the transactional id. Errors: NOT_COORDINATOR and injected errors of the coordinator,
+//! INVALID_REQUEST for an empty transactional id or only one of producer id and epoch, INVALID_TRANSACTION_TIMEOUT,
+//! CONCURRENT_TRANSACTIONS, PRODUCER_FENCED (INVALID_PRODUCER_EPOCH before version 4). Two-phase commit (KIP-939,
+//! version 6) is off: TRANSACTIONAL_ID_AUTHORIZATION_FAILED for a request that enables it, UNSUPPORTED_VERSION for one
+//! that keeps a prepared transaction, as in Kafka 4.3.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::init_producer_id::{InitProducerIdRequest, InitProducerIdResponse};

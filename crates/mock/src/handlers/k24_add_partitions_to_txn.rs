@@ -1,13 +1,13 @@
 //! AddPartitionsToTxn (key 24), versions 0 to 5.
 //!
-//! Up to version 3 a producer adds partitions to its transaction, which begins with the first. When one of them does not
-//! exist, nothing is added: UNKNOWN_TOPIC_OR_PARTITION for that one, OPERATION_NOT_ATTEMPTED for the others.
-//! From version 4 on brokers ask for several transactions at once, where they may also only verify (KIP-890).
-//! Errors: NOT_COORDINATOR and what else the coordinator answers, INVALID_REQUEST for an empty transactional id,
-//! INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED (INVALID_PRODUCER_EPOCH before version 2), CONCURRENT_TRANSACTIONS while
-//! the transaction before is being ended, TRANSACTION_ABORTABLE for a partition that is not in the transaction.
+//! Up to version 3 a producer adds partitions to its transaction, which begins with the first. When one of them does
+//! not exist, nothing is added: UNKNOWN_TOPIC_OR_PARTITION for that one, OPERATION_NOT_ATTEMPTED for the others. From
+//! version 4 on brokers send requests for several transactions at once, which may also only verify (KIP-890). Errors:
+//! NOT_COORDINATOR and injected errors of the coordinator, INVALID_REQUEST for an empty transactional id,
+//! INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED (INVALID_PRODUCER_EPOCH before version 2), CONCURRENT_TRANSACTIONS
+//! while the previous transaction is being ended, TRANSACTION_ABORTABLE for a partition that is not in the transaction.
 //!
-//! Left out: nobody is kept from sending the brokers' form.
+//! Omitted: clients may send the brokers' form, too.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::add_partitions_to_txn::{

@@ -1,11 +1,11 @@
-//! EndTxn (key 26), versions 0 to 5: commits or aborts a producer's transaction. It is answered once that is decided; the
-//! markers are written afterwards, and until they are the next transaction meets CONCURRENT_TRANSACTIONS.
+//! EndTxn (key 26), versions 0 to 5: commits or aborts a producer's transaction. The response follows the decision. The
+//! markers are written afterwards; until then the next transaction fails with CONCURRENT_TRANSACTIONS.
 //!
-//! From version 5 on the producer's epoch rises and is told (transaction version 2, KIP-890): a request that is repeated
-//! is known by its epoch, and an abort is taken without any transaction.
-//! Errors: NOT_COORDINATOR and what else the coordinator answers, INVALID_REQUEST for an empty transactional id,
-//! INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED (INVALID_PRODUCER_EPOCH before version 2), CONCURRENT_TRANSACTIONS for a
-//! repeated request while markers are being written, INVALID_TXN_STATE.
+//! From version 5 on the response has the producer's next epoch (transaction version 2, KIP-890): the epoch identifies
+//! a repeated request, and an abort is valid without a transaction. Errors: NOT_COORDINATOR and injected errors of the
+//! coordinator, INVALID_REQUEST for an empty transactional id, INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED
+//! (INVALID_PRODUCER_EPOCH before version 2), CONCURRENT_TRANSACTIONS for a repeated request while markers are being
+//! written, INVALID_TXN_STATE.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::end_txn::{EndTxnRequest, EndTxnResponse};

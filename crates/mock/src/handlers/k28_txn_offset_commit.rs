@@ -1,14 +1,13 @@
-//! TxnOffsetCommit (key 28), versions 0 to 5: commits offsets of a group as part of a producer's transaction. They count
-//! when that is committed; until it ends, who asks for stable offsets is not told any (KIP-447).
+//! TxnOffsetCommit (key 28), versions 0 to 5: commits offsets of a group as part of a producer's transaction. They take
+//! effect when the transaction commits. Until its end a fetch of stable offsets fails for them (KIP-447).
 //!
-//! From version 3 on the consumer's member id and generation or epoch are checked where they are given (KIP-447). The
-//! group's offsets must be in the transaction (KIP-890): INVALID_TXN_STATE, or TRANSACTION_ABORTABLE in version 4, when
-//! they are not; from version 5 on they are brought into it.
-//! Errors, the same for all partitions: NOT_COORDINATOR and what else the group's coordinator answers, INVALID_GROUP_ID,
-//! UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION (for a stale epoch of the consumer protocol, too), FENCED_INSTANCE_ID,
-//! INVALID_PRODUCER_EPOCH, INVALID_PRODUCER_ID_MAPPING, CONCURRENT_TRANSACTIONS, COORDINATOR_NOT_AVAILABLE or
-//! COORDINATOR_LOAD_IN_PROGRESS also while the transaction's coordinator cannot be asked. Per partition:
-//! UNKNOWN_TOPIC_OR_PARTITION, OFFSET_METADATA_TOO_LARGE.
+//! From version 3 on the consumer's member id and generation or epoch are checked where the request has them (KIP-447).
+//! The group's offsets must be in the transaction (KIP-890): otherwise INVALID_TXN_STATE, or TRANSACTION_ABORTABLE in
+//! version 4; from version 5 on the request adds them. Errors, the same for all partitions: NOT_COORDINATOR and
+//! injected errors of the group's coordinator, INVALID_GROUP_ID, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION (for a stale
+//! epoch of the consumer protocol, too), FENCED_INSTANCE_ID, INVALID_PRODUCER_EPOCH, INVALID_PRODUCER_ID_MAPPING,
+//! CONCURRENT_TRANSACTIONS, COORDINATOR_NOT_AVAILABLE or COORDINATOR_LOAD_IN_PROGRESS also while the transaction's
+//! coordinator is unavailable. Per partition: UNKNOWN_TOPIC_OR_PARTITION, OFFSET_METADATA_TOO_LARGE.
 
 use ottla_protocol::api::txn_offset_commit::{
     TxnOffsetCommitRequest, TxnOffsetCommitRequestPartition, TxnOffsetCommitResponse, TxnOffsetCommitResponsePartition,
@@ -76,7 +75,7 @@ fn respond(
     })
 }
 
-/// Whether the transaction has the group's offsets, and the group takes the commit.
+/// Checks that the transaction contains the group's offsets, and that the group accepts the commit.
 fn check(cluster: &mut Cluster, context: &Context, request: &TxnOffsetCommitRequest) -> Result<(), ErrorCode> {
     let (id, epoch) = (request.producer_id, request.producer_epoch);
     if request.group_id.is_empty() {
@@ -97,7 +96,7 @@ fn check(cluster: &mut Cluster, context: &Context, request: &TxnOffsetCommitRequ
             .transaction_coordinator()
             .prepare_write(&joins, Participant::Offsets(request.group_id.clone()));
         joined.map_err(|error| match error {
-            // The group's coordinator cannot say that another one has moved.
+            // The group's coordinator does not report the move of the transaction's.
             ErrorCode::NOT_COORDINATOR => ErrorCode::COORDINATOR_NOT_AVAILABLE,
             error => error,
         })?;

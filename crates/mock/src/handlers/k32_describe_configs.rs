@@ -1,10 +1,10 @@
 //! DescribeConfigs (key 32), versions 1 to 4.
 //!
-//! The settings of topics (resource type 2), all or those asked for, each with its value, where it comes from and, when
-//! asked, its synonyms; from version 3 on with its type. Of brokers (type 4) those that the mock acts on.
-//! Errors per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST for other types and unknown brokers.
+//! All or the requested settings of topics (resource type 2), each with its value, its source and, if requested, its
+//! synonyms; from version 3 on with its type. Of brokers (type 4) those that the mock implements. Errors per resource:
+//! UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST for other types and unknown brokers.
 //!
-//! Left out: documentation (version 3), which is null.
+//! Omitted: documentation (version 3), which is null.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::describe_configs::{
@@ -13,15 +13,15 @@ use ottla_protocol::api::describe_configs::{
 };
 
 use super::handler::{Answer, AnswerOf, Handler};
-use crate::BrokerId;
 use crate::api_error::ApiError;
 use crate::cluster::Cluster;
+use crate::ids::BrokerId;
 use crate::request::Context;
 use crate::topic_config::{ConfigResource, ConfigType, SETTINGS};
 
 pub(crate) struct DescribeConfigs;
 
-/// Where a setting's value comes from.
+/// The sources of a setting's value.
 const TOPIC_CONFIG: i8 = 1;
 const STATIC_BROKER_CONFIG: i8 = 4;
 const DEFAULT_CONFIG: i8 = 5;

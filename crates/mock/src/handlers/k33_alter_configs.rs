@@ -1,10 +1,10 @@
 //! AlterConfigs (key 33), versions 0 to 2.
 //!
-//! Replaces what was set for topics (resource type 2); what is not named gets its default. `validate_only` checks without
-//! doing it. Errors per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_CONFIG for an unknown name or a bad value,
-//! INVALID_REQUEST for a setting without a value, a resource that is named twice, and other types.
+//! Replaces the settings of topics (resource type 2); the others return to their defaults. `validate_only` only checks.
+//! Errors per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_CONFIG for an unknown name or a bad value, INVALID_REQUEST
+//! for a setting without a value, a resource that is named twice, and other types.
 //!
-//! Left out: settings of brokers, groups and client metrics.
+//! Omitted: settings of brokers, groups and client metrics.
 
 use std::collections::BTreeMap;
 

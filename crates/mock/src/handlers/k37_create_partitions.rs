@@ -1,10 +1,10 @@
 //! CreatePartitions (key 37), versions 0 to 3.
 //!
-//! Adds partitions to topics, on brokers that are named or chosen. `validate_only` checks without adding.
-//! Errors per topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS, INVALID_REPLICA_ASSIGNMENT,
-//! INVALID_REPLICATION_FACTOR when too few brokers are up.
+//! Adds partitions to topics, on brokers that the request or the cluster chooses. `validate_only` only checks. Errors
+//! per topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS, INVALID_REPLICA_ASSIGNMENT, INVALID_REPLICATION_FACTOR
+//! when too few brokers are up.
 //!
-//! Left out: `timeout_ms`, as partitions are made at once.
+//! Omitted: `timeout_ms`, as partitions are created at once.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::create_partitions::{
@@ -12,9 +12,9 @@ use ottla_protocol::api::create_partitions::{
 };
 
 use super::handler::{Answer, AnswerOf, Handler};
-use crate::BrokerId;
 use crate::api_error::ApiError;
 use crate::cluster::Cluster;
+use crate::ids::BrokerId;
 use crate::request::Context;
 use crate::topic_creation::plan_partitions;
 

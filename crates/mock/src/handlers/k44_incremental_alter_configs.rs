@@ -1,11 +1,11 @@
 //! IncrementalAlterConfigs (key 44), versions 0 and 1.
 //!
-//! Sets single settings of topics (resource type 2), gives them their defaults, and adds to lists or takes out of them.
-//! `validate_only` checks without doing it. Errors per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_CONFIG for an
-//! unknown name, a bad value, or a list's operation on what is none, INVALID_REQUEST for a setting that is named twice or
-//! has no value, for an unknown operation, for a resource that is named twice, and for other types.
+//! Sets or resets single settings of topics (resource type 2), and appends to or subtracts from lists. `validate_only`
+//! only checks. Errors per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_CONFIG for an unknown name, a bad value, or a
+//! list operation on another type, INVALID_REQUEST for a setting that is named twice or has no value, for an unknown
+//! operation, for a resource that is named twice, and for other types.
 //!
-//! Left out: settings of brokers, groups and client metrics.
+//! Omitted: settings of brokers, groups and client metrics.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,7 +61,7 @@ fn resource(asked: &AlterConfigsResource) -> ConfigResource {
     ConfigResource::new(asked.resource_type, &asked.resource_name)
 }
 
-/// What is set for a topic after these changes.
+/// Returns the settings of a topic after these changes.
 fn changed(config: &TopicConfig, changes: &[AlterableConfig]) -> Result<BTreeMap<String, String>, ApiError> {
     let invalid = |message: String| ApiError::new(ErrorCode::INVALID_REQUEST, message);
     let names: BTreeSet<_> = changes.iter().map(|c| &c.name).collect();

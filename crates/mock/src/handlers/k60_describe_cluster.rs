@@ -1,9 +1,9 @@
 //! DescribeCluster (key 60), versions 0 to 2.
 //!
 //! Cluster id, controller and the brokers that are up. From version 1 on the endpoint type must be 1 (brokers), else
-//! UNSUPPORTED_ENDPOINT_TYPE; from version 2 on brokers that are down are listed as fenced when asked for.
+//! UNSUPPORTED_ENDPOINT_TYPE; from version 2 on brokers that are down are listed as fenced if requested.
 //!
-//! Left out: authorized operations; the number for "unknown" is given.
+//! Omitted: authorized operations; the number for "unknown" is returned.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::describe_cluster::{DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse};

@@ -1,10 +1,9 @@
 //! DescribeTransactions (key 65), version 0: the state of transactional ids (KIP-664).
 //!
-//! The partitions of an open transaction are told with it, those of one that is being ended as long as their markers are
-//! to be written, each with the name that the topic has. Errors per id: NOT_COORDINATOR and what else the coordinator
-//! answers, INVALID_REQUEST for an empty id, TRANSACTIONAL_ID_NOT_FOUND.
+//! The partitions of an open transaction; of one that is being ended, those without a marker yet. Errors per id:
+//! NOT_COORDINATOR and injected errors of the coordinator, INVALID_REQUEST for an empty id, TRANSACTIONAL_ID_NOT_FOUND.
 //!
-//! Left out: the partition of `__consumer_offsets` that stands for a group's offsets.
+//! Omitted: the partition of `__consumer_offsets` of a group's offsets.
 
 use std::collections::BTreeMap;
 

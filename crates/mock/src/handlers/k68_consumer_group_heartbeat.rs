@@ -1,15 +1,14 @@
 //! ConsumerGroupHeartbeat (key 68), versions 0 and 1.
 //!
-//! Joins (member epoch 0), stays in, and leaves (-1, a static member for a while -2) a group of the consumer protocol
-//! (KIP-848). A classic group of consumers is turned into one when a member joins. The assignment is told when it has
-//! changed, to who joins, and to who sends everything. Version 0 gives a joining member its id; from version 1 on the
-//! member makes it, and may subscribe by a regular expression, which counts from the heartbeat after the one that
-//! brought it.
-//! Errors: INVALID_REQUEST, NOT_COORDINATOR, GROUP_ID_NOT_FOUND, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH,
-//! UNRELEASED_INSTANCE_ID, FENCED_INSTANCE_ID, UNSUPPORTED_ASSIGNOR, GROUP_MAX_SIZE_REACHED,
+//! Joins (member epoch 0), stays in, and leaves (-1; -2 for a static member that returns) a group of the consumer
+//! protocol (KIP-848). A joining member converts a classic group of consumers. The response has the assignment when it
+//! has changed, when the member joins, and when the request is complete. In version 0 the coordinator assigns the
+//! member id; from version 1 on the member does, and may subscribe by a regular expression, which takes effect with the
+//! next heartbeat. Errors: INVALID_REQUEST, NOT_COORDINATOR, GROUP_ID_NOT_FOUND, UNKNOWN_MEMBER_ID,
+//! FENCED_MEMBER_EPOCH, UNRELEASED_INSTANCE_ID, FENCED_INSTANCE_ID, UNSUPPORTED_ASSIGNOR, GROUP_MAX_SIZE_REACHED,
 //! INVALID_REGULAR_EXPRESSION.
 //!
-//! Left out: racks, which the assignors do not look at, as in Kafka.
+//! Omitted: racks, which the assignors do not consider, as in Kafka.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::consumer_group_heartbeat::{ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse};

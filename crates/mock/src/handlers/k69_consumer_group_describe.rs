@@ -1,10 +1,10 @@
 //! ConsumerGroupDescribe (key 69), versions 0 and 1.
 //!
-//! State, epochs, assignor and members of groups of the consumer protocol, with what each member has and what it shall
-//! have; from version 1 on with the protocol that it speaks.
-//! Errors per group: INVALID_GROUP_ID, NOT_COORDINATOR, GROUP_ID_NOT_FOUND also for groups of the classic protocol.
+//! State, epochs, assignor and members of groups of the consumer protocol, with each member's assignment and target;
+//! from version 1 on with the member's protocol. Errors per group: INVALID_GROUP_ID, NOT_COORDINATOR,
+//! GROUP_ID_NOT_FOUND also for groups of the classic protocol.
 //!
-//! Left out: authorized operations (the number for "unknown" is given), the clients' hosts (127.0.0.1 is given).
+//! Omitted: authorized operations (the number for "unknown" is returned), the clients' hosts (127.0.0.1 is returned).
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::consumer_group_describe::{

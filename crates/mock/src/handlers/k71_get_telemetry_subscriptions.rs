@@ -1,8 +1,8 @@
-//! GetTelemetrySubscriptions (key 71), version 0. Offered only where the cluster wants metrics at all.
+//! GetTelemetrySubscriptions (key 71), version 0. Offered only with a subscription.
 //!
-//! A client without an id is given one. All clients are asked for the same; the number of the subscription changes with it.
+//! A client without an id receives one. All clients have the same subscription, whose id changes with it.
 //!
-//! Left out: subscriptions by client id, version or address; throttling of clients that ask too often.
+//! Omitted: subscriptions by client id, version or address; throttling of too frequent requests.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::get_telemetry_subscriptions::{

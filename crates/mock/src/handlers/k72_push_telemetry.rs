@@ -1,10 +1,10 @@
-//! PushTelemetry (key 72), version 0. Offered only where the cluster wants metrics at all.
+//! PushTelemetry (key 72), version 0. Offered only with a subscription.
 //!
-//! A push for another subscription than the present one is refused with UNKNOWN_SUBSCRIPTION_ID, one in a codec that is not
-//! taken with UNSUPPORTED_COMPRESSION_TYPE, one that is too large with TELEMETRY_TOO_LARGE, one that cannot be decompressed
-//! with INVALID_RECORD, one without a client's id with INVALID_REQUEST. Others are kept as they are.
+//! Errors: UNKNOWN_SUBSCRIPTION_ID for another subscription than the current one, UNSUPPORTED_COMPRESSION_TYPE for a
+//! codec that is not accepted, TELEMETRY_TOO_LARGE, INVALID_RECORD for metrics that cannot be decompressed,
+//! INVALID_REQUEST without a client instance id. Accepted pushes are stored unchanged.
 //!
-//! Left out: a look at what the metrics say; throttling of clients that push too often.
+//! Omitted: validation of the metrics; throttling of too frequent pushes.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::push_telemetry::{PushTelemetryRequest, PushTelemetryResponse};

@@ -41,7 +41,7 @@ mod k72_push_telemetry;
 
 pub(crate) use handler::{Api, Served};
 
-/// What the brokers serve, by ascending key. Sasl takes its place here.
+/// The APIs of the brokers, by ascending key.
 pub(crate) static APIS: &[Api] = &[
     Api::of::<k00_produce::Produce>(),
     Api::of::<k01_fetch::Fetch>(),
@@ -79,7 +79,7 @@ pub(crate) static APIS: &[Api] = &[
     Api::of::<k72_push_telemetry::PushTelemetry>(),
 ];
 
-/// The handler of an API.
+/// Returns the handler of an API.
 pub(crate) fn find(key: ApiKey) -> Option<&'static Api> {
     APIS.iter().find(|api| api.key == key)
 }

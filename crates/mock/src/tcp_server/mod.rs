@@ -1,38 +1,21 @@
 //! The TCP front: a cluster behind sockets of this machine, served by one thread.
 
 mod server;
+mod shared;
 mod socket;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use mio::Waker;
 
-use crate::{Cluster, ClusterConfig, Time};
+use crate::cluster::Cluster;
+use crate::config::ClusterConfig;
 use server::Server;
-
-/// What the serving thread and the handle share.
-struct Shared {
-    cluster: Mutex<Cluster>,
-    started: Instant,
-    stop: AtomicBool,
-}
-
-impl Shared {
-    /// The time of the cluster: microseconds since it was started.
-    fn now(&self) -> Time {
-        Time::ZERO + self.started.elapsed()
-    }
-
-    /// A panic while the lock was held cannot have come from the cluster's own code paths, which do not panic; what
-    /// the closure of [`EmbeddedCluster::with`] left behind is used on.
-    fn lock(&self) -> MutexGuard<'_, Cluster> {
-        self.cluster.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+use shared::Shared;
 
 /// A running cluster with a TCP listener on 127.0.0.1 for each broker. Dropping it closes all sockets and ends the
 /// thread before it returns.
@@ -45,11 +28,11 @@ pub struct EmbeddedCluster {
 }
 
 impl EmbeddedCluster {
-    /// Starts a cluster. Its brokers get free ports; `config.host`, `first_port` and `wall_clock_ms` are replaced by
-    /// what is real.
+    /// Starts a cluster. Its brokers listen on free ports. `config.host`, `first_port` and `wall_clock_ms` are replaced
+    /// by the real values.
     ///
     /// # Errors
-    /// What the system says when a socket or the thread cannot be made.
+    /// The system's error when a socket or the thread cannot be created.
     pub fn start(config: ClusterConfig) -> io::Result<Self> {
         let wall_clock_ms = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -78,20 +61,20 @@ impl EmbeddedCluster {
         })
     }
 
-    /// `host:port` of every broker, separated by commas: a `bootstrap.servers` value.
+    /// Returns `host:port` of every broker, separated by commas: a `bootstrap.servers` value.
     pub fn bootstrap_servers(&self) -> String {
         self.shared.lock().bootstrap_servers()
     }
 
-    /// Looks at the cluster or changes it. No request is served meanwhile, so `f` should be short; it must not call
-    /// back into this handle.
+    /// Calls `f` with the cluster. No request is served meanwhile, so `f` should be short; it must not use this handle.
     pub fn with<T>(&self, f: impl FnOnce(&mut Cluster) -> T) -> T {
         let result = {
             let mut cluster = self.shared.lock();
             cluster.advance_clock(self.shared.now());
             f(&mut cluster)
         };
-        // What `f` set off must not wait for the thread's next timer. Should waking fail, it only comes later.
+        // The thread must process the effects of `f` before its next timer. If the wake-up fails, they are only
+        // delayed.
         let _ = self.waker.wake();
         result
     }
@@ -104,7 +87,7 @@ impl Drop for EmbeddedCluster {
         if let Some(thread) = self.thread.take()
             && woken
         {
-            // The thread's own panic has been reported by the panic hook.
+            // The panic hook has reported a panic of the thread.
             let _ = thread.join();
         }
     }

@@ -9,18 +9,22 @@ use std::time::Duration;
 use mio::net::TcpListener;
 use mio::{Events, Interest, Poll, Token, Waker};
 
-use super::Shared;
+use super::shared::Shared;
 use super::socket::{Input, ReadOutcome, Socket};
-use crate::{BrokerId, Cluster, ConnectionId, Delivery, Outgoing, Reply, Time};
+use crate::cluster::Cluster;
+use crate::connections::{Delivery, Outgoing};
+use crate::dispatch::Reply;
+use crate::ids::{BrokerId, ConnectionId};
+use crate::time::Time;
 
 const WAKER: Token = Token(0);
-/// Sockets are named after connections from here on; below are the listeners, by broker id.
+/// The token of the first socket, which is also its connection's number. Lower tokens are the listeners', by broker id.
 const FIRST_SOCKET: usize = 1 << 24;
-/// Reads of one socket before others get their turn.
+/// Consecutive reads of one socket before the others have their turn.
 const READS_PER_TURN: usize = 16;
-/// Reading a socket stops while this many of its requests wait in the cluster.
+/// Reading a socket pauses while this many of its requests are queued in the cluster.
 const BACKLOG_MAX: usize = 256;
-/// How often binding a restarted broker's old port is tried again.
+/// The interval of attempts to bind a restarted broker's port.
 const REBIND_INTERVAL: Duration = Duration::from_millis(50);
 
 pub(super) struct Server {
@@ -38,7 +42,7 @@ struct Listener {
 }
 
 impl Server {
-    /// Binds a port for each broker and tells the cluster.
+    /// Binds a port for each broker, and sets the brokers' addresses.
     pub(super) fn bind(cluster: &mut Cluster, max_request_bytes: usize) -> io::Result<Self> {
         let mut server = Self {
             poll: Poll::new()?,
@@ -76,7 +80,7 @@ impl Server {
         Waker::new(self.poll.registry(), WAKER)
     }
 
-    /// Serves until told to stop.
+    /// Serves until `Shared::stop` is set.
     pub(super) fn run(mut self, shared: &Shared) {
         let mut events = Events::with_capacity(256);
         let mut timeout = Some(Duration::ZERO);
@@ -101,12 +105,12 @@ impl Server {
                     }
                 }
             }
-            timeout = self.turn(shared, touched);
+            timeout = self.run_once(shared, touched);
         }
     }
 
-    /// Serves what arrived and sends what is due, once round. Gives the time to sleep.
-    fn turn(&mut self, shared: &Shared, mut touched: Vec<usize>) -> Option<Duration> {
+    /// Serves the ready sockets and sends the output that is due, once. Returns the time to sleep.
+    fn run_once(&mut self, shared: &Shared, mut touched: Vec<usize>) -> Option<Duration> {
         let mut cluster = shared.lock();
         let pending = self.sockets.iter().filter(|(_, (_, s))| s.has_work());
         touched.extend(pending.map(|(token, _)| *token));
@@ -116,13 +120,13 @@ impl Server {
             self.serve(&mut cluster, token, shared.now());
         }
         for outgoing in cluster.poll(shared.now()) {
-            if let Some(token) = self.put(&mut cluster, outgoing) {
+            if let Some(token) = self.queue_output(&mut cluster, outgoing) {
                 touched.push(token);
             }
         }
-        self.ease_congestion(&cluster);
+        self.update_congestion(&cluster);
         let wake = cluster.next_wake();
-        let rebinding = self.follow_brokers(&mut cluster);
+        let rebinding = self.sync_listeners(&mut cluster);
         drop(cluster);
         touched.sort_unstable();
         touched.dedup();
@@ -148,8 +152,8 @@ impl Server {
         }
     }
 
-    /// Lets sockets go on whose requests the cluster has worked off by now.
-    fn ease_congestion(&mut self, cluster: &Cluster) {
+    /// Resumes the sockets whose requests the cluster has served.
+    fn update_congestion(&mut self, cluster: &Cluster) {
         for (token, (broker, socket)) in &mut self.sockets {
             if socket.congested {
                 let waiting = cluster.backlog(*broker, ConnectionId(*token as u64));
@@ -158,13 +162,13 @@ impl Server {
         }
     }
 
-    /// Accepts all connections that wait at a broker.
+    /// Accepts all pending connections of a broker.
     fn accept(&mut self, listener: usize, touched: &mut Vec<usize>) {
         let broker = BrokerId(i32::try_from(listener).unwrap_or(-1));
         let Some(socket) = self.listeners.get(&broker).and_then(|l| l.socket.as_ref()) else {
             return;
         };
-        // Any error is either "none left" or that of a connection which broke before it was accepted.
+        // Any error means that no connection is pending, or that one broke before it was accepted.
         while let Ok((mut stream, _)) = socket.accept() {
             let token = self.next_socket;
             let interests = Interest::READABLE | Interest::WRITABLE;
@@ -176,7 +180,7 @@ impl Server {
             {
                 continue;
             }
-            // Without this small responses would wait for the client's acknowledgements.
+            // Otherwise small responses would wait for the client's acknowledgements.
             let _ = stream.set_nodelay(true);
             self.next_socket += 1;
             self.sockets.insert(token, (broker, Socket::new(stream)));
@@ -194,14 +198,14 @@ impl Server {
             self.close(cluster, token);
             return;
         }
-        let mut hand_over = |socket: &mut Socket| hand_over(cluster, *broker, token, socket, max_bytes, now);
-        let mut alive = hand_over(socket);
+        let mut serve_frames = |socket: &mut Socket| serve_frames(cluster, *broker, token, socket, max_bytes, now);
+        let mut alive = serve_frames(socket);
         for _ in 0..READS_PER_TURN {
             if !alive || !socket.readable || !socket.accepts_requests() {
                 break;
             }
             match socket.read() {
-                ReadOutcome::Data => alive = hand_over(socket),
+                ReadOutcome::Data => alive = serve_frames(socket),
                 ReadOutcome::Empty => socket.readable = false,
                 ReadOutcome::Closed => alive = false,
             }
@@ -211,8 +215,8 @@ impl Server {
         }
     }
 
-    /// Gives what the cluster sends to its socket.
-    fn put(&mut self, cluster: &mut Cluster, outgoing: Outgoing) -> Option<usize> {
+    /// Queues the cluster's output on its socket.
+    fn queue_output(&mut self, cluster: &mut Cluster, outgoing: Outgoing) -> Option<usize> {
         let token = usize::try_from(outgoing.connection.0).ok()?;
         let (_, socket) = self.sockets.get_mut(&token)?;
         match outgoing.delivery {
@@ -225,7 +229,7 @@ impl Server {
         Some(token)
     }
 
-    /// Writes what a socket has to send.
+    /// Writes a socket's output.
     fn flush(&mut self, token: usize) -> io::Result<()> {
         let Some((_, socket)) = self.sockets.get_mut(&token) else {
             return Ok(());
@@ -239,16 +243,16 @@ impl Server {
 
     fn close(&mut self, cluster: &mut Cluster, token: usize) {
         if let Some((broker, mut socket)) = self.sockets.remove(&token) {
-            // What could be written must still arrive, such as the answer before a disconnection.
+            // Pending output must still arrive, such as the response before a disconnection.
             let _ = socket.write();
             let _ = self.poll.registry().deregister(&mut socket.stream);
             cluster.disconnected(broker, ConnectionId(token as u64));
         }
     }
 
-    /// Stops listening for brokers that went down and listens for those that came back, on the port they had if it is
-    /// still free. True when some broker has no port yet.
-    fn follow_brokers(&mut self, cluster: &mut Cluster) -> bool {
+    /// Closes the listeners of brokers that went down, and opens those of brokers that came back, on the same port if
+    /// it is free. Returns true when a broker has no port yet.
+    fn sync_listeners(&mut self, cluster: &mut Cluster) -> bool {
         let mut waiting = false;
         let ids: Vec<_> = self.listeners.keys().copied().collect();
         for broker in ids {
@@ -283,8 +287,8 @@ fn listener_token(broker: BrokerId) -> Token {
     Token(usize::try_from(broker.0).unwrap_or(0))
 }
 
-/// Hands the whole frames that a socket has read to the cluster. False when the connection has to be closed.
-fn hand_over(
+/// Passes the whole frames that a socket has read to the cluster. Returns false when the connection has to be closed.
+fn serve_frames(
     cluster: &mut Cluster,
     broker: BrokerId,
     token: usize,

@@ -8,23 +8,23 @@ use mio::net::TcpStream;
 use ottla_protocol::Frame;
 use socket2::SockRef;
 
-/// Memory taken at once for input when no frame is known to need more.
+/// The size of an input buffer unless a frame needs more.
 const READ_BYTES: usize = 64 * 1024;
-/// Less room than this is not worth a read. Larger rests are used up first: frames stay in the log and keep the memory
-/// they were read into.
+/// The minimum free space for a read. A larger remainder is used up first: frames stay in the log and keep their
+/// buffer.
 const READ_MIN_BYTES: usize = 4096;
-/// The most that one read asks for. A read's room is filled with zeros first, so it grows only with what arrives.
+/// The maximum size of one read. The buffer of a read is zeroed first, so its size follows the amount of arriving data.
 const READ_MAX_BYTES: usize = 256 * 1024;
-/// A frame's announced length is trusted this far; beyond, memory grows with what really arrives.
+/// The maximum memory that is reserved for a frame's announced length. Beyond it, memory grows with the received bytes.
 const RESERVE_MAX_BYTES: usize = 4 << 20;
-/// Writes raise no SIGPIPE where the client is gone. Where the system has no flag for it, the socket has an option.
+/// Suppresses SIGPIPE on writes to a closed connection. Systems without the flag have a socket option.
 #[cfg(not(target_vendor = "apple"))]
 const SEND_FLAGS: i32 = libc::MSG_NOSIGNAL;
 #[cfg(target_vendor = "apple")]
 const SEND_FLAGS: i32 = 0;
-/// Segments handed to one vectored write.
+/// The maximum number of segments of one vectored write.
 const WRITE_SEGMENTS: usize = 64;
-/// Reading stops while this much waits to be written, so that a client that does not read cannot fill the memory.
+/// Reading pauses while this much output is pending, so that a client that does not read cannot exhaust the memory.
 const WRITE_BACKLOG_MAX_BYTES: usize = 16 << 20;
 
 /// A connection of a client.
@@ -33,39 +33,39 @@ pub(super) struct Socket {
     input: BytesMut,
     output: VecDeque<Bytes>,
     output_bytes: usize,
-    /// The cluster knows of the connection.
+    /// The connection was announced to the cluster.
     pub(super) announced: bool,
-    /// Too many requests wait in the cluster for this one's answers.
+    /// Too many requests of this connection are queued in the cluster.
     pub(super) congested: bool,
-    /// Whole frames may lie in the input, not handed over yet.
+    /// The input may contain whole frames that were not passed to the cluster.
     pub(super) stalled: bool,
-    /// To be closed once everything is written.
+    /// To be closed after all output is written.
     pub(super) closing: bool,
-    /// There may be more to read than was.
+    /// The socket may have more data.
     pub(super) readable: bool,
-    /// The peer has shut its side down; what it sent before is still to be read.
+    /// The peer has shut down its side; its earlier data is still to be read.
     pub(super) read_closed: bool,
-    /// How much the next read asks for.
+    /// The size of the next read.
     read_room: usize,
 }
 
-/// What the input buffer holds.
+/// The content of the input buffer.
 pub(super) enum Input {
     /// A frame without its length prefix.
     Frame(Bytes),
-    /// Only part of one.
+    /// An incomplete frame.
     Incomplete,
-    /// A length that no request may have.
+    /// An invalid length.
     Invalid,
 }
 
-/// How reading went.
+/// The result of a read.
 pub(super) enum ReadOutcome {
-    /// Something arrived.
+    /// Data arrived.
     Data,
-    /// Nothing was there.
+    /// No data was available.
     Empty,
-    /// The peer is gone.
+    /// The connection is closed.
     Closed,
 }
 
@@ -88,12 +88,12 @@ impl Socket {
         }
     }
 
-    /// True when requests can be taken and there may be some.
+    /// Returns true when requests are accepted and may be present.
     pub(super) fn has_work(&self) -> bool {
         (self.readable || self.stalled) && self.accepts_requests()
     }
 
-    /// True when the client may send more.
+    /// Returns true when the client may send more.
     pub(super) fn accepts_requests(&self) -> bool {
         !self.closing && !self.congested && self.output_bytes < WRITE_BACKLOG_MAX_BYTES
     }
@@ -119,8 +119,8 @@ impl Socket {
             }
             Ok(read) => {
                 self.read_room = (read * 2).clamp(READ_MIN_BYTES, READ_MAX_BYTES);
-                // A short read has emptied the socket, and a new event will tell of more. Only the end of the stream
-                // may have been told already.
+                // A short read has emptied the socket, and a new event will follow. Only the end of the stream may have
+                // been reported already.
                 self.readable = self.read_closed;
                 ReadOutcome::Data
             }
@@ -130,7 +130,7 @@ impl Socket {
         }
     }
 
-    /// Bytes that the frame at hand still lacks, as far as is known.
+    /// Returns the number of missing bytes of the current frame, as far as its length is known.
     fn missing_bytes(&self) -> usize {
         let length = self
             .input
@@ -139,7 +139,7 @@ impl Socket {
         (length + 4).saturating_sub(self.input.len())
     }
 
-    /// Takes the next frame out of what was read.
+    /// Removes the next frame from the input.
     pub(super) fn next_frame(&mut self, max_bytes: usize) -> Input {
         let Some(prefix) = self.input.first_chunk::<4>() else {
             return Input::Incomplete;

@@ -17,7 +17,7 @@ use ottla_protocol::api::offset_for_leader_epoch::{
 use ottla_protocol::{ErrorCode, Uuid};
 
 use super::produce;
-use crate::test_util::{TestCluster, batch_len, batch_with};
+use crate::tests::util::{TestCluster, batch_len, batch_with};
 use crate::{BrokerId, ClusterConfig};
 
 fn topic(name: &str, partitions: i32, replicas: i16) -> CreatableTopic {
@@ -38,7 +38,7 @@ fn create(test: &mut TestCluster, topic: CreatableTopic) -> ErrorCode {
 }
 
 #[test]
-fn topics_are_created_as_asked() {
+fn create_topics() {
     let mut test = TestCluster::new(ClusterConfig::default());
     for version in 2..=7 {
         let name = format!("t{version}");
@@ -72,7 +72,7 @@ fn topics_are_created_as_asked() {
 }
 
 #[test]
-fn topics_are_refused_for_reasons() {
+fn create_topics_errors() {
     let mut test = TestCluster::with_topic("t", 1);
     assert_eq!(create(&mut test, topic("t", 1, 1)), ErrorCode::TOPIC_ALREADY_EXISTS);
     assert_eq!(
@@ -110,7 +110,7 @@ fn topics_are_refused_for_reasons() {
 }
 
 #[test]
-fn topics_are_deleted_by_name_and_id() {
+fn delete_topics_by_name_and_id() {
     let mut test = TestCluster::with_topic("a", 1);
     let b = test.cluster.create_topic("b", 1, None).unwrap();
     let by_name = DeleteTopicsRequest {
@@ -140,7 +140,7 @@ fn topics_are_deleted_by_name_and_id() {
 }
 
 #[test]
-fn partitions_are_added() {
+fn create_partitions() {
     let mut test = TestCluster::with_topic("t", 1);
     let mut grow = |count, validate_only| {
         let topic = CreatePartitionsTopic {
@@ -163,7 +163,7 @@ fn partitions_are_added() {
 }
 
 #[test]
-fn records_are_deleted_and_retention_keeps_the_limit() {
+fn delete_records_and_retention() {
     let limit = 3 * batch_len(10) as u64;
     let config = ClusterConfig {
         brokers: 1,
@@ -201,7 +201,7 @@ fn records_are_deleted_and_retention_keeps_the_limit() {
 }
 
 #[test]
-fn settings_are_described() {
+fn describe_configs() {
     let mut test = TestCluster::with_topic("t", 1);
     let mut describe = |resource_type, name: &str, keys: Option<Vec<String>>| {
         let resource = DescribeConfigsResource {
@@ -237,7 +237,7 @@ fn settings_are_described() {
 }
 
 #[test]
-fn epochs_and_the_cluster_are_described() {
+fn offset_for_leader_epoch_and_describe_cluster() {
     let mut test = TestCluster::with_topic("t", 1);
     let leader = test.leader("t", 0);
     let records = batch_with(1_700_000_000_000, 5, |_| {});
@@ -278,7 +278,7 @@ fn epochs_and_the_cluster_are_described() {
 }
 
 #[test]
-fn only_empty_groups_are_deleted() {
+fn delete_groups_requires_empty_groups() {
     let mut test = TestCluster::new(ClusterConfig {
         brokers: 1,
         ..Default::default()
@@ -330,7 +330,7 @@ fn replacing(name: &str, settings: &[(&str, Option<&str>)]) -> AlterConfigsReque
 }
 
 #[test]
-fn settings_are_replaced_as_a_whole() {
+fn alter_configs_replaces_all_settings() {
     let mut test = TestCluster::with_topic("t", 1);
     for version in 0..=2 {
         let size = (1000 + i32::from(version)).to_string();
@@ -376,7 +376,7 @@ type Change<'a> = (&'a str, i8, Option<&'a str>);
 type Setting<'a> = (&'a str, &'a str);
 
 #[test]
-fn settings_are_changed_one_by_one() {
+fn incremental_alter_configs() {
     let mut test = TestCluster::with_topic("t", 1);
     let change = |changes: &[Change<'_>]| IncrementalAlterConfigsRequest {
         resources: vec![incremental_alter_configs::AlterConfigsResource {

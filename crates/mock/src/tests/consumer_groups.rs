@@ -11,7 +11,7 @@ use ottla_protocol::api::offset_commit::{OffsetCommitRequest, OffsetCommitReques
 use ottla_protocol::api::offset_fetch::{OffsetFetchRequest, OffsetFetchRequestGroup};
 use ottla_protocol::{ApiKey, ErrorCode};
 
-use crate::test_util::TestCluster;
+use crate::tests::util::TestCluster;
 use crate::{BrokerId, ClusterConfig, ConnectionId, CoordinatorKind};
 
 type Request = ConsumerGroupHeartbeatRequest;
@@ -21,7 +21,7 @@ pub(super) struct Group {
     pub(super) test: TestCluster,
 }
 
-/// A member that joins and wants topic "t".
+/// A joining member that subscribes to topic "t".
 fn joining(member: &str) -> Request {
     Request {
         group_id: "g".into(),
@@ -65,40 +65,40 @@ impl Group {
         error_of(&self.send(request))
     }
 
-    /// A heartbeat that says what the member owns of "t". What it comes to: its epoch and, when told, its partitions.
+    /// Sends a heartbeat with the owned partitions of "t". Returns the member epoch and, if present, the assignment.
     fn owning(&mut self, member: &str, epoch: i32, owned: &[i32]) -> (i32, Option<Vec<i32>>) {
         let owned = TopicPartitions {
             topic_id: self.test.cluster.topic_id("t").unwrap(),
             partitions: owned.to_vec(),
             ..Default::default()
         };
-        self.told(&Request {
+        self.beat_result(&Request {
             topic_partitions: Some(vec![owned]),
             ..beat(member, epoch)
         })
     }
 
-    /// Epoch and, when told, partitions of any topic.
-    pub(super) fn told(&mut self, request: &Request) -> (i32, Option<Vec<i32>>) {
+    /// Returns the member epoch and, if present, the assigned partitions of any topic.
+    pub(super) fn beat_result(&mut self, request: &Request) -> (i32, Option<Vec<i32>>) {
         let response = self.send(request);
         assert_eq!(error_of(&response), ErrorCode::NONE, "{response:?}");
-        let told = response
+        let beat_result = response
             .assignment
             .map(|a| a.topic_partitions.into_iter().flat_map(|t| t.partitions));
-        (response.member_epoch, told.map(Iterator::collect))
+        (response.member_epoch, beat_result.map(Iterator::collect))
     }
 
     fn join(&mut self, member: &str) -> (i32, Option<Vec<i32>>) {
-        self.told(&joining(member))
+        self.beat_result(&joining(member))
     }
 
     /// Two members in epoch 2 with two partitions each.
     fn two_members(&mut self) {
         assert_eq!(self.join("a"), (1, Some(vec![0, 1, 2, 3])));
         assert_eq!(self.join("b"), (2, Some(vec![])));
-        assert_eq!(self.told(&beat("a", 1)), (1, Some(vec![0, 1])));
+        assert_eq!(self.beat_result(&beat("a", 1)), (1, Some(vec![0, 1])));
         assert_eq!(self.owning("a", 1, &[0, 1]), (2, None));
-        assert_eq!(self.told(&beat("b", 2)), (2, Some(vec![2, 3])));
+        assert_eq!(self.beat_result(&beat("b", 2)), (2, Some(vec![2, 3])));
     }
 
     fn describe(&mut self) -> DescribedGroup {
@@ -144,29 +144,29 @@ impl Group {
 }
 
 #[test]
-fn what_is_taken_from_one_goes_to_the_other_when_it_is_given_up() {
+fn revoked_partition_moves_after_acknowledgement() {
     let mut group = Group::new();
     assert_eq!(group.join("a"), (1, Some(vec![0, 1, 2, 3])));
     assert_eq!(group.join("b"), (2, Some(vec![])));
     assert_eq!(group.describe().group_state, "Reconciling");
-    // The one that has to give up stays in its epoch until it has, and the other waits.
-    assert_eq!(group.told(&beat("a", 1)), (1, Some(vec![0, 1])));
+    // A member that has to revoke partitions keeps its epoch until then, and the other member waits.
+    assert_eq!(group.beat_result(&beat("a", 1)), (1, Some(vec![0, 1])));
     assert_eq!(group.owning("a", 1, &[0, 1, 2]), (1, None));
-    assert_eq!(group.told(&beat("b", 2)), (2, None));
+    assert_eq!(group.beat_result(&beat("b", 2)), (2, None));
     assert_eq!(group.owning("a", 1, &[0, 1]), (2, None));
-    assert_eq!(group.told(&beat("b", 2)), (2, Some(vec![2, 3])));
-    assert_eq!(group.told(&beat("b", 2)), (2, None));
+    assert_eq!(group.beat_result(&beat("b", 2)), (2, Some(vec![2, 3])));
+    assert_eq!(group.beat_result(&beat("b", 2)), (2, None));
     assert_eq!(group.describe().group_state, "Stable");
 }
 
 #[test]
-fn who_leaves_makes_room() {
+fn leave_frees_partitions() {
     let mut group = Group::new();
     group.two_members();
-    assert_eq!(group.told(&beat("b", -1)), (-1, None));
-    assert_eq!(group.told(&beat("a", 2)), (3, Some(vec![0, 1, 2, 3])));
+    assert_eq!(group.beat_result(&beat("b", -1)), (-1, None));
+    assert_eq!(group.beat_result(&beat("a", 2)), (3, Some(vec![0, 1, 2, 3])));
     assert_eq!(group.error(&beat("b", 2)), ErrorCode::UNKNOWN_MEMBER_ID);
-    group.told(&beat("a", -1));
+    group.beat_result(&beat("a", -1));
     assert_eq!(group.describe().group_state, "Empty");
     assert_eq!(group.test.cluster.timer_count(), 0);
     let request = DeleteGroupsRequest {
@@ -178,7 +178,7 @@ fn who_leaves_makes_room() {
 }
 
 #[test]
-fn epochs_are_checked() {
+fn member_epoch_is_checked() {
     let mut group = Group::new();
     group.two_members();
     assert_eq!(group.error(&beat("a", 3)), ErrorCode::FENCED_MEMBER_EPOCH);
@@ -197,22 +197,22 @@ fn epochs_are_checked() {
     assert_eq!(group.error(&claims), ErrorCode::FENCED_MEMBER_EPOCH);
     // A fenced member joins again and keeps its place.
     assert_eq!(group.join("a"), (2, Some(vec![0, 1])));
-    // Whoever sends everything is told everything.
+    // A complete request is answered with the assignment.
     let full = Request {
         member_epoch: 2,
         ..joining("a")
     };
-    assert_eq!(group.told(&full), (2, Some(vec![0, 1])));
+    assert_eq!(group.beat_result(&full), (2, Some(vec![0, 1])));
 }
 
 #[test]
-fn a_silent_member_is_put_out() {
+fn session_timeout_removes_member() {
     let mut group = Group::new();
     group.two_members();
     for _ in 0..9 {
         group.test.pass_ms(5000);
         assert_eq!(
-            group.told(&beat("a", 2)).0,
+            group.beat_result(&beat("a", 2)).0,
             if group.test.now.0 < 45_000_000 { 2 } else { 3 }
         );
     }
@@ -221,23 +221,23 @@ fn a_silent_member_is_put_out() {
 }
 
 #[test]
-fn who_gives_up_too_late_is_put_out() {
+fn revocation_timeout_removes_member() {
     let mut group = Group::new();
     group.join("a");
     group.join("b");
-    assert_eq!(group.told(&beat("a", 1)), (1, Some(vec![0, 1])));
+    assert_eq!(group.beat_result(&beat("a", 1)), (1, Some(vec![0, 1])));
     for _ in 0..5 {
         group.test.pass_ms(5000);
-        assert_eq!(group.told(&beat("a", 1)), (1, None));
-        assert_eq!(group.told(&beat("b", 2)), (2, None));
+        assert_eq!(group.beat_result(&beat("a", 1)), (1, None));
+        assert_eq!(group.beat_result(&beat("b", 2)), (2, None));
     }
     group.test.pass_ms(5000);
     assert_eq!(group.error(&beat("a", 1)), ErrorCode::UNKNOWN_MEMBER_ID);
-    assert_eq!(group.told(&beat("b", 2)), (3, Some(vec![0, 1, 2, 3])));
+    assert_eq!(group.beat_result(&beat("b", 2)), (3, Some(vec![0, 1, 2, 3])));
 }
 
 #[test]
-fn requests_are_refused_for_reasons() {
+fn heartbeat_errors() {
     let config = ClusterConfig {
         group_consumer_max_size: 1,
         ..Default::default()
@@ -273,7 +273,7 @@ fn requests_are_refused_for_reasons() {
 }
 
 #[test]
-fn version_0_gives_ids() {
+fn version_0_assigns_member_ids() {
     let mut group = Group::new();
     let response = group.test.send(1, 0, &joining(""), 0).now();
     assert_eq!((response.error_code, response.member_epoch), (0, 1));
@@ -285,7 +285,7 @@ fn version_0_gives_ids() {
 }
 
 #[test]
-fn static_members_come_back_to_what_they_had() {
+fn static_member_returns_to_its_assignment() {
     let of = |member: &str| Request {
         instance_id: Some("i".into()),
         ..joining(member)
@@ -295,17 +295,17 @@ fn static_members_come_back_to_what_they_had() {
         ..beat(member, epoch)
     };
     let mut group = Group::new();
-    assert_eq!(group.told(&of("a")), (1, Some(vec![0, 1, 2, 3])));
+    assert_eq!(group.beat_result(&of("a")), (1, Some(vec![0, 1, 2, 3])));
     assert_eq!(group.error(&of("b")), ErrorCode::UNRELEASED_INSTANCE_ID);
-    assert_eq!(group.told(&static_beat("a", -2)), (-2, None));
+    assert_eq!(group.beat_result(&static_beat("a", -2)), (-2, None));
     assert_eq!(group.commit("a", 1, 9), ErrorCode::STALE_MEMBER_EPOCH);
-    // A static member keeps its assignment while it is away, and returns without a rebalance.
-    assert_eq!(group.told(&of("b")), (1, Some(vec![0, 1, 2, 3])));
+    // A static member that leaves temporarily keeps its assignment and returns without a rebalance.
+    assert_eq!(group.beat_result(&of("b")), (1, Some(vec![0, 1, 2, 3])));
     assert_eq!(group.error(&static_beat("a", 1)), ErrorCode::FENCED_INSTANCE_ID);
     assert_eq!(group.error(&static_beat("a", -2)), ErrorCode::FENCED_INSTANCE_ID);
     assert_eq!(group.describe().group_epoch, 1);
     // Away for longer than a session, it is out.
-    group.told(&static_beat("b", -2));
+    group.beat_result(&static_beat("b", -2));
     group.test.pass_ms(45_000);
     assert!(group.test.cluster.group_members("g").is_empty());
     assert_eq!(group.error(&static_beat("b", 1)), ErrorCode::UNKNOWN_MEMBER_ID);
@@ -313,33 +313,33 @@ fn static_members_come_back_to_what_they_had() {
 }
 
 #[test]
-fn topics_appear_grow_and_go() {
+fn topic_changes_raise_the_group_epoch() {
     let mut group = Group::new();
     let both = Request {
         subscribed_topic_names: Some(vec!["t".into(), "later".into()]),
         ..joining("a")
     };
-    assert_eq!(group.told(&both), (1, Some(vec![0, 1, 2, 3])));
+    assert_eq!(group.beat_result(&both), (1, Some(vec![0, 1, 2, 3])));
     group.test.cluster.create_topic("later", 1, None).unwrap();
-    let (epoch, told) = group.told(&beat("a", 1));
-    assert_eq!((epoch, told.unwrap().len()), (2, 5));
+    let (epoch, beat_result) = group.beat_result(&beat("a", 1));
+    assert_eq!((epoch, beat_result.unwrap().len()), (2, 5));
     group.test.cluster.create_partitions("t", 6, Vec::new()).unwrap();
-    let (epoch, told) = group.told(&beat("a", 2));
-    assert_eq!((epoch, told.unwrap().len()), (3, 7));
+    let (epoch, beat_result) = group.beat_result(&beat("a", 2));
+    assert_eq!((epoch, beat_result.unwrap().len()), (3, 7));
     group.test.cluster.delete_topic("later").unwrap();
-    assert_eq!(group.told(&beat("a", 3)), (3, Some(vec![0, 1, 2, 3, 4, 5])));
+    assert_eq!(group.beat_result(&beat("a", 3)), (3, Some(vec![0, 1, 2, 3, 4, 5])));
     assert_eq!(group.owning("a", 3, &[0, 1, 2, 3, 4, 5]), (4, None));
     // Another subscription is another matter at once.
     let none = Request {
         subscribed_topic_names: Some(Vec::new()),
         ..beat("a", 4)
     };
-    assert_eq!(group.told(&none), (4, Some(vec![])));
+    assert_eq!(group.beat_result(&none), (4, Some(vec![])));
     assert_eq!(group.owning("a", 4, &[]), (5, None));
 }
 
 #[test]
-fn expressions_match_whole_names_from_the_next_heartbeat_on() {
+fn regex_subscription_takes_effect_with_the_next_heartbeat() {
     let mut group = Group::with(ClusterConfig {
         group_regex_refresh_min_interval_ms: 10_000,
         ..Default::default()
@@ -351,25 +351,25 @@ fn expressions_match_whole_names_from_the_next_heartbeat_on() {
         subscribed_topic_regex: Some(regex.into()),
         ..joining(member)
     };
-    assert_eq!(group.told(&matching("a", "t[0-9]*")), (1, Some(vec![])));
-    let (epoch, told) = group.told(&beat("a", 1));
-    assert_eq!((epoch, told.map(|t| t.len())), (2, Some(5)));
-    // New topics are looked for after a while.
+    assert_eq!(group.beat_result(&matching("a", "t[0-9]*")), (1, Some(vec![])));
+    let (epoch, beat_result) = group.beat_result(&beat("a", 1));
+    assert_eq!((epoch, beat_result.map(|t| t.len())), (2, Some(5)));
+    // Expressions are refreshed after an interval.
     group.test.cluster.create_topic("t3", 2, None).unwrap();
-    assert_eq!(group.told(&beat("a", 2)), (2, None));
+    assert_eq!(group.beat_result(&beat("a", 2)), (2, None));
     group.test.pass_ms(10_001);
-    group.told(&beat("a", 2));
-    let (epoch, told) = group.told(&beat("a", 2));
-    assert_eq!((epoch, told.map(|t| t.len())), (3, Some(7)));
-    // An expression that is known counts at once, and so does giving it up.
-    let (epoch, told) = group.told(&matching("b", "t[0-9]*"));
-    assert_eq!((epoch, told.map(|t| t.len())), (4, Some(0)));
+    group.beat_result(&beat("a", 2));
+    let (epoch, beat_result) = group.beat_result(&beat("a", 2));
+    assert_eq!((epoch, beat_result.map(|t| t.len())), (3, Some(7)));
+    // A known expression takes effect at once, and so does its removal.
+    let (epoch, beat_result) = group.beat_result(&matching("b", "t[0-9]*"));
+    assert_eq!((epoch, beat_result.map(|t| t.len())), (4, Some(0)));
     let by_name = Request {
         subscribed_topic_names: Some(vec!["xt".into()]),
         subscribed_topic_regex: Some(String::new()),
         ..beat("b", 4)
     };
-    assert_eq!(group.told(&by_name), (5, Some(vec![0])));
+    assert_eq!(group.beat_result(&by_name), (5, Some(vec![0])));
     assert_eq!(
         group.describe().members[0].subscribed_topic_regex.as_deref(),
         Some("t[0-9]*")
@@ -377,11 +377,11 @@ fn expressions_match_whole_names_from_the_next_heartbeat_on() {
 }
 
 #[test]
-fn members_choose_the_assignor() {
+fn most_requested_assignor_wins() {
     let mut group = Group::new();
     group.test.cluster.create_topic("u", 1, None).unwrap();
     for member in ["a", "b"] {
-        group.told(&Request {
+        group.beat_result(&Request {
             server_assignor: Some("range".into()),
             subscribed_topic_names: Some(vec!["t".into(), "u".into()]),
             ..joining(member)
@@ -394,7 +394,7 @@ fn members_choose_the_assignor() {
 }
 
 #[test]
-fn offsets_belong_to_the_epoch() {
+fn offset_commit_and_fetch_check_the_member_epoch() {
     let mut group = Group::new();
     group.two_members();
     assert_eq!(group.commit("a", 2, 9), ErrorCode::NONE);
@@ -408,13 +408,13 @@ fn offsets_belong_to_the_epoch() {
     assert_eq!(group.fetch(Some("a"), 1), ErrorCode::STALE_MEMBER_EPOCH);
     assert_eq!(group.fetch(Some("c"), 2), ErrorCode::UNKNOWN_MEMBER_ID);
     for member in ["a", "b"] {
-        group.told(&beat(member, -1));
+        group.beat_result(&beat(member, -1));
     }
     assert_eq!(group.commit("", -1, 9), ErrorCode::NONE);
 }
 
 #[test]
-fn groups_are_described_and_listed() {
+fn consumer_group_describe_and_list_groups() {
     let mut group = Group::new();
     group.two_members();
     let described = group.describe();
@@ -459,7 +459,7 @@ fn groups_are_described_and_listed() {
 }
 
 #[test]
-fn another_coordinator_counts_sessions_anew() {
+fn coordinator_change_restarts_sessions() {
     let mut test = TestCluster::with_topic("t", 4);
     let coordinator = test.cluster.coordinator(CoordinatorKind::Group, "g").unwrap();
     let other = BrokerId(coordinator.0 % 3 + 1);
@@ -475,7 +475,7 @@ fn another_coordinator_counts_sessions_anew() {
 }
 
 #[test]
-fn a_join_is_recorded_when_the_coordinator_serves_it() {
+fn join_is_recorded_when_served() {
     let mut group = Group::new();
     group.test.cluster.log_joins();
     let joins = |group: &mut Group| -> Vec<(String, ConnectionId)> {

@@ -1,11 +1,11 @@
-//! What is put on a cluster from outside: errors before and after the deed, hanging connections, brokers that lag.
+//! Injected faults: errors before and after serving, hanging connections, stale brokers.
 
 use ottla_protocol::api::fetch::{FetchPartition, FetchRequest, FetchTopic};
 use ottla_protocol::api::metadata::{MetadataRequest, MetadataRequestTopic};
 use ottla_protocol::{ApiKey, ErrorCode};
 
 use super::produce::request;
-use crate::test_util::{TestCluster, batch_with, response_of};
+use crate::tests::util::{TestCluster, batch_with, response_of};
 use crate::{BrokerId, ClusterConfig, Fault, FaultAction};
 
 const NOW_MS: i64 = 1_700_000_000_000;
@@ -43,7 +43,7 @@ fn push(test: &mut TestCluster, api: ApiKey, action: FaultAction) {
     test.cluster.push_fault(None, api, Fault { action, delay_us: 0 });
 }
 
-/// The error and the offset that producing one record comes to.
+/// Produces one record, and returns the error and the offset.
 fn produce(test: &mut TestCluster, acks: i16) -> (ErrorCode, i64) {
     let leader = test.leader("t", 0);
     let response = test.call(leader, &request("t", 0, acks, batch_with(NOW_MS, 1, |_| {})), 12);
@@ -52,7 +52,7 @@ fn produce(test: &mut TestCluster, acks: i16) -> (ErrorCode, i64) {
 }
 
 #[test]
-fn an_error_after_the_deed_leaves_the_deed_done() {
+fn error_after_serves_the_request() {
     let mut test = TestCluster::with_topic("t", 1);
     push(
         &mut test,
@@ -64,7 +64,7 @@ fn an_error_after_the_deed_leaves_the_deed_done() {
 }
 
 #[test]
-fn an_error_after_the_deed_also_comes_to_those_who_wait() {
+fn error_after_applies_to_delayed_produce() {
     let mut test = TestCluster::with_topic("t", 1);
     test.cluster.set_replication_delay_us(5000);
     push(
@@ -86,7 +86,7 @@ fn an_error_after_the_deed_also_comes_to_those_who_wait() {
 }
 
 #[test]
-fn a_hanging_connection_says_nothing_more_and_others_go_on() {
+fn hang_blocks_one_connection() {
     let mut test = TestCluster::with_topic("t", 1);
     push(&mut test, ApiKey::METADATA, FaultAction::Hang);
     assert!(test.send(1, 0, &metadata(&["t"]), 9).is_later());
@@ -100,7 +100,7 @@ fn a_hanging_connection_says_nothing_more_and_others_go_on() {
 }
 
 #[test]
-fn one_partition_of_one_api_can_fail() {
+fn partition_error_applies_to_one_api_and_partition() {
     let mut test = TestCluster::with_topic("t", 2);
     let error = ErrorCode::KAFKA_STORAGE_ERROR;
     test.cluster.set_partition_error(ApiKey::PRODUCE, "t", 0, Some(error));
@@ -116,15 +116,15 @@ fn one_partition_of_one_api_can_fail() {
         error.0
     );
     test.cluster.set_partition_error(ApiKey::METADATA, "t", 1, Some(error));
-    let told = test.call(1, &metadata(&["t"]), 9);
-    let errors: Vec<i16> = told.topics[0].partitions.iter().map(|p| p.error_code).collect();
+    let beat_result = test.call(1, &metadata(&["t"]), 9);
+    let errors: Vec<i16> = beat_result.topics[0].partitions.iter().map(|p| p.error_code).collect();
     assert_eq!(errors, [0, error.0]);
     test.cluster.set_partition_error(ApiKey::PRODUCE, "t", 0, None);
     assert_eq!(produce(&mut test, 1), (ErrorCode::NONE, 0));
 }
 
 #[test]
-fn a_whole_error_stands_at_the_head_of_the_response() {
+fn whole_error_is_top_level() {
     let mut test = TestCluster::with_topic("t", 1);
     let error = ErrorCode::UNKNOWN_SERVER_ERROR;
     push(&mut test, ApiKey::FETCH, FaultAction::WholeError(error));
@@ -134,13 +134,13 @@ fn a_whole_error_stands_at_the_head_of_the_response() {
     push(&mut test, ApiKey::METADATA, FaultAction::WholeError(error));
     let response = test.call(1, &metadata(&["t"]), 13);
     assert_eq!((response.error_code, response.topics.len()), (error.0, 0));
-    // Versions without an error of their own tell it with each topic.
+    // Versions without a top-level error return it with each topic.
     push(&mut test, ApiKey::METADATA, FaultAction::WholeError(error));
     assert_eq!(test.call(1, &metadata(&["t"]), 9).topics[0].error_code, error.0);
 }
 
 #[test]
-fn a_broker_that_lags_tells_of_what_was() {
+fn hold_metadata_serves_stale_metadata() {
     let mut test = TestCluster::with_topic("t", 1);
     let old = test.leader("t", 0);
     test.cluster.hold_metadata(BrokerId(1), true);
@@ -148,8 +148,8 @@ fn a_broker_that_lags_tells_of_what_was() {
     test.cluster.set_leader("t", 0, Some(BrokerId(new))).unwrap();
     test.cluster.create_topic("u", 1, None).unwrap();
     let leader_of = |test: &mut TestCluster, broker| {
-        let told = test.call(broker, &metadata(&["t"]), 12);
-        told.topics[0].partitions[0].leader_id
+        let beat_result = test.call(broker, &metadata(&["t"]), 12);
+        beat_result.topics[0].partitions[0].leader_id
     };
     assert_eq!((leader_of(&mut test, 1), leader_of(&mut test, 2)), (old, new));
     let unknown = test.call(1, &metadata(&["u"]), 12).topics[0].error_code;
@@ -160,7 +160,7 @@ fn a_broker_that_lags_tells_of_what_was() {
 }
 
 #[test]
-fn each_broker_may_have_a_clock_of_its_own() {
+fn clock_skew_per_broker() {
     let mut test = TestCluster::with_topic("t", 1);
     let leader = BrokerId(test.leader("t", 0));
     test.cluster.set_clock_skew_ms(leader, -7_200_000);
@@ -169,10 +169,10 @@ fn each_broker_may_have_a_clock_of_its_own() {
     assert_eq!(produce(&mut test, 1), (ErrorCode::NONE, 0));
 }
 
-/// What a leader lost with its office was on its way to the followers: when it would have arrived there, other records
-/// may lie at its offsets, which have not been copied yet.
+/// The followers' copies of records that the leader lost may complete when other, unreplicated records have the same
+/// offsets.
 #[test]
-fn copies_of_what_was_lost_do_not_count() {
+fn replication_of_lost_records_is_ignored() {
     let mut test = TestCluster::new(ClusterConfig {
         replication_delay_us: 10_000,
         ..ClusterConfig::default()

@@ -9,7 +9,7 @@ use ottla_protocol::api::list_offsets::{
 use ottla_protocol::{ErrorCode, Uuid};
 
 use super::produce;
-use crate::test_util::{TestCluster, batch_len, batch_with, response_of};
+use crate::tests::util::{TestCluster, batch_len, batch_with, response_of};
 use crate::{BrokerId, ClusterConfig, ConnectionId};
 
 fn fill(test: &mut TestCluster, partition: i32, batches: &[i32]) {
@@ -22,7 +22,7 @@ fn fill(test: &mut TestCluster, partition: i32, batches: &[i32]) {
     }
 }
 
-/// All partitions `0..offsets.len()` of "t" on one broker.
+/// A topic "t" on one broker.
 fn one_broker(partitions: i32) -> TestCluster {
     let mut test = TestCluster::new(ClusterConfig {
         brokers: 1,
@@ -76,7 +76,7 @@ fn only_error(response: &FetchResponse) -> ErrorCode {
 }
 
 #[test]
-fn every_served_version_reads() {
+fn fetch_in_all_versions() {
     let mut test = one_broker(1);
     fill(&mut test, 0, &[3]);
     let id = test.cluster.topic_id("t").unwrap();
@@ -92,7 +92,7 @@ fn every_served_version_reads() {
 }
 
 #[test]
-fn an_empty_fetch_waits_for_records_or_the_time() {
+fn fetch_waits_for_records_or_max_wait() {
     let mut test = one_broker(2);
     let wait = request(&[(0, 0), (1, 0)], 500);
     assert!(test.send(1, 7, &wait, 12).is_later());
@@ -112,7 +112,7 @@ fn an_empty_fetch_waits_for_records_or_the_time() {
 }
 
 #[test]
-fn min_bytes_adds_up_over_partitions() {
+fn min_bytes_counts_all_partitions() {
     let mut test = one_broker(2);
     let mut wait = request(&[(0, 0), (1, 0)], 500);
     wait.min_bytes = i32::try_from(2 * batch_len(1) + 1).unwrap();
@@ -125,7 +125,7 @@ fn min_bytes_adds_up_over_partitions() {
 }
 
 #[test]
-fn requests_behind_a_waiting_one_wait_too() {
+fn delayed_fetch_mutes_its_connection() {
     let mut test = one_broker(1);
     assert!(test.send(1, 7, &request(&[(0, 0)], 500), 12).is_later());
     assert!(test.send(1, 7, &list(0, -1), 5).is_later());
@@ -138,7 +138,7 @@ fn requests_behind_a_waiting_one_wait_too() {
 }
 
 #[test]
-fn size_limits_let_one_batch_through() {
+fn size_limits_return_at_least_one_batch() {
     let mut test = one_broker(3);
     for partition in 0..3 {
         fill(&mut test, partition, &[10, 10]);
@@ -157,7 +157,7 @@ fn size_limits_let_one_batch_through() {
 }
 
 #[test]
-fn offsets_out_of_range_and_strangers() {
+fn offset_out_of_range_and_unknown_partitions() {
     let mut test = one_broker(1);
     fill(&mut test, 0, &[5]);
     for (offset, expected) in [
@@ -175,7 +175,7 @@ fn offsets_out_of_range_and_strangers() {
 }
 
 #[test]
-fn sessions_tell_only_news() {
+fn incremental_session_returns_changes() {
     let mut test = one_broker(2);
     fill(&mut test, 0, &[1]);
     let mut full = request(&[(0, 0), (1, 0)], 0);
@@ -200,7 +200,7 @@ fn sessions_tell_only_news() {
     );
     fill(&mut test, 1, &[2]);
     assert_eq!(sizes(&test.call(1, &next(2, &[]), 12)), [(1, batch_len(2))]);
-    // The client did not move on, so the same comes again.
+    // The client has not advanced, so the response repeats.
     assert_eq!(sizes(&test.call(1, &next(3, &[]), 12)), [(1, batch_len(2))]);
     // Forgotten partitions are not read.
     let mut forget = next(4, &[]);
@@ -210,7 +210,7 @@ fn sessions_tell_only_news() {
         ..Default::default()
     }];
     assert_eq!(sizes(&test.call(1, &forget, 12)), []);
-    // Errors are told again and again.
+    // Errors are repeated.
     let out_of_range = next(5, &[(0, 99)]);
     assert_eq!(
         only_error(&test.call(1, &out_of_range, 12)),
@@ -234,7 +234,7 @@ fn sessions_tell_only_news() {
 }
 
 #[test]
-fn partitions_with_records_take_turns_in_a_session() {
+fn session_rotates_partitions() {
     let mut test = one_broker(2);
     fill(&mut test, 0, &[100; 4]);
     fill(&mut test, 1, &[100; 4]);
@@ -255,7 +255,7 @@ fn partitions_with_records_take_turns_in_a_session() {
 }
 
 #[test]
-fn leader_epochs_are_checked_and_waiters_told() {
+fn leader_epoch_check_completes_delayed_fetch() {
     let mut test = TestCluster::with_topic("t", 1);
     fill(&mut test, 0, &[1]);
     let old = test.leader("t", 0);
@@ -264,7 +264,7 @@ fn leader_epochs_are_checked_and_waiters_told() {
     let waiting = by_id(request(&[(0, 1)], 500), id);
     assert!(test.send(old, 7, &waiting, 17).is_later());
     test.cluster.set_leader("t", 0, Some(BrokerId(new))).unwrap();
-    // The old leader is a follower now and serves those who name no epoch.
+    // The old leader is a follower and serves requests without an epoch.
     let mut out = test.cluster.poll(test.now);
     assert_eq!(
         only_error(&response_of::<FetchRequest>(out.remove(0), 17)),
@@ -288,7 +288,7 @@ fn leader_epochs_are_checked_and_waiters_told() {
 }
 
 #[test]
-fn diverging_logs_are_told() {
+fn diverging_epoch_is_returned() {
     let mut test = TestCluster::with_topic("t", 1);
     fill(&mut test, 0, &[5]);
     let new = test.leader("t", 0) % 3 + 1;
@@ -297,12 +297,12 @@ fn diverging_logs_are_told() {
     let mut ahead = request(&[(0, 8)], 500);
     ahead.topics[0].partitions[0].last_fetched_epoch = 0;
     let response = test.call(new, &ahead, 12);
-    let told = &partitions(&response)[0].diverging_epoch;
-    assert_eq!((told.epoch, told.end_offset), (0, 5));
+    let diverging = &partitions(&response)[0].diverging_epoch;
+    assert_eq!((diverging.epoch, diverging.end_offset), (0, 5));
 }
 
 #[test]
-fn consumers_are_sent_to_their_rack() {
+fn preferred_replica_in_the_consumers_rack() {
     let racks = ["a", "b", "c"].map(str::to_owned).to_vec();
     let config = ClusterConfig {
         racks,
@@ -339,7 +339,7 @@ fn list(partition: i32, timestamp: i64) -> ListOffsetsRequest {
 }
 
 #[test]
-fn offsets_are_listed_by_time() {
+fn list_offsets_by_timestamp() {
     let mut test = one_broker(1);
     fill(&mut test, 0, &[3, 3]);
     let mut ask = |timestamp, version| -> ListOffsetsPartitionResponse {
@@ -362,7 +362,7 @@ fn offsets_are_listed_by_time() {
 }
 
 #[test]
-fn connections_that_end_leave_nothing_behind() {
+fn disconnect_removes_delayed_requests() {
     let mut test = one_broker(2);
     assert!(test.send(1, 7, &request(&[(0, 0), (1, 0)], 500), 12).is_later());
     assert!(test.send(1, 7, &list(0, -1), 5).is_later());

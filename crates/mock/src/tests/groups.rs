@@ -9,10 +9,10 @@ use ottla_protocol::api::list_groups::ListGroupsRequest;
 use ottla_protocol::api::sync_group::{SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse};
 use ottla_protocol::{ErrorCode, Request};
 
-use crate::test_util::{Answer, TestCluster, response_of};
+use crate::tests::util::{Answer, TestCluster, response_of};
 use crate::{BrokerId, ClusterConfig, ConnectionId, CoordinatorKind, Outgoing};
 
-/// One broker, so that it coordinates everything. Connection numbers tell members apart.
+/// One broker, which coordinates everything. Connection numbers distinguish the members.
 struct Group {
     test: TestCluster,
 }
@@ -74,7 +74,7 @@ impl Group {
         self.test.cluster.poll(self.test.now)
     }
 
-    /// What came for a connection.
+    /// Removes the response for a connection.
     fn take<R: Request>(out: &mut Vec<Outgoing>, connection: u64, version: i16) -> R::Response {
         let position = out.iter().position(|o| o.connection == ConnectionId(connection));
         response_of::<R>(out.remove(position.expect("nothing came")), version)
@@ -154,7 +154,7 @@ fn sync_error(response: &SyncGroupResponse) -> ErrorCode {
 }
 
 #[test]
-fn two_members_share_the_work() {
+fn join_and_sync_of_two_members() {
     let mut group = Group::new();
     let (a, b, _) = group.two_members();
     assert_eq!(group.test.cluster.group_members("g").len(), 2);
@@ -162,12 +162,12 @@ fn two_members_share_the_work() {
     assert_eq!(group.heartbeat(1, "nobody", 2), ErrorCode::UNKNOWN_MEMBER_ID);
     let stale = group.send(2, &sync_request(&b, 1, &[]), 5).now();
     assert_eq!(sync_error(&stale), ErrorCode::ILLEGAL_GENERATION);
-    // Asking again gives the same assignment.
+    // A repeated request returns the same assignment.
     assert_eq!(group.send(2, &sync_request(&b, 2, &[]), 5).now().assignment, "two");
 }
 
 #[test]
-fn all_versions_of_the_calls_are_served() {
+fn group_apis_in_all_versions() {
     for version in 0..=9 {
         let mut group = Group::new();
         let id = match version {
@@ -207,10 +207,10 @@ fn all_versions_of_the_calls_are_served() {
 }
 
 #[test]
-fn a_silent_member_is_put_out() {
+fn session_timeout_removes_member() {
     let mut group = Group::new();
     let (a, b, generation) = group.two_members();
-    // The follower stops, the leader goes on.
+    // The follower stops, the leader continues.
     for _ in 0..3 {
         group.test.pass_ms(3000);
         assert_eq!(group.heartbeat(1, &a, generation), ErrorCode::NONE);
@@ -225,7 +225,7 @@ fn a_silent_member_is_put_out() {
 }
 
 #[test]
-fn who_does_not_join_in_time_is_left_behind() {
+fn rebalance_timeout_removes_members_without_join() {
     let mut group = Group::new();
     let (a, b, generation) = group.two_members();
     let c = group.new_id(3);
@@ -243,13 +243,13 @@ fn who_does_not_join_in_time_is_left_behind() {
 }
 
 #[test]
-fn who_does_not_sync_in_time_is_left_behind() {
+fn sync_timeout_removes_members_without_sync() {
     let mut group = Group::new();
     let (a, b, _) = group.two_members();
-    // A follower that joins again with nothing new is told the generation that there is.
+    // A follower that rejoins unchanged receives the current generation.
     let again = group.send(2, &join_request(&b, &[("range", &b)]), 9).now();
     assert_eq!(again.generation_id, 2);
-    // The leader joins again, which starts a rebalance; then only the follower asks for its assignment.
+    // The leader rejoins, which starts a rebalance; then only the follower requests its assignment.
     group.join(1, &a);
     group.join(2, &b);
     assert_eq!(group.out().len(), 2);
@@ -265,7 +265,7 @@ fn who_does_not_sync_in_time_is_left_behind() {
 }
 
 #[test]
-fn the_first_rebalance_waits_for_more_members() {
+fn initial_rebalance_delay() {
     let config = ClusterConfig {
         group_initial_rebalance_delay_ms: 3000,
         ..Default::default()
@@ -276,7 +276,7 @@ fn the_first_rebalance_waits_for_more_members() {
     assert!(group.test.pass_ms(2000).is_empty());
     group.join(2, &ids[1]);
     assert!(group.test.pass_ms(1000).is_empty());
-    // Somebody came during the delay, so there is another.
+    // A member joined during the delay, so the delay is extended.
     assert!(group.test.pass_ms(2999).is_empty());
     let mut out = group.test.pass_ms(1);
     let joined = Group::take::<JoinGroupRequest>(&mut out, 1, 9);
@@ -284,7 +284,7 @@ fn the_first_rebalance_waits_for_more_members() {
 }
 
 #[test]
-fn joins_are_refused_for_reasons() {
+fn join_group_errors() {
     let mut group = Group::new();
     let mut refused = |change: fn(&mut JoinGroupRequest)| {
         let mut request = join_request("", &[("range", "m")]);
@@ -311,7 +311,7 @@ fn joins_are_refused_for_reasons() {
 }
 
 #[test]
-fn the_protocol_with_most_votes_wins() {
+fn most_voted_protocol_wins() {
     let mut group = Group::new();
     for connection in 1..=2 {
         let request = join_request("", &[("range", "r"), ("sticky", "s")]);
@@ -329,7 +329,7 @@ fn the_protocol_with_most_votes_wins() {
 }
 
 #[test]
-fn static_members_come_back_without_a_rebalance() {
+fn static_member_returns_without_rebalance() {
     let mut group = Group::new();
     let mut request = join_request("", &[("range", "m")]);
     request.group_instance_id = Some("i".into());
@@ -364,7 +364,7 @@ fn static_members_come_back_without_a_rebalance() {
 }
 
 #[test]
-fn pending_ids_expire() {
+fn pending_member_id_expires() {
     let mut group = Group::new();
     let id = group.new_id(1);
     group.test.pass_ms(10_000);
@@ -374,7 +374,7 @@ fn pending_ids_expire() {
 }
 
 #[test]
-fn a_member_whose_connection_breaks_still_counts() {
+fn member_stays_after_its_connection_breaks() {
     let mut group = Group::new();
     let (a, b, _) = group.two_members();
     group.join(1, &a);
@@ -383,13 +383,13 @@ fn a_member_whose_connection_breaks_still_counts() {
     let mut out = group.out();
     assert_eq!(Group::take::<JoinGroupRequest>(&mut out, 2, 9).generation_id, 3);
     assert!(out.is_empty());
-    // It asks again and learns the generation that it missed.
+    // The repeated request returns the generation that the member missed.
     let again = group.send(3, &join_request(&a, &[("range", &a)]), 9).now();
     assert_eq!((again.generation_id, again.members.len()), (3, 2));
 }
 
 #[test]
-fn requests_go_to_the_coordinator() {
+fn other_broker_answers_not_coordinator() {
     let mut test = TestCluster::new(ClusterConfig::default());
     let coordinator = test.cluster.coordinator(CoordinatorKind::Group, "g").unwrap().0;
     let other = coordinator % 3 + 1;
@@ -416,7 +416,7 @@ fn requests_go_to_the_coordinator() {
 }
 
 #[test]
-fn groups_are_described_and_listed() {
+fn describe_groups_and_list_groups() {
     let mut group = Group::new();
     let (a, _, _) = group.two_members();
     for version in 0..=6 {
@@ -455,14 +455,14 @@ fn groups_are_described_and_listed() {
 }
 
 #[test]
-fn accepted_joins_are_recorded_and_refused_ones_are_not() {
+fn only_accepted_joins_are_recorded() {
     let mut group = Group::new();
     group.test.cluster.log_joins();
     let (a, b, _) = group.two_members();
     let joins = group.test.cluster.take_joins();
     let joins: Vec<_> = joins.iter().map(|j| (j.member.as_str(), j.connection.0)).collect();
     assert_eq!(joins, [(a.as_str(), 1), (b.as_str(), 2), (a.as_str(), 1)]);
-    // A follower that joins with the same protocols has its generation told again, on whichever connection.
+    // A follower that rejoins with the same protocols receives the generation again, on any connection.
     let again = join_request(&b, &[("range", &b)]);
     assert_eq!(group.send(3, &again, 9).now().generation_id, 2);
     let unknown = join_request("unknown", &[("range", "m")]);

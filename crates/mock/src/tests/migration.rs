@@ -10,10 +10,10 @@ use ottla_protocol::api::sync_group::{SyncGroupRequest, SyncGroupRequestAssignme
 use ottla_protocol::consumer_protocol::{ConsumerProtocolAssignment, ConsumerProtocolSubscription, TopicPartition};
 
 use super::consumer_groups::Group;
-use crate::test_util::response_of;
+use crate::tests::util::response_of;
 use crate::{ClusterConfig, ConnectionId, MigrationPolicy};
 
-/// Who speaks the classic protocol here does so on connection 1.
+/// The connection of the classic member.
 const CLASSIC: u64 = 1;
 
 fn of_t(partitions: &[i32]) -> Vec<TopicPartition> {
@@ -109,7 +109,7 @@ impl Group {
 
     /// A classic group with one member, which has all four partitions in generation 1.
     fn one_classic_member(&mut self, instance: Option<&str>) -> String {
-        // Version 3 gives an id at once.
+        // In version 3 the response has a member id at once.
         let version = if instance.is_some() { 5 } else { 3 };
         assert!(
             self.test
@@ -136,7 +136,7 @@ impl Group {
         id
     }
 
-    /// What came on the connection of the classic member.
+    /// Returns the response on the connection of the classic member.
     fn take<R: ottla_protocol::Request>(&mut self, version: i16) -> R::Response {
         let mut out = self.test.cluster.poll(self.test.now);
         let at = out.iter().position(|o| o.connection == ConnectionId(CLASSIC));
@@ -149,10 +149,10 @@ impl Group {
 }
 
 #[test]
-fn a_cooperative_member_goes_on_while_its_group_is_upgraded() {
+fn upgrade_keeps_a_cooperative_member() {
     let mut group = Group::new();
     let a = group.one_classic_member(None);
-    assert_eq!(group.told(&new_member("n")), (2, Some(vec![])));
+    assert_eq!(group.beat_result(&new_member("n")), (2, Some(vec![])));
     assert!(group.is_consumer());
     // Its epoch is that of its generation.
     assert_eq!(group.commit(&a, 1, 8), ErrorCode::NONE);
@@ -162,7 +162,7 @@ fn a_cooperative_member_goes_on_while_its_group_is_upgraded() {
         ErrorCode(group.sync(&a, 1).error_code),
         ErrorCode::REBALANCE_IN_PROGRESS
     );
-    // It joins with what it has and is told what to give up.
+    // The member joins with its partitions and learns which to revoke.
     group.test.cluster.log_joins();
     let joined = group.join_mixed(&a, &[0, 1, 2, 3]);
     assert_eq!((joined.error_code, joined.generation_id), (0, 1));
@@ -171,15 +171,15 @@ fn a_cooperative_member_goes_on_while_its_group_is_upgraded() {
     assert_eq!(joined.protocol_name.as_deref(), Some("range"));
     assert_eq!(assigned(&group.sync(&a, 1)), [0, 1]);
     assert_eq!(group.heartbeat(&a, 1), ErrorCode::REBALANCE_IN_PROGRESS);
-    assert_eq!(group.told(&beat("n", 2)), (2, None));
+    assert_eq!(group.beat_result(&beat("n", 2)), (2, None));
     assert_eq!(group.join_mixed(&a, &[0, 1]).generation_id, 2);
     assert_eq!(assigned(&group.sync(&a, 2)), [0, 1]);
     assert_eq!(group.heartbeat(&a, 2), ErrorCode::NONE);
-    assert_eq!(group.told(&beat("n", 2)), (2, Some(vec![2, 3])));
+    assert_eq!(group.beat_result(&beat("n", 2)), (2, Some(vec![2, 3])));
 }
 
 #[test]
-fn what_a_classic_leader_never_divided_is_divided_after_the_upgrade() {
+fn upgrade_assigns_partitions_without_a_classic_assignment() {
     let mut group = Group::new();
     // It joins as the leader and is gone before it brings an assignment.
     assert!(group.test.send(1, CLASSIC, &joining("", Some("i"), &[]), 5).is_later());
@@ -188,24 +188,24 @@ fn what_a_classic_leader_never_divided_is_divided_after_the_upgrade() {
         instance_id: Some("i".into()),
         ..new_member("n")
     };
-    assert_eq!(group.told(&back), (2, Some(vec![0, 1, 2, 3])));
+    assert_eq!(group.beat_result(&back), (2, Some(vec![0, 1, 2, 3])));
 }
 
 #[test]
-fn an_eager_member_gives_everything_up_when_it_joins() {
+fn eager_member_revokes_all_on_join() {
     let mut group = Group::new();
     let a = group.one_classic_member(None);
-    group.told(&new_member("n"));
+    group.beat_result(&new_member("n"));
     let joined = group.join_mixed(&a, &[]);
     assert_eq!(joined.generation_id, 2);
     assert_eq!(assigned(&group.sync(&a, 2)), [0, 1]);
-    assert_eq!(group.told(&beat("n", 2)), (2, Some(vec![2, 3])));
+    assert_eq!(group.beat_result(&beat("n", 2)), (2, Some(vec![2, 3])));
 }
 
 #[test]
-fn a_classic_member_waits_for_what_others_hold() {
+fn classic_member_waits_for_unreleased_partitions() {
     let mut group = Group::new();
-    group.told(&new_member("n"));
+    group.beat_result(&new_member("n"));
     let id = group.join_mixed("", &[]);
     assert_eq!(ErrorCode(id.error_code), ErrorCode::MEMBER_ID_REQUIRED);
     let b = id.member_id;
@@ -213,7 +213,7 @@ fn a_classic_member_waits_for_what_others_hold() {
     assert!(assigned(&group.sync(&b, 2)).is_empty());
     // It is not called while there is nothing for it.
     assert_eq!(group.heartbeat(&b, 2), ErrorCode::NONE);
-    let (epoch, kept) = group.told(&beat("n", 1));
+    let (epoch, kept) = group.beat_result(&beat("n", 1));
     let kept = kept.unwrap();
     assert_eq!((epoch, kept.len()), (1, 2));
     let owned = TopicPartitions {
@@ -221,7 +221,7 @@ fn a_classic_member_waits_for_what_others_hold() {
         partitions: kept,
         ..Default::default()
     };
-    group.told(&ConsumerGroupHeartbeatRequest {
+    group.beat_result(&ConsumerGroupHeartbeatRequest {
         topic_partitions: Some(vec![owned]),
         ..beat("n", 1)
     });
@@ -231,18 +231,18 @@ fn a_classic_member_waits_for_what_others_hold() {
 }
 
 #[test]
-fn a_classic_member_that_does_not_do_its_part_is_put_out() {
+fn classic_member_without_rejoin_is_removed() {
     let mut group = Group::new();
     let a = group.one_classic_member(None);
-    group.told(&new_member("n"));
-    // Told to join again it only goes on beating.
+    group.beat_result(&new_member("n"));
+    // The member ignores the rebalance and continues its heartbeats.
     for _ in 0..4 {
         assert_eq!(group.heartbeat(&a, 1), ErrorCode::REBALANCE_IN_PROGRESS);
         group.test.pass_ms(5000);
     }
     assert_eq!(group.heartbeat(&a, 1), ErrorCode::UNKNOWN_MEMBER_ID);
-    let (_, told) = group.told(&beat("n", 2));
-    assert_eq!(told, Some(vec![0, 1, 2, 3]));
+    let (_, beat_result) = group.beat_result(&beat("n", 2));
+    assert_eq!(beat_result, Some(vec![0, 1, 2, 3]));
     // One that joins and never fetches its assignment goes, too.
     let b = group.join_mixed("", &[]).member_id;
     let generation = group.join_mixed(&b, &[]).generation_id;
@@ -254,15 +254,15 @@ fn a_classic_member_that_does_not_do_its_part_is_put_out() {
 }
 
 #[test]
-fn a_group_turns_back_when_the_last_new_member_leaves() {
+fn downgrade_when_the_last_consumer_member_leaves() {
     let mut group = Group::new();
     let a = group.one_classic_member(None);
-    group.told(&new_member("n"));
+    group.beat_result(&new_member("n"));
     group.join_mixed(&a, &[]);
     assert_eq!(assigned(&group.sync(&a, 2)), [0, 1]);
-    group.told(&beat("n", -1));
+    group.beat_result(&beat("n", -1));
     assert!(!group.is_consumer());
-    // The generation goes on from the epoch.
+    // The generation continues from the epoch.
     assert_eq!(group.heartbeat(&a, 2), ErrorCode::REBALANCE_IN_PROGRESS);
     assert!(group.test.send(1, CLASSIC, &joining(&a, None, &[]), 9).is_later());
     let joined = group.take::<JoinGroupRequest>(9);
@@ -277,16 +277,16 @@ fn a_group_turns_back_when_the_last_new_member_leaves() {
     };
     assert_eq!(group.test.send(1, CLASSIC, &leave, 5).now().members[0].error_code, 0);
     assert_eq!(group.test.cluster.timer_count(), 0);
-    // An empty group takes any protocol, and its offsets stay.
-    assert_eq!(group.told(&new_member("n")).0, 1);
+    // An empty group accepts either protocol, and its offsets stay.
+    assert_eq!(group.beat_result(&new_member("n")).0, 1);
     assert!(group.is_consumer());
 }
 
 #[test]
-fn a_classic_member_of_a_mixed_group_leaves() {
+fn classic_member_leaves_a_mixed_group() {
     let mut group = Group::new();
     let a = group.one_classic_member(None);
-    group.told(&new_member("n"));
+    group.beat_result(&new_member("n"));
     let leave = |member: &str| LeaveGroupRequest {
         group_id: "g".into(),
         members: vec![MemberIdentity {
@@ -302,19 +302,19 @@ fn a_classic_member_of_a_mixed_group_leaves() {
         0
     );
     assert!(group.is_consumer());
-    assert_eq!(group.told(&beat("n", 2)), (3, Some(vec![0, 1, 2, 3])));
+    assert_eq!(group.beat_result(&beat("n", 2)), (3, Some(vec![0, 1, 2, 3])));
 }
 
 #[test]
-fn static_members_change_the_protocol_and_keep_their_share() {
+fn static_member_keeps_its_assignment_across_protocols() {
     let mut group = Group::new();
     let a = group.one_classic_member(Some("i"));
     let comes = ConsumerGroupHeartbeatRequest {
         instance_id: Some("i".into()),
         ..new_member("n")
     };
-    // It takes over without having been let go: a classic member does not say when it goes.
-    assert_eq!(group.told(&comes), (2, Some(vec![0, 1, 2, 3])));
+    // The replacement needs no leave: a static classic member does not leave.
+    assert_eq!(group.beat_result(&comes), (2, Some(vec![0, 1, 2, 3])));
     assert!(group.is_consumer());
     assert_ne!(group.test.cluster.group_members("g"), [a]);
     let back = group.test.send(1, CLASSIC, &joining("", Some("i"), &[]), 9).now();
@@ -332,7 +332,7 @@ fn static_members_change_the_protocol_and_keep_their_share() {
 }
 
 #[test]
-fn some_groups_cannot_be_upgraded() {
+fn upgrade_errors() {
     let refused = ErrorCode::GROUP_ID_NOT_FOUND;
     let upgrade = |group: &mut Group| {
         let response = group.test.send(1, 0, &new_member("n"), 1).now();
@@ -352,11 +352,11 @@ fn some_groups_cannot_be_upgraded() {
         group.one_classic_member(None);
         assert_eq!(upgrade(&mut group), stays, "{policy:?}");
         if !stays {
-            group.told(&beat("n", -1));
+            group.beat_result(&beat("n", -1));
             assert!(group.is_consumer());
         }
     }
-    // What is no consumer, and what says more than a consumer does.
+    // A protocol type other than consumer, and user data in the assignment.
     let changes: [fn(&mut JoinGroupRequest); 2] = [
         |r| r.protocol_type = "connect".into(),
         |r| r.protocols[0].metadata = Bytes::from_static(b"?"),
@@ -383,7 +383,7 @@ fn some_groups_cannot_be_upgraded() {
 }
 
 #[test]
-fn an_upgrade_sends_away_whoever_waits() {
+fn upgrade_fails_delayed_requests() {
     let mut group = Group::new();
     assert!(group.test.send(1, CLASSIC, &joining("", None, &[]), 3).is_later());
     let a = group.take::<JoinGroupRequest>(3).member_id;
@@ -395,7 +395,7 @@ fn an_upgrade_sends_away_whoever_waits() {
     let at = out.iter().position(|o| o.connection == ConnectionId(2)).unwrap();
     let b = response_of::<JoinGroupRequest>(out.remove(at), 3).member_id;
     assert!(group.test.send(1, 2, &syncing(&b, None, 2), 5).is_later());
-    assert_eq!(group.told(&new_member("n")).0, 3);
+    assert_eq!(group.beat_result(&new_member("n")).0, 3);
     let mut out = group.test.cluster.poll(group.test.now);
     let synced = response_of::<SyncGroupRequest>(out.remove(0), 5);
     assert_eq!(ErrorCode(synced.error_code), ErrorCode::REBALANCE_IN_PROGRESS);

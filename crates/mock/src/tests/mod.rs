@@ -1,7 +1,7 @@
 //! The brokers' behaviour, seen through `Cluster::handle` and through sockets.
 
 mod admin;
-mod basics;
+mod cluster;
 mod consumer_groups;
 mod coordinators;
 mod faults;
@@ -14,3 +14,4 @@ mod rules;
 mod tcp_server;
 mod telemetry;
 mod transactions;
+pub(crate) mod util;

@@ -7,7 +7,7 @@ use ottla_protocol::api::offset_fetch::{
 use ottla_protocol::{ApiKey, ErrorCode, Uuid};
 
 use crate::ClusterConfig;
-use crate::test_util::TestCluster;
+use crate::tests::util::TestCluster;
 
 fn cluster() -> TestCluster {
     let mut test = TestCluster::new(ClusterConfig {
@@ -43,7 +43,7 @@ fn commit_error(test: &mut TestCluster, request: &OffsetCommitRequest, version: 
 }
 
 #[test]
-fn offsets_come_back_in_all_versions() {
+fn offset_commit_and_fetch_in_all_versions() {
     let mut test = cluster();
     let id = test.cluster.topic_id("t").unwrap();
     for version in 2..=10 {
@@ -95,7 +95,7 @@ fn offsets_come_back_in_all_versions() {
 }
 
 #[test]
-fn commits_are_refused_for_reasons() {
+fn offset_commit_errors() {
     let mut test = cluster();
     let id = test.cluster.topic_id("t").unwrap();
     let unknown = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
@@ -116,7 +116,7 @@ fn commits_are_refused_for_reasons() {
 }
 
 #[test]
-fn one_partition_can_fail_alone() {
+fn partition_error_of_offset_commit_and_fetch() {
     let mut test = cluster();
     let id = test.cluster.topic_id("t").unwrap();
     let error = ErrorCode::TOPIC_AUTHORIZATION_FAILED;
@@ -136,13 +136,13 @@ fn one_partition_can_fail_alone() {
         topics: Some(vec![topic]),
         ..Default::default()
     };
-    let told = test.call(1, &request, 7).topics.remove(0).partitions;
-    let told: Vec<_> = told.iter().map(|p| (p.error_code, p.committed_offset)).collect();
-    assert_eq!(told, [(error.0, -1), (0, 6)]);
+    let results = test.call(1, &request, 7).topics.remove(0).partitions;
+    let results: Vec<_> = results.iter().map(|p| (p.error_code, p.committed_offset)).collect();
+    assert_eq!(results, [(error.0, -1), (0, 6)]);
 }
 
 #[test]
-fn offsets_go_with_their_topic() {
+fn topic_deletion_removes_offsets() {
     let mut test = cluster();
     assert_eq!(commit_error(&mut test, &commit(Uuid::ZERO, 0, 7), 9), ErrorCode::NONE);
     test.cluster.delete_topic("t").unwrap();

@@ -6,7 +6,7 @@ use ottla_protocol::compression::Codec;
 use ottla_protocol::record::{BatchIter, BatchParams, MessageSetRecord, write_message_set};
 use ottla_protocol::{ApiKey, ErrorCode, Records, Uuid};
 
-use crate::test_util::{Answer, TestCluster, batch_with, response_of};
+use crate::tests::util::{Answer, TestCluster, batch_with, response_of};
 use crate::{BrokerId, ClusterConfig, Fault, FaultAction, LeaderHints, NewTopic};
 
 pub(super) fn request(topic: &str, partition: i32, acks: i16, records: Bytes) -> ProduceRequest {
@@ -52,7 +52,7 @@ fn good(count: i32) -> Bytes {
 }
 
 #[test]
-fn batches_get_consecutive_offsets() {
+fn produce_assigns_consecutive_offsets() {
     let mut test = TestCluster::with_topic("t", 1);
     for (count, offset) in [(3, 0), (1, 3), (5, 4)] {
         let answered = produce(&mut test, good(count));
@@ -63,7 +63,7 @@ fn batches_get_consecutive_offsets() {
 }
 
 #[test]
-fn every_served_version_answers() {
+fn produce_in_all_versions() {
     let mut test = TestCluster::with_topic("t", 1);
     let leader = test.leader("t", 0);
     let id = test.cluster.topic_id("t").unwrap();
@@ -81,7 +81,7 @@ fn every_served_version_answers() {
 }
 
 #[test]
-fn bad_batches_are_refused_for_what_is_wrong_with_them() {
+fn invalid_batch_errors() {
     let mut test = TestCluster::with_topic("t", 1);
     let flip = |position: usize| {
         let mut bytes = good(2).to_vec();
@@ -124,7 +124,7 @@ fn bad_batches_are_refused_for_what_is_wrong_with_them() {
 }
 
 #[test]
-fn wrong_places_are_told() {
+fn wrong_leader_and_unknown_partition_errors() {
     let mut test = TestCluster::with_topic("t", 1);
     let leader = test.leader("t", 0);
     let other = leader % 3 + 1;
@@ -146,7 +146,7 @@ fn wrong_places_are_told() {
 }
 
 #[test]
-fn acks_zero_has_no_answer_and_failure_closes() {
+fn acks_0_has_no_response_and_failure_closes() {
     let mut test = TestCluster::with_topic("t", 1);
     let leader = test.leader("t", 0);
     assert!(matches!(
@@ -169,7 +169,7 @@ fn idempotent(epoch: i16, sequence: i32, count: i32) -> Bytes {
 }
 
 #[test]
-fn sequence_numbers_are_kept() {
+fn sequence_numbers_are_checked() {
     let mut test = TestCluster::with_topic("t", 1);
     let mut check = |epoch, sequence, count, expected, offset| {
         let answered = produce(&mut test, idempotent(epoch, sequence, count));
@@ -196,7 +196,7 @@ fn sequence_numbers_are_kept() {
 }
 
 #[test]
-fn acks_all_waits_for_followers_and_a_crash_loses_what_they_lack() {
+fn acks_all_waits_for_followers_and_crash_loses_unreplicated() {
     let config = ClusterConfig {
         replication_delay_us: 10_000,
         ..ClusterConfig::default()
@@ -231,7 +231,7 @@ fn acks_all_waits_for_followers_and_a_crash_loses_what_they_lack() {
 }
 
 #[test]
-fn slow_followers_time_the_request_out() {
+fn slow_followers_cause_request_timed_out() {
     let config = ClusterConfig {
         replication_delay_us: 60_000_000,
         ..ClusterConfig::default()
@@ -243,13 +243,13 @@ fn slow_followers_time_the_request_out() {
     assert!(test.pass_ms(4999).is_empty());
     let mut out = test.pass_ms(1);
     let answered = only(response_of::<ProduceRequest>(out.remove(0), 9));
-    let told = (error(&answered), answered.base_offset);
-    assert_eq!(told, (ErrorCode::REQUEST_TIMED_OUT, 0), "it was appended");
+    let result = (error(&answered), answered.base_offset);
+    assert_eq!(result, (ErrorCode::REQUEST_TIMED_OUT, 0), "it was appended");
     assert_eq!(test.cluster.purgatory_size(), 0);
 }
 
 #[test]
-fn a_leader_that_loses_its_office_while_it_waits_tells_where_it_has_appended() {
+fn leader_change_fails_delayed_produce_with_its_offset() {
     let config = ClusterConfig {
         replication_delay_us: 60_000_000,
         ..ClusterConfig::default()
@@ -261,12 +261,12 @@ fn a_leader_that_loses_its_office_while_it_waits_tells_where_it_has_appended() {
     test.cluster.set_leader("t", 0, Some(BrokerId(leader % 3 + 1))).unwrap();
     let mut out = test.pass_ms(0);
     let answered = only(response_of::<ProduceRequest>(out.remove(0), 9));
-    let told = (error(&answered), answered.base_offset);
-    assert_eq!(told, (ErrorCode::NOT_LEADER_OR_FOLLOWER, 0));
+    let result = (error(&answered), answered.base_offset);
+    assert_eq!(result, (ErrorCode::NOT_LEADER_OR_FOLLOWER, 0));
 }
 
 #[test]
-fn too_few_replicas_refuse_acks_all_only() {
+fn not_enough_replicas_only_for_acks_all() {
     let mut test = TestCluster::new(ClusterConfig {
         min_insync_replicas: 2,
         ..Default::default()
@@ -283,7 +283,7 @@ fn too_few_replicas_refuse_acks_all_only() {
 }
 
 #[test]
-fn log_append_time_is_told_and_stored() {
+fn log_append_time_is_returned_and_stored() {
     let mut test = TestCluster::new(ClusterConfig::default());
     let configs = [("message.timestamp.type".to_owned(), "LogAppendTime".to_owned())];
     test.cluster
@@ -301,7 +301,7 @@ fn log_append_time_is_told_and_stored() {
 }
 
 #[test]
-fn faults_hit_one_request_each() {
+fn queued_fault_applies_to_one_request() {
     let mut test = TestCluster::with_topic("t", 1);
     let leader = test.leader("t", 0);
     let api = ApiKey::PRODUCE;
@@ -322,7 +322,7 @@ fn faults_hit_one_request_each() {
 }
 
 #[test]
-fn old_brokers_take_message_sets() {
+fn old_version_range_accepts_message_sets() {
     for (version, magic) in [(0, 0), (1, 0), (2, 1)] {
         for codec in [Codec::None, Codec::Gzip, Codec::Lz4] {
             let mut test = TestCluster::with_topic("t", 1);
@@ -353,7 +353,7 @@ fn old_brokers_take_message_sets() {
 }
 
 #[test]
-fn single_records_are_blamed() {
+fn record_errors_name_single_records() {
     let mut test = TestCluster::with_topic("t", 1);
     for (every, blamed) in [(2, vec![1, 3]), (5, vec![4]), (6, vec![])] {
         let action = FaultAction::BadRecords(every);
@@ -368,7 +368,7 @@ fn single_records_are_blamed() {
 }
 
 #[test]
-fn leaders_are_hinted_at_rightly_or_not() {
+fn leader_hints() {
     for hints in [
         LeaderHints::Current,
         LeaderHints::None,
@@ -393,7 +393,7 @@ fn leaders_are_hinted_at_rightly_or_not() {
 }
 
 #[test]
-fn brokers_before_2_5_say_whom_they_do_not_remember() {
+fn unknown_producer_id_when_configured() {
     let config = ClusterConfig {
         refuse_unknown_producers: true,
         producer_id_expiration_ms: 1000,
@@ -416,7 +416,7 @@ fn brokers_before_2_5_say_whom_they_do_not_remember() {
 }
 
 #[test]
-fn records_out_of_time_are_named() {
+fn out_of_range_timestamps_have_record_errors() {
     let mut test = TestCluster::with_topic("t", 1);
     let last_ms = ClusterConfig::default().wall_clock_ms + ClusterConfig::default().message_timestamp_after_max_ms;
     let answered = produce(&mut test, batch_with(last_ms - 1, 5, |_| {}));

@@ -4,7 +4,7 @@ use ottla_protocol::api::metadata::{MetadataRequest, MetadataRequestTopic};
 use ottla_protocol::{ApiKey, ErrorCode};
 
 use super::produce::request;
-use crate::test_util::{Answer, TestCluster, batch_with};
+use crate::tests::util::{Answer, TestCluster, batch_with};
 use crate::{BrokerId, ClientAction, ClusterConfig, ConnectionId, Fault, FaultAction, RequestMatch, Rule};
 
 const NOW_MS: i64 = 1_700_000_000_000;
@@ -49,7 +49,7 @@ fn produce(test: &mut TestCluster) -> ErrorCode {
 }
 
 #[test]
-fn a_rule_applies_from_the_nth_request_on_as_often_as_it_says() {
+fn rule_with_skip_and_times() {
     let mut test = cluster();
     test.cluster.add_rule(Rule {
         skip: 1,
@@ -61,7 +61,7 @@ fn a_rule_applies_from_the_nth_request_on_as_often_as_it_says() {
 }
 
 #[test]
-fn a_rule_without_limit_applies_until_it_is_removed() {
+fn rule_without_times_applies_until_removed() {
     let mut test = cluster();
     let id = test.cluster.add_rule(produce_rule());
     assert_eq!([produce(&mut test), produce(&mut test)], [ERROR, ERROR]);
@@ -71,7 +71,7 @@ fn a_rule_without_limit_applies_until_it_is_removed() {
 }
 
 #[test]
-fn a_rule_matches_broker_topic_and_partition() {
+fn rule_matches_broker_topic_and_partition() {
     let mut test = cluster();
     let on = |broker, topic: &str, partition| RequestMatch {
         api: Some(ApiKey::PRODUCE),
@@ -90,7 +90,7 @@ fn a_rule_matches_broker_topic_and_partition() {
 }
 
 #[test]
-fn an_ignored_request_is_not_served_and_mutes_its_connection() {
+fn ignored_request_mutes_its_connection() {
     let mut test = cluster();
     test.cluster.add_rule(Rule {
         times: Some(1),
@@ -106,7 +106,7 @@ fn an_ignored_request_is_not_served_and_mutes_its_connection() {
 }
 
 #[test]
-fn requests_are_recorded_when_they_arrive() {
+fn requests_are_recorded_on_arrival() {
     let mut test = cluster();
     test.cluster
         .add_rule(rule(RequestMatch::default(), FaultAction::Ignore));
@@ -146,7 +146,7 @@ fn requests_are_recorded_when_they_arrive() {
 }
 
 #[test]
-fn bytes_behind_a_request_are_ignored_only_on_demand() {
+fn trailing_bytes_are_ignored_only_when_configured() {
     for lenient in [false, true] {
         let mut test = TestCluster::new(ClusterConfig {
             ignore_trailing_bytes: lenient,

@@ -12,7 +12,7 @@ use ottla_protocol::api::produce::ProduceRequest;
 use ottla_protocol::{Request, decode_response, encode_request};
 
 use super::produce;
-use crate::test_util::batch_with;
+use crate::tests::util::batch_with;
 use crate::{BrokerId, ClusterConfig, EmbeddedCluster};
 
 struct Client(TcpStream);
@@ -121,7 +121,7 @@ fn produce_and_fetch_over_sockets() {
 }
 
 #[test]
-fn a_waiting_fetch_ends_with_its_time() {
+fn delayed_fetch_completes_after_max_wait() {
     let embedded = start();
     embedded.with(|cluster| cluster.create_topic("t", 1, None)).unwrap();
     let leader = embedded.with(|cluster| cluster.partition_leader("t", 0)).unwrap();
@@ -155,13 +155,13 @@ fn garbage_and_oversized_frames_close_the_connection() {
 }
 
 #[test]
-fn stopped_brokers_refuse_and_come_back() {
+fn stopped_broker_refuses_connections_until_restart() {
     let embedded = start();
     let mut client = Client::connect(&embedded, 2);
     client.send(&ApiVersionsRequest::default(), 0);
     client.receive::<ApiVersionsRequest>(0);
     let address = embedded.bootstrap_servers().split(',').nth(1).unwrap().to_owned();
-    // Another that never says anything; the broker has it as soon as the cluster counts it.
+    // A client that sends nothing. The broker has accepted it as soon as the cluster counts the connection.
     let mut silent = Client::connect(&embedded, 2);
     while embedded.with(|cluster| cluster.connection_count()) < 2 {
         std::thread::yield_now();
@@ -188,7 +188,7 @@ fn stopped_brokers_refuse_and_come_back() {
 }
 
 #[test]
-fn dropping_the_cluster_closes_everything_at_once() {
+fn drop_closes_all_sockets() {
     let embedded = start();
     let mut client = Client::connect(&embedded, 1);
     let started = Instant::now();
@@ -198,12 +198,12 @@ fn dropping_the_cluster_closes_everything_at_once() {
 }
 
 #[test]
-fn a_long_queue_behind_a_waiting_fetch_is_answered_in_full() {
+fn requests_queued_behind_a_delayed_fetch_are_all_answered() {
     let embedded = start();
     embedded.with(|cluster| cluster.create_topic("t", 1, None)).unwrap();
     let leader = embedded.with(|cluster| cluster.partition_leader("t", 0)).unwrap();
     let mut client = Client::connect(&embedded, usize::try_from(leader.0).unwrap());
-    // More than the front takes before it stops reading, and requests without answer among them.
+    // More requests than the server reads ahead, some of them without a response.
     client.send(&fetch(0, 100), 12);
     for _ in 0..600 {
         client.send(&produce::request("t", 0, 0, batch_with(now_ms(), 1, |_| {})), 9);

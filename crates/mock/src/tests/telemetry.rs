@@ -8,7 +8,7 @@ use ottla_protocol::api::push_telemetry::PushTelemetryRequest;
 use ottla_protocol::compression::{Codec, compress};
 use ottla_protocol::{ApiKey, ErrorCode, Uuid};
 
-use crate::test_util::TestCluster;
+use crate::tests::util::TestCluster;
 use crate::{BrokerId, ClusterConfig, MetricsPush, MetricsSubscription};
 
 fn offered(test: &mut TestCluster) -> usize {
@@ -18,7 +18,7 @@ fn offered(test: &mut TestCluster) -> usize {
     keys.filter(|key| telemetry.contains(key)).count()
 }
 
-fn ask(test: &mut TestCluster, client_instance_id: Uuid) -> GetTelemetrySubscriptionsResponse {
+fn request_subscription(test: &mut TestCluster, client_instance_id: Uuid) -> GetTelemetrySubscriptionsResponse {
     let request = GetTelemetrySubscriptionsRequest {
         client_instance_id,
         ..Default::default()
@@ -31,7 +31,7 @@ fn push(test: &mut TestCluster, request: PushTelemetryRequest) -> ErrorCode {
 }
 
 #[test]
-fn the_requests_are_offered_where_metrics_are_wanted() {
+fn telemetry_apis_are_offered_with_a_subscription() {
     let mut test = TestCluster::new(ClusterConfig::default());
     assert_eq!(offered(&mut test), 0);
     test.cluster.subscribe_to_metrics(Some(MetricsSubscription::default()));
@@ -41,7 +41,7 @@ fn the_requests_are_offered_where_metrics_are_wanted() {
 }
 
 #[test]
-fn a_client_is_given_an_id_and_told_what_is_wanted() {
+fn subscription_assigns_client_instance_id() {
     let mut test = TestCluster::new(ClusterConfig::default());
     test.cluster.subscribe_to_metrics(Some(MetricsSubscription {
         names: vec!["a.".into(), "b.".into()],
@@ -50,19 +50,22 @@ fn a_client_is_given_an_id_and_told_what_is_wanted() {
         max_bytes: 77,
         delta: false,
     }));
-    let told = ask(&mut test, Uuid::ZERO);
-    assert!(!told.client_instance_id.is_zero());
-    assert_eq!(told.accepted_compression_types, [3, 1]);
-    assert_eq!((told.push_interval_ms, told.telemetry_max_bytes), (1000, 77));
-    assert_eq!(told.requested_metrics, ["a.", "b."]);
-    assert!(!told.delta_temporality);
-    let again = ask(&mut test, told.client_instance_id);
-    assert_eq!(again.client_instance_id, told.client_instance_id);
-    assert_eq!(again.subscription_id, told.subscription_id);
+    let subscription = request_subscription(&mut test, Uuid::ZERO);
+    assert!(!subscription.client_instance_id.is_zero());
+    assert_eq!(subscription.accepted_compression_types, [3, 1]);
+    assert_eq!(
+        (subscription.push_interval_ms, subscription.telemetry_max_bytes),
+        (1000, 77)
+    );
+    assert_eq!(subscription.requested_metrics, ["a.", "b."]);
+    assert!(!subscription.delta_temporality);
+    let again = request_subscription(&mut test, subscription.client_instance_id);
+    assert_eq!(again.client_instance_id, subscription.client_instance_id);
+    assert_eq!(again.subscription_id, subscription.subscription_id);
 }
 
 #[test]
-fn pushes_are_kept_and_refused_as_brokers_do() {
+fn push_telemetry_stores_pushes_and_returns_errors() {
     let mut test = TestCluster::new(ClusterConfig::default());
     let subscription = MetricsSubscription {
         codecs: vec![Codec::Gzip],
@@ -70,10 +73,10 @@ fn pushes_are_kept_and_refused_as_brokers_do() {
         ..MetricsSubscription::default()
     };
     test.cluster.subscribe_to_metrics(Some(subscription));
-    let told = ask(&mut test, Uuid::ZERO);
+    let subscription = request_subscription(&mut test, Uuid::ZERO);
     let good = PushTelemetryRequest {
-        client_instance_id: told.client_instance_id,
-        subscription_id: told.subscription_id,
+        client_instance_id: subscription.client_instance_id,
+        subscription_id: subscription.subscription_id,
         terminating: true,
         compression_type: 1,
         metrics: compress(Codec::Gzip, None, b"metrics").unwrap(),
@@ -82,8 +85,8 @@ fn pushes_are_kept_and_refused_as_brokers_do() {
     assert_eq!(push(&mut test, good.clone()), ErrorCode::NONE);
     let kept = MetricsPush {
         broker: BrokerId(1),
-        client: told.client_instance_id,
-        subscription_id: told.subscription_id,
+        client: subscription.client_instance_id,
+        subscription_id: subscription.subscription_id,
         terminating: true,
         codec: Codec::Gzip,
         metrics: b"metrics".as_slice().into(),

@@ -3,7 +3,7 @@
 use ottla_protocol::ErrorCode;
 use ottla_protocol::record::ControlType;
 
-use super::Transactions;
+use super::table::Transactions;
 use super::transaction::{EndCheck, Participant, Transaction, TransactionState, TransactionVersion, WrittenMarker};
 use crate::coordinators::CoordinatorKind;
 use crate::groups::Groups;
@@ -14,32 +14,32 @@ use crate::state::ClusterState;
 use crate::timers::Timer;
 use crate::transaction_index::Marker;
 
-/// How soon a marker is tried again that could not be written.
+/// The time after which a failed marker is retried.
 const RETRY_US: u64 = 10_000;
 
-/// How far a participant's marker is.
+/// The progress of a participant's marker.
 enum Progress {
-    /// All replicas have it, or nobody needs it.
+    /// All replicas have the marker, or none is needed.
     Done,
-    /// The leader has it.
+    /// The marker is in the leader's log.
     Written(WrittenMarker),
-    /// It could not be written.
+    /// The marker cannot be written now.
     Blocked,
 }
 
-/// What the version of a request lets its broker do for the transaction (KIP-890).
+/// The operations that the version of a request allows its broker on the transaction (KIP-890).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TransactionSupport {
-    /// Ask whether it is in; the client does not know TRANSACTION_ABORTABLE.
+    /// Verify the participant. The client does not support TRANSACTION_ABORTABLE.
     Verifies,
-    /// Ask whether it is in.
+    /// Verify the participant.
     VerifiesAbortable,
-    /// Bring it in (transaction version 2).
+    /// Add the participant (transaction version 2).
     AddsPartitions,
 }
 
 impl TransactionSupport {
-    /// That of a Produce request.
+    /// Returns the support of a Produce version.
     pub(crate) fn of_produce(version: i16) -> Self {
         match version {
             ..11 => Self::Verifies,
@@ -48,7 +48,7 @@ impl TransactionSupport {
         }
     }
 
-    /// That of a TxnOffsetCommit request.
+    /// Returns the support of a TxnOffsetCommit version.
     pub(crate) fn of_offset_commit(version: i16) -> Self {
         match version {
             ..4 => Self::Verifies,
@@ -58,7 +58,7 @@ impl TransactionSupport {
     }
 }
 
-/// A producer that writes into its transaction.
+/// A write of a producer in its transaction.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TransactionalWrite<'a> {
     pub(crate) transactional_id: &'a str,
@@ -75,8 +75,8 @@ pub(crate) struct TransactionCoordinator<'a> {
 }
 
 impl TransactionCoordinator<'_> {
-    /// Gives a transactional id to a producer that asks on `connection` (InitProducerId). `resumed` is what the producer has
-    /// had.
+    /// Assigns a transactional id to the producer that sent InitProducerId on `connection`. `resumed` is the producer
+    /// id and epoch in the request.
     pub(crate) fn init(
         &mut self,
         connection: ConnectionId,
@@ -118,7 +118,7 @@ impl TransactionCoordinator<'_> {
         done.unwrap_or(Err(ErrorCode::UNKNOWN_SERVER_ERROR))
     }
 
-    /// Brings participants into a producer's transaction, which begins with the first.
+    /// Adds participants to a producer's transaction, which begins with the first.
     pub(crate) fn add(
         &mut self,
         id: &str,
@@ -144,7 +144,7 @@ impl TransactionCoordinator<'_> {
         done.unwrap_or(Err(ErrorCode::INVALID_PRODUCER_ID_MAPPING))
     }
 
-    /// Whether a participant is in a producer's open transaction (KIP-890, part 1).
+    /// Checks that a participant is in a producer's open transaction (KIP-890, part 1).
     pub(crate) fn verify(
         &mut self,
         id: &str,
@@ -162,37 +162,38 @@ impl TransactionCoordinator<'_> {
         }
     }
 
-    /// A leader makes sure that the transaction knows of what is about to be written, on behalf of a client.
+    /// Verifies or adds a participant of the transaction on behalf of a client, before the leader or the group
+    /// coordinator writes.
     pub(crate) fn prepare_write(
         &mut self,
-        who: &TransactionalWrite<'_>,
+        write: &TransactionalWrite<'_>,
         participant: Participant,
     ) -> Result<(), ErrorCode> {
-        let id = who.transactional_id;
+        let id = write.transactional_id;
         if self.state.coordinator(CoordinatorKind::Transaction, id).is_none() {
             return Err(ErrorCode::COORDINATOR_NOT_AVAILABLE);
         }
         if let Some(error) = self.state.coordinators.error(CoordinatorKind::Transaction, id) {
             return Err(error);
         }
-        let adds = who.support == TransactionSupport::AddsPartitions;
+        let adds = write.support == TransactionSupport::AddsPartitions;
         if !adds && !self.state.config.transaction_partition_verification {
             return Ok(());
         }
         let joined = match adds {
-            true => self.add(id, who.producer_id, who.epoch, [participant]),
-            false => self.verify(id, who.producer_id, who.epoch, &participant),
+            true => self.add(id, write.producer_id, write.epoch, [participant]),
+            false => self.verify(id, write.producer_id, write.epoch, &participant),
         };
         joined.map_err(|error| match error {
             ErrorCode::PRODUCER_FENCED => ErrorCode::INVALID_PRODUCER_EPOCH,
-            ErrorCode::TRANSACTION_ABORTABLE if who.support == TransactionSupport::Verifies => {
+            ErrorCode::TRANSACTION_ABORTABLE if write.support == TransactionSupport::Verifies => {
                 ErrorCode::INVALID_TXN_STATE
             }
             error => error,
         })
     }
 
-    /// Ends a producer's transaction (EndTxn) and gives id and epoch of its next.
+    /// Ends a producer's transaction (EndTxn). Returns the producer id and epoch of the next transaction.
     pub(crate) fn end(
         &mut self,
         id: &str,
@@ -219,8 +220,8 @@ impl TransactionCoordinator<'_> {
         done.unwrap_or(Err(ErrorCode::INVALID_PRODUCER_ID_MAPPING))
     }
 
-    /// A transaction has been open for as long as it may (KIP-588): it is aborted, its producer fenced. A coordinator
-    /// that cannot serve does it as soon as it can.
+    /// Aborts a transaction at its timeout and fences its producer (KIP-588). A coordinator that cannot serve retries
+    /// until it can.
     pub(crate) fn timed_out(&mut self, id: &str) {
         let kind = CoordinatorKind::Transaction;
         if !self.state.has_working_coordinator(kind, id) {
@@ -240,7 +241,7 @@ impl TransactionCoordinator<'_> {
         });
     }
 
-    /// Aborts an open transaction without its producer, which it fences.
+    /// Aborts an open transaction and fences its producer.
     fn fence(&mut self, id: &str, transaction: &mut Transaction, why: TransactionStep) {
         self.record_step(id, transaction, why);
         transaction.prepare_fence(match self.state.config.transaction_version {
@@ -252,7 +253,7 @@ impl TransactionCoordinator<'_> {
 
     // ---------------------------------------------------------------- markers
 
-    /// A transaction's end is decided: its markers follow in a while.
+    /// Schedules the markers of a transaction that is being ended.
     fn begin_markers(&mut self, id: &str, transaction: &mut Transaction) {
         if let Some(timer) = transaction.timeout.take() {
             self.state.timers.cancel(timer);
@@ -271,7 +272,7 @@ impl TransactionCoordinator<'_> {
             .set(at, Timer::TransactionMarkers { id: id.to_owned() });
     }
 
-    /// The time for a transaction's markers has come.
+    /// Writes the markers of a transaction at their time.
     pub(crate) fn markers_due(&mut self, id: &str) {
         self.with_transaction(id, |coordinator, transaction| {
             if transaction.state.is_prepared() {
@@ -280,7 +281,7 @@ impl TransactionCoordinator<'_> {
         });
     }
 
-    /// Writes what markers can be written. When all replicas have all of them, the transaction has ended.
+    /// Writes all markers that can be written. Completes the transaction when all replicas have all of them.
     fn write_markers(&mut self, id: &str, transaction: &mut Transaction) {
         let kind = CoordinatorKind::Transaction;
         if !self.state.has_working_coordinator(kind, id) {
@@ -356,7 +357,7 @@ impl TransactionCoordinator<'_> {
             },
             coordinator_epoch: transaction.coordinator_epoch,
         };
-        // A marker of a past epoch comes too late; with epoch bumps so does one that lies here already.
+        // A marker of a past epoch is too late. With epoch bumps a marker of the current epoch is already in the log.
         let current = partition.log.producers.epoch(marker.producer_id).unwrap_or(-1);
         let late = match transaction.transaction_version {
             TransactionVersion::V1 => marker.epoch < current,
@@ -381,7 +382,7 @@ impl TransactionCoordinator<'_> {
         }
     }
 
-    /// Has the offsets that a group got in the transaction count, or forgets them.
+    /// Commits or discards the offsets of a group in the transaction.
     fn end_offsets(&mut self, transaction: &Transaction, group: &str) -> Progress {
         let kind = CoordinatorKind::Group;
         if !self.state.has_working_coordinator(kind, group) {
@@ -395,8 +396,8 @@ impl TransactionCoordinator<'_> {
         Progress::Done
     }
 
-    /// The coordinators of transactions may have moved. What is under way goes on under the new ones, which write their
-    /// markers under their own epoch.
+    /// Updates the coordinators. Transactions continue under the new ones, whose markers have their own coordinator
+    /// epoch.
     pub(crate) fn coordinators_moved(&mut self) {
         let ids: Vec<_> = self.transactions.iter().map(|(id, _)| id.clone()).collect();
         for id in ids {
@@ -412,7 +413,7 @@ impl TransactionCoordinator<'_> {
 
     // ---------------------------------------------------------------- transactional ids
 
-    /// Forgets a transactional id whose time is over (`transactional.id.expiration.ms`).
+    /// Removes a transactional id that is unused for `transactional.id.expiration.ms`.
     fn expire(&mut self, id: &str) {
         let longest_us = self.state.config.transactional_id_expiration_ms.saturating_mul(1000);
         let is_over = |t: &Transaction| t.may_expire() && t.used.plus_us(longest_us) <= self.state.now;
@@ -423,7 +424,7 @@ impl TransactionCoordinator<'_> {
         }
     }
 
-    /// Works on a transaction that exists, with the rest of the cluster at hand.
+    /// Calls `f` with a transaction that exists and the rest of the cluster.
     pub(crate) fn with_transaction<T>(
         &mut self,
         id: &str,

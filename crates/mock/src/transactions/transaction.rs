@@ -1,11 +1,11 @@
-//! What the coordinator has written down of one transactional id, and what may become of it.
+//! The state of one transactional id, and its transitions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ottla_protocol::ErrorCode;
 
-use crate::Time;
 use crate::ids::BrokerId;
+use crate::time::Time;
 use crate::timers::TimerId;
 
 /// A state under Kafka's names.
@@ -20,7 +20,7 @@ pub(crate) enum TransactionState {
 }
 
 impl TransactionState {
-    /// The name that DescribeTransactions and ListTransactions give.
+    /// Returns the name in DescribeTransactions and ListTransactions.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Empty => "Empty",
@@ -36,13 +36,13 @@ impl TransactionState {
         matches!(self, Self::PrepareCommit | Self::PrepareAbort)
     }
 
-    /// Whether markers of this state say COMMIT.
+    /// Returns true when the markers of this state are COMMIT markers.
     pub(crate) fn commits(self) -> bool {
         matches!(self, Self::PrepareCommit | Self::CompleteCommit)
     }
 }
 
-/// What takes part in a transaction.
+/// A participant of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Participant {
     /// A partition of a topic.
@@ -51,7 +51,7 @@ pub(crate) enum Participant {
     Offsets(String),
 }
 
-/// Which protocol ends a transaction.
+/// The protocol that ends a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TransactionVersion {
     /// Transaction versions 0 and 1: the epoch stays.
@@ -60,16 +60,16 @@ pub(crate) enum TransactionVersion {
     V2,
 }
 
-/// What EndTxn comes to when it is not refused.
+/// The result of an accepted EndTxn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EndCheck {
-    /// It begins.
+    /// The transaction begins to end.
     Begin,
-    /// An earlier request has done it.
+    /// The request repeats an earlier one.
     Done,
 }
 
-/// A marker that lies in a partition, and what has to come true for all replicas to have it.
+/// A marker in a partition's log, with the offset whose replication completes it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WrittenMarker {
     pub(crate) leader_epoch: i32,
@@ -83,28 +83,28 @@ const NO_EPOCH: i16 = -1;
 #[derive(Debug)]
 pub(crate) struct Transaction {
     pub(crate) producer_id: i64,
-    /// Before the current id, whose epochs were used up.
+    /// The producer id before the current one, whose epochs were exhausted.
     previous_producer_id: i64,
-    /// From the end of the transaction on, when this id's epochs are used up.
+    /// The next producer id, from the end of the transaction on, when the current id's epochs are exhausted.
     next_producer_id: i64,
     /// -1 before the first producer.
     pub(crate) epoch: i16,
-    /// By which a producer that asks again is known.
+    /// The previous epoch, which identifies a repeated InitProducerId.
     last_epoch: i16,
     pub(crate) timeout_ms: i32,
     pub(crate) state: TransactionState,
-    /// Under which protocol the transaction ends.
+    /// The version under which the transaction ends.
     pub(crate) transaction_version: TransactionVersion,
-    /// Who takes part; while it is being ended, those whose markers are still to be written.
+    /// The participants; while the transaction ends, those without a marker yet.
     pub(crate) participants: BTreeSet<Participant>,
-    /// Markers that lie in partitions and that the followers may not have yet.
+    /// Markers that are written and may not be replicated yet.
     pub(crate) written: BTreeMap<Participant, WrittenMarker>,
     /// Milliseconds since 1970; -1 without transaction.
     pub(crate) started_ms: i64,
     pub(crate) timeout: Option<TimerId>,
-    /// When it last got another producer, epoch or state.
+    /// The last change of producer, epoch or state.
     pub(crate) used: Time,
-    /// The broker that coordinates it, and how often that has changed.
+    /// The coordinating broker, and the number of its changes.
     pub(crate) coordinator: Option<BrokerId>,
     pub(crate) coordinator_epoch: i32,
 }
@@ -134,12 +134,12 @@ impl Transaction {
         }
     }
 
-    /// What changes when it is used.
+    /// Returns the values whose change counts as a use of the transactional id.
     pub(crate) fn producer_and_state(&self) -> (TransactionState, i64, i16) {
         (self.state, self.producer_id, self.epoch)
     }
 
-    /// Whether it may be forgotten once it has not been used for long enough: not while anything is left to be ended.
+    /// Returns true in the states in which an unused transactional id may expire.
     pub(crate) fn may_expire(&self) -> bool {
         matches!(
             self.state,
@@ -147,16 +147,16 @@ impl Transaction {
         )
     }
 
-    /// The last epoch is kept for fencing.
+    /// Returns true when no epoch is left for another producer. The last epoch is reserved for fencing.
     fn is_exhausted(epoch: i16) -> bool {
         epoch >= i16::MAX - 1
     }
 
-    /// Gives the transactional id to a producer. One that says which id and epoch it has goes on with the next (KIP-360).
-    /// `new_id` makes a producer id for when the epochs are used up. There must be no transaction.
+    /// Assigns the transactional id to a producer. A producer that sends its id and epoch receives the next epoch
+    /// (KIP-360). `new_id` allocates a producer id when the epochs are exhausted. There must be no open transaction.
     ///
     /// # Errors
-    /// PRODUCER_FENCED when another has the transactional id by now.
+    /// PRODUCER_FENCED when another producer has the transactional id.
     pub(crate) fn init(
         &mut self,
         expected: Option<(i64, i16)>,
@@ -183,7 +183,7 @@ impl Transaction {
         Ok((self.producer_id, self.epoch))
     }
 
-    /// Whether a producer that says which id it has may go on.
+    /// Checks the producer id and epoch of a producer that resumes.
     pub(crate) fn check_resumed(&self, (producer_id, epoch): (i64, i16)) -> Result<(), ErrorCode> {
         let retried = producer_id == self.previous_producer_id && Self::is_exhausted(epoch);
         match self.epoch == NO_EPOCH || producer_id == self.producer_id || retried {
@@ -192,7 +192,7 @@ impl Transaction {
         }
     }
 
-    /// Whether a producer is the one that has the transactional id.
+    /// Checks that a producer has the transactional id.
     ///
     /// # Errors
     /// INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED.
@@ -206,10 +206,10 @@ impl Transaction {
         }
     }
 
-    /// Whether the producer may have more in its transaction, or begin one.
+    /// Checks that the producer may add to its transaction, or begin one.
     ///
     /// # Errors
-    /// Also CONCURRENT_TRANSACTIONS while the transaction before is being ended.
+    /// Those of `check_producer`, and CONCURRENT_TRANSACTIONS while the previous transaction is being ended.
     pub(crate) fn check_active(&self, producer_id: i64, epoch: i16) -> Result<(), ErrorCode> {
         self.check_producer(producer_id, epoch)?;
         match self.state.is_prepared() {
@@ -218,7 +218,7 @@ impl Transaction {
         }
     }
 
-    /// What becomes of a request to end the transaction.
+    /// Checks a request to end the transaction.
     pub(crate) fn check_end(
         &self,
         transaction_version: TransactionVersion,
@@ -245,7 +245,7 @@ impl Transaction {
         }
     }
 
-    /// Here the epoch tells a request for this transaction from one that is repeated for the transaction before.
+    /// Checks a request of transaction version 2, where the epoch distinguishes this transaction from the previous one.
     fn check_end_v2(&self, producer_id: i64, epoch: i16, commit: bool) -> Result<EndCheck, ErrorCode> {
         let overflown = self.previous_producer_id == producer_id && epoch == i16::MAX - 1 && self.epoch == 0;
         let repeated = epoch.checked_add(1) == Some(self.epoch) || overflown;
@@ -268,13 +268,13 @@ impl Transaction {
                 true => Ok(EndCheck::Done),
                 false => Err(ErrorCode::INVALID_TXN_STATE),
             },
-            // A producer that does not know whether any of its batches arrived aborts to be sure.
+            // A producer aborts when it does not know if any of its batches was appended.
             _ if !commit => Ok(EndCheck::Begin),
             _ => Err(ErrorCode::INVALID_TXN_STATE),
         }
     }
 
-    /// Decides how the transaction ends. From here on it does, whatever happens.
+    /// Decides the end of the transaction. The decision is final.
     pub(crate) fn prepare(
         &mut self,
         transaction_version: TransactionVersion,
@@ -299,8 +299,7 @@ impl Transaction {
         };
     }
 
-    /// Decides that an open transaction is aborted and that its producer is not the one that has the transactional id
-    /// any more.
+    /// Aborts an open transaction and fences its producer.
     pub(crate) fn prepare_fence(&mut self, transaction_version: TransactionVersion) {
         self.transaction_version = transaction_version;
         self.last_epoch = match transaction_version {
@@ -311,7 +310,7 @@ impl Transaction {
         self.state = TransactionState::PrepareAbort;
     }
 
-    /// All markers are written.
+    /// Completes the transaction after all markers are written.
     pub(crate) fn complete(&mut self) {
         self.state = match self.state.commits() {
             true => TransactionState::CompleteCommit,
@@ -326,7 +325,7 @@ impl Transaction {
         self.written.clear();
     }
 
-    /// Id and epoch of the next transaction, which EndTxn tells from version 5 on.
+    /// Returns the producer id and epoch of the next transaction, which EndTxn returns from version 5 on.
     pub(crate) fn next_producer(&self) -> (i64, i16) {
         match self.next_producer_id {
             NO_PRODUCER_ID => (self.producer_id, self.epoch),
@@ -351,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn classic_ends_are_told_apart_by_the_state() {
+    fn end_with_version_1_is_checked_by_state() {
         let invalid = Err(ErrorCode::INVALID_TXN_STATE);
         let concurrent = Err(ErrorCode::CONCURRENT_TRANSACTIONS);
         let cases = [
@@ -376,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn with_epoch_bumps_ends_are_told_apart_by_the_epoch() {
+    fn end_with_version_2_is_checked_by_epoch() {
         let fenced = Err(ErrorCode::PRODUCER_FENCED);
         let invalid = Err(ErrorCode::INVALID_TXN_STATE);
         let concurrent = Err(ErrorCode::CONCURRENT_TRANSACTIONS);
@@ -401,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn every_transaction_of_version_2_has_its_epoch() {
+    fn version_2_bumps_the_epoch_per_transaction() {
         let mut transaction = transaction(Ongoing, 3);
         transaction.prepare(V2, true, 0, || panic!("epochs are left"));
         assert_eq!(transaction.next_producer(), (ID, 4));
@@ -413,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn used_up_epochs_bring_another_producer_id() {
+    fn exhausted_epochs_allocate_a_producer_id() {
         let mut transaction = transaction(Ongoing, i16::MAX - 1);
         transaction.prepare(V2, false, 0, || 9);
         assert_eq!(transaction.next_producer(), (9, 0));
@@ -421,7 +420,7 @@ mod tests {
         transaction.complete();
         assert_eq!((transaction.producer_id, transaction.epoch), (9, 0));
         assert_eq!(transaction.check_end(V2, ID, i16::MAX - 1, false), Ok(EndCheck::Done));
-        // Likewise when a producer asks for the next.
+        // The same holds for InitProducerId.
         let mut transaction = self::transaction(Empty, i16::MAX - 1);
         let expected = Some((ID, i16::MAX - 1));
         assert_eq!(transaction.init(expected, 1, || 9), Ok((9, 0)));
@@ -431,12 +430,12 @@ mod tests {
     }
 
     #[test]
-    fn producers_go_on_until_another_one_came() {
+    fn resumed_producer_continues_until_fenced() {
         let new_id = || panic!("epochs are left");
         let mut transaction = Transaction::new(ID, None);
         assert_eq!(transaction.init(None, 1, new_id), Ok((ID, 0)));
         assert_eq!(transaction.init(Some((ID, 0)), 1, new_id), Ok((ID, 1)));
-        // The answer was lost, and it asks again.
+        // A repetition after a lost response gets the same epoch.
         assert_eq!(transaction.init(Some((ID, 0)), 1, new_id), Ok((ID, 1)));
         assert_eq!(transaction.init(None, 1, new_id), Ok((ID, 2)));
         for epoch in [0, 1, 3] {
@@ -446,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn fenced_producers_find_another_epoch() {
+    fn fence_bumps_the_epoch() {
         for transaction_version in [V1, V2] {
             let mut transaction = transaction(Ongoing, 3);
             transaction.prepare_fence(transaction_version);

@@ -7,7 +7,7 @@ use crate::ids::DelayedId;
 use crate::request::Context;
 use crate::timers::TimerId;
 
-/// An assignor that a member supports, with what it tells its leader.
+/// An assignor that a member supports, with the metadata for the group's leader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Protocol {
     pub(crate) name: String,
@@ -15,8 +15,8 @@ pub(crate) struct Protocol {
 }
 
 impl Protocol {
-    /// Those of a request, in the member's order of preference. The metadata is copied: it must not keep the whole
-    /// input buffer for the life of the group.
+    /// Reads the protocols of a request in the member's order of preference. Copies the metadata, which must not keep
+    /// the whole input buffer for the life of the group.
     pub(crate) fn list(request: &JoinGroupRequest) -> Vec<Self> {
         let protocols = request.protocols.iter();
         let copied = protocols.map(|p| Self {
@@ -27,7 +27,7 @@ impl Protocol {
     }
 }
 
-/// How long a member may take to join again. Version 0 has no rebalance timeout of its own.
+/// Returns the maximum time for a member to rejoin. Version 0 has no separate rebalance timeout.
 pub(crate) fn rebalance_timeout_ms(request: &JoinGroupRequest) -> i32 {
     match request.rebalance_timeout_ms {
         ..0 => request.session_timeout_ms,
@@ -45,8 +45,8 @@ pub(crate) struct Member {
     pub(crate) rebalance_timeout_ms: i32,
     pub(crate) protocols: Vec<Protocol>,
     pub(crate) assignment: Bytes,
-    /// The JoinGroup request that waits for the generation to begin. Its connection may be gone: the member counts as
-    /// joined all the same, as for Kafka.
+    /// The JoinGroup request that waits for the next generation. The member counts as joined even when its connection
+    /// is gone, as in Kafka.
     pub(crate) awaiting_join: Option<DelayedId>,
     /// The SyncGroup request that waits for the leader's assignment.
     pub(crate) awaiting_sync: Option<DelayedId>,
@@ -71,7 +71,7 @@ impl Member {
         member
     }
 
-    /// Takes over what the member says with each request to join.
+    /// Stores the timeouts and protocols of a request to join.
     pub(crate) fn take_request(&mut self, request: &JoinGroupRequest, protocols: Vec<Protocol>) {
         self.session_timeout_ms = request.session_timeout_ms;
         self.rebalance_timeout_ms = rebalance_timeout_ms(request);
@@ -82,13 +82,13 @@ impl Member {
         self.protocols.iter().any(|p| p.name == protocol)
     }
 
-    /// What the member says for an assignor; empty when it does not support it.
+    /// Returns the metadata for an assignor; empty when the member does not support it.
     pub(crate) fn metadata(&self, protocol: &str) -> Bytes {
         let found = self.protocols.iter().find(|p| p.name == protocol);
         found.map_or_else(Bytes::new, |p| p.metadata.clone())
     }
 
-    /// True while the member waits for the coordinator.
+    /// Returns true while a request of the member is delayed.
     pub(crate) fn is_waiting(&self) -> bool {
         self.awaiting_join.is_some() || self.awaiting_sync.is_some()
     }

@@ -1,13 +1,13 @@
-//! The coordinator's side of the classic group protocol: who is a member, in which generation, with which assignment.
+//! The coordinator's side of the classic group protocol: members, generations and assignments.
 //!
 //! ```text
-//!            first member joins             all have joined, or the time is up
+//!            first member joins             all have joined, or timeout
 //!   Empty ─────────────────────▶ Preparing ────────────────────────────▶ Completing
 //!     ▲                         rebalance ◀──────────┐                    rebalance
-//!     │ nobody is left               ▲               └─ somebody joins or    │
+//!     │ last member left             ▲               └─ a member joins or    │
 //!     └──────────────────────────────┤                  leaves               │ the leader
-//!                                    └── somebody joins, leaves ── Stable ◀──┘ brings the assignment
-//!                                        or is not heard of
+//!                                    └── a member joins, leaves ── Stable ◀──┘ sends the assignment
+//!                                        or times out
 //! ```
 
 mod member;
@@ -27,7 +27,7 @@ use crate::request::Context;
 use crate::state::ClusterState;
 use crate::timers::{Timer, TimerId};
 
-/// A new member that has not been told its first generation is kept this long, whatever its session timeout.
+/// The session timeout of a new member before its first generation.
 const NEW_MEMBER_TIMEOUT_MS: i32 = 300_000;
 
 /// A group's state, under Kafka's names.
@@ -40,7 +40,7 @@ pub(crate) enum GroupState {
 }
 
 impl GroupState {
-    /// The name that DescribeGroups and ListGroups give.
+    /// Returns the name in DescribeGroups and ListGroups.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Empty => "Empty",
@@ -51,13 +51,13 @@ impl GroupState {
     }
 }
 
-/// What became of a JoinGroup request.
+/// The outcome of a JoinGroup request.
 pub(crate) enum JoinOutcome {
     Respond(JoinGroupResponse),
     Delayed,
 }
 
-/// What became of a SyncGroup request.
+/// The outcome of a SyncGroup request.
 pub(crate) enum SyncOutcome {
     Respond(SyncGroupResponse),
     Delayed,
@@ -74,13 +74,13 @@ pub(crate) struct ClassicGroup {
     members: BTreeMap<String, Member>,
     /// Members with a `group.instance.id` (KIP-345).
     static_members: BTreeMap<String, String>,
-    /// Ids that were handed out and not yet used to join (KIP-394).
+    /// Ids that were assigned and not yet used to join (KIP-394).
     pending: BTreeMap<String, TimerId>,
-    /// Members that have not asked for their assignment in this generation.
+    /// Members that have not sent SyncGroup in this generation.
     pending_sync: BTreeSet<String>,
     join_timer: Option<TimerId>,
     sync_timer: Option<TimerId>,
-    /// The first rebalance of an empty group waits for more members: milliseconds that it may still be put off.
+    /// The remaining delay in milliseconds of the first rebalance of an empty group, which waits for more members.
     initial_delay_left_ms: Option<i32>,
     new_member_joined: bool,
 }
@@ -105,7 +105,7 @@ impl ClassicGroup {
         }
     }
 
-    /// A group of these members, stable in a generation.
+    /// Creates a stable group of these members.
     pub(super) fn with_members(id: &str, generation: i32, protocol_type: &str, members: Vec<Member>) -> Self {
         let instances = members
             .iter()
@@ -135,12 +135,12 @@ impl ClassicGroup {
         self.protocol_type.as_deref().unwrap_or_default()
     }
 
-    /// The assignor in force; empty while there is none.
+    /// Returns the current assignor; empty while there is none.
     pub(crate) fn protocol_name(&self) -> &str {
         self.protocol_name.as_deref().unwrap_or_default()
     }
 
-    /// By member id.
+    /// Returns the members by ascending id.
     pub(crate) fn members(&self) -> impl Iterator<Item = &Member> {
         self.members.values()
     }
@@ -203,7 +203,7 @@ impl ClassicGroup {
         let id = &request.member_id;
         let instance = request.group_instance_id.as_deref();
         if let Some(timer) = self.pending.get(id).copied() {
-            self.admit(state)?;
+            self.check_max_size(state)?;
             state.timers.cancel(timer);
             self.pending.remove(id);
             self.add_member(state, context, id.clone(), request, protocols);
@@ -216,7 +216,7 @@ impl ClassicGroup {
         let same = member.protocols == protocols;
         match self.state {
             GroupState::Empty => Err(ErrorCode::UNKNOWN_MEMBER_ID),
-            // It has not seen the answer to its last request, which still holds.
+            // The member has not received the response to its last request, which is still valid.
             GroupState::CompletingRebalance if same => Ok(JoinOutcome::Respond(self.join_response(context, id))),
             GroupState::Stable if same && self.leader.as_ref() != Some(id) => {
                 Ok(JoinOutcome::Respond(self.join_response(context, id)))
@@ -228,7 +228,7 @@ impl ClassicGroup {
         }
     }
 
-    /// Whether the members could still agree on a protocol with one that supports these.
+    /// Returns true when a protocol exists that all members and a new one support.
     fn supports(&self, protocol_type: &str, protocols: &[Protocol]) -> bool {
         if protocol_type.is_empty() || protocols.is_empty() {
             return false;
@@ -240,14 +240,14 @@ impl ClassicGroup {
         self.protocol_type.as_deref() == Some(protocol_type) && protocols.iter().any(|p| everyone(&p.name))
     }
 
-    fn admit(&self, state: &ClusterState) -> Result<(), ErrorCode> {
+    fn check_max_size(&self, state: &ClusterState) -> Result<(), ErrorCode> {
         match self.members.len() < state.config.group_max_size {
             true => Ok(()),
             false => Err(ErrorCode::GROUP_MAX_SIZE_REACHED),
         }
     }
 
-    /// A member that has no id yet.
+    /// Handles the join of a member without an id.
     fn join_unknown(
         &mut self,
         state: &mut ClusterState,
@@ -263,7 +263,7 @@ impl ClassicGroup {
         {
             return Ok(self.replace_static(state, context, &old, id, request, protocols));
         }
-        self.admit(state)?;
+        self.check_max_size(state)?;
         if instance.is_none() && context.version >= 4 {
             let at = state.now.plus_ms(request.session_timeout_ms);
             let timer = Timer::MemberSession {
@@ -278,7 +278,7 @@ impl ClassicGroup {
         Ok(JoinOutcome::Delayed)
     }
 
-    /// A static member came back under a new id: it takes the place of the old one, which is fenced.
+    /// Replaces a static member that returns under a new id, and fences the old id.
     fn replace_static(
         &mut self,
         state: &mut ClusterState,
@@ -308,7 +308,7 @@ impl ClassicGroup {
             self.schedule_session(state, &id);
             let mut response = self.join_response(context, &id);
             let is_leader = self.leader.as_ref() == Some(&id);
-            // The assignment is kept. From version 9 on a leader is told so, before that it is told that another leads.
+            // The assignment is kept. From version 9 on the leader may skip it; before, another leader is reported.
             match context.version {
                 9.. => response.skip_assignment = is_leader,
                 _ => {
@@ -359,7 +359,7 @@ impl ClassicGroup {
         self.rebalance(state);
     }
 
-    /// Accepts a member's join and parks the request. A request of it that waited before is sent away.
+    /// Accepts a member's join and delays the request. An earlier delayed request of the member fails.
     fn await_join(&mut self, state: &mut ClusterState, context: &Context, id: &str) {
         state.record_join(context, &self.id, id);
         let token = state.delay(context, DelayedOperation::JoinGroup, None);
@@ -369,7 +369,7 @@ impl ClassicGroup {
         }
     }
 
-    /// Starts a rebalance, or goes on with the one under way.
+    /// Starts a rebalance, or continues the current one.
     pub(super) fn rebalance(&mut self, state: &mut ClusterState) {
         let before = self.state;
         if before == GroupState::PreparingRebalance {
@@ -431,7 +431,7 @@ impl ClassicGroup {
         }
     }
 
-    /// The next generation begins with those who joined; dynamic members that did not are out.
+    /// Begins the next generation with the members that joined. Dynamic members that did not join are removed.
     fn complete_join_phase(&mut self, state: &mut ClusterState) {
         self.cancel_join_timer(state);
         self.initial_delay_left_ms = None;
@@ -443,7 +443,7 @@ impl ClassicGroup {
         let joined = |m: &&Member| m.awaiting_join.is_some();
         let first = self.members.values().find(joined).map(|m| m.id.clone());
         if first.is_none() && !self.members.is_empty() {
-            // Only static members, none of which is back: give them their time again.
+            // Only static members are left, and none has rejoined: wait again.
             let timeout_ms = self.rebalance_timeout_ms();
             self.set_join_timer(state, timeout_ms);
             return;
@@ -473,7 +473,7 @@ impl ClassicGroup {
         }
     }
 
-    /// Each member votes for the first of its protocols that all support.
+    /// Counts one vote per member, for the first of its protocols that all members support.
     fn choose_protocol(&self) -> Option<String> {
         let everyone = |name: &str| self.members.values().all(|m| m.supports(name));
         let mut votes: BTreeMap<&str, usize> = BTreeMap::new();
@@ -488,7 +488,7 @@ impl ClassicGroup {
             .map(|(name, _)| name.to_owned())
     }
 
-    /// The generation as a member is told it; the leader also gets all members' metadata.
+    /// Returns the response about the current generation. The leader's contains the metadata of all members.
     fn join_response(&self, context: &Context, id: &str) -> JoinGroupResponse {
         let protocol = self.protocol_name();
         let members = self.members.values().map(|m| JoinGroupResponseMember {
@@ -533,7 +533,7 @@ impl ClassicGroup {
         let id = request.member_id;
         self.check_member(&id, request.group_instance_id.as_deref())?;
         self.check_generation(request.generation_id)?;
-        let differs = |told: &Option<String>, own: &Option<String>| told.is_some() && told != own;
+        let differs = |requested: &Option<String>, own: &Option<String>| requested.is_some() && requested != own;
         if context.version >= 5
             && (differs(&request.protocol_type, &self.protocol_type)
                 || differs(&request.protocol_name, &self.protocol_name))
@@ -545,7 +545,7 @@ impl ClassicGroup {
             GroupState::PreparingRebalance => return Err(ErrorCode::REBALANCE_IN_PROGRESS),
             GroupState::CompletingRebalance => {}
             GroupState::Stable => {
-                self.synced(state, &id);
+                self.mark_synced(state, &id);
                 self.schedule_session(state, &id);
                 return Ok(SyncOutcome::Respond(self.sync_response(context, &id)));
             }
@@ -555,7 +555,7 @@ impl ClassicGroup {
         if let Some(earlier) = earlier {
             complete_sync(state, earlier, |c| failed_sync(c, ErrorCode::REBALANCE_IN_PROGRESS));
         }
-        self.synced(state, &id);
+        self.mark_synced(state, &id);
         if self.leader.as_ref() == Some(&id) {
             let mut assignments: BTreeMap<_, _> = request
                 .assignments
@@ -571,8 +571,8 @@ impl ClassicGroup {
         Ok(SyncOutcome::Delayed)
     }
 
-    /// A member has asked for its assignment in this generation.
-    fn synced(&mut self, state: &mut ClusterState, id: &str) {
+    /// Marks a member's SyncGroup in this generation.
+    fn mark_synced(&mut self, state: &mut ClusterState, id: &str) {
         self.pending_sync.remove(id);
         if self.pending_sync.is_empty()
             && let Some(timer) = self.sync_timer.take()
@@ -602,7 +602,7 @@ impl ClassicGroup {
         }
     }
 
-    /// Those who never asked for their assignment are out.
+    /// Removes the members that have not sent SyncGroup in time.
     pub(crate) fn sync_phase_due(&mut self, state: &mut ClusterState) {
         self.sync_timer = None;
         let missing = std::mem::take(&mut self.pending_sync);
@@ -614,7 +614,7 @@ impl ClassicGroup {
         }
     }
 
-    /// Assignments of this generation are void; who waits for one is sent away.
+    /// Voids the assignments of this generation, and fails the delayed SyncGroup requests.
     fn end_sync_phase(&mut self, state: &mut ClusterState, error: ErrorCode) {
         if let Some(timer) = self.sync_timer.take() {
             state.timers.cancel(timer);
@@ -660,7 +660,7 @@ impl ClassicGroup {
         }
     }
 
-    /// Takes a member out: a dynamic one by its id, a static one by its instance id, with or without its id.
+    /// Removes a member: a dynamic one by its id, a static one by its instance id, with or without its id.
     pub(crate) fn leave(
         &mut self,
         state: &mut ClusterState,
@@ -684,7 +684,7 @@ impl ClassicGroup {
         Ok(())
     }
 
-    /// Whether a commit from outside of transactions may be taken.
+    /// Checks a commit outside of transactions.
     pub(crate) fn check_commit(
         &mut self,
         state: &mut ClusterState,
@@ -705,8 +705,8 @@ impl ClassicGroup {
         Ok(())
     }
 
-    /// Whether a commit as part of a transaction may be taken. A producer that does not say whose offsets it commits may
-    /// always (KIP-447).
+    /// Checks a commit as part of a transaction. A commit without member id, instance id and generation is always valid
+    /// (KIP-447).
     pub(crate) fn check_transactional_commit(
         &mut self,
         state: &mut ClusterState,
@@ -724,7 +724,7 @@ impl ClassicGroup {
         Ok(())
     }
 
-    /// A member's session has ended, or that of an id which was never used.
+    /// Removes a member whose session has ended, or an id that was never used to join.
     pub(crate) fn session_due(&mut self, state: &mut ClusterState, id: &str) {
         if self.pending.remove(id).is_some() {
             if self.state == GroupState::PreparingRebalance {
@@ -736,7 +736,7 @@ impl ClassicGroup {
             return;
         };
         member.session_timer = None;
-        // Who waits for the coordinator is not late.
+        // A member with a delayed request is not late.
         if !member.is_waiting() {
             self.remove_member(state, id);
             self.rebalance(state);
@@ -778,7 +778,7 @@ impl ClassicGroup {
         }
     }
 
-    /// Ends a member's timer and answers what it waits for with `error`.
+    /// Ends a member's timer and fails its delayed requests with `error`.
     fn fail_pending(&self, state: &mut ClusterState, member: &mut Member, error: ErrorCode) {
         if let Some(timer) = member.session_timer.take() {
             state.timers.cancel(timer);
@@ -792,14 +792,14 @@ impl ClassicGroup {
         }
     }
 
-    /// The group has another coordinator: whoever waits at the old one has to find it. Members stay, as they are in
-    /// the group's log, with a new session each.
+    /// Fails the delayed requests after a change of the coordinator. Members stay, as in the group's log, and their
+    /// sessions restart.
     pub(crate) fn coordinator_moved(&mut self, state: &mut ClusterState) {
         self.fail_all_pending(state, ErrorCode::NOT_COORDINATOR);
         self.restart_sessions(state);
     }
 
-    /// Ends all members' timers and answers what they wait for with `error`.
+    /// Ends all members' timers and fails their delayed requests with `error`.
     pub(super) fn fail_all_pending(&mut self, state: &mut ClusterState, error: ErrorCode) {
         let mut members = std::mem::take(&mut self.members);
         for member in members.values_mut() {
@@ -808,7 +808,7 @@ impl ClassicGroup {
         self.members = members;
     }
 
-    /// Every member's session begins now.
+    /// Restarts every member's session.
     pub(crate) fn restart_sessions(&mut self, state: &mut ClusterState) {
         let ids: Vec<_> = self.members.keys().cloned().collect();
         for id in ids {
@@ -816,7 +816,7 @@ impl ClassicGroup {
         }
     }
 
-    /// Calls off all that is arranged for a group that is removed.
+    /// Cancels the timers of a group that is removed.
     pub(crate) fn discard(&mut self, state: &mut ClusterState) {
         self.cancel_join_timer(state);
         if let Some(timer) = self.sync_timer.take() {

@@ -4,28 +4,28 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ottla_protocol::Uuid;
 
-use super::Partitions;
+use super::partitions::Partitions;
 
-/// A member as assignors see it.
+/// A member as input of an assignor.
 pub(super) struct Candidate<'a> {
-    /// The topics that it is subscribed to; all exist.
+    /// The existing topics of its subscription.
     pub(super) topics: BTreeSet<Uuid>,
-    /// What the last target assignment gave it.
+    /// The member's part of the last target assignment.
     pub(super) current: &'a Partitions,
 }
 
-/// Gives each candidate its assignment, in their order. The counts are those of each topic's partitions.
+/// Returns the candidates' assignments in their order. The counts are the topics' numbers of partitions.
 pub(super) type Assign = fn(&[Candidate<'_>], &BTreeMap<Uuid, i32>) -> Vec<Partitions>;
 
-/// By name; the first is taken when no member asks for one (`group.consumer.assignors`).
+/// The assignors by name. The first is the default (`group.consumer.assignors`).
 pub(super) const ASSIGNORS: &[(&str, Assign)] = &[("uniform", uniform), ("range", range)];
 
 pub(crate) fn assignor_names() -> impl Iterator<Item = &'static str> {
     ASSIGNORS.iter().map(|(name, _)| *name)
 }
 
-/// Spreads the partitions of all topics evenly: no single move of a partition could make the numbers of two members
-/// more alike.
+/// Spreads the partitions of all topics evenly: no move of a single partition would bring the sizes of two assignments
+/// closer together.
 fn uniform(members: &[Candidate<'_>], topics: &BTreeMap<Uuid, i32>) -> Vec<Partitions> {
     let all = topics
         .iter()
@@ -41,7 +41,7 @@ fn uniform(members: &[Candidate<'_>], topics: &BTreeMap<Uuid, i32>) -> Vec<Parti
         free = &free - &kept;
         assignments.push(kept);
     }
-    // The candidate with the least that is subscribed to the topic, the first of several.
+    // The candidate with the fewest partitions that subscribes to the topic; the first of several.
     let least = |assignments: &[Partitions], topic: Uuid| {
         let able = (0..).zip(members).filter(|(_, m)| m.topics.contains(&topic));
         able.map(|(at, _)| at).min_by_key(|at| size(assignments, *at))
@@ -51,7 +51,7 @@ fn uniform(members: &[Candidate<'_>], topics: &BTreeMap<Uuid, i32>) -> Vec<Parti
             assignment.insert(tp);
         }
     }
-    // Each move makes the sum of squares smaller, so this ends.
+    // Each move reduces the sum of squares, so the loop ends.
     while let Some((from, tp, to)) = improvement(&assignments, least) {
         for (at, assignment) in assignments.iter_mut().enumerate() {
             match at {
@@ -68,7 +68,7 @@ fn size(assignments: &[Partitions], at: usize) -> usize {
     assignments.get(at).map_or(0, Partitions::len)
 }
 
-/// A partition whose move to another member makes two assignments more alike; from those who have most first.
+/// Finds a partition whose move brings two assignments closer together, beginning with the largest assignments.
 fn improvement(
     assignments: &[Partitions],
     least: impl Fn(&[Partitions], Uuid) -> Option<usize>,
@@ -83,7 +83,7 @@ fn improvement(
     })
 }
 
-/// Gives each member of a topic a range of its partitions, so that equal numbers of several topics go together.
+/// Assigns each member of a topic a range of its partitions, so that equal numbers of several topics go together.
 fn range(members: &[Candidate<'_>], topics: &BTreeMap<Uuid, i32>) -> Vec<Partitions> {
     let mut assignments = vec![Partitions::new(); members.len()];
     for (topic, count) in topics {
@@ -96,7 +96,7 @@ fn range(members: &[Candidate<'_>], topics: &BTreeMap<Uuid, i32>) -> Vec<Partiti
             continue;
         };
         let quota = usize::try_from(count / number).unwrap_or(0);
-        // So many members get one more.
+        // The number of members that receive one more partition.
         let mut extra = count % number;
         let mut free: BTreeSet<i32> = (0..*count).collect();
         let mut unfilled = Vec::new();
@@ -141,15 +141,15 @@ mod tests {
     const B: Uuid = Uuid([2; 16]);
 
     fn all_once(assignments: &[Partitions], topics: &BTreeMap<Uuid, i32>) {
-        let wanted: usize = topics.values().map(|c| *c as usize).sum();
+        let subscribed_names: usize = topics.values().map(|c| *c as usize).sum();
         let given: Partitions = assignments.iter().flatten().copied().collect();
         assert_eq!(
             (given.len(), assignments.iter().map(Partitions::len).sum()),
-            (wanted, wanted)
+            (subscribed_names, subscribed_names)
         );
     }
 
-    /// Everybody subscribes to both topics.
+    /// All members subscribe to both topics.
     fn assignments(assign: Assign, current: &[Partitions], topics: &BTreeMap<Uuid, i32>) -> Vec<Partitions> {
         let candidates = current.iter().map(|current| Candidate {
             topics: topics.keys().copied().collect(),
@@ -164,7 +164,7 @@ mod tests {
         before.iter().zip(after).map(|(b, a)| (b - a).len()).sum()
     }
 
-    /// By how much the largest assignment is larger than the smallest, counting what `counts` says.
+    /// The difference between the largest and the smallest assignment, counted by `counts`.
     fn spread(assignments: &[Partitions], counts: impl Fn(&(Uuid, i32)) -> bool) -> usize {
         let sizes = assignments
             .iter()
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn members_come_and_go_and_shares_stay_even() {
+    fn uniform_keeps_assignments_even_on_join_and_leave() {
         let topics = BTreeMap::from([(A, 7), (B, 4)]);
         for (name, assign) in ASSIGNORS {
             let mut current = vec![Partitions::new()];
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn one_more_member_takes_only_its_share() {
+    fn uniform_moves_only_the_partitions_of_the_new_member() {
         let topics = BTreeMap::from([(A, 12)]);
         for (_, assign) in ASSIGNORS {
             let three = assignments(*assign, &vec![Partitions::new(); 3], &topics);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_of_topics_go_together() {
+    fn range_assigns_the_same_partitions_of_all_topics() {
         let topics = BTreeMap::from([(A, 5), (B, 5)]);
         for assignment in assignments(range, &vec![Partitions::new(); 2], &topics) {
             let of = |topic| assignment.iter().filter(move |tp| tp.0 == topic).map(|tp| tp.1);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_gets_what_it_has_not_subscribed_to() {
+    fn assignments_follow_subscriptions() {
         let topics = BTreeMap::from([(A, 6), (B, 2)]);
         let old = Partitions::from([(B, 0), (B, 1)]);
         for (_, assign) in ASSIGNORS {

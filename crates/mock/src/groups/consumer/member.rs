@@ -5,26 +5,26 @@ use std::collections::BTreeSet;
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;
 
-use super::Partitions;
+use super::partitions::Partitions;
 use crate::groups::classic::Protocol;
 use crate::request::Context;
 use crate::state::ClusterState;
 use crate::timers::{MemberTimer, Timer, TimerId};
 
-/// A static member that is away for a while (`member_epoch` of its last heartbeat).
+/// The member epoch of a heartbeat by which a static member leaves temporarily.
 pub(super) const STATIC_LEAVE_EPOCH: i32 = -2;
 
-/// How far a member is on its way to the target assignment.
+/// The progress of a member towards the target assignment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MemberState {
     Stable,
-    /// It has to give up partitions and has not said that it did.
+    /// The member has not acknowledged a revocation.
     UnrevokedPartitions,
-    /// Others still hold what it is to get.
+    /// Other members still hold partitions of its target.
     UnreleasedPartitions,
 }
 
-/// What a member of the classic protocol has besides.
+/// The additional state of a member that speaks the classic protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ClassicMember {
     pub(crate) session_timeout_ms: i32,
@@ -33,12 +33,12 @@ pub(crate) struct ClassicMember {
 }
 
 impl ClassicMember {
-    /// The assignor that the member is told, though none but the coordinator assigns.
+    /// Returns the assignor that is reported to the member. The coordinator assigns in any case.
     pub(crate) fn protocol_name(&self) -> Option<&str> {
         self.protocols.first().map(|p| p.name.as_str())
     }
 
-    /// The version of the member's subscription, in which it gets its assignment, too.
+    /// Returns the version of the member's subscription, which is also that of its assignment.
     pub(crate) fn version(&self) -> i16 {
         let metadata = self.protocols.first().and_then(|p| p.metadata.first_chunk());
         metadata.map_or(0, |version| i16::from_be_bytes(*version))
@@ -54,17 +54,17 @@ pub(crate) struct ConsumerMember {
     pub(crate) client_id: String,
     pub(crate) rebalance_timeout_ms: i32,
     pub(crate) epoch: i32,
-    /// The one before: a heartbeat with it is taken as long as the answer with the new one may have been lost.
+    /// The previous epoch. A heartbeat with it is valid while the response with the new epoch may have been lost.
     pub(crate) previous_epoch: i32,
     pub(crate) state: MemberState,
     pub(crate) topics: BTreeSet<String>,
     /// Empty for none.
     pub(crate) regex: String,
-    /// The assignor that it asked for.
+    /// The assignor that the member requested.
     pub(crate) assignor: Option<String>,
     pub(crate) assigned: Partitions,
     pub(crate) pending_revocation: Partitions,
-    /// What the assignor wants it to have.
+    /// The member's part of the target assignment.
     pub(crate) target: Partitions,
     /// `None` for a member of the consumer protocol.
     pub(crate) classic: Option<ClassicMember>,
@@ -93,7 +93,7 @@ impl ConsumerMember {
         }
     }
 
-    /// This static member under the id with which it came back: it keeps what it had.
+    /// Returns this static member under the id with which it returns. It keeps its assignment.
     pub(super) fn with_id(self, id: String) -> Self {
         Self {
             id,
@@ -103,7 +103,7 @@ impl ConsumerMember {
         }
     }
 
-    /// Takes over what a heartbeat says; what it leaves out has not changed.
+    /// Stores the fields of a heartbeat. Absent fields have not changed.
     pub(super) fn take_request(&mut self, context: &Context, request: &ConsumerGroupHeartbeatRequest) {
         let keep = |old: &mut Option<String>, new: &Option<String>| {
             if new.is_some() {
@@ -130,12 +130,12 @@ impl ConsumerMember {
         self.state == MemberState::Stable && self.epoch == epoch
     }
 
-    /// What nobody else may have yet.
+    /// Returns the partitions that no other member may have yet.
     pub(crate) fn held(&self) -> impl Iterator<Item = &(ottla_protocol::Uuid, i32)> {
         self.assigned.iter().chain(&self.pending_revocation)
     }
 
-    /// Whether a heartbeat with this epoch is the member's: 0 joins anew, the one before counts while the answer to it
+    /// Checks the epoch of a heartbeat: 0 rejoins, and the previous epoch is valid while the response with the new one
     /// may have been lost.
     pub(super) fn check_epoch(&self, epoch: i32, owned: Option<&Partitions>) -> Result<(), ErrorCode> {
         let has_not_heard =
@@ -146,7 +146,7 @@ impl ConsumerMember {
         }
     }
 
-    /// Whether a commit or a look at committed offsets with this epoch is the member's.
+    /// Checks the epoch of a commit or an offset fetch.
     pub(super) fn check_epoch_of_offsets(&self, epoch: i32) -> Result<(), ErrorCode> {
         match (epoch == self.epoch, &self.classic) {
             (true, _) => Ok(()),
@@ -159,7 +159,7 @@ impl ConsumerMember {
         self.timers.iter().any(|(t, _)| *t == timer)
     }
 
-    /// Begins to wait, or begins anew.
+    /// Starts or restarts a timer.
     pub(super) fn set_timer(&mut self, state: &mut ClusterState, group: &str, timer: MemberTimer, timeout_ms: i32) {
         self.cancel_timer(state, timer);
         let at = state.now.plus_ms(timeout_ms);
@@ -186,12 +186,12 @@ impl ConsumerMember {
         }
     }
 
-    /// The timers that run.
+    /// Returns the running timers.
     pub(super) fn running(&self) -> Vec<MemberTimer> {
         self.timers.iter().map(|(t, _)| *t).collect()
     }
 
-    /// Notes that a timer has fired.
+    /// Removes a timer that has fired.
     pub(super) fn timer_fired(&mut self, timer: MemberTimer) {
         self.timers.retain(|(t, _)| *t != timer);
     }

@@ -1,15 +1,19 @@
 //! The coordinator's side of the consumer group protocol (KIP-848).
 //!
-//! Three epochs drive it. The group's is raised by whatever calls for another assignment: members and their
-//! subscriptions that come, change and go, topics that appear, grow and are deleted. The assignment's follows when a
-//! server-side assignor has made the target assignment for it. Each member's follows when the member has given up what
-//! the target takes from it; what others still hold is handed to it once they have let go (`reconcile.rs`).
+//! Three epochs drive it. The group epoch rises when another assignment is needed: members join, leave or change their
+//! subscription; topics are created, extended or deleted. The assignment epoch follows when a server-side assignor has
+//! computed the target assignment. Each member epoch follows when the member has revoked the partitions that are not in
+//! its target; it receives partitions of other members after those have released them (`reconcile.rs`).
 //!
-//! Members of the classic protocol may live in the same group while it moves from one protocol to the other
-//! (`classic_members.rs`).
+//! A group may contain members of the classic protocol while it changes from one protocol to the other. The coordinator
+//! assigns their partitions as well. JoinGroup carries the subscription and the owned partitions and is answered at
+//! once, with the member epoch as the generation. SyncGroup returns the assignment. Heartbeat returns
+//! REBALANCE_IN_PROGRESS when the group epoch is ahead, when the member has to revoke partitions, or when the
+//! partitions that it waits for are free.
 
 mod assignors;
 mod member;
+mod partitions;
 mod reconcile;
 mod subscriptions;
 
@@ -28,6 +32,7 @@ pub(crate) use assignors::assignor_names;
 use assignors::{ASSIGNORS, Candidate};
 use member::STATIC_LEAVE_EPOCH;
 pub(crate) use member::{ClassicMember, ConsumerMember, MemberState};
+pub(crate) use partitions::{Partitions, by_topic};
 use reconcile::Reconciliation;
 use subscriptions::Expressions;
 
@@ -38,30 +43,27 @@ use crate::state::ClusterState;
 use crate::timers::MemberTimer;
 use crate::topics::Topics;
 
-/// Partitions of topics, by topic id.
-pub(crate) type Partitions = BTreeSet<(Uuid, i32)>;
-
-/// The protocol type of consumers, whichever protocol they speak.
+/// The protocol type of consumers in both protocols.
 pub(crate) const PROTOCOL_TYPE: &str = "consumer";
 
 #[derive(Debug)]
 pub(crate) struct ConsumerGroup {
     id: String,
     epoch: i32,
-    /// The group's epoch when the target assignment was made.
+    /// The group epoch of the target assignment.
     assignment_epoch: i32,
     members: BTreeMap<String, ConsumerMember>,
     /// The holders of instance ids (`group.instance.id`).
     static_members: BTreeMap<String, String>,
-    /// Ids and partition counts of the subscribed topics, as they were when the epoch was last raised.
+    /// Ids and partition counts of the subscribed topics at the last rise of the epoch.
     topics: BTreeMap<String, (Uuid, usize)>,
     expressions: Expressions,
 }
 
-/// What became of a JoinGroup request to a consumer group.
+/// The outcome of a JoinGroup request to a consumer group.
 pub(crate) struct Joined {
     pub(crate) response: JoinGroupResponse,
-    /// The member took the place of a static one.
+    /// The member has replaced a static member.
     pub(crate) replaces: bool,
     pub(crate) subscription_changed: bool,
 }
@@ -79,8 +81,8 @@ impl ConsumerGroup {
         }
     }
 
-    /// A group of these members, all of which have what the target assignment of this epoch gives them. Of their topics
-    /// nothing is known yet, so that the next heartbeat divides them anew: a leader that went away may never have done so.
+    /// Creates a group whose members have their target assignment of this epoch. The topics are unknown, so that the
+    /// next heartbeat computes a new assignment: the last leader may have left without one.
     pub(super) fn with_members(id: &str, epoch: i32, members: Vec<ConsumerMember>) -> Self {
         let instances = members
             .iter()
@@ -102,7 +104,7 @@ impl ConsumerGroup {
         self.assignment_epoch
     }
 
-    /// By member id.
+    /// Returns the members by ascending id.
     pub(crate) fn members(&self) -> impl Iterator<Item = &ConsumerMember> {
         self.members.values()
     }
@@ -111,7 +113,7 @@ impl ConsumerGroup {
         self.members.is_empty()
     }
 
-    /// The state under the name that ListGroups and ConsumerGroupDescribe give.
+    /// Returns the state under the name in ListGroups and ConsumerGroupDescribe.
     pub(crate) fn state_name(&self) -> &'static str {
         let reconciled = |m: &ConsumerMember| m.is_reconciled_to(self.assignment_epoch);
         match () {
@@ -122,18 +124,18 @@ impl ConsumerGroup {
         }
     }
 
-    /// Whether only members of the classic protocol are left.
+    /// Returns true when all members speak the classic protocol.
     pub(super) fn is_all_classic(&self) -> bool {
         !self.members.is_empty() && self.members.values().all(|m| m.classic.is_some())
     }
 
-    /// What members other than this one hold or have not yet been seen to give up.
+    /// Returns the partitions that other members hold or have not acknowledged to revoke.
     fn held_by_others(&self, member: &str) -> Partitions {
         let others = self.members.values().filter(|m| m.id != member);
         others.flat_map(ConsumerMember::held).copied().collect()
     }
 
-    /// Whether a commit from outside of transactions may be taken.
+    /// Checks a commit outside of transactions.
     pub(crate) fn check_commit(&self, member: &str, epoch: i32, version: i16) -> Result<(), ErrorCode> {
         if epoch < 0 && self.members.is_empty() {
             return Ok(());
@@ -145,8 +147,8 @@ impl ConsumerGroup {
         found.check_epoch_of_offsets(epoch)
     }
 
-    /// Whether a commit as part of a transaction may be taken. A producer that does not say whose offsets it commits may
-    /// always (KIP-447).
+    /// Checks a commit as part of a transaction. A commit without member id, instance id and epoch is always valid
+    /// (KIP-447).
     pub(crate) fn check_transactional_commit(
         &self,
         member: &str,
@@ -164,7 +166,7 @@ impl ConsumerGroup {
             .map_err(|_| ErrorCode::ILLEGAL_GENERATION)
     }
 
-    /// Whether committed offsets may be told; who gives neither member nor epoch may always know them.
+    /// Checks an offset fetch. A request without member and epoch is always valid.
     pub(crate) fn check_fetch(&self, member: Option<&str>, epoch: i32) -> Result<(), ErrorCode> {
         match member {
             None if epoch < 0 => Ok(()),
@@ -178,11 +180,11 @@ impl ConsumerGroup {
 
     // ---------------------------------------------------------------- heartbeats
 
-    /// A heartbeat of a member that joins (epoch 0) or stays.
+    /// Handles a heartbeat of a member that joins (epoch 0) or stays.
     ///
     /// # Errors
     /// GROUP_MAX_SIZE_REACHED, INVALID_REGULAR_EXPRESSION, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, FENCED_INSTANCE_ID,
-    /// UNRELEASED_INSTANCE_ID. The group has not changed then.
+    /// UNRELEASED_INSTANCE_ID. The group is unchanged then.
     pub(crate) fn heartbeat(
         &mut self,
         state: &mut ClusterState,
@@ -212,7 +214,7 @@ impl ConsumerGroup {
 
         let after = self.members.get(&id).ok_or(ErrorCode::UNKNOWN_MEMBER_ID)?;
         let names = request.subscribed_topic_names.is_some() || request.subscribed_topic_regex.is_some();
-        // Whoever tells everything, as after an error, is told everything.
+        // A complete request, as after an error, is answered with the assignment.
         let is_full = request.rebalance_timeout_ms != -1 && names && owned.is_some();
         let is_told = request.member_epoch == 0 || is_full || after.assigned != before.assigned;
         let response = ConsumerGroupHeartbeatResponse {
@@ -227,7 +229,7 @@ impl ConsumerGroup {
         Ok(response)
     }
 
-    /// Whether one more member may come; those who are in may stay.
+    /// Checks that one more member may join. Existing members may always.
     fn check_size(&self, most: usize, member: &str) -> Result<(), ErrorCode> {
         match self.members.len() < most || self.members.contains_key(member) {
             true => Ok(()),
@@ -235,8 +237,8 @@ impl ConsumerGroup {
         }
     }
 
-    /// Takes the member that a heartbeat is of out of the group, to be put back; a new one, or one in place of a static
-    /// member that came back, when it joins.
+    /// Removes the member of a heartbeat from the group, to be inserted again. Creates a member that joins, or renames
+    /// the static member that it replaces.
     fn take_member(
         &mut self,
         state: &mut ClusterState,
@@ -256,7 +258,7 @@ impl ConsumerGroup {
         match found {
             None if !joins => return Err(ErrorCode::UNKNOWN_MEMBER_ID),
             None => return Ok(ConsumerMember::new(id)),
-            // Two of the consumer protocol do not take a place from each other unless it was given up.
+            // A static member of the consumer protocol is replaced only after it left temporarily.
             Some(old) if joins && request.instance_id.is_some() => {
                 if old.classic.is_none() && old.epoch != STATIC_LEAVE_EPOCH {
                     return Err(ErrorCode::UNRELEASED_INSTANCE_ID);
@@ -270,7 +272,7 @@ impl ConsumerGroup {
         self.members.remove(&id).ok_or(ErrorCode::UNKNOWN_MEMBER_ID)
     }
 
-    /// Takes a static member out of the group, to be put back under the id under which it came back.
+    /// Removes a static member from the group, to be inserted under the id with which it returns.
     fn take_over(&mut self, state: &mut ClusterState, old: &str, id: String) -> Result<ConsumerMember, ErrorCode> {
         let mut member = self.members.remove(old).ok_or(ErrorCode::UNKNOWN_MEMBER_ID)?;
         member.cancel_timers(state);
@@ -286,7 +288,7 @@ impl ConsumerGroup {
         id
     }
 
-    /// Brings the target assignment up to the group's epoch, which a change of subscription raises.
+    /// Computes the target assignment for the group's epoch, which a change of subscription raises.
     fn prepare_target(&mut self, state: &ClusterState, subscription_changed: bool) {
         self.raise_epoch(state, subscription_changed || self.epoch == 0);
         if self.epoch > self.assignment_epoch {
@@ -294,7 +296,7 @@ impl ConsumerGroup {
         }
     }
 
-    /// Takes a member as far towards the target assignment as it can go.
+    /// Advances a member towards the target assignment as far as possible.
     fn reconcile(
         &mut self,
         state: &mut ClusterState,
@@ -328,7 +330,8 @@ impl ConsumerGroup {
         self.members.insert(id.to_owned(), member);
     }
 
-    /// A heartbeat of a member that leaves, for good or, a static one, for a while. True when it is gone.
+    /// Handles a heartbeat of a member that leaves, for good or, as a static member, temporarily. Returns true when it
+    /// was removed.
     ///
     /// # Errors
     /// UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
@@ -340,7 +343,7 @@ impl ConsumerGroup {
         let id = self.checked_id(&request.member_id, request.instance_id.as_deref())?;
         if request.instance_id.is_some() && request.member_epoch == STATIC_LEAVE_EPOCH {
             if let Some(member) = self.members.get_mut(&id) {
-                // It keeps its assignment, for as long as its session lasts.
+                // The member keeps its assignment until its session ends.
                 member.epoch = STATIC_LEAVE_EPOCH;
                 member.pending_revocation.clear();
                 member.cancel_timer(state, MemberTimer::Revocation);
@@ -351,7 +354,7 @@ impl ConsumerGroup {
         Ok(true)
     }
 
-    /// The id of a member that is one and holds its instance id.
+    /// Checks a member id and its instance id, and returns the member id.
     fn checked_id(&self, member: &str, instance: Option<&str>) -> Result<String, ErrorCode> {
         let Some(instance) = instance else {
             let found = self.members.get(member).ok_or(ErrorCode::UNKNOWN_MEMBER_ID)?;
@@ -366,6 +369,8 @@ impl ConsumerGroup {
 
     // ---------------------------------------------------------------- members of the classic protocol
 
+    /// Handles JoinGroup.
+    ///
     /// # Errors
     /// GROUP_MAX_SIZE_REACHED, INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
     pub(crate) fn join_classic(
@@ -434,14 +439,15 @@ impl ConsumerGroup {
         })
     }
 
-    /// Whether all members of the classic protocol could agree with one that supports these.
+    /// Returns true when all members of the classic protocol and a new one support a common protocol.
     fn supports(&self, protocol_type: &str, protocols: &[Protocol]) -> bool {
         let mut classic = self.members.values().filter_map(|m| m.classic.as_ref());
         let everyone = |name: &str| classic.all(|c| c.protocols.iter().any(|p| p.name == name));
         protocol_type == PROTOCOL_TYPE && protocols.iter().map(|p| p.name.as_str()).any(everyone)
     }
 
-    /// Takes the member that joins out of the group, to be put back, and tells whether it replaces another.
+    /// Removes the joining member from the group, to be inserted again. Returns true with it when it replaces a static
+    /// member.
     fn take_classic(
         &mut self,
         state: &mut ClusterState,
@@ -464,6 +470,8 @@ impl ConsumerGroup {
         }
     }
 
+    /// Handles SyncGroup.
+    ///
     /// # Errors
     /// UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION, INCONSISTENT_GROUP_PROTOCOL, REBALANCE_IN_PROGRESS.
     pub(crate) fn sync_classic(
@@ -476,11 +484,12 @@ impl ConsumerGroup {
         let group_epoch = self.epoch;
         let member = self.classic_member(&request.member_id, instance, request.generation_id)?;
         let name = member.classic.as_ref().and_then(ClassicMember::protocol_name);
-        let differs = |told: &Option<String>, own: Option<&str>| told.is_some() && told.as_deref() != own;
+        let differs =
+            |requested: &Option<String>, own: Option<&str>| requested.is_some() && requested.as_deref() != own;
         if differs(&request.protocol_type, Some(PROTOCOL_TYPE)) || differs(&request.protocol_name, name) {
             return Err(ErrorCode::INCONSISTENT_GROUP_PROTOCOL);
         }
-        // Who has yet to give up partitions has joined again already, and learns here which they are.
+        // A member that has to revoke partitions has rejoined already, and this response has its remaining partitions.
         if group_epoch > member.epoch && member.state != MemberState::UnrevokedPartitions {
             self.expect_join(state, &request.member_id);
             return Err(ErrorCode::REBALANCE_IN_PROGRESS);
@@ -500,6 +509,8 @@ impl ConsumerGroup {
         Ok(response)
     }
 
+    /// Handles Heartbeat.
+    ///
     /// # Errors
     /// UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS.
     pub(crate) fn heartbeat_classic(
@@ -527,7 +538,7 @@ impl ConsumerGroup {
         Ok(())
     }
 
-    /// A member of either protocol leaves, or is removed by its instance id alone.
+    /// Handles LeaveGroup for a member of either protocol, by its member id or by its instance id alone.
     ///
     /// # Errors
     /// UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
@@ -556,7 +567,7 @@ impl ConsumerGroup {
         }
     }
 
-    /// Waits for a member to join again, if it is not waited for already.
+    /// Starts the rejoin timer of a member unless it is running.
     fn expect_join(&mut self, state: &mut ClusterState, id: &str) {
         if let Some(member) = self.members.get_mut(id).filter(|m| !m.is_timed(MemberTimer::Join)) {
             let timeout_ms = member.rebalance_timeout_ms;
@@ -579,7 +590,7 @@ impl ConsumerGroup {
         }
     }
 
-    /// A member was waited for long enough: it is out. True when it was in.
+    /// Removes a member at its timeout. Returns true when it was in the group.
     pub(crate) fn timer_due(&mut self, state: &mut ClusterState, id: &str, timer: MemberTimer) -> bool {
         if let Some(member) = self.members.get_mut(id) {
             member.timer_fired(timer);
@@ -587,7 +598,7 @@ impl ConsumerGroup {
         self.remove(state, id)
     }
 
-    /// Takes a member out; what it held is free at once. True when it was in.
+    /// Removes a member and frees its partitions. Returns true when it was in the group.
     fn remove(&mut self, state: &mut ClusterState, id: &str) -> bool {
         let Some(mut member) = self.members.remove(id) else {
             return false;
@@ -600,12 +611,12 @@ impl ConsumerGroup {
         true
     }
 
-    /// Members have gone: the others shall have what was theirs.
+    /// Raises the epoch after members have left, so that the others receive their partitions.
     pub(crate) fn members_gone(&mut self, state: &ClusterState) {
         self.raise_epoch(state, true);
     }
 
-    /// Begins to wait for the heartbeats of members that came from a classic group.
+    /// Starts the sessions of members from a classic group.
     pub(super) fn begin_sessions(&mut self, state: &mut ClusterState) {
         for member in self.members.values_mut() {
             if let Some(timeout_ms) = member.classic.as_ref().map(|c| c.session_timeout_ms) {
@@ -614,7 +625,7 @@ impl ConsumerGroup {
         }
     }
 
-    /// Whatever members are waited for begins now: another coordinator counts anew.
+    /// Restarts all timers of the members, under another coordinator.
     pub(crate) fn restart_timers(&mut self, state: &mut ClusterState) {
         let session_timeout_ms = state.config.group_consumer_session_timeout_ms;
         for member in self.members.values_mut() {
@@ -629,7 +640,7 @@ impl ConsumerGroup {
         }
     }
 
-    /// Calls off all that is arranged for a group that is removed.
+    /// Cancels the timers of a group that is removed.
     pub(crate) fn discard(&mut self, state: &mut ClusterState) {
         for member in self.members.values_mut() {
             member.cancel_timers(state);
@@ -652,35 +663,37 @@ impl ConsumerGroup {
         }
     }
 
-    /// Names of the topics that a member wants, whether they exist or not.
-    fn wanted<'a>(&'a self, member: &'a ConsumerMember) -> impl Iterator<Item = &'a String> {
+    /// Returns the names of the topics in a member's subscription, existing or not.
+    fn subscribed_names<'a>(&'a self, member: &'a ConsumerMember) -> impl Iterator<Item = &'a String> {
         member.topics.iter().chain(self.expressions.matched(&member.regex))
     }
 
-    /// Ids of the topics that a member wants and that exist.
+    /// Returns the ids of the existing topics in a member's subscription.
     fn subscribed(&self, state: &ClusterState, member: &ConsumerMember) -> BTreeSet<Uuid> {
-        let topics = self.wanted(member).filter_map(|name| state.topics.by_name(name));
+        let topics = self
+            .subscribed_names(member)
+            .filter_map(|name| state.topics.by_name(name));
         topics.filter(|t| state.is_visible(t)).map(|t| t.id).collect()
     }
 
-    /// The topics that members want and that exist, with their ids and partition counts.
-    fn wanted_topics(&self, state: &ClusterState) -> BTreeMap<String, (Uuid, usize)> {
-        let wanted = self.members.values().flat_map(|m| self.wanted(m));
-        let existing = wanted.filter_map(|name| state.topics.by_name(name));
+    /// Returns the existing topics in all subscriptions, with their ids and partition counts.
+    fn subscribed_topics(&self, state: &ClusterState) -> BTreeMap<String, (Uuid, usize)> {
+        let subscribed_names = self.members.values().flat_map(|m| self.subscribed_names(m));
+        let existing = subscribed_names.filter_map(|name| state.topics.by_name(name));
         let visible = existing.filter(|t| state.is_visible(t));
         visible.map(|t| (t.name.clone(), (t.id, t.partitions.len()))).collect()
     }
 
-    /// Raises the group's epoch when that is asked for, or when the subscribed topics are not what they were.
-    fn raise_epoch(&mut self, state: &ClusterState, asked: bool) {
-        let topics = self.wanted_topics(state);
-        if asked || topics != self.topics {
+    /// Raises the group epoch when `force` is set or the subscribed topics have changed.
+    fn raise_epoch(&mut self, state: &ClusterState, force: bool) {
+        let topics = self.subscribed_topics(state);
+        if force || topics != self.topics {
             self.epoch += 1;
             self.topics = topics;
         }
     }
 
-    /// The assignor that most members ask for, or the default.
+    /// Returns the assignor that most members request, or the default.
     pub(crate) fn assignor_name(&self) -> &'static str {
         let votes = |name: &str| {
             self.members
@@ -692,7 +705,7 @@ impl ConsumerGroup {
         names.max_by_key(|name| votes(name)).unwrap_or_default()
     }
 
-    /// Makes the target assignment for the group's epoch.
+    /// Computes the target assignment for the group's epoch.
     fn assign(&mut self, state: &ClusterState) {
         let counts = self
             .topics
@@ -719,17 +732,7 @@ impl ConsumerGroup {
     }
 }
 
-/// The partitions of each topic.
-pub(crate) fn by_topic(partitions: &Partitions) -> BTreeMap<Uuid, Vec<i32>> {
-    let mut topics: BTreeMap<Uuid, Vec<i32>> = BTreeMap::new();
-    for (topic, partition) in partitions {
-        topics.entry(*topic).or_default().push(*partition);
-    }
-    topics
-}
-
-/// Partitions as consumers tell each other of them, for what a member of the classic protocol gets. Topics that do not
-/// exist any more are left out.
+/// Encodes an assignment for a member of the classic protocol. Topics that do not exist any more are left out.
 pub(crate) fn encode_assignment(topics: &Topics, partitions: &Partitions, version: i16) -> Bytes {
     let assigned = by_topic(partitions).into_iter().filter_map(|(topic, partitions)| {
         Some(TopicPartition {
@@ -746,7 +749,7 @@ pub(crate) fn encode_assignment(topics: &Topics, partitions: &Partitions, versio
     assignment.to_bytes(version).unwrap_or_default()
 }
 
-/// The other way round; topics that do not exist are left out.
+/// Resolves topic names to ids. Topics that do not exist are left out.
 pub(crate) fn by_topic_id(state: &ClusterState, partitions: &[TopicPartition]) -> Partitions {
     let known = partitions
         .iter()
@@ -754,7 +757,7 @@ pub(crate) fn by_topic_id(state: &ClusterState, partitions: &[TopicPartition]) -
     known.flat_map(|(id, all)| all.iter().map(move |p| (id, *p))).collect()
 }
 
-/// Partitions as heartbeats carry them.
+/// The partitions of a heartbeat.
 fn from_wire(topics: &[TopicPartitions]) -> Partitions {
     let all = topics
         .iter()

@@ -1,30 +1,31 @@
-//! How a member gets from what it has to what it shall have.
+//! The steps of a member from its assignment to the target assignment.
 //!
 //! ```text
-//!              target takes nothing, all that it gives is free
+//!              nothing to revoke, all new ones are free
 //!            ┌───────────────────────────────────────────────▶ Stable
-//!   behind ──┤ target takes partitions           member says that it gave them up
+//!   behind ──┤ partitions to revoke              the member acknowledges
 //!   its      ├──────────────────────▶ UnrevokedPartitions ───▶ (as from the left)
-//!   target   │ others hold some of what it gives      they let go
+//!   target   │ others hold some of the new ones       they release
 //!            └──────────────────────▶ UnreleasedPartitions ──▶ Stable
 //! ```
 //!
-//! The member's epoch stays behind while it has to give up partitions, and goes to the target's then, whether
-//! everything that it gets is free or not.
+//! The member epoch stays behind while the member has partitions to revoke. Then it becomes the target's epoch, even
+//! while others still hold new partitions of the member.
 
 use std::collections::BTreeSet;
 
 use ottla_protocol::Uuid;
 
-use super::{ConsumerMember, MemberState, Partitions};
+use super::member::{ConsumerMember, MemberState};
+use super::partitions::Partitions;
 
-/// What decides over a member's next step.
+/// The input of a member's next step.
 pub(super) struct Reconciliation<'a> {
     pub(super) target_epoch: i32,
     /// The topics that it is subscribed to, of those that exist.
     pub(super) subscribed: &'a BTreeSet<Uuid>,
     pub(super) subscription_changed: bool,
-    /// What it says that it owns; `None` when it did not say.
+    /// The owned partitions in the request; `None` when the request has none.
     pub(super) owned: Option<&'a Partitions>,
     pub(super) held_by_others: &'a Partitions,
 }
@@ -34,15 +35,15 @@ impl Reconciliation<'_> {
     pub(super) fn advance(&self, member: &mut ConsumerMember) -> bool {
         match member.state {
             MemberState::Stable if member.epoch != self.target_epoch => self.next_assignment(member),
-            MemberState::Stable => self.subscription_changed && self.leave_topics(member),
+            MemberState::Stable => self.subscription_changed && self.revoke_unsubscribed(member),
             MemberState::UnrevokedPartitions if self.still_owns(&member.pending_revocation) => {
-                self.subscription_changed && self.leave_topics(member)
+                self.subscription_changed && self.revoke_unsubscribed(member)
             }
             MemberState::UnrevokedPartitions | MemberState::UnreleasedPartitions => self.next_assignment(member),
         }
     }
 
-    /// A member that does not say what it owns may own anything.
+    /// Returns true when the member may still own one of the partitions. Without a list of owned partitions it may own any.
     fn still_owns(&self, partitions: &Partitions) -> bool {
         self.owned.is_none_or(|owned| !owned.is_disjoint(partitions))
     }
@@ -80,8 +81,8 @@ impl Reconciliation<'_> {
         !same
     }
 
-    /// Takes away at once what the member is not subscribed to any more.
-    fn leave_topics(&self, member: &mut ConsumerMember) -> bool {
+    /// Removes the partitions of topics outside of the subscription at once.
+    fn revoke_unsubscribed(&self, member: &mut ConsumerMember) -> bool {
         let left = member
             .assigned
             .iter()
@@ -121,7 +122,7 @@ mod tests {
         }
     }
 
-    /// One step towards epoch 2; with `owned` as the member says and these held by others.
+    /// Advances a member to epoch 2, with its owned partitions and those that others hold.
     fn step(member: &mut ConsumerMember, owned: Option<&[i32]>, held: &[i32]) -> (MemberState, i32) {
         let owned = owned.map(partitions);
         let step = Reconciliation {
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_is_given_up_before_the_epoch_moves() {
+    fn revocation_precedes_the_epoch() {
         let mut m = member(&[0, 1], &[1, 2]);
         assert_eq!(step(&mut m, Some(&[0, 1]), &[]), (MemberState::UnrevokedPartitions, 1));
         assert_eq!(
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_hold_is_waited_for() {
+    fn unreleased_partitions_are_awaited() {
         let mut m = member(&[0], &[0, 1, 2]);
         assert_eq!(step(&mut m, None, &[1]), (MemberState::UnreleasedPartitions, 2));
         assert_eq!(m.assigned, partitions(&[0, 2]));
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_that_is_left_goes_at_once() {
+    fn unsubscribed_topic_is_revoked_at_once() {
         let mut m = member(&[0], &[0]);
         m.epoch = 2;
         let leave = |owned: Option<&Partitions>, m: &mut ConsumerMember| {

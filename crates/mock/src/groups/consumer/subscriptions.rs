@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use ottla_protocol::ErrorCode;
 use regex::Regex;
 
-use crate::Time;
 use crate::state::ClusterState;
+use crate::time::Time;
 
 /// The members' regular expressions, with the topics that matched at the last refresh.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! Transactions in both generations of the protocol: a producer to try them with, and what is seen of its work.
 
-mod accidents;
+mod failures;
 mod offsets;
 mod producers;
 mod readers;
@@ -24,7 +24,7 @@ use ottla_protocol::record::{BatchIter, ControlRecord, ControlType};
 use ottla_protocol::{ApiKey, ErrorCode};
 
 use super::produce;
-use crate::test_util::{TestCluster, batch_with};
+use crate::tests::util::{TestCluster, batch_with};
 use crate::{BrokerId, ClusterConfig, ConnectionId, CoordinatorKind, TransactionStep};
 
 const NOW_MS: i64 = 1_700_000_000_000;
@@ -52,7 +52,7 @@ struct Producer {
 }
 
 impl Producer {
-    /// One that has its id, in the generation of the cluster.
+    /// Creates a producer with an id, in the transaction version of the cluster.
     fn new(test: &mut TestCluster, name: &str) -> Self {
         let mut producer = Self {
             name: name.into(),
@@ -166,7 +166,7 @@ impl Producer {
         ErrorCode(answered.error_code)
     }
 
-    /// A whole transaction, with its markers.
+    /// Runs a whole transaction, with its markers.
     fn run(&mut self, test: &mut TestCluster, partition: i32, count: i32, commit: bool) {
         assert_eq!(self.write(test, partition, count), ErrorCode::NONE);
         assert_eq!(self.end(test, commit), ErrorCode::NONE);
@@ -241,8 +241,8 @@ fn fetch(test: &mut TestCluster, partition: i32, offset: i64, isolation_level: i
     response.responses.remove(0).partitions.remove(0)
 }
 
-/// The offsets of all records of applications in a fetched partition, aborted ones left out as a reader of committed
-/// records does.
+/// Returns the offsets of all data records in a fetched partition without the aborted ones, as a read-committed
+/// consumer does.
 fn visible(data: &PartitionData) -> Vec<i64> {
     let mut aborted = data.aborted_transactions.clone().unwrap_or_default();
     aborted.sort_by_key(|a| a.first_offset);
@@ -267,7 +267,7 @@ fn visible(data: &PartitionData) -> Vec<i64> {
     offsets
 }
 
-/// What a reader of committed records sees of a partition from its beginning.
+/// Returns the offsets that a read-committed consumer sees, from the beginning of a partition.
 fn committed(test: &mut TestCluster, partition: i32) -> Vec<i64> {
     visible(&fetch(test, partition, 0, 1))
 }
@@ -289,7 +289,7 @@ fn latest(test: &mut TestCluster, isolation_level: i8) -> i64 {
     test.call(leader, &request, 8).topics[0].partitions[0].offset
 }
 
-/// The committed offset of partition 0 of "in", and its error.
+/// Returns the committed offset of partition 0 of "in", and its error.
 fn group_offset(test: &mut TestCluster, require_stable: bool) -> (i64, ErrorCode) {
     let request = OffsetFetchRequest {
         require_stable,

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn offsets_count_when_the_transaction_is_committed() {
+fn txn_offsets_take_effect_on_commit() {
     for level in [1, 2] {
         let mut test = cluster(level);
         let mut producer = Producer::new(&mut test, "x");
@@ -41,7 +41,7 @@ fn offsets_count_when_the_transaction_is_committed() {
 }
 
 #[test]
-fn offsets_are_taken_from_members_only() {
+fn txn_offset_commit_checks_the_member() {
     let mut test = cluster(2);
     let producer = Producer::new(&mut test, "x");
     let mut request = producer.offsets_request(5);
@@ -51,7 +51,7 @@ fn offsets_are_taken_from_members_only() {
     assert_eq!(commit_offsets(&mut test, &request, 5), ErrorCode::UNKNOWN_MEMBER_ID);
     request.generation_id = -1;
     request.member_id = "m".into();
-    // An empty group takes what has no generation.
+    // An empty group accepts a commit without a generation.
     assert_eq!(commit_offsets(&mut test, &request, 5), ErrorCode::NONE);
     request.topics[0].name = "none".into();
     assert_eq!(

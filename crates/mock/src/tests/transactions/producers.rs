@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_cluster_tells_its_transaction_version() {
+fn api_versions_has_the_transaction_version() {
     for (level, version, lowest) in [(2, 4, 0), (1, 4, 0), (0, 3, 1)] {
         let mut test = cluster(level);
         let request = ApiVersionsRequest {
@@ -21,7 +21,7 @@ fn the_cluster_tells_its_transaction_version() {
 }
 
 #[test]
-fn partitions_must_be_in_the_transaction() {
+fn produce_requires_partition_in_transaction() {
     let mut test = cluster(1);
     let mut producer = Producer::new(&mut test, "x");
     assert_eq!(producer.send(&mut test, 0, 1, 10), ErrorCode::INVALID_TXN_STATE);
@@ -29,7 +29,7 @@ fn partitions_must_be_in_the_transaction() {
     assert_eq!(producer.write(&mut test, 1, 1), ErrorCode::NONE);
     assert_eq!(producer.send(&mut test, 0, 1, 10), ErrorCode::INVALID_TXN_STATE);
     assert_eq!(producer.write(&mut test, 0, 1), ErrorCode::NONE);
-    // When one does not exist, nothing is added.
+    // One partition does not exist, so none is added.
     let request = producer.add_request(&[0, 9]);
     let answered = test.call(producer.coordinator(&test), &request, 3);
     let codes: Vec<_> = answered.results_by_topic_v3_and_below[0]
@@ -44,7 +44,7 @@ fn partitions_must_be_in_the_transaction() {
             ErrorCode::UNKNOWN_TOPIC_OR_PARTITION
         ]
     );
-    // Without a transactional id nobody may write so.
+    // A transactional batch needs a transactional id.
     let mut nameless = produce::request(
         "t",
         0,
@@ -56,14 +56,14 @@ fn partitions_must_be_in_the_transaction() {
     );
     nameless.transactional_id = None;
     let leader = test.leader("t", 0);
-    // It is in the open transaction, but whose?
+    // The batch belongs to the open transaction, but the request does not name it.
     let answered = test.call(leader, &nameless, 11);
     let error = ErrorCode(answered.responses[0].partition_responses[0].error_code);
     assert_eq!(error, ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
 }
 
 #[test]
-fn brokers_of_before_verification_take_what_comes() {
+fn produce_without_partition_verification() {
     let mut test = TestCluster::new(ClusterConfig {
         transaction_version: 0,
         transaction_partition_verification: false,
@@ -75,7 +75,7 @@ fn brokers_of_before_verification_take_what_comes() {
 }
 
 #[test]
-fn brokers_verify_for_several_producers_at_once() {
+fn add_partitions_to_txn_verifies_several_transactions() {
     let mut test = cluster(1);
     test.cluster.set_coordinator(KIND, "a", BrokerId(1));
     test.cluster.set_coordinator(KIND, "b", BrokerId(1));
@@ -109,12 +109,12 @@ fn brokers_verify_for_several_producers_at_once() {
 }
 
 #[test]
-fn a_second_producer_fences_the_first() {
+fn second_producer_fences_the_first() {
     for level in [1, 2] {
         let mut test = cluster(level);
         let mut zombie = Producer::new(&mut test, "x");
         assert_eq!(zombie.write(&mut test, 0, 2), ErrorCode::NONE);
-        // What is open is aborted first.
+        // The open transaction is aborted first.
         let mut next = Producer {
             id: -1,
             epoch: -1,
@@ -141,7 +141,7 @@ fn a_second_producer_fences_the_first() {
 }
 
 #[test]
-fn older_versions_know_no_fencing() {
+fn older_versions_return_invalid_producer_epoch() {
     let mut test = cluster(1);
     let zombie = Producer::new(&mut test, "x");
     let _next = Producer::new(&mut test, "x");
@@ -166,7 +166,7 @@ fn older_versions_know_no_fencing() {
 }
 
 #[test]
-fn ids_are_not_given_to_everybody() {
+fn init_producer_id_errors() {
     let mut test = cluster(2);
     let producer = Producer::new(&mut test, "x");
     let coordinator = producer.coordinator(&test);
@@ -240,25 +240,25 @@ fn described(test: &mut TestCluster, broker: i32, name: &str) -> (ErrorCode, Str
 }
 
 #[test]
-fn the_state_of_a_transaction_is_told() {
+fn describe_transactions() {
     let mut test = cluster(2);
     let mut producer = Producer::new(&mut test, "x");
     let coordinator = producer.coordinator(&test);
     let epoch = producer.epoch;
-    let told = |state: &str, epoch, partitions| (ErrorCode::NONE, state.to_owned(), epoch, partitions);
-    assert_eq!(described(&mut test, coordinator, "x"), told("Empty", epoch, vec![]));
+    let expected = |state: &str, epoch, partitions| (ErrorCode::NONE, state.to_owned(), epoch, partitions);
+    assert_eq!(described(&mut test, coordinator, "x"), expected("Empty", epoch, vec![]));
     assert_eq!(producer.write(&mut test, 1, 1), ErrorCode::NONE);
     assert_eq!(producer.write(&mut test, 0, 1), ErrorCode::NONE);
     assert_eq!(
         described(&mut test, coordinator, "x"),
-        told("Ongoing", epoch, vec![0, 1])
+        expected("Ongoing", epoch, vec![0, 1])
     );
     assert_eq!(producer.end(&mut test, true), ErrorCode::NONE);
     assert_eq!(described(&mut test, coordinator, "x").1, "PrepareCommit");
     test.pass_ms(5);
     assert_eq!(
         described(&mut test, coordinator, "x"),
-        told("CompleteCommit", epoch + 1, vec![])
+        expected("CompleteCommit", epoch + 1, vec![])
     );
     let other = coordinator % 3 + 1;
     assert_eq!(described(&mut test, other, "x").0, ErrorCode::NOT_COORDINATOR);
@@ -271,13 +271,13 @@ fn the_state_of_a_transaction_is_told() {
 }
 
 #[test]
-fn an_end_that_comes_late_touches_nothing_with_version_2() {
+fn late_end_txn_is_fenced_with_version_2() {
     let mut test = cluster(2);
     let mut producer = Producer::new(&mut test, "x");
     assert_eq!(producer.write(&mut test, 0, 1), ErrorCode::NONE);
     let mut late = producer.clone();
     assert_eq!(producer.end(&mut test, true), ErrorCode::NONE);
-    // Repeated at once it waits for the markers, repeated later it is told the same epoch.
+    // A repetition before the markers fails; a later one returns the same epoch.
     assert_eq!(late.clone().end(&mut test, true), ErrorCode::CONCURRENT_TRANSACTIONS);
     test.pass_ms(5);
     let mut repeated = late.clone();
@@ -292,7 +292,7 @@ fn an_end_that_comes_late_touches_nothing_with_version_2() {
 }
 
 #[test]
-fn an_end_that_comes_late_ends_the_next_transaction_without_it() {
+fn late_end_txn_ends_the_next_transaction_with_version_1() {
     let mut test = cluster(1);
     let mut producer = Producer::new(&mut test, "x");
     producer.run(&mut test, 0, 1, true);
@@ -305,7 +305,7 @@ fn an_end_that_comes_late_ends_the_next_transaction_without_it() {
 }
 
 #[test]
-fn the_next_transaction_waits_for_the_markers() {
+fn next_transaction_waits_for_markers() {
     for level in [1, 2] {
         let mut test = cluster(level);
         test.cluster.set_transaction_marker_delay_us(1_000_000);
@@ -325,7 +325,7 @@ fn the_next_transaction_waits_for_the_markers() {
 }
 
 #[test]
-fn empty_transactions_end_as_their_generation_has_it() {
+fn end_of_empty_transaction_per_version() {
     let mut test = cluster(1);
     let mut producer = Producer::new(&mut test, "x");
     assert_eq!(producer.end(&mut test, true), ErrorCode::INVALID_TXN_STATE);
@@ -342,7 +342,7 @@ fn empty_transactions_end_as_their_generation_has_it() {
 }
 
 #[test]
-fn sequences_go_on_or_begin_anew_as_the_epoch_does() {
+fn sequence_numbers_follow_the_epoch() {
     let mut test = cluster(1);
     let mut producer = Producer::new(&mut test, "x");
     producer.run(&mut test, 0, 2, true);
@@ -354,7 +354,7 @@ fn sequences_go_on_or_begin_anew_as_the_epoch_does() {
 
     let mut test = cluster(2);
     let mut producer = Producer::new(&mut test, "x");
-    // Where nothing is known of a producer, its first number must be the first.
+    // Without producer state the first sequence number must be 0.
     producer.sequences[0] = 1;
     assert_eq!(producer.write(&mut test, 0, 1), ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER);
     producer.sequences[0] = 0;
@@ -366,7 +366,7 @@ fn sequences_go_on_or_begin_anew_as_the_epoch_does() {
 }
 
 #[test]
-fn a_transactional_id_is_taken_when_its_request_is_served() {
+fn transactional_id_changes_owner_when_served() {
     let mut test = cluster(1);
     test.cluster.log_transaction_steps();
     let mut producer = Producer::new(&mut test, "x");
@@ -379,11 +379,11 @@ fn a_transactional_id_is_taken_when_its_request_is_served() {
         producer_epoch: -1,
         ..producer.init_request()
     };
-    // What comes by a connection that is throttled waits, and who asks later on another one is served before.
+    // A request on a throttled connection waits; a later one on another connection is served first.
     assert!(test.send(coordinator, 0, &fresh, 5).is_later());
     assert_eq!(test.send(coordinator, 1, &fresh, 5).now().producer_epoch, 2);
     test.pass_ms(30);
-    // What is refused takes nothing.
+    // A refused request does not change the owner.
     assert_eq!(producer.init(&mut test), ErrorCode::PRODUCER_FENCED);
     let mut owner = Producer::new(&mut test, "x");
     assert_eq!(owner.write(&mut test, 0, 1), ErrorCode::NONE);

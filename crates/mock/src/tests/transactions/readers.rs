@@ -1,9 +1,9 @@
-//! What readers of committed records see.
+//! Reads with the isolation level read committed.
 
 use super::*;
 
 #[test]
-fn committed_records_appear_whole_and_aborted_ones_never() {
+fn read_committed_hides_aborted_records() {
     for level in [1, 2] {
         let mut test = cluster(level);
         let mut producer = Producer::new(&mut test, "x");
@@ -28,14 +28,14 @@ fn committed_records_appear_whole_and_aborted_ones_never() {
         let aborted = data.aborted_transactions.unwrap();
         assert_eq!((aborted.len(), aborted[0].first_offset), (1, 5));
         assert_eq!(fetch(&mut test, 0, 0, 0).aborted_transactions, None);
-        // Who reads on behind it hears no more of it.
+        // A fetch behind the transaction does not list it.
         assert_eq!(fetch(&mut test, 0, 8, 1).aborted_transactions.unwrap(), []);
         assert!(!test.cluster.has_open_transactions());
     }
 }
 
 #[test]
-fn transactions_of_several_producers_lie_in_each_other() {
+fn interleaved_transactions() {
     let mut test = cluster(2);
     let mut first = Producer::new(&mut test, "a");
     let mut second = Producer::new(&mut test, "b");
@@ -54,7 +54,7 @@ fn transactions_of_several_producers_lie_in_each_other() {
 }
 
 #[test]
-fn readers_of_committed_records_are_woken_by_the_marker() {
+fn marker_completes_read_committed_fetch() {
     let mut test = cluster(2);
     let mut producer = Producer::new(&mut test, "x");
     let leader = test.leader("t", 0);

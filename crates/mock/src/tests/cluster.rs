@@ -9,7 +9,7 @@ use ottla_protocol::{ApiKey, ErrorCode, Message, Reader, RequestHeader, Uuid, Wr
 
 use crate::handlers::APIS;
 use crate::rng::Rng;
-use crate::test_util::{Answer, TestCluster, response_of};
+use crate::tests::util::{Answer, TestCluster, response_of};
 use crate::{BrokerId, ClusterConfig, ConnectionId, Reply, Time};
 
 fn versions_request() -> ApiVersionsRequest {
@@ -36,7 +36,7 @@ fn metadata(names: &[&str]) -> MetadataRequest {
 }
 
 #[test]
-fn api_versions_lists_what_is_served() {
+fn api_versions_lists_served_apis() {
     let mut test = TestCluster::new(ClusterConfig::default());
     test.cluster
         .subscribe_to_metrics(Some(crate::MetricsSubscription::default()));
@@ -59,7 +59,7 @@ fn api_versions_lists_what_is_served() {
 }
 
 #[test]
-fn unknown_api_versions_are_answered_in_version_0() {
+fn unsupported_api_versions_is_answered_in_version_0() {
     let mut test = TestCluster::new(ClusterConfig::default());
     let header = RequestHeader {
         api_key: ApiKey::API_VERSIONS,
@@ -85,7 +85,7 @@ fn unknown_api_versions_are_answered_in_version_0() {
 }
 
 #[test]
-fn metadata_creates_topics_and_tells_all_versions() {
+fn metadata_creates_topics_in_all_versions() {
     let mut test = TestCluster::new(ClusterConfig::default());
     for version in 0..=13 {
         let response = test.call(2, &metadata(&["a"]), version);
@@ -111,7 +111,7 @@ fn topic(test: &mut TestCluster, request: &MetadataRequest, version: i16) -> Met
 }
 
 #[test]
-fn metadata_says_what_it_cannot_give() {
+fn metadata_errors() {
     let mut test = TestCluster::new(ClusterConfig {
         topic_creation_delay_us: 5000,
         ..Default::default()
@@ -123,7 +123,7 @@ fn metadata_says_what_it_cannot_give() {
     assert_eq!(test.cluster.topic_names().count(), 0);
     let invalid = topic(&mut test, &metadata(&["a b"]), 9);
     assert_eq!(invalid.error_code, ErrorCode::INVALID_TOPIC_EXCEPTION.0);
-    // Created, but the news takes its time.
+    // The topic is created, but not visible yet.
     assert_eq!(topic(&mut test, &metadata(&["a"]), 9).error_code, unknown);
     test.pass_ms(5);
     let there = topic(&mut test, &metadata(&["a"]), 12);
@@ -144,7 +144,7 @@ fn metadata_says_what_it_cannot_give() {
 }
 
 #[test]
-fn leaders_move_away_from_brokers_that_stop() {
+fn stopped_broker_loses_its_leaderships() {
     let mut test = TestCluster::with_topic("t", 1);
     let first = test.leader("t", 0);
     for down in 0..2 {
@@ -160,7 +160,7 @@ fn leaders_move_away_from_brokers_that_stop() {
     assert_eq!(response.topics[0].partitions[0].offline_replicas.len(), 2);
     test.cluster.stop_broker(BrokerId(last));
     assert_eq!(test.cluster.partition_leader("t", 0), None);
-    // Only the last in-sync replica has everything, so nobody else may lead.
+    // Only the last in-sync replica has all records, so no other may lead.
     test.cluster.start_broker(BrokerId(first));
     let partition = &test.call(first, &metadata(&["t"]), 9).topics[0].partitions[0];
     assert_eq!(
@@ -172,7 +172,7 @@ fn leaders_move_away_from_brokers_that_stop() {
 }
 
 #[test]
-fn coordinators_are_found_in_all_versions() {
+fn find_coordinator_in_all_versions() {
     let mut test = TestCluster::new(ClusterConfig::default());
     for version in 0..=6 {
         let request = match version {
@@ -199,7 +199,7 @@ fn coordinators_are_found_in_all_versions() {
 }
 
 #[test]
-fn producer_ids_differ() {
+fn init_producer_id_returns_unique_ids() {
     let mut test = TestCluster::new(ClusterConfig::default());
     let request = InitProducerIdRequest {
         transactional_id: None,
@@ -220,7 +220,7 @@ fn producer_ids_differ() {
 }
 
 #[test]
-fn round_trip_time_holds_answers_back_in_order() {
+fn round_trip_time_delays_responses_in_order() {
     let mut test = TestCluster::new(ClusterConfig::default());
     test.cluster.set_round_trip_us(BrokerId(1), 20_000);
     assert!(test.send(1, 1, &metadata(&[]), 9).is_later());
@@ -238,7 +238,7 @@ fn round_trip_time_holds_answers_back_in_order() {
 }
 
 #[test]
-fn throttled_connections_are_muted() {
+fn throttled_connection_is_muted() {
     let mut test = TestCluster::new(ClusterConfig::default());
     test.cluster.set_throttle_ms(ApiKey::METADATA, 30);
     let response = test.call(1, &metadata(&[]), 9);
@@ -249,7 +249,7 @@ fn throttled_connections_are_muted() {
 }
 
 #[test]
-fn brokers_that_go_down_close_their_connections() {
+fn stopped_broker_closes_its_connections() {
     let mut test = TestCluster::new(ClusterConfig::default());
     test.call(1, &versions_request(), 3);
     test.cluster.set_reachable(BrokerId(1), false);
@@ -261,7 +261,7 @@ fn brokers_that_go_down_close_their_connections() {
 
 /// Random frames, half of them with a header that names a served API and version so that bodies are reached.
 #[test]
-fn garbage_never_panics() {
+fn random_frames_never_panic() {
     let mut test = TestCluster::with_topic("t", 2);
     let mut rng = Rng::new(42);
     let mut closed = 0;
@@ -296,7 +296,7 @@ fn garbage_never_panics() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_answers() {
+fn same_seed_gives_same_responses() {
     let run = |seed| {
         let mut test = TestCluster::new(ClusterConfig {
             seed,

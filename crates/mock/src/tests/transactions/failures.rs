@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn transactions_time_out() {
+fn transaction_timeout_aborts() {
     for level in [1, 2] {
         let mut test = cluster(level);
         let mut producer = Producer::new(&mut test, "x");
@@ -28,7 +28,7 @@ fn transactions_time_out() {
             1 => assert_eq!(ended, ErrorCode::PRODUCER_FENCED),
             _ => assert_eq!(ended, ErrorCode::INVALID_TXN_STATE),
         }
-        // With version 2 the producer may go on; before, it has been fenced for good.
+        // With version 2 the producer may continue; before, it is fenced.
         match level {
             1 => assert_eq!(producer.init(&mut test), ErrorCode::PRODUCER_FENCED),
             _ => assert_eq!(producer.init(&mut test), ErrorCode::NONE),
@@ -43,7 +43,7 @@ fn transactions_time_out() {
 }
 
 #[test]
-fn coordinators_move_with_all_that_they_know() {
+fn coordinator_change_keeps_transactions() {
     for level in [1, 2] {
         let mut test = cluster(level);
         test.cluster.set_transaction_marker_delay_us(50_000);
@@ -64,7 +64,7 @@ fn coordinators_move_with_all_that_they_know() {
         let loading = ErrorCode::COORDINATOR_LOAD_IN_PROGRESS;
         test.cluster.set_coordinator_error(KIND, "x", Some(loading));
         assert_eq!(producer.clone().end(&mut test, true), loading);
-        // Leaders cannot ask either.
+        // Leaders cannot reach the coordinator either.
         assert_eq!(
             producer.clone().send(&mut test, 1, 1, 12),
             ErrorCode::NOT_ENOUGH_REPLICAS
@@ -83,7 +83,7 @@ fn coordinators_move_with_all_that_they_know() {
 }
 
 #[test]
-fn markers_outlive_leaders() {
+fn markers_survive_leader_changes() {
     let mut test = TestCluster::new(ClusterConfig {
         replication_delay_us: 100_000,
         ..Default::default()
@@ -116,7 +116,7 @@ fn markers_outlive_leaders() {
 }
 
 #[test]
-fn markers_wait_for_a_leader_and_are_spared_deleted_topics() {
+fn markers_wait_for_a_leader_and_skip_deleted_topics() {
     let mut test = cluster(2);
     let mut producer = Producer::new(&mut test, "x");
     assert_eq!(producer.write(&mut test, 0, 1), ErrorCode::NONE);
@@ -136,7 +136,7 @@ fn markers_wait_for_a_leader_and_are_spared_deleted_topics() {
 }
 
 #[test]
-fn lost_markers_are_written_again_after_an_unclean_election() {
+fn unclean_election_rewrites_lost_markers() {
     for level in [1, 2] {
         let mut test = cluster(level);
         let mut producer = Producer::new(&mut test, "x");
@@ -160,7 +160,7 @@ fn lost_markers_are_written_again_after_an_unclean_election() {
 }
 
 #[test]
-fn faults_reach_transactions() {
+fn faults_apply_to_transaction_apis() {
     let mut test = cluster(2);
     let mut producer = Producer::new(&mut test, "x");
     let unavailable = ErrorCode::COORDINATOR_NOT_AVAILABLE;
@@ -195,7 +195,7 @@ fn forgetful(transaction_version: i16) -> TestCluster {
 }
 
 #[test]
-fn transactional_ids_expire() {
+fn transactional_id_expires() {
     for level in [1, 2] {
         let mut test = forgetful(level);
         test.cluster.log_transaction_steps();
@@ -213,7 +213,7 @@ fn transactional_ids_expire() {
         assert_eq!(test.cluster.transaction_view("x"), None);
         let steps = test.cluster.take_transaction_steps();
         assert_eq!(steps.iter().filter(|s| s.step == TransactionStep::Expired).count(), 1);
-        // Who asks for an epoch gets an id that nobody has had (KIP-360).
+        // A producer that resumes receives an unused producer id (KIP-360).
         assert_eq!(producer.init(&mut test), ErrorCode::NONE);
         assert_ne!(producer.id, id);
         assert_eq!(producer.epoch, 0);
@@ -223,7 +223,7 @@ fn transactional_ids_expire() {
 }
 
 #[test]
-fn open_transactions_do_not_expire() {
+fn open_transaction_does_not_expire() {
     let mut test = forgetful(2);
     let mut producer = Producer::new(&mut test, "x");
     assert_eq!(producer.write(&mut test, 0, 1), ErrorCode::NONE);

@@ -1,4 +1,4 @@
-//! What the tests share: record batches, a cluster to talk to.
+//! Record batches and a cluster for the tests.
 
 use bytes::Bytes;
 use ottla_protocol::compression::Codec;
@@ -50,7 +50,7 @@ pub(crate) struct TestCluster {
     correlation_id: i32,
 }
 
-/// What a request came to.
+/// The result of a request.
 #[derive(Debug)]
 pub(crate) enum Answer<R> {
     Now(R),
@@ -118,7 +118,7 @@ impl TestCluster {
         }
     }
 
-    /// Sends and takes the answer, which must be ready at this time.
+    /// Sends a request and returns its response, which must be ready at this time.
     pub(crate) fn call<R: Request>(&mut self, broker: i32, request: &R, version: i16) -> R::Response {
         match self.send(broker, 0, request, version) {
             Answer::Now(response) => response,
@@ -131,7 +131,7 @@ impl TestCluster {
         }
     }
 
-    /// The broker that leads a partition.
+    /// Returns the leader of a partition.
     pub(crate) fn leader(&self, topic: &str, partition: i32) -> i32 {
         self.cluster.partition_leader(topic, partition).unwrap().0
     }
