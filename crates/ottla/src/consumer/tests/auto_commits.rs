@@ -45,7 +45,7 @@ fn committed_at(w: &mut World, until_ms: u64) -> Option<u128> {
 }
 
 #[test]
-fn stored_offsets_are_committed_at_every_tick() {
+fn auto_commit_commits_stored_offsets_at_every_tick() {
     let mut w = member();
     read_two(&mut w, 0);
     assert_eq!(committed_at(&mut w, 9_000), Some(5_000));
@@ -54,7 +54,7 @@ fn stored_offsets_are_committed_at_every_tick() {
 }
 
 #[test]
-fn a_client_that_had_nothing_to_commit_does_not_wake_for_the_next_tick_alone() {
+fn empty_auto_commit_delays_the_next_wake_up() {
     let mut w = member();
     read_two(&mut w, 0);
     assert_eq!(committed_at(&mut w, 9_000), Some(5_000));
@@ -74,7 +74,7 @@ fn a_client_that_had_nothing_to_commit_does_not_wake_for_the_next_tick_alone() {
 }
 
 #[test]
-fn a_client_that_is_awake_after_a_tick_commits() {
+fn awake_client_commits_at_a_delayed_tick() {
     let mut w = member();
     assert_eq!(committed_at(&mut w, 11_000), None);
     read_two(&mut w, 0);

@@ -160,7 +160,7 @@ fn listening(partitions: &[i32]) -> World {
 }
 
 #[test]
-fn a_member_that_hears_nothing_keeps_what_stays_its_own() {
+fn cooperative_rebalance_without_callback_keeps_partitions() {
     let mut w = world(&[("enable.auto.commit", "false")]);
     assert_eq!(w.shared.group().protocol, RebalanceProtocol::None);
     subscribe(&mut w, &["t"]);
@@ -182,7 +182,7 @@ fn a_member_that_hears_nothing_keeps_what_stays_its_own() {
 }
 
 #[test]
-fn the_application_is_told_only_of_what_changes() {
+fn cooperative_callback_contains_only_changes() {
     let mut w = listening(&[0, 1]);
     heartbeat(&mut w, 27);
     assert!(w.take().is_empty(), "nothing is revoked for joining");
@@ -202,7 +202,7 @@ fn the_application_is_told_only_of_what_changes() {
 }
 
 #[test]
-fn one_thing_is_asked_after_the_other() {
+fn rebalance_callbacks_are_sent_one_at_a_time() {
     let mut w = world(&[("test.rebalance", ""), ("enable.auto.commit", "false")]);
     subscribe(&mut w, &["t"]);
     join(&mut w, 1);
@@ -221,7 +221,7 @@ fn one_thing_is_asked_after_the_other() {
 }
 
 #[test]
-fn the_manner_must_be_the_groups() {
+fn assign_must_suit_the_rebalance_protocol() {
     let mut w = listening(&[0]);
     let whole = w.assign(&[("t", 0, 0)]).unwrap_err();
     assert_eq!(whole.code, ErrorCode::L_STATE);
@@ -233,7 +233,7 @@ fn the_manner_must_be_the_groups() {
 }
 
 #[test]
-fn a_member_that_was_thrown_out_loses_everything() {
+fn unknown_member_id_revokes_everything_as_lost() {
     let mut w = listening(&[0, 1]);
     heartbeat(&mut w, 25); // UNKNOWN_MEMBER_ID
     assert_eq!(w.take(), [revoked(&[0, 1])]);
@@ -247,7 +247,7 @@ fn a_member_that_was_thrown_out_loses_everything() {
 }
 
 #[test]
-fn partitions_are_lost_while_some_of_them_are_given_up() {
+fn assignment_lost_during_a_revocation() {
     let mut w = listening(&[0, 1]);
     heartbeat(&mut w, 27);
     join(&mut w, 2);
@@ -263,7 +263,7 @@ fn partitions_are_lost_while_some_of_them_are_given_up() {
 }
 
 #[test]
-fn the_session_ends_while_the_member_cannot_join() {
+fn session_expires_before_rejoining() {
     let mut w = listening(&[0, 1]);
     heartbeat(&mut w, 27);
     let (asked, _) = w.expect::<JoinGroupRequest>();
@@ -278,7 +278,7 @@ fn the_session_ends_while_the_member_cannot_join() {
 
 /// A group of the newer protocol takes a classic member that it had thrown out for a new one, and does not tell it.
 #[test]
-fn an_answer_that_was_long_on_its_way_does_not_lengthen_the_session() {
+fn delayed_heartbeat_response_does_not_extend_the_session() {
     let mut w = listening(&[0, 1]);
     heartbeat(&mut w, 27);
     let (asked, _) = w.expect::<JoinGroupRequest>();
@@ -291,7 +291,7 @@ fn an_answer_that_was_long_on_its_way_does_not_lengthen_the_session() {
 }
 
 #[test]
-fn topics_that_are_not_wanted_any_more_are_given_up_first() {
+fn unsubscribed_topics_are_revoked_before_joining() {
     let mut w = world(&[("test.rebalance", ""), ("enable.auto.commit", "false")]);
     subscribe(&mut w, &["t", "u"]);
     join(&mut w, 1);
@@ -306,7 +306,7 @@ fn topics_that_are_not_wanted_any_more_are_given_up_first() {
 }
 
 #[test]
-fn closing_does_not_wait_until_the_group_has_joined() {
+fn close_does_not_wait_for_join_group() {
     let mut w = world(&[]);
     subscribe(&mut w, &["t"]);
     join(&mut w, 1);
@@ -325,7 +325,7 @@ fn closing_does_not_wait_until_the_group_has_joined() {
 }
 
 #[test]
-fn closing_lets_the_application_answer_what_it_is_asked() {
+fn close_waits_for_rebalance_callbacks() {
     let mut w = listening(&[0]);
     heartbeat(&mut w, 27);
     join(&mut w, 2);
@@ -342,7 +342,7 @@ fn closing_lets_the_application_answer_what_it_is_asked() {
 }
 
 #[test]
-fn nothing_is_committed_while_the_generation_changes() {
+fn commit_between_generations_is_refused() {
     let mut w = listening(&[0]);
     heartbeat(&mut w, 27);
     let offsets = Some(
@@ -361,7 +361,7 @@ fn nothing_is_committed_while_the_generation_changes() {
 }
 
 #[test]
-fn what_is_being_given_up_is_waited_for_whatever_a_heartbeat_says() {
+fn revocation_is_awaited_after_a_heartbeat_error() {
     let mut w = listening(&[0]);
     heartbeat(&mut w, 27);
     join(&mut w, 2);

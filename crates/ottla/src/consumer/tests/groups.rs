@@ -154,7 +154,7 @@ fn fetch_two(w: &mut World, base: i64) {
 }
 
 #[test]
-fn a_member_joins_reads_commits_and_leaves() {
+fn member_joins_fetches_commits_and_leaves() {
     let mut w = world(&[]);
     subscribe(&mut w);
     join(&mut w, 5);
@@ -184,7 +184,7 @@ fn a_member_joins_reads_commits_and_leaves() {
 }
 
 #[test]
-fn a_rebalance_commits_before_it_joins_again() {
+fn rebalance_commits_before_rejoining() {
     let mut w = world(&[]);
     subscribe(&mut w);
     join(&mut w, 1);
@@ -211,7 +211,7 @@ fn a_rebalance_commits_before_it_joins_again() {
 }
 
 #[test]
-fn the_application_carries_out_rebalances_when_it_asked_to() {
+fn rebalance_callback_executes_rebalances() {
     let mut w = world(&[("test.rebalance", ""), ("enable.auto.commit", "false")]);
     subscribe(&mut w);
     join(&mut w, 1);
@@ -231,7 +231,7 @@ fn the_application_carries_out_rebalances_when_it_asked_to() {
 }
 
 #[test]
-fn a_fenced_member_that_subscribes_again_gives_up_its_partitions_first() {
+fn fenced_static_member_revokes_before_rejoining() {
     let mut w = world(&[
         ("test.rebalance", ""),
         ("enable.auto.commit", "false"),
@@ -256,7 +256,7 @@ fn a_fenced_member_that_subscribes_again_gives_up_its_partitions_first() {
 }
 
 #[test]
-fn a_member_that_was_thrown_out_commits_nothing_and_joins_anew() {
+fn unknown_member_id_rejoins_without_commit() {
     let mut w = world(&[]);
     subscribe(&mut w);
     join(&mut w, 1);
@@ -272,7 +272,7 @@ fn a_member_that_was_thrown_out_commits_nothing_and_joins_anew() {
 }
 
 #[test]
-fn what_a_late_commit_may_have_undone_is_committed_again_at_the_end() {
+fn unanswered_commit_is_repeated_on_revocation() {
     let mut w = world(&[("heartbeat.interval.ms", "20000")]);
     subscribe(&mut w);
     join(&mut w, 1);
@@ -293,7 +293,7 @@ fn what_a_late_commit_may_have_undone_is_committed_again_at_the_end() {
 }
 
 #[test]
-fn a_silent_coordinator_ends_the_session() {
+fn silent_coordinator_ends_the_session() {
     let mut w = world(&[("test.rebalance", "")]);
     subscribe(&mut w);
     join(&mut w, 1);
@@ -306,7 +306,7 @@ fn a_silent_coordinator_ends_the_session() {
 }
 
 #[test]
-fn an_application_that_does_not_poll_loses_its_partitions_until_it_polls() {
+fn max_poll_interval_exceeded_leaves_until_polled() {
     let mut w = world(&[
         ("test.rebalance", ""),
         ("session.timeout.ms", "6000"),
@@ -353,7 +353,7 @@ fn an_application_that_does_not_poll_loses_its_partitions_until_it_polls() {
 }
 
 #[test]
-fn a_coordinator_that_moved_is_found_again() {
+fn not_coordinator_looks_up_the_coordinator_again() {
     let mut w = world(&[]);
     subscribe(&mut w);
     join(&mut w, 1);
@@ -367,7 +367,7 @@ fn a_coordinator_that_moved_is_found_again() {
 }
 
 #[test]
-fn new_partitions_make_the_leader_join_again() {
+fn new_partitions_make_the_leader_rejoin() {
     let mut w = world(&[("enable.auto.commit", "false")]);
     subscribe(&mut w);
     join(&mut w, 1);
@@ -381,7 +381,7 @@ fn new_partitions_make_the_leader_join_again() {
 }
 
 #[test]
-fn partitions_that_come_while_others_are_divided_are_not_forgotten() {
+fn partitions_added_during_sync_make_the_leader_rejoin() {
     let mut w = world(&[("enable.auto.commit", "false")]);
     subscribe(&mut w);
     let (asked, request) = join_and_divide(&mut w, 1);
@@ -398,7 +398,7 @@ fn partitions_that_come_while_others_are_divided_are_not_forgotten() {
 }
 
 #[test]
-fn a_commit_is_retried_and_answered_row_by_row() {
+fn commit_is_retried_and_answered_per_partition() {
     let mut w = world(&[("enable.auto.commit", "false")]);
     let reply = ask_commit(&mut w, &[(1, 7)]);
     w.run_ms(200);
@@ -416,7 +416,7 @@ fn a_commit_is_retried_and_answered_row_by_row() {
 }
 
 #[test]
-fn closing_keeps_its_limit_without_a_coordinator() {
+fn close_times_out_without_a_coordinator() {
     let mut w = world(&[]);
     subscribe(&mut w);
     join(&mut w, 1);
@@ -427,7 +427,7 @@ fn closing_keeps_its_limit_without_a_coordinator() {
 }
 
 #[test]
-fn a_frozen_broker_does_not_hold_up_the_search_for_the_coordinator() {
+fn frozen_broker_does_not_block_find_coordinator() {
     let mut w = world(&[]);
     w.coordinator = 2;
     w.run_ms(100); // broker 1 is connected to and has told of the others
@@ -454,7 +454,7 @@ fn ask_commit(w: &mut World, rows: &[(i32, i64)]) -> std::sync::Arc<crate::reply
 }
 
 #[test]
-fn a_retried_commit_does_not_undo_a_later_one() {
+fn retried_commit_does_not_overwrite_a_newer_one() {
     let mut w = world(&[("enable.auto.commit", "false")]);
     let first = ask_commit(&mut w, &[(0, 3), (1, 7)]);
     w.run_ms(200);
@@ -472,7 +472,7 @@ fn a_retried_commit_does_not_undo_a_later_one() {
 }
 
 #[test]
-fn a_member_commits_only_what_is_its_own() {
+fn member_commits_only_owned_partitions() {
     let mut w = world(&[("enable.auto.commit", "false")]);
     subscribe(&mut w);
     let reply = ask_commit(&mut w, &[(0, 1)]);
@@ -488,7 +488,7 @@ fn a_member_commits_only_what_is_its_own() {
 }
 
 #[test]
-fn a_commit_stays_in_its_generation() {
+fn commit_keeps_its_generation() {
     let mut w = world(&[("enable.auto.commit", "false")]);
     subscribe(&mut w);
     join(&mut w, 1);
@@ -508,7 +508,7 @@ fn a_commit_stays_in_its_generation() {
 }
 
 #[test]
-fn asking_for_committed_offsets_keeps_its_deadline_while_the_coordinator_is_silent() {
+fn committed_times_out_with_a_silent_coordinator() {
     let mut w = world(&[]);
     let deadline = w.now.plus_ms(1500);
     let partitions = vec![TopicPartition::new("t", 0)];
@@ -525,7 +525,7 @@ fn asking_for_committed_offsets_keeps_its_deadline_while_the_coordinator_is_sile
 }
 
 #[test]
-fn what_answers_an_assignment_is_not_taken_for_giving_up_the_next() {
+fn assign_callback_does_not_confirm_the_next_revocation() {
     let mut w = world(&[("test.rebalance", ""), ("enable.auto.commit", "false")]);
     subscribe(&mut w);
     join(&mut w, 1);
@@ -574,7 +574,7 @@ fn come_back(w: &mut World, partitions: &[u8]) {
 }
 
 #[test]
-fn a_static_leader_that_comes_back_still_looks_after_the_topics() {
+fn returning_static_leader_watches_topics() {
     let mut w = world(&[("group.instance.id", "a"), ("enable.auto.commit", "false")]);
     subscribe(&mut w);
     come_back(&mut w, &[0]);
@@ -587,7 +587,7 @@ fn a_static_leader_that_comes_back_still_looks_after_the_topics() {
 }
 
 #[test]
-fn a_static_leader_that_comes_back_sees_what_changed_while_it_was_away() {
+fn returning_static_leader_rejoins_for_changed_topics() {
     let mut w = world(&[("group.instance.id", "a"), ("enable.auto.commit", "false")]);
     w.model.get_mut("t").unwrap().leaders.extend([(1, 1), (1, 1)]);
     subscribe(&mut w);

@@ -9,7 +9,7 @@ mod fetching;
 mod groups;
 mod harness;
 mod missing;
-mod offset_files;
+mod files;
 mod offsets;
 mod patterns;
 mod sessions;

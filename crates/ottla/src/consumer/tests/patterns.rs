@@ -60,7 +60,7 @@ fn pass(w: &mut World, seconds: u32) {
 }
 
 #[test]
-fn topics_that_match_come_and_go() {
+fn pattern_follows_created_and_deleted_topics() {
     let mut w = world();
     subscribe(&mut w, &["^logs-", "named"]).unwrap();
     w.run_ms(500);
@@ -79,7 +79,7 @@ fn topics_that_match_come_and_go() {
 }
 
 #[test]
-fn who_subscribes_again_gets_what_has_come() {
+fn subscribing_again_matches_new_topics() {
     let mut w = world();
     subscribe(&mut w, &["^logs-"]).unwrap();
     w.run_ms(500);
@@ -99,7 +99,7 @@ fn who_subscribes_again_gets_what_has_come() {
 }
 
 #[test]
-fn another_pattern_is_matched_with_the_topics_of_the_day_before_the_member_joins() {
+fn new_pattern_is_matched_with_a_new_listing_before_joining() {
     let mut w = world();
     subscribe(&mut w, &["^logs-"]).unwrap();
     w.run_ms(500);
@@ -113,7 +113,7 @@ fn another_pattern_is_matched_with_the_topics_of_the_day_before_the_member_joins
 }
 
 #[test]
-fn only_topics_that_are_named_must_exist() {
+fn only_named_topics_are_reported_as_missing() {
     let mut w = world();
     subscribe(&mut w, &["^nothing-like-that", "missing"]).unwrap();
     pass(&mut w, 60);
@@ -123,7 +123,7 @@ fn only_topics_that_are_named_must_exist() {
 }
 
 #[test]
-fn a_pattern_that_is_no_expression_is_refused() {
+fn invalid_pattern_is_refused() {
     let mut w = world();
     assert_eq!(
         subscribe(&mut w, &["^logs("]).unwrap_err().code,

@@ -1,4 +1,4 @@
-//! OffsetCommit and OffsetFetch, in whichever version the coordinator speaks.
+//! OffsetCommit and OffsetFetch in all versions.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -7,17 +7,17 @@ use ottla_protocol::api::offset_fetch::{
     OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopic, OffsetFetchRequestTopics, OffsetFetchResponse,
 };
 
-use super::GroupIdentity;
+use super::commit_identity::GroupIdentity;
 use crate::cluster::is_coordinator_error;
 use crate::error::{Error, ErrorCode};
 use crate::types::{PartitionOffset, TopicPartition};
 
-/// The first OffsetFetch version that asks for several groups.
+/// The first OffsetFetch version with several groups.
 const FIRST_WITH_GROUPS: i16 = 8;
-/// The first OffsetFetch version that says who asks (KIP-848).
+/// The first OffsetFetch version with the member (KIP-848).
 const FIRST_WITH_MEMBER: i16 = 9;
 
-/// The request that commits `rows`.
+/// Builds the request that commits `rows`.
 pub(super) fn commit_request<'a>(
     rows: impl Iterator<Item = &'a PartitionOffset>,
     who: &GroupIdentity<'_>,
@@ -58,7 +58,7 @@ pub(super) fn commit_request<'a>(
     }
 }
 
-/// The request that reads the committed offsets of `tps`.
+/// Builds the request for the committed offsets of `tps`.
 pub(super) fn fetch_request<'a>(
     tps: impl Iterator<Item = &'a TopicPartition>,
     who: &GroupIdentity<'_>,
@@ -104,7 +104,7 @@ pub(super) fn fetch_request<'a>(
     }
 }
 
-/// One partition's part of an OffsetFetch answer, of whichever version.
+/// A partition's part of an OffsetFetch response of any version.
 pub(super) struct Committed {
     pub(super) offset: i64,
     pub(super) leader_epoch: i32,
@@ -112,7 +112,10 @@ pub(super) struct Committed {
     pub(super) error: ErrorCode,
 }
 
-/// The answer's rows by topic and partition, or the error of the whole.
+/// Returns the response's rows by topic and partition.
+///
+/// # Errors
+/// The error of the group or of the whole response.
 pub(super) fn rows_of(response: OffsetFetchResponse) -> Result<HashMap<(String, i32), Committed>, Error> {
     let mut rows = HashMap::new();
     let mut error: ErrorCode = response.error_code.into();
@@ -150,7 +153,7 @@ pub(super) fn rows_of(response: OffsetFetchResponse) -> Result<HashMap<(String, 
     if !error.is_ok() {
         return Err(Error::from(error));
     }
-    // Old brokers put an error of the whole into every partition.
+    // Old brokers set an error of the whole response in every partition.
     match rows.values().find(|r| is_coordinator_error(r.error)) {
         Some(row) => Err(Error::from(row.error)),
         None => Ok(rows),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::config::{Conf, TopicConf};
-use crate::consumer::offset_files::OffsetFiles;
+use crate::consumer::offsets::OffsetFiles;
 use crate::consumer::{FileAction, FileEvent};
 use crate::error::ErrorCode;
 use crate::event::{PartitionState, Queue, StoredOffset};
@@ -88,7 +88,7 @@ impl Desk {
 }
 
 #[test]
-fn only_what_grew_is_written() {
+fn only_greater_offsets_are_written() {
     let mut d = Desk::new(&[]);
     assert_eq!(d.wait_ms(100), Some(d.now.plus_ms(100)));
     assert_eq!(d.next_write(), None);
@@ -119,7 +119,7 @@ fn only_what_grew_is_written() {
 }
 
 #[test]
-fn who_stops_a_partition_waits_for_its_file() {
+fn stop_waits_for_the_file() {
     let mut d = Desk::new(&[]);
     d.store(7);
     d.wait_ms(100);
@@ -141,7 +141,7 @@ fn who_stops_a_partition_waits_for_its_file() {
 }
 
 #[test]
-fn a_failure_is_told_once_and_written_again() {
+fn failed_write_is_reported_once_and_retried() {
     let mut d = Desk::new(&[]);
     d.store(7);
     for told in [1, 0, 0] {
@@ -163,7 +163,7 @@ fn a_failure_is_told_once_and_written_again() {
 }
 
 #[test]
-fn disks_are_forced_as_often_as_asked() {
+fn files_are_flushed_at_the_sync_interval() {
     for (interval, expected) in [
         ("-1", [false, false, false]),
         ("0", [true; 3]),
@@ -193,7 +193,7 @@ fn disks_are_forced_as_often_as_asked() {
 }
 
 #[test]
-fn a_partition_that_is_given_up_leaves_its_offset() {
+fn removed_partition_writes_its_offset() {
     let mut d = Desk::new(&[]);
     d.store(7);
     d.files.remove(5);
@@ -209,7 +209,7 @@ fn a_partition_that_is_given_up_leaves_its_offset() {
 }
 
 #[test]
-fn content_is_an_offset_or_nothing() {
+fn file_content_is_an_offset_or_empty() {
     for (content, expected, reports) in [
         (Ok(None), offset::INVALID, 0),
         (Ok(Some("")), offset::INVALID, 0),
