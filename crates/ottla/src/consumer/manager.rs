@@ -23,7 +23,7 @@ use crate::types::{PartitionOffset, TopicPartition, offset};
 /// The maximum time for which closing waits for the coordinator, in milliseconds.
 const CLOSE_LIMIT_MS: u64 = 10_000;
 
-/// The parts of a consumer that come from the client, besides the settings.
+/// The client's part of a consumer's configuration.
 #[derive(Clone)]
 pub struct Setup {
     /// Topics by name.

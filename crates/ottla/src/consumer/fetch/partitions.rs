@@ -283,7 +283,7 @@ impl ConsumedPartitions {
                     Next::At(at) => at,
                 };
                 let from_tail = p.from_tail;
-                // A committed offset comes with the epoch of the record before it, the end with the leader's own; the epoch
+                // The epoch of a committed offset is that of the record before it, the epoch of the end the leader's; the epoch
                 // of an offset in between is unknown.
                 let leader_epoch = if wanted == found { leader_epoch } else { -1 };
                 p.restart(Next::At(wanted), leader_epoch);

@@ -14,7 +14,7 @@ use ottla_protocol::api::fetch::{FetchRequest, ForgottenTopic};
 use super::positions::{FetchState, Positions};
 use crate::types::NodeId;
 
-/// The session epoch of a request that asks for a session.
+/// The session epoch of a request for a new session.
 const FIRST: i32 = 0;
 /// Topics are named by their ids from this version on (KIP-516).
 pub(super) const FIRST_WITH_TOPIC_IDS: i16 = 13;

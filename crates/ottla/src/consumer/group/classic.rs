@@ -367,7 +367,7 @@ impl ClassicMember {
         self.last_known.plus_ms(millis(conf.session_timeout_ms))
     }
 
-    /// Returns true if the coordinator removes the member when it does not hear of it. It does not while it delays a
+    /// Returns true if the coordinator removes the member after the session timeout. It does not while it delays a
     /// response to JoinGroup or SyncGroup.
     fn session_can_expire(&self) -> bool {
         let state = match self.state {

@@ -64,7 +64,7 @@ impl OwnedPartitions {
         self.pending = None;
     }
 
-    /// Returns true if the member has partitions that others may get when the coordinator does not hear of it.
+    /// Returns true if the member has partitions that other members get after the session timeout.
     pub(super) fn holds_any(&self) -> bool {
         match self.protocol {
             RebalanceProtocol::Cooperative => !self.owned.is_empty(),

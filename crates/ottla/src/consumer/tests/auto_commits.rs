@@ -1,4 +1,4 @@
-//! When `auto.commit.interval.ms` has stored offsets committed.
+//! Automatic commits at `auto.commit.interval.ms`.
 
 use ottla_protocol::Message;
 use ottla_protocol::api::offset_commit::OffsetCommitRequest;
@@ -8,7 +8,7 @@ use super::builders::*;
 use super::groups::{commit, committed, join, subscribe, world};
 use super::harness::*;
 
-/// A member with two partitions, which nothing but commits has wake up.
+/// A member with two partitions, which wakes up only for commits.
 fn member() -> World {
     let calm = ("heartbeat.interval.ms", "100000");
     let mut w = world(&[calm, ("session.timeout.ms", "300000")]);
@@ -27,7 +27,7 @@ fn read_two(w: &mut World, base: i64) {
     assert_eq!(w.take().iter().filter(|got| !matches!(got, Got::Commit(_))).count(), 2);
 }
 
-/// Sleeps as long as the client does, until it commits or the clock shows `until_ms`; gives when it committed.
+/// Sleeps as long as the client does, until it commits or until `until_ms`; returns the time of the commit.
 fn committed_at(w: &mut World, until_ms: u64) -> Option<u128> {
     loop {
         let wake = w.drive();

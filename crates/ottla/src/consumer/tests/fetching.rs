@@ -36,7 +36,7 @@ fn records_are_delivered_in_order_and_fetching_continues() {
     assert_eq!((asked.node, asked.version), (1, 17));
     assert_eq!(request.topics[0].topic_id, w.model["t"].id);
     assert_eq!(parts, [(0, 5), (1, 0)]);
-    // The batch begins below what was asked for.
+    // The batch begins before the requested offset.
     let zero = data(
         0,
         9,
@@ -134,7 +134,7 @@ fn full_budget_stops_fetching_until_a_record_is_delivered() {
     w.assign(&[("t", 0, 0)]).unwrap();
     let (asked, request, _) = w.next_fetch().unwrap();
     assert!(request.max_bytes <= 1024, "{}", request.max_bytes);
-    // Compressed data that yields more than the budget: it waits compressed.
+    // Data that decompresses to more than the budget waits compressed.
     let batches: Vec<_> = (0..4).map(|i| batch(i, &[&big], Codec::Lz4)).collect();
     w.answer_fetch(&asked, vec![data(0, 4, &batches)]);
     assert!(w.next_fetch().is_none());
@@ -161,7 +161,7 @@ fn batches_larger_than_the_budget_are_fetched_one_at_a_time() {
     w.add_topic("t", &[1, 2, 3]);
     w.assign(&[("t", 0, 0), ("t", 1, 0), ("t", 2, 0)]).unwrap();
     let big = "x".repeat(5000);
-    // All leaders are asked at once, nobody knows how large the batches are, and all of them come.
+    // All leaders are requested at once, without a known batch size, and all responses arrive.
     let mut asked: Vec<_> = (0..3).map(|_| w.next_fetch().unwrap()).collect();
     let promised: i32 = asked.iter().map(|(_, request, _)| request.max_bytes).sum();
     assert!(promised <= 1024, "{promised}");
@@ -178,7 +178,7 @@ fn batches_larger_than_the_budget_are_fetched_one_at_a_time() {
         assert!(held < 5200, "{held} bytes are more than one batch");
         got.extend(w.take());
         w.drive();
-        // What is known to be large is asked for while nothing else is under way or held.
+        // A batch of known size is requested while nothing else is in flight or held.
         asked.extend(std::iter::from_fn(|| w.next_fetch()));
     }
     got.sort_by_key(|g| match g {
@@ -300,7 +300,7 @@ fn partitions_leave_a_hung_leader() {
     w.hint_leader("t", 0, 2, 2);
     let (asked, _, parts) = w.next_fetch().unwrap();
     assert_eq!((asked.node, parts), (2, vec![(0, 0)]));
-    // What the old leader answers late counts for the partition that stayed.
+    // A late response of the old leader counts for the partition that stayed.
     let late = vec![
         data(0, 9, &[batch(0, &["old"], Codec::None)]),
         data(1, 9, &[batch(0, &["x"], Codec::None)]),
@@ -526,7 +526,7 @@ fn errors_are_reported_once() {
     w.answer_fetch(&asked, vec![failed(0, 29)]);
     w.run_ms(600);
     let (asked, ..) = w.next_fetch().unwrap();
-    // The topic appears at last.
+    // The topic exists now.
     w.add_topic("none", &[2]);
     w.answer_fetch(&asked, vec![failed(0, 29)]);
     assert_eq!(w.take(), [Got::Error(ErrorCode::TOPIC_AUTHORIZATION_FAILED, 0)]);

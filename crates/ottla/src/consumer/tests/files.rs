@@ -1,4 +1,4 @@
-//! Offsets in local files: what is written when, and what is made of what was read.
+//! Offsets in local files: times and content of writes, and results of reads.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ struct Desk {
 }
 
 impl Desk {
-    /// A partition that is kept, with commits every 100 ms.
+    /// A partition whose offset is kept in a file, with commits every 100 ms.
     fn new(settings: &[(&str, &str)]) -> Self {
         let mut conf = TopicConf::new();
         conf.set("auto.commit.interval.ms", "100").unwrap();
@@ -61,7 +61,7 @@ impl Desk {
         self.files.poll(self.now)
     }
 
-    /// What is written next: number, content, whether it is forced to disk.
+    /// Returns the next write: number, content, and true if it is flushed to disk.
     fn next_write(&mut self) -> Option<(u64, String, bool)> {
         match self.files.next_action()? {
             FileAction::Write {
@@ -98,7 +98,7 @@ fn only_greater_offsets_are_written() {
     d.wait_ms(1);
     let (id, content, sync) = d.next_write().unwrap();
     assert_eq!((&*content, sync), ("7\n", false));
-    // One writing at a time.
+    // One write at a time.
     d.store(9);
     d.wait_ms(100);
     assert_eq!(d.next_write(), None);
@@ -111,7 +111,7 @@ fn only_greater_offsets_are_written() {
     d.store(5);
     d.wait_ms(100);
     assert_eq!(d.next_write(), None, "not back");
-    // The topic is another one, or the log has lost what was read.
+    // The topic is another one, or the log was truncated.
     d.state.restart(-1);
     d.store(2);
     d.wait_ms(100);
@@ -144,12 +144,12 @@ fn stop_waits_for_the_file() {
 fn failed_write_is_reported_once_and_retried() {
     let mut d = Desk::new(&[]);
     d.store(7);
-    for told in [1, 0, 0] {
+    for expected in [1, 0, 0] {
         d.wait_ms(100);
         let (id, ..) = d.next_write().unwrap();
         d.failed(id);
         let reports = d.files.take_reports();
-        assert_eq!(reports.len(), told);
+        assert_eq!(reports.len(), expected);
         assert!(reports.iter().all(|e| e.code == ErrorCode::L_FS));
     }
     d.wait_ms(100);
@@ -178,7 +178,7 @@ fn files_are_flushed_at_the_sync_interval() {
             d.done(id);
         }
     }
-    // What nobody adds to is forced as well, once.
+    // An unchanged offset is flushed as well, once.
     let mut d = Desk::new(&[("offset.store.sync.interval.ms", "250")]);
     d.store(4);
     d.wait_ms(100);
@@ -232,7 +232,7 @@ fn file_content_is_an_offset_or_empty() {
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].id, found[0].lookup_id), (5, 77));
         assert_eq!(found[0].result.as_ref().ok(), Some(&(expected, -1)), "{content:?}");
-        let told = d.files.take_reports();
-        assert_eq!(told.len(), reports, "{content:?}: {told:?}");
+        let found_reports = d.files.take_reports();
+        assert_eq!(found_reports.len(), reports, "{content:?}: {found_reports:?}");
     }
 }

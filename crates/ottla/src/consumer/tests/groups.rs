@@ -34,7 +34,7 @@ pub(super) fn subscribe(w: &mut World) {
     w.run_ms(200);
 }
 
-/// Plays the coordinator until the member, alone and leading, has its partitions.
+/// Acts as coordinator until the member, the only one, has its partitions.
 pub(super) fn join(w: &mut World, generation: i32) {
     let (asked, request) = join_and_divide(w, generation);
     let response = SyncGroupResponse {
@@ -44,7 +44,7 @@ pub(super) fn join(w: &mut World, generation: i32) {
     w.answer(&asked, &response);
 }
 
-/// Plays the coordinator until the member, alone and leading, has divided the partitions.
+/// Acts as coordinator until the member, the only one, has sent the assignment.
 fn join_and_divide(w: &mut World, generation: i32) -> (Asked, SyncGroupRequest) {
     let (mut asked, mut request) = w.expect::<JoinGroupRequest>();
     if request.member_id.is_empty() {
@@ -110,7 +110,7 @@ fn rows_of(request: &OffsetCommitRequest) -> Vec<(i32, i64)> {
     rows
 }
 
-/// Answers the next commit; gives generation and rows.
+/// Answers the next commit; returns generation and rows.
 pub(super) fn commit(w: &mut World, error_code: i16) -> (i32, Vec<(i32, i64)>) {
     let (asked, request) = w.expect::<OffsetCommitRequest>();
     let response = OffsetCommitResponse {
@@ -168,7 +168,7 @@ fn member_joins_fetches_commits_and_leaves() {
     w.run_ms(3500);
     heartbeat(&mut w, 0);
     w.run_ms(2000);
-    // Only what was taken is committed, once.
+    // Only delivered records are committed, once.
     assert_eq!(commit(&mut w, 0), (5, vec![(0, 12)]));
     assert_eq!(w.take(), [Got::Commit(ErrorCode::NO_ERROR)]);
     w.run_ms(20_000);
@@ -203,7 +203,7 @@ fn rebalance_commits_before_rejoining() {
     assert_eq!(commit(&mut w, 0), (1, vec![(0, 2)]));
     join(&mut w, 2);
     committed(&mut w, 2);
-    // The fetch of before the rebalance ends first: one is under way per leader.
+    // The fetch from before the rebalance ends first: one is in flight per leader.
     let (old, ..) = w.next_fetch().unwrap();
     w.answer_fetch(&old, vec![data(0, 9, &[batch(2, &["stale"], Codec::None)])]);
     assert_eq!(w.next_fetch().unwrap().2, [(0, 2), (1, 2)]);
@@ -280,7 +280,7 @@ fn unanswered_commit_is_repeated_on_revocation() {
     fetch_two(&mut w, 0);
     assert_eq!(w.take().len(), 2);
     w.run_ms(5500);
-    // The broker may still serve it, after the one that follows.
+    // The broker may still execute it, after the next one.
     let _ = w.expect::<OffsetCommitRequest>();
     w.drop_connections(w.coordinator);
     w.run_ms(2000);
@@ -317,7 +317,7 @@ fn max_poll_interval_exceeded_leaves_until_polled() {
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0, 1])]);
     w.assign(&[("t", 0, 3), ("t", 1, 3)]).unwrap();
     for _ in 0..4 {
-        // Coming to look is enough, whether there is something or not.
+        // An empty poll is enough.
         w.run_ms(3_100);
         heartbeat(&mut w, 0);
         assert!(w.take().is_empty());
@@ -333,7 +333,7 @@ fn max_poll_interval_exceeded_leaves_until_polled() {
     w.answer(&asked, &LeaveGroupResponse::default());
     w.run_ms(20_000);
     assert!(w.next::<HeartbeatRequest>().is_none(), "out of the group");
-    assert!(w.next::<JoinGroupRequest>().is_none(), "nobody polls");
+    assert!(w.next::<JoinGroupRequest>().is_none(), "the application does not poll");
     assert!(w.shared.is_assignment_lost());
     assert_eq!(
         w.take(),
@@ -345,7 +345,7 @@ fn max_poll_interval_exceeded_leaves_until_polled() {
     w.run_ms(1_000);
     assert!(
         w.next::<JoinGroupRequest>().is_none(),
-        "the partitions are not given up yet"
+        "the partitions are not revoked yet"
     );
     w.call(|reply| Command::Unassign { reply });
     join(&mut w, 3);
@@ -430,7 +430,7 @@ fn close_times_out_without_a_coordinator() {
 fn frozen_broker_does_not_block_find_coordinator() {
     let mut w = world(&[]);
     w.coordinator = 2;
-    w.run_ms(100); // broker 1 is connected to and has told of the others
+    w.run_ms(100); // broker 1 is connected and has returned metadata
     w.frozen.push(1);
     let begin = w.now;
     subscribe(&mut w);
@@ -530,18 +530,18 @@ fn assign_callback_does_not_confirm_the_next_revocation() {
     subscribe(&mut w);
     join(&mut w, 1);
     w.run_ms(3500);
-    // The group rebalances before the application has served the assignment.
+    // The group rebalances before the application has executed the assignment.
     heartbeat(&mut w, 27);
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0, 1])]);
     w.assign(&[]).unwrap();
-    assert!(w.next::<JoinGroupRequest>().is_none(), "nothing was given up yet");
+    assert!(w.next::<JoinGroupRequest>().is_none(), "nothing was revoked yet");
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![0, 1])]);
     w.call(|reply| Command::Unassign { reply });
     join(&mut w, 2);
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0, 1])]);
 }
 
-/// Plays a coordinator that has kept the assignment of a static leader (KIP-814): it gave the member partition 0 of two.
+/// Acts as a coordinator that kept the assignment of a static leader (KIP-814): partition 0 of two.
 fn come_back(w: &mut World, partitions: &[u8]) {
     let (asked, request) = w.expect::<JoinGroupRequest>();
     let member = |id: &str, instance: &str| JoinGroupResponseMember {

@@ -1,4 +1,4 @@
-//! Topics and partitions that brokers do not have.
+//! Topics and partitions that brokers lack.
 
 use ottla_protocol::api::consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;
 use ottla_protocol::api::join_group::JoinGroupRequest;
@@ -60,7 +60,7 @@ fn unknown_partition_is_reported_after_a_refresh() {
     assert_eq!(errors(&mut w), [ErrorCode::L_UNKNOWN_PARTITION]);
     w.run_ms(60_000);
     assert_eq!(errors(&mut w), []);
-    // Taken back before the answer, it is not reported.
+    // Removed before the response, it is not reported.
     let partitions = vec![TopicPartition::new("t", 8)];
     add(&mut w, 8);
     let reply = w.call(|reply| Command::IncrementalUnassign { partitions, reply });
@@ -69,7 +69,7 @@ fn unknown_partition_is_reported_after_a_refresh() {
     assert_eq!(errors(&mut w), []);
 }
 
-/// Both group protocols: a name that brokers refuse is an error of that topic, and the subscription goes on.
+/// Both group protocols: a name that brokers refuse is an error of that topic, and the subscription continues.
 #[test]
 fn invalid_subscribed_topic_is_reported_once() {
     for protocol in ["classic", "consumer"] {

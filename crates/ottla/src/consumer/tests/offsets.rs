@@ -1,4 +1,4 @@
-//! Where reading begins, and the application's look-ups.
+//! Start offsets, and the application's look-ups.
 
 use ottla_protocol::Uuid;
 use ottla_protocol::api::list_offsets::{
@@ -42,7 +42,7 @@ fn listed(rows: &[(i32, i16, i64)]) -> ListOffsetsResponse {
     }
 }
 
-/// Answers the next look-up; gives what it asked for.
+/// Answers the next look-up; returns its queries.
 fn list(w: &mut World, found: i64) -> i64 {
     let (asked, request) = w.expect::<ListOffsetsRequest>();
     let p = &request.topics[0].partitions[0];
@@ -72,7 +72,7 @@ fn committed(w: &mut World, offset: i64) {
 }
 
 fn fetches_at(w: &mut World, at: i64) {
-    // After out of range nothing is fetched before metadata was asked for again.
+    // After out of range nothing is fetched before metadata was requested again.
     w.run_ms(200);
     assert_eq!(w.next_fetch().unwrap().2, [(0, at)]);
 }
@@ -135,10 +135,10 @@ fn out_of_range_delivers_fetched_records_first() {
         (state.position().0, state.stored().offset),
         (offset::INVALID, offset::INVALID)
     );
-    // A pause now must not take the position from before for one of the log as it is.
+    // A pause now must not use the previous position, which belongs to another log.
     w.pause("t", 0, true);
     w.pause("t", 0, false);
-    // What was looked up before the pause is asked again after it.
+    // The look-up from before the pause is repeated after it.
     assert_eq!(list(&mut w, 0), offset::BEGINNING);
     assert_eq!(list(&mut w, 0), offset::BEGINNING);
     fetches_at(&mut w, 0);
@@ -159,14 +159,14 @@ fn recreated_topic_drops_records_and_positions() {
     assert_eq!(w.shared.budget().bytes(), 0);
     w.pause("t", 0, true);
     w.pause("t", 0, false);
-    // What was looked up before the pause is asked again after it.
+    // The look-up from before the pause is repeated after it.
     assert_eq!(list(&mut w, 0), offset::BEGINNING);
     assert_eq!(list(&mut w, 0), offset::BEGINNING);
     fetches_at(&mut w, 0);
 }
 
-/// A topic's id as metadata knew it before its log turned out to be another one is that of the old topic: taken for the
-/// new one's, the right id would look like another deletion.
+/// The topic id in metadata from before the offset was out of range is that of the old topic: used for the new one, the
+/// right id would look like another deletion.
 #[test]
 fn out_of_range_refreshes_the_topic_id() {
     let mut w = world("earliest");
@@ -178,7 +178,7 @@ fn out_of_range_refreshes_the_topic_id() {
     w.run_ms(1000);
     let (asked, request, parts) = w.next_fetch().unwrap();
     assert_eq!((parts, asked.version), (vec![(0, 0)], 17));
-    // Read under no id, records could be of the old topic as well.
+    // Without an id, records could belong to the old topic as well.
     assert_eq!(request.topics[0].topic_id, Uuid([9; 16]));
     w.answer_fetch(&asked, vec![data(0, 1, &[batch(0, &["z"], Codec::None)])]);
     assert_eq!(w.take(), [record(0, 0, "z")]);
@@ -211,7 +211,7 @@ fn dropped_error_is_reported_again() {
         w.answer_fetch(&asked, vec![failed(0, 1)]);
     };
     out_of_range(&mut w);
-    // The pause drops what waits for the application, the error as well.
+    // The pause drops waiting events, including the error.
     w.pause("t", 0, true);
     w.pause("t", 0, false);
     out_of_range(&mut w);
@@ -219,7 +219,7 @@ fn dropped_error_is_reported_again() {
     w.seek("t", 0, 600);
     out_of_range(&mut w);
     assert_eq!(w.take(), [Got::Error(ErrorCode::L_AUTO_OFFSET_RESET, 600)]);
-    // The topic is made anew twice before anybody listens.
+    // The topic is created again twice before the application polls.
     w.seek("t", 0, 5);
     for id in [9, 10] {
         w.model.get_mut("t").unwrap().id = Uuid([id; 16]);
@@ -280,7 +280,7 @@ fn unknown_leader_epoch_retries_list_offsets() {
     w.assign(&[("t", 0, offset::END)]).unwrap();
     let (asked, request) = w.expect::<ListOffsetsRequest>();
     assert_eq!(request.topics[0].partitions[0].current_leader_epoch, 9);
-    // Made anew behind the client's back: the broker counts from one again.
+    // The topic was created again unnoticed: leader epochs start at one.
     let model = w.model.get_mut("t").unwrap();
     model.id = ottla_protocol::Uuid([9; 16]);
     model.leaders[0].1 = 1;
@@ -296,7 +296,7 @@ fn watermarks_are_queried_at_the_leader() {
     let deadline = w.now.plus_ms(5000);
     let tp = TopicPartition::new("t", 1);
     let reply = w.call(|reply| Command::QueryWatermarks { tp, deadline, reply });
-    // A request names a partition once: two requests.
+    // A request can name a partition only once: two requests.
     for _ in 0..2 {
         let (asked, request) = w.expect::<ListOffsetsRequest>();
         assert_eq!(asked.node, 2);

@@ -28,7 +28,7 @@ fn subscribe(w: &mut World, topics: &[&str]) -> Result<(), Error> {
     w.call(|reply| Command::Subscribe { topics, reply }).try_take().unwrap()
 }
 
-/// Lets the member join, and gives it nothing; gives the topics that it wants.
+/// Completes a join with an empty assignment; returns the topics in JoinGroup.
 fn join(w: &mut World) -> Vec<String> {
     let (asked, request) = w.expect::<JoinGroupRequest>();
     let response = JoinGroupResponse {
@@ -49,7 +49,7 @@ fn topics_of(request: &JoinGroupRequest) -> Vec<String> {
     ConsumerProtocolSubscription::from_bytes(metadata).unwrap().topics
 }
 
-/// Time goes by, with heartbeats answered.
+/// Advances the time and answers heartbeats.
 fn pass(w: &mut World, seconds: u32) {
     for _ in 0..seconds {
         w.run_ms(1000);
@@ -75,7 +75,7 @@ fn pattern_follows_created_and_deleted_topics() {
     w.model.remove("logs-a");
     pass(&mut w, 60);
     assert_eq!(join(&mut w), ["logs-b", "logs-d", "named"]);
-    assert!(w.take().is_empty(), "nobody asked for logs-a by its name");
+    assert!(w.take().is_empty(), "logs-a is not named in the subscription");
 }
 
 #[test]

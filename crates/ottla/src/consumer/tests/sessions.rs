@@ -16,7 +16,7 @@ fn world_with(settings: &[(&str, &str)], reset: &str) -> World {
     w
 }
 
-/// Answers as a broker does that remembers what it is asked for.
+/// Answers like a broker with a fetch session.
 fn answer(w: &mut World, asked: &Asked, session_id: i32, partitions: Vec<PartitionData>) {
     let topic = FetchableTopicResponse {
         topic: if asked.version < 13 { "t".into() } else { String::new() },
@@ -69,7 +69,7 @@ fn session_forgets_partitions() {
     answer(&mut w, &asked, 5, vec![data(0, 0, &[]), data(1, 0, &[])]);
     let (asked, ..) = w.next_fetch().unwrap();
     assert_eq!(w.pause("t", 1, true), ErrorCode::NO_ERROR);
-    // What comes for it is stale.
+    // A response for it is stale.
     answer(&mut w, &asked, 5, vec![data(1, 1, &[batch(0, &["x"], Codec::None)])]);
     assert!(w.take().is_empty());
     let (asked, request, parts) = w.next_fetch().unwrap();
@@ -79,15 +79,15 @@ fn session_forgets_partitions() {
     answer(&mut w, &asked, 5, vec![]);
     let (asked, request, parts) = w.next_fetch().unwrap();
     assert_eq!((parts, request.forgotten_topics_data.len()), (vec![(1, 0)], 0));
-    // Sought while it is asked for: named anew, not forgotten.
+    // A seek during the request: named again, not forgotten.
     assert_eq!(w.seek("t", 0, 3), ErrorCode::NO_ERROR);
     answer(&mut w, &asked, 5, vec![data(1, 1, &[batch(0, &["x"], Codec::None)])]);
     let (_, request, parts) = w.next_fetch().unwrap();
     assert_eq!((parts, request.forgotten_topics_data.len()), (vec![(0, 3), (1, 1)], 0));
 }
 
-/// A session keeps what it was told: a partition named under an id that it is not known by is never forgotten, and a broker
-/// goes on answering for it.
+/// A session keeps partitions under the topic id of the request: a partition that is forgotten under another id stays in the
+/// session, and in the broker's responses.
 #[test]
 fn partitions_of_a_shrunk_recreated_topic_keep_their_ids() {
     let mut w = world_with(&[], "earliest");
@@ -96,7 +96,7 @@ fn partitions_of_a_shrunk_recreated_topic_keep_their_ids() {
     let (asked, ..) = w.next_fetch().unwrap();
     answer(&mut w, &asked, 5, vec![data(0, 4, &[]), data(1, 4, &[])]);
     let (asked, ..) = w.next_fetch().unwrap();
-    // Both wait for the answer of a request under way, one since before the news of the topic.
+    // Both wait for the response in flight, one of them since before the topic changed.
     w.seek("t", 1, 3);
     w.seek("t", 0, 0);
     w.consumer.consumption.fetcher.set_topic_id("t", 0, after);
@@ -261,7 +261,7 @@ fn diverging(epoch: i32, end_offset: i64) -> PartitionData {
     }
 }
 
-/// A partition of which `a`, `b` and `c` came, and `taken` were taken.
+/// A partition with the fetched records `a`, `b` and `c`, of which `taken` were delivered.
 fn read(w: &mut World, taken: usize) -> Asked {
     w.assign(&[("t", 0, 0)]).unwrap();
     let (asked, request, _) = w.next_fetch().unwrap();

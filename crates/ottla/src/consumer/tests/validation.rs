@@ -1,4 +1,4 @@
-//! Positions that are validated before brokers without divergence in Fetch answers are fetched from (KIP-320).
+//! Validation of positions with brokers that do not report truncation in Fetch responses (KIP-320).
 
 use ottla_protocol::api::offset_for_leader_epoch::{
     EpochEndOffset, OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, OffsetForLeaderTopicResult,
@@ -9,10 +9,10 @@ use super::builders::{batch, data, failed};
 use super::harness::{Asked, Got, World};
 use crate::error::ErrorCode;
 
-/// The last version without divergence.
+/// The last Fetch version without diverging epochs.
 const OLD_FETCH: i16 = 11;
 
-/// A consumer that has taken `taken` of `a`, `b` and `c` of epoch 1 when partition 0 gets leader 2 of epoch 2.
+/// A consumer that has received `taken` of `a`, `b` and `c` of epoch 1 when partition 0 gets leader 2 with epoch 2.
 fn after_a_change(reset: &str, taken: usize, fetch: i16, epochs: Option<i16>) -> World {
     let mut w = World::new(&[], &[("auto.offset.reset", reset)]);
     w.fetch_versions = (4, fetch);
@@ -35,7 +35,7 @@ fn code_of(code: ErrorCode) -> i16 {
     i16::try_from(code.0).unwrap()
 }
 
-/// The question whether epoch 1 has what was read.
+/// Returns the next validation request.
 fn question(w: &mut World) -> Asked {
     let (asked, request) = w.expect::<OffsetForLeaderEpochRequest>();
     let partition = &request.topics[0].partitions[0];
@@ -73,7 +73,7 @@ fn tell(w: &mut World, asked: &Asked, code: ErrorCode, (leader_epoch, end_offset
     w.answer(asked, &response);
 }
 
-/// Where partition 0 is fetched from next, at leader 2.
+/// Returns the next fetch offset of partition 0 at leader 2.
 fn fetched_from(w: &mut World) -> i64 {
     assert!(
         w.next::<OffsetForLeaderEpochRequest>().is_none(),
@@ -164,7 +164,7 @@ fn validation_is_skipped_if_unsupported_or_unauthorized() {
         let mut w = after_a_change("earliest", 3, OLD_FETCH, epochs);
         assert_eq!(fetched_from(&mut w), 3);
     }
-    // Those say so themselves.
+    // Those report truncation in Fetch responses.
     let mut w = after_a_change("earliest", 3, OLD_FETCH + 1, Some(4));
     assert_eq!(fetched_from(&mut w), 3);
 }
@@ -187,6 +187,6 @@ fn stale_validation_response_is_ignored() {
     assert_eq!(fetched_from(&mut w), 1);
     tell(&mut w, &asked, ErrorCode::NO_ERROR, (1, 2));
     w.run_ms(10);
-    assert!(w.next_fetch().is_none(), "it is asked for already");
+    assert!(w.next_fetch().is_none(), "it is in flight already");
     assert!(w.take().is_empty());
 }

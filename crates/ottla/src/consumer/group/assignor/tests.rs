@@ -23,7 +23,7 @@ fn counts(rows: &[(&str, i32)]) -> BTreeMap<String, Shape> {
     rows.iter().map(|(t, n)| (t.to_string(), shape(*n))).collect()
 }
 
-/// Topics whose replicas stand in `racks` racks in turn, as in Kafka's tests.
+/// Topics whose replicas are in `racks` racks in turn, as in Kafka's tests.
 fn in_racks(rows: &[(&str, i32)], replicas: usize, racks: usize) -> BTreeMap<String, Shape> {
     let mut next = 0;
     let mut topics = BTreeMap::new();
@@ -242,7 +242,7 @@ impl Group {
     }
 
     fn join(&mut self, rng: &mut fastrand::Rng, uniform: bool, racks: bool) {
-        // Ids come in no order.
+        // Ids are not ordered.
         let id = format!("m{}-{}", rng.u8(..), self.next_id);
         self.next_id += 1;
         let names = self.topics.keys().filter(|_| uniform || rng.f32() < 0.6);
@@ -301,7 +301,7 @@ impl Group {
             .collect()
     }
 
-    /// Every partition that somebody wants has one owner, who wants it.
+    /// Every partition of a subscribed topic has one owner, which subscribes to it.
     fn check_valid(&self, assignments: &Assignments) {
         let mut given: Vec<(String, i32)> = Vec::new();
         for member in &self.members {

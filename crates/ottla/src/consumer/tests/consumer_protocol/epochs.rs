@@ -1,4 +1,4 @@
-//! Member epochs: commits and look-ups of the past, and being fenced.
+//! Member epochs: commits and look-ups with a past epoch, and fencing.
 
 use super::super::harness::*;
 use super::*;
@@ -14,7 +14,7 @@ fn stale_member_epoch_on_commit_retries_with_the_new_epoch() {
         target: CommitTarget::Reply(reply),
     });
     assert_eq!(commit(&mut w, ErrorCode::STALE_MEMBER_EPOCH), (1, vec![(0, 2)]));
-    // It asks how things are, rather than wait for the next heartbeat's time.
+    // It sends a heartbeat at once.
     let beat = heartbeat(&mut w);
     accept(&mut w, &beat, 2, None);
     w.run_ms(300);

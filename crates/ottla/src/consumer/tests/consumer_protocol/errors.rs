@@ -1,4 +1,4 @@
-//! What the coordinator may refuse.
+//! Errors of the coordinator.
 
 use super::super::harness::*;
 use super::*;

@@ -1,4 +1,4 @@
-//! Joining, staying, and going from what it has to what it should have.
+//! Joining, heartbeats, and reconciliation.
 
 use super::super::builders::*;
 use super::super::harness::*;
@@ -27,7 +27,7 @@ fn heartbeat_contains_only_changes_after_joining() {
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![1])]);
     assert_eq!(w.shared.group().generation, 7);
     assert_eq!(w.shared.group().member_id, request.member_id);
-    // What it has is news to the coordinator, at once.
+    // The owned partitions are acknowledged at once.
     let second = heartbeat(&mut w);
     assert_eq!((second.1.member_epoch, second.1.rebalance_timeout_ms), (7, -1));
     assert_eq!(second.1.topic_partitions, Some(gift));
@@ -121,7 +121,7 @@ fn unknown_topic_ids_are_looked_up_at_the_coordinator() {
     assert_eq!(told.1.topic_partitions, Some(topic_partitions(&w, "t", &[0])));
     accept(&mut w, &told, 1, None);
     committed(&mut w, 0);
-    // Brokers learn of a topic at different times: the rest comes when its name does.
+    // Brokers learn of a topic at different times: the remaining partitions follow with its name.
     w.add_topic("t2", &[1]);
     w.model.get_mut("t2").unwrap().id = unknown;
     w.run_ms(1500);
@@ -188,7 +188,7 @@ fn revocation_is_followed_by_an_assignment() {
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![])]);
     add(&mut w, &[]);
     assert_eq!(assignment(&mut w), [1]);
-    // It is announced once: what follows is no rebalance.
+    // The assignment is reported once: later heartbeats are no rebalance.
     let told = heartbeat(&mut w);
     accept(&mut w, &told, 2, Some(kept));
     w.run_ms(3000);
@@ -254,7 +254,7 @@ fn newest_target_is_reconciled_in_steps() {
     }
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![0])]);
     remove(&mut w, &[0]);
-    // Partition 2 was never taken up; 0 comes back as if it had been another's.
+    // Partition 2 was never assigned; 0 returns as a new one.
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![1])]);
     remove(&mut w, &[1]);
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0, 3])]);
@@ -289,7 +289,7 @@ fn new_pattern_shortens_the_next_heartbeat_interval() {
     no_heartbeat(&mut w);
 }
 
-/// A member that goes on asking on a dead connection is thrown out, and cannot leave.
+/// A member that keeps a dead connection is removed from the group, and cannot leave.
 #[test]
 fn heartbeat_timeout_closes_the_connection() {
     let mut w = world_of(&[("socket.max.fails", "0")]);

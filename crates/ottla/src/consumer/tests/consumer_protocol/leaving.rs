@@ -45,7 +45,7 @@ fn silent_coordinator_is_looked_up_again_without_revocation() {
     let (asked, request) = heartbeat(&mut w);
     assert_eq!((asked.node, request.member_epoch), (2, 2));
     assert_eq!(request.topic_partitions, Some(topic_partitions(&w, "t", &[0, 1])));
-    // Whether its session is over only the coordinator knows.
+    // Only the coordinator decides about the end of the session.
     w.run_ms(60_000);
     assert_eq!(assignment(&mut w), [0, 1]);
     assert!(!w.shared.is_assignment_lost());
@@ -96,7 +96,7 @@ fn subscribing_again_before_leaving_keeps_membership() {
     subscribe_to(&mut w, &["t"]);
     remove(&mut w, &[0, 1]);
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0, 1])]);
-    // One that has begun to leave leaves first.
+    // A member that is leaving leaves first.
     add(&mut w, &[0, 1]);
     w.run_ms(100);
     while let Some(beat) = w.next::<ConsumerGroupHeartbeatRequest>() {
