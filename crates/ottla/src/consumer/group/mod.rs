@@ -109,8 +109,8 @@ impl Group {
 
     /// Commits the stored offsets of partitions that are about to be revoked.
     pub(super) fn commit_before_revocation(&mut self, ctx: &Ctx<'_>, ids: impl Iterator<Item = u32>) {
-        if let Some(who) = self.commit_identity() {
-            self.commits.commit_tracked(ctx, &who, ids, true);
+        if let Some(identity) = self.commit_identity() {
+            self.commits.commit_tracked(ctx, &identity, ids, true);
         }
     }
 
@@ -136,7 +136,7 @@ impl Group {
         is_own: impl Fn(&TopicPartition) -> bool,
     ) {
         match self.commit_identity() {
-            Some(who) => {
+            Some(identity) => {
                 let outside = self.protocol.is_inactive();
                 for row in &mut rows {
                     row.error = match outside || is_own(&row.tp) {
@@ -144,7 +144,7 @@ impl Group {
                         false => ErrorCode::L_ASSIGNMENT_LOST,
                     };
                 }
-                self.commits.push(ctx, who, rows, Purpose::Call(target));
+                self.commits.push(ctx, identity, rows, Purpose::Call(target));
             }
             None => {
                 let error = match self.shared.is_assignment_lost() {
@@ -304,8 +304,8 @@ impl Group {
             self.coordinator.force_close(ctx);
         }
         if self.commits.needs_prepare(ctx.now) {
-            let who = self.commit_identity();
-            self.commits.prepare(ctx, who.as_ref());
+            let identity = self.commit_identity();
+            self.commits.prepare(ctx, identity.as_ref());
         }
         self.offset_fetches.prepare(ctx.now);
         self.protocol.prepare(ctx, cluster, &self.commits);
@@ -315,18 +315,19 @@ impl Group {
                 .coordinator
                 .connection(ctx, cluster, &self.group_id, &mut self.last_id);
             if let Some((key, versions)) = connection {
-                let who = GroupIdentity {
+                let identity = GroupIdentity {
                     group_id: &self.group_id,
                     member: &self.protocol.commit_identity(),
                     instance_id: self.instance_id.as_deref(),
                 };
-                self.commits.send(ctx, (key, &versions), &who, &mut self.last_id);
+                self.commits.send(ctx, (key, &versions), &identity, &mut self.last_id);
                 let free = match self.protocol.awaits_rebalance() && self.offset_fetches.has_work(ctx.now) {
                     true => self.coordinator.connection_aside(ctx, (key, versions.clone())),
                     false => Some((key, versions.clone())),
                 };
                 if let Some((key, versions)) = free {
-                    self.offset_fetches.send(ctx, (key, &versions), &who, &mut self.last_id);
+                    self.offset_fetches
+                        .send(ctx, (key, &versions), &identity, &mut self.last_id);
                 }
                 let to = CoordinatorConnection {
                     key,

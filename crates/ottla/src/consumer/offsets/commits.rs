@@ -52,7 +52,7 @@ struct PendingCommit {
     number: u64,
     rows: Vec<Row>,
     purpose: Purpose,
-    who: CommitIdentity,
+    identity: CommitIdentity,
     deadline: Instant,
     retry_at: Instant,
     tries: u32,
@@ -220,7 +220,7 @@ impl Commits {
     pub(in crate::consumer) fn commit_tracked(
         &mut self,
         ctx: &Ctx<'_>,
-        who: &CommitIdentity,
+        identity: &CommitIdentity,
         ids: impl Iterator<Item = u32>,
         revoked: bool,
     ) {
@@ -238,11 +238,11 @@ impl Commits {
             }
         }
         if !rows.is_empty() {
-            self.push(ctx, who.clone(), rows, Purpose::Auto);
+            self.push(ctx, identity.clone(), rows, Purpose::Auto);
         }
     }
 
-    fn tick(&mut self, ctx: &Ctx<'_>, who: Option<&CommitIdentity>) {
+    fn tick(&mut self, ctx: &Ctx<'_>, identity: Option<&CommitIdentity>) {
         let mut ids = Vec::new();
         let mut shortest_ms = u64::MAX;
         while let Some(&(at, id)) = self.due.first().filter(|d| d.0 <= ctx.now) {
@@ -254,9 +254,9 @@ impl Commits {
                 ids.push(id);
             }
         }
-        if let Some(who) = who.filter(|_| !ids.is_empty()) {
+        if let Some(identity) = identity.filter(|_| !ids.is_empty()) {
             let before = self.newest;
-            self.commit_tracked(ctx, who, ids.into_iter(), false);
+            self.commit_tracked(ctx, identity, ids.into_iter(), false);
             let found = self.newest != before;
             self.tick_leeway = if found {
                 Duration::ZERO
@@ -272,7 +272,7 @@ impl Commits {
     pub(in crate::consumer) fn push(
         &mut self,
         ctx: &Ctx<'_>,
-        who: CommitIdentity,
+        identity: CommitIdentity,
         rows: Vec<PartitionOffset>,
         purpose: Purpose,
     ) {
@@ -287,7 +287,7 @@ impl Commits {
             number: self.newest,
             rows,
             purpose,
-            who,
+            identity,
             deadline: ctx.now.plus_ms(millis(ctx.conf.socket_timeout_ms)),
             retry_at: ctx.now,
             tries: 0,
@@ -305,7 +305,7 @@ impl Commits {
             number: 0,
             rows: rows.collect(),
             purpose,
-            who: CommitIdentity::NONE,
+            identity: CommitIdentity::NONE,
             deadline: Instant::ORIGIN,
             retry_at: Instant::ORIGIN,
             tries: 0,
@@ -320,11 +320,11 @@ impl Commits {
         self.commits.iter().any(|j| j.tries == 0)
     }
 
-    /// Queues automatic commits that are due, and fails late commits. `who` is the present identity, if the member may
+    /// Queues automatic commits that are due, and fails late commits. `identity` is that of the member, if it may
     /// commit.
-    pub(in crate::consumer) fn prepare(&mut self, ctx: &Ctx<'_>, who: Option<&CommitIdentity>) {
-        self.tick(ctx, who);
-        self.drop_past_incarnations(who);
+    pub(in crate::consumer) fn prepare(&mut self, ctx: &Ctx<'_>, identity: Option<&CommitIdentity>) {
+        self.tick(ctx, identity);
+        self.drop_past_incarnations(identity);
         if self.commits.iter().chain(&self.in_flight).all(|j| j.deadline > ctx.now) {
             return;
         }
@@ -341,9 +341,11 @@ impl Commits {
     }
 
     /// Fails commits of a past membership: other members may have committed the same partitions since.
-    fn drop_past_incarnations(&mut self, who: Option<&CommitIdentity>) {
-        let incarnation = who.and_then(|w| w.incarnation);
-        let over = |commit: &PendingCommit| commit.who.incarnation.is_some() && commit.who.incarnation != incarnation;
+    fn drop_past_incarnations(&mut self, identity: Option<&CommitIdentity>) {
+        let incarnation = identity.and_then(|w| w.incarnation);
+        let over = |commit: &PendingCommit| {
+            commit.identity.incarnation.is_some() && commit.identity.incarnation != incarnation
+        };
         if !self.commits.iter().any(over) {
             return;
         }
@@ -374,7 +376,7 @@ impl Commits {
         &mut self,
         ctx: &mut Ctx<'_>,
         (key, versions): (BrokerKey, &BrokerVersions),
-        who: &GroupIdentity<'_>,
+        identity: &GroupIdentity<'_>,
         next_id: &mut u64,
     ) {
         if !self.has_work(ctx.now) {
@@ -387,15 +389,15 @@ impl Commits {
                 .into_iter()
                 .for_each(|commit| self.complete(commit, Err(error.clone())));
         };
-        let Some(commit_identity) = commits.first().map(|j| &j.who) else {
+        let Some(commit_identity) = commits.first().map(|j| &j.identity) else {
             return;
         };
-        let member = if commit_identity.is_same(who.member) {
-            who.member
+        let member = if commit_identity.is_same(identity.member) {
+            identity.member
         } else {
             commit_identity
         };
-        let who = GroupIdentity { member, ..*who };
+        let identity = GroupIdentity { member, ..*identity };
         *next_id += 1;
         let tag = Tag {
             owner: Owner::Group,
@@ -403,7 +405,7 @@ impl Commits {
         };
         let deadline = commits.iter().map(|j| j.deadline).max().unwrap_or(ctx.now);
         let timeout = deadline.since(ctx.now).max(Duration::from_millis(100));
-        let request = commit_request(newest_rows(&commits), &who, version);
+        let request = commit_request(newest_rows(&commits), &identity, version);
         match ctx.connections.send(key, ctx.now, tag, &request, version, timeout) {
             Ok(()) => (self.request, self.in_flight) = (Some(*next_id), commits),
             Err(error) => commits
@@ -417,7 +419,11 @@ impl Commits {
         let Some(first) = self.commits.pop_front() else {
             return Vec::new();
         };
-        let together = self.commits.iter().take_while(|j| j.who.is_same(&first.who)).count();
+        let together = self
+            .commits
+            .iter()
+            .take_while(|j| j.identity.is_same(&first.identity))
+            .count();
         let mut out = vec![first];
         out.extend(self.commits.drain(..together));
         out
@@ -467,7 +473,7 @@ impl Commits {
                 row.row.error = code;
                 effects.coordinator_lost |= is_coordinator_error(code);
                 // A response to a heartbeat will contain the new epoch.
-                let stale = code == ErrorCode::STALE_MEMBER_EPOCH && commit.who.incarnation.is_some();
+                let stale = code == ErrorCode::STALE_MEMBER_EPOCH && commit.identity.incarnation.is_some();
                 effects.member_unknown |= stale || is_unknown_member(code);
                 row.open = stale || code.action().is_retriable() && code != ErrorCode::UNKNOWN_TOPIC_OR_PART;
                 if row.open {

@@ -20,7 +20,7 @@ const FIRST_WITH_MEMBER: i16 = 9;
 /// Builds the request that commits `rows`.
 pub(super) fn commit_request<'a>(
     rows: impl Iterator<Item = &'a PartitionOffset>,
-    who: &GroupIdentity<'_>,
+    identity: &GroupIdentity<'_>,
     version: i16,
 ) -> OffsetCommitRequest {
     let mut topics: BTreeMap<&str, Vec<OffsetCommitRequestPartition>> = BTreeMap::new();
@@ -42,10 +42,10 @@ pub(super) fn commit_request<'a>(
             });
     }
     OffsetCommitRequest {
-        group_id: who.group_id.to_owned(),
-        generation_id_or_member_epoch: who.member.generation,
-        member_id: who.member.member_id.clone(),
-        group_instance_id: who.instance_id.filter(|_| version >= 7).map(str::to_owned),
+        group_id: identity.group_id.to_owned(),
+        generation_id_or_member_epoch: identity.member.generation,
+        member_id: identity.member.member_id.clone(),
+        group_instance_id: identity.instance_id.filter(|_| version >= 7).map(str::to_owned),
         topics: topics
             .into_iter()
             .map(|(name, partitions)| OffsetCommitRequestTopic {
@@ -61,7 +61,7 @@ pub(super) fn commit_request<'a>(
 /// Builds the request for the committed offsets of `tps`.
 pub(super) fn fetch_request<'a>(
     tps: impl Iterator<Item = &'a TopicPartition>,
-    who: &GroupIdentity<'_>,
+    identity: &GroupIdentity<'_>,
     version: i16,
     stable: bool,
 ) -> OffsetFetchRequest {
@@ -78,10 +78,10 @@ pub(super) fn fetch_request<'a>(
             partition_indexes,
             ..Default::default()
         });
-        let member = Some(who.member).filter(|m| m.incarnation.is_some() && version >= FIRST_WITH_MEMBER);
+        let member = Some(identity.member).filter(|m| m.incarnation.is_some() && version >= FIRST_WITH_MEMBER);
         return OffsetFetchRequest {
             groups: vec![OffsetFetchRequestGroup {
-                group_id: who.group_id.to_owned(),
+                group_id: identity.group_id.to_owned(),
                 member_id: member.map(|m| m.member_id.clone()),
                 member_epoch: member.map_or(-1, |m| m.generation),
                 topics: Some(topics.collect()),
@@ -97,7 +97,7 @@ pub(super) fn fetch_request<'a>(
         ..Default::default()
     });
     OffsetFetchRequest {
-        group_id: who.group_id.to_owned(),
+        group_id: identity.group_id.to_owned(),
         topics: Some(topics.collect()),
         require_stable: stable,
         ..Default::default()

@@ -120,7 +120,7 @@ impl OffsetFetches {
         &mut self,
         ctx: &mut Ctx<'_>,
         (key, versions): (BrokerKey, &BrokerVersions),
-        who: &GroupIdentity<'_>,
+        identity: &GroupIdentity<'_>,
         next_id: &mut u64,
     ) {
         // One request contains all fetches that are due.
@@ -134,7 +134,7 @@ impl OffsetFetches {
             return due.into_iter().for_each(|r| self.complete(r, Err(error.clone())));
         };
         let stable = version >= FIRST_WITH_STABLE && ctx.conf.isolation_level == "read_committed";
-        let request = fetch_request(due.iter().flat_map(|r| &r.tps), who, version, stable);
+        let request = fetch_request(due.iter().flat_map(|r| &r.tps), identity, version, stable);
         *next_id += 1;
         let tag = Tag {
             owner: Owner::Group,
