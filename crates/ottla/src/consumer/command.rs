@@ -1,4 +1,4 @@
-//! What the application asks of the consumer.
+//! The commands of the application to the consumer.
 
 use std::sync::Arc;
 
@@ -8,25 +8,24 @@ use crate::reply::Reply;
 use crate::sys::Instant;
 use crate::types::{PartitionOffset, Topic, TopicPartition};
 
-/// A list of partitions, each row with its own result, or why there is none.
+/// A list of partitions, each row with its own result, or the error of the whole.
 pub type OffsetsResult = Result<Vec<PartitionOffset>, Error>;
 
-/// Where the result of a commit goes.
+/// The receiver of a commit's result.
 #[derive(Debug, Clone)]
 pub enum CommitTarget {
-    /// To the call that waits for it.
+    /// The call that waits for it.
     Reply(Arc<Reply<OffsetsResult>>),
-    /// To the consumer's queue as [`Event::Commit`](crate::event::Event::Commit), when the application listens.
+    /// The consumer's queue, as [`Event::Commit`](crate::event::Event::Commit), if the application receives commit results.
     Event,
-    /// To this queue, with the application's pointer.
+    /// This queue, with the application's pointer.
     Queue(Arc<Queue>, usize),
-    /// To this target, and as [`Event`](Self::Event): commits without a callback of their own also call that of the
-    /// configuration.
+    /// This target, and [`Event`](Self::Event): commits without a callback of the call also use that of the configuration.
     AndEvent(Box<CommitTarget>),
 }
 
 impl CommitTarget {
-    /// Tells that a commit was not tried. The call that waits, or the queue, hears of it; nobody else does.
+    /// Reports that a commit was not tried, to the waiting call or to the queue only.
     pub fn refuse(self, error: Error) {
         match self {
             CommitTarget::Reply(reply) => reply.fill(Err(error)),
@@ -41,7 +40,7 @@ impl CommitTarget {
     }
 }
 
-/// A request of the application. Every `reply` is filled exactly once.
+/// A command of the application. Every `reply` is filled exactly once.
 #[derive(Debug)]
 pub enum Command {
     /// Replaces the assignment. Offsets may be absolute, logical, or `INVALID` for the committed one.
@@ -53,14 +52,14 @@ pub enum Command {
     },
     /// Adds to the assignment. Fails with `L_CONFLICT` for a partition that is in it.
     IncrementalAssign {
-        /// What to add.
+        /// The partitions to add.
         partitions: Vec<PartitionOffset>,
         /// Filled when the assignment is in place.
         reply: Arc<Reply<Result<(), Error>>>,
     },
-    /// Takes from the assignment. Fails with `L_INVALID_ARG` for a partition that is not in it.
+    /// Removes from the assignment. Fails with `L_INVALID_ARG` for a partition that is not in it.
     IncrementalUnassign {
-        /// What to take away.
+        /// The partitions to remove.
         partitions: Vec<TopicPartition>,
         /// Filled when the assignment is in place.
         reply: Arc<Reply<Result<(), Error>>>,
@@ -70,7 +69,7 @@ pub enum Command {
         /// Filled when the assignment is empty.
         reply: Arc<Reply<Result<(), Error>>>,
     },
-    /// Asks for the assignment.
+    /// Returns the assignment.
     Assignment {
         /// Its rows, with the offsets as they were assigned.
         reply: Arc<Reply<OffsetsResult>>,
@@ -79,39 +78,39 @@ pub enum Command {
     Subscribe {
         /// Topic names.
         topics: Vec<String>,
-        /// Filled when the subscription is noted; joining goes on behind it.
+        /// Filled when the subscription is stored; the member joins later.
         reply: Arc<Reply<Result<(), Error>>>,
     },
     /// Leaves the group.
     Unsubscribe {
-        /// Filled when the subscription is gone.
+        /// Filled when the subscription is removed.
         reply: Arc<Reply<Result<(), Error>>>,
     },
-    /// Asks for the subscription.
+    /// Returns the subscription.
     Subscription {
         /// Topic names.
         reply: Arc<Reply<Result<Vec<String>, Error>>>,
     },
     /// Consumes one partition, apart from any assignment (the simple API).
     Start {
-        /// Which topic.
+        /// The topic.
         topic: Arc<Topic>,
-        /// Which partition.
+        /// The partition.
         partition: i32,
         /// Absolute or logical.
         offset: i64,
-        /// Where records go; without it they stay in the partition's own queue.
+        /// The queue for records; without it they stay in the partition's queue.
         queue: Option<Arc<Queue>>,
-        /// Filled when it is under way.
+        /// Filled when fetching has started.
         reply: Arc<Reply<Result<(), Error>>>,
     },
     /// Ends [`Start`](Command::Start).
     Stop {
-        /// Which topic.
+        /// The topic.
         topic: Arc<Topic>,
-        /// Which partition.
+        /// The partition.
         partition: i32,
-        /// Filled when no record of the partition comes any more.
+        /// Filled when no record of the partition is delivered any more.
         reply: Arc<Reply<Result<(), Error>>>,
     },
     /// Continues at other offsets; each row gets its own result.
@@ -121,63 +120,63 @@ pub enum Command {
         /// The rows with their results.
         reply: Arc<Reply<OffsetsResult>>,
     },
-    /// Stops fetching and handing out records of partitions that stay assigned.
+    /// Stops fetching and delivery for partitions that stay assigned.
     Pause {
-        /// Which partitions.
+        /// The partitions.
         partitions: Vec<TopicPartition>,
         /// The rows with their results.
         reply: Arc<Reply<OffsetsResult>>,
     },
     /// Ends [`Pause`](Command::Pause).
     Resume {
-        /// Which partitions.
+        /// The partitions.
         partitions: Vec<TopicPartition>,
         /// The rows with their results.
         reply: Arc<Reply<OffsetsResult>>,
     },
     /// Commits offsets.
     Commit {
-        /// Which; `None` for the stored offsets of the assignment.
+        /// The offsets; `None` for the stored offsets of the assignment.
         offsets: Option<Vec<PartitionOffset>>,
-        /// Where the result goes.
+        /// The receiver of the result.
         target: CommitTarget,
     },
-    /// Asks the coordinator for committed offsets.
+    /// Fetches committed offsets from the coordinator.
     Committed {
-        /// Of which partitions.
+        /// The partitions.
         partitions: Vec<TopicPartition>,
-        /// When the call gives up.
+        /// The time at which the call fails.
         deadline: Instant,
-        /// The rows with offsets, `INVALID` where there is none.
+        /// The rows with offsets, `INVALID` where none is committed.
         reply: Arc<Reply<OffsetsResult>>,
     },
-    /// Asks a partition's leader for its low and high watermark.
+    /// Queries low and high watermark of a partition at its leader.
     QueryWatermarks {
-        /// Which partition.
+        /// The partition.
         tp: TopicPartition,
-        /// When the call gives up.
+        /// The time at which the call fails.
         deadline: Instant,
         /// Low and high.
         reply: Arc<Reply<Result<(i64, i64), Error>>>,
     },
-    /// Asks leaders for the first offsets whose timestamps are not below those in the rows' `offset`.
+    /// Queries leaders for the first offsets whose timestamps are not below those in the rows' `offset`.
     OffsetsForTimes {
         /// Partitions with timestamps, in milliseconds, or the logical BEGINNING and END.
         partitions: Vec<PartitionOffset>,
-        /// When the call gives up.
+        /// The time at which the call fails.
         deadline: Instant,
-        /// The rows with offsets, END where there is no such record.
+        /// The rows with offsets, END where no such record exists.
         reply: Arc<Reply<OffsetsResult>>,
     },
     /// Commits, leaves the group and ends consumption.
     Close {
-        /// Filled when that is done. Revocations must be served meanwhile when the application asked for them.
+        /// Filled when the consumer is closed. An application with a rebalance callback must serve revocations until then.
         reply: Arc<Reply<Result<(), Error>>>,
     },
 }
 
 impl Command {
-    /// Answers a command that nobody will carry out.
+    /// Fails a command that is not executed.
     pub fn refuse(self, error: Error) {
         match self {
             Command::Assign { reply, .. }

@@ -1,10 +1,10 @@
-//! What the application's threads share with the consumer.
+//! The state that the application's threads share with the consumer.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::RebalanceProtocol;
+use super::rebalance_protocol::RebalanceProtocol;
 use crate::config::ClientConfig;
 use crate::error::{Error, ErrorCode};
 use crate::event::{PartitionState, Queue, StoredOffset};
@@ -13,16 +13,16 @@ use crate::sys::Waker;
 use crate::sys::sync::{AtomicBool, Mutex, RwLock};
 use crate::types::{PartitionOffset, Topic, TopicPartition};
 
-/// Who this client is in its group.
+/// This client's membership.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupInfo {
     /// `group.id`.
     pub group_id: String,
-    /// The member id that the coordinator gave, empty before.
+    /// The member id, empty before the client has joined.
     pub member_id: String,
     /// The generation, -1 outside of one.
     pub generation: i32,
-    /// How the group hands partitions over.
+    /// The way in which members exchange partitions.
     pub protocol: RebalanceProtocol,
     /// `group.instance.id`.
     pub group_instance_id: Option<String>,
@@ -34,8 +34,8 @@ struct Partitions {
     count: u32,
 }
 
-/// The partitions that a consumer ever heard of, and the group's public facts. A partition's state lives as long as the
-/// client. Thread-safe.
+/// The partitions that a consumer has ever used, and its membership. A partition's state lives as long as the client.
+/// Thread-safe.
 pub struct SharedState {
     partitions: RwLock<Partitions>,
     budget: Arc<FetchBudget>,
@@ -54,7 +54,7 @@ impl std::fmt::Debug for SharedState {
 }
 
 impl SharedState {
-    /// Without partitions. `waker` is called when freed room lets the fetcher go on.
+    /// Without partitions. `waker` is called when freed budget lets the fetcher continue.
     pub fn new(conf: &ClientConfig, consumer_queue: Arc<Queue>, waker: Arc<dyn Waker>) -> Self {
         let instance = conf.group_instance_id.clone();
         SharedState {
@@ -78,12 +78,12 @@ impl SharedState {
         &self.consumer_queue
     }
 
-    /// What all partitions hold together.
+    /// The bytes that are held for all partitions together.
     pub fn budget(&self) -> &Arc<FetchBudget> {
         &self.budget
     }
 
-    /// The state of a partition, made when there is none.
+    /// Returns the state of a partition, and creates it if there is none.
     pub fn partition(&self, topic: &Arc<Topic>, partition: i32) -> Arc<PartitionState> {
         if let Some(state) = self.find(topic.name(), partition) {
             return state;
@@ -107,23 +107,23 @@ impl SharedState {
         state
     }
 
-    /// The state of a partition that was heard of.
+    /// Returns the state of a partition, if there is one.
     pub fn find(&self, topic: &str, partition: i32) -> Option<Arc<PartitionState>> {
         self.partitions.read().by_name.get(topic)?.get(&partition).cloned()
     }
 
-    /// Every partition that was heard of, in no order.
+    /// Returns the states of all partitions, in no order.
     pub(super) fn all(&self) -> Vec<Arc<PartitionState>> {
         let all = self.partitions.read();
         all.by_name.values().flat_map(HashMap::values).cloned().collect()
     }
 
-    /// Forgets every partition; the client was destroyed.
+    /// Forgets every partition when the client is destroyed.
     pub(crate) fn empty(&self) {
         drop(std::mem::take(&mut *self.partitions.write()));
     }
 
-    /// Fills in the positions: the last record taken, plus one; `INVALID` where none was taken.
+    /// Sets the positions in the rows: the offset of the last delivered record plus one, `INVALID` without one.
     pub fn positions(&self, rows: &mut [PartitionOffset]) {
         for row in rows {
             let position = self.find(&row.tp.topic, row.tp.partition).map(|p| p.position());
@@ -136,7 +136,7 @@ impl SharedState {
     /// Stores offsets to be committed; each row gets its own result, see [`store_offset`](Self::store_offset).
     ///
     /// # Errors
-    /// `L_INVALID_ARG` when `enable.auto.offset.store` is true: the next record handed out would undo it.
+    /// `L_INVALID_ARG` when `enable.auto.offset.store` is true: the next delivered record would overwrite it.
     pub fn store_offsets(&self, rows: &mut [PartitionOffset]) -> Result<(), Error> {
         if self.auto_store {
             return Err(Error::new(
@@ -150,8 +150,7 @@ impl SharedState {
         Ok(())
     }
 
-    /// Stores an offset to be committed, also when `enable.auto.offset.store` is true: it counts until the next record
-    /// is handed out.
+    /// Stores an offset to be committed, also with `enable.auto.offset.store=true`: the next delivered record overwrites it.
     ///
     /// # Errors
     /// `L_UNKNOWN_PARTITION` for a partition that was never consumed, `L_STATE` for one that is not consumed now.
@@ -171,18 +170,17 @@ impl SharedState {
         }
     }
 
-    /// Low and high watermark as last seen in a Fetch response.
+    /// Returns the watermarks (low, high) in the last Fetch response.
     pub fn watermarks(&self, tp: &TopicPartition) -> Option<(i64, i64)> {
         self.find(&tp.topic, tp.partition).map(|p| p.watermarks())
     }
 
-    /// Who this client is in its group.
+    /// This client's membership.
     pub fn group(&self) -> GroupInfo {
         self.group.lock().clone()
     }
 
-    /// Whether the group gave the assignment away without asking: others may own its partitions already. From then on
-    /// until the next assignment.
+    /// Returns true if other members may own the partitions of the assignment, from its loss to the next assignment.
     pub fn is_assignment_lost(&self) -> bool {
         self.assignment_lost.load(Ordering::Acquire)
     }

@@ -1,51 +1,39 @@
-//! What a group's membership has the consumer do, whichever protocol the group speaks.
+//! The actions that membership of a group requires from the consumer, for both group protocols.
 
 use std::sync::Arc;
 
 use crate::error::Error;
 use crate::types::{PartitionOffset, TopicPartition, offset};
 
-/// How the members of a group hand partitions over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum RebalanceProtocol {
-    /// The client is in no group, or has not been told how its group does it.
-    #[default]
-    None,
-    /// Everybody gives everything up before partitions are divided anew.
-    Eager,
-    /// Everybody keeps what stays its own (KIP-429, KIP-848): only what changes is given up or taken up.
-    Cooperative,
-}
-
-/// What is to be done with the partitions, or told to the application. Each revocation is confirmed when it has been
-/// carried out; orders are carried out in the order in which they were given.
+/// A change of the assignment, or an error for the application. Actions are executed in order; each revocation is confirmed
+/// once it has been executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::consumer) enum GroupAction {
-    /// Give all partitions up (eager). `lost`: they may be another member's already.
+    /// Revoke all partitions (eager).
     Revoke {
-        /// The member was thrown out.
+        /// The member was removed from the group: the partitions may be another member's already.
         lost: bool,
     },
-    /// Give these partitions up and keep the others (cooperative).
+    /// Revoke these partitions and keep the others (cooperative).
     IncrementalRevoke {
-        /// Some of what the group gave.
+        /// A part of the assignment.
         partitions: Vec<TopicPartition>,
-        /// The member was thrown out; then they are all that it has.
+        /// The member was removed from the group; the partitions are then its whole assignment.
         lost: bool,
     },
-    /// The partitions that are being given up may be another member's already.
+    /// The partitions that are being revoked may be another member's already.
     MarkLost,
-    /// Consume these and no others (eager).
+    /// Replace the assignment (eager).
     Assign(Vec<TopicPartition>),
-    /// Consume these as well (cooperative); none at all tells that the group has divided and nothing came.
+    /// Add to the assignment (cooperative). An empty list reports a rebalance that assigned nothing new.
     IncrementalAssign(Vec<TopicPartition>),
-    /// Tell the application.
+    /// Report an error to the application.
     ReportError(Error),
-    /// Tell the application of an error of this topic.
+    /// Report an error of this topic to the application.
     ReportTopicError(Arc<str>, Error),
 }
 
-/// The rows of an assignment: each at its committed offset.
+/// Returns the rows of an assignment, each with its committed offset as the start.
 pub(in crate::consumer) fn rows<'a>(tps: impl IntoIterator<Item = &'a TopicPartition>) -> Vec<PartitionOffset> {
     tps.into_iter()
         .map(|tp| PartitionOffset::new(tp.clone(), offset::INVALID))

@@ -1,28 +1,31 @@
-//! Dividing partitions among the members of a classic group.
+//! Assignment of partitions to the members of a classic group.
 //!
-//! The strategies are Kafka's; every member can be the leader that carries them out, so `range` and `roundrobin` must give
-//! what other clients' leaders would. The sticky ones need only agree with them on what is balanced.
+//! The strategies are Kafka's. Any member can be the leader, so `range` and `roundrobin` must compute the assignment of
+//! other clients' leaders. The sticky strategies need only have the same notion of balance.
 
+mod model;
 mod racks;
 mod range;
 mod sticky;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
-use super::actions::RebalanceProtocol;
+use crate::consumer::rebalance_protocol::RebalanceProtocol;
 
-/// A way to divide partitions.
+pub(super) use model::{Assignment, Member, Shape};
+
+/// An assignment strategy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strategy {
-    /// Topic by topic, each member a run of consecutive partitions.
+    /// Assigns each member consecutive partitions of each topic.
     Range,
-    /// All partitions of all topics dealt out in turn.
+    /// Assigns all partitions of all topics in turn.
     RoundRobin,
-    /// Balanced, with as few partitions as possible going from one member to another (KIP-54).
+    /// Balances with as few moved partitions as possible (KIP-54).
     Sticky,
-    /// The same, and members keep their partitions while the group rebalances (KIP-429).
+    /// Like `Sticky`; members keep their partitions during a rebalance (KIP-429).
     CooperativeSticky,
 }
 
@@ -34,7 +37,7 @@ impl Strategy {
         Strategy::CooperativeSticky,
     ];
 
-    /// The strategy's name in the group protocol.
+    /// Returns the strategy's name in JoinGroup.
     pub(super) fn name(self) -> &'static str {
         match self {
             Strategy::Range => "range",
@@ -44,7 +47,7 @@ impl Strategy {
         }
     }
 
-    /// How a group with this strategy hands partitions over.
+    /// Returns the rebalance protocol of groups with this strategy.
     pub(super) fn protocol(self) -> RebalanceProtocol {
         match self {
             Strategy::Range | Strategy::RoundRobin | Strategy::Sticky => RebalanceProtocol::Eager,
@@ -52,46 +55,14 @@ impl Strategy {
         }
     }
 
-    /// The strategy that has this name.
+    /// Returns the strategy with this name.
     pub(super) fn from_name(name: &str) -> Option<Self> {
         Strategy::ALL.into_iter().find(|s| s.name() == name)
     }
 }
 
-/// A member as the leader sees it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Member {
-    pub(super) id: String,
-    /// `group.instance.id`: static members keep their order when their member ids change.
-    pub(super) instance_id: Option<String>,
-    pub(super) topics: Vec<String>,
-    /// What it has, or had before it gave it up to join, as it says.
-    pub(super) owned: Vec<(String, i32)>,
-    /// The generation in which it got that, negative for unknown.
-    pub(super) generation: i32,
-    pub(super) rack: Option<String>,
-}
-
-impl Member {
-    fn wants(&self, topic: &str) -> bool {
-        self.topics.iter().any(|t| t == topic)
-    }
-}
-
-/// What is divided of a topic.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Shape {
-    /// Number of partitions.
-    pub(super) count: i32,
-    /// By partition, the racks of its replicas as far as they are known.
-    pub(super) racks: Vec<BTreeSet<String>>,
-}
-
-/// Partitions by topic.
-pub(super) type Assignment = BTreeMap<String, Vec<i32>>;
-
-/// Divides the partitions of `topics` among `members`; gives each member's assignment by its id. The same members in another
-/// order get the same.
+/// Assigns the partitions of `topics` to `members`; returns the assignments by member id. The order of members does not
+/// matter.
 pub(super) fn divide(
     strategy: Strategy,
     members: &[Member],
@@ -113,8 +84,8 @@ pub(super) fn divide(
     assignments
 }
 
-/// KIP-429: a partition that changes hands is given to nobody this time. Its owner gives it up and joins anew, and the
-/// next division hands it over.
+/// Removes partitions that move between members (KIP-429). Their owners revoke them and join again, and the next assignment
+/// contains them.
 fn hold_back(order: &[&Member], assignments: &mut BTreeMap<String, Assignment>) {
     let mut owners: HashMap<(&str, i32), Vec<&str>> = HashMap::new();
     for member in order {

@@ -1,112 +1,105 @@
-//! Being a member of a classic group: join, synchronise, keep alive, leave.
+//! A member of a classic group: JoinGroup, SyncGroup, Heartbeat, LeaveGroup.
 //!
-//! With an eager strategy the member gives up all its partitions before it joins anew: [`GroupAction::Revoke`] goes out, and
-//! only [`ClassicMember::on_revoked`] lets it join. With a cooperative one (KIP-429) it keeps them and says which they are;
-//! what it is not given again it gives up then, and joins once more, so that the next division hands it to others.
+//! With an eager strategy the member revokes all its partitions before it joins again: it issues [`GroupAction::Revoke`]
+//! and joins after [`ClassicMember::on_revoked`]. With a cooperative strategy (KIP-429) it keeps its partitions and sends
+//! them in JoinGroup. It then revokes those that it is not assigned again, and joins once more, so that the next assignment
+//! gives them to other members.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
-use ottla_protocol::api::heartbeat::HeartbeatResponse;
-use ottla_protocol::api::join_group::JoinGroupResponse;
-use ottla_protocol::api::sync_group::SyncGroupResponse;
+use ottla_protocol::EncodeError;
+use ottla_protocol::api::heartbeat::{HeartbeatRequest, HeartbeatResponse};
+use ottla_protocol::api::join_group::{JoinGroupRequest, JoinGroupResponse};
+use ottla_protocol::api::leave_group::LeaveGroupRequest;
+use ottla_protocol::api::sync_group::{SyncGroupRequest, SyncGroupResponse};
 
-use super::actions::{GroupAction, RebalanceProtocol};
-use super::assignor::{Assignment, Member, Shape, Strategy};
-use super::member_messages::{read_assignment, read_member};
+use super::actions::GroupAction;
+use super::assignor::{Assignment, Strategy};
+use super::coordinator_connection::{CoordinatorConnection, GRACE_MS, new_id, tag};
+use super::leader_assignment::LeaderAssignment;
+use super::member_messages::{MemberSubscription, read_assignment, read_member};
 use super::poll_watch;
-use super::subscription::Subscription;
+use super::requests;
+use super::revocation::{OwnedPartitions, Rebalance};
+use super::subscription::{SubscribedTopics, Subscription};
 use super::topic_errors::TopicErrors;
 use crate::cluster::{Cluster, is_coordinator_error};
 use crate::config::ClientConfig;
+use crate::consumer::offsets::CommitIdentity;
+use crate::consumer::rebalance_protocol::RebalanceProtocol;
+use crate::consumer::units::millis;
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::{DebugContexts, level};
 use crate::sys::{Instant, earliest};
 use crate::types::TopicPartition;
 
-/// A heartbeat goes out by so much of its interval sooner if the client is awake then: an idle one need not wake for it.
-/// The next one counts from when it was due, so that the interval stays what it is set to.
+/// The part of `heartbeat.interval.ms` by which a heartbeat is sent early if the client is awake, so that an idle client
+/// need not wake up for it. The next interval starts at the regular time.
 const LEEWAY: u64 = 6;
 
-/// How long a leader waits for metadata of topics that only other members subscribed to.
+/// The time for which a leader waits for metadata of topics that only other members subscribe to, in milliseconds.
 const METADATA_WAIT_MS: u64 = 3000;
 
-/// Where a member stands.
+/// The delay before topics without metadata are checked again before joining, in milliseconds.
+const UNKNOWN_TOPICS_DELAY_MS: u64 = 100;
+
+/// The state of the membership.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
-    /// No subscription.
+enum State {
+    /// Not subscribed, or fenced.
     Inactive,
-    /// To join as soon as the coordinator can be asked.
+    /// JoinGroup is to be sent.
     PreparingJoin,
-    /// Partitions are being given up.
+    /// Partitions are being revoked.
     Revoking,
-    /// JoinGroup is under way.
+    /// JoinGroup is in flight, with this number.
     Joining(u64),
-    /// This member leads and waits for metadata of all topics.
+    /// The member leads and waits for metadata of all topics.
     AwaitingMetadata { until: Instant },
-    /// SyncGroup is to be sent, or under way.
+    /// SyncGroup is to be sent, or in flight.
     Syncing(Option<u64>),
     /// In the group.
     Stable,
-    /// To send LeaveGroup, or under way.
+    /// LeaveGroup is to be sent, or in flight.
     Leaving(Option<u64>),
 }
 
 /// A member of a classic group.
 #[derive(Debug)]
 pub(super) struct ClassicMember {
-    pub(super) state: State,
-    pub(super) subscription: Subscription,
-    /// The topics that the subscription means.
-    pub(super) topics: Vec<Arc<str>>,
-    /// The listing of all topics that was looked at last for patterns.
-    pub(super) seen_listing: u64,
-    /// When the application last subscribed: patterns need a listing that was asked for since.
-    pub(super) listing_since: Instant,
-    pub(super) strategies: Vec<Strategy>,
-    pub(super) instance_id: Option<String>,
-    pub(super) member_id: String,
-    pub(super) generation: i32,
-    pub(super) strategy: Option<Strategy>,
-    /// As leader: everybody, and what was divided.
-    pub(super) members: Vec<Member>,
-    pub(super) divided: BTreeMap<String, Shape>,
-    /// As leader that came back to an assignment which an earlier one made (KIP-814): its assignment, until it is known
-    /// whether the partitions are still those that were divided.
-    pub(super) inherited: Option<Assignment>,
-    pub(super) watched: BTreeSet<Arc<str>>,
-    /// How the group hands partitions over, once it is known.
-    pub(super) protocol: RebalanceProtocol,
-    /// Eager: partitions were handed out and not given up since.
-    pub(super) assigned: bool,
-    /// What the group gave last. Cooperative: without what the member was told to give up since. Eager: a memory for
-    /// `sticky`.
-    pub(super) owned: BTreeSet<TopicPartition>,
-    /// The generation in which the group gave it.
-    pub(super) owned_generation: i32,
-    /// Cooperative: what the group gave besides, to be told of when other partitions were given up.
-    pub(super) pending: Option<Vec<TopicPartition>>,
-    /// Leave the group after giving up the partitions, rather than join anew.
-    pub(super) leaving: bool,
-    /// The heartbeat under way, and when it was sent.
-    pub(super) heartbeat: Option<(u64, Instant)>,
-    pub(super) heartbeat_due: Instant,
-    /// By how much sooner one goes out if the client is awake.
+    state: State,
+    topics: SubscribedTopics,
+    strategies: Vec<Strategy>,
+    instance_id: Option<String>,
+    member_id: String,
+    generation: i32,
+    /// The strategy that the group has chosen.
+    strategy: Option<Strategy>,
+    leader: LeaderAssignment,
+    partitions: OwnedPartitions,
+    /// The member leaves the group after the revocation, rather than join again.
+    leaving: bool,
+    /// The heartbeat in flight, and the time when it was sent.
+    heartbeat: Option<(u64, Instant)>,
+    heartbeat_due: Instant,
+    /// The time by which a heartbeat is sent early if the client is awake, in milliseconds.
     leeway_ms: u64,
-    /// When the coordinator last knew this member: an answer counts from when it was asked for, as it may have been on
-    /// its way for long. SyncGroup's, which others hold up, counts from its arrival; the next heartbeat corrects it.
+    /// The last time at which the coordinator certainly had this member: the time of the request, as its response may have
+    /// been delayed. For SyncGroup, which the coordinator delays, the time of the response; the next heartbeat corrects it.
     last_known: Instant,
-    pub(super) retry_at: Instant,
+    retry_at: Instant,
     tries: u32,
-    /// The application polls too rarely: the member is out of its group until it polls again.
+    /// `max.poll.interval.ms` was exceeded: the member is out of its group until the application polls again.
     max_poll_exceeded: bool,
-    /// The connection to the coordinator is held up and needed for what is more urgent.
+    /// The connection to the coordinator waits for a delayed response and is needed for a more urgent request.
     force_close: bool,
-    /// LeaveGroup is to be sent for this member id, whatever the state.
-    pub(super) pending_leave: Option<String>,
-    pub(super) actions: Vec<GroupAction>,
-    pub(super) topic_errors: TopicErrors,
+    /// LeaveGroup is to be sent for this member id, in any state.
+    pending_leave: Option<String>,
+    actions: Vec<GroupAction>,
+    topic_errors: TopicErrors,
 }
 
 impl ClassicMember {
@@ -117,28 +110,18 @@ impl ClassicMember {
             .filter_map(|s| Strategy::from_name(s.trim()));
         ClassicMember {
             state: State::Inactive,
-            subscription: Subscription::default(),
-            topics: Vec::new(),
-            seen_listing: 0,
-            listing_since: Instant::ORIGIN,
+            topics: SubscribedTopics::new(),
             strategies: named.collect(),
             instance_id: Some(conf.group_instance_id.clone()).filter(|i| !i.is_empty()),
             member_id: String::new(),
             generation: -1,
             strategy: None,
-            members: Vec::new(),
-            divided: BTreeMap::new(),
-            inherited: None,
-            watched: BTreeSet::new(),
-            protocol: RebalanceProtocol::None,
-            assigned: false,
-            owned: BTreeSet::new(),
-            owned_generation: -1,
-            pending: None,
+            leader: LeaderAssignment::default(),
+            partitions: OwnedPartitions::new(),
             leaving: false,
             heartbeat: None,
             heartbeat_due: Instant::ORIGIN,
-            leeway_ms: super::millis(conf.heartbeat_interval_ms) / LEEWAY,
+            leeway_ms: millis(conf.heartbeat_interval_ms) / LEEWAY,
             last_known: Instant::ORIGIN,
             retry_at: Instant::ORIGIN,
             tries: 0,
@@ -150,40 +133,83 @@ impl ClassicMember {
         }
     }
 
+    // ---------------------------------------------------------------- queries
+
     pub(super) fn take_actions(&mut self) -> Vec<GroupAction> {
         std::mem::take(&mut self.actions)
     }
 
-    /// The topics that are subscribed to.
-    pub(super) fn topics(&self) -> Vec<String> {
-        self.topics.iter().map(|t| t.to_string()).collect()
-    }
-
-    /// Neither in a group nor on the way into or out of one.
+    /// Returns true if the member is neither in a group nor joining or leaving one.
     pub(super) fn is_inactive(&self) -> bool {
         self.state == State::Inactive
     }
 
-    // ---------------------------------------------------------------- what the application wants
+    /// Returns true if the member is in a generation and knows its assignment.
+    pub(super) fn has_assignment(&self) -> bool {
+        let joins = matches!(
+            self.state,
+            State::Joining(_) | State::AwaitingMetadata { .. } | State::Syncing(_)
+        );
+        self.generation >= 0 && !joins
+    }
+
+    /// Returns the state by its public name.
+    pub(super) fn public_state(&self) -> &'static str {
+        match self.state {
+            State::Inactive | State::PreparingJoin | State::Leaving(_) => "init",
+            State::Revoking => "wait-unassign-to-complete",
+            State::Joining(_) => "wait-join",
+            State::AwaitingMetadata { .. } => "wait-metadata",
+            State::Syncing(_) => "wait-sync",
+            State::Stable => "steady",
+        }
+    }
+
+    pub(super) fn member_id_and_generation(&self) -> (&str, i32) {
+        (&self.member_id, self.generation)
+    }
+
+    pub(super) fn commit_identity(&self) -> CommitIdentity {
+        CommitIdentity {
+            member_id: self.member_id.clone(),
+            generation: self.generation,
+            incarnation: None,
+        }
+    }
+
+    pub(super) fn rebalance_protocol(&self) -> RebalanceProtocol {
+        self.partitions.protocol()
+    }
+
+    /// The subscription as the application passed it.
+    pub(super) fn subscription(&self) -> &[String] {
+        self.topics.requested()
+    }
+
+    /// Returns true if the coordinator delays a response until all members have joined or the leader has sent the
+    /// assignment. It serves no other request on that connection before.
+    pub(super) fn awaits_rebalance(&self) -> bool {
+        matches!(self.state, State::Joining(_) | State::Syncing(Some(_)))
+    }
+
+    /// Returns true, once, if the connection to the coordinator is to be closed.
+    pub(super) fn take_force_close(&mut self) -> bool {
+        std::mem::take(&mut self.force_close)
+    }
+
+    // ---------------------------------------------------------------- the application's calls
 
     pub(super) fn subscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, subscription: Subscription) {
-        self.list_all(ctx.now, cluster, subscription.has_patterns());
-        self.subscription = subscription;
-        self.watch_only(ctx.now, cluster, self.subscription.topics(cluster));
-        self.topics = self.watched.iter().cloned().collect();
+        self.topics.subscribe(ctx.now, cluster, subscription);
         self.topic_errors.clear();
-        self.listing_since = ctx.now;
         self.leaving = false;
         self.max_poll_exceeded = false;
         self.rebalance(ctx, false);
     }
 
-    /// Gives up the partitions, then leaves.
+    /// Revokes the partitions, then leaves.
     pub(super) fn unsubscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
-        self.list_all(ctx.now, cluster, false);
-        self.subscription = Subscription::default();
-        self.topics.clear();
-        self.watch_only(ctx.now, cluster, BTreeSet::new());
+        self.topics.unsubscribe(ctx.now, cluster);
         if self.state == State::Inactive {
             return;
         }
@@ -192,20 +218,71 @@ impl ClassicMember {
         self.rebalance(ctx, false);
     }
 
-    pub(super) fn watch_only(&mut self, now: Instant, cluster: &mut Cluster, names: BTreeSet<Arc<str>>) {
-        for name in names.difference(&self.watched) {
-            cluster.watch(name, now);
+    /// Handles the end of all revocations so far.
+    pub(super) fn on_revoked(&mut self, ctx: &Ctx<'_>) {
+        self.partitions.on_revoked();
+        if self.state != State::Revoking {
+            return;
         }
-        for name in self.watched.difference(&names) {
-            cluster.unwatch(name);
-        }
-        self.watched = names;
+        self.actions.extend(self.partitions.take_pending());
+        // The member joins again after a cooperative revocation, too: only then can others get the partitions.
+        self.proceed(ctx);
     }
 
-    /// Joins or leaves, with nothing more to be given up first.
-    pub(super) fn proceed(&mut self, ctx: &Ctx<'_>) {
+    /// Handles an application that has not polled for `max.poll.interval.ms` (KIP-62): leaves the group at once, without
+    /// waiting for the revocation, until [`rejoin_on_poll`](Self::rejoin_on_poll).
+    pub(super) fn leave_on_max_poll(&mut self, ctx: &Ctx<'_>, over_ms: u64) {
+        if self.max_poll_exceeded || self.leaving || matches!(self.state, State::Inactive | State::Leaving(_)) {
+            return;
+        }
+        self.max_poll_exceeded = true;
+        self.report(poll_watch::exceeded(ctx, over_ms));
+        // KIP-345: a static member keeps its partitions until its session ends.
+        if self.instance_id.is_none() && !self.member_id.is_empty() {
+            self.pending_leave = Some(std::mem::take(&mut self.member_id));
+        }
+        self.abort_rebalance();
+        self.generation = -1;
+        self.heartbeat = None;
+        self.rebalance(ctx, true);
+    }
+
+    /// Handles an application that polls again.
+    pub(super) fn rejoin_on_poll(&mut self, ctx: &Ctx<'_>) {
+        if self.max_poll_exceeded {
+            self.max_poll_exceeded = false;
+            self.retry_at = ctx.now;
+        }
+    }
+
+    /// Ends membership at once.
+    pub(super) fn abandon(&mut self) {
+        self.state = State::Inactive;
+        self.pending_leave = None;
+        self.forget_group();
+        self.partitions.abandon();
+    }
+
+    // ---------------------------------------------------------------- transitions
+
+    /// Starts a rebalance: revokes partitions as the protocol requires, then joins or leaves. `lost`: other members may have
+    /// the partitions.
+    fn rebalance(&mut self, ctx: &Ctx<'_>, lost: bool) {
+        let revoking = self.state == State::Revoking;
+        let topics = self.topics.matched();
+        match self.partitions.begin_rebalance(lost, self.leaving, revoking, topics) {
+            Rebalance::Proceed => self.proceed(ctx),
+            Rebalance::Revoke(action) => {
+                self.actions.extend(action);
+                self.state = State::Revoking;
+            }
+        }
+    }
+
+    /// Joins or leaves, with nothing left to revoke.
+    fn proceed(&mut self, ctx: &Ctx<'_>) {
         self.state = match self.leaving {
-            // A static member stays in the group until its session ends, and has its partitions when it comes back.
+            // A static member stays in the group until its session ends, and gets its partitions when it returns.
             true if self.member_id.is_empty() || self.instance_id.is_some() => State::Inactive,
             true => State::Leaving(None),
             false => State::PreparingJoin,
@@ -216,75 +293,37 @@ impl ClassicMember {
         self.retry_at = ctx.now.min(self.retry_at);
     }
 
-    /// Ends membership without waiting for anybody.
-    pub(super) fn abandon(&mut self) {
-        self.state = State::Inactive;
-        self.assigned = false;
-        self.pending = None;
-        self.pending_leave = None;
-        self.forget_group();
-    }
-
-    /// The application has not polled for `max.poll.interval.ms` (KIP-62): leaves the group at once, without waiting
-    /// for the application to give up the partitions, and stays out until [`rejoin_on_poll`](Self::unpark).
-    pub(super) fn leave_on_max_poll(&mut self, ctx: &Ctx<'_>, over_ms: u64) {
-        if self.max_poll_exceeded || self.leaving || matches!(self.state, State::Inactive | State::Leaving(_)) {
-            return;
-        }
-        self.max_poll_exceeded = true;
-        self.actions
-            .push(GroupAction::ReportError(poll_watch::exceeded(ctx, over_ms)));
-        // KIP-345: the partitions of a static member wait for it until its session ends.
-        if self.instance_id.is_none() && !self.member_id.is_empty() {
-            self.pending_leave = Some(std::mem::take(&mut self.member_id));
-        }
-        self.abort_rebalance();
-        self.generation = -1;
-        self.heartbeat = None;
-        self.rebalance(ctx, true);
-    }
-
-    /// Leaving, and the commits that come first, do not wait until the whole group has joined.
+    /// Closes the connection while the coordinator delays a response: LeaveGroup and the commits before it must not wait
+    /// until the whole group has joined.
     fn abort_rebalance(&mut self) {
         self.force_close |= self.awaits_rebalance();
     }
 
-    /// Whether the coordinator owes an answer that it gives when all members have joined or are told their assignments. It
-    /// takes no other request on that connection before.
-    pub(super) fn awaits_rebalance(&self) -> bool {
-        matches!(self.state, State::Joining(_) | State::Syncing(Some(_)))
-    }
-
-    /// Whether the connection to the coordinator is to be closed.
-    pub(super) fn take_force_close(&mut self) -> bool {
-        std::mem::take(&mut self.force_close)
-    }
-
-    /// The application polls.
-    pub(super) fn rejoin_on_poll(&mut self, ctx: &Ctx<'_>) {
-        if self.max_poll_exceeded {
-            self.max_poll_exceeded = false;
-            self.retry_at = ctx.now;
-        }
-    }
-
     fn forget_group(&mut self) {
         self.forget_member();
-        self.protocol = RebalanceProtocol::None;
-        self.owned.clear();
-        self.owned_generation = -1;
+        self.partitions.forget();
     }
 
     fn forget_member(&mut self) {
         self.member_id.clear();
         self.generation = -1;
-        self.members.clear();
+        self.leader.clear();
         self.heartbeat = None;
     }
 
-    // ---------------------------------------------------------------- driver
+    fn back_off(&mut self, ctx: &mut Ctx<'_>) {
+        self.retry_at = ctx.now + ctx.retry_delay(self.tries);
+        self.tries = self.tries.saturating_add(1);
+        self.state = State::PreparingJoin;
+    }
 
-    /// Whether a request is due.
+    fn report(&mut self, error: Error) {
+        self.actions.push(GroupAction::ReportError(error));
+    }
+
+    // ---------------------------------------------------------------- timers
+
+    /// Returns true if a request is due.
     pub(super) fn has_work(&self, now: Instant) -> bool {
         if self.pending_leave.is_some() {
             return true;
@@ -298,29 +337,21 @@ impl ClassicMember {
         }
     }
 
-    /// Whether the member is in a generation and knows what that gave it.
-    pub(super) fn has_assignment(&self) -> bool {
-        let joins = matches!(
-            self.state,
-            State::Joining(_) | State::AwaitingMetadata { .. } | State::Syncing(_)
-        );
-        self.generation >= 0 && !joins
-    }
-
-    pub(super) fn join_is_due(&self, now: Instant) -> bool {
-        // What the application is to be told, and what follows from it, comes before a JoinGroup that takes its time.
+    fn join_is_due(&self, now: Instant) -> bool {
+        // Actions precede JoinGroup, which may take long.
         self.state == State::PreparingJoin && self.retry_at <= now && !self.max_poll_exceeded && self.actions.is_empty()
     }
 
-    pub(super) fn heartbeat_is_due(&self, now: Instant) -> bool {
+    fn heartbeat_is_due(&self, now: Instant) -> bool {
         self.generation >= 0 && self.heartbeat.is_none() && self.heartbeat_due <= now.plus_ms(self.leeway_ms)
     }
 
+    /// When to call the member again if nothing else happens.
     pub(super) fn wake(&self, conf: &ClientConfig) -> Option<Instant> {
         match self.state {
             State::PreparingJoin if self.max_poll_exceeded => None,
             State::PreparingJoin | State::Leaving(None) => {
-                let end = self.watches_session().then(|| self.session_end(conf));
+                let end = self.session_can_expire().then(|| self.session_end(conf));
                 earliest(Some(self.retry_at), end)
             }
             State::AwaitingMetadata { until } => Some(until),
@@ -333,23 +364,24 @@ impl ClassicMember {
     }
 
     fn session_end(&self, conf: &ClientConfig) -> Instant {
-        self.last_known.plus_ms(super::millis(conf.session_timeout_ms))
+        self.last_known.plus_ms(millis(conf.session_timeout_ms))
     }
 
-    /// Whether silence of the coordinator means that the member is thrown out. While it owes an answer to JoinGroup or
-    /// SyncGroup it waits for others, and does not end sessions.
-    fn watches_session(&self) -> bool {
+    /// Returns true if the coordinator removes the member after the session timeout. It does not while it delays a
+    /// response to JoinGroup or SyncGroup.
+    fn session_can_expire(&self) -> bool {
         let state = match self.state {
             State::Stable | State::Revoking => true,
-            State::PreparingJoin => self.holds_partitions(),
+            State::PreparingJoin => self.partitions.holds_any(),
             _ => false,
         };
         state && self.generation >= 0
     }
 
-    /// The coordinator was silent for a whole session: it has given the partitions to others.
+    /// Handles the end of the session: the coordinator has not responded for `session.timeout.ms`, and has assigned the
+    /// partitions to other members.
     pub(super) fn check_session(&mut self, ctx: &Ctx<'_>) {
-        if !self.watches_session() || ctx.now < self.session_end(ctx.conf) {
+        if !self.session_can_expire() || ctx.now < self.session_end(ctx.conf) {
             return;
         }
         ctx.log.log(level::WARNING, "SESSTMOUT", || {
@@ -363,13 +395,246 @@ impl ClassicMember {
         self.rebalance(ctx, true);
     }
 
-    pub(super) fn back_off(&mut self, ctx: &mut Ctx<'_>) {
-        self.retry_at = ctx.now + ctx.retry_delay(self.tries);
-        self.tries = self.tries.saturating_add(1);
-        self.state = State::PreparingJoin;
+    /// Sends the next heartbeat at once: its response contains what the coordinator has changed.
+    pub(super) fn heartbeat_now(&mut self, ctx: &Ctx<'_>) {
+        if matches!(self.state, State::Stable | State::Revoking) {
+            self.heartbeat_due = ctx.now;
+        }
     }
 
-    // ---------------------------------------------------------------- answers
+    // ---------------------------------------------------------------- metadata
+
+    /// Matches the subscription's patterns with a new listing of topics.
+    pub(super) fn check_listing(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster) {
+        if self.topics.take_new_listing(cluster) {
+            self.retry_join(ctx);
+            self.match_patterns(ctx, cluster);
+        }
+    }
+
+    fn match_patterns(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster) {
+        let changed = self.topics.match_patterns(ctx, cluster, self.leader.member_topics());
+        if changed && !self.is_inactive() && !self.leaving {
+            self.rebalance(ctx, false);
+        }
+    }
+
+    fn retry_join(&mut self, ctx: &Ctx<'_>) {
+        if self.state == State::PreparingJoin {
+            self.retry_at = self.retry_at.min(ctx.now);
+        }
+    }
+
+    /// Handles changed metadata of a topic.
+    pub(super) fn on_topic_changed(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster, name: &Arc<str>) {
+        if !self.topics.watched().contains(name) {
+            return;
+        }
+        if self.topics.may_unmatch(cluster, name) {
+            self.match_patterns(ctx, cluster);
+        }
+        let Some(meta) = cluster.topic(name) else { return };
+        let error = match self.topics.names(name) && meta.error != ErrorCode::LEADER_NOT_AVAILABLE {
+            true => meta.error,
+            false => ErrorCode::NO_ERROR,
+        };
+        self.actions.extend(self.topic_errors.note(name, error));
+        self.retry_join(ctx);
+        if self.leader.is_inherited() {
+            return self.check_inherited(ctx, cluster);
+        }
+        if self.state == State::Stable && self.leader.has_changed(ctx.conf, cluster, name, meta) {
+            ctx.log.debug(DebugContexts::CGRP, "REJOIN", || {
+                format!("{name} has another number of partitions, or replicas in other racks")
+            });
+            self.rebalance(ctx, false);
+        }
+    }
+
+    /// Rejoins if topics have changed since an earlier leader computed the assignment.
+    fn check_inherited(&mut self, ctx: &Ctx<'_>, cluster: &Cluster) {
+        if self.state != State::Stable {
+            return;
+        }
+        let watched = self.topics.watched();
+        let outdated = self
+            .leader
+            .is_inherited_outdated(cluster, watched, self.strategy, &self.member_id);
+        if outdated {
+            ctx.log.debug(DebugContexts::CGRP, "REJOIN", || {
+                "the assignment of the previous leader is out of date".into()
+            });
+            self.rebalance(ctx, false);
+        }
+    }
+
+    /// Rejoins if topics have changed since this leader computed the assignment.
+    fn check_assignment(&mut self, ctx: &Ctx<'_>, cluster: &Cluster) {
+        if self.state != State::Stable {
+            return;
+        }
+        if let Some(topic) = self.leader.changed_topic(ctx.conf, cluster, self.topics.watched()) {
+            ctx.log.debug(DebugContexts::CGRP, "REJOIN", || {
+                format!("{topic} has changed during the rebalance")
+            });
+            self.rebalance(ctx, false);
+        }
+    }
+
+    // ---------------------------------------------------------------- requests
+
+    fn sender<'a>(&'a self, to: &CoordinatorConnection<'a>) -> requests::Sender<'a> {
+        requests::Sender {
+            group_id: to.group_id,
+            member_id: &self.member_id,
+            instance_id: self.instance_id.as_deref(),
+            generation: self.generation,
+        }
+    }
+
+    /// Sends the requests that are due.
+    pub(super) fn send(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        to: &CoordinatorConnection<'_>,
+        last_id: &mut u64,
+    ) {
+        if let Some(member_id) = self.pending_leave.take() {
+            // The response is not needed.
+            let _ = send_leave(ctx, to, member_id, last_id);
+        }
+        match self.state {
+            State::PreparingJoin | State::Leaving(None) if to.commits_first => {}
+            State::PreparingJoin if self.join_is_due(ctx.now) => self.send_join(ctx, cluster, to, last_id),
+            State::AwaitingMetadata { until } => self.assign(ctx, cluster, until, to, last_id),
+            State::Syncing(None) => self.send_sync(ctx, to, last_id),
+            State::Stable | State::Revoking if self.heartbeat_is_due(ctx.now) => self.send_heartbeat(ctx, to, last_id),
+            State::Leaving(None) if self.retry_at <= ctx.now => {
+                match send_leave(ctx, to, self.member_id.clone(), last_id) {
+                    Some(id) => self.state = State::Leaving(Some(id)),
+                    None => self.abandon(),
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn send_join(&mut self, ctx: &mut Ctx<'_>, cluster: &Cluster, to: &CoordinatorConnection<'_>, last_id: &mut u64) {
+        // Joining before metadata is known would cause a second rebalance.
+        if self.topics.awaits_metadata(cluster) {
+            self.retry_at = ctx.now.plus_ms(UNKNOWN_TOPICS_DELAY_MS);
+            return;
+        }
+        let Some(version) = to.versions.pick::<JoinGroupRequest>() else {
+            return self.on_unsupported(ctx, "JoinGroup");
+        };
+        let (owned, generation) = self.partitions.for_join();
+        let subscription = MemberSubscription {
+            topics: self.topics.matched().iter().map(|t| t.to_string()).collect(),
+            owned,
+            generation,
+            rack: Some(ctx.conf.client_rack.clone()).filter(|rack| !rack.is_empty()),
+        };
+        let request = match requests::join(ctx.conf, &self.sender(to), &self.strategies, &subscription, version) {
+            Ok(request) => request,
+            Err(e) => return self.on_encode_error(ctx, &e),
+        };
+        let id = new_id(last_id);
+        let delay_ms = requests::join_delay_ms(ctx.conf, version);
+        let timeout = Duration::from_millis(delay_ms.saturating_add(GRACE_MS));
+        match ctx
+            .connections
+            .send(to.key, ctx.now, tag(id), &request, version, timeout)
+        {
+            Ok(()) => self.state = State::Joining(id),
+            Err(_) => self.back_off(ctx),
+        }
+    }
+
+    fn on_encode_error(&mut self, ctx: &mut Ctx<'_>, error: &EncodeError) {
+        let text = format!("a request to the group's coordinator cannot be encoded: {error}");
+        self.report(Error::new(ErrorCode::L_INVALID_ARG, text));
+        self.back_off(ctx);
+    }
+
+    fn on_unsupported(&mut self, ctx: &mut Ctx<'_>, api: &str) {
+        let text = format!("the broker speaks no common version of {api}");
+        self.report(Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, text));
+        self.state = State::PreparingJoin;
+        self.retry_at = ctx.now.plus_ms(millis(ctx.conf.session_timeout_ms));
+    }
+
+    /// As leader: computes the assignment once metadata of all topics is known, or after `until`.
+    fn assign(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &Cluster,
+        until: Instant,
+        to: &CoordinatorConnection<'_>,
+        last_id: &mut u64,
+    ) {
+        let watched = self.topics.watched();
+        if ctx.now < until && watched.iter().any(|t| cluster.topic(t).is_none()) {
+            return;
+        }
+        let (topics, partitions) = self.leader.set_topics(cluster, watched);
+        ctx.log.debug(DebugContexts::ASSIGNOR, "ASSIGN", || {
+            let members = self.leader.member_count();
+            format!("assigning {partitions} partition(s) of {topics} topic(s) to {members} member(s)")
+        });
+        self.state = State::Syncing(None);
+        self.send_sync(ctx, to, last_id);
+    }
+
+    fn send_sync(&mut self, ctx: &mut Ctx<'_>, to: &CoordinatorConnection<'_>, last_id: &mut u64) {
+        let Some(version) = to.versions.pick::<SyncGroupRequest>() else {
+            return self.on_unsupported(ctx, "SyncGroup");
+        };
+        let strategy = self.strategy.unwrap_or(Strategy::Range);
+        let assignments = self.leader.assignments(strategy);
+        for (member, assignment) in &assignments {
+            ctx.log.debug(DebugContexts::ASSIGNOR, "ASSIGN", || {
+                let topics: Vec<String> = assignment.iter().map(|(topic, p)| format!("{topic} {p:?}")).collect();
+                format!("{}: {member} gets {}", strategy.name(), topics.join(", "))
+            });
+        }
+        let request = match requests::sync(ctx.conf, &self.sender(to), strategy, &assignments, version) {
+            Ok(request) => request,
+            Err(e) => return self.on_encode_error(ctx, &e),
+        };
+        let id = new_id(last_id);
+        let delay_ms = millis(ctx.conf.max_poll_interval_ms);
+        let timeout = Duration::from_millis(delay_ms.saturating_add(GRACE_MS));
+        match ctx
+            .connections
+            .send(to.key, ctx.now, tag(id), &request, version, timeout)
+        {
+            Ok(()) => self.state = State::Syncing(Some(id)),
+            Err(_) => self.back_off(ctx),
+        }
+    }
+
+    fn send_heartbeat(&mut self, ctx: &mut Ctx<'_>, to: &CoordinatorConnection<'_>, last_id: &mut u64) {
+        let Some(version) = to.versions.pick::<HeartbeatRequest>() else {
+            return;
+        };
+        let request = requests::heartbeat(&self.sender(to), version);
+        let id = new_id(last_id);
+        let timeout = Duration::from_millis(millis(ctx.conf.session_timeout_ms));
+        // A heartbeat that is sent early does not shift the interval.
+        let due = self.heartbeat_due.max(ctx.now);
+        self.heartbeat_due = due.plus_ms(millis(ctx.conf.heartbeat_interval_ms));
+        if ctx
+            .connections
+            .send(to.key, ctx.now, tag(id), &request, version, timeout)
+            .is_ok()
+        {
+            self.heartbeat = Some((id, ctx.now));
+        }
+    }
+
+    // ---------------------------------------------------------------- responses
 
     pub(super) fn is_join(&self, id: u64) -> bool {
         self.state == State::Joining(id)
@@ -387,7 +652,7 @@ impl ClassicMember {
         self.state == State::Leaving(Some(id))
     }
 
-    /// JoinGroup was answered; true when the coordinator has to be looked for again.
+    /// Handles JoinGroup's result; returns true if the coordinator has to be looked up again.
     pub(super) fn on_joined(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -404,7 +669,7 @@ impl ClassicMember {
         let code: ErrorCode = response.error_code.into();
         match code {
             ErrorCode::NO_ERROR => {}
-            // KIP-394: the coordinator gave an id; come back with it at once.
+            // KIP-394: the coordinator assigned a member id, with which the member joins at once.
             ErrorCode::MEMBER_ID_REQUIRED => {
                 self.member_id = response.member_id;
                 self.state = State::PreparingJoin;
@@ -417,9 +682,10 @@ impl ClassicMember {
         self.generation = response.generation_id;
         self.member_id = response.member_id.clone();
         self.heartbeat = None;
-        self.heartbeat_due = ctx.now.plus_ms(super::millis(ctx.conf.heartbeat_interval_ms));
+        self.heartbeat_due = ctx.now.plus_ms(millis(ctx.conf.heartbeat_interval_ms));
         self.strategy = response.protocol_name.as_deref().and_then(Strategy::from_name);
-        self.protocol = self.strategy.map_or(RebalanceProtocol::Eager, Strategy::protocol);
+        let protocol = self.strategy.map_or(RebalanceProtocol::Eager, Strategy::protocol);
+        self.partitions.set_protocol(protocol);
         let leads = response.leader == response.member_id && !response.members.is_empty();
         ctx.log.debug(DebugContexts::CGRP, "JOINGROUP", || {
             format!(
@@ -430,15 +696,19 @@ impl ClassicMember {
                 response.members.len(),
             )
         });
-        self.members.clear();
-        self.divided.clear();
-        self.inherited = None;
-        if !leads {
+        self.leader.clear();
+        if leads {
+            self.begin_to_lead(ctx, cluster, response);
+        } else {
             self.state = State::Syncing(None);
-            return false;
         }
+        false
+    }
+
+    fn begin_to_lead(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, response: JoinGroupResponse) {
         let strategy = self.strategy.unwrap_or(Strategy::Range);
-        let mut watched: BTreeSet<Arc<str>> = self.topics.iter().cloned().collect();
+        let mut watched: BTreeSet<Arc<str>> = self.topics.matched().iter().cloned().collect();
+        let mut members = Vec::with_capacity(response.members.len());
         for m in response.members {
             let (member, error) = read_member(strategy, (m.member_id, m.group_instance_id), m.metadata);
             if let Some(e) = error {
@@ -447,20 +717,19 @@ impl ClassicMember {
                 });
             }
             watched.extend(member.topics.iter().map(|t| Arc::from(t.as_str())));
-            self.members.push(member);
+            members.push(member);
         }
-        self.watch_only(ctx.now, cluster, watched);
+        self.topics.watch_only(ctx.now, cluster, watched);
         self.state = match response.skip_assignment {
             true => State::Syncing(None),
             false => State::AwaitingMetadata {
                 until: ctx.now.plus_ms(METADATA_WAIT_MS),
             },
         };
-        self.inherited = response.skip_assignment.then(Assignment::new);
-        false
+        self.leader.begin(members, response.skip_assignment);
     }
 
-    /// SyncGroup was answered; true when the coordinator has to be looked for again.
+    /// Handles SyncGroup's result; returns true if the coordinator has to be looked up again.
     pub(super) fn on_synced(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -485,14 +754,11 @@ impl ClassicMember {
             Ok(assignment) => assignment,
             Err(e) => {
                 let text = format!("the assignment by the group's leader cannot be read: {e}");
-                self.actions
-                    .push(GroupAction::ReportError(Error::new(ErrorCode::L_BAD_MSG, text)));
+                self.report(Error::new(ErrorCode::L_BAD_MSG, text));
                 Assignment::new()
             }
         };
-        if self.inherited.is_some() {
-            self.inherited = Some(assignment.clone());
-        }
+        self.leader.on_assigned(&assignment);
         let mut tps = BTreeSet::new();
         for (topic, partitions) in assignment {
             let topic: Arc<str> = topic.into();
@@ -502,21 +768,23 @@ impl ClassicMember {
             let n = tps.len();
             format!("the assignment of generation {} is {n} partition(s)", self.generation)
         });
-        self.take_assignment(tps);
-        self.check_inheritance(ctx, cluster);
-        self.check_division(ctx, cluster);
+        let (action, revokes) = self.partitions.on_assigned(self.generation, tps);
+        self.actions.push(action);
+        self.state = if revokes { State::Revoking } else { State::Stable };
+        self.check_inherited(ctx, cluster);
+        self.check_assignment(ctx, cluster);
         false
     }
 
-    /// A heartbeat was answered; true when the coordinator has to be looked for again.
+    /// Handles a heartbeat's result; returns true if the coordinator has to be looked up again.
     pub(super) fn on_heartbeat(&mut self, ctx: &mut Ctx<'_>, result: Result<HeartbeatResponse, Error>) -> bool {
-        let asked = self.heartbeat.take().map_or(ctx.now, |(_, sent)| sent);
+        let sent_at = self.heartbeat.take().map_or(ctx.now, |(_, sent_at)| sent_at);
         let Ok(response) = result else { return true };
         let code: ErrorCode = response.error_code.into();
         match code {
-            ErrorCode::NO_ERROR => self.last_known = asked,
+            ErrorCode::NO_ERROR => self.last_known = sent_at,
             ErrorCode::REBALANCE_IN_PROGRESS => {
-                self.last_known = asked;
+                self.last_known = sent_at;
                 if self.state == State::Stable {
                     ctx.log
                         .debug(DebugContexts::CGRP, "REBALANCE", || "the group rebalances".into());
@@ -530,13 +798,13 @@ impl ClassicMember {
         false
     }
 
-    /// LeaveGroup was answered, or not: there is nothing more to be done.
+    /// Handles LeaveGroup's result, whatever it is.
     pub(super) fn on_left(&mut self, ctx: &Ctx<'_>) {
         ctx.log
             .debug(DebugContexts::CGRP, "LEAVEGROUP", || "left the group".into());
         self.forget_group();
         self.state = State::Inactive;
-        if !self.subscription.is_empty() {
+        if !self.topics.is_empty() {
             // Subscribed again in the meantime.
             self.leaving = false;
             self.state = State::PreparingJoin;
@@ -544,16 +812,9 @@ impl ClassicMember {
         }
     }
 
-    /// There is something about the group that the coordinator tells in its answer to a heartbeat.
-    pub(super) fn heartbeat_now(&mut self, ctx: &Ctx<'_>) {
-        if matches!(self.state, State::Stable | State::Revoking) {
-            self.heartbeat_due = ctx.now;
-        }
-    }
-
-    fn on_refused(&mut self, ctx: &mut Ctx<'_>, code: ErrorCode, what: &str) -> bool {
+    fn on_refused(&mut self, ctx: &mut Ctx<'_>, code: ErrorCode, api: &str) -> bool {
         ctx.log.debug(DebugContexts::CGRP, "REFUSED", || {
-            format!("{what} was refused: {}", code.description())
+            format!("{api} was refused: {}", code.description())
         });
         match code {
             ErrorCode::UNKNOWN_MEMBER_ID | ErrorCode::ILLEGAL_GENERATION => {
@@ -566,10 +827,9 @@ impl ClassicMember {
             ErrorCode::REBALANCE_IN_PROGRESS => self.rebalance(ctx, false),
             ErrorCode::FENCED_INSTANCE_ID => {
                 let text = "another member joined with the same group.instance.id";
-                self.actions
-                    .push(GroupAction::ReportError(Error::new(code, text).into_fatal()));
-                // Out for good, unless the application subscribes again. Then, too, it gives up first what it had: until
-                // it knows of the loss, its commits speak of partitions that are the other's.
+                self.report(Error::new(code, text).into_fatal());
+                // Ends membership until the application subscribes again. The partitions are revoked first even then: until
+                // the application knows of the loss, it may commit offsets of partitions that the other member owns.
                 self.leaving = true;
                 self.pending_leave = None;
                 self.forget_member();
@@ -581,13 +841,13 @@ impl ClassicMember {
             }
             code => {
                 if !code.action().is_retriable() {
-                    let text = format!("{what} failed: {}", code.description());
-                    self.actions.push(GroupAction::ReportError(Error::new(code, text)));
+                    let text = format!("{api} failed: {}", code.description());
+                    self.report(Error::new(code, text));
                     self.tries = self.tries.max(4);
                 }
-                // An error of a heartbeat; in JoinGroup and SyncGroup a member that keeps its partitions just asks again.
-                // What is being given up is waited for in any case.
-                if self.state == State::Revoking || self.state == State::Stable && self.holds_partitions() {
+                // After an error of a heartbeat the partitions are lost; in JoinGroup and SyncGroup a member that keeps its
+                // partitions only retries. A revocation is awaited in any case.
+                if self.state == State::Revoking || self.state == State::Stable && self.partitions.holds_any() {
                     self.rebalance(ctx, true);
                 } else {
                     self.back_off(ctx);
@@ -596,4 +856,16 @@ impl ClassicMember {
         }
         false
     }
+}
+
+/// Sends LeaveGroup for a member; returns `None` if it cannot be sent.
+fn send_leave(ctx: &mut Ctx<'_>, to: &CoordinatorConnection<'_>, member_id: String, last_id: &mut u64) -> Option<u64> {
+    let version = to.versions.pick::<LeaveGroupRequest>()?;
+    let request = requests::leave(to.group_id, member_id, version);
+    let id = new_id(last_id);
+    let timeout = Duration::from_millis(GRACE_MS);
+    let sent = ctx
+        .connections
+        .send(to.key, ctx.now, tag(id), &request, version, timeout);
+    sent.ok().map(|()| id)
 }

@@ -1,4 +1,4 @@
-//! What members of a classic group write to each other inside JoinGroup and SyncGroup: `ConsumerProtocolSubscription`
+//! The messages of members of a classic group to each other inside JoinGroup and SyncGroup: `ConsumerProtocolSubscription`
 //! and `ConsumerProtocolAssignment`.
 
 use std::collections::BTreeMap;
@@ -9,17 +9,17 @@ use ottla_protocol::consumer_protocol::{
 };
 use ottla_protocol::{DecodeError, EncodeError};
 
-use super::actions::RebalanceProtocol;
 use super::assignor::{Assignment, Member, Strategy};
+use crate::consumer::rebalance_protocol::RebalanceProtocol;
 use crate::types::TopicPartition;
 
-/// What a member says when it joins.
+/// A member's subscription in JoinGroup.
 #[derive(Debug, Clone, Default)]
 pub(super) struct MemberSubscription {
     pub(super) topics: Vec<String>,
-    /// What the group gave it last: kept while it joins (KIP-429), or given up for that.
+    /// The last assignment: kept while it joins (KIP-429), or revoked before.
     pub(super) owned: Vec<TopicPartition>,
-    /// In which generation (KIP-792), -1 for none.
+    /// The generation of that assignment (KIP-792), -1 for none.
     pub(super) generation: i32,
     /// `client.rack` (KIP-881).
     pub(super) rack: Option<String>,
@@ -38,7 +38,7 @@ fn by_topic<'a>(tps: impl IntoIterator<Item = (&'a str, i32)>) -> Vec<OfTopic> {
     topics.collect()
 }
 
-/// Writes a subscription as members with `strategy` read it.
+/// Encodes a subscription for `strategy`.
 pub(super) fn write_subscription(strategy: Strategy, subscription: &MemberSubscription) -> Result<Bytes, EncodeError> {
     let generation = subscription.generation;
     let owned = by_topic(subscription.owned.iter().map(|tp| (&*tp.topic, tp.partition)));
@@ -53,7 +53,7 @@ pub(super) fn write_subscription(strategy: Strategy, subscription: &MemberSubscr
             })
             .map(|data| data.to_bytes())
             .transpose()?,
-        // For Java before 3.5, which looks for the generation here.
+        // Java clients before 3.5 read the generation from here.
         Strategy::CooperativeSticky => Some(Bytes::copy_from_slice(&generation.to_be_bytes())),
     };
     let keeps = strategy.protocol() == RebalanceProtocol::Cooperative;
@@ -68,7 +68,7 @@ pub(super) fn write_subscription(strategy: Strategy, subscription: &MemberSubscr
     message.to_bytes(ConsumerProtocolSubscription::MAX_VERSION)
 }
 
-/// A member by its subscription; without any topic when that cannot be read, and then why.
+/// Decodes a member's subscription. If that fails, returns the member without topics, and the error.
 pub(super) fn read_member(
     strategy: Strategy,
     (id, instance_id): (String, Option<String>),
@@ -87,7 +87,7 @@ pub(super) fn read_member(
     member.rack = message.rack_id.filter(|rack| !rack.is_empty());
     let user_data = message.user_data.unwrap_or_default();
     let owned = match strategy {
-        // What cannot be read is not remembered.
+        // Malformed user data counts as none.
         Strategy::Sticky => {
             let data = StickyUserData::from_bytes(user_data).unwrap_or_default();
             member.generation = data.generation;
@@ -108,7 +108,8 @@ pub(super) fn read_member(
     (member, None)
 }
 
-/// The generation in the user data of `cooperative-sticky`: Java writes nothing else, librdkafka what `sticky` writes.
+/// Returns the generation in the user data of `cooperative-sticky`: Java writes nothing else, librdkafka the user data of
+/// `sticky`.
 fn generation_in(user_data: &Bytes) -> i32 {
     match <[u8; 4]>::try_from(user_data.as_ref()) {
         Ok(bytes) => i32::from_be_bytes(bytes),
@@ -116,7 +117,7 @@ fn generation_in(user_data: &Bytes) -> i32 {
     }
 }
 
-/// Writes a member's assignment.
+/// Encodes a member's assignment.
 pub(super) fn write_assignment(assignment: &Assignment) -> Result<Bytes, EncodeError> {
     let tps = assignment
         .iter()
@@ -128,7 +129,7 @@ pub(super) fn write_assignment(assignment: &Assignment) -> Result<Bytes, EncodeE
     message.to_bytes(ConsumerProtocolAssignment::MAX_VERSION)
 }
 
-/// A assignment as the leader wrote it; nothing at all means no partitions.
+/// Decodes an assignment; empty data means no partitions.
 pub(super) fn read_assignment(data: Bytes) -> Result<Assignment, DecodeError> {
     let mut assignment = Assignment::new();
     if data.is_empty() {
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_come_back_as_written() {
+    fn messages_round_trip() {
         let subscription = MemberSubscription {
             topics: vec!["a".into(), "b".into()],
             owned: vec![TopicPartition::new("b", 3), TopicPartition::new("b", 4)],
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn only_members_that_keep_their_partitions_say_that_they_own_them() {
+    fn only_cooperative_members_send_owned_partitions() {
         let subscription = MemberSubscription {
             owned: vec![TopicPartition::new("b", 3)],
             generation: 7,
@@ -206,9 +207,9 @@ mod tests {
         assert_eq!(cooperative.user_data.unwrap().as_ref(), [0, 0, 0, 7]);
     }
 
-    /// Version 1 has no generation of its own: Java before 3.5 and librdkafka put it into the user data.
+    /// Version 1 has no generation field: Java before 3.5 and librdkafka send it in the user data.
     #[test]
-    fn older_members_say_their_generation_elsewhere() {
+    fn generation_is_read_from_user_data_of_older_members() {
         let sticky = StickyUserData {
             generation: 9,
             ..Default::default()
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_messages_are_errors() {
+    fn malformed_messages_are_errors() {
         let whole = write_assignment(&[("topic".to_string(), vec![1, 2, 3])].into()).unwrap();
         for n in 1..whole.len() - 4 {
             assert!(read_assignment(whole.slice(..n)).is_err(), "{n}");

@@ -1,17 +1,23 @@
-//! The consumer's group: its coordinator, this client's membership, and offsets kept with the coordinator.
+//! The consumer's group: coordinator, membership, committed offsets.
 //!
-//! Commits work without membership as well: a client that assigns partitions itself commits outside any generation.
+//! Commits work without membership, too: a client that assigns partitions itself commits outside of any generation.
+//!
+//! - `protocol`: membership with either group protocol;
+//! - `classic`: the classic protocol, with `requests`, `member_messages`, `subscription` and `revocation`;
+//! - `leader_assignment`, `assignor`: the assignment by the leader of a classic group;
+//! - `consumer_protocol`: the consumer protocol (KIP-848);
+//! - `actions`: what membership requires from the consumer;
+//! - `poll_watch`: `max.poll.interval.ms`;
+//! - `topic_errors`: errors of subscribed topics;
+//! - `coordinator_connection`: requests to the coordinator.
 
 mod actions;
 mod assignor;
 mod classic;
-mod commit_identity;
-mod commits;
 mod consumer_protocol;
+mod coordinator_connection;
 mod leader_assignment;
 mod member_messages;
-mod offset_fetch;
-mod offset_messages;
 mod poll_watch;
 mod protocol;
 mod requests;
@@ -21,13 +27,15 @@ mod topic_errors;
 
 use std::sync::Arc;
 
-use ottla_protocol::Request;
 use ottla_protocol::api::offset_commit::OffsetCommitRequest;
 use ottla_protocol::api::offset_fetch::OffsetFetchRequest;
 
-use super::positions::{Origin, Position};
+use super::command::{CommitTarget, OffsetsResult};
+use super::offsets::{
+    CommitIdentity, Commits, ErrorEffects, FoundOffset, GroupIdentity, OffsetFetches, Purpose, Requester,
+};
+use super::rebalance_protocol::RebalanceProtocol;
 use super::shared_state::SharedState;
-use super::{CommitTarget, OffsetsResult, int32, millis};
 use crate::cluster::{Cluster, Coordinated, Coordinator};
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, ConnectionTable, Outcome, Owner};
@@ -39,47 +47,31 @@ use crate::reply::Reply;
 use crate::sys::{Instant, earliest};
 use crate::types::{PartitionOffset, TopicPartition};
 
-use commit_identity::CommitIdentity;
-use commits::{Commits, ErrorEffects, Purpose};
-use offset_fetch::{OffsetFetches, Requester};
+use coordinator_connection::{CoordinatorConnection, decode};
 use poll_watch::PollWatch;
 use protocol::GroupProtocol;
-use requests::CoordinatorConnection;
 
-pub use actions::RebalanceProtocol;
 pub(super) use actions::{GroupAction, rows};
-pub(super) use offset_fetch::Found;
 
-/// Who speaks to the coordinator.
-#[derive(Debug, Clone, Copy)]
-struct GroupIdentity<'a> {
-    group_id: &'a str,
-    member: &'a CommitIdentity,
-    instance_id: Option<&'a str>,
-}
-
-/// The group of a consumer; does nothing without `group.id`.
+/// The group of a consumer; does nothing without `group.id`. Order of calls: events and calls of the application in any
+/// order, then [`poll`](Self::poll), [`take_actions`](Self::take_actions) and [`take_found`](Self::take_found).
 #[derive(Debug)]
 pub(super) struct Group {
     group_id: String,
     instance_id: Option<String>,
-    auto_commit: bool,
-    auto_commit_interval_ms: u64,
-    /// Partitions of the simple API commit by themselves (`offset.store.method`).
-    keeps_offsets: bool,
     shared: Arc<SharedState>,
     coordinator: Coordinator,
     commits: Commits,
     offset_fetches: OffsetFetches,
     protocol: GroupProtocol,
     poll_watch: PollWatch,
-    next_id: u64,
+    last_id: u64,
     reported_error: ErrorCode,
     failures: Vec<Error>,
 }
 
 impl Group {
-    /// `events` is where commit results go that nobody waits for.
+    /// Without membership. `events` is the queue for results of commits without a waiting call.
     pub(super) fn new(
         conf: &ClientConfig,
         shared: Arc<SharedState>,
@@ -89,66 +81,53 @@ impl Group {
         Group {
             group_id: conf.group_id.clone(),
             instance_id: Some(conf.group_instance_id.clone()).filter(|i| !i.is_empty()),
-            auto_commit: conf.enable_auto_commit,
-            auto_commit_interval_ms: millis(conf.auto_commit_interval_ms),
-            keeps_offsets: conf.offset_store_method != "none",
             shared,
             coordinator: Coordinator::new(Coordinated::Group, Owner::Group),
             commits: Commits::new(events, interceptor),
             offset_fetches: OffsetFetches::default(),
             protocol: GroupProtocol::new(conf),
             poll_watch: PollWatch::new(conf),
-            next_id: 0,
+            last_id: 0,
             reported_error: ErrorCode::NO_ERROR,
             failures: Vec::new(),
         }
     }
 
-    /// Whether there is a group.
+    /// Returns true if `group.id` is set.
     pub(super) fn is_configured(&self) -> bool {
         !self.group_id.is_empty()
     }
 
     // ---------------------------------------------------------------- offsets
 
-    /// A partition is consumed from now on.
-    pub(super) fn adopt(&mut self, now: Instant, state: &Arc<PartitionState>, origin: Origin) {
-        let topic = state.topic().conf();
-        let (wanted, interval) = match origin {
-            Origin::Assigned => (self.auto_commit, self.auto_commit_interval_ms),
-            Origin::Started => (
-                topic.auto_commit_enable && self.keeps_offsets,
-                millis(topic.auto_commit_interval_ms),
-            ),
-        };
+    /// Tracks the commits of a consumed partition; commits its stored offset every `interval_ms`, if that is given.
+    pub(super) fn track(&mut self, now: Instant, state: &Arc<PartitionState>, interval_ms: Option<u64>) {
         if self.is_configured() {
-            let interval = Some(interval).filter(|i| wanted && *i > 0);
-            self.commits.track(now, state, interval);
+            self.commits.track(now, state, interval_ms);
         }
     }
 
-    /// Partitions are about to be given up: commits what they have stored.
-    pub(super) fn commit_before_loss<'a>(&mut self, ctx: &Ctx<'_>, positions: impl Iterator<Item = &'a Position>) {
-        if let Some(who) = self.commit_identity() {
-            self.commits
-                .commit_tracked(ctx, &who, positions.map(|p| p.state.id()), true);
+    /// Commits the stored offsets of partitions that are about to be revoked.
+    pub(super) fn commit_before_revocation(&mut self, ctx: &Ctx<'_>, ids: impl Iterator<Item = u32>) {
+        if let Some(identity) = self.commit_identity() {
+            self.commits.commit_tracked(ctx, &identity, ids, true);
         }
     }
 
-    /// As whom offsets are committed now; `None` while the client has or wants a place in the group and is in no
-    /// generation: the partitions may be others', and without a generation the coordinator could not tell.
+    /// Returns the identity for commits; `None` while the member is joining or leaving: other members may own the
+    /// partitions, which the coordinator cannot detect without a generation.
     fn commit_identity(&self) -> Option<CommitIdentity> {
-        (self.protocol.is_inactive() || self.protocol.has_assignment()).then(|| self.protocol.identity())
+        (self.protocol.is_inactive() || self.protocol.has_assignment()).then(|| self.protocol.commit_identity())
     }
 
-    /// A partition is not consumed any more.
+    /// Forgets a partition that is not consumed any more.
     pub(super) fn forget_partition(&mut self, state: &Arc<PartitionState>) {
         self.commits.untrack(state.id());
         self.offset_fetches.cancel(state.id());
     }
 
-    /// Commits `rows`. A member commits only what is its own: an application that does not hear of rebalances may not
-    /// know yet what it has lost, and would take back what the new owners committed.
+    /// Commits `rows`. A member commits only partitions that it owns: an application without a rebalance callback may not
+    /// know of a lost partition yet, and would overwrite commits of the new owner.
     pub(super) fn commit(
         &mut self,
         ctx: &Ctx<'_>,
@@ -157,7 +136,7 @@ impl Group {
         is_own: impl Fn(&TopicPartition) -> bool,
     ) {
         match self.commit_identity() {
-            Some(who) => {
+            Some(identity) => {
                 let outside = self.protocol.is_inactive();
                 for row in &mut rows {
                     row.error = match outside || is_own(&row.tp) {
@@ -165,11 +144,11 @@ impl Group {
                         false => ErrorCode::L_ASSIGNMENT_LOST,
                     };
                 }
-                self.commits.push(ctx, who, rows, Purpose::Call(target));
+                self.commits.push(ctx, identity, rows, Purpose::Call(target));
             }
             None => {
                 let error = match self.shared.is_assignment_lost() {
-                    true => Error::new(ErrorCode::L_ASSIGNMENT_LOST, "the partitions may be others' by now"),
+                    true => Error::new(ErrorCode::L_ASSIGNMENT_LOST, "other members may own the partitions"),
                     false => Error::new(ErrorCode::REBALANCE_IN_PROGRESS, "the member is in no generation yet"),
                 };
                 self.commits.refuse(rows, Purpose::Call(target), error);
@@ -177,17 +156,20 @@ impl Group {
         }
     }
 
-    /// Reports a commit that was not tried.
+    /// Completes a commit with an error, without trying it.
     pub(super) fn refuse_commit(&mut self, target: CommitTarget, error: Error) {
         self.commits.refuse(Vec::new(), Purpose::Call(target), error);
     }
 
-    /// What the partitions have stored beyond what is committed, for a commit of the application.
-    pub(super) fn uncommitted_rows<'a>(&self, positions: impl Iterator<Item = &'a Position>) -> Vec<PartitionOffset> {
-        positions.filter_map(|p| self.commits.uncommitted(&p.state)).collect()
+    /// Returns the partitions' stored offsets beyond the committed ones.
+    pub(super) fn uncommitted_rows<'a>(
+        &self,
+        states: impl Iterator<Item = &'a Arc<PartitionState>>,
+    ) -> Vec<PartitionOffset> {
+        states.filter_map(|state| self.commits.uncommitted(state)).collect()
     }
 
-    /// Reads committed offsets for the application.
+    /// Fetches committed offsets for the application.
     pub(super) fn committed(
         &mut self,
         now: Instant,
@@ -198,14 +180,14 @@ impl Group {
         self.offset_fetches.fetch(now, tps, Requester::Call(reply), deadline);
     }
 
-    /// Reads the committed offset of a consumed partition.
+    /// Fetches the committed offset of a consumed partition.
     pub(super) fn look_up_committed(&mut self, now: Instant, (id, lookup_id): (u32, u64), tp: TopicPartition) {
         self.offset_fetches
             .fetch(now, vec![tp], Requester::Position { id, lookup_id }, Instant::NEVER);
     }
 
-    /// Committed offsets that were found for consumed partitions since the last call.
-    pub(super) fn take_found(&mut self) -> Vec<Found> {
+    /// Returns the committed offsets of consumed partitions that were fetched since the last call.
+    pub(super) fn take_found(&mut self) -> Vec<FoundOffset> {
         let found = self.offset_fetches.take_found();
         for one in &found {
             if let Ok(committed) = one.result {
@@ -215,34 +197,34 @@ impl Group {
         found
     }
 
-    /// The partitions may be others' by now: nothing of them is committed any more.
-    pub(super) fn forget_stored_of<'a>(&mut self, positions: impl Iterator<Item = &'a Position>) {
-        for position in positions.filter(|p| p.origin == Origin::Assigned) {
-            self.commits.untrack(position.state.id());
+    /// Ends automatic commits of partitions that other members may own.
+    pub(super) fn untrack(&mut self, ids: impl Iterator<Item = u32>) {
+        for id in ids {
+            self.commits.untrack(id);
         }
     }
 
-    /// The offset last known to be committed of a partition that is consumed, with its leader epoch.
+    /// Returns the last known committed offset of a consumed partition, with its leader epoch.
     pub(super) fn committed_of(&self, id: u32) -> Option<(i64, i32)> {
         self.commits.committed(id)
     }
 
-    /// How far the way to the coordinator and the membership are, by the names that programs know.
+    /// Returns the states of the coordinator's look-up and of the membership by their public names.
     pub(super) fn public_states(&self, connections: &ConnectionTable) -> (&'static str, &'static str) {
         (self.coordinator.public_state(connections), self.protocol.public_state())
     }
 
     // ---------------------------------------------------------------- membership
 
-    /// Whether the client is not in the group.
+    /// Returns true if the client is neither in the group nor joining or leaving it.
     pub(super) fn is_inactive(&self) -> bool {
         self.protocol.is_inactive()
     }
 
-    /// Joins the group for these topics, or changes them.
+    /// Joins the group for these topics, or changes the topics.
     ///
     /// # Errors
-    /// `L_INVALID_ARG` for a pattern that is not valid, where this client matches patterns.
+    /// `L_INVALID_ARG` for an invalid pattern in a classic group.
     pub(super) fn subscribe(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -257,7 +239,7 @@ impl Group {
         self.protocol.unsubscribe(ctx, cluster);
     }
 
-    /// How the group hands partitions over.
+    /// Returns the way in which members exchange partitions.
     pub(super) fn rebalance_protocol(&self) -> RebalanceProtocol {
         self.protocol.rebalance_protocol()
     }
@@ -266,24 +248,24 @@ impl Group {
         self.protocol.topics()
     }
 
-    /// The partitions that an order revoked were given up.
+    /// Handles the end of a revocation.
     pub(super) fn on_revoked(&mut self, ctx: &Ctx<'_>) {
         self.protocol.on_revoked(ctx, &self.commits);
     }
 
-    /// What is to be done with the partitions, and what the application is to be told.
+    /// Returns the actions to execute since the last call.
     pub(super) fn take_actions(&mut self) -> Vec<GroupAction> {
         let mut actions = self.protocol.take_actions();
         actions.extend(self.failures.drain(..).map(GroupAction::ReportError));
         actions
     }
 
-    /// Whether nothing is left to be done before the client can end: membership is over and commits are answered.
+    /// Returns true if the client can end: membership has ended and every commit is answered.
     pub(super) fn is_idle(&self) -> bool {
         self.protocol.is_inactive() && self.commits.is_idle()
     }
 
-    /// Gives up whatever is under way.
+    /// Ends membership and fails commits and fetches of offsets.
     pub(super) fn close(&mut self, error: &Error) {
         self.protocol.abandon();
         self.commits.close(error);
@@ -292,14 +274,19 @@ impl Group {
 
     // ---------------------------------------------------------------- driver
 
-    /// Leaves the group while the application does not take what it is given: others can have its partitions.
-    pub(super) fn check_poll_interval<'a>(&mut self, ctx: &mut Ctx<'_>, positions: impl Iterator<Item = &'a Position>) {
+    /// Leaves the group when the application exceeds `max.poll.interval.ms`, so that other members get its partitions; joins
+    /// again when it polls. `states` are the consumed partitions, whose queues the application may poll.
+    pub(super) fn check_poll_interval<'a>(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        states: impl Iterator<Item = &'a Arc<PartitionState>>,
+    ) {
         if self.protocol.is_inactive() || !self.poll_watch.is_due(ctx.now) {
             return;
         }
         let own = std::iter::once(self.shared.consumer_queue().activity());
-        let apart = positions.map(|p| p.state.queue().activity());
-        if self.poll_watch.look(ctx.now, own.chain(apart)) {
+        let separate = states.map(|state| state.queue().activity());
+        if self.poll_watch.check(ctx.now, own.chain(separate)) {
             self.protocol.rejoin_on_poll(ctx);
         } else {
             self.protocol
@@ -308,6 +295,7 @@ impl Group {
         }
     }
 
+    /// Sends the requests that are due. Returns when to call it again if nothing else happens.
     pub(super) fn poll(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> Option<Instant> {
         if !self.is_configured() {
             return None;
@@ -316,29 +304,30 @@ impl Group {
             self.coordinator.force_close(ctx);
         }
         if self.commits.needs_prepare(ctx.now) {
-            let who = self.commit_identity();
-            self.commits.prepare(ctx, who.as_ref());
+            let identity = self.commit_identity();
+            self.commits.prepare(ctx, identity.as_ref());
         }
         self.offset_fetches.prepare(ctx.now);
         self.protocol.prepare(ctx, cluster, &self.commits);
-        // Commits go first: those of a revocation must reach the coordinator before the member joins anew or leaves.
+        // Commits go first: those of a revocation must reach the coordinator before the member joins again or leaves.
         if self.has_work(ctx.now) {
             let connection = self
                 .coordinator
-                .connection(ctx, cluster, &self.group_id, &mut self.next_id);
+                .connection(ctx, cluster, &self.group_id, &mut self.last_id);
             if let Some((key, versions)) = connection {
-                let who = GroupIdentity {
+                let identity = GroupIdentity {
                     group_id: &self.group_id,
-                    member: &self.protocol.identity(),
+                    member: &self.protocol.commit_identity(),
                     instance_id: self.instance_id.as_deref(),
                 };
-                self.commits.send(ctx, (key, &versions), &who, &mut self.next_id);
-                let aside = match self.protocol.awaits_rebalance() && self.offset_fetches.has_work(ctx.now) {
+                self.commits.send(ctx, (key, &versions), &identity, &mut self.last_id);
+                let free = match self.protocol.awaits_rebalance() && self.offset_fetches.has_work(ctx.now) {
                     true => self.coordinator.connection_aside(ctx, (key, versions.clone())),
                     false => Some((key, versions.clone())),
                 };
-                if let Some((key, versions)) = aside {
-                    self.offset_fetches.send(ctx, (key, &versions), &who, &mut self.next_id);
+                if let Some((key, versions)) = free {
+                    self.offset_fetches
+                        .send(ctx, (key, &versions), &identity, &mut self.last_id);
                 }
                 let to = CoordinatorConnection {
                     key,
@@ -346,7 +335,7 @@ impl Group {
                     group_id: &self.group_id,
                     commits_first: self.commits.has_unsent(),
                 };
-                self.protocol.send(ctx, cluster, &to, &mut self.next_id);
+                self.protocol.send(ctx, cluster, &to, &mut self.last_id);
             }
         }
         if let Some(error) = self
@@ -365,23 +354,24 @@ impl Group {
         };
         let later = |at: &Instant| *at > ctx.now;
         let member = self.protocol.wake(ctx.conf).filter(later);
-        let watch = (!self.protocol.is_inactive()).then(|| self.poll_watch.next_look());
+        let watch = (!self.protocol.is_inactive()).then(|| self.poll_watch.next_check());
         let offsets = earliest(self.commits.wake(ctx.now), self.offset_fetches.wake(ctx.now)).filter(later);
         earliest(earliest(search, member), earliest(watch, offsets))
     }
 
-    /// Tells the application's threads who this client is in its group.
+    /// Updates the member's identity in the state that is shared with the application's threads.
     fn publish(&self) {
-        let (member_id, generation) = self.protocol.who();
+        let (member_id, generation) = self.protocol.member_id_and_epoch();
         self.shared
             .set_member(member_id, generation, self.protocol.rebalance_protocol());
     }
 
-    /// Whether something is due to be sent.
+    /// Returns true if a request is due.
     fn has_work(&self, now: Instant) -> bool {
         self.commits.has_work(now) || self.offset_fetches.has_work(now) || self.protocol.has_work(now)
     }
 
+    /// Handles a request's outcome.
     pub(super) fn on_outcome(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -403,7 +393,7 @@ impl Group {
             let effects = self.offset_fetches.on_response(ctx, id, result);
             lost = self.apply_effects(ctx, effects);
         } else {
-            // Silence puts the membership at risk, and the other end may be gone: `socket.max.fails` is not waited for.
+            // A connection without responses risks the membership: close it without waiting for `socket.max.fails`.
             if matches!(&outcome, Outcome::Failed(failure) if failure.error.code == ErrorCode::L_TIMED_OUT) {
                 ctx.connections.force_close(key, ctx.now);
             }
@@ -417,7 +407,7 @@ impl Group {
         self.publish();
     }
 
-    /// Draws the consequences of an answer about offsets; true when the coordinator has to be looked for again.
+    /// Handles the errors in a response about offsets; returns true if the coordinator has to be looked up again.
     fn apply_effects(&mut self, ctx: &Ctx<'_>, effects: ErrorEffects) -> bool {
         if effects.member_unknown {
             self.protocol.heartbeat_now(ctx);
@@ -431,15 +421,5 @@ impl Group {
 
     pub(super) fn on_topic_changed(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster, name: &Arc<str>) {
         self.protocol.on_topic_changed(ctx, cluster, name);
-    }
-}
-
-fn decode<R: Request>(ctx: &mut Ctx<'_>, key: BrokerKey, outcome: Outcome) -> Result<R::Response, Error> {
-    match outcome {
-        Outcome::Reply(reply) => reply
-            .decode::<R>()
-            .map_err(|e| ctx.connections.fail_unreadable(key, R::KEY, e, ctx.now)),
-        Outcome::Sent => Err(Error::new(ErrorCode::L_FAIL, "no response")),
-        Outcome::Failed(failure) => Err(failure.error),
     }
 }

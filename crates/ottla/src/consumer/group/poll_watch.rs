@@ -1,27 +1,27 @@
-//! `max.poll.interval.ms`: whether the application still takes what it is given (KIP-62).
+//! `max.poll.interval.ms` (KIP-62).
 
-use super::millis;
 use crate::config::ClientConfig;
+use crate::consumer::units::millis;
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::event::QueueActivity;
 use crate::log::level;
 use crate::sys::Instant;
 
-/// The time between looks, as a part of the interval; an application counts as silent that much too late at most.
-const LOOKS_PER_INTERVAL: u64 = 16;
-/// The time between looks while the member waits for the application to come back, in milliseconds.
-const LOOK_PARKED_MS: u64 = 250;
+/// The number of checks per interval: an exceeded interval is detected late by one such part at most.
+const CHECKS_PER_INTERVAL: u64 = 16;
+/// The time between checks while the member waits for the application to poll again, in milliseconds.
+const CHECK_EXCEEDED_MS: u64 = 250;
 
-/// Looks at the queues that the application serves, now and then: serving them costs nothing more for being watched.
+/// Checks periodically whether the application polls its queues, which adds no cost to polling.
 #[derive(Debug)]
 pub(super) struct PollWatch {
     interval_ms: u64,
-    look_every_ms: u64,
-    look_at: Instant,
-    /// When a visit was last noticed.
-    seen_at: Instant,
-    /// Visits of all queues together, at the last look.
+    check_every_ms: u64,
+    check_at: Instant,
+    /// The check that last noticed a poll.
+    polled_at: Instant,
+    /// The number of polls of all queues at the last check.
     visits: u64,
 }
 
@@ -31,61 +31,61 @@ impl PollWatch {
         let heartbeat_ms = millis(conf.heartbeat_interval_ms).max(1);
         PollWatch {
             interval_ms,
-            look_every_ms: (interval_ms / LOOKS_PER_INTERVAL).clamp(1, heartbeat_ms),
-            look_at: Instant::ORIGIN,
-            seen_at: Instant::ORIGIN,
+            check_every_ms: (interval_ms / CHECKS_PER_INTERVAL).clamp(1, heartbeat_ms),
+            check_at: Instant::ORIGIN,
+            polled_at: Instant::ORIGIN,
             visits: 0,
         }
     }
 
-    /// The application has just shown itself in another way.
+    /// Restarts the interval after another call of the application.
     pub(super) fn restart(&mut self, now: Instant) {
-        self.seen_at = now;
-        self.look_at = now;
+        self.polled_at = now;
+        self.check_at = now;
     }
 
-    /// Returns how long the application has been silent beyond `max.poll.interval.ms`.
+    /// Returns the time since the interval was exceeded, in milliseconds.
     pub(super) fn overdue_ms(&self, now: Instant) -> u64 {
-        let end = self.seen_at.plus_ms(self.interval_ms);
+        let end = self.polled_at.plus_ms(self.interval_ms);
         u64::try_from(now.since(end).as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// When to look next, at the latest.
-    pub(super) fn next_look(&self) -> Instant {
-        self.look_at
+    /// Returns the time by which the next check is needed.
+    pub(super) fn next_check(&self) -> Instant {
+        self.check_at
     }
 
-    /// Whether to look now that the client is awake: waking up for it later would cost more.
+    /// Returns true if a check is due soon: checking now saves a wake-up.
     pub(super) fn is_due(&self, now: Instant) -> bool {
-        self.look_at <= now.plus_ms(self.look_every_ms / 2)
+        self.check_at <= now.plus_ms(self.check_every_ms / 2)
     }
 
-    /// Takes in what became of the queues since the last look; true while the application is not silent for too long.
-    pub(super) fn look(&mut self, now: Instant, queues: impl Iterator<Item = QueueActivity>) -> bool {
+    /// Checks the activity of the queues; returns true unless the interval is exceeded.
+    pub(super) fn check(&mut self, now: Instant, queues: impl Iterator<Item = QueueActivity>) -> bool {
         let (mut visits, mut waited_on) = (0u64, false);
         for queue in queues {
             visits = visits.wrapping_add(queue.visits);
             waited_on |= queue.waited_on;
         }
         if waited_on || visits != self.visits {
-            self.seen_at = now;
+            self.polled_at = now;
             self.visits = visits;
         }
-        let silent = now >= self.seen_at.plus_ms(self.interval_ms);
-        let until_next = if silent { LOOK_PARKED_MS } else { self.look_every_ms };
-        self.look_at = now.plus_ms(until_next);
+        let silent = now >= self.polled_at.plus_ms(self.interval_ms);
+        let until_next = if silent { CHECK_EXCEEDED_MS } else { self.check_every_ms };
+        self.check_at = now.plus_ms(until_next);
         !silent
     }
 }
 
-/// Returns the application's error when it has not polled for `max.poll.interval.ms` and `over_ms` more, and logs it.
+/// Logs and returns the error of an application that has exceeded `max.poll.interval.ms` by `over_ms`.
 pub(super) fn exceeded(ctx: &Ctx<'_>, over_ms: u64) -> Error {
     let text = exceeded_text(millis(ctx.conf.max_poll_interval_ms), over_ms);
     ctx.log.log(level::WARNING, "MAXPOLL", || text.clone());
     Error::new(ErrorCode::L_MAX_POLL_EXCEEDED, text)
 }
 
-/// Returns the error's text, with librdkafka's words.
+/// Returns the error's text, in librdkafka's words.
 fn exceeded_text(interval_ms: u64, over_ms: u64) -> String {
     format!(
         "Application maximum poll interval ({interval_ms}ms) exceeded by {over_ms}ms (adjust max.poll.interval.ms for \
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_says_by_how_much_the_interval_was_exceeded() {
+    fn exceeded_text_contains_the_excess() {
         let text = exceeded_text(300_000, 88);
         let phrase = "Application maximum poll interval (300000ms) exceeded by 88ms (adjust max.poll.interval.ms";
         assert!(text.starts_with(phrase), "{text}");
@@ -112,14 +112,14 @@ mod tests {
         let (conf, _) = conf.finalize(crate::types::ClientKind::Consumer).unwrap();
         let mut watch = PollWatch::new(&conf);
         let at = |ms| Instant::ORIGIN.plus_ms(ms);
-        let mut look = |ms, visits, waited_on| watch.look(at(ms), [QueueActivity { visits, waited_on }].into_iter());
-        assert!(look(0, 1, false));
-        assert!(look(9_000, 1, true));
-        assert!(look(18_000, 2, false));
-        assert!(look(27_999, 2, false));
-        assert!(!look(28_000, 2, false));
+        let mut check = |ms, visits, waited_on| watch.check(at(ms), [QueueActivity { visits, waited_on }].into_iter());
+        assert!(check(0, 1, false));
+        assert!(check(9_000, 1, true));
+        assert!(check(18_000, 2, false));
+        assert!(check(27_999, 2, false));
+        assert!(!check(28_000, 2, false));
         assert_eq!(watch.overdue_ms(at(28_100)), 100);
-        let mut look = |ms, visits, waited_on| watch.look(at(ms), [QueueActivity { visits, waited_on }].into_iter());
-        assert!(look(28_250, 3, false));
+        let mut check = |ms, visits, waited_on| watch.check(at(ms), [QueueActivity { visits, waited_on }].into_iter());
+        assert!(check(28_250, 3, false));
     }
 }

@@ -1,4 +1,4 @@
-//! The client's place in its group, whichever protocol the group speaks.
+//! Membership of a group, with either group protocol.
 
 use std::sync::Arc;
 
@@ -8,27 +8,26 @@ use ottla_protocol::api::join_group::JoinGroupRequest;
 use ottla_protocol::api::metadata::MetadataRequest;
 use ottla_protocol::api::sync_group::SyncGroupRequest;
 
-use super::actions::{GroupAction, RebalanceProtocol};
-use super::classic::{ClassicMember, State};
-use super::commit_identity::CommitIdentity;
-use super::commits::Commits;
+use super::actions::GroupAction;
+use super::classic::ClassicMember;
 use super::consumer_protocol::ConsumerMember;
-use super::decode;
-use super::requests::CoordinatorConnection;
+use super::coordinator_connection::{CoordinatorConnection, decode};
 use super::subscription::Subscription;
 use crate::cluster::Cluster;
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Outcome};
+use crate::consumer::offsets::{CommitIdentity, Commits};
+use crate::consumer::rebalance_protocol::RebalanceProtocol;
 use crate::context::Ctx;
 use crate::error::Error;
 use crate::sys::Instant;
 
-/// A place in a group, by `group.protocol`.
+/// A member of a group, by `group.protocol`.
 #[derive(Debug)]
 pub(super) enum GroupProtocol {
-    /// The members divide (`classic`).
+    /// The leader among the members computes the assignment (`classic`).
     Classic(Box<ClassicMember>),
-    /// The coordinator divides (`consumer`, KIP-848).
+    /// The coordinator computes the assignment (`consumer`, KIP-848).
     Consumer(Box<ConsumerMember>),
 }
 
@@ -40,9 +39,9 @@ impl GroupProtocol {
         }
     }
 
-    // ---------------------------------------------------------------- what others may know
+    // ---------------------------------------------------------------- queries
 
-    /// Neither in a group nor on the way into or out of one.
+    /// Returns true if the client is neither in a group nor joining or leaving one.
     pub(super) fn is_inactive(&self) -> bool {
         match self {
             GroupProtocol::Classic(m) => m.is_inactive(),
@@ -50,7 +49,7 @@ impl GroupProtocol {
         }
     }
 
-    /// Whether the member is in the group and knows what that gave it.
+    /// Returns true if the member is in the group and knows its assignment.
     pub(super) fn has_assignment(&self) -> bool {
         match self {
             GroupProtocol::Classic(m) => m.has_assignment(),
@@ -58,54 +57,43 @@ impl GroupProtocol {
         }
     }
 
-    /// Where the membership stands, by the name that programs know.
+    /// Returns the state by its public name.
     pub(super) fn public_state(&self) -> &'static str {
         match self {
-            GroupProtocol::Classic(m) => match m.state {
-                State::Inactive | State::PreparingJoin | State::Leaving(_) => "init",
-                State::Revoking => "wait-unassign-to-complete",
-                State::Joining(_) => "wait-join",
-                State::AwaitingMetadata { .. } => "wait-metadata",
-                State::Syncing(_) => "wait-sync",
-                State::Stable => "steady",
-            },
+            GroupProtocol::Classic(m) => m.public_state(),
             GroupProtocol::Consumer(r) => r.public_state(),
         }
     }
 
-    /// The member id, empty outside of the group, and the generation or member epoch, -1 then.
-    pub(super) fn who(&self) -> (&str, i32) {
+    /// Returns the member id and the generation or member epoch; an empty id and -1 outside of the group.
+    pub(super) fn member_id_and_epoch(&self) -> (&str, i32) {
         match self {
-            GroupProtocol::Classic(m) => (&m.member_id, m.generation),
-            GroupProtocol::Consumer(r) => r.who(),
+            GroupProtocol::Classic(m) => m.member_id_and_generation(),
+            GroupProtocol::Consumer(r) => r.member_id_and_epoch(),
         }
     }
 
-    /// How the group hands partitions over.
+    /// Returns the way in which members exchange partitions.
     pub(super) fn rebalance_protocol(&self) -> RebalanceProtocol {
         match self {
-            GroupProtocol::Classic(m) => m.protocol,
+            GroupProtocol::Classic(m) => m.rebalance_protocol(),
             GroupProtocol::Consumer(r) if r.is_inactive() => RebalanceProtocol::None,
             GroupProtocol::Consumer(_) => RebalanceProtocol::Cooperative,
         }
     }
 
-    /// As whom offsets are committed and read.
-    pub(super) fn identity(&self) -> CommitIdentity {
+    /// Returns the identity for commits and fetches of offsets.
+    pub(super) fn commit_identity(&self) -> CommitIdentity {
         match self {
-            GroupProtocol::Classic(m) => CommitIdentity {
-                member_id: m.member_id.clone(),
-                generation: m.generation,
-                incarnation: None,
-            },
-            GroupProtocol::Consumer(r) => r.identity(),
+            GroupProtocol::Classic(m) => m.commit_identity(),
+            GroupProtocol::Consumer(r) => r.commit_identity(),
         }
     }
 
-    /// The subscription.
+    /// Returns the subscription.
     pub(super) fn topics(&self) -> Vec<String> {
         match self {
-            GroupProtocol::Classic(m) => m.subscription.wanted().to_vec(),
+            GroupProtocol::Classic(m) => m.subscription().to_vec(),
             GroupProtocol::Consumer(r) => r.topics(),
         }
     }
@@ -117,9 +105,12 @@ impl GroupProtocol {
         }
     }
 
-    // ---------------------------------------------------------------- what the application wants
+    // ---------------------------------------------------------------- the application's calls
 
-    /// Joins for these topics. Patterns are matched by this client in a classic group, and by the coordinator otherwise.
+    /// Joins for these topics. The client matches patterns in a classic group, the coordinator does otherwise.
+    ///
+    /// # Errors
+    /// `L_INVALID_ARG` for an invalid pattern in a classic group.
     pub(super) fn subscribe(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -140,7 +131,7 @@ impl GroupProtocol {
         }
     }
 
-    /// What was to be revoked was given up.
+    /// Handles the end of a revocation.
     pub(super) fn on_revoked(&mut self, ctx: &Ctx<'_>, commits: &Commits) {
         match self {
             GroupProtocol::Classic(m) => m.on_revoked(ctx),
@@ -148,7 +139,7 @@ impl GroupProtocol {
         }
     }
 
-    /// The application polls too rarely.
+    /// Leaves the group because the application exceeded `max.poll.interval.ms`.
     pub(super) fn leave_on_max_poll(&mut self, ctx: &Ctx<'_>, over_ms: u64) {
         match self {
             GroupProtocol::Classic(m) => m.leave_on_max_poll(ctx, over_ms),
@@ -156,7 +147,7 @@ impl GroupProtocol {
         }
     }
 
-    /// The application polls.
+    /// Joins again, if [`leave_on_max_poll`](Self::leave_on_max_poll) was called.
     pub(super) fn rejoin_on_poll(&mut self, ctx: &Ctx<'_>) {
         match self {
             GroupProtocol::Classic(m) => m.rejoin_on_poll(ctx),
@@ -164,7 +155,7 @@ impl GroupProtocol {
         }
     }
 
-    /// Ends membership without waiting for anybody.
+    /// Ends membership at once.
     pub(super) fn abandon(&mut self) {
         match self {
             GroupProtocol::Classic(m) => m.abandon(),
@@ -174,7 +165,7 @@ impl GroupProtocol {
 
     // ---------------------------------------------------------------- driver
 
-    /// Takes in the time that has passed and what became of commits.
+    /// Handles the end of sessions, new topic listings and answered commits.
     pub(super) fn prepare(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster, commits: &Commits) {
         match self {
             GroupProtocol::Classic(m) => {
@@ -189,7 +180,7 @@ impl GroupProtocol {
         }
     }
 
-    /// Whether a request is due.
+    /// Returns true if a request is due.
     pub(super) fn has_work(&self, now: Instant) -> bool {
         match self {
             GroupProtocol::Classic(m) => m.has_work(now),
@@ -197,7 +188,7 @@ impl GroupProtocol {
         }
     }
 
-    /// When to be called again, if nothing else happens.
+    /// Returns when to call the member again if nothing else happens.
     pub(super) fn wake(&self, conf: &ClientConfig) -> Option<Instant> {
         match self {
             GroupProtocol::Classic(m) => m.wake(conf),
@@ -205,8 +196,7 @@ impl GroupProtocol {
         }
     }
 
-    /// Whether the connection to the coordinator is to be closed, so that the member does not wait behind a request that the
-    /// coordinator holds back.
+    /// Returns true, once, if the connection to the coordinator is to be closed because of a delayed response.
     pub(super) fn take_force_close(&mut self) -> bool {
         match self {
             GroupProtocol::Classic(m) => m.take_force_close(),
@@ -214,7 +204,8 @@ impl GroupProtocol {
         }
     }
 
-    /// Whether the coordinator holds back its answer until others have spoken; what is asked meanwhile waits behind it.
+    /// Returns true if the coordinator delays a response until other members have joined: requests on the same connection
+    /// wait for that.
     pub(super) fn awaits_rebalance(&self) -> bool {
         match self {
             GroupProtocol::Classic(m) => m.awaits_rebalance(),
@@ -222,21 +213,21 @@ impl GroupProtocol {
         }
     }
 
-    /// Sends what is due.
+    /// Sends the requests that are due.
     pub(super) fn send(
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
         to: &CoordinatorConnection<'_>,
-        next_id: &mut u64,
+        last_id: &mut u64,
     ) {
         match self {
-            GroupProtocol::Classic(m) => m.send(ctx, cluster, to, next_id),
-            GroupProtocol::Consumer(r) => r.send(ctx, to, next_id),
+            GroupProtocol::Classic(m) => m.send(ctx, cluster, to, last_id),
+            GroupProtocol::Consumer(r) => r.send(ctx, to, last_id),
         }
     }
 
-    /// What became of a request; true when the coordinator has to be looked for again.
+    /// Handles a request's outcome; returns true if the coordinator has to be looked up again.
     pub(super) fn on_outcome(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -279,7 +270,7 @@ impl GroupProtocol {
         }
     }
 
-    /// The coordinator has news, or does not know this member: asks it at once how things are.
+    /// Sends a heartbeat at once, because the coordinator may not know this member any more.
     pub(super) fn heartbeat_now(&mut self, ctx: &Ctx<'_>) {
         match self {
             GroupProtocol::Classic(m) => m.heartbeat_now(ctx),

@@ -1,50 +1,118 @@
-//! What a rebalance does to the partitions of a member of a classic group.
+//! The partitions of a classic member, and what a rebalance revokes of them.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use super::actions::{GroupAction, RebalanceProtocol};
-use super::classic::{ClassicMember, State};
-use crate::context::Ctx;
+use super::actions::GroupAction;
+use crate::consumer::rebalance_protocol::RebalanceProtocol;
 use crate::types::TopicPartition;
 
-impl ClassicMember {
-    /// Starts over: gives up what has to be given up, then joins or leaves. `lost`: others may have the partitions.
-    pub(super) fn rebalance(&mut self, ctx: &Ctx<'_>, lost: bool) {
-        match self.protocol {
-            RebalanceProtocol::Cooperative if lost || self.leaving => self.give_all_up(ctx, lost),
-            RebalanceProtocol::Cooperative => self.give_up_unsubscribed(ctx),
-            RebalanceProtocol::None | RebalanceProtocol::Eager => self.start_over(ctx, lost),
+/// The start of a rebalance.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Rebalance {
+    /// Nothing has to be revoked: the member joins or leaves.
+    Proceed,
+    /// The member waits until partitions are revoked; the action is `None` if it was issued before.
+    Revoke(Option<GroupAction>),
+}
+
+/// The partitions of a classic member.
+#[derive(Debug)]
+pub(super) struct OwnedPartitions {
+    /// The group's protocol, once it is known.
+    protocol: RebalanceProtocol,
+    /// Eager: partitions were assigned and have not been revoked since.
+    assigned: bool,
+    /// The last assignment. Cooperative: without what was revoked since. Eager: the memory of `sticky`.
+    owned: BTreeSet<TopicPartition>,
+    /// The generation of the last assignment.
+    generation: i32,
+    /// Cooperative: partitions that are assigned once others have been revoked.
+    pending: Option<Vec<TopicPartition>>,
+}
+
+impl OwnedPartitions {
+    pub(super) fn new() -> Self {
+        OwnedPartitions {
+            protocol: RebalanceProtocol::None,
+            assigned: false,
+            owned: BTreeSet::new(),
+            generation: -1,
+            pending: None,
         }
     }
 
-    fn start_over(&mut self, ctx: &Ctx<'_>, lost: bool) {
-        if !self.assigned {
-            return self.proceed(ctx);
-        }
-        if self.state != State::Revoking {
-            self.actions.push(GroupAction::Revoke { lost });
-        } else if lost {
-            self.actions.push(GroupAction::MarkLost);
-        }
-        self.state = State::Revoking;
+    pub(super) fn protocol(&self) -> RebalanceProtocol {
+        self.protocol
     }
 
-    fn give_all_up(&mut self, ctx: &Ctx<'_>, lost: bool) {
+    pub(super) fn set_protocol(&mut self, protocol: RebalanceProtocol) {
+        self.protocol = protocol;
+    }
+
+    /// Forgets the group.
+    pub(super) fn forget(&mut self) {
+        self.protocol = RebalanceProtocol::None;
+        self.owned.clear();
+        self.generation = -1;
+    }
+
+    /// Forgets the group and revocations that were not executed yet.
+    pub(super) fn abandon(&mut self) {
+        self.forget();
+        self.assigned = false;
         self.pending = None;
-        let partitions: Vec<_> = std::mem::take(&mut self.owned).into_iter().collect();
-        if !partitions.is_empty() {
-            self.actions.push(GroupAction::IncrementalRevoke { partitions, lost });
-            self.state = State::Revoking;
-        } else if self.state != State::Revoking {
-            self.proceed(ctx);
-        } else if lost {
-            self.actions.push(GroupAction::MarkLost);
+    }
+
+    /// Returns true if the member has partitions that other members get after the session timeout.
+    pub(super) fn holds_any(&self) -> bool {
+        match self.protocol {
+            RebalanceProtocol::Cooperative => !self.owned.is_empty(),
+            _ => self.assigned,
         }
     }
 
-    /// KIP-429: the member joins with what it has, except for topics that it has unsubscribed from.
-    fn give_up_unsubscribed(&mut self, ctx: &Ctx<'_>) {
-        let topics = &self.topics;
+    /// Returns the owned partitions and their generation for JoinGroup.
+    pub(super) fn for_join(&self) -> (Vec<TopicPartition>, i32) {
+        match self.owned.is_empty() {
+            true => (Vec::new(), -1),
+            false => (self.owned.iter().cloned().collect(), self.generation),
+        }
+    }
+
+    /// Starts a rebalance. `lost`: other members may have the partitions. `leaving`: the member leaves. `revoking`: an
+    /// earlier revocation is not executed yet. `topics` are those of the subscription.
+    pub(super) fn begin_rebalance(
+        &mut self,
+        lost: bool,
+        leaving: bool,
+        revoking: bool,
+        topics: &[Arc<str>],
+    ) -> Rebalance {
+        let partitions: Vec<TopicPartition> = match self.protocol {
+            RebalanceProtocol::Cooperative if lost || leaving => {
+                self.pending = None;
+                std::mem::take(&mut self.owned).into_iter().collect()
+            }
+            RebalanceProtocol::Cooperative => self.take_unsubscribed(topics),
+            RebalanceProtocol::None | RebalanceProtocol::Eager => {
+                return match (self.assigned, revoking) {
+                    (false, _) => Rebalance::Proceed,
+                    (true, false) => Rebalance::Revoke(Some(GroupAction::Revoke { lost })),
+                    (true, true) => Rebalance::Revoke(lost.then_some(GroupAction::MarkLost)),
+                };
+            }
+        };
+        match (partitions.is_empty(), revoking) {
+            (false, _) => Rebalance::Revoke(Some(GroupAction::IncrementalRevoke { partitions, lost })),
+            (true, false) => Rebalance::Proceed,
+            (true, true) => Rebalance::Revoke(lost.then_some(GroupAction::MarkLost)),
+        }
+    }
+
+    /// Removes and returns partitions of topics that are not subscribed to any more. The member joins with the others
+    /// (KIP-429).
+    fn take_unsubscribed(&mut self, topics: &[Arc<str>]) -> Vec<TopicPartition> {
         let (kept, gone) = std::mem::take(&mut self.owned)
             .into_iter()
             .partition::<BTreeSet<_>, _>(|tp| topics.contains(&tp.topic));
@@ -52,71 +120,42 @@ impl ClassicMember {
         if let Some(pending) = &mut self.pending {
             pending.retain(|tp| topics.contains(&tp.topic));
         }
-        if !gone.is_empty() {
-            let partitions = gone.into_iter().collect();
-            self.actions.push(GroupAction::IncrementalRevoke {
-                partitions,
-                lost: false,
-            });
-            self.state = State::Revoking;
-        } else if self.state != State::Revoking {
-            self.proceed(ctx);
-        }
+        gone.into_iter().collect()
     }
 
-    /// The group gave these partitions.
-    pub(super) fn take_assignment(&mut self, assignment: BTreeSet<TopicPartition>) {
-        self.owned_generation = self.generation;
-        self.state = State::Stable;
+    /// Handles an assignment. Returns the action that follows, and true if that revokes partitions.
+    pub(super) fn on_assigned(&mut self, generation: i32, assignment: BTreeSet<TopicPartition>) -> (GroupAction, bool) {
+        self.generation = generation;
         if self.protocol != RebalanceProtocol::Cooperative {
             self.assigned = true;
-            self.actions
-                .push(GroupAction::Assign(assignment.iter().cloned().collect()));
+            let action = GroupAction::Assign(assignment.iter().cloned().collect());
             self.owned = assignment;
-            return;
+            return (action, false);
         }
-        let pending = assignment.difference(&self.owned).cloned().collect();
+        let new = assignment.difference(&self.owned).cloned().collect();
         let gone: Vec<_> = self.owned.difference(&assignment).cloned().collect();
         if gone.is_empty() {
             self.owned = assignment;
-            return self.actions.push(GroupAction::IncrementalAssign(pending));
+            return (GroupAction::IncrementalAssign(new), false);
         }
         self.owned.retain(|tp| assignment.contains(tp));
-        self.pending = Some(pending);
-        self.actions.push(GroupAction::IncrementalRevoke {
+        self.pending = Some(new);
+        let action = GroupAction::IncrementalRevoke {
             partitions: gone,
             lost: false,
-        });
-        self.state = State::Revoking;
+        };
+        (action, true)
     }
 
-    /// The partitions of all revocations so far were given up.
-    pub(super) fn on_revoked(&mut self, ctx: &Ctx<'_>) {
+    /// Handles the end of all revocations so far.
+    pub(super) fn on_revoked(&mut self) {
         self.assigned = false;
-        if self.state != State::Revoking {
-            return;
-        }
-        if let Some(pending) = self.pending.take() {
-            self.owned.extend(pending.iter().cloned());
-            self.actions.push(GroupAction::IncrementalAssign(pending));
-        }
-        // After a cooperative revocation, too, the member joins anew: only then can others have the partitions.
-        self.proceed(ctx);
     }
 
-    /// Whether the member has partitions that others may get when it is not heard of for too long.
-    pub(super) fn holds_partitions(&self) -> bool {
-        match self.protocol {
-            RebalanceProtocol::Cooperative => !self.owned.is_empty(),
-            _ => self.assigned,
-        }
-    }
-
-    /// What the member says that it has, or had, when it joins, and in which generation it got that.
-    pub(super) fn claim(&self) -> (Vec<TopicPartition>, i32) {
-        match self.owned.is_empty() {
-            true => (Vec::new(), -1),
-            false => (self.owned.iter().cloned().collect(), self.owned_generation),
-        }
+    /// Returns the assignment that was waiting for the revocation.
+    pub(super) fn take_pending(&mut self) -> Option<GroupAction> {
+        let pending = self.pending.take()?;
+        self.owned.extend(pending.iter().cloned());
+        Some(GroupAction::IncrementalAssign(pending))
     }
 }

@@ -1,4 +1,4 @@
-//! Errors of subscribed topics, for the application.
+//! Errors of subscribed topics.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,14 +6,14 @@ use std::sync::Arc;
 use super::actions::GroupAction;
 use crate::error::{Error, ErrorCode};
 
-/// The errors of subscribed topics that were reported: each is reported once, until the topic has another one or none.
+/// The errors of subscribed topics that were reported. Each is reported once, until the topic has another one or none.
 #[derive(Debug, Default)]
 pub(super) struct TopicErrors {
     reported: BTreeMap<Arc<str>, ErrorCode>,
 }
 
 impl TopicErrors {
-    /// Returns the order that reports a topic's error, if that is due.
+    /// Returns the action that reports a topic's error, unless it was reported before.
     pub(super) fn note(&mut self, name: &Arc<str>, error: ErrorCode) -> Option<GroupAction> {
         if error.is_ok() {
             self.reported.remove(name);
@@ -26,7 +26,7 @@ impl TopicErrors {
         Some(GroupAction::ReportTopicError(name.clone(), Error::new(error, text)))
     }
 
-    /// Forgets what was reported: there is another subscription.
+    /// Forgets the reported errors, for another subscription.
     pub(super) fn clear(&mut self) {
         self.reported.clear();
     }

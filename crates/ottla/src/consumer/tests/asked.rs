@@ -1,4 +1,4 @@
-//! Requests as the brokers of the tests see them.
+//! Requests at the brokers of the tests.
 
 use ottla_protocol::{ApiKey, Reader, Request};
 
@@ -16,7 +16,7 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Whether a broker answers this before `other`.
+    /// Returns true if a broker answers this request before `other`.
     pub(super) fn is_before(&self, other: &Asked) -> bool {
         self.conn == other.conn && self.correlation < other.correlation
     }

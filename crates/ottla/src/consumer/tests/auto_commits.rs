@@ -1,4 +1,4 @@
-//! When `auto.commit.interval.ms` has stored offsets committed.
+//! Automatic commits at `auto.commit.interval.ms`.
 
 use ottla_protocol::Message;
 use ottla_protocol::api::offset_commit::OffsetCommitRequest;
@@ -8,7 +8,7 @@ use super::builders::*;
 use super::groups::{commit, committed, join, subscribe, world};
 use super::harness::*;
 
-/// A member with two partitions, which nothing but commits has wake up.
+/// A member with two partitions, which wakes up only for commits.
 fn member() -> World {
     let calm = ("heartbeat.interval.ms", "100000");
     let mut w = world(&[calm, ("session.timeout.ms", "300000")]);
@@ -27,7 +27,7 @@ fn read_two(w: &mut World, base: i64) {
     assert_eq!(w.take().iter().filter(|got| !matches!(got, Got::Commit(_))).count(), 2);
 }
 
-/// Sleeps as long as the client does, until it commits or the clock shows `until_ms`; gives when it committed.
+/// Sleeps as long as the client does, until it commits or until `until_ms`; returns the time of the commit.
 fn committed_at(w: &mut World, until_ms: u64) -> Option<u128> {
     loop {
         let wake = w.drive();
@@ -45,7 +45,7 @@ fn committed_at(w: &mut World, until_ms: u64) -> Option<u128> {
 }
 
 #[test]
-fn stored_offsets_are_committed_at_every_tick() {
+fn auto_commit_commits_stored_offsets_at_every_tick() {
     let mut w = member();
     read_two(&mut w, 0);
     assert_eq!(committed_at(&mut w, 9_000), Some(5_000));
@@ -54,7 +54,7 @@ fn stored_offsets_are_committed_at_every_tick() {
 }
 
 #[test]
-fn a_client_that_had_nothing_to_commit_does_not_wake_for_the_next_tick_alone() {
+fn empty_auto_commit_delays_the_next_wake_up() {
     let mut w = member();
     read_two(&mut w, 0);
     assert_eq!(committed_at(&mut w, 9_000), Some(5_000));
@@ -74,7 +74,7 @@ fn a_client_that_had_nothing_to_commit_does_not_wake_for_the_next_tick_alone() {
 }
 
 #[test]
-fn a_client_that_is_awake_after_a_tick_commits() {
+fn awake_client_commits_at_a_delayed_tick() {
     let mut w = member();
     assert_eq!(committed_at(&mut w, 11_000), None);
     read_two(&mut w, 0);

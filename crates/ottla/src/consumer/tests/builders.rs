@@ -1,4 +1,4 @@
-//! Record data and parts of answers.
+//! Record data and parts of responses.
 
 use bytes::Bytes;
 use ottla_protocol::Records;
@@ -46,7 +46,7 @@ pub(super) fn batch_of(
         .into_bytes()
 }
 
-/// A partition's part of a Fetch answer.
+/// A partition's part of a Fetch response.
 pub(super) fn data(partition: i32, high_watermark: i64, batches: &[Bytes]) -> PartitionData {
     PartitionData {
         partition_index: partition,
@@ -71,7 +71,7 @@ pub(super) fn record(partition: i32, offset: i64, value: &str) -> Got {
     Got::Record(partition, offset, value.into())
 }
 
-/// The error of a topic that is not there: no such topic, an invalid name, or no topic of that id.
+/// The error of a missing topic: unknown, with an invalid name, or with an unknown id.
 pub(super) fn why_unknown(name: Option<&str>) -> i16 {
     match name {
         Some(name) if name.starts_with('#') => 17,

@@ -1,4 +1,4 @@
-//! Cooperative rebalances (KIP-429): a member keeps what stays its own.
+//! Cooperative rebalances (KIP-429).
 
 use ottla_protocol::api::heartbeat::{HeartbeatRequest, HeartbeatResponse};
 use ottla_protocol::api::join_group::{JoinGroupRequest, JoinGroupResponse};
@@ -36,7 +36,7 @@ fn subscribe(w: &mut World, topics: &[&str]) {
     w.run_ms(200);
 }
 
-/// What the member says that it has, and since when, as it joins.
+/// The owned partitions and their generation in JoinGroup.
 fn claim(request: &JoinGroupRequest) -> (Vec<i32>, i32) {
     let metadata = request.protocols[0].metadata.clone();
     let subscription = ConsumerProtocolSubscription::from_bytes(metadata).unwrap();
@@ -44,7 +44,7 @@ fn claim(request: &JoinGroupRequest) -> (Vec<i32>, i32) {
     (owned.collect(), subscription.generation_id)
 }
 
-/// Lets the member join `generation`, which another one leads; gives what it claims.
+/// Completes a join of `generation` with another leader; returns the owned partitions in JoinGroup.
 fn join(w: &mut World, generation: i32) -> (Vec<i32>, i32) {
     let (asked, request) = w.expect::<JoinGroupRequest>();
     w.answer(&asked, &joined(generation));
@@ -61,7 +61,7 @@ fn joined(generation: i32) -> JoinGroupResponse {
     }
 }
 
-/// Gives the member its assignment of `t`.
+/// Answers SyncGroup with partitions of `t`.
 fn give(w: &mut World, partitions: &[i32]) {
     let (asked, _) = w.expect::<SyncGroupRequest>();
     let assignment = ConsumerProtocolAssignment {
@@ -105,7 +105,7 @@ fn no_offsets(w: &mut World, asked: &Asked, request: OffsetFetchRequest) {
     w.answer(asked, &response);
 }
 
-/// The group rebalances, or the member is refused.
+/// Answers a heartbeat with an error.
 fn heartbeat(w: &mut World, error_code: i16) {
     w.run_ms(3100);
     let (asked, _) = w.expect::<HeartbeatRequest>();
@@ -148,7 +148,7 @@ fn revoked(partitions: &[i32]) -> Got {
     Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, partitions.to_vec())
 }
 
-/// An application that listens, with these partitions.
+/// A consumer with a rebalance callback and these partitions.
 fn listening(partitions: &[i32]) -> World {
     let mut w = world(&[("test.rebalance", ""), ("enable.auto.commit", "false")]);
     subscribe(&mut w, &["t"]);
@@ -160,7 +160,7 @@ fn listening(partitions: &[i32]) -> World {
 }
 
 #[test]
-fn a_member_that_hears_nothing_keeps_what_stays_its_own() {
+fn cooperative_rebalance_without_callback_keeps_partitions() {
     let mut w = world(&[("enable.auto.commit", "false")]);
     assert_eq!(w.shared.group().protocol, RebalanceProtocol::None);
     subscribe(&mut w, &["t"]);
@@ -172,17 +172,17 @@ fn a_member_that_hears_nothing_keeps_what_stays_its_own() {
     assert_eq!(assignment(&mut w), [0, 1], "kept while the group rebalances");
     assert_eq!(join(&mut w, 2), (vec![0, 1], 1));
     give(&mut w, &[1, 2]);
-    // What went is given up, what came is taken up, and the member joins again so that the other can be handed over.
+    // One partition is revoked, another assigned, and the member joins again so that the first can move.
     assert_eq!(assignment(&mut w), [1, 2]);
     assert_eq!(join(&mut w, 3), (vec![1, 2], 2));
     give(&mut w, &[1, 2]);
     w.run_ms(1000);
-    assert!(w.next::<JoinGroupRequest>().is_none(), "nothing was given up");
+    assert!(w.next::<JoinGroupRequest>().is_none(), "nothing was revoked");
     assert_eq!(assignment(&mut w), [1, 2]);
 }
 
 #[test]
-fn the_application_is_told_only_of_what_changes() {
+fn cooperative_callback_contains_only_changes() {
     let mut w = listening(&[0, 1]);
     heartbeat(&mut w, 27);
     assert!(w.take().is_empty(), "nothing is revoked for joining");
@@ -192,7 +192,7 @@ fn the_application_is_told_only_of_what_changes() {
     assert!(w.next::<JoinGroupRequest>().is_none(), "0 is still in use");
     remove(&mut w, &[0]).unwrap();
     assert_eq!(w.take(), [assigned(&[2])]);
-    // It need not have taken up what came to join again.
+    // Joining again does not wait for the assignment callback.
     assert_eq!(join(&mut w, 3), (vec![1, 2], 2));
     add(&mut w, &[2]).unwrap();
     give(&mut w, &[1, 2]);
@@ -202,12 +202,12 @@ fn the_application_is_told_only_of_what_changes() {
 }
 
 #[test]
-fn one_thing_is_asked_after_the_other() {
+fn rebalance_callbacks_are_sent_one_at_a_time() {
     let mut w = world(&[("test.rebalance", ""), ("enable.auto.commit", "false")]);
     subscribe(&mut w, &["t"]);
     join(&mut w, 1);
     give(&mut w, &[0, 1]);
-    // The application has not heard of the assignment when the next one takes from it.
+    // The application has not received the assignment when the next one revokes a part of it.
     heartbeat(&mut w, 27);
     join(&mut w, 2);
     give(&mut w, &[1]);
@@ -221,7 +221,7 @@ fn one_thing_is_asked_after_the_other() {
 }
 
 #[test]
-fn the_manner_must_be_the_groups() {
+fn assign_must_suit_the_rebalance_protocol() {
     let mut w = listening(&[0]);
     let whole = w.assign(&[("t", 0, 0)]).unwrap_err();
     assert_eq!(whole.code, ErrorCode::L_STATE);
@@ -233,7 +233,7 @@ fn the_manner_must_be_the_groups() {
 }
 
 #[test]
-fn a_member_that_was_thrown_out_loses_everything() {
+fn unknown_member_id_revokes_everything_as_lost() {
     let mut w = listening(&[0, 1]);
     heartbeat(&mut w, 25); // UNKNOWN_MEMBER_ID
     assert_eq!(w.take(), [revoked(&[0, 1])]);
@@ -247,7 +247,7 @@ fn a_member_that_was_thrown_out_loses_everything() {
 }
 
 #[test]
-fn partitions_are_lost_while_some_of_them_are_given_up() {
+fn assignment_lost_during_a_revocation() {
     let mut w = listening(&[0, 1]);
     heartbeat(&mut w, 27);
     join(&mut w, 2);
@@ -256,14 +256,14 @@ fn partitions_are_lost_while_some_of_them_are_given_up() {
     heartbeat(&mut w, 25);
     assert!(w.shared.is_assignment_lost());
     remove(&mut w, &[0]).unwrap();
-    assert_eq!(w.take(), [revoked(&[1])], "2 was never told of");
+    assert_eq!(w.take(), [revoked(&[1])], "2 was never reported");
     assert!(w.next::<JoinGroupRequest>().is_none());
     remove(&mut w, &[1]).unwrap();
     assert_eq!(join(&mut w, 7), (vec![], -1));
 }
 
 #[test]
-fn the_session_ends_while_the_member_cannot_join() {
+fn session_expires_before_rejoining() {
     let mut w = listening(&[0, 1]);
     heartbeat(&mut w, 27);
     let (asked, _) = w.expect::<JoinGroupRequest>();
@@ -276,9 +276,9 @@ fn the_session_ends_while_the_member_cannot_join() {
     assert!(w.shared.is_assignment_lost());
 }
 
-/// A group of the newer protocol takes a classic member that it had thrown out for a new one, and does not tell it.
+/// A group of the consumer protocol accepts a classic member that it has removed as a new one, without an error.
 #[test]
-fn an_answer_that_was_long_on_its_way_does_not_lengthen_the_session() {
+fn delayed_heartbeat_response_does_not_extend_the_session() {
     let mut w = listening(&[0, 1]);
     heartbeat(&mut w, 27);
     let (asked, _) = w.expect::<JoinGroupRequest>();
@@ -291,7 +291,7 @@ fn an_answer_that_was_long_on_its_way_does_not_lengthen_the_session() {
 }
 
 #[test]
-fn topics_that_are_not_wanted_any_more_are_given_up_first() {
+fn unsubscribed_topics_are_revoked_before_joining() {
     let mut w = world(&[("test.rebalance", ""), ("enable.auto.commit", "false")]);
     subscribe(&mut w, &["t", "u"]);
     join(&mut w, 1);
@@ -306,13 +306,13 @@ fn topics_that_are_not_wanted_any_more_are_given_up_first() {
 }
 
 #[test]
-fn closing_does_not_wait_until_the_group_has_joined() {
+fn close_does_not_wait_for_join_group() {
     let mut w = world(&[]);
     subscribe(&mut w, &["t"]);
     join(&mut w, 1);
     give(&mut w, &[0]);
     heartbeat(&mut w, 27);
-    // The coordinator waits for others, and takes nothing more on this connection.
+    // The coordinator delays its response, and serves no other request on this connection.
     let (join, _) = w.expect::<JoinGroupRequest>();
     let closed = w.call(|reply| Command::Close { reply });
     w.run_ms(500);
@@ -325,13 +325,13 @@ fn closing_does_not_wait_until_the_group_has_joined() {
 }
 
 #[test]
-fn closing_lets_the_application_answer_what_it_is_asked() {
+fn close_waits_for_rebalance_callbacks() {
     let mut w = listening(&[0]);
     heartbeat(&mut w, 27);
     join(&mut w, 2);
     give(&mut w, &[0, 1]);
     let closed = w.call(|reply| Command::Close { reply });
-    // It has not heard of the assignment yet when it closes.
+    // The application has not received the assignment yet when it closes.
     assert_eq!(w.take(), [assigned(&[1])]);
     add(&mut w, &[1]).unwrap();
     assert_eq!(w.take(), [revoked(&[0, 1])]);
@@ -342,7 +342,7 @@ fn closing_lets_the_application_answer_what_it_is_asked() {
 }
 
 #[test]
-fn nothing_is_committed_while_the_generation_changes() {
+fn commit_between_generations_is_refused() {
     let mut w = listening(&[0]);
     heartbeat(&mut w, 27);
     let offsets = Some(
@@ -361,7 +361,7 @@ fn nothing_is_committed_while_the_generation_changes() {
 }
 
 #[test]
-fn what_is_being_given_up_is_waited_for_whatever_a_heartbeat_says() {
+fn revocation_is_awaited_after_a_heartbeat_error() {
     let mut w = listening(&[0]);
     heartbeat(&mut w, 27);
     join(&mut w, 2);

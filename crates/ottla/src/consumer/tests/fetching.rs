@@ -28,7 +28,7 @@ fn world_with(settings: &[(&str, &str)]) -> World {
 }
 
 #[test]
-fn records_come_in_order_and_the_next_fetch_goes_on_behind_them() {
+fn records_are_delivered_in_order_and_fetching_continues() {
     let mut w = world();
     w.assign(&[("t", 0, 5), ("t", 1, 0)]).unwrap();
     let (asked, request, parts) = w.next_fetch().unwrap();
@@ -36,7 +36,7 @@ fn records_come_in_order_and_the_next_fetch_goes_on_behind_them() {
     assert_eq!((asked.node, asked.version), (1, 17));
     assert_eq!(request.topics[0].topic_id, w.model["t"].id);
     assert_eq!(parts, [(0, 5), (1, 0)]);
-    // The batch begins below what was asked for.
+    // The batch begins before the requested offset.
     let zero = data(
         0,
         9,
@@ -66,7 +66,7 @@ fn records_come_in_order_and_the_next_fetch_goes_on_behind_them() {
 }
 
 #[test]
-fn a_seek_drops_what_is_queued_and_what_is_under_way() {
+fn seek_drops_queued_records_and_responses_in_flight() {
     let mut w = world();
     w.assign(&[("t", 0, 0)]).unwrap();
     let (asked, ..) = w.next_fetch().unwrap();
@@ -86,7 +86,7 @@ fn a_seek_drops_what_is_queued_and_what_is_under_way() {
 }
 
 #[test]
-fn the_end_is_told_once_per_end() {
+fn partition_eof_is_reported_once_per_end() {
     let mut w = world_with(&[("enable.partition.eof", "true")]);
     w.assign(&[("t", 0, 0)]).unwrap();
     let (asked, request, _) = w.next_fetch().unwrap();
@@ -106,7 +106,7 @@ fn the_end_is_told_once_per_end() {
 }
 
 #[test]
-fn leaders_that_have_nothing_answer_in_step_before_long() {
+fn empty_fetches_are_synchronised() {
     let mut w = world();
     w.add_topic("s", &[2]);
     w.assign(&[("t", 0, 0), ("s", 0, 0)]).unwrap();
@@ -128,13 +128,13 @@ fn leaders_that_have_nothing_answer_in_step_before_long() {
 }
 
 #[test]
-fn a_full_budget_stops_fetching_and_a_taken_record_starts_it_again() {
+fn full_budget_stops_fetching_until_a_record_is_delivered() {
     let mut w = world_with(&[("queued.max.messages.kbytes", "1"), ("fetch.message.max.bytes", "1000")]);
     let big = "x".repeat(900);
     w.assign(&[("t", 0, 0)]).unwrap();
     let (asked, request, _) = w.next_fetch().unwrap();
     assert!(request.max_bytes <= 1024, "{}", request.max_bytes);
-    // Compressed data that yields more than the budget: it waits compressed.
+    // Data that decompresses to more than the budget waits compressed.
     let batches: Vec<_> = (0..4).map(|i| batch(i, &[&big], Codec::Lz4)).collect();
     w.answer_fetch(&asked, vec![data(0, 4, &batches)]);
     assert!(w.next_fetch().is_none());
@@ -156,12 +156,12 @@ fn a_full_budget_stops_fetching_and_a_taken_record_starts_it_again() {
 }
 
 #[test]
-fn batches_larger_than_the_budget_come_one_at_a_time() {
+fn batches_larger_than_the_budget_are_fetched_one_at_a_time() {
     let mut w = world_with(&[("queued.max.messages.kbytes", "1")]);
     w.add_topic("t", &[1, 2, 3]);
     w.assign(&[("t", 0, 0), ("t", 1, 0), ("t", 2, 0)]).unwrap();
     let big = "x".repeat(5000);
-    // All leaders are asked at once, nobody knows how large the batches are, and all of them come.
+    // All leaders are requested at once, without a known batch size, and all responses arrive.
     let mut asked: Vec<_> = (0..3).map(|_| w.next_fetch().unwrap()).collect();
     let promised: i32 = asked.iter().map(|(_, request, _)| request.max_bytes).sum();
     assert!(promised <= 1024, "{promised}");
@@ -178,7 +178,7 @@ fn batches_larger_than_the_budget_come_one_at_a_time() {
         assert!(held < 5200, "{held} bytes are more than one batch");
         got.extend(w.take());
         w.drive();
-        // What is known to be large is asked for while nothing else is under way or held.
+        // A batch of known size is requested while nothing else is in flight or held.
         asked.extend(std::iter::from_fn(|| w.next_fetch()));
     }
     got.sort_by_key(|g| match g {
@@ -213,7 +213,7 @@ fn decompressed_data_stays_within_the_budget() {
 }
 
 #[test]
-fn a_batch_beyond_the_budget_is_held_alone_and_one_beyond_the_limit_is_skipped() {
+fn batch_beyond_the_budget_is_held_alone_and_beyond_the_limit_is_skipped() {
     const BUDGET: u64 = 10 * 1024;
     const LIMIT: usize = 20_000;
     let settings = [
@@ -253,7 +253,7 @@ fn a_batch_beyond_the_budget_is_held_alone_and_one_beyond_the_limit_is_skipped()
 }
 
 #[test]
-fn enough_queued_messages_leave_a_partition_out_until_it_drains() {
+fn queued_min_messages_pauses_a_partition_until_it_drains() {
     let mut w = world_with(&[("queued.min.messages", "2")]);
     w.assign(&[("t", 0, 0), ("t", 1, 0)]).unwrap();
     let (asked, ..) = w.next_fetch().unwrap();
@@ -276,7 +276,7 @@ fn enough_queued_messages_leave_a_partition_out_until_it_drains() {
 }
 
 #[test]
-fn a_new_leader_is_followed_without_a_gap() {
+fn new_leader_is_fetched_from_without_a_gap() {
     let mut w = world();
     w.assign(&[("t", 0, 0)]).unwrap();
     let (asked, ..) = w.next_fetch().unwrap();
@@ -293,14 +293,14 @@ fn a_new_leader_is_followed_without_a_gap() {
 }
 
 #[test]
-fn a_hung_leader_does_not_hold_its_partitions_when_they_move() {
+fn partitions_leave_a_hung_leader() {
     let mut w = world();
     w.assign(&[("t", 0, 0), ("t", 1, 0)]).unwrap();
     let (hung, ..) = w.next_fetch().unwrap();
     w.hint_leader("t", 0, 2, 2);
     let (asked, _, parts) = w.next_fetch().unwrap();
     assert_eq!((asked.node, parts), (2, vec![(0, 0)]));
-    // What the old leader answers late counts for the partition that stayed.
+    // A late response of the old leader counts for the partition that stayed.
     let late = vec![
         data(0, 9, &[batch(0, &["old"], Codec::None)]),
         data(1, 9, &[batch(0, &["x"], Codec::None)]),
@@ -310,7 +310,7 @@ fn a_hung_leader_does_not_hold_its_partitions_when_they_move() {
 }
 
 #[test]
-fn a_lost_connection_is_made_again_and_nothing_is_skipped() {
+fn lost_connection_skips_no_record() {
     let mut w = world();
     w.assign(&[("t", 0, 3)]).unwrap();
     w.next_fetch().unwrap();
@@ -321,7 +321,7 @@ fn a_lost_connection_is_made_again_and_nothing_is_skipped() {
 }
 
 #[test]
-fn a_topic_made_again_is_read_by_the_reset_policy() {
+fn recreated_topic_applies_auto_offset_reset() {
     let mut w = World::new(&[("enable.auto.commit", "false")], &[("auto.offset.reset", "earliest")]);
     w.add_topic("t", &[1]);
     w.assign(&[("t", 0, 1000)]).unwrap();
@@ -359,7 +359,7 @@ fn aborted_and_control_records_are_skipped() {
 }
 
 #[test]
-fn the_end_of_an_aborted_transaction_ends_it_where_none_of_its_records_is_fetched() {
+fn abort_marker_ends_a_transaction_without_fetched_records() {
     let mut w = world();
     w.assign(&[("t", 0, 2)]).unwrap();
     let (asked, ..) = w.next_fetch().unwrap();
@@ -381,7 +381,7 @@ fn the_end_of_an_aborted_transaction_ends_it_where_none_of_its_records_is_fetche
 }
 
 #[test]
-fn a_pause_drops_what_waits_and_resuming_fetches_it_again() {
+fn pause_drops_records_and_resume_fetches_them_again() {
     let mut w = world();
     w.assign(&[("t", 0, 0)]).unwrap();
     let (asked, ..) = w.next_fetch().unwrap();
@@ -399,7 +399,7 @@ fn a_pause_drops_what_waits_and_resuming_fetches_it_again() {
 }
 
 #[test]
-fn a_corrupt_batch_is_told_and_skipped() {
+fn corrupt_batch_is_reported_and_skipped() {
     let mut w = world_with(&[("check.crcs", "true")]);
     w.assign(&[("t", 0, 0)]).unwrap();
     let (asked, ..) = w.next_fetch().unwrap();
@@ -413,7 +413,7 @@ fn a_corrupt_batch_is_told_and_skipped() {
 }
 
 #[test]
-fn a_record_that_cannot_be_read_is_told_after_those_before_it() {
+fn malformed_record_is_reported_after_earlier_records() {
     let mut w = world();
     w.assign(&[("t", 0, 0)]).unwrap();
     let (asked, ..) = w.next_fetch().unwrap();
@@ -436,7 +436,7 @@ fn a_record_that_cannot_be_read_is_told_after_those_before_it() {
 }
 
 #[test]
-fn old_brokers_send_message_sets_and_need_larger_limits() {
+fn message_sets_of_old_brokers_raise_max_bytes() {
     let mut w = world_with(&[("fetch.message.max.bytes", "1000")]);
     w.fetch_versions = (0, 2);
     w.assign(&[("t", 0, 1)]).unwrap();
@@ -478,7 +478,7 @@ fn old_brokers_send_message_sets_and_need_larger_limits() {
 }
 
 #[test]
-fn the_simple_api_has_its_own_queue_and_stops() {
+fn simple_api_uses_its_queue_and_stops() {
     let mut w = world();
     let (topic, own) = (w.topic("t"), Queue::new());
     let start = |reply| Command::Start {
@@ -507,7 +507,7 @@ fn the_simple_api_has_its_own_queue_and_stops() {
 }
 
 #[test]
-fn an_answer_does_not_wait_for_more_than_it_may_have() {
+fn fetch_min_bytes_is_limited_to_the_budget() {
     let mut w = world_with(&[("fetch.min.bytes", "5000"), ("fetch.message.max.bytes", "1000")]);
     w.assign(&[("t", 0, 0)]).unwrap();
     let (_, request, _) = w.next_fetch().unwrap();
@@ -515,7 +515,7 @@ fn an_answer_does_not_wait_for_more_than_it_may_have() {
 }
 
 #[test]
-fn errors_are_told_once() {
+fn errors_are_reported_once() {
     let mut w = world();
     w.assign(&[("t", 0, 0), ("t", 5, 0), ("none", 0, 0)]).unwrap();
     w.idle_ms(29_000);
@@ -526,7 +526,7 @@ fn errors_are_told_once() {
     w.answer_fetch(&asked, vec![failed(0, 29)]);
     w.run_ms(600);
     let (asked, ..) = w.next_fetch().unwrap();
-    // The topic appears at last.
+    // The topic exists now.
     w.add_topic("none", &[2]);
     w.answer_fetch(&asked, vec![failed(0, 29)]);
     assert_eq!(w.take(), [Got::Error(ErrorCode::TOPIC_AUTHORIZATION_FAILED, 0)]);

@@ -34,7 +34,7 @@ pub(super) fn subscribe(w: &mut World) {
     w.run_ms(200);
 }
 
-/// Plays the coordinator until the member, alone and leading, has its partitions.
+/// Acts as coordinator until the member, the only one, has its partitions.
 pub(super) fn join(w: &mut World, generation: i32) {
     let (asked, request) = join_and_divide(w, generation);
     let response = SyncGroupResponse {
@@ -44,7 +44,7 @@ pub(super) fn join(w: &mut World, generation: i32) {
     w.answer(&asked, &response);
 }
 
-/// Plays the coordinator until the member, alone and leading, has divided the partitions.
+/// Acts as coordinator until the member, the only one, has sent the assignment.
 fn join_and_divide(w: &mut World, generation: i32) -> (Asked, SyncGroupRequest) {
     let (mut asked, mut request) = w.expect::<JoinGroupRequest>();
     if request.member_id.is_empty() {
@@ -110,7 +110,7 @@ fn rows_of(request: &OffsetCommitRequest) -> Vec<(i32, i64)> {
     rows
 }
 
-/// Answers the next commit; gives generation and rows.
+/// Answers the next commit; returns generation and rows.
 pub(super) fn commit(w: &mut World, error_code: i16) -> (i32, Vec<(i32, i64)>) {
     let (asked, request) = w.expect::<OffsetCommitRequest>();
     let response = OffsetCommitResponse {
@@ -154,7 +154,7 @@ fn fetch_two(w: &mut World, base: i64) {
 }
 
 #[test]
-fn a_member_joins_reads_commits_and_leaves() {
+fn member_joins_fetches_commits_and_leaves() {
     let mut w = world(&[]);
     subscribe(&mut w);
     join(&mut w, 5);
@@ -168,7 +168,7 @@ fn a_member_joins_reads_commits_and_leaves() {
     w.run_ms(3500);
     heartbeat(&mut w, 0);
     w.run_ms(2000);
-    // Only what was taken is committed, once.
+    // Only delivered records are committed, once.
     assert_eq!(commit(&mut w, 0), (5, vec![(0, 12)]));
     assert_eq!(w.take(), [Got::Commit(ErrorCode::NO_ERROR)]);
     w.run_ms(20_000);
@@ -184,7 +184,7 @@ fn a_member_joins_reads_commits_and_leaves() {
 }
 
 #[test]
-fn a_rebalance_commits_before_it_joins_again() {
+fn rebalance_commits_before_rejoining() {
     let mut w = world(&[]);
     subscribe(&mut w);
     join(&mut w, 1);
@@ -203,7 +203,7 @@ fn a_rebalance_commits_before_it_joins_again() {
     assert_eq!(commit(&mut w, 0), (1, vec![(0, 2)]));
     join(&mut w, 2);
     committed(&mut w, 2);
-    // The fetch of before the rebalance ends first: one is under way per leader.
+    // The fetch from before the rebalance ends first: one is in flight per leader.
     let (old, ..) = w.next_fetch().unwrap();
     w.answer_fetch(&old, vec![data(0, 9, &[batch(2, &["stale"], Codec::None)])]);
     assert_eq!(w.next_fetch().unwrap().2, [(0, 2), (1, 2)]);
@@ -211,7 +211,7 @@ fn a_rebalance_commits_before_it_joins_again() {
 }
 
 #[test]
-fn the_application_carries_out_rebalances_when_it_asked_to() {
+fn rebalance_callback_executes_rebalances() {
     let mut w = world(&[("test.rebalance", ""), ("enable.auto.commit", "false")]);
     subscribe(&mut w);
     join(&mut w, 1);
@@ -231,7 +231,7 @@ fn the_application_carries_out_rebalances_when_it_asked_to() {
 }
 
 #[test]
-fn a_fenced_member_that_subscribes_again_gives_up_its_partitions_first() {
+fn fenced_static_member_revokes_before_rejoining() {
     let mut w = world(&[
         ("test.rebalance", ""),
         ("enable.auto.commit", "false"),
@@ -256,7 +256,7 @@ fn a_fenced_member_that_subscribes_again_gives_up_its_partitions_first() {
 }
 
 #[test]
-fn a_member_that_was_thrown_out_commits_nothing_and_joins_anew() {
+fn unknown_member_id_rejoins_without_commit() {
     let mut w = world(&[]);
     subscribe(&mut w);
     join(&mut w, 1);
@@ -272,7 +272,7 @@ fn a_member_that_was_thrown_out_commits_nothing_and_joins_anew() {
 }
 
 #[test]
-fn what_a_late_commit_may_have_undone_is_committed_again_at_the_end() {
+fn unanswered_commit_is_repeated_on_revocation() {
     let mut w = world(&[("heartbeat.interval.ms", "20000")]);
     subscribe(&mut w);
     join(&mut w, 1);
@@ -280,7 +280,7 @@ fn what_a_late_commit_may_have_undone_is_committed_again_at_the_end() {
     fetch_two(&mut w, 0);
     assert_eq!(w.take().len(), 2);
     w.run_ms(5500);
-    // The broker may still serve it, after the one that follows.
+    // The broker may still execute it, after the next one.
     let _ = w.expect::<OffsetCommitRequest>();
     w.drop_connections(w.coordinator);
     w.run_ms(2000);
@@ -293,7 +293,7 @@ fn what_a_late_commit_may_have_undone_is_committed_again_at_the_end() {
 }
 
 #[test]
-fn a_silent_coordinator_ends_the_session() {
+fn silent_coordinator_ends_the_session() {
     let mut w = world(&[("test.rebalance", "")]);
     subscribe(&mut w);
     join(&mut w, 1);
@@ -306,7 +306,7 @@ fn a_silent_coordinator_ends_the_session() {
 }
 
 #[test]
-fn an_application_that_does_not_poll_loses_its_partitions_until_it_polls() {
+fn max_poll_interval_exceeded_leaves_until_polled() {
     let mut w = world(&[
         ("test.rebalance", ""),
         ("session.timeout.ms", "6000"),
@@ -317,7 +317,7 @@ fn an_application_that_does_not_poll_loses_its_partitions_until_it_polls() {
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0, 1])]);
     w.assign(&[("t", 0, 3), ("t", 1, 3)]).unwrap();
     for _ in 0..4 {
-        // Coming to look is enough, whether there is something or not.
+        // An empty poll is enough.
         w.run_ms(3_100);
         heartbeat(&mut w, 0);
         assert!(w.take().is_empty());
@@ -333,7 +333,7 @@ fn an_application_that_does_not_poll_loses_its_partitions_until_it_polls() {
     w.answer(&asked, &LeaveGroupResponse::default());
     w.run_ms(20_000);
     assert!(w.next::<HeartbeatRequest>().is_none(), "out of the group");
-    assert!(w.next::<JoinGroupRequest>().is_none(), "nobody polls");
+    assert!(w.next::<JoinGroupRequest>().is_none(), "the application does not poll");
     assert!(w.shared.is_assignment_lost());
     assert_eq!(
         w.take(),
@@ -345,7 +345,7 @@ fn an_application_that_does_not_poll_loses_its_partitions_until_it_polls() {
     w.run_ms(1_000);
     assert!(
         w.next::<JoinGroupRequest>().is_none(),
-        "the partitions are not given up yet"
+        "the partitions are not revoked yet"
     );
     w.call(|reply| Command::Unassign { reply });
     join(&mut w, 3);
@@ -353,7 +353,7 @@ fn an_application_that_does_not_poll_loses_its_partitions_until_it_polls() {
 }
 
 #[test]
-fn a_coordinator_that_moved_is_found_again() {
+fn not_coordinator_looks_up_the_coordinator_again() {
     let mut w = world(&[]);
     subscribe(&mut w);
     join(&mut w, 1);
@@ -367,7 +367,7 @@ fn a_coordinator_that_moved_is_found_again() {
 }
 
 #[test]
-fn new_partitions_make_the_leader_join_again() {
+fn new_partitions_make_the_leader_rejoin() {
     let mut w = world(&[("enable.auto.commit", "false")]);
     subscribe(&mut w);
     join(&mut w, 1);
@@ -381,7 +381,7 @@ fn new_partitions_make_the_leader_join_again() {
 }
 
 #[test]
-fn partitions_that_come_while_others_are_divided_are_not_forgotten() {
+fn partitions_added_during_sync_make_the_leader_rejoin() {
     let mut w = world(&[("enable.auto.commit", "false")]);
     subscribe(&mut w);
     let (asked, request) = join_and_divide(&mut w, 1);
@@ -398,7 +398,7 @@ fn partitions_that_come_while_others_are_divided_are_not_forgotten() {
 }
 
 #[test]
-fn a_commit_is_retried_and_answered_row_by_row() {
+fn commit_is_retried_and_answered_per_partition() {
     let mut w = world(&[("enable.auto.commit", "false")]);
     let reply = ask_commit(&mut w, &[(1, 7)]);
     w.run_ms(200);
@@ -416,7 +416,7 @@ fn a_commit_is_retried_and_answered_row_by_row() {
 }
 
 #[test]
-fn closing_keeps_its_limit_without_a_coordinator() {
+fn close_times_out_without_a_coordinator() {
     let mut w = world(&[]);
     subscribe(&mut w);
     join(&mut w, 1);
@@ -427,10 +427,10 @@ fn closing_keeps_its_limit_without_a_coordinator() {
 }
 
 #[test]
-fn a_frozen_broker_does_not_hold_up_the_search_for_the_coordinator() {
+fn frozen_broker_does_not_block_find_coordinator() {
     let mut w = world(&[]);
     w.coordinator = 2;
-    w.run_ms(100); // broker 1 is connected to and has told of the others
+    w.run_ms(100); // broker 1 is connected and has returned metadata
     w.frozen.push(1);
     let begin = w.now;
     subscribe(&mut w);
@@ -454,7 +454,7 @@ fn ask_commit(w: &mut World, rows: &[(i32, i64)]) -> std::sync::Arc<crate::reply
 }
 
 #[test]
-fn a_retried_commit_does_not_undo_a_later_one() {
+fn retried_commit_does_not_overwrite_a_newer_one() {
     let mut w = world(&[("enable.auto.commit", "false")]);
     let first = ask_commit(&mut w, &[(0, 3), (1, 7)]);
     w.run_ms(200);
@@ -472,7 +472,7 @@ fn a_retried_commit_does_not_undo_a_later_one() {
 }
 
 #[test]
-fn a_member_commits_only_what_is_its_own() {
+fn member_commits_only_owned_partitions() {
     let mut w = world(&[("enable.auto.commit", "false")]);
     subscribe(&mut w);
     let reply = ask_commit(&mut w, &[(0, 1)]);
@@ -488,7 +488,7 @@ fn a_member_commits_only_what_is_its_own() {
 }
 
 #[test]
-fn a_commit_stays_in_its_generation() {
+fn commit_keeps_its_generation() {
     let mut w = world(&[("enable.auto.commit", "false")]);
     subscribe(&mut w);
     join(&mut w, 1);
@@ -508,7 +508,7 @@ fn a_commit_stays_in_its_generation() {
 }
 
 #[test]
-fn asking_for_committed_offsets_keeps_its_deadline_while_the_coordinator_is_silent() {
+fn committed_times_out_with_a_silent_coordinator() {
     let mut w = world(&[]);
     let deadline = w.now.plus_ms(1500);
     let partitions = vec![TopicPartition::new("t", 0)];
@@ -525,23 +525,23 @@ fn asking_for_committed_offsets_keeps_its_deadline_while_the_coordinator_is_sile
 }
 
 #[test]
-fn what_answers_an_assignment_is_not_taken_for_giving_up_the_next() {
+fn assign_callback_does_not_confirm_the_next_revocation() {
     let mut w = world(&[("test.rebalance", ""), ("enable.auto.commit", "false")]);
     subscribe(&mut w);
     join(&mut w, 1);
     w.run_ms(3500);
-    // The group rebalances before the application has served the assignment.
+    // The group rebalances before the application has executed the assignment.
     heartbeat(&mut w, 27);
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0, 1])]);
     w.assign(&[]).unwrap();
-    assert!(w.next::<JoinGroupRequest>().is_none(), "nothing was given up yet");
+    assert!(w.next::<JoinGroupRequest>().is_none(), "nothing was revoked yet");
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![0, 1])]);
     w.call(|reply| Command::Unassign { reply });
     join(&mut w, 2);
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0, 1])]);
 }
 
-/// Plays a coordinator that has kept the assignment of a static leader (KIP-814): it gave the member partition 0 of two.
+/// Acts as a coordinator that kept the assignment of a static leader (KIP-814): partition 0 of two.
 fn come_back(w: &mut World, partitions: &[u8]) {
     let (asked, request) = w.expect::<JoinGroupRequest>();
     let member = |id: &str, instance: &str| JoinGroupResponseMember {
@@ -574,7 +574,7 @@ fn come_back(w: &mut World, partitions: &[u8]) {
 }
 
 #[test]
-fn a_static_leader_that_comes_back_still_looks_after_the_topics() {
+fn returning_static_leader_watches_topics() {
     let mut w = world(&[("group.instance.id", "a"), ("enable.auto.commit", "false")]);
     subscribe(&mut w);
     come_back(&mut w, &[0]);
@@ -587,7 +587,7 @@ fn a_static_leader_that_comes_back_still_looks_after_the_topics() {
 }
 
 #[test]
-fn a_static_leader_that_comes_back_sees_what_changed_while_it_was_away() {
+fn returning_static_leader_rejoins_for_changed_topics() {
     let mut w = world(&[("group.instance.id", "a"), ("enable.auto.commit", "false")]);
     w.model.get_mut("t").unwrap().leaders.extend([(1, 1), (1, 1)]);
     subscribe(&mut w);

@@ -1,4 +1,4 @@
-//! The world of the tests: a consumer, virtual time, and brokers that answer what the test says.
+//! The environment of the tests: a consumer, virtual time, and brokers whose responses the test provides.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -42,14 +42,14 @@ impl Waker for Wakes {
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     pub(super) id: Uuid,
-    /// Leader and its epoch by partition.
+    /// Leader and leader epoch by partition.
     pub(super) leaders: Vec<(i32, i32)>,
 }
 
-/// A Fetch request, decoded, with the partitions and offsets that it asks for.
+/// A decoded Fetch request, with its partitions and offsets.
 pub(super) type AskedFetch = (Asked, FetchRequest, Vec<(i32, i64)>);
 
-/// What the application got.
+/// An event of the application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Got {
     Record(i32, i64, String),
@@ -81,13 +81,13 @@ pub(super) struct World {
     /// Unanswered requests by connection.
     open: HashMap<ConnId, usize>,
     pub(super) fetch_versions: (i16, i16),
-    /// The newest version of OffsetForLeaderEpoch; `None` from brokers that do not know it.
+    /// The newest version of OffsetForLeaderEpoch; `None` if brokers do not support it.
     pub(super) epochs_version: Option<i16>,
-    /// The newest version of ConsumerGroupHeartbeat; `None` from brokers that do not know it.
+    /// The newest version of ConsumerGroupHeartbeat; `None` if brokers do not support it.
     pub(super) heartbeat_version: Option<i16>,
     pub(super) coordinator: i32,
     pub(super) down: Vec<i32>,
-    /// Brokers that keep their connections and do nothing.
+    /// Brokers that keep their connections and do not respond.
     pub(super) frozen: Vec<i32>,
 }
 
@@ -228,7 +228,7 @@ impl World {
         reply.try_take().unwrap().unwrap()[0].error
     }
 
-    /// Everything that the application can take now.
+    /// Returns every event that is ready for the application.
     pub(super) fn take(&mut self) -> Vec<Got> {
         let queue = self.queue.clone();
         take_from(&queue)
@@ -329,7 +329,7 @@ impl World {
                 self.connections.on_net(event, self.now);
             }
             NetAction::Send { conn, frame } => {
-                // The kernel takes it at once.
+                // The kernel accepts all bytes at once.
                 let written = self.written.entry(conn).or_default();
                 *written += 1;
                 let (begun, done) = (*written, *written);
@@ -503,7 +503,7 @@ impl World {
         self.drive();
     }
 
-    /// A broker names a new leader in passing (KIP-951).
+    /// Names a new leader in an error response (KIP-951).
     pub(super) fn hint_leader(&mut self, topic: &str, partition: i32, leader: i32, epoch: i32) {
         let mut ctx = ctx!(self);
         assert!(
@@ -513,7 +513,7 @@ impl World {
         self.drive();
     }
 
-    /// The oldest unanswered request of a kind.
+    /// Returns the oldest unanswered request of an API.
     pub(super) fn next<R: Request>(&mut self) -> Option<(Asked, R)> {
         let index = self.asked.iter().position(|a| a.key == R::KEY)?;
         let asked = self.asked.remove(index);
@@ -527,7 +527,7 @@ impl World {
             .unwrap_or_else(|| panic!("no {} among {all:?}", R::NAME))
     }
 
-    /// Ends a broker's connections.
+    /// Closes a broker's connections.
     pub(super) fn drop_connections(&mut self, node: i32) {
         let conns: Vec<ConnId> = self
             .conns
@@ -546,7 +546,7 @@ impl World {
 
     // ---------------------------------------------------------------- Fetch
 
-    /// The next Fetch request, and what it asks for: partition and offset.
+    /// Returns the next Fetch request with its partitions and offsets.
     pub(super) fn next_fetch(&mut self) -> Option<AskedFetch> {
         let (asked, request) = self.next::<FetchRequest>()?;
         let parts = request.topics.iter().flat_map(|t| &t.partitions);
@@ -555,7 +555,7 @@ impl World {
         Some((asked, request, parts))
     }
 
-    /// Lets time pass while brokers end each long poll of topic `t` in time, with nothing new.
+    /// Advances the time, with empty responses to the long polls of topic `t` in time.
     pub(super) fn idle_ms(&mut self, ms: u64) {
         for _ in 0..ms / 500 {
             self.run_ms(500);
@@ -568,7 +568,7 @@ impl World {
         }
     }
 
-    /// Answers a Fetch request about topic `t`, under the topic id that it was asked with.
+    /// Answers a Fetch request for topic `t` with the topic id in the request.
     pub(super) fn answer_fetch(&mut self, asked: &Asked, partitions: Vec<PartitionData>) {
         let named = asked.version >= 13;
         let topic_id = asked.decode::<FetchRequest>().topics[0].topic_id;

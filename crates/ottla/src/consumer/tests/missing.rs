@@ -1,4 +1,4 @@
-//! Topics and partitions that brokers do not have.
+//! Topics and partitions that brokers lack.
 
 use ottla_protocol::api::consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;
 use ottla_protocol::api::join_group::JoinGroupRequest;
@@ -31,7 +31,7 @@ fn add(w: &mut World, partition: i32) {
 }
 
 #[test]
-fn a_partition_that_metadata_does_not_have_yet_is_asked_for_again_and_fetched() {
+fn partition_missing_in_metadata_is_fetched_after_a_refresh() {
     let mut w = world(&[]);
     w.assign(&[("t", 0, 0)]).unwrap();
     w.run_ms(500);
@@ -50,7 +50,7 @@ fn a_partition_that_metadata_does_not_have_yet_is_asked_for_again_and_fetched() 
 }
 
 #[test]
-fn a_partition_that_does_not_exist_is_reported_after_metadata_was_asked_for_again() {
+fn unknown_partition_is_reported_after_a_refresh() {
     let mut w = world(&[]);
     w.assign(&[("t", 0, 0)]).unwrap();
     w.run_ms(500);
@@ -60,7 +60,7 @@ fn a_partition_that_does_not_exist_is_reported_after_metadata_was_asked_for_agai
     assert_eq!(errors(&mut w), [ErrorCode::L_UNKNOWN_PARTITION]);
     w.run_ms(60_000);
     assert_eq!(errors(&mut w), []);
-    // Taken back before the answer, it is not reported.
+    // Removed before the response, it is not reported.
     let partitions = vec![TopicPartition::new("t", 8)];
     add(&mut w, 8);
     let reply = w.call(|reply| Command::IncrementalUnassign { partitions, reply });
@@ -69,9 +69,9 @@ fn a_partition_that_does_not_exist_is_reported_after_metadata_was_asked_for_agai
     assert_eq!(errors(&mut w), []);
 }
 
-/// Both group protocols: a name that brokers refuse is an error of that topic, and the subscription goes on.
+/// Both group protocols: a name that brokers refuse is an error of that topic, and the subscription continues.
 #[test]
-fn a_subscribed_name_that_brokers_refuse_is_reported_once_for_its_topic() {
+fn invalid_subscribed_topic_is_reported_once() {
     for protocol in ["classic", "consumer"] {
         let mut w = world(&[("group.protocol", protocol)]);
         let topics = vec!["#!$".to_owned(), "t".to_owned()];

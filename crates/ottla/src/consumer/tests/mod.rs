@@ -1,4 +1,4 @@
-//! The consumer driven by hand: real connections, a real cluster manager, brokers that the test plays.
+//! The consumer driven step by step: real connections, a real cluster manager, brokers that the test implements.
 
 mod asked;
 mod auto_commits;
@@ -6,10 +6,10 @@ mod builders;
 mod consumer_protocol;
 mod cooperative;
 mod fetching;
+mod files;
 mod groups;
 mod harness;
 mod missing;
-mod offset_files;
 mod offsets;
 mod patterns;
 mod sessions;

@@ -1,4 +1,4 @@
-//! Where reading begins, and the application's look-ups.
+//! Start offsets, and the application's look-ups.
 
 use ottla_protocol::Uuid;
 use ottla_protocol::api::list_offsets::{
@@ -42,7 +42,7 @@ fn listed(rows: &[(i32, i16, i64)]) -> ListOffsetsResponse {
     }
 }
 
-/// Answers the next look-up; gives what it asked for.
+/// Answers the next look-up; returns its queries.
 fn list(w: &mut World, found: i64) -> i64 {
     let (asked, request) = w.expect::<ListOffsetsRequest>();
     let p = &request.topics[0].partitions[0];
@@ -72,7 +72,7 @@ fn committed(w: &mut World, offset: i64) {
 }
 
 fn fetches_at(w: &mut World, at: i64) {
-    // After out of range nothing is fetched before metadata was asked for again.
+    // After out of range nothing is fetched before metadata was requested again.
     w.run_ms(200);
     assert_eq!(w.next_fetch().unwrap().2, [(0, at)]);
 }
@@ -93,7 +93,7 @@ fn logical_offsets_are_looked_up() {
 }
 
 #[test]
-fn a_tail_longer_than_the_log_is_the_whole_log() {
+fn tail_beyond_the_log_start_is_the_start() {
     let mut w = world("latest");
     w.assign(&[("t", 0, offset::TAIL_BASE - 100)]).unwrap();
     list(&mut w, 90);
@@ -104,7 +104,7 @@ fn a_tail_longer_than_the_log_is_the_whole_log() {
 }
 
 #[test]
-fn out_of_range_goes_by_the_policy() {
+fn out_of_range_applies_auto_offset_reset() {
     for (policy, asks) in [("earliest", -2), ("smallest", -2), ("latest", -1), ("end", -1)] {
         let mut w = world(policy);
         w.assign(&[("t", 0, 500)]).unwrap();
@@ -116,7 +116,7 @@ fn out_of_range_goes_by_the_policy() {
 }
 
 #[test]
-fn out_of_range_waits_for_what_was_fetched_before() {
+fn out_of_range_delivers_fetched_records_first() {
     let mut w = world("earliest");
     w.assign(&[("t", 0, 5)]).unwrap();
     let (asked, ..) = w.next_fetch().unwrap();
@@ -135,17 +135,17 @@ fn out_of_range_waits_for_what_was_fetched_before() {
         (state.position().0, state.stored().offset),
         (offset::INVALID, offset::INVALID)
     );
-    // A pause now must not take the position from before for one of the log as it is.
+    // A pause now must not use the previous position, which belongs to another log.
     w.pause("t", 0, true);
     w.pause("t", 0, false);
-    // What was looked up before the pause is asked again after it.
+    // The look-up from before the pause is repeated after it.
     assert_eq!(list(&mut w, 0), offset::BEGINNING);
     assert_eq!(list(&mut w, 0), offset::BEGINNING);
     fetches_at(&mut w, 0);
 }
 
 #[test]
-fn what_was_fetched_of_a_deleted_topic_is_dropped_and_its_positions_forgotten() {
+fn recreated_topic_drops_records_and_positions() {
     let mut w = world("earliest");
     w.assign(&[("t", 0, 5)]).unwrap();
     let (asked, ..) = w.next_fetch().unwrap();
@@ -159,16 +159,16 @@ fn what_was_fetched_of_a_deleted_topic_is_dropped_and_its_positions_forgotten() 
     assert_eq!(w.shared.budget().bytes(), 0);
     w.pause("t", 0, true);
     w.pause("t", 0, false);
-    // What was looked up before the pause is asked again after it.
+    // The look-up from before the pause is repeated after it.
     assert_eq!(list(&mut w, 0), offset::BEGINNING);
     assert_eq!(list(&mut w, 0), offset::BEGINNING);
     fetches_at(&mut w, 0);
 }
 
-/// A topic's id as metadata knew it before its log turned out to be another one is that of the old topic: taken for the
-/// new one's, the right id would look like another deletion.
+/// The topic id in metadata from before the offset was out of range is that of the old topic: used for the new one, the
+/// right id would look like another deletion.
 #[test]
-fn the_id_is_learned_anew_after_out_of_range() {
+fn out_of_range_refreshes_the_topic_id() {
     let mut w = world("earliest");
     w.assign(&[("t", 0, 5)]).unwrap();
     let (asked, ..) = w.next_fetch().unwrap();
@@ -178,7 +178,7 @@ fn the_id_is_learned_anew_after_out_of_range() {
     w.run_ms(1000);
     let (asked, request, parts) = w.next_fetch().unwrap();
     assert_eq!((parts, asked.version), (vec![(0, 0)], 17));
-    // Read under no id, records could be of the old topic as well.
+    // Without an id, records could belong to the old topic as well.
     assert_eq!(request.topics[0].topic_id, Uuid([9; 16]));
     w.answer_fetch(&asked, vec![data(0, 1, &[batch(0, &["z"], Codec::None)])]);
     assert_eq!(w.take(), [record(0, 0, "z")]);
@@ -190,7 +190,7 @@ fn the_id_is_learned_anew_after_out_of_range() {
 }
 
 #[test]
-fn out_of_range_can_be_an_error_and_a_seek_goes_on() {
+fn out_of_range_error_is_ended_by_seek() {
     let mut w = world("error");
     w.assign(&[("t", 0, 500)]).unwrap();
     let (asked, ..) = w.next_fetch().unwrap();
@@ -203,7 +203,7 @@ fn out_of_range_can_be_an_error_and_a_seek_goes_on() {
 }
 
 #[test]
-fn an_error_that_was_dropped_unheard_is_told_again() {
+fn dropped_error_is_reported_again() {
     let mut w = world("error");
     w.assign(&[("t", 0, 500)]).unwrap();
     let out_of_range = |w: &mut World| {
@@ -211,7 +211,7 @@ fn an_error_that_was_dropped_unheard_is_told_again() {
         w.answer_fetch(&asked, vec![failed(0, 1)]);
     };
     out_of_range(&mut w);
-    // The pause drops what waits for the application, the error as well.
+    // The pause drops waiting events, including the error.
     w.pause("t", 0, true);
     w.pause("t", 0, false);
     out_of_range(&mut w);
@@ -219,7 +219,7 @@ fn an_error_that_was_dropped_unheard_is_told_again() {
     w.seek("t", 0, 600);
     out_of_range(&mut w);
     assert_eq!(w.take(), [Got::Error(ErrorCode::L_AUTO_OFFSET_RESET, 600)]);
-    // The topic is made anew twice before anybody listens.
+    // The topic is created again twice before the application polls.
     w.seek("t", 0, 5);
     for id in [9, 10] {
         w.model.get_mut("t").unwrap().id = Uuid([id; 16]);
@@ -232,7 +232,7 @@ fn an_error_that_was_dropped_unheard_is_told_again() {
 }
 
 #[test]
-fn committed_offsets_are_continued() {
+fn fetching_starts_at_the_committed_offset() {
     let mut w = world("earliest");
     w.assign(&[("t", 0, offset::INVALID)]).unwrap();
     committed(&mut w, 42);
@@ -245,7 +245,7 @@ fn committed_offsets_are_continued() {
 }
 
 #[test]
-fn the_stored_offset_needs_a_group() {
+fn stored_offset_requires_group_id() {
     let mut w = World::new(&[("group.id", "")], &[]);
     w.add_topic("t", &[1]);
     let topic = w.topic("t");
@@ -274,13 +274,13 @@ fn look_ups_are_retried_and_superseded() {
 }
 
 #[test]
-fn an_epoch_that_the_broker_does_not_know_is_looked_up_anew() {
+fn unknown_leader_epoch_retries_list_offsets() {
     let mut w = world("latest");
     w.model.get_mut("t").unwrap().leaders[0].1 = 9;
     w.assign(&[("t", 0, offset::END)]).unwrap();
     let (asked, request) = w.expect::<ListOffsetsRequest>();
     assert_eq!(request.topics[0].partitions[0].current_leader_epoch, 9);
-    // Made anew behind the client's back: the broker counts from one again.
+    // The topic was created again unnoticed: leader epochs start at one.
     let model = w.model.get_mut("t").unwrap();
     model.id = ottla_protocol::Uuid([9; 16]);
     model.leaders[0].1 = 1;
@@ -291,12 +291,12 @@ fn an_epoch_that_the_broker_does_not_know_is_looked_up_anew() {
 }
 
 #[test]
-fn watermarks_are_asked_of_the_leader() {
+fn watermarks_are_queried_at_the_leader() {
     let mut w = world("latest");
     let deadline = w.now.plus_ms(5000);
     let tp = TopicPartition::new("t", 1);
     let reply = w.call(|reply| Command::QueryWatermarks { tp, deadline, reply });
-    // A request names a partition once: two requests.
+    // A request can name a partition only once: two requests.
     for _ in 0..2 {
         let (asked, request) = w.expect::<ListOffsetsRequest>();
         assert_eq!(asked.node, 2);
@@ -334,7 +334,7 @@ fn times_are_looked_up_in_one_request_per_leader() {
 }
 
 #[test]
-fn calls_keep_their_deadline() {
+fn list_offsets_calls_time_out() {
     let mut w = world("latest");
     w.down = vec![1, 2, 3];
     let deadline = w.now.plus_ms(1500);
@@ -347,7 +347,7 @@ fn calls_keep_their_deadline() {
 }
 
 #[test]
-fn an_unanswered_request_does_not_hold_its_callers_up() {
+fn list_offsets_calls_time_out_with_a_request_in_flight() {
     let mut w = world("latest");
     let deadline = w.now.plus_ms(1500);
     let reply = w.call(|reply| Command::Committed {
@@ -365,7 +365,7 @@ fn an_unanswered_request_does_not_hold_its_callers_up() {
 }
 
 #[test]
-fn a_partition_that_does_not_exist_fails_at_once() {
+fn list_offsets_of_an_unknown_partition_fails_at_once() {
     let mut w = world("latest");
     let deadline = w.now.plus_ms(60_000);
     for (name, partition, code) in [

@@ -28,7 +28,7 @@ fn subscribe(w: &mut World, topics: &[&str]) -> Result<(), Error> {
     w.call(|reply| Command::Subscribe { topics, reply }).try_take().unwrap()
 }
 
-/// Lets the member join, and gives it nothing; gives the topics that it wants.
+/// Completes a join with an empty assignment; returns the topics in JoinGroup.
 fn join(w: &mut World) -> Vec<String> {
     let (asked, request) = w.expect::<JoinGroupRequest>();
     let response = JoinGroupResponse {
@@ -49,7 +49,7 @@ fn topics_of(request: &JoinGroupRequest) -> Vec<String> {
     ConsumerProtocolSubscription::from_bytes(metadata).unwrap().topics
 }
 
-/// Time goes by, with heartbeats answered.
+/// Advances the time and answers heartbeats.
 fn pass(w: &mut World, seconds: u32) {
     for _ in 0..seconds {
         w.run_ms(1000);
@@ -60,7 +60,7 @@ fn pass(w: &mut World, seconds: u32) {
 }
 
 #[test]
-fn topics_that_match_come_and_go() {
+fn pattern_follows_created_and_deleted_topics() {
     let mut w = world();
     subscribe(&mut w, &["^logs-", "named"]).unwrap();
     w.run_ms(500);
@@ -75,11 +75,11 @@ fn topics_that_match_come_and_go() {
     w.model.remove("logs-a");
     pass(&mut w, 60);
     assert_eq!(join(&mut w), ["logs-b", "logs-d", "named"]);
-    assert!(w.take().is_empty(), "nobody asked for logs-a by its name");
+    assert!(w.take().is_empty(), "logs-a is not named in the subscription");
 }
 
 #[test]
-fn who_subscribes_again_gets_what_has_come() {
+fn subscribing_again_matches_new_topics() {
     let mut w = world();
     subscribe(&mut w, &["^logs-"]).unwrap();
     w.run_ms(500);
@@ -99,7 +99,7 @@ fn who_subscribes_again_gets_what_has_come() {
 }
 
 #[test]
-fn another_pattern_is_matched_with_the_topics_of_the_day_before_the_member_joins() {
+fn new_pattern_is_matched_with_a_new_listing_before_joining() {
     let mut w = world();
     subscribe(&mut w, &["^logs-"]).unwrap();
     w.run_ms(500);
@@ -113,7 +113,7 @@ fn another_pattern_is_matched_with_the_topics_of_the_day_before_the_member_joins
 }
 
 #[test]
-fn only_topics_that_are_named_must_exist() {
+fn only_named_topics_are_reported_as_missing() {
     let mut w = world();
     subscribe(&mut w, &["^nothing-like-that", "missing"]).unwrap();
     pass(&mut w, 60);
@@ -123,7 +123,7 @@ fn only_topics_that_are_named_must_exist() {
 }
 
 #[test]
-fn a_pattern_that_is_no_expression_is_refused() {
+fn invalid_pattern_is_refused() {
     let mut w = world();
     assert_eq!(
         subscribe(&mut w, &["^logs("]).unwrap_err().code,

@@ -16,7 +16,7 @@ fn world_with(settings: &[(&str, &str)], reset: &str) -> World {
     w
 }
 
-/// Answers as a broker does that remembers what it is asked for.
+/// Answers like a broker with a fetch session.
 fn answer(w: &mut World, asked: &Asked, session_id: i32, partitions: Vec<PartitionData>) {
     let topic = FetchableTopicResponse {
         topic: if asked.version < 13 { "t".into() } else { String::new() },
@@ -34,7 +34,7 @@ fn answer(w: &mut World, asked: &Asked, session_id: i32, partitions: Vec<Partiti
 }
 
 #[test]
-fn idle_partitions_are_named_once() {
+fn session_names_idle_partitions_once() {
     const PARTITIONS: i32 = 10_000;
     let mut w = world_with(&[], "latest");
     w.add_topic("t", &[1; PARTITIONS as usize]);
@@ -62,14 +62,14 @@ fn idle_partitions_are_named_once() {
 }
 
 #[test]
-fn what_is_not_wanted_any_more_is_forgotten() {
+fn session_forgets_partitions() {
     let mut w = world_with(&[], "latest");
     w.assign(&[("t", 0, 0), ("t", 1, 0)]).unwrap();
     let (asked, ..) = w.next_fetch().unwrap();
     answer(&mut w, &asked, 5, vec![data(0, 0, &[]), data(1, 0, &[])]);
     let (asked, ..) = w.next_fetch().unwrap();
     assert_eq!(w.pause("t", 1, true), ErrorCode::NO_ERROR);
-    // What comes for it is stale.
+    // A response for it is stale.
     answer(&mut w, &asked, 5, vec![data(1, 1, &[batch(0, &["x"], Codec::None)])]);
     assert!(w.take().is_empty());
     let (asked, request, parts) = w.next_fetch().unwrap();
@@ -79,29 +79,27 @@ fn what_is_not_wanted_any_more_is_forgotten() {
     answer(&mut w, &asked, 5, vec![]);
     let (asked, request, parts) = w.next_fetch().unwrap();
     assert_eq!((parts, request.forgotten_topics_data.len()), (vec![(1, 0)], 0));
-    // Sought while it is asked for: named anew, not forgotten.
+    // A seek during the request: named again, not forgotten.
     assert_eq!(w.seek("t", 0, 3), ErrorCode::NO_ERROR);
     answer(&mut w, &asked, 5, vec![data(1, 1, &[batch(0, &["x"], Codec::None)])]);
     let (_, request, parts) = w.next_fetch().unwrap();
     assert_eq!((parts, request.forgotten_topics_data.len()), (vec![(0, 3), (1, 1)], 0));
 }
 
-/// A session keeps what it was told: a partition named under an id that it is not known by is never forgotten, and a broker
-/// goes on answering for it.
+/// A session keeps partitions under the topic id of the request: a partition that is forgotten under another id stays in the
+/// session, and in the broker's responses.
 #[test]
-fn partitions_of_a_topic_made_anew_with_fewer_are_named_by_their_own_ids() {
+fn partitions_of_a_shrunk_recreated_topic_keep_their_ids() {
     let mut w = world_with(&[], "earliest");
     let (before, after) = (w.model["t"].id, Uuid([9; 16]));
     w.assign(&[("t", 0, 4), ("t", 1, 4)]).unwrap();
     let (asked, ..) = w.next_fetch().unwrap();
     answer(&mut w, &asked, 5, vec![data(0, 4, &[]), data(1, 4, &[])]);
     let (asked, ..) = w.next_fetch().unwrap();
-    // Both wait for the answer of a request under way, one since before the news of the topic.
+    // Both wait for the response in flight, one of them since before the topic changed.
     w.seek("t", 1, 3);
     w.seek("t", 0, 0);
-    let positions = &mut w.consumer.fetcher.positions;
-    let first = positions.find("t", 0).unwrap();
-    positions.get_mut(first).unwrap().topic_id = after;
+    w.consumer.consumption.fetcher.set_topic_id("t", 0, after);
     answer(&mut w, &asked, 5, vec![]);
     let (_, request, _) = w.next_fetch().unwrap();
     let topics = request.topics.iter();
@@ -112,7 +110,7 @@ fn partitions_of_a_topic_made_anew_with_fewer_are_named_by_their_own_ids() {
 }
 
 #[test]
-fn a_session_that_the_broker_lost_begins_anew_with_everything() {
+fn lost_session_restarts_with_every_partition() {
     for (code, id) in [(70, 0), (71, 5), (106, 5)] {
         let mut w = world_with(&[], "latest");
         w.assign(&[("t", 0, 0), ("t", 1, 0)]).unwrap();
@@ -132,7 +130,7 @@ fn a_session_that_the_broker_lost_begins_anew_with_everything() {
 }
 
 #[test]
-fn a_session_by_names_becomes_one_by_ids() {
+fn session_by_names_becomes_one_by_ids() {
     let mut w = world_with(&[], "latest");
     let id = std::mem::replace(&mut w.model.get_mut("t").unwrap().id, Uuid::ZERO);
     w.assign(&[("t", 0, 0), ("t", 1, 0)]).unwrap();
@@ -160,7 +158,7 @@ fn a_session_by_names_becomes_one_by_ids() {
 }
 
 #[test]
-fn a_lost_connection_ends_the_session() {
+fn lost_connection_ends_the_session() {
     let mut w = world_with(&[], "latest");
     w.assign(&[("t", 0, 0), ("t", 1, 0)]).unwrap();
     let (asked, ..) = w.next_fetch().unwrap();
@@ -174,7 +172,7 @@ fn a_lost_connection_ends_the_session() {
 }
 
 #[test]
-fn an_end_that_the_broker_told_before_is_reported_after_a_seek() {
+fn known_end_is_reported_after_a_seek() {
     let mut w = world_with(&[("enable.partition.eof", "true")], "latest");
     let end = Got::Error(ErrorCode::L_PARTITION_EOF, 1);
     w.assign(&[("t", 0, 0)]).unwrap();
@@ -192,7 +190,7 @@ fn an_end_that_the_broker_told_before_is_reported_after_a_seek() {
 }
 
 #[test]
-fn an_end_that_the_broker_told_before_is_reported_after_an_assignment() {
+fn known_end_is_reported_after_an_assignment() {
     let mut w = world_with(&[("enable.partition.eof", "true")], "latest");
     let end = Got::Error(ErrorCode::L_PARTITION_EOF, 1);
     w.assign(&[("t", 0, 0)]).unwrap();
@@ -209,7 +207,7 @@ fn an_end_that_the_broker_told_before_is_reported_after_an_assignment() {
 }
 
 #[test]
-fn a_leader_that_was_elected_again_is_asked_with_its_new_epoch() {
+fn reelected_leader_gets_the_new_epoch() {
     let mut w = world_with(&[], "latest");
     w.assign(&[("t", 0, 0), ("t", 1, 0)]).unwrap();
     let (asked, ..) = w.next_fetch().unwrap();
@@ -223,7 +221,7 @@ fn a_leader_that_was_elected_again_is_asked_with_its_new_epoch() {
 }
 
 #[test]
-fn a_closer_replica_is_read_from_until_it_fails() {
+fn preferred_replica_is_used_until_it_fails() {
     for out_of_range in [true, false] {
         let mut w = world_with(&[("client.rack", "r")], "latest");
         w.assign(&[("t", 0, 4), ("t", 1, 0)]).unwrap();
@@ -263,7 +261,7 @@ fn diverging(epoch: i32, end_offset: i64) -> PartitionData {
     }
 }
 
-/// A partition of which `a`, `b` and `c` came, and `taken` were taken.
+/// A partition with the fetched records `a`, `b` and `c`, of which `taken` were delivered.
 fn read(w: &mut World, taken: usize) -> Asked {
     w.assign(&[("t", 0, 0)]).unwrap();
     let (asked, request, _) = w.next_fetch().unwrap();
@@ -282,7 +280,7 @@ fn read(w: &mut World, taken: usize) -> Asked {
 }
 
 #[test]
-fn reading_goes_on_where_the_log_was_truncated() {
+fn fetching_continues_at_the_truncation() {
     let mut w = world_with(&[], "earliest");
     let asked = read(&mut w, 3);
     answer(&mut w, &asked, 5, vec![diverging(0, 2)]);
@@ -299,7 +297,7 @@ fn reading_goes_on_where_the_log_was_truncated() {
 }
 
 #[test]
-fn what_was_not_taken_of_a_truncated_log_is_dropped() {
+fn undelivered_records_of_a_truncated_log_are_dropped() {
     let mut w = world_with(&[], "error");
     let asked = read(&mut w, 1);
     answer(&mut w, &asked, 5, vec![diverging(0, 2)]);
@@ -312,7 +310,7 @@ fn what_was_not_taken_of_a_truncated_log_is_dropped() {
 }
 
 #[test]
-fn the_application_is_told_of_a_truncation_where_it_chooses_offsets() {
+fn truncation_is_reported_with_auto_offset_reset_error() {
     let mut w = world_with(&[], "error");
     let asked = read(&mut w, 3);
     answer(&mut w, &asked, 5, vec![diverging(0, 2)]);
@@ -325,7 +323,7 @@ fn the_application_is_told_of_a_truncation_where_it_chooses_offsets() {
 }
 
 #[test]
-fn leaders_that_have_nothing_are_asked_together() {
+fn empty_fetches_are_sent_together() {
     let mut w = World::new(&[("enable.auto.commit", "false")], &[("auto.offset.reset", "latest")]);
     w.add_topic("t", &[1, 2]);
     w.assign(&[("t", 0, 0), ("t", 1, 0)]).unwrap();

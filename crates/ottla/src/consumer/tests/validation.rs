@@ -1,4 +1,4 @@
-//! Positions that are validated before brokers without divergence in Fetch answers are fetched from (KIP-320).
+//! Validation of positions with brokers that do not report truncation in Fetch responses (KIP-320).
 
 use ottla_protocol::api::offset_for_leader_epoch::{
     EpochEndOffset, OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, OffsetForLeaderTopicResult,
@@ -9,10 +9,10 @@ use super::builders::{batch, data, failed};
 use super::harness::{Asked, Got, World};
 use crate::error::ErrorCode;
 
-/// The last version without divergence.
+/// The last Fetch version without diverging epochs.
 const OLD_FETCH: i16 = 11;
 
-/// A consumer that has taken `taken` of `a`, `b` and `c` of epoch 1 when partition 0 gets leader 2 of epoch 2.
+/// A consumer that has received `taken` of `a`, `b` and `c` of epoch 1 when partition 0 gets leader 2 with epoch 2.
 fn after_a_change(reset: &str, taken: usize, fetch: i16, epochs: Option<i16>) -> World {
     let mut w = World::new(&[], &[("auto.offset.reset", reset)]);
     w.fetch_versions = (4, fetch);
@@ -35,7 +35,7 @@ fn code_of(code: ErrorCode) -> i16 {
     i16::try_from(code.0).unwrap()
 }
 
-/// The question whether epoch 1 has what was read.
+/// Returns the next validation request.
 fn question(w: &mut World) -> Asked {
     let (asked, request) = w.expect::<OffsetForLeaderEpochRequest>();
     let partition = &request.topics[0].partitions[0];
@@ -73,7 +73,7 @@ fn tell(w: &mut World, asked: &Asked, code: ErrorCode, (leader_epoch, end_offset
     w.answer(asked, &response);
 }
 
-/// Where partition 0 is fetched from next, at leader 2.
+/// Returns the next fetch offset of partition 0 at leader 2.
 fn fetched_from(w: &mut World) -> i64 {
     assert!(
         w.next::<OffsetForLeaderEpochRequest>().is_none(),
@@ -85,7 +85,7 @@ fn fetched_from(w: &mut World) -> i64 {
 }
 
 #[test]
-fn reading_goes_on_where_a_new_leader_has_what_was_read() {
+fn validated_position_continues() {
     let mut w = after_a_change("earliest", 3, OLD_FETCH, Some(4));
     let asked = question(&mut w);
     tell(&mut w, &asked, ErrorCode::NO_ERROR, (1, 3));
@@ -94,7 +94,7 @@ fn reading_goes_on_where_a_new_leader_has_what_was_read() {
 }
 
 #[test]
-fn reading_goes_on_where_a_new_leader_was_cut() {
+fn truncated_position_continues_at_the_epoch_end() {
     let mut w = after_a_change("earliest", 3, OLD_FETCH, Some(2));
     let asked = question(&mut w);
     assert_eq!(asked.version, 2);
@@ -103,7 +103,7 @@ fn reading_goes_on_where_a_new_leader_was_cut() {
 }
 
 #[test]
-fn an_epoch_that_the_log_does_not_know_was_cut_off_as_a_whole() {
+fn unknown_epoch_is_truncated_as_a_whole() {
     let mut w = after_a_change("earliest", 3, OLD_FETCH, Some(4));
     let asked = question(&mut w);
     tell(&mut w, &asked, ErrorCode::NO_ERROR, (0, 0));
@@ -111,7 +111,7 @@ fn an_epoch_that_the_log_does_not_know_was_cut_off_as_a_whole() {
 }
 
 #[test]
-fn what_was_not_taken_is_dropped_when_the_log_was_cut() {
+fn undelivered_records_are_dropped_on_truncation() {
     let mut w = after_a_change("error", 1, OLD_FETCH, Some(4));
     let asked = question(&mut w);
     tell(&mut w, &asked, ErrorCode::NO_ERROR, (1, 2));
@@ -120,7 +120,7 @@ fn what_was_not_taken_is_dropped_when_the_log_was_cut() {
 }
 
 #[test]
-fn the_application_is_told_where_it_chooses_offsets() {
+fn truncation_is_reported_with_auto_offset_reset_error() {
     let mut w = after_a_change("error", 3, OLD_FETCH, Some(4));
     let asked = question(&mut w);
     tell(&mut w, &asked, ErrorCode::NO_ERROR, (1, 2));
@@ -132,7 +132,7 @@ fn the_application_is_told_where_it_chooses_offsets() {
 }
 
 #[test]
-fn leaders_are_asked_again_until_they_answer() {
+fn validation_is_retried() {
     for code in [
         ErrorCode::NOT_LEADER_FOR_PARTITION,
         ErrorCode::FENCED_LEADER_EPOCH,
@@ -155,7 +155,7 @@ fn leaders_are_asked_again_until_they_answer() {
 }
 
 #[test]
-fn who_may_not_ask_or_cannot_goes_on() {
+fn validation_is_skipped_if_unsupported_or_unauthorized() {
     let mut w = after_a_change("earliest", 3, OLD_FETCH, Some(2));
     let asked = question(&mut w);
     tell(&mut w, &asked, ErrorCode::CLUSTER_AUTHORIZATION_FAILED, (-1, -1));
@@ -164,13 +164,13 @@ fn who_may_not_ask_or_cannot_goes_on() {
         let mut w = after_a_change("earliest", 3, OLD_FETCH, epochs);
         assert_eq!(fetched_from(&mut w), 3);
     }
-    // Those say so themselves.
+    // Those report truncation in Fetch responses.
     let mut w = after_a_change("earliest", 3, OLD_FETCH + 1, Some(4));
     assert_eq!(fetched_from(&mut w), 3);
 }
 
 #[test]
-fn the_application_hears_of_what_does_not_pass() {
+fn lasting_validation_error_is_reported() {
     let mut w = after_a_change("earliest", 3, OLD_FETCH, Some(4));
     let asked = question(&mut w);
     tell(&mut w, &asked, ErrorCode::UNKNOWN, (-1, -1));
@@ -180,13 +180,13 @@ fn the_application_hears_of_what_does_not_pass() {
 }
 
 #[test]
-fn an_answer_for_a_position_that_was_left_counts_no_more() {
+fn stale_validation_response_is_ignored() {
     let mut w = after_a_change("earliest", 3, OLD_FETCH, Some(4));
     let asked = question(&mut w);
     w.seek("t", 0, 1);
     assert_eq!(fetched_from(&mut w), 1);
     tell(&mut w, &asked, ErrorCode::NO_ERROR, (1, 2));
     w.run_ms(10);
-    assert!(w.next_fetch().is_none(), "it is asked for already");
+    assert!(w.next_fetch().is_none(), "it is in flight already");
     assert!(w.take().is_empty());
 }

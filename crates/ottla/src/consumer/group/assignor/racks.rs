@@ -1,13 +1,13 @@
-//! Which members have a replica of which partition nearby (KIP-881).
+//! Replicas in the racks of members (KIP-881).
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Member, Shape};
+use super::model::{Member, Shape};
 
-/// Where members and replicas stand.
+/// The racks of members and replicas.
 #[derive(Debug)]
 pub(super) struct Racks {
-    /// By member, when racks matter.
+    /// By member, if racks matter.
     of_member: Vec<Option<usize>>,
     /// By topic and partition.
     of_partition: Vec<Vec<BTreeSet<usize>>>,
@@ -32,11 +32,11 @@ impl Racks {
             })
             .map(Iterator::collect)
             .collect();
-        // Without a member in any replica's rack, or with replicas of everything in every rack, all is alike.
+        // Racks do not matter if no member is in a replica's rack, or if every rack has a replica of every partition.
         let meets = of_member.iter().flatten().any(Option::is_some);
         let everywhere = of_partition.iter().flatten().all(|racks| racks.len() == numbers.len());
         Racks {
-            // A rack in which there is no replica is one more.
+            // All racks without a replica get one common number.
             of_member: of_member
                 .iter()
                 .map(|m| m.map(|rack| rack.unwrap_or(usize::MAX)))
@@ -46,13 +46,13 @@ impl Racks {
         }
     }
 
-    /// Whether it makes a difference who has what.
+    /// Returns true if racks distinguish assignments.
     pub(super) fn matter(&self) -> bool {
         self.matter
     }
 
-    /// Whether partition `partition` of the topic at `topic` has a replica near `member`. To a member that says nothing
-    /// of its rack everything is near.
+    /// Returns true if a partition of the topic with index `topic` has a replica in the member's rack, or if the member has
+    /// no rack.
     pub(super) fn is_near(&self, topic: usize, partition: usize, member: usize) -> bool {
         if !self.matter {
             return true;

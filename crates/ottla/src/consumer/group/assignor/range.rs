@@ -1,27 +1,27 @@
-//! `range`: topic by topic, each member a run of consecutive partitions; with racks (KIP-881) those with a replica nearby
-//! first, and of topics that are subscribed by the same members and have equally many partitions the same ones.
+//! `range`: consecutive partitions of each topic for each member. With racks (KIP-881) partitions with a replica in the
+//! member's rack come first, and topics with the same subscribers and number of partitions are assigned alike.
 
 use std::collections::BTreeMap;
 
+use super::model::{Assignment, Member, Shape};
 use super::racks::Racks;
-use super::{Assignment, Member, Shape};
 
-/// What is left of a topic.
+/// The unassigned partitions of a topic.
 struct Rest {
     place: usize,
     count: usize,
     members: Vec<usize>,
-    /// Partitions that nobody has.
+    /// Unassigned partitions.
     left: Vec<usize>,
     given: BTreeMap<usize, Vec<usize>>,
-    /// Everybody gets this many,
+    /// The number of partitions of each member,
     each: usize,
-    /// and this many members one more.
+    /// and the number of members with one more.
     extra: usize,
 }
 
 impl Rest {
-    /// How many more a member may get.
+    /// Returns the number of further partitions that a member may get.
     fn room(&self, m: usize) -> usize {
         let most = self.each + usize::from(self.extra > 0);
         most.saturating_sub(self.given.get(&m).map_or(0, Vec::len))
@@ -36,7 +36,7 @@ impl Rest {
         self.left.retain(|p| !partitions.contains(p));
     }
 
-    /// Gives each member in turn the first partitions that are fit for it.
+    /// Assigns to each member in turn the first partitions that suit it.
     fn deal(&mut self, fit: impl Fn(usize, usize) -> bool) {
         for m in self.members.clone() {
             let fitting = self.left.iter().copied().filter(|p| fit(*p, m));
@@ -48,7 +48,7 @@ impl Rest {
     }
 }
 
-/// Divides among `order`; gives the assignments in the same order.
+/// Assigns to the members in `order`; returns the assignments in that order.
 pub(super) fn divide(order: &[&Member], topics: &BTreeMap<String, Shape>) -> Vec<Assignment> {
     let racks = Racks::new(order, topics);
     let mut rests: Vec<(&String, Rest)> = Vec::new();

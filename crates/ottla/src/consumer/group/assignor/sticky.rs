@@ -1,15 +1,16 @@
-//! Dividing partitions so that members have nearly equally many and as few as possible change hands (KIP-54).
+//! `sticky`: members get nearly equal numbers of partitions, and as few as possible move (KIP-54).
 //!
-//! First everybody keeps what it has, then what nobody has goes to whoever has least, then the members with most give to
-//! those with least, over others where they share no topic (as in the search for an optimal semi-matching: nobody can be
-//! helped any more when no such chain is left). Whoever gives parts first with what was not its own before.
+//! First members keep their partitions. Then unassigned partitions go to the members with the fewest. Then partitions move
+//! from the members with the most to those with the fewest, through other members where the two share no topic. This is the
+//! search for an optimal semi-matching: the assignment is balanced when no such chain is left. A member first releases
+//! partitions that it did not own before.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
+use super::model::{Assignment, Member, Shape};
 use super::racks::Racks;
-use super::{Assignment, Member, Shape};
 
-/// Divides among `order`; gives the assignments in the same order.
+/// Assigns to the members in `order`; returns the assignments in that order.
 pub(super) fn divide(order: &[&Member], topics: &BTreeMap<String, Shape>) -> Vec<Assignment> {
     let racks = Racks::new(order, topics);
     let mut kept = Board::new(order, topics, &racks);
@@ -17,7 +18,8 @@ pub(super) fn divide(order: &[&Member], topics: &BTreeMap<String, Shape>) -> Vec
     if !racks.matter() {
         return kept.assignments();
     }
-    // To change hands for a replica nearby is worth it only where more have one then: or the next time would change back.
+    // Moves for the sake of racks are only kept if more partitions have a near replica; otherwise the next assignment would
+    // revert them.
     let mut moved = Board::new(order, topics, &racks);
     moved.settle(true);
     match moved.near() > kept.near() {
@@ -26,36 +28,36 @@ pub(super) fn divide(order: &[&Member], topics: &BTreeMap<String, Shape>) -> Vec
     }
 }
 
-/// A topic that is divided.
+/// A topic to assign.
 #[derive(Debug)]
 struct Topic<'a> {
     name: &'a str,
-    /// Its place in the list of topics, for racks.
+    /// The index in the list of topics, for racks.
     place: usize,
-    /// Number of its first partition in the list of all.
+    /// The index of its first partition in the list of all.
     first: usize,
     count: usize,
-    /// Which set of subscribers it has.
+    /// The index of its set of subscribers.
     audience: usize,
 }
 
-/// Who has what.
+/// The owners of all partitions.
 #[derive(Debug)]
 struct Board<'a> {
     racks: &'a Racks,
     topics: Vec<Topic<'a>>,
-    /// Each partition's topic.
+    /// The topic of each partition.
     topic_of: Vec<usize>,
     owner: Vec<Option<usize>>,
-    /// Whose it was.
+    /// The previous owner of each partition.
     prior: Vec<Option<usize>>,
-    /// By member: its partitions.
+    /// The partitions of each member.
     held: Vec<BTreeSet<usize>>,
-    /// By member: by topic, how many.
+    /// The number of partitions of each member by topic.
     held_of: Vec<BTreeMap<usize, usize>>,
-    /// By set of subscribers: its members, those with least first.
+    /// The members of each set of subscribers, those with the fewest partitions first.
     audiences: Vec<BTreeSet<(usize, usize)>>,
-    /// By member: in which sets it is.
+    /// The sets of subscribers of each member.
     memberships: Vec<Vec<usize>>,
 }
 
@@ -106,8 +108,8 @@ impl<'a> Board<'a> {
         board
     }
 
-    /// Whose each partition was, as the members say. Of two the one with the later generation has it (KIP-341); of one
-    /// generation neither.
+    /// Returns the previous owner of each partition. Of two members that send it the later generation counts (KIP-341); of
+    /// the same generation neither.
     fn claims(&self, order: &[&Member]) -> Vec<Option<usize>> {
         let index: HashMap<&str, usize> = self
             .topics
@@ -138,7 +140,7 @@ impl<'a> Board<'a> {
         best.into_iter().map(|claim| claim.and_then(|(_, who)| who)).collect()
     }
 
-    /// `for_racks`: what has no replica near its owner and could have, goes where it has.
+    /// Balances the assignment. `for_racks`: partitions first move to members with a near replica.
     fn settle(&mut self, for_racks: bool) {
         for p in 0..self.prior.len() {
             if let Some(m) = self.prior[p]
@@ -148,7 +150,7 @@ impl<'a> Board<'a> {
             }
         }
         let mut topics: Vec<usize> = (0..self.topics.len()).collect();
-        // Those first that have the least choice.
+        // Partitions with the fewest subscribers first.
         topics.sort_by_key(|t| self.audiences[self.topics[*t].audience].len());
         for t in topics {
             let Topic { first, count, .. } = self.topics[t];
@@ -164,7 +166,7 @@ impl<'a> Board<'a> {
         while self.level() || self.audiences.len() > 1 && self.level_by_chains() {}
     }
 
-    // ---------------------------------------------------------------- looking
+    // ---------------------------------------------------------------- queries
 
     fn audience_of(&self, p: usize) -> &BTreeSet<(usize, usize)> {
         &self.audiences[self.topics[self.topic_of[p]].audience]
@@ -175,13 +177,13 @@ impl<'a> Board<'a> {
         self.racks.is_near(topic.place, p - topic.first, m)
     }
 
-    /// Who has least among those with a replica nearby.
+    /// Returns the member with the fewest partitions among those with a near replica.
     fn nearest(&self, p: usize) -> Option<usize> {
         let mut members = self.audience_of(p).iter().map(|(_, m)| *m);
         members.find(|m| self.is_near(p, *m))
     }
 
-    /// How many partitions have a replica near their owner.
+    /// Returns the number of partitions with a replica near their owner.
     fn near(&self) -> usize {
         let owned = self.owner.iter().enumerate();
         owned.filter(|(p, m)| m.is_some_and(|m| self.is_near(*p, m))).count()
@@ -191,7 +193,7 @@ impl<'a> Board<'a> {
         self.held[m].len()
     }
 
-    /// Which partition `from` best gives to `to`: one that was `to`'s, or else was not `from`'s, or else has a replica
+    /// Returns the best partition to move: one that `to` owned before, else one that `from` did not, else one with a replica
     /// near `to`.
     fn choose(&self, from: usize, to: usize) -> Option<usize> {
         let mine = self.held[from].iter().copied();
@@ -205,7 +207,7 @@ impl<'a> Board<'a> {
         })
     }
 
-    // ---------------------------------------------------------------- changing hands
+    // ---------------------------------------------------------------- moves
 
     fn give(&mut self, p: usize, to: usize) {
         let t = self.topic_of[p];
@@ -234,11 +236,11 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// Members give to those that have two less, those with most first; false when nobody can.
+    /// Moves partitions to members with at least two fewer, from those with the most first; returns false if none can move.
     fn level(&mut self) -> bool {
         let mut any = false;
         let mut loads: BTreeSet<(usize, usize)> = (0..self.held.len()).map(|m| (self.load(m), m)).collect();
-        // Whoever can give to nobody is not asked again in this round.
+        // A member without a possible move is skipped for the rest of this round.
         while let Some((load, from)) = loads.pop_last() {
             let topics = self.held_of[from].keys();
             let least = topics.filter_map(|t| self.audiences[self.topics[*t].audience].first());
@@ -256,7 +258,7 @@ impl<'a> Board<'a> {
         any
     }
 
-    /// The same over others in between; false when nobody can.
+    /// Like that, through other members in between.
     fn level_by_chains(&mut self) -> bool {
         let mut members: Vec<usize> = (0..self.held.len()).collect();
         members.sort_by_key(|m| std::cmp::Reverse(self.load(*m)));
@@ -273,7 +275,8 @@ impl<'a> Board<'a> {
         false
     }
 
-    /// The shortest way from `from` to a member that has two less, over members of whom each could give to the next.
+    /// Returns the shortest chain from `from` to a member with at least two fewer, in which each can move a partition to the
+    /// next.
     fn chain(&self, from: usize) -> Option<Vec<usize>> {
         let mut came_from: Vec<Option<usize>> = vec![None; self.held.len()];
         let mut seen = vec![false; self.audiences.len()];

@@ -23,7 +23,7 @@ fn counts(rows: &[(&str, i32)]) -> BTreeMap<String, Shape> {
     rows.iter().map(|(t, n)| (t.to_string(), shape(*n))).collect()
 }
 
-/// Topics whose replicas stand in `racks` racks in turn, as in Kafka's tests.
+/// Topics whose replicas are in `racks` racks in turn, as in Kafka's tests.
 fn in_racks(rows: &[(&str, i32)], replicas: usize, racks: usize) -> BTreeMap<String, Shape> {
     let mut next = 0;
     let mut topics = BTreeMap::new();
@@ -47,7 +47,7 @@ fn assignment(all: &Assignments, id: &str) -> String {
 }
 
 #[test]
-fn range_gives_the_first_members_one_more() {
+fn range_assigns_the_remainder_to_the_first_members() {
     let members = [member("b", &["x", "y"]), member("a", &["x", "y"])];
     let all = divide(Strategy::Range, &members, &counts(&[("x", 3), ("y", 3)]));
     assert_eq!(assignment(&all, "a"), "x-0, x-1, y-0, y-1");
@@ -55,7 +55,7 @@ fn range_gives_the_first_members_one_more() {
 }
 
 #[test]
-fn round_robin_deals_across_topics_and_skips_who_did_not_subscribe() {
+fn round_robin_assigns_across_topics_and_skips_unsubscribed_members() {
     // The example of Kafka's documentation: t0 has 1, t1 has 2, t2 has 3 partitions.
     let members = [
         member("C0", &["t0"]),
@@ -70,7 +70,7 @@ fn round_robin_deals_across_topics_and_skips_who_did_not_subscribe() {
 }
 
 #[test]
-fn static_members_keep_their_place() {
+fn static_members_keep_their_order() {
     let mut late = member("zzz", &["x"]);
     late.instance_id = Some("i".into());
     let members = [member("aaa", &["x"]), late];
@@ -97,7 +97,7 @@ fn range_in_racks(
 
 /// RangeAssignorTest, testRackAwareAssignmentWith*.
 #[test]
-fn range_prefers_replicas_nearby_and_keeps_alike_topics_together() {
+fn range_prefers_racks_and_assigns_equal_topics_alike() {
     let three: &[&str] = &["t1", "t2", "t3"];
     let equal = [(0, three), (1, three), (2, three)];
     let rows = [("t1", 6), ("t2", 7), ("t3", 2)];
@@ -153,7 +153,7 @@ fn range_prefers_replicas_nearby_and_keeps_alike_topics_together() {
 
 /// AbstractStickyAssignorTest: cases with one right answer.
 #[test]
-fn sticky_starts_like_round_robin() {
+fn sticky_without_history_is_round_robin() {
     let both = &["topic1", "topic2"];
     let members = [member("consumer1", both), member("consumer2", both)];
     let all = divide(Strategy::Sticky, &members, &counts(&[("topic1", 3), ("topic2", 3)]));
@@ -178,7 +178,7 @@ fn own(member: &mut Member, rows: &[(&str, &[i32])], generation: i32) {
 
 /// The example of KIP-54: C1 leaves, and what the others have stays where it is.
 #[test]
-fn sticky_moves_only_what_a_member_left_behind() {
+fn sticky_moves_only_partitions_of_a_leaving_member() {
     let all = &["t0", "t1", "t2", "t3"];
     let mut members = [member("C0", all), member("C2", all)];
     own(&mut members[0], &[("t0", &[0]), ("t1", &[1]), ("t3", &[0])], 1);
@@ -191,7 +191,7 @@ fn sticky_moves_only_what_a_member_left_behind() {
 
 /// KIP-341: an older claim does not count against a newer one, and of two in one generation neither counts.
 #[test]
-fn the_newer_claim_counts() {
+fn later_generation_of_owned_partitions_counts() {
     let mut members = [member("a", &["x"]), member("b", &["x"]), member("c", &["x"])];
     own(&mut members[0], &[("x", &[0, 1, 2])], 4);
     own(&mut members[1], &[("x", &[0, 2])], 5);
@@ -242,7 +242,7 @@ impl Group {
     }
 
     fn join(&mut self, rng: &mut fastrand::Rng, uniform: bool, racks: bool) {
-        // Ids come in no order.
+        // Ids are not ordered.
         let id = format!("m{}-{}", rng.u8(..), self.next_id);
         self.next_id += 1;
         let names = self.topics.keys().filter(|_| uniform || rng.f32() < 0.6);
@@ -301,7 +301,7 @@ impl Group {
             .collect()
     }
 
-    /// Every partition that somebody wants has one owner, who wants it.
+    /// Every partition of a subscribed topic has one owner, which subscribes to it.
     fn check_valid(&self, assignments: &Assignments) {
         let mut given: Vec<(String, i32)> = Vec::new();
         for member in &self.members {
@@ -374,7 +374,7 @@ impl Group {
 }
 
 #[test]
-fn sticky_is_balanced_with_as_few_moves_as_can_be() {
+fn sticky_is_balanced_with_the_fewest_moves() {
     let mut rng = fastrand::Rng::with_seed(54);
     let mut moved = 0;
     for round in 0..600 {
@@ -404,7 +404,7 @@ fn sticky_is_balanced_with_as_few_moves_as_can_be() {
 }
 
 #[test]
-fn the_order_of_the_input_makes_no_difference() {
+fn assignment_does_not_depend_on_member_order() {
     let mut rng = fastrand::Rng::with_seed(341);
     for round in 0..300 {
         let (uniform, racks) = (round % 2 == 0, round % 3 == 0);
@@ -431,7 +431,7 @@ fn the_order_of_the_input_makes_no_difference() {
 }
 
 #[test]
-fn racks_never_cost_balance_and_bring_partitions_near() {
+fn racks_keep_balance_and_add_near_replicas() {
     let mut rng = fastrand::Rng::with_seed(881);
     let (mut with, mut without) = (0, 0);
     for round in 0..300 {
@@ -472,7 +472,7 @@ fn racks_never_cost_balance_and_bring_partitions_near() {
 
 /// KIP-429: no partition goes from one live member to another in one step, and two steps are enough.
 #[test]
-fn cooperative_members_give_up_before_others_take() {
+fn cooperative_revokes_before_partitions_move() {
     let mut rng = fastrand::Rng::with_seed(429);
     let mut handed_over = 0;
     for round in 0..400 {
@@ -515,7 +515,7 @@ fn cooperative_members_give_up_before_others_take() {
 /// 200 members, 40 topics with 50 partitions each; half of the members subscribed to half of the topics only. Times five, in
 /// an optimised build, it takes a second or two.
 #[test]
-fn large_groups_are_divided_in_time() {
+fn large_groups_are_assigned_in_time() {
     let names: Vec<String> = (0..40).map(|t| format!("topic-{t:03}")).collect();
     let shape = Shape {
         count: 50,

@@ -1,12 +1,11 @@
-//! Partitions by topic id, as heartbeats name them.
+//! Partitions by topic id, as in heartbeats.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ottla_protocol::Uuid;
 use ottla_protocol::api::consumer_group_heartbeat::TopicPartitions;
 
-/// A set of partitions. A topic that was deleted and made again under its name has another id, so its partitions are
-/// others.
+/// A set of partitions. A topic that was deleted and created again has another id, and therefore other partitions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Partitions(BTreeMap<Uuid, BTreeSet<i32>>);
 
@@ -47,12 +46,12 @@ impl Partitions {
         self.0.contains_key(&topic)
     }
 
-    /// Topics with their partitions, in order.
+    /// Iterates over topic ids and partitions, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Uuid, i32)> + '_ {
         self.0.iter().flat_map(|(id, set)| set.iter().map(|p| (*id, *p)))
     }
 
-    /// What is here and not in `other`.
+    /// Returns the partitions that `other` lacks.
     pub(super) fn minus(&self, other: &Partitions) -> Partitions {
         let mut rest = Partitions::default();
         for (id, set) in &self.0 {
@@ -63,7 +62,7 @@ impl Partitions {
         rest
     }
 
-    /// Without the topics that `keep` refuses.
+    /// Removes the topics for which `keep` returns false.
     pub(super) fn retain_topics(&mut self, keep: impl Fn(Uuid) -> bool) {
         self.0.retain(|id, _| keep(*id));
     }
@@ -97,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wire_gives_back_what_it_got() {
+    fn wire_form_round_trips() {
         let mut all = set(&[(2, &[5, 3]), (1, &[0])]);
         assert_eq!(Partitions::from_wire(all.to_wire()), all);
         all.extend(&set(&[(1, &[4]), (3, &[])]));

@@ -1,10 +1,10 @@
-//! Member epochs: commits and look-ups of the past, and being fenced.
+//! Member epochs: commits and look-ups with a past epoch, and fencing.
 
 use super::super::harness::*;
 use super::*;
 
 #[test]
-fn a_commit_under_an_epoch_of_the_past_is_made_under_the_next() {
+fn stale_member_epoch_on_commit_retries_with_the_new_epoch() {
     let mut w = world_of(&[("enable.auto.commit", "false")]);
     join(&mut w, 1, &[0, 1]);
     read_two(&mut w);
@@ -14,7 +14,7 @@ fn a_commit_under_an_epoch_of_the_past_is_made_under_the_next() {
         target: CommitTarget::Reply(reply),
     });
     assert_eq!(commit(&mut w, ErrorCode::STALE_MEMBER_EPOCH), (1, vec![(0, 2)]));
-    // It asks how things are, rather than wait for the next heartbeat's time.
+    // It sends a heartbeat at once.
     let beat = heartbeat(&mut w);
     accept(&mut w, &beat, 2, None);
     w.run_ms(300);
@@ -24,7 +24,7 @@ fn a_commit_under_an_epoch_of_the_past_is_made_under_the_next() {
 }
 
 #[test]
-fn a_commit_that_stays_stale_fails_in_time() {
+fn stale_member_epoch_on_commit_times_out() {
     let mut w = world_of(&[("enable.auto.commit", "false"), ("socket.timeout.ms", "5000")]);
     join(&mut w, 1, &[0, 1]);
     read_two(&mut w);
@@ -49,7 +49,7 @@ fn a_commit_that_stays_stale_fails_in_time() {
 }
 
 #[test]
-fn what_a_fenced_member_wanted_to_commit_is_not_committed_later() {
+fn fenced_member_drops_its_commits() {
     let mut w = world_of(&[("enable.auto.commit", "false")]);
     join(&mut w, 1, &[0, 1]);
     read_two(&mut w);
@@ -73,7 +73,7 @@ fn what_a_fenced_member_wanted_to_commit_is_not_committed_later() {
 }
 
 #[test]
-fn a_commit_of_an_unknown_member_is_told_and_followed_up() {
+fn unknown_member_id_on_commit_sends_a_heartbeat() {
     let mut w = world_of(&[("enable.auto.commit", "false")]);
     join(&mut w, 1, &[0, 1]);
     read_two(&mut w);
@@ -89,7 +89,7 @@ fn a_commit_of_an_unknown_member_is_told_and_followed_up() {
 }
 
 #[test]
-fn offsets_are_read_again_under_the_next_epoch() {
+fn stale_member_epoch_on_offset_fetch_retries() {
     let mut w = world_of(&[]);
     join(&mut w, 1, &[0, 1]);
     let (asked, _) = w.expect::<OffsetFetchRequest>();
@@ -102,7 +102,7 @@ fn offsets_are_read_again_under_the_next_epoch() {
 }
 
 #[test]
-fn a_fenced_member_gives_up_what_it_had_and_joins_anew() {
+fn fenced_member_epoch_revokes_and_rejoins() {
     for code in [
         ErrorCode::FENCED_MEMBER_EPOCH,
         ErrorCode::UNKNOWN_MEMBER_ID,
@@ -133,7 +133,7 @@ fn a_fenced_member_gives_up_what_it_had_and_joins_anew() {
 }
 
 #[test]
-fn a_member_that_is_fenced_while_it_gives_up_gives_up_the_rest_too() {
+fn fenced_member_epoch_during_a_revocation_revokes_everything() {
     let mut w = world_of(&[("test.rebalance", ""), ("enable.auto.commit", "false")]);
     join(&mut w, 1, &[0, 1]);
     w.take();

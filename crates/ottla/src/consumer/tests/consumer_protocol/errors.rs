@@ -1,10 +1,10 @@
-//! What the coordinator may refuse.
+//! Errors of the coordinator.
 
 use super::super::harness::*;
 use super::*;
 
 #[test]
-fn what_cannot_be_mended_is_fatal() {
+fn fatal_heartbeat_errors() {
     for code in [
         ErrorCode::UNRELEASED_INSTANCE_ID,
         ErrorCode::FENCED_INSTANCE_ID,
@@ -26,7 +26,7 @@ fn what_cannot_be_mended_is_fatal() {
 }
 
 #[test]
-fn a_member_that_is_shut_out_loses_what_it_had() {
+fn fenced_instance_id_revokes_as_lost() {
     let mut w = world_of(&[("group.instance.id", "i"), ("test.rebalance", "")]);
     join(&mut w, 1, &[0, 1]);
     w.take();
@@ -48,7 +48,7 @@ fn a_member_that_is_shut_out_loses_what_it_had() {
 }
 
 #[test]
-fn brokers_without_the_protocol_are_told_of() {
+fn unsupported_protocol_is_fatal() {
     let mut w = world_of(&[]);
     w.heartbeat_version = None;
     subscribe_to(&mut w, &["t"]);
@@ -58,7 +58,7 @@ fn brokers_without_the_protocol_are_told_of() {
 }
 
 #[test]
-fn what_somebody_may_mend_is_told_once_and_tried_on() {
+fn lasting_heartbeat_error_is_reported_once_and_retried() {
     for code in [
         ErrorCode::GROUP_AUTHORIZATION_FAILED,
         ErrorCode::TOPIC_AUTHORIZATION_FAILED,
@@ -83,7 +83,7 @@ fn what_somebody_may_mend_is_told_once_and_tried_on() {
 }
 
 #[test]
-fn a_refused_subscription_is_told_and_leaves_a_member_in_the_group() {
+fn refused_subscription_is_reported_and_keeps_membership() {
     for code in [
         ErrorCode::INVALID_REGULAR_EXPRESSION,
         ErrorCode::TOPIC_AUTHORIZATION_FAILED,
@@ -110,7 +110,7 @@ fn a_refused_subscription_is_told_and_leaves_a_member_in_the_group() {
 }
 
 #[test]
-fn an_expression_that_the_coordinator_cannot_read_waits_for_another() {
+fn invalid_regular_expression_waits_for_another_subscription() {
     let mut w = world_of(&[]);
     subscribe_to(&mut w, &["^("]);
     let beat = heartbeat(&mut w);
@@ -123,7 +123,7 @@ fn an_expression_that_the_coordinator_cannot_read_waits_for_another() {
 }
 
 #[test]
-fn patterns_need_a_coordinator_that_takes_them() {
+fn patterns_require_heartbeat_version_1() {
     let mut w = world_of(&[]);
     w.heartbeat_version = Some(0);
     subscribe_to(&mut w, &["^t"]);

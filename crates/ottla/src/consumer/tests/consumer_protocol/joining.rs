@@ -1,11 +1,11 @@
-//! Joining, staying, and going from what it has to what it should have.
+//! Joining, heartbeats, and reconciliation.
 
 use super::super::builders::*;
 use super::super::harness::*;
 use super::*;
 
 #[test]
-fn a_member_says_everything_once_and_then_only_what_changed() {
+fn heartbeat_contains_only_changes_after_joining() {
     let mut w = world_of(&[
         ("client.rack", "r1"),
         ("group.remote.assignor", "range"),
@@ -27,7 +27,7 @@ fn a_member_says_everything_once_and_then_only_what_changed() {
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![1])]);
     assert_eq!(w.shared.group().generation, 7);
     assert_eq!(w.shared.group().member_id, request.member_id);
-    // What it has is news to the coordinator, at once.
+    // The owned partitions are acknowledged at once.
     let second = heartbeat(&mut w);
     assert_eq!((second.1.member_epoch, second.1.rebalance_timeout_ms), (7, -1));
     assert_eq!(second.1.topic_partitions, Some(gift));
@@ -43,7 +43,7 @@ fn a_member_says_everything_once_and_then_only_what_changed() {
 }
 
 #[test]
-fn offsets_are_read_and_committed_under_the_members_epoch() {
+fn offsets_are_fetched_and_committed_with_the_member_epoch() {
     let mut w = world_of(&[]);
     let me = join(&mut w, 4, &[0, 1]);
     let request = committed(&mut w, 10);
@@ -62,7 +62,7 @@ fn offsets_are_read_and_committed_under_the_members_epoch() {
 }
 
 #[test]
-fn a_coordinator_of_the_first_version_makes_the_member_id() {
+fn heartbeat_version_0_assigns_the_member_id() {
     let mut w = world_of(&[]);
     w.heartbeat_version = Some(0);
     subscribe_to(&mut w, &["t"]);
@@ -79,7 +79,7 @@ fn a_coordinator_of_the_first_version_makes_the_member_id() {
 }
 
 #[test]
-fn another_subscription_is_told_at_once_and_alone() {
+fn changed_subscription_is_sent_at_once() {
     let mut w = world_of(&[]);
     w.add_topic("u", &[1]);
     join(&mut w, 1, &[0, 1]);
@@ -107,7 +107,7 @@ fn another_subscription_is_told_at_once_and_alone() {
 }
 
 #[test]
-fn names_that_only_the_coordinator_knows_are_asked_for() {
+fn unknown_topic_ids_are_looked_up_at_the_coordinator() {
     let mut w = world_of(&[]);
     subscribe_to(&mut w, &["^t.*", "^u"]);
     let beat = heartbeat(&mut w);
@@ -121,7 +121,7 @@ fn names_that_only_the_coordinator_knows_are_asked_for() {
     assert_eq!(told.1.topic_partitions, Some(topic_partitions(&w, "t", &[0])));
     accept(&mut w, &told, 1, None);
     committed(&mut w, 0);
-    // Brokers learn of a topic at different times: the rest comes when its name does.
+    // Brokers learn of a topic at different times: the remaining partitions follow with its name.
     w.add_topic("t2", &[1]);
     w.model.get_mut("t2").unwrap().id = unknown;
     w.run_ms(1500);
@@ -134,7 +134,7 @@ fn names_that_only_the_coordinator_knows_are_asked_for() {
 }
 
 #[test]
-fn a_topic_that_was_made_again_is_given_up_and_taken_up() {
+fn recreated_topic_is_revoked_and_assigned() {
     let mut w = world_of(&[("test.rebalance", "")]);
     join(&mut w, 1, &[0]);
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0])]);
@@ -151,7 +151,7 @@ fn a_topic_that_was_made_again_is_given_up_and_taken_up() {
 }
 
 #[test]
-fn what_is_given_up_is_committed_before_the_coordinator_hears_of_it() {
+fn revocation_is_acknowledged_after_its_commit() {
     let mut w = world_of(&[]);
     join(&mut w, 1, &[0, 1]);
     read_two(&mut w);
@@ -174,7 +174,7 @@ fn what_is_given_up_is_committed_before_the_coordinator_hears_of_it() {
 }
 
 #[test]
-fn a_revocation_is_followed_by_an_assignment_even_of_nothing() {
+fn revocation_is_followed_by_an_assignment() {
     let mut w = world_of(&[("test.rebalance", ""), ("enable.auto.commit", "false")]);
     join(&mut w, 1, &[0, 1]);
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0, 1])]);
@@ -188,7 +188,7 @@ fn a_revocation_is_followed_by_an_assignment_even_of_nothing() {
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![])]);
     add(&mut w, &[]);
     assert_eq!(assignment(&mut w), [1]);
-    // It is announced once: what follows is no rebalance.
+    // The assignment is reported once: later heartbeats are no rebalance.
     let told = heartbeat(&mut w);
     accept(&mut w, &told, 2, Some(kept));
     w.run_ms(3000);
@@ -196,7 +196,7 @@ fn a_revocation_is_followed_by_an_assignment_even_of_nothing() {
 }
 
 #[test]
-fn a_target_that_takes_more_is_reached_before_the_assignment_is_announced() {
+fn second_revocation_precedes_the_assignment() {
     let mut w = world_of(&[("test.rebalance", ""), ("enable.auto.commit", "false")]);
     join(&mut w, 1, &[0, 1]);
     w.take();
@@ -216,7 +216,7 @@ fn a_target_that_takes_more_is_reached_before_the_assignment_is_announced() {
 }
 
 #[test]
-fn heartbeats_go_on_while_the_application_gives_up() {
+fn heartbeats_continue_during_a_revocation() {
     let mut w = world_of(&[("test.rebalance", ""), ("enable.auto.commit", "false")]);
     join(&mut w, 1, &[0, 1]);
     w.take();
@@ -239,7 +239,7 @@ fn heartbeats_go_on_while_the_application_gives_up() {
 }
 
 #[test]
-fn the_newest_target_counts_and_one_thing_is_done_at_a_time() {
+fn newest_target_is_reconciled_in_steps() {
     let mut w = world_of(&[("test.rebalance", ""), ("enable.auto.commit", "false")]);
     w.model.get_mut("t").unwrap().leaders = vec![(1, 1); 4];
     join(&mut w, 1, &[0, 1]);
@@ -254,14 +254,14 @@ fn the_newest_target_counts_and_one_thing_is_done_at_a_time() {
     }
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![0])]);
     remove(&mut w, &[0]);
-    // Partition 2 was never taken up; 0 comes back as if it had been another's.
+    // Partition 2 was never assigned; 0 returns as a new one.
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![1])]);
     remove(&mut w, &[1]);
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0, 3])]);
 }
 
 #[test]
-fn what_it_keeps_is_not_interrupted() {
+fn kept_partitions_are_not_interrupted() {
     let mut w = world_of(&[]);
     join(&mut w, 1, &[0]);
     committed(&mut w, 5);
@@ -277,7 +277,7 @@ fn what_it_keeps_is_not_interrupted() {
 }
 
 #[test]
-fn a_pattern_is_asked_about_again_soon_as_it_is_matched_behind_the_answer() {
+fn new_pattern_shortens_the_next_heartbeat_interval() {
     let mut w = world_of(&[]);
     subscribe_to(&mut w, &["^t"]);
     let beat = heartbeat(&mut w);
@@ -289,9 +289,9 @@ fn a_pattern_is_asked_about_again_soon_as_it_is_matched_behind_the_answer() {
     no_heartbeat(&mut w);
 }
 
-/// A member that goes on asking on a dead connection is thrown out, and cannot leave.
+/// A member that keeps a dead connection is removed from the group, and cannot leave.
 #[test]
-fn a_connection_on_which_a_heartbeat_times_out_is_not_kept() {
+fn heartbeat_timeout_closes_the_connection() {
     let mut w = world_of(&[("socket.max.fails", "0")]);
     subscribe_to(&mut w, &["t"]);
     let (silent, _) = heartbeat(&mut w);

@@ -4,7 +4,7 @@ use super::super::harness::*;
 use super::*;
 
 #[test]
-fn another_coordinator_is_told_everything() {
+fn new_coordinator_gets_a_full_heartbeat() {
     let mut w = world_of(&[]);
     join(&mut w, 2, &[0, 1]);
     w.run_ms(3000);
@@ -20,7 +20,7 @@ fn another_coordinator_is_told_everything() {
 }
 
 #[test]
-fn a_coordinator_that_loads_is_asked_again() {
+fn coordinator_load_in_progress_is_retried() {
     let mut w = world_of(&[]);
     subscribe_to(&mut w, &["t"]);
     for _ in 0..3 {
@@ -34,7 +34,7 @@ fn a_coordinator_that_loads_is_asked_again() {
 }
 
 #[test]
-fn a_silent_coordinator_is_looked_for_elsewhere_and_nothing_is_given_up() {
+fn silent_coordinator_is_looked_up_again_without_revocation() {
     let mut w = world_of(&[("test.rebalance", "")]);
     join(&mut w, 2, &[0, 1]);
     w.take();
@@ -45,14 +45,14 @@ fn a_silent_coordinator_is_looked_for_elsewhere_and_nothing_is_given_up() {
     let (asked, request) = heartbeat(&mut w);
     assert_eq!((asked.node, request.member_epoch), (2, 2));
     assert_eq!(request.topic_partitions, Some(topic_partitions(&w, "t", &[0, 1])));
-    // Whether its session is over only the coordinator knows.
+    // Only the coordinator decides about the end of the session.
     w.run_ms(60_000);
     assert_eq!(assignment(&mut w), [0, 1]);
     assert!(!w.shared.is_assignment_lost());
 }
 
 #[test]
-fn a_member_commits_gives_up_and_leaves() {
+fn leaving_member_commits_and_revokes_first() {
     for (instance, epoch) in [("", -1), ("i", -2)] {
         let mut w = world_of(&[("group.instance.id", instance)]);
         let me = join(&mut w, 1, &[0, 1]);
@@ -71,7 +71,7 @@ fn a_member_commits_gives_up_and_leaves() {
 }
 
 #[test]
-fn a_member_that_is_still_joining_leaves_too() {
+fn joining_member_leaves() {
     let mut w = world_of(&[]);
     subscribe_to(&mut w, &["t"]);
     let joining = heartbeat(&mut w);
@@ -86,7 +86,7 @@ fn a_member_that_is_still_joining_leaves_too() {
 }
 
 #[test]
-fn who_subscribes_again_before_having_left_stays() {
+fn subscribing_again_before_leaving_keeps_membership() {
     let mut w = world_of(&[("test.rebalance", ""), ("enable.auto.commit", "false")]);
     join(&mut w, 1, &[0, 1]);
     w.take();
@@ -96,7 +96,7 @@ fn who_subscribes_again_before_having_left_stays() {
     subscribe_to(&mut w, &["t"]);
     remove(&mut w, &[0, 1]);
     assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0, 1])]);
-    // One that has begun to leave leaves first.
+    // A member that is leaving leaves first.
     add(&mut w, &[0, 1]);
     w.run_ms(100);
     while let Some(beat) = w.next::<ConsumerGroupHeartbeatRequest>() {
@@ -113,7 +113,7 @@ fn who_subscribes_again_before_having_left_stays() {
 }
 
 #[test]
-fn an_application_that_does_not_poll_is_out_until_it_polls() {
+fn max_poll_interval_exceeded_leaves_until_polled() {
     let mut w = world_of(&[("test.rebalance", ""), ("max.poll.interval.ms", "10000")]);
     let me = join(&mut w, 1, &[0, 1]);
     w.take();

@@ -1,4 +1,4 @@
-//! The consumer protocol (KIP-848): one member, and a coordinator that the test plays.
+//! The consumer protocol (KIP-848): one member, and a coordinator that the test implements.
 
 mod epochs;
 mod errors;
@@ -65,7 +65,7 @@ pub(super) fn no_heartbeat(w: &mut World) {
     assert!(w.next::<ConsumerGroupHeartbeatRequest>().is_none());
 }
 
-/// Answers what the coordinator was asked before: nothing is committed.
+/// Answers earlier look-ups: nothing is committed.
 pub(super) fn answer_older(w: &mut World, asked: &Asked) {
     while w
         .asked
@@ -106,7 +106,7 @@ pub(super) fn refuse(w: &mut World, (asked, _): &Heartbeat, error: ErrorCode) {
     w.answer(asked, &response);
 }
 
-/// Joins and gets these partitions of `t`; the coordinator knows that the member has them.
+/// Joins with these partitions of `t`, which the member has acknowledged.
 pub(super) fn join(w: &mut World, epoch: i32, partitions: &[i32]) -> String {
     subscribe_to(w, &["t"]);
     let asked = heartbeat(w);
@@ -151,7 +151,7 @@ pub(super) fn answer_offsets(w: &mut World, asked: &Asked, topics: Vec<OffsetFet
     w.answer(asked, &response);
 }
 
-/// Answers the next commit; gives member epoch, and the rows.
+/// Answers the next commit; returns member epoch and rows.
 pub(super) fn commit(w: &mut World, error: ErrorCode) -> (i32, Vec<(i32, i64)>) {
     let (asked, request) = w.expect::<OffsetCommitRequest>();
     answer_commit(w, &(asked, request), error)
@@ -181,7 +181,7 @@ pub(super) fn answer_commit(
     (request.generation_id_or_member_epoch, rows)
 }
 
-/// Reads two records of partition 0, so that there is something to commit.
+/// Delivers two records of partition 0, so that there is an offset to commit.
 pub(super) fn read_two(w: &mut World) {
     committed(w, 0);
     let (asked, _, parts) = w.next_fetch().unwrap();

@@ -1,7 +1,7 @@
-//! From a partition's record data to chunks in its queue: checks, decompression, aborted transactions, all within the
-//! consumer's budget.
+//! Conversion of a partition's record data to chunks in its queue: checks, decompression, aborted transactions, all within
+//! the consumer's byte budget.
 //!
-//! What does not fit into the budget stays compressed in a [`PendingData`] until the application has made room.
+//! Data that exceeds the budget stays compressed in [`PendingData`] until the application has freed space.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -11,42 +11,42 @@ use ottla_protocol::api::fetch::AbortedTransaction;
 use ottla_protocol::compression::CodecError;
 use ottla_protocol::record::{Batch, BatchIter, ControlRecord, ControlType, RecordData, RecordError};
 
-use super::statistics::Received;
+use super::counts::Received;
 use crate::error::{Error, ErrorCode};
 use crate::event::{ChunkBuilder, Event, PartitionNotice, PartitionState};
 use crate::memory::FetchBudget;
 
-/// A chunk is closed once it holds this much: room is given back chunk by chunk.
+/// The size at which a chunk is completed: space is freed chunk by chunk.
 const CHUNK_TARGET_BYTES: u64 = 512 * 1024;
 
-/// What record data is held to.
+/// The limits of record data.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     /// `check.crcs`.
     pub(super) check_crcs: bool,
-    /// The most that one batch may decompress to.
+    /// The maximum size of one decompressed batch, in bytes.
     pub(super) decompressed_max: usize,
-    /// What may be held in queues and in this backlog, in bytes.
+    /// The maximum number of bytes in queues and in this pending data.
     pub(super) budget_max: u64,
 }
 
-/// How far a backlog was fed into the queue.
+/// The result of delivering pending data.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Delivered {
-    /// All of it.
+    /// All data was delivered.
     Done,
-    /// The rest waits for room.
+    /// The remaining data waits for budget.
     NoBudget,
-    /// Not even one whole batch came: the request must allow this many bytes.
+    /// The data contains no whole batch: a request must allow so many bytes.
     TooSmall(usize),
-    /// The data cannot be cut into batches; it must be fetched again.
+    /// The data cannot be split into batches; it must be fetched again.
     Broken(Error),
 }
 
-/// Producers whose records are to be dropped (`isolation.level=read_committed`).
+/// Producers whose records are dropped (`isolation.level=read_committed`).
 #[derive(Debug, Default)]
 struct Aborted {
-    /// By first offset.
+    /// Transactions after the last batch, as (first offset, producer id), in order.
     coming: VecDeque<(i64, i64)>,
     active: HashSet<i64>,
 }
@@ -61,22 +61,22 @@ impl Aborted {
         }
     }
 
-    /// The transactions that have begun at `offset`.
+    /// Adds the transactions that begin up to `offset`.
     fn begin(&mut self, offset: i64) {
         while let Some((_, producer)) = self.coming.pop_front_if(|(first, _)| *first <= offset) {
             self.active.insert(producer);
         }
     }
 
-    /// Whether a batch that ends at `last_offset` was aborted. Must be asked in the order of offsets.
+    /// Returns true if a batch that ends at `last_offset` was aborted. Must be called in the order of offsets.
     fn covers(&mut self, batch: &Batch, last_offset: i64) -> bool {
         self.begin(last_offset);
         batch.header().is_transactional() && self.active.contains(&batch.header().producer_id)
     }
 
-    /// An end of transaction: what the producer writes afterwards belongs to another one.
+    /// Handles an end of transaction: later records of the producer belong to another transaction.
     fn on_control(&mut self, batch: &Batch, limit: usize) {
-        // One that has its end here may have its records before what was fetched.
+        // A transaction that ends here may have all its records before the fetched data.
         self.begin(batch.header().last_offset());
         if self.active.is_empty() {
             return;
@@ -92,37 +92,38 @@ impl Aborted {
     }
 }
 
-/// A batch that did not fit into the budget.
+/// A batch that exceeds the budget.
 #[derive(Debug)]
 struct Waiting {
     batch: Batch,
-    /// Bytes of its records, uncompressed.
+    /// The size of its records in bytes, uncompressed.
     size: u64,
 }
 
-/// Record data of one partition that is not in its queue yet.
+/// Record data of one partition that has not been delivered to its queue yet.
 #[derive(Debug)]
 pub(super) struct PendingData {
     batches: BatchIter,
-    /// The batch before them.
+    /// The batch before `batches`.
     waiting: Option<Waiting>,
     aborted: Aborted,
-    /// The next offset wanted.
+    /// The offset of the next record to deliver.
     pub(super) next_offset: i64,
-    /// The epoch of the leader that appended what lies before `next_offset`, or -1.
+    /// The epoch of the leader that appended the record before `next_offset`, or -1.
     pub(super) leader_epoch: i32,
-    /// Where the partition ends for this consumer: the high watermark or the last stable offset.
+    /// The end of the partition for this consumer: the high watermark or the last stable offset.
     pub(super) end_offset: i64,
     pub(super) broker_id: i32,
+    /// A whole batch was found.
     any: bool,
-    /// Bytes of the last compressed batch, before and after decompression: the next one may be like it.
+    /// The size of the last compressed batch before and after decompression: an estimate for the next one.
     ratio: (u64, u64),
-    /// What was put into the queue, for statistics.
+    /// Counters of what was delivered, for statistics.
     pub(super) delivered: Received,
 }
 
 impl PendingData {
-    /// Data that was fetched from `next_offset` on, behind a record of `leader_epoch`; batches may begin earlier.
+    /// Stores data that was fetched at `next_offset`, after a record of `leader_epoch`; its first batch may begin earlier.
     pub(super) fn new(
         data: Bytes,
         (next_offset, leader_epoch): (i64, i32),
@@ -144,20 +145,19 @@ impl PendingData {
         }
     }
 
-    /// Bytes that are not in the queue yet.
+    /// Returns the number of bytes that have not been delivered.
     pub(super) fn len(&self) -> u64 {
         let waiting = self.waiting.as_ref().map_or(0, |w| w.batch.bytes().len());
         (self.batches.remaining() + waiting) as u64
     }
 
-    /// Bytes that the batch takes which comes next, where its beginning is there.
+    /// Returns the size in bytes of the next batch, if its length is in the data.
     pub(super) fn next_batch_bytes(&self) -> Option<usize> {
         self.batches.needed_bytes()
     }
 
-    /// Moves batches into the partition's queue while the budget has room, one at least when nothing else is held.
-    /// Decompression happens here, on the client's own thread; batches are independent, so that a pool of workers can take
-    /// this step over.
+    /// Moves batches into the partition's queue while the budget allows, at least one if nothing else is held. Decompresses
+    /// on the calling thread, the client's I/O thread.
     pub(super) fn deliver(&mut self, state: &Arc<PartitionState>, budget: &FetchBudget, limits: &Limits) -> Delivered {
         let epoch = state.fetch_generation();
         let mut builder = ChunkBuilder::new();
@@ -202,7 +202,7 @@ impl PendingData {
         self.push(state, epoch, &mut builder);
         match self.batches.needed_bytes() {
             Some(needed) if !self.any => Delivered::TooSmall(needed),
-            // Less than a length: anything that is larger will do.
+            // Shorter than a batch length: any larger limit makes progress.
             None if !self.any && self.batches.remaining() > 0 => {
                 Delivered::TooSmall(self.batches.remaining() * 2 + 1024)
             }
@@ -210,7 +210,7 @@ impl PendingData {
         }
     }
 
-    /// What a batch may come to, uncompressed: a guess saves decompressing in vain most of the time.
+    /// Estimates the uncompressed size of a batch, which mostly avoids decompression in vain.
     fn likely_size(&self, batch: &Batch) -> u64 {
         let wire = batch.bytes().len() as u64;
         if batch.header().last_offset() < self.next_offset || batch.header().is_control() {
@@ -222,8 +222,8 @@ impl PendingData {
         }
     }
 
-    /// Appends a batch's records to the chunk unless they are not for the application. When there is no room for them,
-    /// gives the bytes that they take; else the batch is done with, whatever comes of it.
+    /// Appends a batch's records to the chunk, unless they are not for the application. Returns the size of the records if
+    /// they exceed the budget. Otherwise the batch is consumed, even after an error.
     fn take(
         &mut self,
         batch: &Batch,
@@ -247,7 +247,7 @@ impl PendingData {
                 return Ok(Some(size));
             }
         }
-        // A compacted batch keeps its last offset even when its last records are gone.
+        // A compacted batch keeps its last offset even if its last records were removed.
         self.next_offset = last_offset.saturating_add(1);
         self.leader_epoch = header.partition_leader_epoch;
         if let Some(data) = unpacked? {
@@ -256,7 +256,7 @@ impl PendingData {
         Ok(None)
     }
 
-    /// The batch's records, if they are for the application.
+    /// Decompresses a batch; returns `None` if its records are not for the application.
     fn unpack(&mut self, batch: &Batch, last_offset: i64, limits: &Limits) -> Result<Option<RecordData>, RecordError> {
         if limits.check_crcs {
             batch.verify_crc()?;
@@ -271,7 +271,7 @@ impl PendingData {
         batch.decompress(limits.decompressed_max).map(Some)
     }
 
-    /// Tells the application of a batch that it will not see.
+    /// Reports a batch that is skipped to the application.
     fn report(&self, state: &Arc<PartitionState>, epoch: u32, batch: &Batch, error: &RecordError) {
         let code = match error {
             RecordError::Codec(CodecError::UnknownCodec(_)) => ErrorCode::L_NOT_IMPLEMENTED,

@@ -1,8 +1,8 @@
 //! Committing offsets.
 //!
-//! One request is under way at a time, and commits keep their order: a retry of an older one must not undo a newer one.
-//! What waits meanwhile goes out together. A commit belongs to the generation in which it was asked for: sent in a later
-//! one, it would overwrite what the partitions' new owners have committed.
+//! One request is in flight at a time, and commits keep their order: a retry of an older one must not overwrite a newer one.
+//! Commits that wait in the meantime are sent together. A commit belongs to the generation in which it was requested: in a
+//! later one it would overwrite commits of the partitions' new owners.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use ottla_protocol::api::offset_commit::{OffsetCommitRequest, OffsetCommitResponse};
 
-use super::GroupIdentity;
-use super::commit_identity::CommitIdentity;
-use super::offset_messages::commit_request;
+use super::commit_identity::{CommitIdentity, GroupIdentity};
+use super::messages::commit_request;
 use crate::cluster::is_coordinator_error;
 use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
-use crate::consumer::CommitTarget;
+use crate::consumer::command::CommitTarget;
+use crate::consumer::units::millis;
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::event::{CommitResult, Event, PartitionState, Queue};
@@ -23,16 +23,16 @@ use crate::interceptor::Interceptor;
 use crate::sys::{Instant, earliest};
 use crate::types::{PartitionOffset, TopicPartition, offset};
 
-/// Topics have ids instead of names from this version on; names do as well.
-pub(super) const NEWEST_WITH_NAMES: i16 = 9;
+/// The newest version that names topics by name: later ones use topic ids.
+pub(in crate::consumer) const NEWEST_WITH_NAMES: i16 = 9;
 
-/// The part of `auto.commit.interval.ms` that [`Commits::tick_leeway`] is.
+/// The part of `auto.commit.interval.ms` that [`Commits::tick_leeway`] may be.
 const TICK_LEEWAY: u64 = 10;
 
-/// Who wants a commit.
+/// The origin of a commit.
 #[derive(Debug)]
-pub(super) enum Purpose {
-    /// The application.
+pub(in crate::consumer) enum Purpose {
+    /// A call of the application.
     Call(CommitTarget),
     /// `enable.auto.commit`.
     Auto,
@@ -42,48 +42,48 @@ pub(super) enum Purpose {
 #[derive(Debug)]
 struct Row {
     row: PartitionOffset,
-    /// Its result is not known yet.
+    /// The result is not known yet.
     open: bool,
 }
 
-/// A commit on its way.
+/// A commit that is queued or in flight.
 #[derive(Debug)]
 struct PendingCommit {
     number: u64,
     rows: Vec<Row>,
     purpose: Purpose,
-    who: CommitIdentity,
+    identity: CommitIdentity,
     deadline: Instant,
     retry_at: Instant,
     tries: u32,
 }
 
-/// What is known of the commits of a partition that is consumed.
+/// The commits of a consumed partition.
 #[derive(Debug)]
 struct Tracked {
     state: Arc<PartitionState>,
-    /// How often its stored offset is committed, and when next; `None` for never.
+    /// The interval of automatic commits in milliseconds, and the time of the next one; `None` without.
     timer: Option<(u64, Instant)>,
-    /// The offset last known to be committed, or `INVALID`.
+    /// The last known committed offset, or `INVALID`.
     committed: i64,
-    /// The leader epoch that was committed with it, or -1.
+    /// The leader epoch of the committed offset, or -1.
     committed_epoch: i32,
-    /// The offset that an automatic commit under way takes, or `INVALID`.
+    /// The offset in an automatic commit that is queued or in flight, or `INVALID`.
     committing: i64,
-    /// A commit was sent and not answered: a broker that comes to it late would undo a newer one.
+    /// A commit was never answered: a broker that executes it late would overwrite a newer one.
     unanswered: bool,
-    /// The state's when the two were noted. After a new beginning they say nothing: the topic may be another one, or
-    /// the log may have lost what was committed.
+    /// The number of restarts of the partition when the offsets were stored. They are invalid after another one: the topic
+    /// may be another one, or the log may have been truncated.
     beginning: u32,
 }
 
 impl Tracked {
-    /// Whether an offset goes beyond what is committed. What the application did not name itself is never taken back.
+    /// Returns true if an offset is beyond the committed one: automatic commits never decrease it.
     fn is_ahead(&self, offset: i64) -> bool {
         offset >= 0 && (offset > self.committed || self.beginning != self.state.restarts())
     }
 
-    /// Forgets what was noted before a new beginning.
+    /// Forgets the offsets after a restart of the partition.
     fn renew(&mut self) {
         let beginning = self.state.restarts();
         if self.beginning != beginning {
@@ -96,36 +96,36 @@ impl Tracked {
     }
 }
 
-/// What came of an answer besides what was told to who asked.
+/// The effects of errors in a response on coordinator and membership.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct ErrorEffects {
-    /// The coordinator is elsewhere.
-    pub(super) coordinator_lost: bool,
-    /// The coordinator does not know this member.
-    pub(super) member_unknown: bool,
+pub(in crate::consumer) struct ErrorEffects {
+    /// The coordinator has to be looked up again.
+    pub(in crate::consumer) coordinator_lost: bool,
+    /// The coordinator does not know this member or its epoch.
+    pub(in crate::consumer) member_unknown: bool,
 }
 
-/// Commits, waiting and under way.
+/// Queued commits and those in flight.
 #[derive(Debug)]
-pub(super) struct Commits {
-    /// The number of the newest job.
+pub(in crate::consumer) struct Commits {
+    /// The number of the newest commit.
     newest: u64,
     commits: VecDeque<PendingCommit>,
-    /// The request under way, and what is in it.
+    /// The request in flight; `in_flight` are its commits.
     request: Option<u64>,
     in_flight: Vec<PendingCommit>,
     tracked: BTreeMap<u32, Tracked>,
     due: BTreeSet<(Instant, u32)>,
-    /// How long after a tick is due the client wakes up for it, if nothing else wakes it: after one that found nothing to
-    /// commit, the next most likely finds nothing either.
+    /// The delay after which the client wakes up for a tick, if nothing else wakes it. A tick after one without offsets to
+    /// commit most likely finds none either.
     tick_leeway: Duration,
-    /// Where results of commits go that nobody waits for, when the application listens.
+    /// The queue for results of commits without a waiting call, if the application receives them.
     events: Option<Arc<Queue>>,
     interceptor: Option<Arc<dyn Interceptor>>,
 }
 
 impl Commits {
-    pub(super) fn new(events: Option<Arc<Queue>>, interceptor: Option<Arc<dyn Interceptor>>) -> Self {
+    pub(in crate::consumer) fn new(events: Option<Arc<Queue>>, interceptor: Option<Arc<dyn Interceptor>>) -> Self {
         Commits {
             newest: 0,
             commits: VecDeque::new(),
@@ -139,34 +139,34 @@ impl Commits {
         }
     }
 
-    /// Whether [`prepare`](Self::prepare) may find something to do.
-    pub(super) fn needs_prepare(&self, now: Instant) -> bool {
+    /// Returns true if [`prepare`](Self::prepare) may have something to do.
+    pub(in crate::consumer) fn needs_prepare(&self, now: Instant) -> bool {
         !self.is_idle() || self.due.first().is_some_and(|d| d.0 <= now)
     }
 
-    /// Whether no commit waits or is under way.
-    pub(super) fn is_idle(&self) -> bool {
+    /// Returns true if no commit is queued or in flight.
+    pub(in crate::consumer) fn is_idle(&self) -> bool {
         self.commits.is_empty() && self.in_flight.is_empty()
     }
 
-    /// The number of the newest commit.
-    pub(super) fn newest(&self) -> u64 {
+    /// Returns the number of the newest commit.
+    pub(in crate::consumer) fn newest(&self) -> u64 {
         self.newest
     }
 
-    /// Whether every commit up to this one is answered.
-    pub(super) fn are_answered(&self, number: u64) -> bool {
+    /// Returns true if every commit up to this number is answered.
+    pub(in crate::consumer) fn are_answered(&self, number: u64) -> bool {
         self.commits.iter().chain(&self.in_flight).all(|j| j.number > number)
     }
 
-    pub(super) fn has_work(&self, now: Instant) -> bool {
+    pub(in crate::consumer) fn has_work(&self, now: Instant) -> bool {
         self.request.is_none() && self.commits.front().is_some_and(|j| j.retry_at <= now)
     }
 
     // ---------------------------------------------------------------- automatic commits
 
-    /// Keeps in mind what is committed of a partition; commits its stored offset every `interval_ms`, if that is given.
-    pub(super) fn track(&mut self, now: Instant, state: &Arc<PartitionState>, interval_ms: Option<u64>) {
+    /// Tracks the committed offset of a partition; commits its stored offset every `interval_ms`, if that is given.
+    pub(in crate::consumer) fn track(&mut self, now: Instant, state: &Arc<PartitionState>, interval_ms: Option<u64>) {
         self.untrack(state.id());
         let timer = interval_ms.map(|interval| (interval, next_tick(now, interval)));
         self.due.extend(timer.map(|(_, due)| (due, state.id())));
@@ -185,14 +185,14 @@ impl Commits {
         );
     }
 
-    pub(super) fn untrack(&mut self, id: u32) {
+    pub(in crate::consumer) fn untrack(&mut self, id: u32) {
         if let Some((_, due)) = self.tracked.remove(&id).and_then(|t| t.timer) {
             self.due.remove(&(due, id));
         }
     }
 
-    /// The coordinator told what is committed of a partition.
-    pub(super) fn note_committed(&mut self, id: u32, (offset, leader_epoch): (i64, i32)) {
+    /// Stores the committed offset that the coordinator returned.
+    pub(in crate::consumer) fn note_committed(&mut self, id: u32, (offset, leader_epoch): (i64, i32)) {
         if let Some(tracked) = self.tracked.get_mut(&id) {
             tracked.renew();
             tracked.committed = offset;
@@ -200,14 +200,14 @@ impl Commits {
         }
     }
 
-    /// The offset last known to be committed of a partition, with its leader epoch.
-    pub(super) fn committed(&self, id: u32) -> Option<(i64, i32)> {
+    /// Returns the last known committed offset of a partition, with its leader epoch.
+    pub(in crate::consumer) fn committed(&self, id: u32) -> Option<(i64, i32)> {
         let tracked = self.tracked.get(&id).filter(|t| t.beginning == t.state.restarts())?;
         (tracked.committed >= 0).then_some((tracked.committed, tracked.committed_epoch))
     }
 
-    /// What a partition has stored beyond what is committed.
-    pub(super) fn uncommitted(&self, state: &PartitionState) -> Option<PartitionOffset> {
+    /// Returns a partition's stored offset if it is beyond the committed one.
+    pub(in crate::consumer) fn uncommitted(&self, state: &PartitionState) -> Option<PartitionOffset> {
         let row = row_of(state);
         let tracked = self.tracked.get(&state.id());
         tracked
@@ -215,14 +215,14 @@ impl Commits {
             .then_some(row)
     }
 
-    /// Queues a commit of what the tracked partitions of `ids` have stored and not committed yet. Those that are given up
-    /// commit again what may have been undone.
-    pub(super) fn commit_tracked(
+    /// Queues a commit of the stored offsets of `ids` that are not committed yet. `revoked`: also repeats commits that an
+    /// unanswered one may have overwritten.
+    pub(in crate::consumer) fn commit_tracked(
         &mut self,
         ctx: &Ctx<'_>,
-        who: &CommitIdentity,
+        identity: &CommitIdentity,
         ids: impl Iterator<Item = u32>,
-        given_up: bool,
+        revoked: bool,
     ) {
         let mut rows = Vec::new();
         for id in ids {
@@ -231,18 +231,18 @@ impl Commits {
             };
             let row = row_of(&tracked.state);
             tracked.renew();
-            let retry = given_up && tracked.unanswered && row.offset >= 0 && row.offset == tracked.committed;
-            if (retry || tracked.is_ahead(row.offset)) && row.offset > tracked.committing {
+            let repeat = revoked && tracked.unanswered && row.offset >= 0 && row.offset == tracked.committed;
+            if (repeat || tracked.is_ahead(row.offset)) && row.offset > tracked.committing {
                 tracked.committing = row.offset;
                 rows.push(row);
             }
         }
         if !rows.is_empty() {
-            self.push(ctx, who.clone(), rows, Purpose::Auto);
+            self.push(ctx, identity.clone(), rows, Purpose::Auto);
         }
     }
 
-    fn tick(&mut self, ctx: &Ctx<'_>, who: Option<&CommitIdentity>) {
+    fn tick(&mut self, ctx: &Ctx<'_>, identity: Option<&CommitIdentity>) {
         let mut ids = Vec::new();
         let mut shortest_ms = u64::MAX;
         while let Some(&(at, id)) = self.due.first().filter(|d| d.0 <= ctx.now) {
@@ -254,9 +254,9 @@ impl Commits {
                 ids.push(id);
             }
         }
-        if let Some(who) = who.filter(|_| !ids.is_empty()) {
+        if let Some(identity) = identity.filter(|_| !ids.is_empty()) {
             let before = self.newest;
-            self.commit_tracked(ctx, who, ids.into_iter(), false);
+            self.commit_tracked(ctx, identity, ids.into_iter(), false);
             let found = self.newest != before;
             self.tick_leeway = if found {
                 Duration::ZERO
@@ -268,8 +268,14 @@ impl Commits {
 
     // ---------------------------------------------------------------- calls
 
-    /// Queues a commit. Rows that have an error already are not committed.
-    pub(super) fn push(&mut self, ctx: &Ctx<'_>, who: CommitIdentity, rows: Vec<PartitionOffset>, purpose: Purpose) {
+    /// Queues a commit. Rows with an error are not committed.
+    pub(in crate::consumer) fn push(
+        &mut self,
+        ctx: &Ctx<'_>,
+        identity: CommitIdentity,
+        rows: Vec<PartitionOffset>,
+        purpose: Purpose,
+    ) {
         let rows = rows.into_iter().map(|row| Row {
             open: row.error.is_ok(),
             row,
@@ -281,8 +287,8 @@ impl Commits {
             number: self.newest,
             rows,
             purpose,
-            who,
-            deadline: ctx.now.plus_ms(super::millis(ctx.conf.socket_timeout_ms)),
+            identity,
+            deadline: ctx.now.plus_ms(millis(ctx.conf.socket_timeout_ms)),
             retry_at: ctx.now,
             tries: 0,
         };
@@ -292,14 +298,14 @@ impl Commits {
         }
     }
 
-    /// Answers a commit that cannot be made.
-    pub(super) fn refuse(&mut self, rows: Vec<PartitionOffset>, purpose: Purpose, error: Error) {
+    /// Completes a commit with an error, without trying it.
+    pub(in crate::consumer) fn refuse(&mut self, rows: Vec<PartitionOffset>, purpose: Purpose, error: Error) {
         let rows = rows.into_iter().map(|row| Row { row, open: true });
         let commit = PendingCommit {
             number: 0,
             rows: rows.collect(),
             purpose,
-            who: CommitIdentity::NOBODY,
+            identity: CommitIdentity::NONE,
             deadline: Instant::ORIGIN,
             retry_at: Instant::ORIGIN,
             tries: 0,
@@ -309,15 +315,16 @@ impl Commits {
 
     // ---------------------------------------------------------------- driver
 
-    /// Whether a commit waits that was not sent yet.
-    pub(super) fn has_unsent(&self) -> bool {
+    /// Returns true if a queued commit was not sent yet.
+    pub(in crate::consumer) fn has_unsent(&self) -> bool {
         self.commits.iter().any(|j| j.tries == 0)
     }
 
-    /// Queues what is due and fails what is late. `who` is as whom stored offsets are committed now, if they can be.
-    pub(super) fn prepare(&mut self, ctx: &Ctx<'_>, who: Option<&CommitIdentity>) {
-        self.tick(ctx, who);
-        self.drop_past_incarnations(who);
+    /// Queues automatic commits that are due, and fails late commits. `identity` is that of the member, if it may
+    /// commit.
+    pub(in crate::consumer) fn prepare(&mut self, ctx: &Ctx<'_>, identity: Option<&CommitIdentity>) {
+        self.tick(ctx, identity);
+        self.drop_past_incarnations(identity);
         if self.commits.iter().chain(&self.in_flight).all(|j| j.deadline > ctx.now) {
             return;
         }
@@ -333,23 +340,25 @@ impl Commits {
         }
     }
 
-    /// Fails what waits for a membership that is over: by now, others may have committed for the same partitions.
-    fn drop_past_incarnations(&mut self, who: Option<&CommitIdentity>) {
-        let incarnation = who.and_then(|w| w.incarnation);
-        let over = |commit: &PendingCommit| commit.who.incarnation.is_some() && commit.who.incarnation != incarnation;
+    /// Fails commits of a past membership: other members may have committed the same partitions since.
+    fn drop_past_incarnations(&mut self, identity: Option<&CommitIdentity>) {
+        let incarnation = identity.and_then(|w| w.incarnation);
+        let over = |commit: &PendingCommit| {
+            commit.identity.incarnation.is_some() && commit.identity.incarnation != incarnation
+        };
         if !self.commits.iter().any(over) {
             return;
         }
         let (past, commits): (Vec<PendingCommit>, Vec<PendingCommit>) = self.commits.drain(..).partition(over);
         self.commits = commits.into();
         for commit in past {
-            let error = Error::new(ErrorCode::L_ASSIGNMENT_LOST, "the partitions may be others' by now");
+            let error = Error::new(ErrorCode::L_ASSIGNMENT_LOST, "other members may own the partitions");
             self.complete(commit, Err(error));
         }
     }
 
-    /// When to be called again.
-    pub(super) fn wake(&self, now: Instant) -> Option<Instant> {
+    /// Returns when to call the commits again.
+    pub(in crate::consumer) fn wake(&self, now: Instant) -> Option<Instant> {
         let first = self
             .commits
             .front()
@@ -362,12 +371,12 @@ impl Commits {
         )
     }
 
-    /// Sends what is due on the coordinator's connection.
-    pub(super) fn send(
+    /// Sends the commits that are due to the coordinator.
+    pub(in crate::consumer) fn send(
         &mut self,
         ctx: &mut Ctx<'_>,
         (key, versions): (BrokerKey, &BrokerVersions),
-        who: &GroupIdentity<'_>,
+        identity: &GroupIdentity<'_>,
         next_id: &mut u64,
     ) {
         if !self.has_work(ctx.now) {
@@ -380,15 +389,15 @@ impl Commits {
                 .into_iter()
                 .for_each(|commit| self.complete(commit, Err(error.clone())));
         };
-        let Some(commit_identity) = commits.first().map(|j| &j.who) else {
+        let Some(commit_identity) = commits.first().map(|j| &j.identity) else {
             return;
         };
-        let member = if commit_identity.is_same(who.member) {
-            who.member
+        let member = if commit_identity.is_same(identity.member) {
+            identity.member
         } else {
             commit_identity
         };
-        let who = GroupIdentity { member, ..*who };
+        let identity = GroupIdentity { member, ..*identity };
         *next_id += 1;
         let tag = Tag {
             owner: Owner::Group,
@@ -396,7 +405,7 @@ impl Commits {
         };
         let deadline = commits.iter().map(|j| j.deadline).max().unwrap_or(ctx.now);
         let timeout = deadline.since(ctx.now).max(Duration::from_millis(100));
-        let request = commit_request(newest_rows(&commits), &who, version);
+        let request = commit_request(newest_rows(&commits), &identity, version);
         match ctx.connections.send(key, ctx.now, tag, &request, version, timeout) {
             Ok(()) => (self.request, self.in_flight) = (Some(*next_id), commits),
             Err(error) => commits
@@ -405,26 +414,30 @@ impl Commits {
         }
     }
 
-    /// The jobs at the front that can go out in one request. A later one that has to wait for its retry goes along.
+    /// Removes the commits at the front that fit into one request, including those that wait for a retry.
     fn take_together(&mut self) -> Vec<PendingCommit> {
         let Some(first) = self.commits.pop_front() else {
             return Vec::new();
         };
-        let together = self.commits.iter().take_while(|j| j.who.is_same(&first.who)).count();
+        let together = self
+            .commits
+            .iter()
+            .take_while(|j| j.identity.is_same(&first.identity))
+            .count();
         let mut out = vec![first];
         out.extend(self.commits.drain(..together));
         out
     }
 
-    // ---------------------------------------------------------------- answers
+    // ---------------------------------------------------------------- responses
 
-    /// Whether `id` is the commit under way.
-    pub(super) fn is_commit(&self, id: u64) -> bool {
+    /// Returns true if `id` is the commit request in flight.
+    pub(in crate::consumer) fn is_commit(&self, id: u64) -> bool {
         self.request == Some(id)
     }
 
-    /// The commit under way was answered, or not.
-    pub(super) fn on_committed(
+    /// Handles the result of the request in flight.
+    pub(in crate::consumer) fn on_committed(
         &mut self,
         ctx: &mut Ctx<'_>,
         result: Result<OffsetCommitResponse, Error>,
@@ -437,7 +450,7 @@ impl Commits {
             Err(error) => {
                 effects.coordinator_lost = error.code != ErrorCode::L_BAD_MSG;
                 self.mark_unanswered(&commits);
-                // From the last to the first, so that they come to stand in their old order.
+                // From the last to the first, which keeps their order.
                 commits
                     .into_iter()
                     .rev()
@@ -459,8 +472,8 @@ impl Commits {
                 let code = answer.copied().unwrap_or(ErrorCode::L_BAD_MSG);
                 row.row.error = code;
                 effects.coordinator_lost |= is_coordinator_error(code);
-                // The epoch has risen, and the member hears of it in an answer that is on its way or in the next one.
-                let stale = code == ErrorCode::STALE_MEMBER_EPOCH && commit.who.incarnation.is_some();
+                // A response to a heartbeat will contain the new epoch.
+                let stale = code == ErrorCode::STALE_MEMBER_EPOCH && commit.identity.incarnation.is_some();
                 effects.member_unknown |= stale || is_unknown_member(code);
                 row.open = stale || code.action().is_retriable() && code != ErrorCode::UNKNOWN_TOPIC_OR_PART;
                 if row.open {
@@ -478,7 +491,7 @@ impl Commits {
         effects
     }
 
-    /// These were sent, and nobody knows whether they are still to be served.
+    /// Marks the partitions of commits whose result is unknown.
     fn mark_unanswered(&mut self, commits: &[PendingCommit]) {
         let rows: BTreeSet<&TopicPartition> = newest_rows(commits).map(|row| &row.tp).collect();
         for tracked in self.tracked.values_mut() {
@@ -486,7 +499,7 @@ impl Commits {
         }
     }
 
-    /// Sends a commit again later, before those that came after it, unless its time is up.
+    /// Queues a commit again before newer ones, unless its deadline is earlier than the retry.
     fn retry(&mut self, ctx: &mut Ctx<'_>, mut commit: PendingCommit, error: &Error) {
         let delay = ctx.retry_delay(commit.tries);
         if ctx.now + delay >= commit.deadline {
@@ -542,7 +555,7 @@ impl Commits {
         }
     }
 
-    /// Keeps in mind what became of rows: what was not committed is in the next automatic commit again.
+    /// Stores the results of rows. The next automatic commit repeats those that failed.
     fn note(&mut self, rows: &[PartitionOffset]) {
         let rows: HashMap<(&str, i32), &PartitionOffset> =
             rows.iter().map(|r| ((&*r.tp.topic, r.tp.partition), r)).collect();
@@ -562,8 +575,8 @@ impl Commits {
         }
     }
 
-    /// Fails everything that waits.
-    pub(super) fn close(&mut self, error: &Error) {
+    /// Fails every commit.
+    pub(in crate::consumer) fn close(&mut self, error: &Error) {
         self.request = None;
         let in_flight = std::mem::take(&mut self.in_flight);
         let commits: Vec<PendingCommit> = in_flight.into_iter().chain(self.commits.drain(..)).collect();
@@ -573,7 +586,7 @@ impl Commits {
     }
 }
 
-/// Whether a code says that the coordinator knows nothing of such a member or generation.
+/// Returns true for error codes of an unknown member, generation or epoch.
 fn is_unknown_member(code: ErrorCode) -> bool {
     matches!(
         code,
@@ -581,21 +594,22 @@ fn is_unknown_member(code: ErrorCode) -> bool {
     )
 }
 
-/// What the jobs want to have committed, the last word on each partition counting.
+/// Returns the newest row of each partition.
 fn newest_rows(commits: &[PendingCommit]) -> impl Iterator<Item = &PartitionOffset> {
     let rows = commits.iter().flat_map(|j| &j.rows).filter(|r| r.open);
     let newest: BTreeMap<&TopicPartition, &PartitionOffset> = rows.map(|r| (&r.row.tp, &r.row)).collect();
     newest.into_values()
 }
 
-/// Ticks of partitions with the same interval fall together, so that one request commits them all.
+/// Returns the time of the next tick. Partitions with the same interval have the same ticks, so that one request commits
+/// them all.
 fn next_tick(now: Instant, interval_ms: u64) -> Instant {
     let interval = interval_ms.max(1).saturating_mul(1000);
     Instant::from_micros((now.as_micros() / interval + 1).saturating_mul(interval))
 }
 
-/// What a partition has to commit.
-pub(super) fn row_of(state: &PartitionState) -> PartitionOffset {
+/// Returns a partition's stored offset as a row.
+pub(in crate::consumer) fn row_of(state: &PartitionState) -> PartitionOffset {
     let stored = state.stored();
     PartitionOffset {
         leader_epoch: stored.leader_epoch,

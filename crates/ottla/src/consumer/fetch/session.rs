@@ -1,9 +1,9 @@
-//! Fetch sessions (KIP-227): what each broker was asked for and remembers, so that a request names only what has changed
-//! and an answer only what is new.
+//! Fetch sessions (KIP-227): brokers remember the partitions of earlier requests, so that a request names only changes and
+//! a response only new data.
 //!
-//! A partition that the broker remembers is in [`FetchState::InFlight`] whether a request is under way or not; one that goes
-//! elsewhere is named anew or forgotten in the next request. Brokers before Fetch version 7, and those that have no room
-//! for another session, remember nothing: then every request names everything.
+//! A partition of a session is in [`FetchState::InFlight`] even while no request is in flight. A partition that leaves that
+//! state is named again or forgotten in the next request. Brokers before Fetch version 7, and those whose session cache is
+//! full, have no session: then every request names every partition.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -11,38 +11,37 @@ use std::sync::Arc;
 use ottla_protocol::Uuid;
 use ottla_protocol::api::fetch::{FetchRequest, ForgottenTopic};
 
-use super::fetcher::Fetcher;
 use super::positions::{FetchState, Positions};
 use crate::types::NodeId;
 
-/// The session epoch of a request that asks for a session.
+/// The session epoch of a request for a new session.
 const FIRST: i32 = 0;
 /// Topics are named by their ids from this version on (KIP-516).
 pub(super) const FIRST_WITH_TOPIC_IDS: i16 = 13;
 
-/// How the broker knows a partition.
+/// A partition as the session has it.
 #[derive(Debug)]
 struct Member {
     name: Arc<str>,
     topic_id: Uuid,
     partition: i32,
-    /// Where the partition ends, as the broker last said; -1 when it has not. It does not say so twice in a session, not
-    /// even when the partition is named anew at another offset.
+    /// The end of the partition in the last response, -1 before one. A broker does not repeat it in a session, not even when
+    /// the partition is named again with another offset.
     end: i64,
 }
 
-/// What one broker remembers.
+/// The session with one broker.
 #[derive(Debug, Default)]
 pub(super) struct Session {
-    /// 0 when there is none.
+    /// 0 without a session.
     id: i32,
-    /// That of the next request.
+    /// The session epoch of the next request.
     epoch: i32,
     by_topic_id: bool,
     members: BTreeMap<u32, Member>,
-    /// Members that are not in [`FetchState::InFlight`] any more, or were not in between.
+    /// Members that have left [`FetchState::InFlight`], even if they have returned to it since.
     left: BTreeSet<u32>,
-    /// The names of topics that were asked for by their ids.
+    /// The names of topics that were requested by id.
     names: HashMap<Uuid, Arc<str>>,
 }
 
@@ -51,19 +50,18 @@ impl Session {
         self.names.get(&id)
     }
 
-    /// How many partitions are remembered and need not be named.
+    /// Returns the number of partitions that the session has and that need not be named.
     pub(super) fn waiting(&self) -> usize {
         self.members.len() - self.left.len()
     }
 
-    /// Whether there is a session by names that cannot be changed to one by ids.
+    /// Returns true for a session by topic names that cannot become one by topic ids.
     fn has_nameless(&self, positions: &Positions) -> bool {
         let nameless = |id: &u32| positions.get(*id).is_some_and(|p| p.topic_id.is_zero());
         !self.by_topic_id && self.members.keys().any(nameless)
     }
 
-    /// Adds to a request what the session needs: its number, and what is to be forgotten. `named` are the partitions that
-    /// the request names.
+    /// Adds the session's id, epoch and forgotten partitions to a request that names the partitions `named`.
     pub(super) fn complete(&self, request: &mut FetchRequest, named: &[u32], positions: &Positions, version: i16) {
         let by_topic_id = version >= FIRST_WITH_TOPIC_IDS;
         request.session_id = self.id;
@@ -90,7 +88,7 @@ impl Session {
         request.forgotten_topics_data = forgotten.collect();
     }
 
-    /// The request was sent.
+    /// Handles a request that was sent.
     pub(super) fn on_sent(&mut self, named: &[u32], positions: &Positions, version: i16) {
         for id in std::mem::take(&mut self.left) {
             if !named.contains(&id) {
@@ -112,20 +110,20 @@ impl Session {
         }
     }
 
-    /// The broker said where a partition ends.
+    /// Stores the end of a partition that a response contains.
     pub(super) fn note_end(&mut self, id: u32, end: i64) {
         if let Some(member) = self.members.get_mut(&id) {
             member.end = end;
         }
     }
 
-    /// What it last said; -1 when it has not.
+    /// Returns the end of a partition in the last response, -1 before one.
     pub(super) fn end_of(&self, id: u32) -> i64 {
         self.members.get(&id).map_or(-1, |m| m.end)
     }
 
-    /// The request was answered; false when the broker remembers nothing.
-    pub(super) fn on_answer(&mut self, session_id: i32) -> bool {
+    /// Handles a response; returns false if the broker has no session.
+    pub(super) fn on_response(&mut self, session_id: i32) -> bool {
         self.id = session_id;
         if session_id == 0 {
             return false;
@@ -135,19 +133,30 @@ impl Session {
     }
 }
 
-impl Fetcher {
-    /// Brings a broker's session up to date with what became of its partitions.
-    pub(super) fn update_session(&mut self, node: NodeId) -> &mut Session {
-        let left = self.positions.take_left(node);
-        let session = self.sessions.entry(node).or_default();
+/// The sessions with all brokers, whether anything is fetched from them at present or not.
+#[derive(Debug, Default)]
+pub(super) struct Sessions(BTreeMap<NodeId, Session>);
+
+impl Sessions {
+    pub(super) fn get(&self, node: NodeId) -> Option<&Session> {
+        self.0.get(&node)
+    }
+
+    pub(super) fn get_mut(&mut self, node: NodeId) -> Option<&mut Session> {
+        self.0.get_mut(&node)
+    }
+
+    pub(super) fn remove(&mut self, node: NodeId) {
+        self.0.remove(&node);
+    }
+
+    /// Updates a broker's session with the partitions that have left [`FetchState::InFlight`].
+    pub(super) fn update(&mut self, node: NodeId, positions: &mut Positions) -> &mut Session {
+        let left = positions.take_left(node);
+        let session = self.0.entry(node).or_default();
         let members = &session.members;
-        // One that was named anew since is asked for again.
-        let positions = &self.positions;
-        let is_in_flight = |id: &u32| {
-            positions
-                .get(*id)
-                .is_some_and(|p| p.fetch_state == FetchState::InFlight(node))
-        };
+        // A partition that was named again since is in flight again.
+        let is_in_flight = |id: &u32| in_flight(positions, node, *id);
         let gone = left
             .into_iter()
             .filter(|id| members.contains_key(id) && !is_in_flight(id));
@@ -155,10 +164,10 @@ impl Fetcher {
         session
     }
 
-    /// The next request to the broker names everything. Gives the partitions that it was asked for and that are still
-    /// wanted from it: they are to be settled. `known` says whether the broker may have the session, which it drops then.
-    pub(super) fn end_session(&mut self, node: NodeId, known: bool) -> Vec<u32> {
-        let Some(session) = self.sessions.get_mut(&node) else {
+    /// Ends a session: the next request names every partition. Returns the partitions that are still in flight, whose fetch
+    /// states the caller has to update. `known`: the broker may have the session, which the next request closes.
+    pub(super) fn end(&mut self, node: NodeId, known: bool, positions: &Positions) -> Vec<u32> {
+        let Some(session) = self.0.get_mut(&node) else {
             return Vec::new();
         };
         session.epoch = FIRST;
@@ -168,38 +177,33 @@ impl Fetcher {
         session.left.clear();
         session.names.clear();
         let members = std::mem::take(&mut session.members);
-        let in_flight = |id: &u32| {
-            self.positions
-                .get(*id)
-                .is_some_and(|p| p.fetch_state == FetchState::InFlight(node))
-        };
-        members.into_keys().filter(in_flight).collect()
+        members
+            .into_keys()
+            .filter(|id| in_flight(positions, node, *id))
+            .collect()
     }
 
-    /// Whether the next request has to name topics by their names.
-    pub(super) fn must_use_names(&self, node: NodeId, ready: &[u32]) -> bool {
-        let mut positions = ready.iter().filter_map(|id| self.positions.get(*id));
-        if positions.any(|p| p.topic_id.is_zero()) {
+    /// Returns true if the next request has to name topics by name.
+    pub(super) fn must_use_names(&self, node: NodeId, ready: &[u32], positions: &Positions) -> bool {
+        let mut named = ready.iter().filter_map(|id| positions.get(*id));
+        if named.any(|p| p.topic_id.is_zero()) {
             return true;
         }
-        // A session by names goes on until something new is asked for.
-        let goes_on =
-            |s: &Session| s.epoch != FIRST && !s.by_topic_id && (ready.is_empty() || s.has_nameless(&self.positions));
-        self.sessions.get(&node).is_some_and(goes_on)
+        // A session by names continues until another partition is requested.
+        let continues =
+            |s: &Session| s.epoch != FIRST && !s.by_topic_id && (ready.is_empty() || s.has_nameless(positions));
+        self.0.get(&node).is_some_and(continues)
     }
 
-    /// Ends a session that names topics otherwise than the next request has to; its partitions become ready.
-    pub(super) fn switch_topic_naming(&mut self, node: NodeId, version: i16) {
+    /// Returns true if the session names topics in another way than a request of this version.
+    pub(super) fn names_differ(&self, node: NodeId, version: i16) -> bool {
         let by_topic_id = version >= FIRST_WITH_TOPIC_IDS;
         let differs = |s: &Session| s.epoch != FIRST && s.by_topic_id != by_topic_id;
-        if !self.sessions.get(&node).is_some_and(differs) {
-            return;
-        }
-        for id in self.end_session(node, true) {
-            self.positions.set_fetch_state(id, FetchState::Ready(node));
-            if let Some(leader) = self.leaders.get_mut(&node) {
-                leader.ready.push_back(id);
-            }
-        }
+        self.0.get(&node).is_some_and(differs)
     }
+}
+
+fn in_flight(positions: &Positions, node: NodeId, id: u32) -> bool {
+    let position = positions.get(id);
+    position.is_some_and(|p| p.fetch_state() == FetchState::InFlight(node))
 }

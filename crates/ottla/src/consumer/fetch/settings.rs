@@ -1,12 +1,12 @@
-//! The settings that fetching obeys.
+//! The settings of fetching.
 
 use std::time::Duration;
 
-use super::fetch_response::Limits;
-use super::{int32, millis};
+use super::pending_data::Limits;
 use crate::config::ClientConfig;
+use crate::consumer::units::{int32, millis};
 
-/// The settings that fetching obeys.
+/// The settings of fetching.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
     pub(super) wait_max_ms: u64,
@@ -47,7 +47,7 @@ impl Settings {
             preferred_for: Duration::from_millis(millis(conf.metadata_max_age_ms)),
             limits: Limits {
                 check_crcs: conf.check_crcs,
-                // One batch may be larger than the budget: it comes alone then.
+                // One batch may be larger than the budget; it is held alone then.
                 decompressed_max: usize::try_from(budget_max).unwrap_or(usize::MAX).max(receive_max),
                 budget_max,
             },

@@ -1,4 +1,4 @@
-//! Reading committed offsets.
+//! Committed offsets, fetched from the coordinator.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use ottla_protocol::api::offset_fetch::{OffsetFetchRequest, OffsetFetchResponse};
 
-use super::GroupIdentity;
+use super::commit_identity::GroupIdentity;
 use super::commits::{ErrorEffects, NEWEST_WITH_NAMES};
-use super::offset_messages::{fetch_request, rows_of};
+use super::lookup::FoundOffset;
+use super::messages::{fetch_request, rows_of};
 use crate::cluster::is_coordinator_error;
 use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
-use crate::consumer::OffsetsResult;
+use crate::consumer::command::OffsetsResult;
+use crate::consumer::units::millis;
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::reply::Reply;
@@ -21,18 +23,18 @@ use crate::types::{PartitionOffset, TopicPartition, offset};
 /// The first OffsetFetch version that can wait for open transactions (KIP-447).
 const FIRST_WITH_STABLE: i16 = 7;
 
-/// Who wants committed offsets.
+/// The origin of a fetch.
 #[derive(Debug)]
-pub(super) enum Requester {
-    /// The fetcher, under its own number.
+pub(in crate::consumer) enum Requester {
+    /// The fetcher's look-up with this number.
     Position { id: u32, lookup_id: u64 },
-    /// The application.
+    /// A call of the application.
     Call(Arc<Reply<OffsetsResult>>),
 }
 
-/// A reading on its way.
+/// A fetch that is queued or in flight.
 #[derive(Debug)]
-pub(super) struct OffsetFetch {
+pub(in crate::consumer) struct OffsetFetch {
     tps: Vec<TopicPartition>,
     requester: Requester,
     deadline: Instant,
@@ -41,33 +43,31 @@ pub(super) struct OffsetFetch {
     last_error: Option<Error>,
 }
 
-/// A committed offset that was found for a consumed partition.
-#[derive(Debug)]
-pub(in crate::consumer) struct Found {
-    pub(in crate::consumer) id: u32,
-    pub(in crate::consumer) lookup_id: u64,
-    pub(in crate::consumer) result: Result<(i64, i32), Error>,
-}
-
-/// Readings, waiting and under way.
+/// Queued fetches and those in flight.
 #[derive(Debug, Default)]
-pub(super) struct OffsetFetches {
+pub(in crate::consumer) struct OffsetFetches {
     waiting: VecDeque<OffsetFetch>,
     in_flight: BTreeMap<u64, Vec<OffsetFetch>>,
-    found: Vec<Found>,
+    found: Vec<FoundOffset>,
 }
 
 impl OffsetFetches {
-    pub(super) fn has_work(&self, now: Instant) -> bool {
+    pub(in crate::consumer) fn has_work(&self, now: Instant) -> bool {
         self.waiting.iter().any(|r| r.retry_at <= now)
     }
 
-    pub(super) fn take_found(&mut self) -> Vec<Found> {
+    pub(in crate::consumer) fn take_found(&mut self) -> Vec<FoundOffset> {
         std::mem::take(&mut self.found)
     }
 
-    /// Queues a reading of committed offsets.
-    pub(super) fn fetch(&mut self, now: Instant, tps: Vec<TopicPartition>, requester: Requester, deadline: Instant) {
+    /// Queues a fetch of committed offsets.
+    pub(in crate::consumer) fn fetch(
+        &mut self,
+        now: Instant,
+        tps: Vec<TopicPartition>,
+        requester: Requester,
+        deadline: Instant,
+    ) {
         self.waiting.push_back(OffsetFetch {
             tps,
             requester,
@@ -78,8 +78,8 @@ impl OffsetFetches {
         });
     }
 
-    /// Fails what is late, whether it waits or is under way.
-    pub(super) fn prepare(&mut self, now: Instant) {
+    /// Fails late fetches, queued or in flight.
+    pub(in crate::consumer) fn prepare(&mut self, now: Instant) {
         if self.waiting.is_empty() && self.in_flight.is_empty() {
             return;
         }
@@ -105,8 +105,8 @@ impl OffsetFetches {
         }
     }
 
-    /// When to be called again.
-    pub(super) fn wake(&self, now: Instant) -> Option<Instant> {
+    /// Returns when to call the fetches again.
+    pub(in crate::consumer) fn wake(&self, now: Instant) -> Option<Instant> {
         let waiting = self.waiting.iter().map(|r| match r.retry_at > now {
             true => r.retry_at.min(r.deadline),
             false => r.deadline,
@@ -115,15 +115,15 @@ impl OffsetFetches {
         waiting.chain(in_flight).filter(|at| *at < Instant::NEVER).min()
     }
 
-    /// Sends what is due on the coordinator's connection.
-    pub(super) fn send(
+    /// Sends the fetches that are due to the coordinator.
+    pub(in crate::consumer) fn send(
         &mut self,
         ctx: &mut Ctx<'_>,
         (key, versions): (BrokerKey, &BrokerVersions),
-        who: &GroupIdentity<'_>,
+        identity: &GroupIdentity<'_>,
         next_id: &mut u64,
     ) {
-        // All readings that are due go out in one request.
+        // One request contains all fetches that are due.
         let (due, later): (Vec<_>, Vec<_>) = self.waiting.drain(..).partition(|r| r.retry_at <= ctx.now);
         self.waiting = later.into();
         if due.is_empty() {
@@ -134,13 +134,13 @@ impl OffsetFetches {
             return due.into_iter().for_each(|r| self.complete(r, Err(error.clone())));
         };
         let stable = version >= FIRST_WITH_STABLE && ctx.conf.isolation_level == "read_committed";
-        let request = fetch_request(due.iter().flat_map(|r| &r.tps), who, version, stable);
+        let request = fetch_request(due.iter().flat_map(|r| &r.tps), identity, version, stable);
         *next_id += 1;
         let tag = Tag {
             owner: Owner::Group,
             id: *next_id,
         };
-        let timeout = Duration::from_millis(super::millis(ctx.conf.socket_timeout_ms));
+        let timeout = Duration::from_millis(millis(ctx.conf.socket_timeout_ms));
         match ctx.connections.send(key, ctx.now, tag, &request, version, timeout) {
             Ok(()) => {
                 self.in_flight.insert(*next_id, due);
@@ -149,15 +149,15 @@ impl OffsetFetches {
         }
     }
 
-    // ---------------------------------------------------------------- answers
+    // ---------------------------------------------------------------- responses
 
-    /// Whether `id` is a reading under way.
-    pub(super) fn is_in_flight(&self, id: u64) -> bool {
+    /// Returns true if `id` is a request in flight.
+    pub(in crate::consumer) fn is_in_flight(&self, id: u64) -> bool {
         self.in_flight.contains_key(&id)
     }
 
-    /// A reading was answered, or not.
-    pub(super) fn on_response(
+    /// Handles a request's result.
+    pub(in crate::consumer) fn on_response(
         &mut self,
         ctx: &mut Ctx<'_>,
         id: u64,
@@ -204,7 +204,7 @@ impl OffsetFetches {
                     }
                     None => row.error = ErrorCode::L_BAD_MSG,
                 }
-                // An open transaction has offsets in the balance; a new topic may not be known everywhere.
+                // Offsets of an open transaction are undecided (KIP-447).
                 if row.error.action().is_retriable() && row.error != ErrorCode::UNKNOWN_TOPIC_OR_PART {
                     retry = Some(row.error);
                 }
@@ -238,19 +238,19 @@ impl OffsetFetches {
                     Some(row) => Err(Error::from(row.error)),
                     None => Err(Error::from(ErrorCode::L_BAD_MSG)),
                 });
-                self.found.push(Found { id, lookup_id, result });
+                self.found.push(FoundOffset { id, lookup_id, result });
             }
         }
     }
 
-    /// Forgets the reading for a partition that is not consumed any more.
-    pub(super) fn cancel(&mut self, id: u32) {
+    /// Cancels the queued fetch for a partition that is not consumed any more.
+    pub(in crate::consumer) fn cancel(&mut self, id: u32) {
         self.waiting
             .retain(|r| !matches!(r.requester, Requester::Position { id: i, .. } if i == id));
     }
 
-    /// Fails everything that waits.
-    pub(super) fn close(&mut self, error: &Error) {
+    /// Fails every fetch.
+    pub(in crate::consumer) fn close(&mut self, error: &Error) {
         let in_flight = std::mem::take(&mut self.in_flight).into_values().flatten();
         let offset_fetches: Vec<OffsetFetch> = self.waiting.drain(..).chain(in_flight).collect();
         for fetch in offset_fetches {
@@ -259,12 +259,12 @@ impl OffsetFetches {
     }
 }
 
-/// Whether a member asked under an epoch of the past (KIP-848); the member that it is by then asks again.
+/// Returns true for error codes of a past member epoch (KIP-848): the fetch is repeated with the new one.
 fn is_outdated(code: ErrorCode) -> bool {
     matches!(code, ErrorCode::STALE_MEMBER_EPOCH | ErrorCode::UNKNOWN_MEMBER_ID)
 }
 
-/// Puts a reading whose time is up to the `late` ones.
+/// Moves a fetch whose deadline has passed to `late`.
 fn keep(fetch: OffsetFetch, now: Instant, late: &mut Vec<OffsetFetch>) -> Option<OffsetFetch> {
     if fetch.deadline > now {
         return Some(fetch);

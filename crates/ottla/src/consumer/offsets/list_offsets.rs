@@ -1,7 +1,7 @@
-//! Looking up offsets at leaders: the log's start and end, and the first record of a time.
+//! Look-ups of offsets at leaders: the start and the end of the log, and the first record of a timestamp.
 //!
-//! Queries that wait for the same leader go out in one ListOffsets request. A query of a consumed partition is retried
-//! until it is cancelled, one of an application call until the call's deadline.
+//! One ListOffsets request contains all queries for a leader. A query for a consumed partition is retried until it is
+//! cancelled, a query for a call of the application until the call's deadline.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -12,47 +12,41 @@ use ottla_protocol::api::list_offsets::{
     ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTopic,
 };
 
-use super::{Command, OffsetsResult, millis};
+use super::lookup::FoundOffset;
 use crate::cluster::Cluster;
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Outcome, Owner, Ready, Tag};
+use crate::consumer::command::{Command, OffsetsResult};
+use crate::consumer::units::{int32, millis};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::reply::Reply;
 use crate::sys::{Instant, earliest};
 use crate::types::{NodeId, PartitionOffset, TopicPartition, offset};
 
-/// Who asked.
+/// The origin of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asker {
-    /// The fetcher, under its own number.
+enum Requester {
+    /// The fetcher's look-up with this number.
     Position { id: u32, lookup_id: u64 },
-    /// A row of an application call.
+    /// A row of a call of the application.
     Call { call: u64, row: usize },
-}
-
-/// What a query found for a consumed partition.
-#[derive(Debug)]
-pub(super) struct Found {
-    pub(super) id: u32,
-    pub(super) lookup_id: u64,
-    pub(super) result: Result<(i64, i32), Error>,
 }
 
 #[derive(Debug)]
 struct Query {
-    asker: Asker,
+    requester: Requester,
     tp: TopicPartition,
     /// -2 for the start, -1 for the end, else milliseconds.
     timestamp: i64,
     since: Instant,
-    /// The request that asks it, if one is under way.
+    /// The request in flight that contains the query.
     request: Option<u64>,
     retry_at: Instant,
     tries: u32,
 }
 
-/// Where a call's answer goes.
+/// The reply of a call.
 #[derive(Debug)]
 enum CallReply {
     Watermarks(Arc<Reply<Result<(i64, i64), Error>>>),
@@ -65,20 +59,20 @@ struct Call {
     left: usize,
     deadline: Instant,
     reply: CallReply,
-    /// Why the last try failed.
+    /// The error of the last attempt.
     last_error: Option<Error>,
 }
 
-/// Queries, requests under way, calls. A consumer has one; a producer's core drives one by itself for the calls of its
+/// Queries, requests in flight, calls. Part of a consumer; the core of a producer drives one for the calls of its
 /// application.
 #[derive(Debug)]
 pub struct ListOffsets {
     queries: BTreeMap<u64, Query>,
-    /// Queries that are not under way.
+    /// Queries that are in no request.
     waiting: BTreeSet<u64>,
     requests: BTreeMap<u64, (NodeId, Vec<u64>)>,
     calls: BTreeMap<u64, Call>,
-    found: Vec<Found>,
+    found: Vec<FoundOffset>,
     next_id: u64,
     read_committed: bool,
     timeout: Duration,
@@ -104,14 +98,14 @@ impl ListOffsets {
         self.next_id
     }
 
-    fn add(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster, asker: Asker, tp: TopicPartition, timestamp: i64) {
+    fn add(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster, requester: Requester, tp: TopicPartition, timestamp: i64) {
         cluster.watch(&tp.topic, ctx.now);
         let id = self.new_id();
         self.waiting.insert(id);
         self.queries.insert(
             id,
             Query {
-                asker,
+                requester,
                 tp,
                 timestamp,
                 since: ctx.now,
@@ -129,8 +123,8 @@ impl ListOffsets {
         Some(query)
     }
 
-    /// Looks up the start or end of a consumed partition.
-    pub(super) fn look_up(
+    /// Looks up the start or the end of a consumed partition.
+    pub(in crate::consumer) fn look_up(
         &mut self,
         ctx: &Ctx<'_>,
         cluster: &mut Cluster,
@@ -138,15 +132,15 @@ impl ListOffsets {
         tp: TopicPartition,
         logical: i64,
     ) {
-        self.add(ctx, cluster, Asker::Position { id, lookup_id }, tp, logical);
+        self.add(ctx, cluster, Requester::Position { id, lookup_id }, tp, logical);
     }
 
-    /// Forgets the look-ups of a partition that is not consumed any more.
-    pub(super) fn cancel(&mut self, cluster: &mut Cluster, id: u32) {
+    /// Cancels the look-ups of a partition.
+    pub(in crate::consumer) fn cancel(&mut self, cluster: &mut Cluster, id: u32) {
         let gone: Vec<u64> = self
             .queries
             .iter()
-            .filter(|(_, q)| matches!(q.asker, Asker::Position { id: i, .. } if i == id))
+            .filter(|(_, q)| matches!(q.requester, Requester::Position { id: i, .. } if i == id))
             .map(|(n, _)| *n)
             .collect();
         for query in gone {
@@ -154,7 +148,7 @@ impl ListOffsets {
         }
     }
 
-    /// Carries out the look-ups among a consumer's commands, for a client that is none.
+    /// Executes the look-ups among a consumer's commands for a producer; refuses other commands.
     pub fn on_command(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, command: Command) {
         match command {
             Command::QueryWatermarks { tp, deadline, reply } => self.watermarks(ctx, cluster, &tp, deadline, reply),
@@ -170,8 +164,8 @@ impl ListOffsets {
         }
     }
 
-    /// Carries out an application's query of both watermarks.
-    pub(super) fn watermarks(
+    /// Executes a query of both watermarks for the application.
+    pub(in crate::consumer) fn watermarks(
         &mut self,
         ctx: &Ctx<'_>,
         cluster: &mut Cluster,
@@ -185,8 +179,8 @@ impl ListOffsets {
         self.call(ctx, cluster, rows, deadline, CallReply::Watermarks(reply));
     }
 
-    /// Carries out an application's query of offsets for times.
-    pub(super) fn for_times(
+    /// Executes a query of offsets for timestamps for the application.
+    pub(in crate::consumer) fn for_times(
         &mut self,
         ctx: &Ctx<'_>,
         cluster: &mut Cluster,
@@ -210,7 +204,7 @@ impl ListOffsets {
     ) {
         let call = self.new_id();
         for (row, r) in rows.iter().enumerate() {
-            self.add(ctx, cluster, Asker::Call { call, row }, r.tp.clone(), r.offset);
+            self.add(ctx, cluster, Requester::Call { call, row }, r.tp.clone(), r.offset);
         }
         self.calls.insert(
             call,
@@ -224,35 +218,35 @@ impl ListOffsets {
         );
     }
 
-    /// What was found for consumed partitions since the last call.
-    pub(super) fn take_found(&mut self) -> Vec<Found> {
+    /// Returns the offsets of consumed partitions that were found since the last call.
+    pub(in crate::consumer) fn take_found(&mut self) -> Vec<FoundOffset> {
         std::mem::take(&mut self.found)
     }
 
     // ---------------------------------------------------------------- driver
 
-    /// Sends what is due; gives when to be called again.
+    /// Sends the queries that are due. Returns when to call it again if nothing else happens.
     pub fn poll(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> Option<Instant> {
         if self.calls.is_empty() && self.waiting.is_empty() {
             return None;
         }
         self.expire(ctx.now, cluster);
         let mut groups: BTreeMap<(NodeId, usize), Vec<u64>> = BTreeMap::new();
-        let mut asked_twice: HashMap<TopicPartition, usize> = HashMap::new();
+        let mut named: HashMap<TopicPartition, usize> = HashMap::new();
         let due: Vec<u64> = self.waiting.iter().copied().collect();
         for id in due {
             let Some(query) = self.queries.get(&id).filter(|q| q.retry_at <= ctx.now) else {
                 continue;
             };
-            if let Some(error) = hopeless(cluster, query) {
+            if let Some(error) = unknown_partition(cluster, query) {
                 self.finish(cluster, id, Err(error));
                 continue;
             }
             let Some(query) = self.queries.get(&id) else { continue };
             match cluster.leader(&query.tp.topic, query.tp.partition) {
-                // A request names a partition once.
+                // A request can name a partition only once.
                 Some(node) => {
-                    let turn = asked_twice.entry(query.tp.clone()).or_default();
+                    let turn = named.entry(query.tp.clone()).or_default();
                     groups.entry((node, *turn)).or_default().push(id);
                     *turn += 1;
                 }
@@ -286,14 +280,17 @@ impl ListOffsets {
             let Some(call) = self.calls.remove(&id) else { continue };
             self.forget_queries_of(cluster, id);
             let text = match &call.last_error {
-                Some(last) => format!("no answer from the leader in time; the last failure: {}", last.message),
-                None => "no answer from the leader in time".to_owned(),
+                Some(last) => format!(
+                    "no response from the leader in time; the last failure: {}",
+                    last.message
+                ),
+                None => "no response from the leader in time".to_owned(),
             };
             call.fail(Error::new(ErrorCode::L_TIMED_OUT, text));
         }
     }
 
-    /// A connection is gone, or an attempt failed: the leaderships that are waited for may be somewhere else.
+    /// Handles a closed connection or a failed attempt to connect: requests metadata, as leaders may have changed.
     pub fn on_connection_down(&mut self, cluster: &mut Cluster, key: BrokerKey, now: Instant) {
         if key != BrokerKey::general(key.node) {
             return;
@@ -310,7 +307,7 @@ impl ListOffsets {
         let gone: Vec<u64> = self
             .queries
             .iter()
-            .filter(|(_, q)| matches!(q.asker, Asker::Call { call: c, .. } if c == call))
+            .filter(|(_, q)| matches!(q.requester, Requester::Call { call: c, .. } if c == call))
             .map(|(n, _)| *n)
             .collect();
         for query in gone {
@@ -322,7 +319,7 @@ impl ListOffsets {
         let key = BrokerKey::general(node);
         let versions = match ctx.connections.ready(key, ctx.now) {
             Ready::Yes(versions) => versions,
-            // An event of the connection brings the next poll.
+            // An event of the connection causes the next poll.
             Ready::Busy | Ready::Connecting => return,
             Ready::Unknown => {
                 for id in queries {
@@ -346,7 +343,7 @@ impl ListOffsets {
         for id in queries {
             let Some(query) = self.queries.get(&id) else { continue };
             if version == 0 && query.timestamp >= 0 {
-                // Version 0 knows times of log segments only.
+                // Version 0 has timestamps of log segments only.
                 let text = "the broker is too old to look up offsets by time";
                 self.finish(cluster, id, Err(Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, text)));
                 continue;
@@ -377,7 +374,7 @@ impl ListOffsets {
             replica_id: -1,
             isolation_level: i8::from(self.read_committed && version >= 2),
             topics: topics.collect(),
-            timeout_ms: super::int32(self.timeout.as_millis()),
+            timeout_ms: int32(self.timeout.as_millis()),
             ..Default::default()
         };
         let request_id = self.new_id();
@@ -399,7 +396,7 @@ impl ListOffsets {
         }
     }
 
-    /// What became of a request.
+    /// Handles a request's outcome.
     pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: BrokerKey, id: u64, outcome: Outcome) {
         let Some((_, queries)) = self.requests.remove(&id) else {
             return;
@@ -420,7 +417,7 @@ impl ListOffsets {
         let (answers, error) = match result {
             Ok(response) => (
                 index(response),
-                Error::new(ErrorCode::L_BAD_MSG, "the broker's answer lacks the partition"),
+                Error::new(ErrorCode::L_BAD_MSG, "the broker's response lacks the partition"),
             ),
             Err(error) => (HashMap::new(), error),
         };
@@ -439,7 +436,7 @@ impl ListOffsets {
                     let code: ErrorCode = answer.error_code.into();
                     let text = format!("{}: offset look-up failed: {}", query.tp, code.description());
                     let error = Error::new(code, text);
-                    // The broker may lag behind, or the topic may have been made anew: its epochs begin anew, too.
+                    // The broker may lag behind, or the topic was created again, with new epochs.
                     let unknown_epoch = code == ErrorCode::UNKNOWN_LEADER_EPOCH;
                     if code.action().refreshes_metadata() || unknown_epoch {
                         cluster.request_refresh(&name, ctx.now);
@@ -464,14 +461,14 @@ impl ListOffsets {
         query.tries = query.tries.saturating_add(1);
         query.request = None;
         self.waiting.insert(id);
-        if let Asker::Call { call, .. } = query.asker
+        if let Requester::Call { call, .. } = query.requester
             && let (Some(call), Some(error)) = (self.calls.get_mut(&call), error)
         {
             call.last_error = Some(error);
         }
     }
 
-    /// A topic's metadata changed: its queries need not wait.
+    /// Handles changed metadata of a topic: its queries are retried at once.
     pub fn on_topic_changed(&mut self, now: Instant, cluster: &Cluster, name: &str) {
         for id in &self.waiting {
             if let Some(query) = self.queries.get_mut(id).filter(|q| &*q.tp.topic == name)
@@ -486,9 +483,9 @@ impl ListOffsets {
         let Some(query) = self.drop_query(cluster, id) else {
             return;
         };
-        match query.asker {
-            Asker::Position { id, lookup_id } => self.found.push(Found { id, lookup_id, result }),
-            Asker::Call { call, row } => self.finish_row(cluster, call, row, result),
+        match query.requester {
+            Requester::Position { id, lookup_id } => self.found.push(FoundOffset { id, lookup_id, result }),
+            Requester::Call { call, row } => self.finish_row(cluster, call, row, result),
         }
     }
 
@@ -498,7 +495,7 @@ impl ListOffsets {
         match result {
             Ok((found, epoch)) => {
                 if let Some(row) = call.rows.get_mut(row) {
-                    // No record is as late as that: the end, by its logical name.
+                    // No record has such a timestamp: the logical end.
                     row.offset = if found < 0 { offset::END } else { found };
                     row.leader_epoch = epoch;
                     row.error = ErrorCode::NO_ERROR;
@@ -550,7 +547,7 @@ impl Call {
                 reply.fill(Ok((offsets.next().unwrap_or(0), offsets.next().unwrap_or(0))));
             }
             CallReply::Rows(reply) => {
-                // Rows that failed say so themselves, unless nothing else is left to say.
+                // Failed rows have their errors; the call only fails if all rows did.
                 match self.rows.iter().find(|r| !r.error.is_ok()).map(|r| r.error) {
                     Some(error) if self.rows.iter().all(|r| !r.error.is_ok()) => reply.fill(Err(error.into())),
                     _ => reply.fill(Ok(self.rows)),
@@ -560,9 +557,9 @@ impl Call {
     }
 }
 
-/// Whether metadata that is newer than a call's query says that the partition does not exist.
-fn hopeless(cluster: &Cluster, query: &Query) -> Option<Error> {
-    if matches!(query.asker, Asker::Position { .. }) {
+/// Returns the error of a call's query for a partition that newer metadata lacks.
+fn unknown_partition(cluster: &Cluster, query: &Query) -> Option<Error> {
+    if matches!(query.requester, Requester::Position { .. }) {
         return None;
     }
     let meta = cluster.topic(&query.tp.topic).filter(|m| m.fetched_at >= query.since)?;

@@ -1,9 +1,9 @@
-//! What the application subscribed to, as the coordinator is told.
+//! The subscription in heartbeats.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Topic names and a regular expression for topic names; a topic that either fits is subscribed to.
+/// Topic names and regular expressions for topic names: topics that match any of them are subscribed to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct HeartbeatSubscription {
     pub(super) names: BTreeSet<Arc<str>>,
@@ -11,8 +11,8 @@ pub(super) struct HeartbeatSubscription {
 }
 
 impl HeartbeatSubscription {
-    /// From names as the application gives them: one that begins with `^` is a regular expression in RE2's form, which
-    /// has to fit a topic's whole name.
+    /// Parses the application's list: a name that begins with `^` is a regular expression in RE2 syntax, which must match
+    /// the whole name of a topic.
     pub(super) fn new(topics: &[String]) -> Self {
         let all = topics.iter().map(|t| Arc::from(t.as_str()));
         let (patterns, names) = all.partition(|t: &Arc<str>| t.starts_with('^'));
@@ -23,7 +23,7 @@ impl HeartbeatSubscription {
         self.names.is_empty() && self.patterns.is_empty()
     }
 
-    /// As the application gave it, in order.
+    /// Returns names and expressions, in order.
     pub(super) fn topics(&self) -> Vec<String> {
         let all: BTreeSet<&Arc<str>> = self.names.iter().chain(&self.patterns).collect();
         all.into_iter().map(|t| t.to_string()).collect()
@@ -33,7 +33,7 @@ impl HeartbeatSubscription {
         self.names.iter().map(|t| t.to_string()).collect()
     }
 
-    /// One expression for all patterns; empty without any.
+    /// Returns one expression for all patterns, empty without any.
     pub(super) fn regex(&self) -> String {
         let mut patterns = self.patterns.iter();
         match (patterns.next(), self.patterns.len()) {
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_become_one_expression() {
+    fn patterns_are_joined_to_one_expression() {
         assert_eq!(of(&["b", "a"]).regex(), "");
         assert_eq!(of(&["^a.*"]).regex(), "^a.*");
         assert_eq!(of(&["^b|c", "x", "^a.*"]).regex(), "(?:^a.*)|(?:^b|c)");
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_given_back_as_it_came() {
+    fn topics_returns_names_and_patterns_once() {
         let subscription = of(&["b", "^a", "b", "a"]);
         assert_eq!(subscription.topics(), ["^a", "a", "b"]);
         assert!(!subscription.is_empty() && of(&[]).is_empty());

@@ -1,25 +1,23 @@
-//! Which partitions are fetched from which leader, and what holds each back.
+//! The consumed partitions and the decisions about each of them: offset, leader, fetch state, errors, delivery.
 //!
-//! Every partition is in one [`FetchState`]; [`Fetcher::update_fetch_state`] finds the right one after anything about the partition
-//! changed. Leaders keep lists of the partitions that are ready for them, so that a wake-up looks at those only. Sending
-//! and answers are in `fetch_exchange`.
+//! Every partition is in one [`FetchState`]. [`ConsumedPartitions::update_fetch_state`] computes it after any change of the
+//! partition. [`Fetcher`](super::Fetcher) sends the requests.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use ottla_protocol::Uuid;
 
-use super::assignment::sweep;
-use super::fetch_response::Delivered;
-use super::fetch_session::Session;
-use super::fetch_settings::Settings;
-use super::fetch_step::Coalescing;
+use super::budget::Budget;
+use super::counts::FetchCounts;
+use super::leaders::Leaders;
 use super::missing::Missing;
+use super::pending_data::{Delivered, PendingData};
 use super::positions::{FetchState, Next, Origin, Position, Positions};
-use super::statistics::FetchCounts;
-use super::validation::Validations;
+use super::settings::Settings;
 use crate::cluster::{Cluster, TopicMeta};
 use crate::config::ClientConfig;
+use crate::consumer::offsets::{FoundOffset, OffsetLookup};
+use crate::consumer::queues::drop_stale;
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::event::{Event, PartitionNotice, PartitionState};
@@ -28,111 +26,85 @@ use crate::memory::FetchBudget;
 use crate::sys::Instant;
 use crate::types::{NodeId, offset};
 
-/// An offset that somebody else must look up.
-#[derive(Debug, Clone)]
-pub(super) struct OffsetLookup {
-    /// For which partition.
-    pub(super) state: Arc<PartitionState>,
-    /// Goes back with the answer.
-    pub(super) lookup_id: u64,
-    /// BEGINNING, END or STORED.
-    pub(super) offset: i64,
-}
-
-/// A broker that partitions are fetched from.
-#[derive(Debug, Default)]
-pub(super) struct Leader {
-    /// Partitions to ask for next, in the order in which they go into the request. One that meanwhile is in another place
-    /// is passed over.
-    pub(super) ready: VecDeque<u32>,
-    /// The request under way.
-    pub(super) request: Option<u64>,
-    /// When the first partition goes back to its leader that is read from here because the leader said so.
-    pub(super) lease_ends: Option<Instant>,
-    /// Requests in a row that were cut short for partitions whose queues were full.
-    pub(super) short_waits: u32,
-}
-
-/// A Fetch request under way.
+/// The consumed partitions, the brokers they are fetched from, and the byte budget that they share.
 #[derive(Debug)]
-pub(super) struct InFlightFetch {
-    pub(super) node: NodeId,
-    /// The partitions that it names.
-    pub(super) partitions: Vec<u32>,
-    /// The part of the budget that the answer may take.
-    pub(super) reserved: u64,
-    /// When the broker answers at the latest, whether there are records or not.
-    pub(super) wait_ends: Instant,
-}
-
-/// Fetches what is consumed.
-#[derive(Debug)]
-pub(super) struct Fetcher {
-    pub(super) settings: Settings,
-    pub(super) budget: Arc<FetchBudget>,
-    pub(super) positions: Positions,
-    pub(super) leaders: BTreeMap<NodeId, Leader>,
-    /// What brokers remember, whether anything is fetched from them at present or not.
-    pub(super) sessions: BTreeMap<NodeId, Session>,
-    /// Leaders to look at in the next poll.
-    pub(super) dirty: BTreeSet<NodeId>,
-    pub(super) coalescing: Coalescing,
-    /// Leaders that got no room for an answer, in the order in which they get it: who waits for much must not see others
-    /// take what becomes free bit by bit.
-    pub(super) starved: VecDeque<NodeId>,
-    /// Partitions in [`FetchState::AwaitBudget`].
-    pub(super) awaiting_budget: BTreeSet<u32>,
-    pub(super) requests: BTreeMap<u64, InFlightFetch>,
-    pub(super) validations: Validations,
-    /// The room promised to requests under way.
-    pub(super) reserved: u64,
-    /// Bytes in backlogs.
-    pub(super) pending_bytes: u64,
-    /// A request has ended or a backlog was dropped: there may be more room.
-    pub(super) budget_changed: bool,
-    pub(super) next_id: u64,
+pub(super) struct ConsumedPartitions {
+    settings: Settings,
+    positions: Positions,
+    leaders: Leaders,
+    budget: Budget,
     lookups: Vec<OffsetLookup>,
-    pub(super) missing: Missing,
-    pub(super) counts: FetchCounts,
+    missing: Missing,
+    counts: FetchCounts,
+    last_id: u64,
 }
 
-impl Fetcher {
-    pub(super) fn new(conf: &ClientConfig, budget: Arc<FetchBudget>) -> Self {
-        Fetcher {
-            settings: Settings::new(conf),
-            budget,
+impl ConsumedPartitions {
+    pub(super) fn new(conf: &ClientConfig, queued: Arc<FetchBudget>) -> Self {
+        let settings = Settings::new(conf);
+        ConsumedPartitions {
+            budget: Budget::new(queued, settings.limits.budget_max),
+            settings,
             positions: Positions::default(),
-            leaders: BTreeMap::new(),
-            sessions: BTreeMap::new(),
-            dirty: BTreeSet::new(),
-            coalescing: Coalescing::default(),
-            starved: VecDeque::new(),
-            budget_changed: false,
-            awaiting_budget: BTreeSet::new(),
-            requests: BTreeMap::new(),
-            validations: Validations::default(),
-            reserved: 0,
-            pending_bytes: 0,
-            next_id: 1,
+            leaders: Leaders::default(),
             lookups: Vec::new(),
             missing: Missing::default(),
             counts: FetchCounts::default(),
+            last_id: 1,
         }
     }
 
-    pub(super) fn new_id(&mut self) -> u64 {
-        self.next_id += 1;
-        self.next_id
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
     }
 
-    /// The offsets that have to be looked up since the last call.
+    pub(super) fn counts(&self) -> &FetchCounts {
+        &self.counts
+    }
+
+    pub(super) fn positions(&self) -> &Positions {
+        &self.positions
+    }
+
+    pub(super) fn positions_mut(&mut self) -> &mut Positions {
+        &mut self.positions
+    }
+
+    pub(super) fn get(&self, id: u32) -> Option<&Position> {
+        self.positions.get(id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: u32) -> Option<&mut Position> {
+        self.positions.get_mut(id)
+    }
+
+    pub(super) fn leaders(&mut self) -> &mut Leaders {
+        &mut self.leaders
+    }
+
+    pub(super) fn budget(&mut self) -> &mut Budget {
+        &mut self.budget
+    }
+
+    /// Returns a new number for a request or a look-up.
+    pub(super) fn new_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    /// Returns the offsets to look up since the last call.
     pub(super) fn take_lookups(&mut self) -> Vec<OffsetLookup> {
         std::mem::take(&mut self.lookups)
     }
 
-    // ---------------------------------------------------------------- what is consumed
+    /// Returns the partitions that are ready for a broker, each once, in the order in which they go into the request.
+    pub(super) fn ready_for(&mut self, node: NodeId) -> Vec<u32> {
+        self.leaders.ready(node, &self.positions)
+    }
 
-    /// Starts consuming a partition at an absolute or logical offset.
+    // ---------------------------------------------------------------- the application's calls
+
+    /// Starts the consumption of a partition at an absolute or logical offset.
     pub(super) fn add(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -151,7 +123,7 @@ impl Fetcher {
         self.check_missing(ctx, cluster, state.id());
     }
 
-    /// Ends consuming a partition. The caller sweeps its queue.
+    /// Ends the consumption of a partition. The caller drops stale events from its queue.
     pub(super) fn remove(&mut self, cluster: &mut Cluster, id: u32) -> Option<Position> {
         self.drop_pending(id);
         let position = self.positions.remove(id)?;
@@ -161,7 +133,7 @@ impl Fetcher {
         Some(position)
     }
 
-    /// Continues at another offset, with the leader epoch of the record before it or -1; what was fetched is dropped.
+    /// Continues at another offset, given with the leader epoch of the record before it or -1, and drops fetched records.
     pub(super) fn seek(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32, (to, epoch): (i64, i32)) {
         self.drop_pending(id);
         let Some(position) = self.positions.get_mut(id) else {
@@ -174,7 +146,7 @@ impl Fetcher {
         self.update_fetch_state(ctx, cluster, id);
     }
 
-    /// Stops handing out records; what waits is dropped, to be fetched again on resumption.
+    /// Stops delivery and drops fetched records, which are fetched again after [`resume`](Self::resume).
     pub(super) fn pause(&mut self, id: u32) {
         self.drop_pending(id);
         let Some(position) = self.positions.get_mut(id).filter(|p| !p.paused) else {
@@ -187,13 +159,13 @@ impl Fetcher {
         self.set_fetch_state(id, FetchState::Idle);
     }
 
-    /// Goes on where the application stands.
+    /// Continues at the application's position.
     pub(super) fn resume(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32) {
         let Some(position) = self.positions.get_mut(id).filter(|p| p.paused) else {
             return;
         };
         position.paused = false;
-        // A record may have been handed out while the pause was being carried out.
+        // A record may have been delivered while the pause was executed.
         if let (Next::At(from), (Next::At(now), epoch)) = (position.next, position.resume_point())
             && now > from
         {
@@ -202,34 +174,31 @@ impl Fetcher {
         self.update_fetch_state(ctx, cluster, id);
     }
 
-    pub(super) fn drop_pending(&mut self, id: u32) {
-        self.awaiting_budget.remove(&id);
+    fn drop_pending(&mut self, id: u32) {
+        self.budget.remove_awaiting(id);
         if let Some(pending) = self.positions.get_mut(id).and_then(|p| p.pending.take()) {
-            self.pending_bytes = self.pending_bytes.saturating_sub(pending.len());
-            self.budget_changed = true;
+            self.budget.on_dropped(pending.len());
         }
     }
 
-    // ---------------------------------------------------------------- where a partition belongs
+    // ---------------------------------------------------------------- fetch state
 
     pub(super) fn set_fetch_state(&mut self, id: u32, fetch_state: FetchState) {
         self.positions.set_fetch_state(id, fetch_state);
     }
 
-    /// Brings a partition to the place where it belongs now. One that waits for an answer stays there.
+    /// Sets the fetch state that follows from a partition's present position, leader and queue.
     pub(super) fn update_fetch_state(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32) {
         let Some(p) = self.positions.get(id) else { return };
         if p.paused {
             return self.set_fetch_state(id, FetchState::Idle);
         }
         if p.pending.is_some() {
-            // Whoever put the backlog there has said that room is awaited. Saying so again would undo a release that
-            // came since and was not acted upon yet.
-            self.awaiting_budget.insert(id);
+            self.budget.add_awaiting(id);
             return self.set_fetch_state(id, FetchState::AwaitBudget);
         }
-        if let Next::Logical(wanted) = p.next {
-            return self.look_up(id, wanted);
+        if let Next::Logical(logical) = p.next {
+            return self.look_up(id, logical);
         }
         let preferred = p
             .preferred
@@ -253,7 +222,7 @@ impl Fetcher {
             let known = cluster.topic(&p.name);
             let is_old = |t: &TopicMeta| !t.id.is_zero() && p.topic_id_since.is_some_and(|since| t.fetched_at <= since);
             if known.is_some_and(is_old) {
-                // What was read under no id could be of this topic or of the next one of its name.
+                // Records that were fetched without an id may belong to this topic or to the next one of its name.
                 let name = p.name.clone();
                 cluster.request_refresh(&name, ctx.now);
                 return self.set_fetch_state(id, FetchState::Backoff(ctx.now + ctx.retry_delay(0)));
@@ -261,21 +230,19 @@ impl Fetcher {
             p.topic_id = known.map_or(Uuid::ZERO, |t| t.id);
         }
         self.set_fetch_state(id, FetchState::Ready(node));
-        let leader = self.leaders.entry(node).or_default();
-        leader.ready.push_back(id);
-        self.dirty.insert(node);
+        self.leaders.push_ready(node, id);
     }
 
-    fn look_up(&mut self, id: u32, wanted: i64) {
+    fn look_up(&mut self, id: u32, logical: i64) {
         let lookup_id = self.new_id();
         let Some(p) = self.positions.get_mut(id) else { return };
-        let base = match offset::tail(wanted) {
+        let base = match offset::tail(logical) {
             Some(_) => {
                 p.from_tail = true;
                 offset::END
             }
-            None if wanted == offset::INVALID => offset::STORED,
-            None => wanted,
+            None if logical == offset::INVALID => offset::STORED,
+            None => logical,
         };
         self.lookups.push(OffsetLookup {
             state: p.state.clone(),
@@ -285,27 +252,18 @@ impl Fetcher {
         self.set_fetch_state(id, FetchState::LookUp(lookup_id));
     }
 
-    /// An offset was looked up; `INVALID` means that none is committed.
-    pub(super) fn on_resolved(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        cluster: &mut Cluster,
-        id: u32,
-        lookup_id: u64,
-        result: Result<(i64, i32), Error>,
-    ) {
-        let Some(p) = self
-            .positions
-            .get_mut(id)
-            .filter(|p| p.fetch_state == FetchState::LookUp(lookup_id))
-        else {
+    /// Handles the result of a look-up; the offset `INVALID` means that none is committed.
+    pub(super) fn on_resolved(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, found: FoundOffset) {
+        let id = found.id;
+        let awaited = FetchState::LookUp(found.lookup_id);
+        let Some(p) = self.positions.get_mut(id).filter(|p| p.fetch_state() == awaited) else {
             return;
         };
-        match result {
+        match found.result {
             Err(error) => {
                 ctx.log.debug(DebugContexts::FETCH, "POSITION", || {
-                    let rest = self.settings.error_backoff.as_millis();
-                    format!("{}: no offset to start at: {error}; again in {rest}ms", p.state.tp())
+                    let backoff = self.settings.error_backoff.as_millis();
+                    format!("{}: offset look-up failed: {error}; retry in {backoff}ms", p.state.tp())
                 });
                 self.report_error(id, error);
                 self.set_fetch_state(id, FetchState::Backoff(ctx.now + self.settings.error_backoff));
@@ -321,12 +279,12 @@ impl Fetcher {
             }
             Ok((found, leader_epoch)) => {
                 let wanted = match p.next {
-                    Next::Logical(wanted) => offset::tail(wanted).map_or(found, |n| found.saturating_sub(n).max(0)),
+                    Next::Logical(logical) => offset::tail(logical).map_or(found, |n| found.saturating_sub(n).max(0)),
                     Next::At(at) => at,
                 };
                 let from_tail = p.from_tail;
-                // What is committed goes with the epoch of the record before it, the end with the leader's own; a place
-                // between has another.
+                // The epoch of a committed offset is that of the record before it, the epoch of the end the leader's; the epoch
+                // of an offset in between is unknown.
                 let leader_epoch = if wanted == found { leader_epoch } else { -1 };
                 p.restart(Next::At(wanted), leader_epoch);
                 p.from_tail = from_tail && wanted != found;
@@ -344,12 +302,14 @@ impl Fetcher {
         }
     }
 
-    /// There is nothing at the offset. What was fetched before is handed out first: only when the application has taken
-    /// it does its position tell nothing about what comes next.
-    pub(super) fn on_out_of_range(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32, why: &Error) {
+    // ---------------------------------------------------------------- offset resets
+
+    /// Handles an offset that is out of range. Records that were fetched before are delivered first: only after them does
+    /// the application's position equal the offset that is out of range.
+    pub(super) fn on_out_of_range(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32, reason: &Error) {
         let Some(p) = self.positions.get_mut(id) else { return };
         let state = p.state.clone();
-        // The topic may have been made anew.
+        // The topic may have been created again.
         cluster.request_refresh(&p.name.clone(), ctx.now);
         if state.queued() > 0 {
             self.set_fetch_state(id, FetchState::QueueFull);
@@ -362,20 +322,20 @@ impl Fetcher {
             p.topic_id_since = Some(ctx.now);
         }
         self.begin_anew(id);
-        self.reset(ctx, cluster, id, why);
+        self.reset(ctx, cluster, id, reason);
     }
 
-    /// Offsets as the application knows them mean nothing any more, and what was fetched is of another topic.
+    /// Invalidates the application's offsets and drops fetched records: they may belong to another topic.
     pub(super) fn begin_anew(&mut self, id: u32) {
         if let Some(p) = self.positions.get_mut(id) {
             p.state.restart(-1);
-            sweep(std::slice::from_ref(&p.state));
+            drop_stale(std::slice::from_ref(&p.state));
             p.reported = ErrorCode::NO_ERROR;
         }
     }
 
-    /// There is nothing at the offset: `auto.offset.reset` says where to go on.
-    pub(super) fn reset(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32, why: &Error) {
+    /// Applies `auto.offset.reset`.
+    pub(super) fn reset(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32, reason: &Error) {
         self.drop_pending(id);
         let Some(p) = self.positions.get_mut(id) else { return };
         let policy = i64::from(p.state.topic().conf().auto_offset_reset.number());
@@ -384,11 +344,15 @@ impl Fetcher {
             offset::BEGINNING => offset::BEGINNING,
             offset::INVALID => {
                 let at = p.next;
-                let code = match why.code {
-                    ErrorCode::L_LOG_TRUNCATION => why.code,
+                let code = match reason.code {
+                    ErrorCode::L_LOG_TRUNCATION => reason.code,
                     _ => ErrorCode::L_AUTO_OFFSET_RESET,
                 };
-                let text = format!("{}: {} ({at:?}) and auto.offset.reset=error", p.state.tp(), why.message);
+                let text = format!(
+                    "{}: {} ({at:?}) and auto.offset.reset=error",
+                    p.state.tp(),
+                    reason.message
+                );
                 self.set_fetch_state(id, FetchState::Idle);
                 return self.report_error(id, Error::new(code, text));
             }
@@ -403,12 +367,12 @@ impl Fetcher {
             format!(
                 "{}: {}: resetting from {:?} to {name}",
                 p.state.tp(),
-                why.message,
+                reason.message,
                 p.next
             )
         };
-        match why.code {
-            // So it is with every partition of a new group.
+        match reason.code {
+            // Expected for every partition of a new group.
             ErrorCode::L_NO_OFFSET => {
                 ctx.log
                     .debug(DebugContexts::TOPIC.with(DebugContexts::CONSUMER), "OFFSET", text);
@@ -420,15 +384,17 @@ impl Fetcher {
         self.update_fetch_state(ctx, cluster, id);
     }
 
-    /// The log ends at `end` for the epoch of what was read last, or for the one before, which is `epoch`: what was read
-    /// beyond is gone, and others may be at its offsets (KIP-320). What waits for the application is dropped. Where it has
-    /// taken nothing of what is gone, reading just goes on; else from `end` on, as nothing is left out or read twice then,
-    /// unless `auto.offset.reset` says that it is for the application to choose.
+    /// Handles a truncated log (KIP-320). `epoch` is the last epoch that was read or an earlier one, and ends at `end` in the
+    /// leader's log: records beyond that are lost, and other records may have their offsets.
+    ///
+    /// Drops undelivered records. Continues at the application's position, if the log still contains all that was
+    /// delivered; else at `end`, so that no record is skipped or read twice, unless `auto.offset.reset=error` leaves the
+    /// choice to the application.
     pub(super) fn on_truncated(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32, (epoch, end): (i32, i64)) {
         self.drop_pending(id);
         let Some(p) = self.positions.get_mut(id) else { return };
         p.state.advance_fetch_generation();
-        sweep(std::slice::from_ref(&p.state));
+        drop_stale(std::slice::from_ref(&p.state));
         let (next, next_epoch) = p.resume_point();
         let text = format!(
             "{}: log truncation detected: read up to {:?} (leader epoch {}), which ends at {end} (leader epoch {epoch})",
@@ -436,23 +402,25 @@ impl Fetcher {
             p.next,
             p.epoch,
         );
-        // What it has read of an epoch that the log does not know ends there, too, as far as anybody can tell.
+        // Records of an epoch that the log lacks are taken to end there, too.
         p.restart(next, next_epoch.min(epoch));
         self.set_fetch_state(id, FetchState::Idle);
         let Some(p) = self.positions.get_mut(id) else { return };
         if matches!(next, Next::At(at) if at > end) {
-            let why = Error::new(ErrorCode::L_LOG_TRUNCATION, text);
+            let reason = Error::new(ErrorCode::L_LOG_TRUNCATION, text);
             p.state.restart(epoch);
             if end < 0 || i64::from(p.state.topic().conf().auto_offset_reset.number()) == offset::INVALID {
-                return self.reset(ctx, cluster, id, &why);
+                return self.reset(ctx, cluster, id, &reason);
             }
-            ctx.log.log(level::WARNING, "TRUNCATED", || why.message.clone());
+            ctx.log.log(level::WARNING, "TRUNCATED", || reason.message.clone());
             p.restart(Next::At(end), epoch);
         }
         self.update_fetch_state(ctx, cluster, id);
     }
 
-    /// Tells the application of an error of a partition, unless it was told of the same one already.
+    // ---------------------------------------------------------------- errors
+
+    /// Reports an error of a partition to the application, unless it was the last one reported.
     pub(super) fn report_error(&mut self, id: u32, error: Error) {
         let Some(p) = self.positions.get_mut(id).filter(|p| p.reported != error.code) else {
             return;
@@ -467,67 +435,86 @@ impl Fetcher {
         );
     }
 
+    /// Reports an error of partitions, requests metadata, and delays their next request.
+    pub(super) fn back_off(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, ids: &[u32], error: &Error) {
+        for id in ids {
+            if let Some(p) = self.positions.get(*id) {
+                cluster.request_refresh(&p.name.clone(), ctx.now);
+            }
+            self.report_error(*id, error.clone());
+            self.set_fetch_state(*id, FetchState::Backoff(ctx.now + self.settings.error_backoff));
+        }
+    }
+
+    /// Requests metadata again if it lacks this partition.
+    pub(super) fn check_missing(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster, id: u32) {
+        self.missing.check(ctx, cluster, &self.positions, id);
+    }
+
     // ---------------------------------------------------------------- driver
 
-    /// Sends what can be sent.
-    pub(super) fn poll(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> Option<Instant> {
-        for id in self.budget.take_drained() {
-            if let Some(FetchState::QueueFull) = self.positions.get(id).map(|p| p.fetch_state) {
+    /// Updates partitions whose queues were drained, whose backoff has ended, or that are confirmed as missing.
+    pub(super) fn poll(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
+        for id in self.budget.queued().take_drained() {
+            if let Some(FetchState::QueueFull) = self.positions.get(id).map(Position::fetch_state) {
                 self.update_fetch_state(ctx, cluster, id);
-                self.after_drain(id);
+                if let Some(FetchState::Ready(node)) = self.positions.get(id).map(Position::fetch_state) {
+                    self.leaders.reset_short_waits(node);
+                }
             }
         }
         for id in self.positions.take_due(ctx.now) {
             self.update_fetch_state(ctx, cluster, id);
         }
-        self.report_missing(cluster);
-        self.use_freed_budget(ctx, cluster);
-        self.send_coalesced(ctx.now);
-        for node in std::mem::take(&mut self.dirty) {
-            self.send(ctx, cluster, node);
-        }
-        self.next_timer()
-    }
-
-    fn after_drain(&mut self, id: u32) {
-        if let Some(FetchState::Ready(node)) = self.positions.get(id).map(|p| p.fetch_state)
-            && let Some(leader) = self.leaders.get_mut(&node)
-        {
-            leader.short_waits = 0;
+        for (id, error) in self.missing.take_confirmed(cluster, &self.positions) {
+            self.report_error(id, error);
         }
     }
 
-    fn use_freed_budget(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
-        let waits = !self.awaiting_budget.is_empty() || !self.starved.is_empty();
-        let changed = std::mem::take(&mut self.budget_changed);
-        if !waits || !changed && !self.budget.is_relieved() {
-            return;
-        }
-        for id in std::mem::take(&mut self.awaiting_budget) {
-            self.deliver(ctx, cluster, id);
-        }
-        for node in std::mem::take(&mut self.starved) {
-            self.send(ctx, cluster, node);
+    /// Reserves budget for a response, see [`Budget::reserve`]; returns its bytes. `in_session` partitions of the session
+    /// are requested besides those that are `ready`.
+    pub(super) fn reserve_budget(&mut self, node: NodeId, ready: &[u32], in_session: usize) -> Option<u64> {
+        let positions = ready.iter().filter_map(|id| self.positions.get(*id));
+        let needed = positions.map(|p| p.next_batch).max().unwrap_or(0);
+        let per_partition = u64::try_from(self.settings.partition_max_bytes).unwrap_or(1).max(1);
+        let useful = per_partition
+            .saturating_mul((ready.len() + in_session) as u64)
+            .min(self.settings.max_bytes.max(1))
+            .min(self.budget.per_broker(self.leaders.len()))
+            .max(needed);
+        self.budget.reserve(node, useful, needed)
+    }
+
+    /// Returns the wait of the next request to a broker, in milliseconds, see [`Leaders::wait_ms`].
+    pub(super) fn wait_ms(&mut self, cluster: &Cluster, node: NodeId, longest: u64) -> u64 {
+        let is_led = |p: &Position| cluster.leader(&p.name, p.state.partition()) == Some(node);
+        let has_full_queue = self.positions.full().any(is_led);
+        self.leaders.wait_ms(node, has_full_queue, longest)
+    }
+
+    // ---------------------------------------------------------------- delivery
+
+    /// Stores received record data of a partition, to be delivered with [`deliver`](Self::deliver).
+    pub(super) fn set_pending(&mut self, id: u32, pending: PendingData) {
+        if let Some(p) = self.positions.get_mut(id) {
+            self.budget.hold(pending.len());
+            p.pending = Some(pending);
         }
     }
 
-    /// Bytes held or promised.
-    pub(super) fn used_budget(&self) -> u64 {
-        self.budget.bytes() + self.pending_bytes + self.reserved
-    }
-
-    /// Moves a partition's backlog into its queue as far as there is room, and the partition on.
+    /// Moves a partition's pending data into its queue as far as the budget allows, and updates the fetch state.
     pub(super) fn deliver(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32) {
         let Some(p) = self.positions.get_mut(id) else { return };
         let Some(mut pending) = p.pending.take() else { return };
-        self.pending_bytes = self.pending_bytes.saturating_sub(pending.len());
+        self.budget.unhold(pending.len());
         let mut limits = self.settings.limits;
-        limits.budget_max = limits.budget_max.saturating_sub(self.pending_bytes + self.reserved);
-        let mut delivered = pending.deliver(&p.state, &self.budget, &limits);
+        limits.budget_max = self.budget.max_queued();
+        let queued = self.budget.queued();
+        let mut delivered = pending.deliver(&p.state, queued, &limits);
         if delivered == Delivered::NoBudget {
-            // The application may have made room between the last look and this.
-            self.budget.set_starved();
-            delivered = pending.deliver(&p.state, &self.budget, &limits);
+            // The application may have freed space between the last check and this.
+            queued.set_starved();
+            delivered = pending.deliver(&p.state, queued, &limits);
         }
         self.counts.on_delivered(id, std::mem::take(&mut pending.delivered));
         if matches!(delivered, Delivered::Done | Delivered::TooSmall(_)) && pending.next_batch_bytes().is_some() {
@@ -538,15 +525,13 @@ impl Fetcher {
         p.next_batch = pending.next_batch_bytes().map_or(0, |n| n as u64);
         match delivered {
             Delivered::NoBudget => {
-                self.pending_bytes += pending.len();
+                self.budget.hold(pending.len());
                 p.pending = Some(pending);
-                self.awaiting_budget.insert(id);
+                self.budget.add_awaiting(id);
                 self.set_fetch_state(id, FetchState::AwaitBudget);
             }
             Delivered::Done => {
-                p.reported = ErrorCode::NO_ERROR;
-                p.from_tail = false;
-                self.report_end(id, pending.end_offset);
+                self.on_progress(id, pending.end_offset);
                 self.update_fetch_state(ctx, cluster, id);
             }
             Delivered::TooSmall(needed) => self.raise_max_bytes(ctx, cluster, id, needed),
@@ -557,7 +542,8 @@ impl Fetcher {
         }
     }
 
-    /// A broker that cannot send more than it was allowed to (Fetch before version 3) cut the first batch off.
+    /// Handles a first batch that a broker cut off, because it cannot exceed the limit of the request (Fetch before version
+    /// 3).
     fn raise_max_bytes(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32, needed: usize) {
         let Some(p) = self.positions.get_mut(id) else { return };
         if needed > self.settings.receive_max || i32::try_from(needed).is_ok_and(|n| n <= p.max_bytes) {
@@ -569,8 +555,12 @@ impl Fetcher {
         self.update_fetch_state(ctx, cluster, id);
     }
 
-    pub(super) fn report_end(&mut self, id: u32, end: i64) {
+    /// Handles a response for a partition that was delivered whole, or had no records: errors are over, and the end of the
+    /// partition is reported if it was reached.
+    pub(super) fn on_progress(&mut self, id: u32, end: i64) {
         let Some(p) = self.positions.get_mut(id) else { return };
+        p.reported = ErrorCode::NO_ERROR;
+        p.from_tail = false;
         p.nothing_fetched = false;
         let Next::At(at) = p.next else { return };
         if !self.settings.eof_events || end < 0 || at < end || p.eof_at == at {
@@ -583,10 +573,15 @@ impl Fetcher {
         );
         notify(&p.state, Error::new(ErrorCode::L_PARTITION_EOF, text), at);
     }
+
+    /// Returns the end of the first backoff.
+    pub(super) fn next_timer(&self) -> Option<Instant> {
+        self.positions.next_timer()
+    }
 }
 
-/// Puts a notice into a partition's queue.
-pub(super) fn notify(state: &Arc<PartitionState>, error: Error, offset: i64) {
+/// Pushes a notice into a partition's queue.
+fn notify(state: &Arc<PartitionState>, error: Error, offset: i64) {
     state.queue().push(Event::Partition(PartitionNotice {
         partition: Some(state.clone()),
         tp: None,

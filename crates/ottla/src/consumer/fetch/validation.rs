@@ -1,8 +1,8 @@
-//! Logs that were cut under a position (KIP-320), with brokers that do not tell of it in Fetch answers.
+//! Validation of positions against truncated logs (KIP-320), for brokers that do not report truncation in Fetch responses.
 //!
-//! When a partition has another leader than the one whose records were read last, its log may lack some of them, and have
-//! others in their place. Brokers that know Fetch version 12 compare and say so. Earlier ones answer with whatever lies at
-//! the offset now: they are asked first where the epoch of what was read ends in their log.
+//! The log of a new leader may lack records that were read from the previous one, and contain others in their place.
+//! Brokers with Fetch version 12 detect that. Earlier ones return whatever is at the offset: OffsetForLeaderEpoch first
+//! returns the end of the last epoch that was read.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use ottla_protocol::api::offset_for_leader_epoch::{
     OffsetForLeaderTopic,
 };
 
-use super::fetcher::Fetcher;
+use super::partitions::ConsumedPartitions;
 use super::positions::{FetchState, Next, Position};
 use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, BrokerVersions, Outcome, Owner, Tag};
@@ -21,36 +21,37 @@ use crate::error::{Error, ErrorCode};
 use crate::log::DebugContexts;
 use crate::types::NodeId;
 
-/// Earlier versions do not check the client's leader epoch, nor do they say which epoch they found.
+/// The first version that checks the client's leader epoch and returns the epoch that was found.
 const FIRST_WITH_LEADER_EPOCHS: i16 = 2;
-/// What a consumer is to a broker that might take it for a replica.
+/// The replica id of a consumer.
 const CONSUMER: i32 = -1;
 
-/// A partition that is asked about, and its leader's epoch as of metadata.
+/// A partition to validate, and its leader epoch in metadata.
 type ToValidate = (u32, i32);
 
-/// Requests under way, by their numbers.
+/// Requests in flight, by number.
 #[derive(Debug, Default)]
 pub(super) struct Validations(HashMap<u64, Vec<ToValidate>>);
 
-/// The leader's epoch as of metadata, -1 when it is not known.
+/// Returns the leader epoch in metadata, -1 if it is unknown.
 pub(super) fn leader_epoch(cluster: &Cluster, p: &Position) -> i32 {
     let partition = cluster.topic(&p.name).and_then(|t| t.partition(p.state.partition()));
     partition.map_or(-1, |known| known.leader_epoch)
 }
 
-/// Whether a leader after the one that wrote what was read last may lack some of it, and was not asked yet.
+/// Returns true if a newer leader than that of the last record has not confirmed the position yet.
 fn needs_validation(p: &Position, leader_epoch: i32) -> bool {
     p.epoch >= 0 && leader_epoch > p.epoch && p.validated_by < leader_epoch
 }
 
-impl Fetcher {
-    /// Asks a leader about the positions that wait for it and that its log may not have any more: they are fetched from once
-    /// it has answered. Brokers that cannot say are not asked.
-    pub(super) fn validate(
+impl Validations {
+    /// Sends the ready positions of a leader that its log may lack for validation; they are fetched from once they are
+    /// validated. Does nothing for brokers that do not support the request.
+    pub(super) fn send(
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
+        partitions: &mut ConsumedPartitions,
         node: NodeId,
         versions: &BrokerVersions,
     ) {
@@ -60,15 +61,15 @@ impl Fetcher {
         };
         let mut topics: BTreeMap<Arc<str>, Vec<OffsetForLeaderPartition>> = BTreeMap::new();
         let mut sent: Vec<ToValidate> = Vec::new();
-        for id in self.ready_for(node) {
-            let Some(p) = self.positions.get_mut(id) else { continue };
+        for id in partitions.ready_for(node) {
+            let Some(p) = partitions.get_mut(id) else { continue };
             let current = leader_epoch(cluster, p);
             if !needs_validation(p, current) {
                 continue;
             }
             if p.preferred.take().is_some() {
-                // A follower may have what its leader lacks.
-                self.update_fetch_state(ctx, cluster, id);
+                // A follower may have records that its leader lacks.
+                partitions.update_fetch_state(ctx, cluster, id);
                 continue;
             }
             topics
@@ -95,32 +96,33 @@ impl Fetcher {
             topics: topics.collect(),
             ..Default::default()
         };
-        let id = self.new_id();
+        let id = partitions.new_id();
         let tag = Tag {
             owner: Owner::Fetcher,
             id,
         };
-        let (key, timeout) = (BrokerKey::general(node), self.settings.request_timeout);
+        let (key, timeout) = (BrokerKey::general(node), partitions.settings().request_timeout);
         if let Err(error) = ctx.connections.send(key, ctx.now, tag, &request, version, timeout) {
             let ids: Vec<u32> = sent.iter().map(|(id, _)| *id).collect();
-            return self.back_off(ctx, cluster, &ids, &error);
+            return partitions.back_off(ctx, cluster, &ids, &error);
         }
         for (partition, _) in &sent {
-            self.set_fetch_state(*partition, FetchState::LookUp(id));
+            partitions.set_fetch_state(*partition, FetchState::LookUp(id));
         }
-        self.validations.0.insert(id, sent);
+        self.0.insert(id, sent);
     }
 
-    /// What became of a request about positions.
-    pub(super) fn on_validation(
+    /// Handles a request's outcome.
+    pub(super) fn on_outcome(
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
+        partitions: &mut ConsumedPartitions,
         key: BrokerKey,
         id: u64,
         outcome: Outcome,
     ) {
-        let Some(sent) = self.validations.0.remove(&id) else {
+        let Some(sent) = self.0.remove(&id) else {
             return;
         };
         let answers = match outcome {
@@ -134,35 +136,35 @@ impl Fetcher {
             Outcome::Sent | Outcome::Failed(_) => HashMap::new(),
         };
         for (partition, leader_epoch) in sent {
-            // Others were sought, paused or stopped since.
-            let Some(p) = self
-                .positions
-                .get(partition)
-                .filter(|p| p.fetch_state == FetchState::LookUp(id))
-            else {
+            // Skip those that a seek, pause or stop has moved since.
+            let awaited = FetchState::LookUp(id);
+            let Some(p) = partitions.get(partition).filter(|p| p.fetch_state() == awaited) else {
                 continue;
             };
             match answers.get(&(p.name.to_string(), p.state.partition())) {
-                Some(answer) => self.on_epoch_end(ctx, cluster, (partition, leader_epoch), answer),
+                Some(answer) => Self::on_epoch_end(ctx, cluster, partitions, (partition, leader_epoch), answer),
                 None => {
-                    // The leadership may be somewhere else.
+                    // The leader may have changed.
                     let name = p.name.clone();
                     cluster.request_refresh(&name, ctx.now);
-                    self.set_fetch_state(partition, FetchState::Backoff(ctx.now + self.settings.error_backoff));
+                    partitions.set_fetch_state(
+                        partition,
+                        FetchState::Backoff(ctx.now + partitions.settings().error_backoff),
+                    );
                 }
             }
         }
     }
 
-    /// A leader says where the epoch of what was read last ends in its log.
+    /// Handles the end of the last epoch that was read in the leader's log.
     fn on_epoch_end(
-        &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
+        partitions: &mut ConsumedPartitions,
         (id, leader_epoch): ToValidate,
         answer: &EpochEndOffset,
     ) {
-        let Some(p) = self.positions.get_mut(id) else { return };
+        let Some(p) = partitions.get_mut(id) else { return };
         let Next::At(at) = p.next else { return };
         let code: ErrorCode = answer.error_code.into();
         let (epoch, end) = (answer.leader_epoch, answer.end_offset);
@@ -189,14 +191,14 @@ impl Fetcher {
                     p.state.tp(),
                     code.description()
                 );
-                self.report_error(id, Error::new(code, text));
+                partitions.report_error(id, Error::new(code, text));
             }
             cluster.request_refresh(&name, ctx.now);
-            return self.set_fetch_state(id, FetchState::Backoff(ctx.now + self.settings.error_backoff));
+            return partitions.set_fetch_state(id, FetchState::Backoff(ctx.now + partitions.settings().error_backoff));
         }
         if code.is_ok() && (end < at || epoch < p.epoch) {
-            self.on_truncated(ctx, cluster, id, (epoch, end));
-            if let Some(p) = self.positions.get_mut(id)
+            partitions.on_truncated(ctx, cluster, id, (epoch, end));
+            if let Some(p) = partitions.get_mut(id)
                 && p.epoch == epoch
                 && matches!(p.next, Next::At(at) if at <= end)
             {
@@ -204,9 +206,9 @@ impl Fetcher {
             }
             return;
         }
-        // Who may not ask (brokers before 2.3 want a right of brokers for it) has to believe what is fetched.
+        // Brokers before 2.3 require CLUSTER_ACTION for this request: without it the position remains unvalidated.
         p.validated_by = leader_epoch;
-        self.update_fetch_state(ctx, cluster, id);
+        partitions.update_fetch_state(ctx, cluster, id);
     }
 }
 

@@ -1,22 +1,22 @@
-//! Where each consumed partition stands.
+//! The consumed partitions: position, fetch state, and the indexes over them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ottla_protocol::Uuid;
 
-use super::fetch_response::PendingData;
+use super::pending_data::PendingData;
 use crate::error::ErrorCode;
 use crate::event::PartitionState;
 use crate::sys::Instant;
 use crate::types::{NodeId, offset};
 
-/// What comes next of a partition.
+/// The position from which a partition is fetched next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
+pub(in crate::consumer) enum Next {
     /// The record at this offset.
     At(i64),
-    /// Whatever this logical offset turns out to be.
+    /// The result of looking up this logical offset.
     Logical(i64),
 }
 
@@ -30,12 +30,12 @@ impl Next {
     }
 }
 
-/// What a partition waits for. It is in exactly one place.
+/// The state of fetching a partition, by what it waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FetchState {
-    /// Nothing: it is paused, or stopped until the application seeks.
+pub(in crate::consumer) enum FetchState {
+    /// Nothing: the partition is paused, or stopped until the application seeks.
     Idle,
-    /// Its offset is being looked up, or validated, under this number.
+    /// The look-up or validation of its offset, with this number.
     LookUp(u64),
     /// A leader.
     NoLeader,
@@ -43,17 +43,17 @@ pub(super) enum FetchState {
     Backoff(Instant),
     /// The next Fetch request to this broker.
     Ready(NodeId),
-    /// Records from this broker, which was asked for them.
+    /// Records from this broker, which a Fetch request or the fetch session names.
     InFlight(NodeId),
-    /// The application: enough records wait in its queue.
+    /// The application: its queue holds `queued.min.messages` records.
     QueueFull,
-    /// Room in the budget for data that is there already.
+    /// Budget for data that was received already.
     AwaitBudget,
 }
 
-/// How a partition came to be consumed.
+/// The way in which the consumption of a partition was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(in crate::consumer) enum Origin {
     /// By an assignment.
     Assigned,
     /// By the simple API.
@@ -62,45 +62,46 @@ pub(super) enum Origin {
 
 /// One consumed partition.
 #[derive(Debug)]
-pub(super) struct Position {
-    pub(super) state: Arc<PartitionState>,
+pub(in crate::consumer) struct Position {
+    pub(in crate::consumer) state: Arc<PartitionState>,
     pub(super) name: Arc<str>,
-    pub(super) origin: Origin,
+    pub(in crate::consumer) origin: Origin,
     /// The offset as it was assigned.
-    pub(super) assigned_offset: i64,
-    pub(super) next: Next,
-    /// Where reading began after the last assignment or seek, once it is known: the position until a record is taken.
-    pub(super) start_offset: i64,
-    pub(super) fetch_state: FetchState,
+    pub(in crate::consumer) assigned_offset: i64,
+    pub(in crate::consumer) next: Next,
+    /// The first offset after the last assignment or seek, once it is known: the position until a record is delivered.
+    start_offset: i64,
+    /// Changed by [`Positions::set_fetch_state`] only, which keeps the indexes.
+    fetch_state: FetchState,
     pub(super) paused: bool,
-    /// The look-up was for a place relative to the end: when that lies before the log's start, the start is meant.
+    /// The look-up was relative to the end of the log. An offset before the start of the log then means the start.
     pub(super) from_tail: bool,
-    /// The topic's id when fetching began: offsets mean nothing under another.
+    /// The id of the topic that is fetched: offsets are meaningless under another id.
     pub(super) topic_id: Uuid,
-    /// What metadata said before says nothing of the topic that is read now: its id has to be learned anew.
+    /// Metadata up to this time does not say which id the fetched topic has.
     pub(super) topic_id_since: Option<Instant>,
-    /// `max_bytes` of this partition in requests; grows where a broker cannot exceed it by itself.
+    /// `max_bytes` of this partition in requests; grows where a broker cannot exceed it on its side.
     pub(super) max_bytes: i32,
-    /// The epoch of the leader that appended the record before `next`, or -1: by it a broker finds out whether its log still
-    /// has what was read (KIP-320).
+    /// The epoch of the leader that appended the record before `next`, or -1. A broker compares it with its log to detect
+    /// truncation (KIP-320).
     pub(super) epoch: i32,
-    /// The same of `start_offset`.
+    /// The same for `start_offset`.
     start_epoch: i32,
-    /// The epoch of the leader that has said that its log has what was read, or -1.
+    /// The epoch of the last leader that confirmed that its log contains what was read, or -1.
     pub(super) validated_by: i32,
-    /// Bytes of the batch at `next`, as far as they are known: an answer must be allowed so many. 0 when they are not.
+    /// The known size in bytes of the batch at `next`, which a response must be allowed to carry; 0 if it is unknown.
     pub(super) next_batch: u64,
-    /// The error last told to the application: one outage is told of once.
+    /// The last error that was reported to the application: one outage is reported once.
     pub(super) reported: ErrorCode,
-    /// The end that was last reported, or `INVALID`.
-    pub(super) eof_at: i64,
-    /// The last stable offset as the broker last told, or `INVALID`.
-    pub(super) last_stable: i64,
-    /// Nothing was fetched yet from here.
+    /// The end of partition that was last reported, or `INVALID`.
+    pub(in crate::consumer) eof_at: i64,
+    /// The last stable offset of the last response, or `INVALID`.
+    pub(in crate::consumer) last_stable: i64,
+    /// No response for this position was received yet.
     pub(super) nothing_fetched: bool,
-    /// A follower that the leader named as closer (KIP-392), and until when to ask it.
+    /// The closer follower that the leader named (KIP-392), and the time until which it is read from.
     pub(super) preferred: Option<(NodeId, Instant)>,
-    /// The leader epoch that the broker was last asked with.
+    /// The leader epoch in the last request.
     pub(super) sent_leader_epoch: i32,
     pub(super) pending: Option<PendingData>,
 }
@@ -134,8 +135,12 @@ impl Position {
         }
     }
 
-    /// Where the application stands: behind the last record that it took, else where reading began. With the leader epoch
-    /// of the record before.
+    pub(in crate::consumer) fn fetch_state(&self) -> FetchState {
+        self.fetch_state
+    }
+
+    /// Returns the application's position: behind the last record that was delivered, else the start offset, with the
+    /// leader epoch of the record before.
     pub(super) fn resume_point(&self) -> (Next, i32) {
         let (position, epoch) = self.state.position();
         if position >= 0 {
@@ -147,7 +152,7 @@ impl Position {
         }
     }
 
-    /// Forgets what was fetched: reading begins anew at `next`; `epoch` is that of the record before it, or -1.
+    /// Drops what was fetched and restarts at `next`; `epoch` is the leader epoch of the record before it, or -1.
     pub(super) fn restart(&mut self, next: Next, epoch: i32) {
         self.next = next;
         self.epoch = epoch;
@@ -155,7 +160,7 @@ impl Position {
         self.start_epoch = epoch;
         self.pending = None;
         self.next_batch = 0;
-        // What was told before may have been dropped with the rest.
+        // An error that was reported before may have been dropped with the records.
         self.reported = ErrorCode::NO_ERROR;
         self.eof_at = offset::INVALID;
         self.nothing_fetched = true;
@@ -167,16 +172,16 @@ impl Position {
     }
 }
 
-/// All consumed partitions, by their registry id and by name.
+/// All consumed partitions, by their id in the shared state and by name.
 #[derive(Debug, Default)]
-pub(super) struct Positions {
-    /// In order, as all that is done for several partitions is done in their order.
+pub(in crate::consumer) struct Positions {
+    /// Ordered, so that work on several partitions has one order.
     by_id: BTreeMap<u32, Position>,
     by_topic: BTreeMap<Arc<str>, BTreeMap<i32, u32>>,
     timers: BTreeSet<(Instant, u32)>,
     /// Partitions in [`FetchState::QueueFull`].
     full: BTreeSet<u32>,
-    /// Partitions that have left [`FetchState::InFlight`], by the broker that was asked for them.
+    /// Partitions that have left [`FetchState::InFlight`], by broker.
     left: BTreeMap<NodeId, BTreeSet<u32>>,
 }
 
@@ -202,7 +207,7 @@ impl Positions {
         Some(position)
     }
 
-    pub(super) fn get(&self, id: u32) -> Option<&Position> {
+    pub(in crate::consumer) fn get(&self, id: u32) -> Option<&Position> {
         self.by_id.get(&id)
     }
 
@@ -210,11 +215,11 @@ impl Positions {
         self.by_id.get_mut(&id)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Position> {
+    pub(in crate::consumer) fn iter(&self) -> impl Iterator<Item = &Position> {
         self.by_id.values()
     }
 
-    pub(super) fn find(&self, topic: &str, partition: i32) -> Option<u32> {
+    pub(in crate::consumer) fn find(&self, topic: &str, partition: i32) -> Option<u32> {
         self.by_topic.get(topic)?.get(&partition).copied()
     }
 
@@ -225,7 +230,7 @@ impl Positions {
             .unwrap_or_default()
     }
 
-    /// Moves a partition; only this keeps what goes by places in step.
+    /// Changes the fetch state of a partition and the indexes that depend on it.
     pub(super) fn set_fetch_state(&mut self, id: u32, fetch_state: FetchState) {
         let Some(position) = self.by_id.get_mut(&id) else {
             return;
@@ -255,12 +260,12 @@ impl Positions {
         }
     }
 
-    /// The partitions that the broker was asked for and that have left [`FetchState::InFlight`] since the last call.
+    /// Returns the partitions that have left [`FetchState::InFlight`] for this broker since the last call.
     pub(super) fn take_left(&mut self, node: NodeId) -> BTreeSet<u32> {
         self.left.remove(&node).unwrap_or_default()
     }
 
-    /// The partitions that wait for the application to take records.
+    /// Returns the partitions in [`FetchState::QueueFull`].
     pub(super) fn full(&self) -> impl Iterator<Item = &Position> {
         self.full.iter().filter_map(|id| self.by_id.get(id))
     }
@@ -269,7 +274,7 @@ impl Positions {
         self.timers.first().map(|t| t.0)
     }
 
-    /// The partitions whose backoff is over.
+    /// Removes and returns the partitions whose backoff has ended.
     pub(super) fn take_due(&mut self, now: Instant) -> Vec<u32> {
         let mut due = Vec::new();
         while let Some(&(at, id)) = self.timers.first().filter(|t| t.0 <= now) {

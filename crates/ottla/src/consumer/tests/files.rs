@@ -1,9 +1,9 @@
-//! Offsets in local files: what is written when, and what is made of what was read.
+//! Offsets in local files: times and content of writes, and results of reads.
 
 use std::sync::Arc;
 
 use crate::config::{Conf, TopicConf};
-use crate::consumer::offset_files::OffsetFiles;
+use crate::consumer::offsets::OffsetFiles;
 use crate::consumer::{FileAction, FileEvent};
 use crate::error::ErrorCode;
 use crate::event::{PartitionState, Queue, StoredOffset};
@@ -24,7 +24,7 @@ struct Desk {
 }
 
 impl Desk {
-    /// A partition that is kept, with commits every 100 ms.
+    /// A partition whose offset is kept in a file, with commits every 100 ms.
     fn new(settings: &[(&str, &str)]) -> Self {
         let mut conf = TopicConf::new();
         conf.set("auto.commit.interval.ms", "100").unwrap();
@@ -61,7 +61,7 @@ impl Desk {
         self.files.poll(self.now)
     }
 
-    /// What is written next: number, content, whether it is forced to disk.
+    /// Returns the next write: number, content, and true if it is flushed to disk.
     fn next_write(&mut self) -> Option<(u64, String, bool)> {
         match self.files.next_action()? {
             FileAction::Write {
@@ -88,7 +88,7 @@ impl Desk {
 }
 
 #[test]
-fn only_what_grew_is_written() {
+fn only_greater_offsets_are_written() {
     let mut d = Desk::new(&[]);
     assert_eq!(d.wait_ms(100), Some(d.now.plus_ms(100)));
     assert_eq!(d.next_write(), None);
@@ -98,7 +98,7 @@ fn only_what_grew_is_written() {
     d.wait_ms(1);
     let (id, content, sync) = d.next_write().unwrap();
     assert_eq!((&*content, sync), ("7\n", false));
-    // One writing at a time.
+    // One write at a time.
     d.store(9);
     d.wait_ms(100);
     assert_eq!(d.next_write(), None);
@@ -111,7 +111,7 @@ fn only_what_grew_is_written() {
     d.store(5);
     d.wait_ms(100);
     assert_eq!(d.next_write(), None, "not back");
-    // The topic is another one, or the log has lost what was read.
+    // The topic is another one, or the log was truncated.
     d.state.restart(-1);
     d.store(2);
     d.wait_ms(100);
@@ -119,7 +119,7 @@ fn only_what_grew_is_written() {
 }
 
 #[test]
-fn who_stops_a_partition_waits_for_its_file() {
+fn stop_waits_for_the_file() {
     let mut d = Desk::new(&[]);
     d.store(7);
     d.wait_ms(100);
@@ -141,15 +141,15 @@ fn who_stops_a_partition_waits_for_its_file() {
 }
 
 #[test]
-fn a_failure_is_told_once_and_written_again() {
+fn failed_write_is_reported_once_and_retried() {
     let mut d = Desk::new(&[]);
     d.store(7);
-    for told in [1, 0, 0] {
+    for expected in [1, 0, 0] {
         d.wait_ms(100);
         let (id, ..) = d.next_write().unwrap();
         d.failed(id);
         let reports = d.files.take_reports();
-        assert_eq!(reports.len(), told);
+        assert_eq!(reports.len(), expected);
         assert!(reports.iter().all(|e| e.code == ErrorCode::L_FS));
     }
     d.wait_ms(100);
@@ -163,7 +163,7 @@ fn a_failure_is_told_once_and_written_again() {
 }
 
 #[test]
-fn disks_are_forced_as_often_as_asked() {
+fn files_are_flushed_at_the_sync_interval() {
     for (interval, expected) in [
         ("-1", [false, false, false]),
         ("0", [true; 3]),
@@ -178,7 +178,7 @@ fn disks_are_forced_as_often_as_asked() {
             d.done(id);
         }
     }
-    // What nobody adds to is forced as well, once.
+    // An unchanged offset is flushed as well, once.
     let mut d = Desk::new(&[("offset.store.sync.interval.ms", "250")]);
     d.store(4);
     d.wait_ms(100);
@@ -193,7 +193,7 @@ fn disks_are_forced_as_often_as_asked() {
 }
 
 #[test]
-fn a_partition_that_is_given_up_leaves_its_offset() {
+fn removed_partition_writes_its_offset() {
     let mut d = Desk::new(&[]);
     d.store(7);
     d.files.remove(5);
@@ -209,7 +209,7 @@ fn a_partition_that_is_given_up_leaves_its_offset() {
 }
 
 #[test]
-fn content_is_an_offset_or_nothing() {
+fn file_content_is_an_offset_or_empty() {
     for (content, expected, reports) in [
         (Ok(None), offset::INVALID, 0),
         (Ok(Some("")), offset::INVALID, 0),
@@ -232,7 +232,7 @@ fn content_is_an_offset_or_nothing() {
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].id, found[0].lookup_id), (5, 77));
         assert_eq!(found[0].result.as_ref().ok(), Some(&(expected, -1)), "{content:?}");
-        let told = d.files.take_reports();
-        assert_eq!(told.len(), reports, "{content:?}: {told:?}");
+        let found_reports = d.files.take_reports();
+        assert_eq!(found_reports.len(), reports, "{content:?}: {found_reports:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! OffsetCommit and OffsetFetch, in whichever version the coordinator speaks.
+//! OffsetCommit and OffsetFetch in all versions.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -7,20 +7,20 @@ use ottla_protocol::api::offset_fetch::{
     OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopic, OffsetFetchRequestTopics, OffsetFetchResponse,
 };
 
-use super::GroupIdentity;
+use super::commit_identity::GroupIdentity;
 use crate::cluster::is_coordinator_error;
 use crate::error::{Error, ErrorCode};
 use crate::types::{PartitionOffset, TopicPartition};
 
-/// The first OffsetFetch version that asks for several groups.
+/// The first OffsetFetch version with several groups.
 const FIRST_WITH_GROUPS: i16 = 8;
-/// The first OffsetFetch version that says who asks (KIP-848).
+/// The first OffsetFetch version with the member (KIP-848).
 const FIRST_WITH_MEMBER: i16 = 9;
 
-/// The request that commits `rows`.
+/// Builds the request that commits `rows`.
 pub(super) fn commit_request<'a>(
     rows: impl Iterator<Item = &'a PartitionOffset>,
-    who: &GroupIdentity<'_>,
+    identity: &GroupIdentity<'_>,
     version: i16,
 ) -> OffsetCommitRequest {
     let mut topics: BTreeMap<&str, Vec<OffsetCommitRequestPartition>> = BTreeMap::new();
@@ -42,10 +42,10 @@ pub(super) fn commit_request<'a>(
             });
     }
     OffsetCommitRequest {
-        group_id: who.group_id.to_owned(),
-        generation_id_or_member_epoch: who.member.generation,
-        member_id: who.member.member_id.clone(),
-        group_instance_id: who.instance_id.filter(|_| version >= 7).map(str::to_owned),
+        group_id: identity.group_id.to_owned(),
+        generation_id_or_member_epoch: identity.member.generation,
+        member_id: identity.member.member_id.clone(),
+        group_instance_id: identity.instance_id.filter(|_| version >= 7).map(str::to_owned),
         topics: topics
             .into_iter()
             .map(|(name, partitions)| OffsetCommitRequestTopic {
@@ -58,10 +58,10 @@ pub(super) fn commit_request<'a>(
     }
 }
 
-/// The request that reads the committed offsets of `tps`.
+/// Builds the request for the committed offsets of `tps`.
 pub(super) fn fetch_request<'a>(
     tps: impl Iterator<Item = &'a TopicPartition>,
-    who: &GroupIdentity<'_>,
+    identity: &GroupIdentity<'_>,
     version: i16,
     stable: bool,
 ) -> OffsetFetchRequest {
@@ -78,10 +78,10 @@ pub(super) fn fetch_request<'a>(
             partition_indexes,
             ..Default::default()
         });
-        let member = Some(who.member).filter(|m| m.incarnation.is_some() && version >= FIRST_WITH_MEMBER);
+        let member = Some(identity.member).filter(|m| m.incarnation.is_some() && version >= FIRST_WITH_MEMBER);
         return OffsetFetchRequest {
             groups: vec![OffsetFetchRequestGroup {
-                group_id: who.group_id.to_owned(),
+                group_id: identity.group_id.to_owned(),
                 member_id: member.map(|m| m.member_id.clone()),
                 member_epoch: member.map_or(-1, |m| m.generation),
                 topics: Some(topics.collect()),
@@ -97,14 +97,14 @@ pub(super) fn fetch_request<'a>(
         ..Default::default()
     });
     OffsetFetchRequest {
-        group_id: who.group_id.to_owned(),
+        group_id: identity.group_id.to_owned(),
         topics: Some(topics.collect()),
         require_stable: stable,
         ..Default::default()
     }
 }
 
-/// One partition's part of an OffsetFetch answer, of whichever version.
+/// A partition's part of an OffsetFetch response of any version.
 pub(super) struct Committed {
     pub(super) offset: i64,
     pub(super) leader_epoch: i32,
@@ -112,7 +112,10 @@ pub(super) struct Committed {
     pub(super) error: ErrorCode,
 }
 
-/// The answer's rows by topic and partition, or the error of the whole.
+/// Returns the response's rows by topic and partition.
+///
+/// # Errors
+/// The error of the group or of the whole response.
 pub(super) fn rows_of(response: OffsetFetchResponse) -> Result<HashMap<(String, i32), Committed>, Error> {
     let mut rows = HashMap::new();
     let mut error: ErrorCode = response.error_code.into();
@@ -150,7 +153,7 @@ pub(super) fn rows_of(response: OffsetFetchResponse) -> Result<HashMap<(String, 
     if !error.is_ok() {
         return Err(Error::from(error));
     }
-    // Old brokers put an error of the whole into every partition.
+    // Old brokers set an error of the whole response in every partition.
     match rows.values().find(|r| is_coordinator_error(r.error)) {
         Some(row) => Err(Error::from(row.error)),
         None => Ok(rows),

@@ -1,13 +1,13 @@
 //! Offsets kept in local files (`offset.store.method=file`), for partitions of the simple API.
 //!
-//! Here it is decided what is read and written when; who drives the core carries it out ([`FileAction`]) and tells what
-//! came of it ([`FileEvent`]). A file holds the offset of the next message, in digits, with a line feed: librdkafka's form.
+//! This module decides when files are read and written; the core's driver executes each [`FileAction`] and returns a
+//! [`FileEvent`]. A file contains the offset of the next message in digits, with a line feed: librdkafka's format.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::group::Found;
-use super::millis;
+use super::lookup::FoundOffset;
+use crate::consumer::units::millis;
 use crate::error::{Error, ErrorCode};
 use crate::event::PartitionState;
 use crate::reply::Reply;
@@ -29,31 +29,31 @@ impl std::fmt::Display for OffsetFile {
     }
 }
 
-/// What is to be done with a file. Actions on the same file are carried out in their order.
+/// A file operation. Operations on one file are executed in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileAction {
     /// Read the file.
     Read {
-        /// Goes back with the result.
+        /// The number in the result.
         id: u64,
-        /// Which file.
+        /// The file.
         file: OffsetFile,
     },
-    /// Put new content in the place of the old, whole or not at all.
+    /// Replace the content, atomically.
     Write {
-        /// Goes back with the result.
+        /// The number in the result.
         id: u64,
-        /// Which file.
+        /// The file.
         file: OffsetFile,
         /// The new content.
         content: String,
-        /// Force it to disk.
+        /// Flush the file to disk.
         sync: bool,
     },
 }
 
 impl FileAction {
-    /// What goes back with the result.
+    /// Returns the number in the result.
     pub fn id(&self) -> u64 {
         match self {
             FileAction::Read { id, .. } | FileAction::Write { id, .. } => *id,
@@ -61,12 +61,12 @@ impl FileAction {
     }
 }
 
-/// What came of a [`FileAction`].
+/// The result of a [`FileAction`].
 #[derive(Debug, Clone)]
 pub struct FileEvent {
-    /// The action's.
+    /// The number of the action.
     pub id: u64,
-    /// The content that was read, `None` when there is no file and for what was written; or what the system says.
+    /// The content that was read, `None` without a file and after a write; or the operating system's error.
     pub result: Result<Option<Vec<u8>>, String>,
 }
 
@@ -83,22 +83,22 @@ enum Sync {
 struct Kept {
     state: Arc<PartitionState>,
     file: OffsetFile,
-    /// How often the stored offset is written, and when next; `None` without `auto.commit.enable`.
+    /// The interval of writes in milliseconds, and the time of the next one; `None` without `auto.commit.enable`.
     timer: Option<(u64, Instant)>,
     sync: Sync,
-    /// The offset in the file, or `INVALID` when that is not known.
+    /// The offset in the file, or `INVALID` if it is unknown.
     written: i64,
-    /// The one being written.
+    /// The offset that is being written.
     writing: Option<i64>,
-    /// What is in the file may not be on disk.
+    /// The content may not have been flushed to disk.
     unsynced: bool,
-    /// A failure was told; it is told again only after a success.
+    /// A failure was reported; the next one is reported only after a success.
     reported: bool,
-    /// The state's when `written` was noted: after a new beginning it says nothing.
+    /// The number of restarts of the partition when `written` was stored: it is invalid after another one.
     beginning: u32,
 }
 
-/// What an action under way is for.
+/// The purpose of an action in flight.
 #[derive(Debug)]
 struct Task {
     partition: u32,
@@ -109,36 +109,36 @@ struct Task {
 
 #[derive(Debug)]
 enum Kind {
-    /// A reading for the fetcher, under its own number.
+    /// For the fetcher's look-up with this number.
     Read { lookup_id: u64 },
-    /// `beginning` is the partition's when the offset was taken.
+    /// `beginning` is the number of restarts of the partition when the write was issued.
     Write { offset: i64, sync: bool, beginning: u32 },
 }
 
-/// Of a caller who waits.
+/// The reply of a call that waits for writes.
 type Answer = Arc<Reply<Result<(), Error>>>;
 
 /// The offset files of a consumer.
 #[derive(Debug)]
-pub(super) struct OffsetFiles {
+pub(in crate::consumer) struct OffsetFiles {
     group_id: String,
     kept: BTreeMap<u32, Kept>,
     actions: VecDeque<FileAction>,
     in_flight: BTreeMap<u64, Task>,
-    found: Vec<Found>,
+    found: Vec<FoundOffset>,
     reports: Vec<Error>,
     last_id: u64,
-    /// Callers who wait until all of a partition is written.
+    /// Calls that wait until all writes of a partition are complete.
     waiting: Vec<(u32, Answer)>,
 }
 
-/// Whether the topic's settings ask for files.
-pub(super) fn wanted(state: &PartitionState) -> bool {
+/// Returns true with `offset.store.method=file`.
+pub(in crate::consumer) fn is_kept_in_file(state: &PartitionState) -> bool {
     state.topic().conf().offset_store_method == "file"
 }
 
 impl OffsetFiles {
-    pub(super) fn new(group_id: &str) -> Self {
+    pub(in crate::consumer) fn new(group_id: &str) -> Self {
         OffsetFiles {
             group_id: group_id.to_owned(),
             kept: BTreeMap::new(),
@@ -151,8 +151,8 @@ impl OffsetFiles {
         }
     }
 
-    /// A partition is consumed from now on.
-    pub(super) fn add(&mut self, now: Instant, state: &Arc<PartitionState>) {
+    /// Starts to keep the offset of a partition.
+    pub(in crate::consumer) fn add(&mut self, now: Instant, state: &Arc<PartitionState>) {
         let conf = state.topic().conf();
         let interval_ms = millis(conf.auto_commit_interval_ms);
         let sync = match conf.offset_store_sync_interval_ms {
@@ -180,16 +180,16 @@ impl OffsetFiles {
         self.kept.insert(state.id(), kept);
     }
 
-    /// Whether the partition's offset is kept in a file.
-    pub(super) fn keeps(&self, id: u32) -> bool {
+    /// Returns true if the partition's offset is kept in a file.
+    pub(in crate::consumer) fn keeps(&self, id: u32) -> bool {
         self.kept.contains_key(&id)
     }
 
-    /// A partition is not consumed any more: writes what it has stored.
-    pub(super) fn remove(&mut self, id: u32) {
+    /// Writes the stored offset of a partition that is not consumed any more, and forgets the partition.
+    pub(in crate::consumer) fn remove(&mut self, id: u32) {
         let Some(kept) = self.kept.get(&id) else { return };
         let sync = kept.sync != Sync::Never;
-        match kept.timer.and_then(|_| kept.news()) {
+        match kept.timer.and_then(|_| kept.unwritten()) {
             Some(offset) => self.write(id, offset, sync),
             None if kept.unsynced => self.write(id, kept.written, sync),
             None => {}
@@ -197,8 +197,8 @@ impl OffsetFiles {
         self.kept.remove(&id);
     }
 
-    /// Answers when nothing of the partition is being written any more. What failed is reported, not answered.
-    pub(super) fn answer_when_written(&mut self, id: u32, reply: Answer) {
+    /// Answers the call once no write of the partition is in flight. Failed writes are reported separately.
+    pub(in crate::consumer) fn answer_when_written(&mut self, id: u32, reply: Answer) {
         self.waiting.push((id, reply));
         self.answer_waiting();
     }
@@ -215,15 +215,15 @@ impl OffsetFiles {
         });
     }
 
-    /// The client ends: who drives it waits for what is still to be written, and tells nothing of it here.
-    pub(super) fn close(&mut self) {
+    /// Ends with the client: its driver waits for the remaining writes, without returning their results.
+    pub(in crate::consumer) fn close(&mut self) {
         for (_, reply) in self.waiting.drain(..) {
             reply.fill(Ok(()));
         }
     }
 
-    /// Reads the stored offset of a partition that is kept.
-    pub(super) fn read(&mut self, id: u32, lookup_id: u64) {
+    /// Reads the offset of a partition.
+    pub(in crate::consumer) fn read(&mut self, id: u32, lookup_id: u64) {
         let Some(kept) = self.kept.get(&id) else { return };
         let (tp, file) = (kept.state.tp(), kept.file.clone());
         let action = self.begin(id, tp, file.clone(), Kind::Read { lookup_id });
@@ -260,8 +260,8 @@ impl OffsetFiles {
         });
     }
 
-    /// Does what is due; gives when to be called again.
-    pub(super) fn poll(&mut self, now: Instant) -> Option<Instant> {
+    /// Issues the writes that are due. Returns when to call it again.
+    pub(in crate::consumer) fn poll(&mut self, now: Instant) -> Option<Instant> {
         let mut due = Vec::new();
         let mut wake = None;
         for (id, kept) in &mut self.kept {
@@ -274,21 +274,20 @@ impl OffsetFiles {
         wake
     }
 
-    /// What is to be done with files.
-    pub(super) fn next_action(&mut self) -> Option<FileAction> {
+    /// Returns the next action.
+    pub(in crate::consumer) fn next_action(&mut self) -> Option<FileAction> {
         self.actions.pop_front()
     }
 
-    /// What came of an action.
-    pub(super) fn on_event(&mut self, event: FileEvent) {
+    /// Handles the result of an action.
+    pub(in crate::consumer) fn on_event(&mut self, event: FileEvent) {
         let Some(task) = self.in_flight.remove(&event.id) else {
             return;
         };
         match task.kind {
             Kind::Read { lookup_id } => {
                 let found = match event.result {
-                    Ok(content) => parse(content.as_deref().unwrap_or_default())
-                        .map_err(|text| format!("{text}: whoever wrote the file is at fault")),
+                    Ok(content) => parse(content.as_deref().unwrap_or_default()).map_err(|text| format!("{text}")),
                     Err(text) => Err(text),
                 };
                 let found = found.unwrap_or_else(|text| {
@@ -299,7 +298,7 @@ impl OffsetFiles {
                     kept.written = found.unwrap_or(offset::INVALID);
                     kept.beginning = kept.state.restarts();
                 }
-                self.found.push(Found {
+                self.found.push(FoundOffset {
                     id: task.partition,
                     lookup_id,
                     result: Ok((found.unwrap_or(offset::INVALID), -1)),
@@ -311,8 +310,8 @@ impl OffsetFiles {
                 beginning,
             } => {
                 let failure = event.result.err();
-                // A partition that was given up has nobody who keeps in mind what was told.
-                let mut tell = true;
+                // For a partition that is not consumed any more every failure is reported.
+                let mut is_new = true;
                 if let Some(kept) = self.kept.get_mut(&task.partition) {
                     kept.writing = None;
                     if failure.is_none() {
@@ -320,9 +319,9 @@ impl OffsetFiles {
                         kept.beginning = beginning;
                         kept.unsynced = !sync && kept.sync != Sync::Never;
                     }
-                    tell = !std::mem::replace(&mut kept.reported, failure.is_some());
+                    is_new = !std::mem::replace(&mut kept.reported, failure.is_some());
                 }
-                if let Some(text) = failure.filter(|_| tell) {
+                if let Some(text) = failure.filter(|_| is_new) {
                     self.report(&task, &format!("cannot be written with offset {offset}: {text}"));
                 }
             }
@@ -335,34 +334,34 @@ impl OffsetFiles {
         self.reports.push(Error::new(ErrorCode::L_FS, text));
     }
 
-    /// Offsets that were read since the last call.
-    pub(super) fn take_found(&mut self) -> Vec<Found> {
+    /// Returns the offsets that were read since the last call.
+    pub(in crate::consumer) fn take_found(&mut self) -> Vec<FoundOffset> {
         std::mem::take(&mut self.found)
     }
 
-    /// What the application is to be told.
-    pub(super) fn take_reports(&mut self) -> Vec<Error> {
+    /// Returns the errors to report since the last call.
+    pub(in crate::consumer) fn take_reports(&mut self) -> Vec<Error> {
         std::mem::take(&mut self.reports)
     }
 }
 
 impl Kept {
-    /// The stored offset, when the file does not hold it: only what is greater, or comes after a new beginning.
-    fn news(&self) -> Option<i64> {
+    /// Returns the stored offset if the file lacks it: if it is greater, or follows a restart of the partition.
+    fn unwritten(&self) -> Option<i64> {
         let stored = self.state.stored().offset;
         let last = self.writing.unwrap_or(self.written);
         let ahead = stored > last || self.beginning != self.state.restarts();
         (stored >= 0 && ahead).then_some(stored)
     }
 
-    /// What is to be written now, and whether it is to be forced to disk.
+    /// Returns the offset to write now, and true if it is to be flushed to disk.
     fn due(&mut self, now: Instant) -> Option<(i64, bool)> {
         let mut write = None;
         if let Some((interval_ms, due)) = &mut self.timer
             && *due <= now
         {
             *due = now.plus_ms((*interval_ms).max(1));
-            write = self.news().filter(|_| self.writing.is_none());
+            write = self.unwritten().filter(|_| self.writing.is_none());
         }
         let mut sync = self.sync == Sync::Always;
         if let Sync::Every { interval_ms, due } = &mut self.sync
@@ -370,7 +369,7 @@ impl Kept {
         {
             *due = now.plus_ms(*interval_ms);
             sync = true;
-            // Writing once more what is there forces it to disk.
+            // Writing the same offset again flushes it.
             write = write.or((self.unsynced && self.writing.is_none()).then_some(self.written));
         }
         write.map(|offset| (offset, sync))
@@ -385,7 +384,7 @@ impl Kept {
     }
 }
 
-/// The name of a partition's file in a folder. What separates folders is written as in URLs.
+/// Returns the name of a partition's file in a folder. Path separators are encoded as in URLs.
 fn file_name(tp: &TopicPartition, group_id: &str) -> String {
     let group = match group_id {
         "" => String::new(),
@@ -395,7 +394,10 @@ fn file_name(tp: &TopicPartition, group_id: &str) -> String {
     name.replace('/', "%2F").replace(':', "%3A").replace('\\', "%5C")
 }
 
-/// The offset that a file holds, `None` for an empty one.
+/// Parses the content of a file; returns `None` for an empty one.
+///
+/// # Errors
+/// A text about content that is not an offset.
 fn parse(content: &[u8]) -> Result<Option<i64>, String> {
     let text = String::from_utf8_lossy(content);
     let text = text.trim();

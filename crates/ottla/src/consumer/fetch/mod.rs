@@ -1,0 +1,35 @@
+//! Fetching: from consumed partitions to records in their queues.
+//!
+//! - `fetcher`: one Fetch request in flight per broker;
+//! - `partitions`: decisions about each consumed partition;
+//! - `positions`: positions, fetch states, and the indexes over them;
+//! - `leaders`: ready partitions and waits of each broker;
+//! - `budget`: the byte budget, `queued.max.messages.kbytes`;
+//! - `request`, `response`: the parts of the messages;
+//! - `session`: fetch sessions (KIP-227);
+//! - `pending_data`: record data to chunks: checks, decompression, aborted transactions;
+//! - `validation`: detection of truncated logs with older brokers (KIP-320);
+//! - `metadata_changes`: new leaders and topics;
+//! - `missing`: partitions that metadata lacks;
+//! - `coalescing`: synchronised fetches of an idle client;
+//! - `counts`, `settings`: counters for statistics, and the settings.
+
+mod budget;
+mod coalescing;
+mod counts;
+mod fetcher;
+mod leaders;
+mod metadata_changes;
+mod missing;
+mod partitions;
+mod pending_data;
+mod positions;
+mod request;
+mod response;
+mod session;
+mod settings;
+mod validation;
+
+pub use counts::Received;
+pub(super) use fetcher::Fetcher;
+pub(super) use positions::{FetchState, Next, Origin, Position};

@@ -1,0 +1,66 @@
+//! The state of a member's heartbeats.
+//!
+//! A heartbeat contains everything when the member joins, and after a failed one; otherwise only changes since the last one
+//! that was acknowledged.
+
+use super::heartbeat_subscription::HeartbeatSubscription;
+use super::partitions::Partitions;
+use crate::error::ErrorCode;
+use crate::sys::Instant;
+
+/// The interval of heartbeats before the coordinator has sent its own, in milliseconds.
+const FIRST_INTERVAL_MS: u64 = 5000;
+
+/// The state that a heartbeat has sent to the coordinator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SentState {
+    pub(super) subscription: HeartbeatSubscription,
+    pub(super) owned: Partitions,
+}
+
+/// The state of heartbeats.
+#[derive(Debug)]
+pub(super) struct Heartbeat {
+    /// The heartbeat in flight, and the state in it.
+    pub(super) in_flight: Option<(u64, SentState)>,
+    /// The state that the coordinator has acknowledged; `None` if the next heartbeat has to contain everything.
+    pub(super) acknowledged: Option<SentState>,
+    /// The time by which the next heartbeat is sent.
+    pub(super) due: Instant,
+    /// No heartbeat is sent before this time.
+    pub(super) not_before: Instant,
+    pub(super) interval_ms: u64,
+    pub(super) tries: u32,
+    /// The coordinator has refused the subscription: it is not sent again.
+    pub(super) subscription_refused: bool,
+    /// The last error that was reported to the application.
+    pub(super) reported: Option<ErrorCode>,
+}
+
+impl Heartbeat {
+    pub(super) fn new() -> Self {
+        Heartbeat {
+            in_flight: None,
+            acknowledged: None,
+            due: Instant::ORIGIN,
+            not_before: Instant::ORIGIN,
+            interval_ms: FIRST_INTERVAL_MS,
+            tries: 0,
+            subscription_refused: false,
+            reported: None,
+        }
+    }
+
+    /// Handles the loss of membership.
+    pub(super) fn forget(&mut self) {
+        self.in_flight = None;
+        self.acknowledged = None;
+    }
+
+    /// Ends the backoff and the refusal of a subscription, after a call of the application.
+    pub(super) fn clear_backoff(&mut self, now: Instant) {
+        self.not_before = self.not_before.min(now);
+        self.subscription_refused = false;
+        self.reported = None;
+    }
+}
