@@ -1,6 +1,10 @@
 //! Deliberate bugs, which prove that the alarm rings. Each sits between the production code and what it is joined to,
 //! where it does what a bug inside would.
 
+use bytes::Bytes;
+use ottla::event::Event;
+use ottla_protocol::Frame;
+
 /// One bug.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Canary {
@@ -139,5 +143,76 @@ impl Canary {
             .iter()
             .find(|(known, _)| *known == name)
             .map(|(_, canary)| *canary)
+    }
+}
+
+/// The deliberate bug of a world: how often it may still strike, and the objects that it leaks or repeats.
+pub(crate) struct CanaryState {
+    canary: Option<Canary>,
+    strikes_left: u32,
+    /// Requests to be served a second time, by connection.
+    duplicates: Vec<(u64, Bytes)>,
+    leaked_events: Vec<Event>,
+    leaked_frames: Vec<Frame>,
+}
+
+impl CanaryState {
+    pub(crate) fn new(canary: Option<Canary>) -> Self {
+        CanaryState {
+            canary,
+            strikes_left: 3,
+            duplicates: Vec::new(),
+            leaked_events: Vec::new(),
+            leaked_frames: Vec::new(),
+        }
+    }
+
+    /// Returns the bug that is switched on.
+    pub(crate) fn active(&self) -> Option<Canary> {
+        self.canary
+    }
+
+    /// Returns true when this bug is switched on.
+    pub(crate) fn is(&self, canary: Canary) -> bool {
+        self.canary == Some(canary)
+    }
+
+    /// Returns true when this bug is switched on and has strikes left.
+    pub(crate) fn may_strike(&self, canary: Canary) -> bool {
+        self.is(canary) && self.strikes_left > 0
+    }
+
+    /// Uses up one strike of this bug. Returns false when it is not switched on or has none left.
+    pub(crate) fn strike(&mut self, canary: Canary) -> bool {
+        let strikes = self.may_strike(canary);
+        self.strikes_left -= u32::from(strikes);
+        strikes
+    }
+
+    /// Keeps an event, and with it the memory that it refers to, for as long as the world lasts.
+    pub(crate) fn leak_event(&mut self, event: Event) {
+        self.leaked_events.push(event);
+    }
+
+    /// Keeps a frame, and with it the memory that it refers to, for as long as the world lasts.
+    pub(crate) fn leak_frame(&mut self, frame: Frame) {
+        self.leaked_frames.push(frame);
+    }
+
+    /// Marks a request, without its length prefix, to be served twice.
+    pub(crate) fn duplicate(&mut self, connection: u64, request: Bytes) {
+        self.duplicates.push((connection, request));
+    }
+
+    /// Removes the mark of a request. Returns false when it has none.
+    pub(crate) fn take_duplicate(&mut self, connection: u64, request: &Bytes) -> bool {
+        let at = self
+            .duplicates
+            .iter()
+            .position(|(n, r)| *n == connection && r == request);
+        if let Some(at) = at {
+            self.duplicates.remove(at);
+        }
+        at.is_some()
     }
 }

@@ -6,12 +6,18 @@
 //! true whatever happened.
 
 mod canary;
+mod chain;
 mod check;
 mod client;
 mod clock;
 mod coverage;
+mod error_codes;
+mod event;
 mod faults;
 mod group_members;
+mod group_protocol;
+mod group_stability;
+mod logs;
 mod message;
 mod net;
 mod phases;
@@ -20,9 +26,14 @@ mod produce_acks;
 mod rebalance_check;
 mod regressions;
 mod rng;
-mod statistics;
+mod run;
+mod schedule;
+mod start;
 mod trace;
+mod transport;
+mod txn_check;
 mod txn_workers;
+mod wire;
 mod wire_mutation;
 mod wire_observer;
 mod workload;
@@ -35,7 +46,6 @@ pub use trace::TraceSink;
 
 use plan::Plan;
 use trace::Trace;
-use world::World;
 
 /// How worlds are run.
 #[derive(Debug, Clone, Copy, Default)]
@@ -57,7 +67,7 @@ pub struct Outcome {
 /// seed. A panic within is a violation like any other.
 pub fn run_world(seed: u64, options: Options, trace: Option<TraceSink>) -> Outcome {
     // Nothing of a world outlives it, so that nobody can see what a panic left half done.
-    let run = std::panic::AssertUnwindSafe(|| run(seed, options, trace));
+    let run = std::panic::AssertUnwindSafe(|| run_plan(seed, options, trace));
     std::panic::catch_unwind(run).unwrap_or_else(|payload| {
         let text = payload.downcast_ref::<&str>().copied();
         let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
@@ -70,9 +80,8 @@ pub fn run_world(seed: u64, options: Options, trace: Option<TraceSink>) -> Outco
     })
 }
 
-fn run(seed: u64, options: Options, trace: Option<TraceSink>) -> Outcome {
-    let mut world = World::new(seed, Plan::draw(seed), options, Trace::new(trace));
-    world.run();
+fn run_plan(seed: u64, options: Options, trace: Option<TraceSink>) -> Outcome {
+    let mut world = run::run(seed, Plan::draw(seed), options.canary, Trace::new(trace));
     Outcome {
         coverage: std::mem::take(&mut world.coverage),
         violation: world.check.violation().map(str::to_owned),

@@ -15,7 +15,7 @@ pub(crate) use fencing::Fencing;
 pub(crate) use groups::{Beginning, Commit, Groups, Marks, Reset, Tp};
 pub(crate) use partitioner::{Partitioner, Place, own_choice};
 pub(crate) use produced::{Accepted, Answer, Outcome, Produced, Promise, Report, Wire};
-pub(crate) use statistics::Reports;
+pub(crate) use statistics::{AppCounters, Reports};
 pub(crate) use transactions::{PartitionView, Transactions, Views};
 
 use std::collections::BTreeMap;

@@ -5,7 +5,16 @@ use std::collections::BTreeMap;
 
 use ottla::stats::{Broker, Partition, Statistics, Summary};
 
-use crate::client::AppCounters;
+/// What a client's application has had to do with messages so far: what statistics are held against.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct AppCounters {
+    /// Messages that the client took to be sent.
+    pub(crate) accepted: u64,
+    /// Messages that were reported as delivered.
+    pub(crate) delivered: u64,
+    /// Records that were taken.
+    pub(crate) taken: u64,
+}
 
 /// The last document of a client, and what its application had seen when it took it.
 #[derive(Debug)]

@@ -13,100 +13,15 @@ use ottla::reply::Reply;
 use ottla::sys::Instant;
 use ottla::types::{PartitionOffset, TopicPartition, offset};
 
-use super::producer::draw_client_settings;
 use crate::canary::Canary;
 use crate::check::Expect;
-use crate::client::lookup;
 use crate::clock::WALL_START_MS;
+use crate::logs::read_watermarks;
 use crate::message::{self, DecodedMessage};
-use crate::plan::TopicPlan;
-use crate::rng::SeededRng;
+use crate::plan::{ConsumerPlan, lookup};
 use crate::trace::trace;
-use crate::world::{Phase, World};
-
-/// What a consumer does, and how it is set.
-#[derive(Debug, Clone)]
-pub(crate) struct ConsumerPlan {
-    pub(crate) settings: Vec<(String, String)>,
-    pub(crate) topics: Vec<String>,
-    partitions: Vec<i32>,
-    /// Mean time between two turns.
-    pace_us: u64,
-    /// Records in a turn.
-    most: u64,
-    /// How likely a turn seeks, pauses or resumes.
-    seek: f64,
-    pause: f64,
-    /// How likely a turn asks brokers for offsets.
-    query: f64,
-    /// How likely a turn while faults happen takes records.
-    poll: f64,
-    /// It never takes any, not even in the end.
-    never_polls: bool,
-    /// Where reading begins.
-    start: i64,
-}
-
-impl ConsumerPlan {
-    pub(crate) fn draw(c: &mut SeededRng, topics: &[TopicPlan]) -> Self {
-        let mut late = c.fork(1);
-        let mut settings = draw_settings(c);
-        let policy = late.pick(&["earliest", "earliest", "earliest", "latest", "error"]);
-        settings.push(("auto.offset.reset".into(), policy.into()));
-        ConsumerPlan {
-            settings,
-            topics: topics.iter().map(|t| t.name.clone()).collect(),
-            partitions: topics.iter().map(|t| t.partitions).collect(),
-            pace_us: c.spread(1000, 3_000_000),
-            most: c.spread(1, 1000),
-            seek: c.pick(&[0.0, 0.0, 0.02, 0.2]),
-            pause: c.pick(&[0.0, 0.0, 0.02, 0.2]),
-            query: late.pick(&[0.0, 0.0, 0.02, 0.2]),
-            poll: late.pick(&[1.0, 1.0, 1.0, 0.3, 0.01, 0.0]),
-            never_polls: late.hit(0.03),
-            start: match late.f64() {
-                ..0.8 => offset::BEGINNING,
-                ..0.9 => offset::END,
-                ..0.95 => offset::TAIL_BASE - late.between(0, 20) as i64,
-                _ => late.between(0, 20) as i64,
-            },
-        }
-    }
-}
-
-fn draw_settings(c: &mut SeededRng) -> Vec<(String, String)> {
-    let mut out: Vec<(String, String)> = Vec::new();
-    let mut set = |name: &str, value: String| out.push((name.into(), value));
-    set("group.id", "readers".into());
-    set("enable.auto.commit", c.hit(0.5).to_string());
-    set("enable.partition.eof", c.hit(0.5).to_string());
-    set("check.crcs", c.hit(0.5).to_string());
-    set(
-        "isolation.level",
-        c.pick(&["read_committed", "read_uncommitted"]).into(),
-    );
-    set("fetch.wait.max.ms", c.spread(50, 1000).to_string());
-    if c.hit(0.3) {
-        set("queued.min.messages", c.spread(1, 1000).to_string());
-    }
-    if c.hit(0.3) {
-        set("queued.max.messages.kbytes", c.spread(1, 1000).to_string());
-    }
-    let mut partition_max = 100_000;
-    if c.hit(0.3) {
-        partition_max = c.spread(1, 100_000);
-        set("fetch.message.max.bytes", partition_max.to_string());
-    }
-    if c.hit(0.2) {
-        // An answer that may not have as much as it is to wait for comes after fetch.wait.max.ms, with one batch.
-        set("fetch.min.bytes", c.spread(1, 10_000).min(partition_max).to_string());
-    }
-    if c.hit(0.3) {
-        set("fetch.error.backoff.ms", c.spread(50, 1000).to_string());
-    }
-    draw_client_settings(c, &mut out);
-    out
-}
+use crate::workload::queues::{next_item, on_statistics};
+use crate::world::{Application, Phase, World};
 
 type Key = (String, i32);
 
@@ -189,47 +104,10 @@ impl ConsumerWorkload {
         }
     }
 
-    pub(super) fn never_polls(&self) -> bool {
-        self.plan.never_polls
-    }
-
-    /// Does something; gives the time to the next turn.
-    pub(super) fn turn(&mut self, world: &mut World, client: usize) -> Option<u64> {
-        if world.is_finished(client) {
-            return None;
-        }
-        self.take_answer(world, client);
-        let polls = world.phase != Phase::Hostile || world.app_rng.hit(self.plan.poll);
-        if polls && !self.plan.never_polls {
-            self.poll(world, client);
-        }
-        self.check_budget(world, client);
-        if self.pending.is_none() {
-            match world.phase {
-                _ if !self.assigned => self.assign(world, client),
-                _ if !self.lost.is_empty() => {
-                    if let Some(key) = self.lost.pop() {
-                        world.coverage.count("seeks after a lost position", 1);
-                        self.seek(world, client, key, offset::BEGINNING);
-                    }
-                }
-                Phase::Hostile if world.app_rng.hit(self.plan.query) => self.query(world, client),
-                Phase::Hostile => self.seek_or_pause(world, client),
-                _ => {
-                    let paused = self.paused.keys().next().cloned();
-                    if let Some(key) = paused {
-                        self.resume(world, client, &key);
-                    }
-                }
-            }
-        }
-        Some(world.app_rng.between(1, self.plan.pace_us * 2))
-    }
-
     fn send(&mut self, world: &mut World, client: usize, pending: PendingCall, command: consumer::Command) {
         trace!(world.trace, "c{client} app asks {command:?}");
         world.shared(client).send(Command::Consumer(command));
-        self.pending = Some((pending, world.now_us));
+        self.pending = Some((pending, world.now_us()));
     }
 
     fn assign(&mut self, world: &mut World, client: usize) {
@@ -303,7 +181,7 @@ impl ConsumerWorkload {
         let topic = world.app_rng.below(self.plan.topics.len());
         let partition = world.app_rng.below(self.plan.partitions[topic].max(1) as usize) as i32;
         let tp = TopicPartition::new(self.plan.topics[topic].as_str(), partition);
-        let until_us = world.now_us + world.app_rng.spread(1000, 10_000_000);
+        let until_us = world.now_us() + world.app_rng.spread(1000, 10_000_000);
         let deadline = Instant::from_micros(until_us);
         if until_us.is_multiple_of(4) {
             return self.list_groups(world, client, until_us);
@@ -346,7 +224,7 @@ impl ConsumerWorkload {
         trace!(world.trace, "c{client} app asks {command:?}");
         world.coverage.count("listings of groups", 1);
         world.shared(client).send(Command::Admin(command));
-        self.pending = Some((PendingCall::Query(Query::Groups(reply), until_us), world.now_us));
+        self.pending = Some((PendingCall::Query(Query::Groups(reply), until_us), world.now_us()));
     }
 
     fn resume(&mut self, world: &mut World, client: usize, key: &Key) {
@@ -385,7 +263,7 @@ impl ConsumerWorkload {
         };
         let Some(answer) = answer else {
             // The client's thread may be slow; the application looks again.
-            if world.now_us > due_us + CALL_US + world.plan.net.thread_delay_us {
+            if world.now_us() > due_us + CALL_US + world.plan.net.thread_delay_us {
                 return world
                     .check
                     .violate(format!("client {client}: no answer to {pending:?}"));
@@ -434,13 +312,13 @@ impl ConsumerWorkload {
         let shared = world.shared(client);
         while let Some(event) = shared.main_queue.pop(Some(Duration::ZERO)) {
             match event {
-                Event::Stats(document) => world.on_statistics(client, *document),
+                Event::Stats(document) => on_statistics(world, client, *document),
                 other => trace!(world.trace, "c{client} app hears {other:?}"),
             }
         }
         let most = world.app_rng.between(1, self.plan.most * 2);
         for _ in 0..most {
-            match world.next_item(client, take) {
+            match next_item(world, client, take) {
                 None => return,
                 Some(Ok(taken)) => self.on_record(world, client, taken),
                 Some(Err(event)) => self.on_event(world, client, event),
@@ -473,16 +351,10 @@ impl ConsumerWorkload {
                 "client {client}: {topic} [{partition}] @ {offset} was made by nobody"
             ));
         };
-        let damage = world.damage_left > 0;
-        if world.options.canary == Some(Canary::SkippedOffset) && damage {
-            world.damage_left -= 1;
+        if world.canary.strike(Canary::SkippedOffset) {
             return;
         }
-        let times = if world.options.canary == Some(Canary::RepeatedOffset) && damage {
-            2
-        } else {
-            1
-        };
+        let times = 1 + u32::from(world.canary.may_strike(Canary::RepeatedOffset));
         for _ in 0..times {
             let result =
                 world
@@ -530,9 +402,42 @@ impl ConsumerWorkload {
             ));
         }
     }
+}
 
-    /// Why this is not done; `None` when it is.
-    pub(super) fn waits_for(&mut self, world: &mut World, client: usize) -> Option<String> {
+impl Application for ConsumerWorkload {
+    fn turn(&mut self, world: &mut World, client: usize) -> Option<u64> {
+        if world.is_finished(client) {
+            return None;
+        }
+        self.take_answer(world, client);
+        let polls = world.phase != Phase::Hostile || world.app_rng.hit(self.plan.poll);
+        if polls && !self.plan.never_polls {
+            self.poll(world, client);
+        }
+        self.check_budget(world, client);
+        if self.pending.is_none() {
+            match world.phase {
+                _ if !self.assigned => self.assign(world, client),
+                _ if !self.lost.is_empty() => {
+                    if let Some(key) = self.lost.pop() {
+                        world.coverage.count("seeks after a lost position", 1);
+                        self.seek(world, client, key, offset::BEGINNING);
+                    }
+                }
+                Phase::Hostile if world.app_rng.hit(self.plan.query) => self.query(world, client),
+                Phase::Hostile => self.seek_or_pause(world, client),
+                _ => {
+                    let paused = self.paused.keys().next().cloned();
+                    if let Some(key) = paused {
+                        self.resume(world, client, &key);
+                    }
+                }
+            }
+        }
+        Some(world.app_rng.between(1, self.plan.pace_us * 2))
+    }
+
+    fn waits_for(&mut self, world: &mut World, client: usize) -> Option<String> {
         if world.is_finished(client) {
             return None;
         }
@@ -547,8 +452,12 @@ impl ConsumerWorkload {
         if self.plan.never_polls {
             return None;
         }
-        let logs = world.read_watermarks();
+        let logs = read_watermarks(&world.cluster);
         let behind = world.check.consumed.behind(self.client, &logs);
         (!behind.is_empty()).then(|| format!("client {client} is behind: {}", behind.join(", ")))
+    }
+
+    fn never_polls(&self) -> bool {
+        self.plan.never_polls
     }
 }

@@ -6,7 +6,7 @@ use ottla::types::PersistStatus;
 use ottla_protocol::compression::Codec;
 
 use super::{Accepted, Entry, Outcome, Promise, Refusal, Report, Wire};
-use crate::faults;
+use crate::error_codes;
 use crate::message::DecodedMessage;
 
 /// A report may be made this much after the message's time was up: timers have no finer promise.
@@ -125,7 +125,7 @@ fn failed(entry: &Entry, report: &Report, code: ErrorCode) -> Option<String> {
     }
     let from_brokers = code.0 > 0 || code == ErrorCode::L_INVALID_DIFFERENT_RECORD;
     let said = entry.refusals.iter().any(|r| r.code == code);
-    if from_brokers && !said && !faults::is_in_other_responses(code) {
+    if from_brokers && !said && !error_codes::is_in_other_responses(code) {
         return Some("failed with what no broker has said".into());
     }
     None

@@ -9,10 +9,10 @@ use ottla::reply::Reply;
 use ottla::sys::Instant;
 use ottla::types::{PartitionOffset, TopicPartition, offset};
 
-use super::plan::{CommitMode, GroupProtocol};
 use super::{Done, Life, MemberWorkload, Next};
 use crate::check::Tp;
-use crate::plan::SOCKET_TIMEOUT_MAX_MS;
+use crate::group_protocol::{begin_ownership, restart_ownership};
+use crate::plan::{CommitMode, GroupProtocol, SOCKET_TIMEOUT_MAX_MS};
 use crate::trace::trace;
 use crate::world::{Phase, World};
 
@@ -90,7 +90,7 @@ impl MemberWorkload {
         self.life = Life::Closing;
         self.positions_at_close = world.check.groups.positions(self.client);
         let reply = Reply::new();
-        self.closing = Some((reply.clone(), world.now_us));
+        self.closing = Some((reply.clone(), world.now_us()));
         world
             .shared(client)
             .send(CoreCommand::Consumer(Command::Close { reply }));
@@ -98,14 +98,14 @@ impl MemberWorkload {
 
     pub(super) fn assign(&mut self, world: &mut World, client: usize, partitions: Vec<PartitionOffset>) {
         let tps = tps_of(&partitions);
-        world.begin_ownership(client, self.client, &tps, false);
+        begin_ownership(world, client, self.client, &tps, false);
         let reply = Reply::new();
         let pending = PendingCall::Assign(reply.clone());
         self.send(world, client, pending, Command::Assign { partitions, reply });
     }
 
     pub(super) fn assign_more(&mut self, world: &mut World, client: usize, partitions: Vec<PartitionOffset>) {
-        world.begin_ownership(client, self.client, &tps_of(&partitions), true);
+        begin_ownership(world, client, self.client, &tps_of(&partitions), true);
         let reply = Reply::new();
         let pending = PendingCall::Change(reply.clone());
         self.send(world, client, pending, Command::IncrementalAssign { partitions, reply });
@@ -152,7 +152,7 @@ impl MemberWorkload {
         let tp = &owned[world.app_rng.below(owned.len())];
         let partitions = vec![TopicPartition::new(tp.0.as_str(), tp.1)];
         let wait_us = world.app_rng.spread(1000, 20_000_000);
-        let deadline = Instant::from_micros(world.now_us + wait_us);
+        let deadline = Instant::from_micros(world.now_us() + wait_us);
         let reply = Reply::new();
         let pending = PendingCall::Committed(reply.clone(), wait_us);
         self.send(
@@ -218,7 +218,7 @@ impl MemberWorkload {
                 PendingCall::Committed(_, wait_us) => *wait_us,
                 _ => 0,
             };
-            if world.now_us - since > limit + CALL_US + world.plan.net.thread_delay_us {
+            if world.now_us() - since > limit + CALL_US + world.plan.net.thread_delay_us {
                 world
                     .check
                     .violate(format!("client {client}: no answer to {pending:?}"));
@@ -269,7 +269,7 @@ impl MemberWorkload {
             PendingCall::Subscribe(_) => self.expect_success(world, client, "subscribe", answer.map(|_| ())),
             PendingCall::Unsubscribe(_) => {
                 if !self.plan.by_event && self.plan.is_incremental() {
-                    world.restart_ownership(self.client);
+                    restart_ownership(world, self.client);
                 }
                 self.expect_success(world, client, "unsubscribe", answer.map(|_| ()));
             }
@@ -302,7 +302,7 @@ impl MemberWorkload {
                 world.coverage.count("offsets not committed", 1);
                 self.refused.insert(tp.clone());
                 // A member knows its epoch, or can ask for it: only a rebalance of the classic protocol ends a commit so.
-                let is_calm = world.now_us > world.healed_at_us.saturating_add(CALM_US);
+                let is_calm = world.now_us() > world.healed_at_us.saturating_add(CALM_US);
                 if *error == ErrorCode::STALE_MEMBER_EPOCH && self.plan.is_consumer && is_calm {
                     world.check.violate(format!(
                         "client {}: in peace {tp:?} @ {at} is not committed: {error:?}",
@@ -318,7 +318,7 @@ impl MemberWorkload {
         let Some((reply, since)) = self.closing.take() else {
             return;
         };
-        let took = world.now_us - since;
+        let took = world.now_us() - since;
         if took > CLOSE_US + world.plan.net.thread_delay_us + 100_000 {
             return world
                 .check

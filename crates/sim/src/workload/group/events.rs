@@ -7,8 +7,11 @@ use ottla::event::{Event, PartitionNotice, Rebalance};
 
 use super::{Life, MemberWorkload, Step};
 use crate::check::Tp;
+use crate::group_protocol::marks;
+use crate::plan::CommitMode;
 use crate::trace::trace;
 use crate::workload::consumer::{Taken, take};
+use crate::workload::queues::{next_item, on_statistics};
 use crate::world::World;
 
 impl MemberWorkload {
@@ -19,7 +22,7 @@ impl MemberWorkload {
             false => world.app_rng.between(1, self.plan.most * 2),
         };
         for _ in 0..most {
-            match world.next_item(client, take) {
+            match next_item(world, client, take) {
                 None => return,
                 Some(Ok(taken)) => self.on_record(world, client, taken),
                 Some(Err(event)) => self.on_event(world, client, event),
@@ -51,13 +54,13 @@ impl MemberWorkload {
                 "client {client}: position {position} after {tp:?} @ {offset}, {found:?}"
             ));
         };
-        let marks = world.marks(&tp);
+        let marks = marks(world, &tp);
         let result = world
             .check
             .groups
             .on_record(self.client, &tp, (offset, leader_epoch), found, marks);
         world.check.expect(result);
-        if self.plan.commit == super::CommitMode::Auto {
+        if self.plan.commit == CommitMode::Auto {
             world.check.groups.on_processed(self.client, &tp, offset);
         } else {
             self.taken.push((tp, offset, leader_epoch));
@@ -125,7 +128,7 @@ impl MemberWorkload {
         match (error.code, tp) {
             (ErrorCode::L_PARTITION_EOF, Some(tp)) => {
                 world.coverage.count("ends of partitions", 1);
-                let marks = world.marks(&tp);
+                let marks = marks(world, &tp);
                 let result = world.check.groups.on_end(self.client, &tp, notice.offset, marks);
                 world.check.expect(result);
             }
@@ -151,7 +154,7 @@ impl MemberWorkload {
         let shared = world.shared(client);
         while let Some(event) = shared.main_queue.pop(Some(Duration::ZERO)) {
             if let Event::Stats(document) = event {
-                world.on_statistics(client, *document);
+                on_statistics(world, client, *document);
                 continue;
             }
             trace!(world.trace, "c{client} app hears {event:?}");

@@ -7,9 +7,6 @@
 
 mod calls;
 mod events;
-mod plan;
-
-pub(crate) use plan::{GroupProtocol, GroupsPlan, MemberPlan};
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -21,11 +18,14 @@ use ottla::reply::Reply;
 use ottla::types::{PartitionOffset, TopicPartition};
 
 use crate::check::Tp;
+use crate::group_protocol::member_gone;
+use crate::group_stability::static_leader_may_be_stale;
+use crate::plan::{CommitMode, MemberPlan};
 use crate::trace::trace;
-use crate::world::{Phase, World};
+use crate::transport::crash_client;
+use crate::world::{Application, Member, Phase, World};
 
 use calls::PendingCall;
-use plan::CommitMode;
 
 /// The answer to a call that has nothing to say but how it went.
 type Done = Arc<Reply<Result<(), Error>>>;
@@ -77,10 +77,10 @@ impl Next {
 #[derive(Debug)]
 pub(crate) struct MemberWorkload {
     client: u32,
-    pub(crate) slot: usize,
+    slot: usize,
     plan: MemberPlan,
     life: Life,
-    pub(crate) subscription: BTreeSet<String>,
+    subscription: BTreeSet<String>,
     pending: Option<(PendingCall, u64)>,
     closing: Option<(Done, u64)>,
     /// Where it stood when it began to close.
@@ -128,42 +128,6 @@ impl MemberWorkload {
         }
     }
 
-    /// Does something; gives the time to the next turn.
-    pub(in crate::workload) fn turn(&mut self, world: &mut World, client: usize) -> Option<u64> {
-        if world.is_finished(client) || self.life == Life::Gone {
-            return None;
-        }
-        let pause = match world.phase {
-            Phase::Quiet => 1_000_000,
-            _ if self.life == Life::Closing => world.app_rng.between(1, 40_000),
-            _ => match self.plan.record_us.filter(|_| world.phase == Phase::Hostile) {
-                Some(mean) => world.app_rng.between(mean / 2, mean * 3 / 2),
-                None => world.app_rng.between(1, self.plan.pace_us * 2),
-            },
-        };
-        if self.stalled_until_us > world.now_us && world.phase == Phase::Hostile {
-            return Some(self.stalled_until_us - world.now_us);
-        }
-        if self.replaced && world.phase != Phase::Hostile {
-            // Two with one name would throw each other out for ever.
-            self.end(world, client, "ends a client that was replaced");
-            return None;
-        }
-        self.poll_errors(world, client);
-        self.check_close(world, client);
-        if self.life == Life::Gone || !self.take_answer(world, client) || self.never_polls {
-            return Some(pause);
-        }
-        if !self.next_step(world, client) {
-            self.process(world, client);
-            if !self.decide(world, client) {
-                self.poll(world, client);
-                self.commit_now_and_then(world, client);
-            }
-        }
-        Some(pause)
-    }
-
     /// Whether the application takes one record in a turn.
     fn is_slow(&self, world: &World) -> bool {
         self.plan.record_us.is_some() && world.phase == Phase::Hostile
@@ -177,7 +141,9 @@ impl MemberWorkload {
                 self.close(world, client);
                 true
             }
-            (Phase::Hostile | Phase::Settling, Life::Idle) if self.next_action_us <= world.now_us || self.is_new() => {
+            (Phase::Hostile | Phase::Settling, Life::Idle)
+                if self.next_action_us <= world.now_us() || self.is_new() =>
+            {
                 self.subscribe(world, client);
                 true
             }
@@ -186,18 +152,18 @@ impl MemberWorkload {
                 true
             }
             (Phase::Settling, Life::Subscribed)
-                if self.plan.is_static && !self.refreshed && world.static_leader_may_be_stale() =>
+                if self.plan.is_static && !self.refreshed && static_leader_may_be_stale(world) =>
             {
                 self.refreshed = true;
                 self.subscribe(world, client);
                 true
             }
-            (Phase::Hostile, _) if self.next_action_us <= world.now_us => {
+            (Phase::Hostile, _) if self.next_action_us <= world.now_us() => {
                 let mean = self.plan.action_every_us;
-                self.next_action_us = world.now_us + world.app_rng.between(mean / 10, mean * 2);
+                self.next_action_us = world.now_us() + world.app_rng.between(mean / 10, mean * 2);
                 self.random_action(world, client)
             }
-            (Phase::Probing, Life::Subscribed) if world.group_members.leaver == Some(client) => {
+            (Phase::Probing, Life::Subscribed) if world.group_members.is_leaver(client) => {
                 trace!(world.trace, "c{client} app leaves in peace");
                 self.close(world, client);
                 true
@@ -222,7 +188,7 @@ impl MemberWorkload {
             4 | 5 => {
                 let silently = world.app_rng.hit(0.3);
                 world.coverage.count("members crashed", 1);
-                world.crash_client(client, silently);
+                crash_client(world, client, silently);
                 self.gone(world);
             }
             6 | 7 => {
@@ -230,14 +196,14 @@ impl MemberWorkload {
                 let stall = world.app_rng.between(long / 4, long * 2);
                 trace!(world.trace, "c{client} app stalls for {stall} us");
                 world.coverage.count("members stalled", 1);
-                self.stalled_until_us = world.now_us + stall;
+                self.stalled_until_us = world.now_us() + stall;
             }
             // A member of the consumer protocol does not give its place away while it lives.
             8 if self.plan.is_static && !self.plan.is_consumer && !self.replaced => {
                 trace!(world.trace, "c{client} app is replaced by another");
                 world.coverage.count("members replaced", 1);
                 self.replaced = true;
-                world.member_gone(self.slot, true);
+                member_gone(world, self.slot, true);
             }
             9 => self.ask_committed(world, client),
             _ => return false,
@@ -255,7 +221,7 @@ impl MemberWorkload {
         self.to_commit.clear();
         world.check.groups.on_unassigned(self.client);
         if !self.replaced {
-            world.member_gone(self.slot, false);
+            member_gone(world, self.slot, false);
         }
     }
 
@@ -269,7 +235,7 @@ impl MemberWorkload {
     fn send(&mut self, world: &mut World, client: usize, pending: PendingCall, command: consumer::Command) {
         trace!(world.trace, "c{client} app asks {command:?}");
         world.shared(client).send(Command::Consumer(command));
-        self.pending = Some((pending, world.now_us));
+        self.pending = Some((pending, world.now_us()));
     }
 
     // ---------------------------------------------------------------- records
@@ -320,29 +286,66 @@ impl MemberWorkload {
         }
         true
     }
+}
 
-    // ---------------------------------------------------------------- for the world
-
-    /// Whether it is, or wants to be, a member.
-    pub(crate) fn is_member(&self) -> bool {
-        self.life == Life::Subscribed && !self.replaced
-    }
-
-    pub(crate) fn plan(&self) -> &MemberPlan {
+impl Member for MemberWorkload {
+    fn plan(&self) -> &MemberPlan {
         &self.plan
     }
 
-    /// Who owns what this client has. A static member that comes back has another member id and the same partitions in
-    /// the same generation.
-    pub(crate) fn owner(&self, member: &str) -> String {
+    fn is_member(&self) -> bool {
+        self.life == Life::Subscribed && !self.replaced
+    }
+
+    fn owner(&self, member: &str) -> String {
         match self.plan.is_static {
             true => format!("the static member of slot {}", self.slot),
             false => member.to_owned(),
         }
     }
 
-    /// Why this is not done; `None` when it is.
-    pub(in crate::workload) fn waits_for(&mut self, world: &mut World, client: usize) -> Option<String> {
+    fn subscription(&self) -> &BTreeSet<String> {
+        &self.subscription
+    }
+}
+
+impl Application for MemberWorkload {
+    fn turn(&mut self, world: &mut World, client: usize) -> Option<u64> {
+        if world.is_finished(client) || self.life == Life::Gone {
+            return None;
+        }
+        let pause = match world.phase {
+            Phase::Quiet => 1_000_000,
+            _ if self.life == Life::Closing => world.app_rng.between(1, 40_000),
+            _ => match self.plan.record_us.filter(|_| world.phase == Phase::Hostile) {
+                Some(mean) => world.app_rng.between(mean / 2, mean * 3 / 2),
+                None => world.app_rng.between(1, self.plan.pace_us * 2),
+            },
+        };
+        if self.stalled_until_us > world.now_us() && world.phase == Phase::Hostile {
+            return Some(self.stalled_until_us - world.now_us());
+        }
+        if self.replaced && world.phase != Phase::Hostile {
+            // Two with one name would throw each other out for ever.
+            self.end(world, client, "ends a client that was replaced");
+            return None;
+        }
+        self.poll_errors(world, client);
+        self.check_close(world, client);
+        if self.life == Life::Gone || !self.take_answer(world, client) || self.never_polls {
+            return Some(pause);
+        }
+        if !self.next_step(world, client) {
+            self.process(world, client);
+            if !self.decide(world, client) {
+                self.poll(world, client);
+                self.commit_now_and_then(world, client);
+            }
+        }
+        Some(pause)
+    }
+
+    fn waits_for(&mut self, world: &mut World, client: usize) -> Option<String> {
         if world.is_finished(client) || self.life == Life::Gone {
             return None;
         }
@@ -356,6 +359,14 @@ impl MemberWorkload {
             ));
         }
         None
+    }
+
+    fn ends_its_clients(&self) -> bool {
+        true
+    }
+
+    fn as_member(&self) -> Option<&dyn Member> {
+        Some(self)
     }
 }
 

@@ -1,7 +1,6 @@
 //! An application that produces.
 
 mod on_report;
-mod plan;
 mod produce;
 
 use std::collections::BTreeMap;
@@ -14,14 +13,12 @@ use ottla::producer;
 use ottla::reply::Reply;
 use ottla::types::PARTITION_UA;
 
-pub(super) use plan::draw_client_settings;
-pub(crate) use plan::{BrokerLimits, ProducerPlan, TopicUse};
-
 use crate::canary::Canary;
 use crate::check::Outcome;
 use crate::message::MessageId;
+use crate::plan::ProducerPlan;
 use crate::trace::trace;
-use crate::world::{Phase, World};
+use crate::world::{Application, Phase, World};
 
 /// A purge is carried out within this time.
 const PURGE_US: u64 = 1_000_000;
@@ -70,39 +67,8 @@ impl ProducerWorkload {
         }
     }
 
-    pub(super) fn never_polls(&self) -> bool {
-        self.plan.never_polls
-    }
-
-    /// Does something; gives the time to the next turn.
-    pub(super) fn turn(&mut self, world: &mut World, client: usize) -> Option<u64> {
-        let faults_enabled = world.phase == Phase::Hostile;
-        if world.is_finished(client) {
-            if !self.plan.never_polls {
-                self.poll(world, client, usize::MAX);
-            }
-            return (world.phase < Phase::Over).then_some(1_000_000);
-        }
-        let listens = !faults_enabled || world.app_rng.hit(self.plan.poll);
-        if listens && !self.plan.never_polls {
-            self.poll(world, client, 1000);
-        }
-        self.check_budget(world, client);
-        self.check_purges(world, client);
-        match world.phase {
-            Phase::Hostile => self.work(world, client),
-            Phase::Settling => self.end_flush(world, client),
-            Phase::Probing => self.probe(world, client),
-            Phase::Quiet | Phase::Closing | Phase::Over => self.end_flush(world, client),
-        }
-        if self.plan.lingers && matches!(world.phase, Phase::Settling | Phase::Probing) {
-            self.begin_flush(world, client);
-        }
-        Some(world.app_rng.between(1, self.plan.pace_us * 2))
-    }
-
     fn work(&mut self, world: &mut World, client: usize) {
-        if self.plan.ends_at_us.is_some_and(|at| at <= world.now_us) && !self.ended {
+        if self.plan.ends_at_us.is_some_and(|at| at <= world.now_us()) && !self.ended {
             trace!(world.trace, "c{client} app ends the client");
             world.coverage.count("clients ended under faults", 1);
             self.ended = true;
@@ -141,7 +107,7 @@ impl ProducerWorkload {
             trace!(world.trace, "c{client} app purges queue {queue} in flight {in_flight}");
             world.coverage.count("purges", 1);
             let done = Reply::new();
-            self.purges.push((done.clone(), world.now_us + PURGE_US));
+            self.purges.push((done.clone(), world.now_us() + PURGE_US));
             world
                 .shared(client)
                 .send(Command::Producer(producer::Command::Purge { queue, in_flight, done }));
@@ -152,7 +118,7 @@ impl ProducerWorkload {
     }
 
     fn begin_flush(&mut self, world: &mut World, client: usize) {
-        if self.flushing || world.options.canary == Some(Canary::LostFlush) {
+        if self.flushing || world.canary.is(Canary::LostFlush) {
             return;
         }
         trace!(world.trace, "c{client} app flushes");
@@ -164,7 +130,7 @@ impl ProducerWorkload {
     }
 
     fn check_purges(&mut self, world: &mut World, client: usize) {
-        let now_us = world.now_us;
+        let now_us = world.now_us();
         let mut late = false;
         self.purges.retain(|(done, by)| {
             let open = done.try_take().is_none();
@@ -236,9 +202,36 @@ impl ProducerWorkload {
             }
         }
     }
+}
 
-    /// Why this is not done; `None` when it is.
-    pub(super) fn waits_for(&mut self, world: &mut World, client: usize) -> Option<String> {
+impl Application for ProducerWorkload {
+    fn turn(&mut self, world: &mut World, client: usize) -> Option<u64> {
+        let faults_enabled = world.phase == Phase::Hostile;
+        if world.is_finished(client) {
+            if !self.plan.never_polls {
+                self.poll(world, client, usize::MAX);
+            }
+            return (world.phase < Phase::Over).then_some(1_000_000);
+        }
+        let listens = !faults_enabled || world.app_rng.hit(self.plan.poll);
+        if listens && !self.plan.never_polls {
+            self.poll(world, client, 1000);
+        }
+        self.check_budget(world, client);
+        self.check_purges(world, client);
+        match world.phase {
+            Phase::Hostile => self.work(world, client),
+            Phase::Settling => self.end_flush(world, client),
+            Phase::Probing => self.probe(world, client),
+            Phase::Quiet | Phase::Closing | Phase::Over => self.end_flush(world, client),
+        }
+        if self.plan.lingers && matches!(world.phase, Phase::Settling | Phase::Probing) {
+            self.begin_flush(world, client);
+        }
+        Some(world.app_rng.between(1, self.plan.pace_us * 2))
+    }
+
+    fn waits_for(&mut self, world: &mut World, client: usize) -> Option<String> {
         if self.plan.never_polls {
             return None;
         }
@@ -277,5 +270,9 @@ impl ProducerWorkload {
             !(matches!(outcome, Some(Some(Outcome::Delivered))) || hasty || silent && outcome == Some(None))
         });
         failing.map(|topic| format!("client {client} cannot produce to {}", self.plan.topics[topic].name))
+    }
+
+    fn never_polls(&self) -> bool {
+        self.plan.never_polls
     }
 }

@@ -11,6 +11,7 @@ use crate::canary::Canary;
 use crate::check::{Outcome, Report};
 use crate::message::{self, MessageId};
 use crate::trace::trace;
+use crate::workload::queues::on_statistics;
 use crate::world::World;
 
 impl ProducerWorkload {
@@ -28,7 +29,7 @@ impl ProducerWorkload {
                         world.coverage.count("fatal errors", 1);
                     }
                 }
-                Event::Stats(document) => world.on_statistics(client, *document),
+                Event::Stats(document) => on_statistics(world, client, *document),
                 Event::Throttle(t) => {
                     world.coverage.count("throttles told", 1);
                     trace!(world.trace, "c{client} app hears throttle {}", t.throttle_ms);
@@ -41,10 +42,8 @@ impl ProducerWorkload {
     }
 
     fn on_delivery(&mut self, world: &mut World, client: usize, delivery: Delivery) {
-        let canary = world.options.canary;
-        let damage = world.damage_left > 0;
-        if canary == Some(Canary::LostRetry) && damage {
-            world.damage_left -= 1;
+        let canary = world.canary.active();
+        if world.canary.strike(Canary::LostRetry) {
             return;
         }
         let mut outcome = delivery
@@ -100,9 +99,8 @@ impl ProducerWorkload {
     /// The application has done with a report: the client may have no hold any more on what it was given.
     fn take_back(&mut self, world: &mut World, delivery: Delivery) {
         let opaques: Vec<usize> = delivery.records().map(|r| r.opaque).collect();
-        if world.options.canary == Some(Canary::LeakedBuffer) && world.damage_left > 0 {
-            world.damage_left -= 1;
-            world.leaked.push(Event::Delivery(delivery));
+        if world.canary.strike(Canary::LeakedBuffer) {
+            world.canary.leak_event(Event::Delivery(delivery));
         } else {
             drop(delivery);
         }

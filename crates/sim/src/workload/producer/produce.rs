@@ -110,10 +110,10 @@ impl ProducerWorkload {
             pending => Place::At(pending),
         };
         let partition = match place {
-            Place::Rest(number) if world.is_canary(Canary::Misplaced) => (number % 2) as i32,
+            Place::Rest(number) if world.canary.strike(Canary::Misplaced) => (number % 2) as i32,
             _ => partition,
         };
-        let headers_lost = usize::from(!headers.is_empty() && world.is_canary(Canary::LostHeader));
+        let headers_lost = usize::from(!headers.is_empty() && world.canary.strike(Canary::LostHeader));
         let record = Record {
             key: key.bytes(),
             value: match (&value, handing) {
@@ -127,7 +127,7 @@ impl ProducerWorkload {
             },
             headers: HeadersIn::List(&headers[..headers.len() - headers_lost]),
             timestamp_ms: match timestamp_ms {
-                named @ 1.. if world.is_canary(Canary::WrongTime) => named + 1,
+                named @ 1.. if world.canary.strike(Canary::WrongTime) => named + 1,
                 given => given,
             },
             opaque,
@@ -157,7 +157,7 @@ impl ProducerWorkload {
         let accepted = Accepted {
             promise,
             place,
-            at_us: world.now_us,
+            at_us: world.now_us(),
             value_len,
             key: Fingerprint::of(key.bytes()),
             headers: Fingerprint::of_headers(headers.iter().copied()),

@@ -11,8 +11,8 @@ use ottla::reply::Reply;
 use ottla::sys::Instant;
 use ottla::types::{GroupMetadata, PartitionOffset, TopicPartition, offset};
 
-use super::plan::{group, topic};
 use super::{Progress, State, TxnWorkload};
+use crate::chain::{group, topic};
 use crate::trace::trace;
 use crate::world::{Phase, World};
 
@@ -55,7 +55,7 @@ impl TxnWorkload {
         let reply = world
             .shared(client)
             .transact(call.clone(), Some(Duration::from_micros(timeout_us)));
-        let by_us = world.now_us + timeout_us + ANSWER_US + world.plan.net.thread_delay_us;
+        let by_us = world.now_us() + timeout_us + ANSWER_US + world.plan.net.thread_delay_us;
         self.pending = Some(PendingCall::Transaction(call, reply, by_us));
     }
 
@@ -106,10 +106,10 @@ impl TxnWorkload {
         let timeout_us = 10_000_000;
         let partitions = self.plan.inputs.iter().map(|p| self.input(*p)).collect();
         let reply = Reply::new();
-        let by_us = world.now_us + timeout_us + ANSWER_US + world.plan.net.thread_delay_us;
+        let by_us = world.now_us() + timeout_us + ANSWER_US + world.plan.net.thread_delay_us;
         let command = consumer::Command::Committed {
             partitions,
-            deadline: Instant::from_micros(world.now_us + timeout_us),
+            deadline: Instant::from_micros(world.now_us() + timeout_us),
             reply: reply.clone(),
         };
         self.ask(world, command, PendingCall::Committed(reply, by_us));
@@ -131,7 +131,7 @@ impl TxnWorkload {
     pub(super) fn assign(&mut self, world: &mut World) {
         let partitions = self.stand_rows();
         let reply = Reply::new();
-        let by_us = world.now_us + SHORT_US + world.plan.net.thread_delay_us;
+        let by_us = world.now_us() + SHORT_US + world.plan.net.thread_delay_us;
         let pending = PendingCall::Assign(reply.clone(), by_us);
         self.ask(world, consumer::Command::Assign { partitions, reply }, pending);
     }
@@ -141,7 +141,7 @@ impl TxnWorkload {
         self.progress.clone_from(&self.committed_progress);
         let partitions = self.stand_rows();
         let reply = Reply::new();
-        let by_us = world.now_us + SHORT_US + world.plan.net.thread_delay_us;
+        let by_us = world.now_us() + SHORT_US + world.plan.net.thread_delay_us;
         let pending = PendingCall::Seek(reply.clone(), by_us);
         self.ask(world, consumer::Command::Seek { partitions, reply }, pending);
     }
@@ -170,7 +170,7 @@ impl TxnWorkload {
             Some(PendingCall::Committed(reply, by_us) | PendingCall::Seek(reply, by_us)) => (reply.try_take(), *by_us),
         };
         let Some(reported) = reported else {
-            if world.now_us > by_us {
+            if world.now_us() > by_us {
                 let pending = &self.pending;
                 world
                     .check

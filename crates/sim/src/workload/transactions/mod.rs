@@ -7,13 +7,9 @@
 //! instead ([`looped`]).
 
 mod calls;
-mod item;
-mod plan;
 mod processor_loop;
 mod reader;
 
-pub(crate) use item::{Item, Tag};
-pub(crate) use plan::{ReaderPlan, TransactionsPlan, TxnWorkerPlan, group, topic};
 pub(crate) use processor_loop::LoopWorkload;
 pub(crate) use reader::ReaderWorkload;
 
@@ -26,8 +22,14 @@ use ottla::producer::{Record, TransactionCall};
 use ottla::records::{HeadersIn, Payload};
 
 use crate::canary::Canary;
+use crate::chain::{Item, Tag};
+use crate::plan::TxnWorkerPlan;
 use crate::trace::trace;
-use crate::world::{Phase, World};
+use crate::transport::crash_client;
+use crate::txn_check::worker_gone;
+use crate::wire_mutation::send_stale_end_txn;
+use crate::workload::queues::on_statistics;
+use crate::world::{Application, Phase, World};
 
 use calls::PendingCall;
 use reader::take_next;
@@ -105,39 +107,6 @@ impl TxnWorkload {
         }
     }
 
-    /// Does something; gives the time to the next turn.
-    pub(in crate::workload) fn turn(&mut self, world: &mut World, client: usize) -> Option<u64> {
-        if self.state == State::Gone {
-            // What it is still told of is let go of.
-            if !world.clients[client].crashed {
-                self.poll_main_queue(world, client);
-            }
-            return (!world.is_finished(client)).then_some(LAST_WORDS_US);
-        }
-        let pause = world.app_rng.between(1, self.plan.pace_us * 2);
-        let faults_enabled = world.phase == Phase::Hostile;
-        if faults_enabled && self.stalled_until_us > world.now_us {
-            return Some(self.stalled_until_us - world.now_us);
-        }
-        self.poll_main_queue(world, client);
-        if self.is_replaced && !faults_enabled {
-            self.end(world, client, "was replaced, and ends");
-            return None;
-        }
-        if faults_enabled && self.next_action_us <= world.now_us {
-            let mean = self.plan.action_every_us;
-            self.next_action_us = world.now_us + world.app_rng.between(mean / 10, mean * 2);
-            self.random_action(world, client);
-        }
-        if self.state == State::Gone || world.phase >= Phase::Quiet {
-            return (self.state != State::Gone).then_some(pause);
-        }
-        if self.take_answer(world, client) {
-            self.act(world, client);
-        }
-        (self.state != State::Gone).then_some(pause)
-    }
-
     fn act(&mut self, world: &mut World, client: usize) {
         match self.state {
             State::New => self.call(world, client, TransactionCall::Init),
@@ -183,7 +152,7 @@ impl TxnWorkload {
                 },
                 None if self.made >= self.plan.items && world.phase == Phase::Hostile => break,
                 None => Item {
-                    origin: world.workers.next_origin(),
+                    origin: world.txn_workers.next_origin(),
                     tag: self.tag,
                     source: -1,
                     count: 0,
@@ -265,12 +234,12 @@ impl TxnWorkload {
     fn finish(&mut self, world: &mut World, client: usize) {
         let faults_enabled = world.phase == Phase::Hostile;
         world.coverage.count("empty transactions", u64::from(self.handed == 0));
-        if self.consumer.is_some() && self.handed > 0 && world.is_canary(Canary::OffsetsOutside) {
+        if self.consumer.is_some() && self.handed > 0 && world.canary.strike(Canary::OffsetsOutside) {
             self.commit_outside(world);
             return self.call(world, client, TransactionCall::Abort);
         }
-        if self.handed > 0 && world.is_canary(Canary::LateEnd) {
-            world.send_stale_end_txn(&self.plan.name);
+        if self.handed > 0 && world.canary.strike(Canary::LateEnd) {
+            send_stale_end_txn(world, &self.plan.name);
         }
         if faults_enabled && world.app_rng.hit(self.plan.abort) {
             return self.call(world, client, TransactionCall::Abort);
@@ -298,7 +267,7 @@ impl TxnWorkload {
                     world.coverage.count(kind, count);
                     world.counters(client).delivered += if failed { 0 } else { count };
                 }
-                Event::Stats(document) => world.on_statistics(client, *document),
+                Event::Stats(document) => on_statistics(world, client, *document),
                 other => trace!(world.trace, "c{client} app hears {other:?}"),
             }
         }
@@ -310,7 +279,7 @@ impl TxnWorkload {
                 let silently = world.app_rng.hit(0.3);
                 world.coverage.count("workers crashed", 1);
                 for number in self.consumer.into_iter().chain([client]) {
-                    world.crash_client(number, silently);
+                    crash_client(world, number, silently);
                 }
                 self.gone(world);
             }
@@ -318,13 +287,13 @@ impl TxnWorkload {
                 trace!(world.trace, "c{client} app has a successor, and does not know it");
                 world.coverage.count("workers replaced", 1);
                 self.is_replaced = true;
-                world.worker_gone(self.slot, true);
+                worker_gone(world, self.slot, true);
             }
             4 => {
                 let stall = world.app_rng.between(10_000, self.plan.transaction_ms * 2000);
                 trace!(world.trace, "c{client} app stalls for {stall} us");
                 world.coverage.count("workers stalled", 1);
-                self.stalled_until_us = world.now_us + stall;
+                self.stalled_until_us = world.now_us() + stall;
             }
             _ => {}
         }
@@ -344,12 +313,45 @@ impl TxnWorkload {
         self.state = State::Gone;
         self.pending = None;
         if !self.is_replaced {
-            world.worker_gone(self.slot, false);
+            worker_gone(world, self.slot, false);
         }
     }
+}
 
-    /// Why this is not done; `None` when it is.
-    pub(in crate::workload) fn waits_for(&mut self, world: &mut World, client: usize) -> Option<String> {
+impl Application for TxnWorkload {
+    fn turn(&mut self, world: &mut World, client: usize) -> Option<u64> {
+        if self.state == State::Gone {
+            // What it is still told of is let go of.
+            if !world.clients[client].crashed {
+                self.poll_main_queue(world, client);
+            }
+            return (!world.is_finished(client)).then_some(LAST_WORDS_US);
+        }
+        let pause = world.app_rng.between(1, self.plan.pace_us * 2);
+        let faults_enabled = world.phase == Phase::Hostile;
+        if faults_enabled && self.stalled_until_us > world.now_us() {
+            return Some(self.stalled_until_us - world.now_us());
+        }
+        self.poll_main_queue(world, client);
+        if self.is_replaced && !faults_enabled {
+            self.end(world, client, "was replaced, and ends");
+            return None;
+        }
+        if faults_enabled && self.next_action_us <= world.now_us() {
+            let mean = self.plan.action_every_us;
+            self.next_action_us = world.now_us() + world.app_rng.between(mean / 10, mean * 2);
+            self.random_action(world, client);
+        }
+        if self.state == State::Gone || world.phase >= Phase::Quiet {
+            return (self.state != State::Gone).then_some(pause);
+        }
+        if self.take_answer(world, client) {
+            self.act(world, client);
+        }
+        (self.state != State::Gone).then_some(pause)
+    }
+
+    fn waits_for(&mut self, world: &mut World, client: usize) -> Option<String> {
         if self.state == State::Gone || world.phase > Phase::Probing {
             return None;
         }

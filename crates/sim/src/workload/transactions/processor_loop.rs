@@ -9,20 +9,26 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ottla::client::Command;
+use ottla::config::Conf;
 use ottla::consumer;
 use ottla::error::{Error, ErrorCode};
+use ottla::event::{DeliveryMode, Payload, Reply};
+use ottla::processor::{Input, Output, Process, ProcessError, ProcessorConf, Turn, Worker};
 use ottla::producer::Record;
 use ottla::records::Payload;
 use ottla::reply::Reply;
 use ottla::types::{ClientKind, PartitionOffset, TopicPartition, offset};
 use ottla_processor::{Input, Output, Process, ProcessError, ProcessorConf, Turn, Worker};
 
-use super::plan::{LoopPlan, TxnWorkerPlan, group, topic};
-use super::{Item, LAST_WORDS_US, Tag};
+use super::LAST_WORDS_US;
 use crate::canary::Canary;
+use crate::chain::{Item, Tag, group, topic};
+use crate::client::{ClientSpec, Limits};
+use crate::plan::{LoopPlan, TxnWorkerPlan};
 use crate::trace::trace;
-use crate::workload::Workload;
-use crate::world::{Phase, World};
+use crate::transport::crash_client;
+use crate::txn_check::worker_gone;
+use crate::world::{Application, Phase, World};
 
 /// What the application did, or was told.
 #[derive(Debug)]
@@ -227,8 +233,8 @@ impl LoopWorkload {
         starts: u32,
     ) -> Result<usize, Error> {
         let conf = settings(&plan, &loop_plan, starts)?;
-        let consumer = world.add_loop_client(conf.consumer()?, ClientKind::Consumer);
-        let producer = world.add_loop_client(conf.producer()?, ClientKind::Producer);
+        let consumer = add_loop_client(world, conf.consumer()?, ClientKind::Consumer);
+        let producer = add_loop_client(world, conf.producer()?, ClientKind::Producer);
         if world.check.violation().is_some() {
             return Ok(consumer);
         }
@@ -242,7 +248,7 @@ impl LoopWorkload {
             output: topic(plan.stage),
             partitions: u64::from(counts.unwrap_or(1).unsigned_abs()),
             owned: BTreeSet::new(),
-            keeps: (world.options.canary == Some(Canary::LostPartition)).then(BTreeSet::new),
+            keeps: (world.canary.is(Canary::LostPartition)).then(BTreeSet::new),
             progress: BTreeMap::new(),
             committed_progress: BTreeMap::new(),
             app_events: app_events.clone(),
@@ -251,7 +257,7 @@ impl LoopWorkload {
         let worker = Worker::new(conf.loop_settings(), clients.0, clients.1, process);
         let workload = LoopWorkload {
             slot,
-            next_action_us: world.now_us + plan.action_every_us,
+            next_action_us: world.now_us() + plan.action_every_us,
             plan,
             loop_plan,
             conf,
@@ -263,43 +269,8 @@ impl LoopWorkload {
             stalled_until_us: 0,
             is_replaced: false,
         };
-        world.clients[consumer].workload = Workload::Loop(Box::new(workload));
+        world.set_app(consumer, Box::new(workload));
         Ok(consumer)
-    }
-
-    /// Does something; gives the time to the next turn.
-    pub(in crate::workload) fn turn(&mut self, world: &mut World, client: usize) -> Option<u64> {
-        let pause = world.app_rng.between(1, self.plan.pace_us * 2);
-        let faults_enabled = world.phase == Phase::Hostile;
-        if self.state == State::Gone {
-            self.drop_queued_events(world, client);
-            let finished = world.is_finished(client) && self.producers.iter().all(|p| world.is_finished(*p));
-            return (!finished).then_some(LAST_WORDS_US);
-        }
-        if faults_enabled && self.stalled_until_us > world.now_us {
-            return Some(self.stalled_until_us - world.now_us);
-        }
-        if faults_enabled && self.next_action_us <= world.now_us {
-            let mean = self.plan.action_every_us;
-            self.next_action_us = world.now_us + world.app_rng.between(mean / 10, mean * 2);
-            self.random_action(world, client);
-        }
-        if world.phase == Phase::Quiet || self.state == State::Gone {
-            return Some(pause);
-        }
-        if (self.is_replaced && !faults_enabled) || world.phase == Phase::Closing {
-            self.state = State::Stopping;
-            if let Some(worker) = &mut self.worker {
-                worker.stop();
-            }
-        }
-        // Whatever may happen between two steps happens there.
-        for _ in 0..world.app_rng.pick(&[1, 1, 2, 5, 20]) {
-            if !self.step(world, client) {
-                break;
-            }
-        }
-        Some(pause)
     }
 
     /// One turn of the loop; false when there is nothing more to do now.
@@ -353,7 +324,7 @@ impl LoopWorkload {
             world.shared(*old).send(Command::Terminate);
         }
         let producer = match self.conf.producer() {
-            Ok(conf) => world.add_loop_client(conf, ClientKind::Producer),
+            Ok(conf) => add_loop_client(world, conf, ClientKind::Producer),
             Err(error) => return world.check.violate(format!("a producer cannot be replaced: {error}")),
         };
         world.coverage.count("producers of loops replaced", 1);
@@ -389,7 +360,7 @@ impl LoopWorkload {
                         // The loop commits when it finds that right.
                         world.check.transactions.on_commit_asked(item.tag);
                     }
-                    if world.is_canary(Canary::OffsetsOutside) {
+                    if world.canary.strike(Canary::OffsetsOutside) {
                         self.commit_outside(world, client, item);
                     }
                 }
@@ -423,7 +394,7 @@ impl LoopWorkload {
                 let silently = world.app_rng.hit(0.3);
                 world.coverage.count("loops crashed", 1);
                 for number in self.clients(client) {
-                    world.crash_client(number, silently);
+                    crash_client(world, number, silently);
                 }
                 self.gone(world);
             }
@@ -431,18 +402,18 @@ impl LoopWorkload {
                 trace!(world.trace, "c{client} app has a successor, and does not know it");
                 world.coverage.count("loops replaced", 1);
                 self.is_replaced = true;
-                world.worker_gone(self.slot, true);
+                worker_gone(world, self.slot, true);
             }
             4 => {
                 let longest = self.plan.transaction_ms.max(self.loop_plan.max_poll_ms);
                 let stall = world.app_rng.between(10_000, longest * 2000);
                 trace!(world.trace, "c{client} app stalls for {stall} us");
                 world.coverage.count("loops stalled", 1);
-                self.stalled_until_us = world.now_us + stall;
+                self.stalled_until_us = world.now_us() + stall;
             }
             5 => {
                 let longest = self.plan.transaction_ms.max(self.loop_plan.max_poll_ms);
-                let until_us = world.now_us + world.app_rng.between(10_000, longest * 2000);
+                let until_us = world.now_us() + world.app_rng.between(10_000, longest * 2000);
                 world.coverage.count("loops frozen", 1);
                 let clients: Vec<usize> = self.clients(client).collect();
                 world.freeze(&clients, until_us);
@@ -464,7 +435,7 @@ impl LoopWorkload {
         self.state = State::Gone;
         self.worker = None;
         if !self.is_replaced && world.phase <= Phase::Probing {
-            world.worker_gone(self.slot, false);
+            worker_gone(world, self.slot, false);
         }
     }
 
@@ -477,9 +448,44 @@ impl LoopWorkload {
             }
         }
     }
+}
 
-    /// Why this is not done; `None` when it is.
-    pub(in crate::workload) fn waits_for(&self, world: &World, client: usize) -> Option<String> {
+impl Application for LoopWorkload {
+    fn turn(&mut self, world: &mut World, client: usize) -> Option<u64> {
+        let pause = world.app_rng.between(1, self.plan.pace_us * 2);
+        let faults_enabled = world.phase == Phase::Hostile;
+        if self.state == State::Gone {
+            self.drop_queued_events(world, client);
+            let finished = world.is_finished(client) && self.producers.iter().all(|p| world.is_finished(*p));
+            return (!finished).then_some(LAST_WORDS_US);
+        }
+        if faults_enabled && self.stalled_until_us > world.now_us() {
+            return Some(self.stalled_until_us - world.now_us());
+        }
+        if faults_enabled && self.next_action_us <= world.now_us() {
+            let mean = self.plan.action_every_us;
+            self.next_action_us = world.now_us() + world.app_rng.between(mean / 10, mean * 2);
+            self.random_action(world, client);
+        }
+        if world.phase == Phase::Quiet || self.state == State::Gone {
+            return Some(pause);
+        }
+        if (self.is_replaced && !faults_enabled) || world.phase == Phase::Closing {
+            self.state = State::Stopping;
+            if let Some(worker) = &mut self.worker {
+                worker.stop();
+            }
+        }
+        // Whatever may happen between two steps happens there.
+        for _ in 0..world.app_rng.pick(&[1, 1, 2, 5, 20]) {
+            if !self.step(world, client) {
+                break;
+            }
+        }
+        Some(pause)
+    }
+
+    fn waits_for(&mut self, world: &mut World, client: usize) -> Option<String> {
         if world.phase > Phase::Probing || self.state == State::Gone {
             return None;
         }
@@ -490,4 +496,28 @@ impl LoopWorkload {
         self.has_work
             .then(|| format!("client {client} has neither committed nor rolled back its work"))
     }
+
+    fn ends_its_clients(&self) -> bool {
+        true
+    }
+}
+
+/// Adds a client with the configuration of a loop. Returns its number.
+fn add_loop_client(world: &mut World, conf: Conf, kind: ClientKind) -> usize {
+    let number = world.clients.len();
+    let spec = ClientSpec {
+        base: conf,
+        delivery: DeliveryMode::ErrorsOnly,
+        rebalance_event: kind == ClientKind::Consumer,
+        limits: match kind {
+            ClientKind::Producer => Limits::idempotent(),
+            ClientKind::Consumer => Limits::default(),
+        },
+        ..ClientSpec::new(kind, Vec::new())
+    };
+    let built = spec.build(&world.common(), world.txn_workers.seeds());
+    world.add_client(built, None);
+    world.txn_workers.add_loop_client(number);
+    world.set_right_clocks(number);
+    number
 }

@@ -10,10 +10,11 @@ use ottla::event::{Chunk, Event};
 use ottla::reply::Reply;
 use ottla::types::{PartitionOffset, TopicPartition, offset};
 
-use super::item::Item;
-use super::plan::{ReaderPlan, topic};
+use crate::chain::{Item, topic};
+use crate::plan::ReaderPlan;
 use crate::trace::trace;
-use crate::world::World;
+use crate::workload::queues::{next_item, on_statistics};
+use crate::world::{Application, World};
 
 /// A record as it is taken: its partition, its offset and what lies in it.
 pub(super) type Taken = ((String, i32), i64, Option<Item>);
@@ -32,12 +33,12 @@ pub(super) fn take_next(world: &mut World, client: usize) -> Option<Taken> {
     let shared = world.shared(client);
     while let Some(event) = shared.main_queue.pop(Some(Duration::ZERO)) {
         match event {
-            Event::Stats(document) => world.on_statistics(client, *document),
+            Event::Stats(document) => on_statistics(world, client, *document),
             other => trace!(world.trace, "c{client} app hears {other:?}"),
         }
     }
     loop {
-        match world.next_item(client, take)? {
+        match next_item(world, client, take)? {
             Ok(taken) => {
                 trace!(world.trace, "c{client} app takes {taken:?}");
                 world.counters(client).taken += 1;
@@ -69,7 +70,21 @@ impl ReaderWorkload {
         }
     }
 
-    pub(in crate::workload) fn turn(&mut self, world: &mut World, client: usize) -> Option<u64> {
+    fn assign(&mut self, world: &mut World, client: usize) {
+        let Some(plan) = &world.plan.transactions else { return };
+        let topics = plan.partitions.iter().enumerate();
+        let all =
+            topics.flat_map(|(stage, count)| (0..*count).map(move |p| TopicPartition::new(topic(stage).as_str(), p)));
+        let partitions = all.map(|tp| PartitionOffset::new(tp, offset::BEGINNING)).collect();
+        let reply = Reply::new();
+        self.pending = Some(reply.clone());
+        let command = consumer::Command::Assign { partitions, reply };
+        world.shared(client).send(Command::Consumer(command));
+    }
+}
+
+impl Application for ReaderWorkload {
+    fn turn(&mut self, world: &mut World, client: usize) -> Option<u64> {
         if world.is_finished(client) {
             return None;
         }
@@ -101,17 +116,5 @@ impl ReaderWorkload {
             }
         }
         Some(world.app_rng.between(1, self.plan.pace_us * 2))
-    }
-
-    fn assign(&mut self, world: &mut World, client: usize) {
-        let Some(plan) = &world.plan.transactions else { return };
-        let topics = plan.partitions.iter().enumerate();
-        let all =
-            topics.flat_map(|(stage, count)| (0..*count).map(move |p| TopicPartition::new(topic(stage).as_str(), p)));
-        let partitions = all.map(|tp| PartitionOffset::new(tp, offset::BEGINNING)).collect();
-        let reply = Reply::new();
-        self.pending = Some(reply.clone());
-        let command = consumer::Command::Assign { partitions, reply };
-        world.shared(client).send(Command::Consumer(command));
     }
 }

@@ -1,25 +1,21 @@
 //! What a world is made of: drawn from its seed before anything happens.
 
-use ottla_mock::{ClusterConfig, MetricsSubscription};
+use ottla_mock::ClusterConfig;
 use ottla_protocol::ApiKey;
 
+use super::consumer::ConsumerPlan;
+use super::faults::FaultPlan;
+use super::group::{GroupsPlan, MemberPlan};
+use super::net::NetPlan;
+use super::producer::{BrokerLimits, ProducerPlan};
+use super::seeds::block_of;
+use super::settings::{RECONNECT_MAX_MS, SOCKET_TIMEOUT_MAX_MS};
+use super::statistics::StatisticsPlan;
+use super::topics::TopicPlan;
+use super::transactions::TransactionsPlan;
+use crate::chain::topic;
 use crate::clock::WALL_START_MS;
-use crate::faults::FaultPlan;
-use crate::net::NetPlan;
 use crate::rng::SeededRng;
-use crate::workload::{
-    BrokerLimits, ConsumerPlan, GroupsPlan, IDLE_MAX_US, MemberPlan, ProducerPlan, TransactionsPlan, topic,
-};
-
-/// A topic of a world.
-#[derive(Debug, Clone)]
-pub(crate) struct TopicPlan {
-    pub(crate) name: String,
-    pub(crate) partitions: i32,
-    pub(crate) replicas: i16,
-    /// When it is made; 0 for before the world begins.
-    pub(crate) made_at_us: u64,
-}
 
 /// A whole world.
 #[derive(Debug, Clone)]
@@ -34,22 +30,18 @@ pub(crate) struct Plan {
     pub(crate) consumers: Vec<ConsumerPlan>,
     pub(crate) groups: Option<GroupsPlan>,
     pub(crate) transactions: Option<TransactionsPlan>,
-    /// How often clients make statistics, where they do.
-    pub(crate) statistics_ms: Option<u64>,
-    /// What brokers want to know of clients (KIP-714).
-    pub(crate) metrics: Option<MetricsSubscription>,
+    pub(crate) statistics: StatisticsPlan,
     /// How long faults go on.
     pub(crate) fault_phase_us: u64,
     /// How long everything may take to settle after that.
     pub(crate) settle_us: u64,
 }
 
-/// Limits that keep a world's own settings from deciding how long it takes to settle.
-pub(crate) const SOCKET_TIMEOUT_MAX_MS: u64 = 60_000;
-/// As above, for `reconnect.backoff.max.ms`.
-pub(crate) const RECONNECT_MAX_MS: u64 = 10_000;
 /// The largest request is through within this time, or timeouts would keep it from ever arriving.
 const REQUEST_TRANSFER_US: u64 = 500_000;
+
+/// After the faults, applications poll at least this often, so that worlds end.
+pub(crate) const IDLE_MAX_US: u64 = 100_000;
 
 /// One world in so many has groups: they cost more than others.
 const WORLDS_PER_GROUP_WORLD: u64 = 4;
@@ -104,15 +96,6 @@ const FIRST_OFFSET_FETCH_OF_STABLE_OFFSETS: i16 = 7;
 const CUT_BLOCKS: [u64; 2] = [2, 3];
 /// The block of seeds of worlds in which applications of groups are slow, with deep queues behind them.
 const SLOW_BLOCK: u64 = 5;
-/// What only some worlds have goes by blocks of seeds, of which there are so many in turn: in each are worlds of every kind.
-const BLOCKS: u64 = 8;
-const SEEDS_A_BLOCK: u64 = 64;
-
-/// The block of a seed.
-pub(crate) fn block_of(seed: u64) -> u64 {
-    seed / SEEDS_A_BLOCK % BLOCKS
-}
-
 impl Plan {
     /// The time that it takes at most to send one message, or to fetch one record, when nothing goes wrong: where batches
     /// hold one message and a broker answers one request after the other, that counts for each.
@@ -187,8 +170,7 @@ impl Plan {
             consumers,
             groups: None,
             transactions: None,
-            statistics_ms: None,
-            metrics: None,
+            statistics: StatisticsPlan::draw(seed),
             fault_phase_us,
             settle_us,
         };
@@ -210,7 +192,6 @@ impl Plan {
         if seed % WORLDS_PER_TRANSACTION_WORLD == 9 {
             plan.add_transactions(seed, &mut SeededRng::of(seed, 40));
         }
-        plan.add_statistics(seed);
         plan
     }
 

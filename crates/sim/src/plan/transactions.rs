@@ -1,10 +1,9 @@
 //! What a world of transactions has: drawn apart from the rest of the plan.
 
-use crate::faults::TransactionFaultPlan;
+use super::faults::TransactionFaultPlan;
+use super::settings::{Settings, draw_client_settings};
+use crate::chain::group;
 use crate::rng::SeededRng;
-use crate::workload::producer::draw_client_settings;
-
-type Settings = Vec<(String, String)>;
 
 /// What writes transactions: a source of inputs, or a processor that reads one topic and writes the next.
 #[derive(Debug, Clone)]
@@ -18,18 +17,18 @@ pub(crate) struct TxnWorkerPlan {
     pub(crate) producer: Settings,
     pub(crate) consumer: Settings,
     /// Inputs that a source makes while faults happen.
-    pub(super) items: u64,
+    pub(crate) items: u64,
     /// Mean time between two turns.
-    pub(super) pace_us: u64,
+    pub(crate) pace_us: u64,
     /// Records in a transaction.
-    pub(super) per_transaction: u64,
+    pub(crate) per_transaction: u64,
     /// How likely a transaction is given up that nothing is wrong with, and how likely one is begun for nothing.
-    pub(super) abort: f64,
-    pub(super) empty: f64,
+    pub(crate) abort: f64,
+    pub(crate) empty: f64,
     /// The timeouts of calls.
-    pub(super) call_us: u64,
+    pub(crate) call_us: u64,
     /// Mean time between two deeds.
-    pub(super) action_every_us: u64,
+    pub(crate) action_every_us: u64,
     pub(crate) transaction_ms: u64,
     /// A client that goes is followed by another one after this time at most.
     pub(crate) returns_us: u64,
@@ -41,17 +40,17 @@ pub(crate) struct TxnWorkerPlan {
 #[derive(Debug, Clone)]
 pub(crate) struct LoopPlan {
     /// `processing.guarantee` is at_least_once.
-    pub(super) repeats: bool,
+    pub(crate) repeats: bool,
     /// `commit.interval.ms`
-    pub(super) commit_ms: u64,
+    pub(crate) commit_ms: u64,
     /// All processes in its place have one `instance.id`.
-    pub(super) named: bool,
+    pub(crate) named: bool,
     /// It is a static member of its group.
-    pub(super) is_static: bool,
+    pub(crate) is_static: bool,
     /// `max.poll.interval.ms`
-    pub(super) max_poll_ms: u64,
+    pub(crate) max_poll_ms: u64,
     /// What its consumer is set besides.
-    pub(super) consumer: Settings,
+    pub(crate) consumer: Settings,
 }
 
 impl LoopPlan {
@@ -86,7 +85,7 @@ impl LoopPlan {
 pub(crate) struct ReaderPlan {
     pub(crate) committed: bool,
     pub(crate) settings: Settings,
-    pub(super) pace_us: u64,
+    pub(crate) pace_us: u64,
 }
 
 /// The transactions of a world.
@@ -100,16 +99,6 @@ pub(crate) struct TransactionsPlan {
     /// The cluster's level of `transaction.version`.
     pub(crate) version: i16,
     pub(crate) marker_delay_us: u64,
-}
-
-/// The name of the topic that a stage writes.
-pub(crate) fn topic(stage: usize) -> String {
-    format!("chain-{stage}")
-}
-
-/// The group under which a stage keeps how far it has read.
-pub(crate) fn group(stage: usize) -> String {
-    format!("stage-{stage}")
 }
 
 impl TransactionsPlan {
@@ -205,7 +194,7 @@ impl TxnWorkerPlan {
     }
 
     /// The name of the `starts`th process in its place: one of its own, or the same for all.
-    pub(super) fn instance(&self, starts: u32) -> String {
+    pub(crate) fn instance(&self, starts: u32) -> String {
         match &self.loop_plan {
             Some(loop_plan) if !loop_plan.named => format!("{}-{starts}", self.name),
             _ => self.name.clone(),

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use super::faults::GroupFaultPlan;
+use super::settings::draw_client_settings;
+use super::topics::TopicPlan;
 use crate::check::Reset;
-use crate::faults::GroupFaultPlan;
-use crate::plan::TopicPlan;
 use crate::rng::SeededRng;
-use crate::workload::producer::draw_client_settings;
 
 /// How a member commits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub(crate) struct MemberPlan {
     /// What is set besides while it speaks the consumer protocol.
     consumer: Vec<(String, String)>,
     /// It subscribes by a pattern.
-    pub(super) by_pattern: bool,
+    pub(crate) by_pattern: bool,
     /// All topics of the world.
     pub(crate) topics: Vec<String>,
     /// The application carries out rebalances itself.
@@ -75,23 +75,23 @@ pub(crate) struct MemberPlan {
     pub(crate) session_ms: u64,
     pub(crate) heartbeat_ms: u64,
     pub(crate) max_poll_ms: u64,
-    pub(super) commit: CommitMode,
+    pub(crate) commit: CommitMode,
     /// Records between two commits.
-    pub(super) commit_every: u64,
+    pub(crate) commit_every: u64,
     /// Processes and commits what it has before it gives partitions up.
-    pub(super) commit_on_revoke: bool,
+    pub(crate) commit_on_revoke: bool,
     /// Does so even when it is told that the partitions are lost.
-    pub(super) commits_when_lost: bool,
+    pub(crate) commits_when_lost: bool,
     /// Processes what it took in a later turn.
-    pub(super) processes_later: bool,
+    pub(crate) processes_later: bool,
     /// Mean time between two turns.
-    pub(super) pace_us: u64,
+    pub(crate) pace_us: u64,
     /// Records in a turn.
-    pub(super) most: u64,
+    pub(crate) most: u64,
     /// While faults happen, the application takes this long for each record, with a queue of fetched records behind it.
-    pub(super) record_us: Option<u64>,
+    pub(crate) record_us: Option<u64>,
     /// Mean time between two deeds.
-    pub(super) action_every_us: u64,
+    pub(crate) action_every_us: u64,
     /// When it begins.
     pub(crate) starts_at_us: u64,
     /// A client that goes is followed by another one after this time at most.

@@ -6,23 +6,23 @@ type E = ErrorCode;
 
 /// What a broker may answer to requests of one API instead of serving them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Codes {
-    pub(super) api: ApiKey,
+pub(crate) struct Codes {
+    pub(crate) api: ApiKey,
     /// Errors that pass, for parts of the request or all of it: the same request may succeed later.
-    pub(super) passing: &'static [ErrorCode],
+    pub(crate) passing: &'static [ErrorCode],
     /// Errors that no retry helps against.
-    pub(super) fatal: &'static [ErrorCode],
+    pub(crate) fatal: &'static [ErrorCode],
     /// Errors at the head of the response.
-    pub(super) whole: &'static [ErrorCode],
+    pub(crate) whole: &'static [ErrorCode],
     /// Errors that are told after the deed was done.
-    pub(super) after: &'static [ErrorCode],
+    pub(crate) after: &'static [ErrorCode],
 }
 
 /// A code that no release of Kafka has given a meaning yet.
 const UNASSIGNED: ErrorCode = ErrorCode(999);
 
 /// All of them. What would be a lie is not there: a broker that calls a batch a duplicate has it.
-pub(super) const CODES: &[Codes] = &[
+pub(crate) const CODES: &[Codes] = &[
     Codes {
         api: ApiKey::PRODUCE,
         passing: &[
@@ -387,7 +387,7 @@ const OF_TRANSACTIONS: &[ErrorCode] = &[
 ];
 
 /// The requests whose answers speak of partitions one by one, so that one of them can fail alone.
-pub(super) const BY_PARTITION: &[ApiKey] = &[
+pub(crate) const BY_PARTITION: &[ApiKey] = &[
     ApiKey::PRODUCE,
     ApiKey::FETCH,
     ApiKey::LIST_OFFSETS,
@@ -398,7 +398,7 @@ pub(super) const BY_PARTITION: &[ApiKey] = &[
 
 /// What answers say of single partitions, where that is not what they say of all: a coordinator is one for the whole
 /// group.
-pub(super) fn of_partitions(api: ApiKey) -> Option<&'static [ErrorCode]> {
+pub(crate) fn of_partitions(api: ApiKey) -> Option<&'static [ErrorCode]> {
     match api {
         ApiKey::METADATA => Some(&[
             E::LEADER_NOT_AVAILABLE,
@@ -432,6 +432,6 @@ pub(crate) fn is_in_other_responses(code: ottla::error::ErrorCode) -> bool {
 }
 
 /// The row of an API that clients use.
-pub(super) fn of(api: ApiKey) -> Option<&'static Codes> {
+pub(crate) fn of(api: ApiKey) -> Option<&'static Codes> {
     CODES.iter().find(|c| c.api == api)
 }

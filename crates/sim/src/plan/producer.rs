@@ -3,12 +3,10 @@
 use ottla::event::DeliveryMode;
 use ottla_protocol::compression::Codec;
 
+use super::settings::{Settings, draw_client_settings, lookup};
+use super::topics::TopicPlan;
 use crate::check::{Partitioner, Promise};
-use crate::client::lookup;
-use crate::plan::{RECONNECT_MAX_MS, SOCKET_TIMEOUT_MAX_MS, TopicPlan};
 use crate::rng::SeededRng;
-
-type Settings = Vec<(String, String)>;
 
 /// What a producer does, and how it is set.
 #[derive(Debug, Clone)]
@@ -18,44 +16,44 @@ pub(crate) struct ProducerPlan {
     pub(crate) skew_ms: i64,
     pub(crate) delivery: DeliveryMode,
     /// Messages before faults end.
-    pub(super) messages: u64,
+    pub(crate) messages: u64,
     /// Mean time between two turns.
-    pub(super) pace_us: u64,
+    pub(crate) pace_us: u64,
     /// Messages in a turn.
-    pub(super) burst: u64,
+    pub(crate) burst: u64,
     /// How likely a turn listens.
-    pub(super) poll: f64,
-    pub(super) size_max: u64,
-    pub(super) keyed: f64,
+    pub(crate) poll: f64,
+    pub(crate) size_max: u64,
+    pub(crate) keyed: f64,
     /// How likely a key is one that partitioners treat apart: empty, or of any bytes.
-    pub(super) odd_key: f64,
+    pub(crate) odd_key: f64,
     /// How likely a message names its partition.
-    pub(super) explicit: f64,
-    pub(super) header: f64,
+    pub(crate) explicit: f64,
+    pub(crate) header: f64,
     /// How likely a message has headers besides.
-    pub(super) more_headers: f64,
-    pub(super) null_value: f64,
+    pub(crate) more_headers: f64,
+    pub(crate) null_value: f64,
     /// How likely a message names its time, and how likely one that brokers refuse.
-    pub(super) timed: f64,
-    pub(super) mistimed: f64,
+    pub(crate) timed: f64,
+    pub(crate) mistimed: f64,
     /// How likely a value is given by reference, or lent.
-    pub(super) shared: f64,
-    pub(super) lent: f64,
-    pub(super) purge: f64,
-    pub(super) flush: f64,
+    pub(crate) shared: f64,
+    pub(crate) lent: f64,
+    pub(crate) purge: f64,
+    pub(crate) flush: f64,
     /// Batches linger for so long that flushing is what gets them sent.
-    pub(super) lingers: bool,
+    pub(crate) lingers: bool,
     /// The client is ended while faults happen.
-    pub(super) ends_at_us: Option<u64>,
+    pub(crate) ends_at_us: Option<u64>,
     /// The application never listens, not even in the end.
-    pub(super) never_polls: bool,
+    pub(crate) never_polls: bool,
 }
 
 /// A topic as a producer uses it.
 #[derive(Debug, Clone)]
 pub(crate) struct TopicUse {
     pub(crate) name: String,
-    pub(super) partitions: i32,
+    pub(crate) partitions: i32,
     /// Settings of the topic's handle, which then come in place of the client's.
     pub(crate) own: Option<Settings>,
     /// The application chooses partitions itself.
@@ -236,7 +234,7 @@ impl ProducerPlan {
         self.settings.push((name.into(), value.to_string()));
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
         lookup(&self.settings, name)
     }
 
@@ -248,7 +246,7 @@ impl ProducerPlan {
         self.get("enable.idempotence") == Some("true")
     }
 
-    pub(super) fn is_gapless(&self) -> bool {
+    pub(crate) fn is_gapless(&self) -> bool {
         self.get("enable.gapless.guarantee") == Some("true")
     }
 
@@ -372,30 +370,4 @@ fn make_idempotent(c: &mut SeededRng, mut settings: Settings) -> Settings {
     set("max.in.flight", c.pick(&[1, 2, 5, 5, 5]).to_string());
     set("retries", c.pick(&[i32::MAX, i32::MAX, i32::MAX, 1, 5]).to_string());
     settings
-}
-
-/// Settings that producers and consumers have.
-pub(in crate::workload) fn draw_client_settings(c: &mut SeededRng, out: &mut Settings) {
-    let mut set = |name: &str, value: u64| out.push((name.into(), value.to_string()));
-    set("socket.timeout.ms", c.spread(3000, SOCKET_TIMEOUT_MAX_MS));
-    set("socket.connection.setup.timeout.ms", c.spread(1000, 30_000));
-    set("reconnect.backoff.max.ms", c.spread(100, RECONNECT_MAX_MS));
-    set("reconnect.backoff.ms", c.spread(1, 100));
-    set("topic.metadata.propagation.max.ms", c.spread(1000, 30_000));
-    if c.hit(0.5) {
-        set("retry.backoff.ms", c.spread(1, 500));
-        set("retry.backoff.max.ms", c.spread(500, 2000));
-    }
-    if c.hit(0.3) {
-        set("topic.metadata.refresh.interval.ms", c.spread(500, 100_000));
-    }
-    if c.hit(0.2) {
-        set("connections.max.idle.ms", c.spread(500, 60_000));
-    }
-    if c.hit(0.2) {
-        set("socket.max.fails", c.between(0, 3));
-    }
-    if c.hit(0.2) {
-        set("metadata.recovery.rebootstrap.trigger.ms", c.spread(1_000, 100_000));
-    }
 }

@@ -1,4 +1,14 @@
-//! What lies in a record of a chain: where it comes from, and who wrote it in which transaction.
+//! The chain of topics in a world of transactions: names, and records with their origin and transaction.
+
+/// The name of the topic that a stage writes.
+pub(crate) fn topic(stage: usize) -> String {
+    format!("chain-{stage}")
+}
+
+/// The group under which a stage keeps how far it has read.
+pub(crate) fn group(stage: usize) -> String {
+    format!("stage-{stage}")
+}
 
 /// Names a transaction: the client that wrote it and its number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

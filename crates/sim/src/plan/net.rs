@@ -1,0 +1,70 @@
+//! The behaviour of the virtual network: drawn apart from the rest of the plan.
+
+use crate::rng::SeededRng;
+
+/// How the network behaves in a world.
+#[derive(Debug, Clone)]
+pub(crate) struct NetPlan {
+    /// One way, at the least.
+    pub(crate) latency_us: u64,
+    /// Up to this much more.
+    pub(crate) jitter_us: u64,
+    /// Bytes in a millisecond.
+    pub(crate) bytes_per_ms: u64,
+    /// What a kernel takes for a connection before the peer has read it.
+    pub(crate) socket_buffer: usize,
+    /// How likely a transmission arrives in pieces.
+    pub(crate) split: f64,
+    /// How likely a transmission is late, and by how much at most.
+    pub(crate) late: f64,
+    pub(crate) late_us: u64,
+    /// How likely a transmission of a client breaks the connection midway.
+    pub(crate) cut_up: f64,
+    /// How likely a response breaks off.
+    pub(crate) cut_down: f64,
+    /// How likely a response never comes although the connection goes on, or comes twice.
+    pub(crate) lost: f64,
+    pub(crate) repeated: f64,
+    /// How likely a connection goes dead without either side being told.
+    pub(crate) half_open: f64,
+    /// How likely an attempt to connect is refused.
+    pub(crate) refuse: f64,
+    /// How likely an attempt to connect meets silence.
+    pub(crate) silence: f64,
+    /// How likely a name look-up fails.
+    pub(crate) lookup_fails: f64,
+    /// How long a client's thread may take to get its turn.
+    pub(crate) thread_delay_us: u64,
+}
+
+impl NetPlan {
+    /// `late` is for what came to be drawn after worlds were first kept as tests: their draws stay as they were.
+    pub(crate) fn draw(c: &mut SeededRng, late: &mut SeededRng) -> Self {
+        let latency_us = c.spread(20, 30_000);
+        NetPlan {
+            latency_us,
+            jitter_us: c.spread(1, latency_us * 3),
+            bytes_per_ms: c.spread(1000, 1_000_000),
+            socket_buffer: c.spread(200, 4_000_000) as usize,
+            split: c.rate(0.3, 0.01, 1.0),
+            late: c.rate(0.5, 0.001, 0.1),
+            late_us: c.spread(10_000, 90_000_000),
+            cut_up: c.rate(0.5, 0.0005, 0.1),
+            cut_down: c.rate(0.5, 0.0005, 0.1),
+            lost: late.rate(0.8, 0.0005, 0.03),
+            repeated: late.rate(0.9, 0.0005, 0.03),
+            half_open: c.rate(0.6, 0.0005, 0.03),
+            refuse: c.rate(0.7, 0.01, 0.5),
+            silence: c.rate(0.8, 0.01, 0.3),
+            lookup_fails: c.rate(0.8, 0.01, 0.5),
+            thread_delay_us: if c.hit(0.5) { 0 } else { c.spread(1, 20_000) },
+        }
+    }
+
+    /// Has sockets take so much at a time that `bytes` are through within `within_us`.
+    pub(crate) fn ensure_socket_buffer(&mut self, bytes: u64, within_us: u64) {
+        let round_trip_us = 2 * (self.latency_us + self.jitter_us);
+        let least = bytes.min(4_000_000) * round_trip_us / within_us;
+        self.socket_buffer = self.socket_buffer.max(least as usize);
+    }
+}
