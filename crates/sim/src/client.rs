@@ -78,7 +78,6 @@ impl Limits {
 pub(crate) struct Common {
     pub(crate) bootstrap: String,
     pub(crate) time: Time,
-    pub(crate) now_us: u64,
     /// Lines of their logs are wanted.
     pub(crate) tracing: bool,
     /// `statistics.interval.ms`, where statistics are wanted.

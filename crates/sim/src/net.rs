@@ -284,10 +284,6 @@ impl Net {
         }
     }
 
-    pub(crate) fn plan(&self) -> &NetPlan {
-        &self.plan
-    }
-
     // ---------------------------------------------------------------- faults
 
     pub(crate) fn set_faults_enabled(&mut self, enabled: bool) {

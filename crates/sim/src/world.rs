@@ -180,7 +180,6 @@ impl World {
         Common {
             bootstrap: self.net.names.bootstrap(),
             time: self.schedule.time(),
-            now_us: self.now_us(),
             tracing: self.trace.is_on(),
             statistics_ms: self.plan.statistics.statistics_ms,
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Logs;
+use super::log_view::Logs;
 use crate::message::{DecodedMessage, MessageId};
 
 /// What the next record of a partition may be.

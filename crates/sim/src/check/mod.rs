@@ -4,23 +4,25 @@
 mod consumed;
 mod fencing;
 mod groups;
+mod log_view;
 mod offset_ranges;
 mod partitioner;
 mod produced;
 mod statistics;
+mod tp;
 mod transactions;
 
 pub(crate) use consumed::{Consumed, Expect};
 pub(crate) use fencing::Fencing;
-pub(crate) use groups::{Beginning, Commit, Groups, Marks, Reset, Tp};
+pub(crate) use groups::{Beginning, Commit, Groups, Marks, Reset};
+pub(crate) use log_view::{LogView, Logs};
 pub(crate) use partitioner::{Partitioner, Place, own_choice};
 pub(crate) use produced::{Accepted, Answer, Outcome, Produced, Promise, Report, Wire};
 pub(crate) use statistics::{AppCounters, Reports};
+pub(crate) use tp::Tp;
 pub(crate) use transactions::{PartitionView, Transactions, Views};
 
-use std::collections::BTreeMap;
-
-use crate::message::{Logged, MessageId};
+use crate::message::MessageId;
 
 /// Everything that was observed, and the first thing that must not be.
 #[derive(Debug, Default)]
@@ -33,26 +35,6 @@ pub(crate) struct Checker {
     pub(crate) fencing: Fencing,
     violation: Option<String>,
 }
-
-/// A partition's log.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct LogView {
-    pub(crate) start: i64,
-    pub(crate) high_watermark: i64,
-    pub(crate) records: Vec<Logged>,
-}
-
-impl LogView {
-    /// The message at an offset. Offsets have no gaps here: nothing is compacted.
-    pub(crate) fn at(&self, offset: i64) -> Option<&Logged> {
-        let first = self.records.first()?.offset;
-        let found = self.records.get(usize::try_from(offset - first).ok()?)?;
-        (found.offset == offset).then_some(found)
-    }
-}
-
-/// All logs, by topic and partition.
-pub(crate) type Logs = BTreeMap<(String, i32), LogView>;
 
 impl Checker {
     /// Notes that something is wrong. The first one counts.

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use ottla_sim::{Canary, Coverage, Options, Outcome, REGRESSIONS, TraceSink, run_world};
 
-use super::{Args, Stop};
+use super::args::Args;
+use super::stop::Stop;
 
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_secs(5);

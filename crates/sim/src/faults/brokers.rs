@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Faults;
-use super::outage_us;
+use super::state::Faults;
 use crate::event::Downlink;
 use crate::event::{FaultEvent, WorldEvent};
 use crate::trace::trace;
@@ -38,12 +37,12 @@ pub(super) fn take_broker_down(faults: &mut Faults, world: &mut World, crash: bo
             kill_silently(world, number);
         }
     }
-    let before = read_ends(faults, world);
+    let before = read_ends(world);
     match crash {
         true => world.cluster.crash_broker(broker),
         false => world.cluster.stop_broker(broker),
     }
-    let after = read_ends(faults, world);
+    let after = read_ends(world);
     for ((topic, partition), end) in before {
         let kept = after.get(&(topic.clone(), partition)).copied().unwrap_or(0);
         if kept < end {
@@ -55,15 +54,15 @@ pub(super) fn take_broker_down(faults: &mut Faults, world: &mut World, crash: bo
                 .on_lost(&topic, partition, kept, false, world.now_us());
         }
     }
-    drop_connections(faults, world, broker);
-    let outage = outage_us(faults, world);
+    drop_connections(world, broker);
+    let outage = faults.outage_us(world);
     world.after_us(outage, WorldEvent::Fault(FaultEvent::StartBroker(broker)));
     true
 }
 
 /// Where each log ends.
-pub(super) fn read_ends(faults: &mut Faults, world: &World) -> BTreeMap<(String, i32), i64> {
-    let partitions = partitions(faults, world).into_iter();
+pub(super) fn read_ends(world: &World) -> BTreeMap<(String, i32), i64> {
+    let partitions = partitions(world).into_iter();
     let ends = partitions.map(|(topic, partition)| {
         let marks = world.cluster.watermarks(&topic, partition);
         let end = marks.map_or(0, |m| m.log_end_offset);
@@ -73,7 +72,7 @@ pub(super) fn read_ends(faults: &mut Faults, world: &World) -> BTreeMap<(String,
 }
 
 /// A broker's process is gone: what it had not read is lost with it.
-pub(super) fn drop_connections(_faults: &mut Faults, world: &mut World, broker: BrokerId) {
+pub(super) fn drop_connections(world: &mut World, broker: BrokerId) {
     world.net.thaw(broker);
     for number in world.net.of_broker(broker) {
         send_down(world, number, Downlink::Reset("Connection reset by peer"), true);
@@ -81,7 +80,7 @@ pub(super) fn drop_connections(_faults: &mut Faults, world: &mut World, broker: 
     }
 }
 
-pub(super) fn start_broker(_faults: &mut Faults, world: &mut World, broker: BrokerId) {
+pub(super) fn start_broker(world: &mut World, broker: BrokerId) {
     trace!(world.trace, "FAULT broker {broker} starts");
     world.cluster.advance_clock(ottla_mock::Time(world.now_us()));
     world.cluster.start_broker(broker);
@@ -95,7 +94,7 @@ pub(super) fn freeze_broker(faults: &mut Faults, world: &mut World) -> bool {
         return false;
     }
     trace!(world.trace, "FAULT broker {broker} freezes");
-    let outage = outage_us(faults, world);
+    let outage = faults.outage_us(world);
     world.after_us(outage, WorldEvent::Fault(FaultEvent::Thaw(broker)));
     // The controller notices a long silence, and others take over.
     if faults.rng.hit(0.5) {
@@ -113,10 +112,10 @@ pub(super) fn move_leaders_from(faults: &mut Faults, world: &mut World, broker: 
     if others.is_empty() {
         return;
     }
-    for (topic, partition) in partitions(faults, world) {
+    for (topic, partition) in partitions(world) {
         if world.cluster.partition_leader(&topic, partition) == Some(broker) {
             let to = faults.rng.pick(&others);
-            set_leader(faults, world, &topic, partition, Some(to));
+            set_leader(world, &topic, partition, Some(to));
         }
     }
 }
@@ -125,8 +124,8 @@ pub(super) fn cut_broker_off(faults: &mut Faults, world: &mut World) -> bool {
     let broker = any_broker(faults, world);
     trace!(world.trace, "FAULT broker {broker} cannot be reached");
     world.cluster.set_reachable(broker, false);
-    drop_connections(faults, world, broker);
-    let outage = outage_us(faults, world);
+    drop_connections(world, broker);
+    let outage = faults.outage_us(world);
     world.after_us(outage, WorldEvent::Fault(FaultEvent::Reach(broker)));
     true
 }
@@ -154,7 +153,7 @@ pub(super) fn move_broker(faults: &mut Faults, world: &mut World) -> bool {
     let broker = any_broker(faults, world);
     trace!(world.trace, "FAULT broker {broker} gets another address");
     world.net.names.move_broker(broker);
-    drop_connections(faults, world, broker);
+    drop_connections(world, broker);
     true
 }
 
@@ -164,11 +163,11 @@ pub(super) fn readvertise_broker(faults: &mut Faults, world: &mut World) -> bool
     trace!(world.trace, "FAULT broker {broker} is advertised on port {port}");
     world.net.names.move_port(broker, port);
     world.cluster.set_address(broker, &format!("broker-{broker}"), port);
-    drop_connections(faults, world, broker);
+    drop_connections(world, broker);
     true
 }
 
-pub(super) fn partitions(_faults: &mut Faults, world: &World) -> Vec<(String, i32)> {
+pub(super) fn partitions(world: &World) -> Vec<(String, i32)> {
     let names: Vec<String> = world.cluster.topic_names().map(str::to_owned).collect();
     let rows = names.into_iter().flat_map(|name| {
         let count = world.cluster.partition_count(&name).unwrap_or(0);
@@ -177,43 +176,37 @@ pub(super) fn partitions(_faults: &mut Faults, world: &World) -> Vec<(String, i3
     rows.collect()
 }
 
-pub(super) fn set_leader(
-    _faults: &mut Faults,
-    world: &mut World,
-    topic: &str,
-    partition: i32,
-    leader: Option<BrokerId>,
-) {
+pub(super) fn set_leader(world: &mut World, topic: &str, partition: i32, leader: Option<BrokerId>) {
     trace!(world.trace, "FAULT {topic} [{partition}] gets leader {leader:?}");
     // A broker that is down cannot lead, and the partition stays as it was.
     let _ = world.cluster.set_leader(topic, partition, leader);
 }
 
 pub(super) fn move_leader(faults: &mut Faults, world: &mut World) -> bool {
-    let partitions = partitions(faults, world);
+    let partitions = partitions(world);
     let Some(to) = accepting_broker(faults, world).filter(|_| !partitions.is_empty()) else {
         return false;
     };
     let (topic, partition) = &partitions[faults.rng.below(partitions.len())];
-    set_leader(faults, world, topic, *partition, Some(to));
+    set_leader(world, topic, *partition, Some(to));
     true
 }
 
 pub(super) fn depose_leader(faults: &mut Faults, world: &mut World) -> bool {
-    let partitions = partitions(faults, world);
+    let partitions = partitions(world);
     if partitions.is_empty() {
         return false;
     }
     let (topic, partition) = partitions[faults.rng.below(partitions.len())].clone();
-    set_leader(faults, world, &topic, partition, None);
-    let outage = outage_us(faults, world);
+    set_leader(world, &topic, partition, None);
+    let outage = faults.outage_us(world);
     world.after_us(outage, WorldEvent::Fault(FaultEvent::Elect(topic, partition)));
     true
 }
 
 /// A replica that lags behind becomes leader: what it lacks is lost, though consumers may have read it.
 pub(super) fn elect_uncleanly(faults: &mut Faults, world: &mut World) -> bool {
-    let partitions = partitions(faults, world);
+    let partitions = partitions(world);
     if !world.plan.may_lose_committed() || partitions.is_empty() {
         return false;
     }
@@ -263,7 +256,7 @@ pub(super) fn elect(faults: &mut Faults, world: &mut World, topic: &str, partiti
     if world.cluster.partition_leader(topic, partition).is_none()
         && let Some(broker) = accepting_broker(faults, world)
     {
-        set_leader(faults, world, topic, partition, Some(broker));
+        set_leader(world, topic, partition, Some(broker));
     }
 }
 
@@ -277,7 +270,7 @@ pub(super) fn freeze_metadata(faults: &mut Faults, world: &mut World) -> bool {
     let broker = any_broker(faults, world);
     trace!(world.trace, "FAULT metadata of broker {broker} lags");
     world.cluster.hold_metadata(broker, true);
-    let outage = outage_us(faults, world);
+    let outage = faults.outage_us(world);
     world.after_us(outage, WorldEvent::Fault(FaultEvent::EndLag(broker)));
     true
 }
@@ -312,7 +305,7 @@ pub(super) fn heal_brokers(faults: &mut Faults, world: &mut World) {
         world.cluster.set_clock_skew_ms(broker, 0);
         thaw(world, broker);
     }
-    for (topic, partition) in partitions(faults, world) {
+    for (topic, partition) in partitions(world) {
         elect(faults, world, &topic, partition);
     }
     world

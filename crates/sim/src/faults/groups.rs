@@ -3,8 +3,7 @@
 use ottla_mock::{BrokerId, CoordinatorKind};
 use ottla_protocol::{ApiKey, ErrorCode};
 
-use super::Faults;
-use super::outage_us;
+use super::state::Faults;
 use crate::error_codes;
 use crate::event::{FaultEvent, WorldEvent};
 use crate::faults::requests::{push_delay_on, push_disconnect_on, push_errors};
@@ -82,11 +81,11 @@ pub(super) fn block_coordinator(faults: &mut Faults, world: &mut World) {
     world
         .cluster
         .set_coordinator_error(CoordinatorKind::Group, &group, Some(error));
-    let outage = outage_us(faults, world);
+    let outage = faults.outage_us(world);
     world.after_us(outage, WorldEvent::Fault(FaultEvent::EndCoordinatorError(group)));
 }
 
-pub(super) fn end_coordinator_error(_faults: &mut Faults, world: &mut World, group: &str) {
+pub(super) fn end_coordinator_error(world: &mut World, group: &str) {
     world.cluster.advance_clock(ottla_mock::Time(world.now_us()));
     world.cluster.set_coordinator_error(CoordinatorKind::Group, group, None);
 }
@@ -99,8 +98,8 @@ pub(super) fn push_group_error(faults: &mut Faults, world: &mut World) {
     }
 }
 
-pub(super) fn heal_groups(faults: &mut Faults, world: &mut World) {
+pub(super) fn heal_groups(world: &mut World) {
     for group in world.group_members.groups() {
-        end_coordinator_error(faults, world, &group);
+        end_coordinator_error(world, &group);
     }
 }

@@ -3,8 +3,11 @@
 mod brokers;
 mod groups;
 mod requests;
+mod state;
 mod topics;
 mod transactions;
+
+pub(crate) use state::Faults;
 
 use crate::event::{FaultEvent, WorldEvent};
 use crate::faults::brokers::{
@@ -20,29 +23,9 @@ use crate::faults::requests::{
 use crate::faults::topics::{break_topic, delete_topic, grow_topic, heal_topics, make_topic};
 use crate::faults::transactions::{end_block, heal_transactions, start_transaction_faults, strike_transaction};
 use crate::plan::FaultKind;
-use crate::rng::SeededRng;
 use crate::transport::thaw;
 use crate::world::World;
 use ottla_mock::LeaderHints;
-use ottla_protocol::ApiKey;
-
-/// What is under way.
-#[derive(Debug)]
-pub(crate) struct Faults {
-    rng: SeededRng,
-    throttled: Vec<ApiKey>,
-    partition_errors: Vec<(ApiKey, String, i32)>,
-}
-
-impl Faults {
-    pub(crate) fn new(rng: SeededRng) -> Self {
-        Faults {
-            rng,
-            throttled: Vec::new(),
-            partition_errors: Vec::new(),
-        }
-    }
-}
 
 /// Sets the first fault of each kind.
 pub(crate) fn start_faults(faults: &mut Faults, world: &mut World) {
@@ -58,11 +41,6 @@ pub(super) fn next_strike(faults: &mut Faults, world: &mut World, kind: FaultKin
     world.after_us(pause, WorldEvent::Fault(FaultEvent::Strike(kind, mean_us)));
 }
 
-pub(super) fn outage_us(faults: &mut Faults, world: &mut World) -> u64 {
-    let longest = world.plan.faults.outage_us;
-    faults.rng.between(longest / 20, longest)
-}
-
 pub(crate) fn on_fault(faults: &mut Faults, world: &mut World, event: FaultEvent) {
     match event {
         FaultEvent::Strike(kind, mean_us) => {
@@ -74,8 +52,8 @@ pub(crate) fn on_fault(faults: &mut Faults, world: &mut World, event: FaultEvent
                 next_strike(faults, world, kind, mean_us);
             }
         }
-        FaultEvent::MakeTopic(name) => make_topic(faults, world, &name),
-        FaultEvent::StartBroker(broker) => start_broker(faults, world, broker),
+        FaultEvent::MakeTopic(name) => make_topic(world, &name),
+        FaultEvent::StartBroker(broker) => start_broker(world, broker),
         FaultEvent::Thaw(broker) => thaw(world, broker),
         FaultEvent::Reach(broker) => world.cluster.set_reachable(broker, true),
         FaultEvent::Elect(topic, partition) => elect(faults, world, &topic, partition),
@@ -86,9 +64,9 @@ pub(crate) fn on_fault(faults: &mut Faults, world: &mut World, event: FaultEvent
         FaultEvent::EndHints => world.cluster.set_leader_hints(LeaderHints::Current),
         FaultEvent::EndLag(broker) => world.cluster.hold_metadata(broker, false),
         FaultEvent::StrikeGroup(kind, mean_us) => strike_group(faults, world, kind, mean_us),
-        FaultEvent::EndCoordinatorError(group) => end_coordinator_error(faults, world, &group),
+        FaultEvent::EndCoordinatorError(group) => end_coordinator_error(world, &group),
         FaultEvent::StrikeTransaction(kind, mean_us) => strike_transaction(faults, world, kind, mean_us),
-        FaultEvent::EndBlock(kind, key) => end_block(faults, world, kind, &key),
+        FaultEvent::EndBlock(kind, key) => end_block(world, kind, &key),
         FaultEvent::EndTopicError(topic) => {
             // The topic may be gone by now.
             let _ = world.cluster.set_topic_error(&topic, None);
@@ -136,9 +114,9 @@ pub(crate) fn heal(faults: &mut Faults, world: &mut World) {
     world.cluster.advance_clock(ottla_mock::Time(world.now_us()));
     heal_brokers(faults, world);
     heal_requests(faults, world);
-    heal_topics(faults, world);
-    heal_groups(faults, world);
-    heal_transactions(faults, world);
+    heal_topics(world);
+    heal_groups(world);
+    heal_transactions(world);
 }
 
 pub(super) fn set_a_clock(faults: &mut Faults, world: &mut World) -> bool {

@@ -3,8 +3,7 @@
 use ottla_mock::{Fault, FaultAction, LeaderHints};
 use ottla_protocol::{ApiKey, ErrorCode};
 
-use super::Faults;
-use super::outage_us;
+use super::state::Faults;
 use crate::error_codes::{self, BY_PARTITION, CODES, Codes};
 use crate::event::{FaultEvent, WorldEvent};
 use crate::faults::topics::any_topic;
@@ -80,7 +79,7 @@ pub(super) fn break_partition(faults: &mut Faults, world: &mut World) -> bool {
     world.coverage.fault(error.name().unwrap_or("unknown error codes"));
     world.cluster.set_partition_error(api, &topic, partition, Some(error));
     faults.partition_errors.push((api, topic.clone(), partition));
-    let outage = outage_us(faults, world);
+    let outage = faults.outage_us(world);
     world.after_us(
         outage,
         WorldEvent::Fault(FaultEvent::EndPartitionError(api, topic, partition)),
@@ -135,7 +134,7 @@ pub(super) fn throttle(faults: &mut Faults, world: &mut World) -> bool {
     trace!(world.trace, "FAULT {api} is throttled by {millis} ms");
     world.cluster.set_throttle_ms(api, millis);
     faults.throttled.push(api);
-    let outage = outage_us(faults, world);
+    let outage = faults.outage_us(world);
     world.after_us(outage, WorldEvent::Fault(FaultEvent::EndThrottle(api)));
     true
 }
@@ -175,7 +174,7 @@ pub(super) fn break_leader_hints(faults: &mut Faults, world: &mut World) -> bool
     let hints = faults.rng.pick(&kinds);
     trace!(world.trace, "FAULT leader hints: {hints:?}");
     world.cluster.set_leader_hints(hints);
-    let outage = outage_us(faults, world);
+    let outage = faults.outage_us(world);
     world.after_us(outage, WorldEvent::Fault(FaultEvent::EndHints));
     true
 }

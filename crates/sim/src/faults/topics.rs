@@ -3,8 +3,7 @@
 use ottla_mock::BrokerId;
 use ottla_protocol::ErrorCode;
 
-use super::Faults;
-use super::outage_us;
+use super::state::Faults;
 use crate::event::{FaultEvent, WorldEvent};
 use crate::logs::read_logs;
 use crate::trace::trace;
@@ -16,7 +15,7 @@ pub(super) fn any_topic(faults: &mut Faults, world: &mut World) -> String {
 }
 
 /// Makes a topic of the plan unless it is there.
-pub(super) fn make_topic(_faults: &mut Faults, world: &mut World, name: &str) {
+pub(super) fn make_topic(world: &mut World, name: &str) {
     if world.cluster.topic_id(name).is_some() {
         return;
     }
@@ -58,7 +57,7 @@ pub(super) fn delete_topic(faults: &mut Faults, world: &mut World) -> bool {
     let again = if faults.rng.hit(0.3) {
         0
     } else {
-        outage_us(faults, world)
+        faults.outage_us(world)
     };
     world.after_us(again, WorldEvent::Fault(FaultEvent::MakeTopic(name)));
     true
@@ -86,23 +85,23 @@ pub(super) fn break_topic(faults: &mut Faults, world: &mut World) -> bool {
         return false;
     }
     trace!(world.trace, "FAULT metadata of {name} says {error:?}");
-    let outage = outage_us(faults, world);
+    let outage = faults.outage_us(world);
     world.after_us(outage, WorldEvent::Fault(FaultEvent::EndTopicError(name)));
     true
 }
 
-pub(super) fn heal_topics(faults: &mut Faults, world: &mut World) {
+pub(super) fn heal_topics(world: &mut World) {
     let names: Vec<String> = world.plan.topics.iter().map(|t| t.name.clone()).collect();
     for name in names {
-        make_topic(faults, world, &name);
+        make_topic(world, &name);
         // It exists now.
         let _ = world.cluster.set_topic_error(&name, None);
-        add_replicas(faults, world, &name);
+        add_replicas(world, &name);
     }
 }
 
 /// Every partition gets as many replicas as may be needed for `min.insync.replicas`.
-pub(super) fn add_replicas(_faults: &mut Faults, world: &mut World, name: &str) {
+pub(super) fn add_replicas(world: &mut World, name: &str) {
     let ids: Vec<BrokerId> = world.cluster.broker_ids().collect();
     let count = world.cluster.partition_count(name).unwrap_or(0);
     for partition in 0..i32::try_from(count).unwrap_or(0) {

@@ -4,8 +4,7 @@
 use ottla_mock::{BrokerId, CoordinatorKind};
 use ottla_protocol::{ApiKey, ErrorCode};
 
-use super::Faults;
-use super::outage_us;
+use super::state::Faults;
 use crate::error_codes;
 use crate::event::{FaultEvent, WorldEvent};
 use crate::faults::requests::{push_delay_on, push_disconnect_on, push_errors};
@@ -72,7 +71,7 @@ pub(super) fn strike_transaction(faults: &mut Faults, world: &mut World, kind: T
 }
 
 /// What is coordinated in a world of transactions.
-pub(super) fn coordinated(_faults: &mut Faults, world: &World) -> Vec<(CoordinatorKind, String)> {
+pub(super) fn coordinated(world: &World) -> Vec<(CoordinatorKind, String)> {
     let names = world.txn_workers.names().into_iter();
     let names = names.map(|name| (CoordinatorKind::Transaction, name));
     let groups = world.txn_workers.groups().into_iter();
@@ -82,7 +81,7 @@ pub(super) fn coordinated(_faults: &mut Faults, world: &World) -> Vec<(Coordinat
 }
 
 pub(super) fn any_coordinated(faults: &mut Faults, world: &mut World) -> (CoordinatorKind, String) {
-    let all = coordinated(faults, world);
+    let all = coordinated(world);
     all[faults.rng.below(all.len())].clone()
 }
 
@@ -103,19 +102,19 @@ pub(super) fn block_transaction_coordinator(faults: &mut Faults, world: &mut Wor
     let error = faults.rng.pick(&errors);
     trace!(world.trace, "FAULT the coordinator of {key} answers {error:?}");
     world.cluster.set_coordinator_error(kind, &key, Some(error));
-    let outage = outage_us(faults, world);
+    let outage = faults.outage_us(world);
     world.after_us(outage, WorldEvent::Fault(FaultEvent::EndBlock(kind, key)));
 }
 
-pub(super) fn end_block(_faults: &mut Faults, world: &mut World, kind: CoordinatorKind, key: &str) {
+pub(super) fn end_block(world: &mut World, kind: CoordinatorKind, key: &str) {
     world.cluster.advance_clock(ottla_mock::Time(world.now_us()));
     world.cluster.set_coordinator_error(kind, key, None);
 }
 
-pub(super) fn heal_transactions(faults: &mut Faults, world: &mut World) {
+pub(super) fn heal_transactions(world: &mut World) {
     let Some(plan) = &world.plan.transactions else { return };
     world.cluster.set_transaction_marker_delay_us(plan.marker_delay_us);
-    for (kind, key) in coordinated(faults, world) {
-        end_block(faults, world, kind, &key);
+    for (kind, key) in coordinated(world) {
+        end_block(world, kind, &key);
     }
 }

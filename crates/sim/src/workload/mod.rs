@@ -2,14 +2,18 @@
 
 mod consumer;
 mod group;
+mod processor_loop;
 mod producer;
 mod queues;
+mod reader;
 mod transactions;
 
 pub(crate) use consumer::ConsumerWorkload;
 pub(crate) use group::MemberWorkload;
+pub(crate) use processor_loop::LoopWorkload;
 pub(crate) use producer::ProducerWorkload;
-pub(crate) use transactions::{LoopWorkload, ReaderWorkload, TxnWorkload};
+pub(crate) use reader::ReaderWorkload;
+pub(crate) use transactions::TxnWorkload;
 
 use crate::plan::IDLE_MAX_US;
 use crate::world::{Phase, World};

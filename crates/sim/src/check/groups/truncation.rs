@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Groups, Tp};
+use crate::check::tp::Tp;
 
 /// What a log kept, and the leader epoch of what came afterwards.
 #[derive(Debug, Clone, Copy)]
@@ -63,26 +63,20 @@ impl Truncations {
         let kept = self.of(tp).iter().map(|cut| cut.kept);
         kept.fold(offset, i64::min)
     }
-}
 
-impl Groups {
-    /// A partition lost what lay from `kept` to `end`, though it may have been read; what comes there has this leader epoch
-    /// or a later one.
-    pub(crate) fn on_lost(&mut self, tp: &Tp, (kept, end): (i64, i64), epoch: i32, at_us: u64) {
-        self.truncations.0.entry(tp.clone()).or_default().push(Truncation {
+    /// Records that a log lost the offsets from `kept` to `end`. What is written there later has this leader epoch or a
+    /// later one.
+    pub(super) fn add(&mut self, tp: &Tp, (kept, end): (i64, i64), epoch: i32, at_us: u64) {
+        self.0.entry(tp.clone()).or_default().push(Truncation {
             kept,
             epoch,
             end,
             at_us,
         });
-        for ((_, lost), book) in &mut self.books {
-            if lost == tp {
-                book.seen.retain(|offset, _| *offset < kept);
-            }
-        }
     }
 
-    pub(super) fn forget_cuts(&mut self, topic: &str) {
-        self.truncations.0.retain(|(name, _), _| name != topic);
+    /// Discards the truncations of a deleted topic.
+    pub(super) fn remove_topic(&mut self, topic: &str) {
+        self.0.retain(|(name, _), _| name != topic);
     }
 }

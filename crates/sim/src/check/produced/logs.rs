@@ -7,7 +7,7 @@ use ottla::event::DeliveryMode;
 use ottla::types::PersistStatus;
 
 use super::{Entry, Outcome, Produced, Promise, report_rules};
-use crate::check::Logs;
+use crate::check::log_view::Logs;
 use crate::message::MessageId;
 
 impl Produced {

@@ -20,7 +20,7 @@ use ottla::reply::Reply;
 use ottla::types::{ClientKind, PartitionOffset, TopicPartition, offset};
 use ottla_processor::{Input, Output, Process, ProcessError, ProcessorConf, Turn, Worker};
 
-use super::LAST_WORDS_US;
+use super::transactions::LAST_WORDS_US;
 use crate::canary::Canary;
 use crate::chain::{Item, Tag, group, topic};
 use crate::client::{ClientSpec, Limits};
