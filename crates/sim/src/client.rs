@@ -1,4 +1,4 @@
-//! A client of a world: the production core with virtual surroundings, and its application.
+//! A client of a world: the production core with a virtual environment.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,42 +15,42 @@ use crate::clock::{ClientClock, Time, WakeFlag};
 use crate::plan::{Settings, TopicUse, lookup};
 use crate::rng::SeededRng;
 
-/// A client and its application.
+/// A client.
 pub(crate) struct SimClient {
-    /// `None` once it was dropped.
+    /// `None` after the core was dropped.
     pub(crate) core: Option<Core>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) clock: Arc<ClientClock>,
     pub(crate) waker: Arc<WakeFlag>,
-    /// When its thread gets its next turn; `u64::MAX` for never.
+    /// The time of its thread's next turn; `u64::MAX` for never.
     pub(crate) drive_at_us: u64,
-    /// When its application gets its next turn.
+    /// The time of its application's next turn.
     pub(crate) app_at_us: u64,
     /// Turns in this phase.
     pub(crate) drives: u64,
-    /// Records that were taken before this phase.
+    /// Records received before this phase.
     pub(crate) taken_before: u64,
-    /// Turns since time last passed.
+    /// Turns since virtual time last advanced.
     pub(crate) spins: u32,
-    /// Its process was stopped until then; 0 when it runs. What the network has for it waits.
+    /// The end of a stop of its process; 0 while it runs. Events of the network are held meanwhile.
     pub(crate) frozen_until_us: u64,
     pub(crate) held: Vec<NetEvent>,
-    /// Its process was killed: what it held went with it.
+    /// Its process was killed.
     pub(crate) crashed: bool,
     pub(crate) topics: Vec<Arc<Topic>>,
     pub(crate) counters: AppCounters,
     settings: Vec<(String, String)>,
-    /// What a producer was set to have under way and unwritten on a connection.
+    /// The limits of a producer's requests on a connection.
     pub(crate) limits: Limits,
     log: Arc<Mutex<Vec<LogLine>>>,
 }
 
-/// The most requests that a producer may have on a connection.
+/// The maximum numbers of a producer's requests on a connection.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Limits {
-    /// Under way.
+    /// Requests in flight.
     pub(crate) in_flight: usize,
-    /// Not written when another is sent.
+    /// Requests that are not written when another one is sent.
     pub(crate) unwritten: usize,
 }
 
@@ -73,14 +73,14 @@ impl Limits {
     }
 }
 
-/// What all clients of a world have in common.
+/// The properties that all clients of a world share.
 #[derive(Debug, Clone)]
 pub(crate) struct Common {
     pub(crate) bootstrap: String,
     pub(crate) time: Time,
-    /// Lines of their logs are wanted.
+    /// Collects log lines for the trace.
     pub(crate) tracing: bool,
-    /// `statistics.interval.ms`, where statistics are wanted.
+    /// `statistics.interval.ms`, where clients emit statistics.
     pub(crate) statistics_ms: Option<u64>,
 }
 
@@ -203,7 +203,8 @@ impl ClientSpec {
 }
 
 impl SimClient {
-    /// Log lines since the last call. The client's own name is left out: it counts the clients of the process.
+    /// Returns the log lines since the last call. The client's name is replaced, as it contains a counter of the
+    /// process.
     pub(crate) fn take_log(&self) -> Vec<String> {
         let lines = self
             .log

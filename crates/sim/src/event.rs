@@ -9,27 +9,27 @@ use ottla_protocol::ApiKey;
 
 use crate::plan::{FaultKind, GroupFault, TransactionFault};
 
-/// What happens at some time.
+/// An event at some time.
 #[derive(Debug)]
 pub(crate) enum WorldEvent {
-    /// A client's thread gets its turn.
+    /// A turn of a client's thread.
     Drive(usize),
-    /// A client's application gets its turn.
+    /// A turn of a client's application.
     App(usize),
-    /// Bytes reach a broker.
+    /// The arrival of bytes at a broker.
     Up {
         number: u64,
         piece: Bytes,
     },
-    /// A broker's side of a connection ends.
+    /// The end of a broker's side of a connection.
     UpClosed {
         number: u64,
     },
-    /// A client's kernel gives up a connection that went dead.
+    /// A client's kernel gives up a dead connection.
     GivenUp {
         number: u64,
     },
-    /// Something reaches a client.
+    /// The arrival of bytes or of an end at a client.
     Down {
         number: u64,
         down: Downlink,
@@ -53,23 +53,23 @@ pub(crate) enum WorldEvent {
         client: usize,
         conn: ConnId,
     },
-    /// The cluster has something to do.
+    /// A timer of the cluster.
     Cluster,
-    /// A member of a group is to be started.
+    /// The start of a member of a group.
     Member(usize),
-    /// A worker of transactions is to be started.
+    /// The start of a worker of transactions.
     Worker(usize),
-    /// A client that was frozen goes on.
+    /// The end of a client's freeze.
     Thaw(usize),
     Fault(FaultEvent),
-    /// Looks how far the world is.
+    /// A check of the phase.
     Phase,
 }
 
-/// Something to be done about faults at some time.
+/// A fault, or the end of one.
 #[derive(Debug, Clone)]
 pub(crate) enum FaultEvent {
-    /// A fault of this kind, and another one later.
+    /// A fault of this kind, with the mean time to the next one.
     Strike(FaultKind, u64),
     MakeTopic(String),
     StartBroker(BrokerId),
@@ -80,7 +80,7 @@ pub(crate) enum FaultEvent {
     EndTopicError(String),
     EndPartitionError(ApiKey, String, i32),
     EndHints,
-    /// A broker's metadata stays as it is no longer.
+    /// The end of stale metadata of a broker.
     EndLag(BrokerId),
     StrikeGroup(GroupFault, u64),
     EndCoordinatorError(String),
@@ -88,11 +88,11 @@ pub(crate) enum FaultEvent {
     EndBlock(CoordinatorKind, String),
 }
 
-/// What travels to a client.
+/// Bytes or an end on their way to a client.
 #[derive(Debug, Clone)]
 pub(crate) enum Downlink {
     Bytes(Bytes),
-    /// The broker closes in order.
+    /// The broker closes in an orderly way.
     Close,
     /// The connection breaks.
     Reset(&'static str),

@@ -9,7 +9,7 @@ use ottla::connection::ConnId;
 use ottla_protocol::Uuid;
 use ottla_protocol::api::consumer_group_heartbeat::TopicPartitions;
 
-/// A request that waits for its response to be looked at.
+/// A request whose response is observed.
 #[derive(Debug)]
 pub(crate) enum PendingResponse {
     Sync {
@@ -25,17 +25,17 @@ pub(crate) enum PendingResponse {
     },
 }
 
-/// Members of a group that minds what they have, before another one leaves in peace.
+/// The members of a group with a sticky assignor, before another member leaves.
 #[derive(Debug)]
 pub(crate) struct RemainingMembers {
     pub(crate) group: String,
     /// By client: its member id and its partitions.
     pub(crate) assignments: BTreeMap<usize, (String, BTreeSet<Tp>)>,
-    /// The numbers of the topics' partitions.
+    /// The numbers of partitions of the topics.
     pub(crate) counts: Vec<Option<usize>>,
 }
 
-/// Where a member's client lives, and later the one that follows it.
+/// The clients of one member, one after the other.
 #[derive(Debug, Default)]
 struct Slot {
     client: Option<usize>,
@@ -49,19 +49,19 @@ pub(crate) struct GroupMembers {
     slots: Vec<Slot>,
     seeds: SeededRng,
     rng: SeededRng,
-    /// Who leaves in peace.
+    /// The client that leaves for good after the faults.
     leaver: Option<usize>,
-    /// Who stays then, and keeps what it has.
+    /// The members that remain then.
     remaining: Option<RemainingMembers>,
-    /// When it had left, as it was told.
+    /// The time at which it had left.
     left_at_us: Option<u64>,
-    /// Requests whose responses are looked at, by client, connection and correlation id.
+    /// Requests whose responses are observed, by client, connection and correlation id.
     pending_responses: BTreeMap<(usize, ConnId, i32), PendingResponse>,
-    /// What coordinators told clients of the consumer protocol last.
+    /// The last target assignments that coordinators sent to clients of the consumer protocol.
     targets: BTreeMap<usize, Vec<TopicPartitions>>,
-    /// What clients of the consumer protocol have last said that they have.
+    /// The last partitions that clients of the consumer protocol reported as owned.
     reported_owned: BTreeMap<usize, Vec<Tp>>,
-    /// Names of all topics that there were.
+    /// The names of all topics that have existed.
     topic_names: BTreeMap<Uuid, String>,
     /// The first epochs in which clients committed, for a canary.
     first_epochs: BTreeMap<usize, i32>,
@@ -69,7 +69,8 @@ pub(crate) struct GroupMembers {
     generations: BTreeMap<String, i32>,
 }
 
-/// A static member of the consumer protocol that died keeps others of its name out while its session lasts.
+/// Pause before a client with the id of a static member of the consumer protocol that died: it cannot join while the
+/// old session lasts.
 const STATIC_RESTART_PAUSE_US: u64 = 1_000_000;
 
 impl GroupMembers {
@@ -96,7 +97,7 @@ impl GroupMembers {
         self.plan.is_some()
     }
 
-    /// The groups' names.
+    /// Returns the names of the groups.
     pub(crate) fn groups(&self) -> Vec<String> {
         let members = self.plan.iter().flat_map(|p| &p.members);
         let names: BTreeSet<String> = members.map(|m| m.group.clone()).collect();

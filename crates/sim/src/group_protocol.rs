@@ -10,7 +10,7 @@ use crate::plan::{GroupProtocol, MemberPlan};
 use crate::trace::trace;
 use crate::world::{Member, Phase, World};
 
-/// A slot's client is over, or another takes its place (`at_once`).
+/// Records that a slot's client has ended, or is replaced while it runs (`at_once`), and schedules the next one.
 pub(crate) fn member_gone(world: &mut World, slot: usize, at_once: bool) {
     let at_once = at_once || world.phase != Phase::Hostile;
     if let Some(pause) = world.group_members.on_gone(slot, world.now_us(), at_once) {
@@ -28,12 +28,12 @@ pub(crate) fn live_members(world: &World, group: &str) -> Vec<usize> {
     live.collect()
 }
 
-/// The watermarks of a partition.
+/// Returns the watermarks of a partition.
 pub(crate) fn marks(world: &World, tp: &Tp) -> Option<Marks> {
     marks_of(&world.cluster, tp)
 }
 
-/// A client consumes these partitions from now on; `more`: besides what it has.
+/// Records that a client consumes these partitions from now on; `more`: in addition to its other partitions.
 pub(crate) fn begin_ownership(world: &mut World, client: usize, reader: u32, tps: &[Tp], more: bool) {
     trace!(world.trace, "c{client} owns {tps:?}, besides others {more}");
     let Some(group) = world.check.groups.group_of(reader) else {
@@ -47,7 +47,7 @@ pub(crate) fn begin_ownership(world: &mut World, client: usize, reader: u32, tps
         if other.id == member {
             given = read_assignment(other.assignment).unwrap_or_default();
         }
-        // A static member of the consumer protocol that has left for a while has an epoch below zero.
+        // A static member of the consumer protocol that has left temporarily has a negative epoch.
         if other.epoch >= 0 {
             members.push(other.id);
         }
@@ -66,8 +66,8 @@ pub(crate) fn begin_ownership(world: &mut World, client: usize, reader: u32, tps
     world.check.expect(result);
 }
 
-/// A client that sees to rebalances by itself has unsubscribed. Until its coordinator has heard of that it may be
-/// subscribed again, and takes what it has up anew without a word to anybody.
+/// Records that a client with internal rebalances has unsubscribed. It may subscribe again before its coordinator
+/// receives that, and then consumes its partitions again without a request.
 pub(crate) fn restart_ownership(world: &mut World, reader: u32) {
     let (cluster, now_us) = (&world.cluster, world.now_us());
     world
@@ -76,7 +76,7 @@ pub(crate) fn restart_ownership(world: &mut World, reader: u32) {
         .on_restarted(reader, now_us, |tp| marks_of(cluster, tp));
 }
 
-/// A client that sees to rebalances by itself has said which partitions it has: it does not consume others.
+/// Records the partitions that a client with internal rebalances reports as owned: it consumes no others.
 pub(crate) fn on_reported_owned(world: &mut World, client: usize, tps: &[Tp]) {
     let by_itself = |workload: &dyn Member| !workload.plan().by_event && workload.plan().is_incremental();
     if world.member(client).is_some_and(by_itself) {
@@ -85,7 +85,7 @@ pub(crate) fn on_reported_owned(world: &mut World, client: usize, tps: &[Tp]) {
     }
 }
 
-/// The coordinator told a member of the consumer protocol what it is to have.
+/// Records the target assignment that a member of the consumer protocol received.
 pub(crate) fn on_target_assignment(world: &mut World, client: usize, epoch: i32, assignment: &[Tp]) {
     let Some(workload) = world.member(client) else {
         return;
@@ -108,14 +108,14 @@ fn note_generation(world: &mut World, group: String, generation: i32) {
     world.coverage.count("rebalances", more);
 }
 
-/// A SyncGroup response reached a client.
+/// Checks a SyncGroup response that reached a client.
 pub(crate) fn on_synced(world: &mut World, client: usize, generation: i32, member: &str, assignment: Bytes) {
     let Some(workload) = world.member(client) else {
         return;
     };
     let plan = workload.plan();
     let (group, by_event, incremental) = (plan.group.clone(), plan.by_event, plan.is_incremental());
-    // Generations begin anew when a group that was empty changes its protocol.
+    // Generations restart when an empty group changes its protocol.
     let one_protocol = !plan.group_protocol.has_consumer_protocol();
     let owner = workload.owner(member);
     let assignment = match read_assignment(assignment) {
@@ -141,7 +141,7 @@ pub(crate) fn on_synced(world: &mut World, client: usize, generation: i32, membe
     }
 }
 
-/// Hands commits that reached the coordinators to the checker.
+/// Passes the commits that reached the coordinators to the checkers.
 pub(crate) fn check_commits(world: &mut World) {
     for record in world.cluster.take_commits() {
         trace!(world.trace, "COMMIT {record:?}");
@@ -156,7 +156,7 @@ pub(crate) fn check_commits(world: &mut World) {
             continue;
         }
         if !world.group_members.exists() {
-            // Nobody can call such a request back.
+            // A request on an abandoned connection cannot be recalled.
             if let Some(client) = conn.filter(|_| !abandoned).map(|c| c.client()) {
                 world.coverage.count("commits of readers", 1);
                 let reader = u32::try_from(client).unwrap_or(u32::MAX);
@@ -184,7 +184,7 @@ pub(crate) fn check_commits(world: &mut World) {
     }
 }
 
-/// Whether a member has committed what was not its own.
+/// Returns true when a member has committed a partition that it does not own.
 fn is_foreign(world: &World, view: &GroupView, record: &CommitRecord, tp: &Tp) -> bool {
     let has = |m: &GroupMemberView| read_assignment(m.assignment.clone()).is_some_and(|g| g.contains(tp));
     let mut members = view.members.iter();
@@ -193,19 +193,20 @@ fn is_foreign(world: &World, view: &GroupView, record: &CommitRecord, tp: &Tp) -
     };
     let mut plans = world.group_members.member_plans().filter(|m| m.group == record.group);
     let may_be_late = plans.next().is_some_and(|m| match m.group_protocol {
-        // What a member is to give up it still may commit, until another has it.
+        // A member may commit a revoked partition until another member has it.
         GroupProtocol::Classic => m.is_cooperative,
         GroupProtocol::Consumer => false,
-        // The last assignment of an eager member may be void while the group turns back, and its commit is not yet.
+        // The last assignment of an eager member may be void while the group returns to the classic protocol, while its
+        // commit is still valid.
         GroupProtocol::Migrating => true,
     });
     !given && (!may_be_late || view.members.iter().any(has))
 }
 
-/// Whether a member of the classic protocol that hands partitions over bit by bit may have given one up while its group
-/// turned to the consumer protocol. The coordinator then takes over what the last generation gave, and what was being
-/// given up is anybody's at once; members keep their epochs until they join anew, so that none tells a commit from
-/// before, which is tried again, from one of an owner. No client can prevent that.
+/// Returns true when a cooperative member of the classic protocol may have released a partition during its group's
+/// migration to the consumer protocol. The coordinator then takes over the assignments of the last generation, and a
+/// partition that was being revoked is free at once. Members keep their epochs until they join again, so the epoch does
+/// not distinguish a retried commit of before from one of the owner. No client can prevent that.
 fn may_commit_during_migration(world: &World, group: &str, client: Option<usize>) -> bool {
     let mut members = world.group_members.member_plans();
     let migrates =
@@ -221,7 +222,7 @@ fn marks_of(cluster: &Cluster, tp: &Tp) -> Option<Marks> {
     })
 }
 
-/// A member's assignment as its leader wrote it (ConsumerProtocolAssignment, any version); `None` when it is damaged.
+/// Parses a member's assignment (ConsumerProtocolAssignment, any version). Returns `None` when it is malformed.
 pub(crate) fn read_assignment(data: Bytes) -> Option<Vec<Tp>> {
     let mut out = Vec::new();
     if data.is_empty() {

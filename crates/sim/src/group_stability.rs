@@ -10,22 +10,22 @@ use crate::plan::{SOCKET_TIMEOUT_MAX_MS, lookup};
 use crate::rebalance_check::{check_moves, remaining};
 use crate::world::World;
 
-/// How long groups have to settle by themselves before leaders that may have forgotten that they lead are helped.
+/// Time for groups to settle before static members join again, in case their leader is stale.
 const STALE_LEADER_US: u64 = 30_000_000;
-/// The others have to notice by their heartbeats that somebody left; this much more is for the new generation.
+/// Time for the new generation after a member left, in addition to heartbeats.
 const TAKEOVER_US: u64 = 10_000_000;
-/// So many heartbeats may pass then, one after the other: one that tells of it, one that gives partitions up, and one
-/// that takes them up.
+/// Heartbeats that a takeover may take, one after the other: one that reports it, one that revokes partitions, and one
+/// that assigns them.
 const TAKEOVER_HEARTBEATS: u64 = 3;
 
-/// Somebody may leave now, where others stay.
+/// Chooses a member that leaves its group for good, where others remain.
 pub(crate) fn choose_leaver(world: &mut World) {
     let Some(plan) = world.group_members.plan().filter(|p| p.one_leaves) else {
         return;
     };
     let group = plan.members[0].group.clone();
     let live = live_members(world, &group);
-    // The partitions of a static member wait for it until its session ends.
+    // The partitions of a static member are not reassigned until its session ends.
     let may = |c: &&usize| world.member(**c).is_some_and(|workload| !workload.plan().is_static);
     let leavers: Vec<usize> = live.iter().filter(may).copied().collect();
     if live.len() > 1 && !leavers.is_empty() {
@@ -38,12 +38,12 @@ pub(crate) fn choose_leaver(world: &mut World) {
 
 // ---------------------------------------------------------------- calm
 
-/// Why a group is not as it should be in peace; `None` when all are.
+/// Returns the reason why a group is not stable; `None` when all are.
 pub(crate) fn groups_wait_for(world: &mut World) -> Option<String> {
     for group in world.group_members.groups() {
         let live = live_members(world, &group);
         if let Some(what) = unsettled(world, &group, &live) {
-            // What was asked before faults ended may still be waited for, and hold up whoever takes over.
+            // Requests from before the end of the faults may still be in flight, and delay the takeover.
             let stability = world.healed_at_us.saturating_add(patience_us(world, &live));
             if let Some(at) = world.group_members.left_at_us()
                 && world.now_us() > at.max(stability) + takeover_limit_us(world)
@@ -56,7 +56,7 @@ pub(crate) fn groups_wait_for(world: &mut World) -> Option<String> {
             return Some(what);
         }
     }
-    // Taken over: a later rebalance, such as for a topic that was found to have grown, is another matter.
+    // The takeover is complete. A later rebalance, for example for a topic with new partitions, is not part of it.
     if world.group_members.end_takeover() {
         check_moves(world);
     }
@@ -66,21 +66,21 @@ pub(crate) fn groups_wait_for(world: &mut World) -> Option<String> {
         .find_map(|group| behind(world, &live_members(world, group)))
 }
 
-/// How long these clients may wait for what is not answered any more.
+/// Returns the longest time that these clients may wait for lost responses.
 fn patience_us(world: &World, clients: &[usize]) -> u64 {
     let waits_for_ever = |c: &usize| {
         let settings = world.member(*c).map(|workload| workload.plan().settings());
         settings.is_some_and(|s| lookup(&s, "socket.max.fails") == Some("0"))
     };
     match clients.iter().any(waits_for_ever) {
-        // Requests that time out do not end a connection: that is left to the kernel.
+        // Timed-out requests do not close a connection: only the kernel does.
         true => GIVE_UP_US + SOCKET_TIMEOUT_MAX_MS * 1000,
         false => SOCKET_TIMEOUT_MAX_MS * 1000,
     }
 }
 
-/// Whether groups had their time to settle. A static leader that comes back is not told what an earlier one divided
-/// (KIP-814), or even that it leads: whether topics have grown since then may go unnoticed until somebody joins.
+/// Returns true when groups had their time to settle. A static leader that returns receives neither the assignment of
+/// an earlier leader (KIP-814) nor that it leads: new partitions may be unassigned until a member joins.
 pub(crate) fn static_leader_may_be_stale(world: &World) -> bool {
     world.now_us() > world.healed_at_us.saturating_add(STALE_LEADER_US)
 }
@@ -96,7 +96,7 @@ fn takeover_limit_us(world: &World) -> u64 {
     TAKEOVER_HEARTBEATS * heartbeats.max().unwrap_or(0) * 1000 + TAKEOVER_US
 }
 
-/// Whether every partition has one owner, who knows it.
+/// Returns the reason why not every partition has exactly one owner that knows it.
 fn unsettled(world: &World, group: &str, live: &[usize]) -> Option<String> {
     if live.is_empty() {
         return None;
@@ -124,7 +124,7 @@ fn unsettled(world: &World, group: &str, live: &[usize]) -> Option<String> {
             return Some(format!("client {client} was given {given:?} and has {reported:?}"));
         }
         let count = |topic: &str| world.cluster.partition_count(topic).unwrap_or(0);
-        // Its leader has not noticed yet that the topic was made anew with fewer partitions.
+        // The leader has not yet detected that the topic was recreated with fewer partitions.
         if let Some(tp) = nonexistent(&given, count) {
             return Some(format!("client {client} was given {tp:?}, which does not exist"));
         }
@@ -150,7 +150,7 @@ fn unsettled(world: &World, group: &str, live: &[usize]) -> Option<String> {
     None
 }
 
-/// Whether every partition is read to its end.
+/// Returns the reason why a partition is not read to its end.
 fn behind(world: &World, live: &[usize]) -> Option<String> {
     for client in live {
         let reader = u32::try_from(*client).unwrap_or(u32::MAX);

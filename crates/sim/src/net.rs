@@ -1,4 +1,4 @@
-//! The virtual network: bytes take time, arrive in pieces, and sometimes not at all.
+//! The virtual network: bytes are delayed, split, and lost.
 
 mod names;
 
@@ -265,7 +265,7 @@ pub(crate) struct Net {
     faults_enabled: bool,
 }
 
-/// How long a client's kernel sends again what is not acknowledged.
+/// Time after which a client's kernel stops retransmitting.
 pub(crate) const GIVE_UP_US: u64 = 90_000_000;
 const MAX_FRAME: usize = 200_000_000;
 
@@ -371,21 +371,21 @@ impl Net {
         conn.map(|conn| conn.fill_send_buffer(least)).unwrap_or_default()
     }
 
-    /// Whether a client has a connection on which nothing passes any more, and has not noticed yet: no request before
-    /// `socket.timeout.ms` is over tells it.
+    /// Returns true when a client has a dead connection that it has not detected: only a request that exceeds
+    /// `socket.timeout.ms` shows it.
     pub(crate) fn has_dead_connection(&self, client: usize) -> bool {
         let mut own = self.by_id.iter().filter(|((c, _), _)| *c == client);
         own.any(|(_, number)| self.conns.get(number).is_some_and(|c| c.dead && c.client_open))
     }
 
-    /// A connection that its client has left and whose broker may still read what was sent on it.
+    /// Returns a connection that its client has closed and from which the broker may still read.
     pub(crate) fn half_closed_connection(&self) -> Option<u64> {
         let mut conns = self.conns.iter();
         let left = conns.find(|(_, c)| !c.client_open && c.broker_open && !c.dead);
         left.map(|(number, _)| *number)
     }
 
-    /// Whether a fault that happens with probability `p` happens now.
+    /// Draws whether a fault with this probability occurs now.
     pub(crate) fn occurs(&mut self, probability: impl Fn(&NetPlan) -> f64) -> bool {
         let p = probability(&self.plan);
         self.faults_enabled && self.rng.hit(p)
@@ -400,7 +400,7 @@ impl Net {
         number
     }
 
-    /// One way through the network, from now.
+    /// Draws the delay of a transmission, one way.
     pub(crate) fn delay_us(&mut self) -> u64 {
         let mut delay = self.plan.latency_us + self.rng.between(0, self.plan.jitter_us);
         if self.occurs(|plan| plan.late) {
@@ -413,7 +413,7 @@ impl Net {
         bytes as u64 * 1000 / self.plan.bytes_per_ms.max(1)
     }
 
-    /// Cuts a transmission into the pieces in which it arrives.
+    /// Splits a transmission into the pieces in which it arrives.
     pub(crate) fn pieces(&mut self, bytes: Bytes) -> Vec<Bytes> {
         if bytes.len() < 2 || !self.rng.hit(self.plan.split) {
             return vec![bytes];
@@ -424,7 +424,7 @@ impl Net {
             if rest.len() < 2 {
                 break;
             }
-            // Short pieces at the start and the end of frames are where a reader may err.
+            // Short pieces at the start and the end of frames are the likely cause of reader errors.
             let at = match self.rng.below(3) {
                 0 => 1 + self.rng.below(8.min(rest.len() - 1)),
                 1 => rest.len() - 1 - self.rng.below(8.min(rest.len() - 1)),
@@ -436,7 +436,7 @@ impl Net {
         out
     }
 
-    /// Forgets a connection that neither side has any more.
+    /// Removes a connection that both sides have closed.
     pub(crate) fn forget_if_over(&mut self, number: u64) {
         if let Some(conn) = self.conns.get(&number)
             && !conn.client_open
@@ -447,7 +447,7 @@ impl Net {
         }
     }
 
-    /// The connections of a broker.
+    /// Returns the connections of a broker.
     pub(crate) fn of_broker(&self, broker: BrokerId) -> Vec<u64> {
         self.conns
             .iter()
@@ -456,13 +456,13 @@ impl Net {
             .collect()
     }
 
-    /// The broker at an address.
+    /// Returns the broker at an address.
     pub(crate) fn listener(&self, addr: SocketAddr) -> Option<BrokerId> {
         self.names.listener(addr)
     }
 }
 
-/// Feeds bytes to a reader and takes the frames that are whole.
+/// Passes bytes to a reader. Returns the frames that are complete.
 fn read_frames(reader: &mut FrameReader, mut bytes: &[u8]) -> Result<Vec<Bytes>, String> {
     let mut out = Vec::new();
     while !bytes.is_empty() {

@@ -1,4 +1,4 @@
-//! How a world goes on: faults, then peace in which everything must settle, work and end.
+//! The phases of a world: faults, and then none, while everything must settle, work and end.
 
 use crate::event::WorldEvent;
 use crate::faults::Faults;
@@ -11,19 +11,19 @@ use crate::txn_check::{compare_chain, transactions_wait_for};
 use crate::workload::{app_turn, app_waits_for};
 use crate::world::{Application, Phase, World};
 
-/// How often it is looked whether a phase is over.
+/// The interval of checks of the phase.
 const LOOK_US: u64 = 50_000;
-/// How long clients are left alone.
+/// The duration of the quiet phase.
 const QUIET_US: u64 = 5_000_000;
-/// Turns that a client that has nothing to do may take meanwhile, for each broker.
+/// Turns that an idle client may take in the quiet phase, for each broker.
 const QUIET_DRIVES: u64 = 600;
-/// Turns that a fetch takes: to send it, to hear that it was sent, to read the answer in pieces.
+/// Turns of a fetch: sending it, the report that it was written, and reading the response in pieces.
 const DRIVES_A_FETCH: u64 = 10;
-/// How long closing may take, besides the longest delay in the network: a connection that went dead is noticed after half
-/// of this.
+/// The longest time for closing, in addition to the longest network delay. A dead connection is detected after half of
+/// it.
 const CLOSE_US: u64 = 70_000_000;
 
-/// Looks whether the phase is over.
+/// Checks whether the phase is over, and starts the next one.
 pub(crate) fn next_phase(faults: &mut Faults, world: &mut World) {
     let waited = world.now_us() - world.phase_began_us;
     match world.phase {
@@ -76,7 +76,7 @@ fn enter(world: &mut World, phase: Phase) {
         client.taken_before = client.counters.taken;
     }
     if phase == Phase::Settling || phase == Phase::Probing {
-        // Applications that pause for long look up now.
+        // Applications with long pauses get a turn now.
         for client in 0..world.clients.len() {
             world.app_at(client, world.now_us());
         }
@@ -108,7 +108,7 @@ fn wait_for_apps(world: &mut World, waited: u64, next: Phase) {
     }
 }
 
-/// What is still to be done one after the other, at the worst: messages to be sent and records to be read.
+/// Returns the number of steps that may have to follow one another: messages to be sent and records to be read.
 fn work_left(world: &mut World) -> u64 {
     let logs = read_watermarks(&world.cluster);
     let records: i64 = logs.values().map(|log| log.high_watermark - log.start).sum();
@@ -124,11 +124,11 @@ fn work_left(world: &mut World) -> u64 {
 
 fn check_quiet(world: &mut World) {
     let brokers = u64::from(world.plan.cluster.brokers.unsigned_abs());
-    // Who never takes what was fetched may still have some to fetch.
+    // A client that never polls may still have records to fetch.
     let never_polls = |client: usize| world.app(client).is_some_and(Application::never_polls);
     let clients = || world.clients.iter().enumerate();
     let listening = clients().filter(|(n, _)| !never_polls(*n));
-    // Nobody waits for what a producer that never listens has left to send, and consumers read it.
+    // Messages of a producer that never polls are not waited for, and consumers read them.
     let trickles = clients().any(|(n, c)| never_polls(n) && c.shared.producer.is_some());
     let listening = listening.filter(|(_, c)| !trickles || c.shared.consumer.is_none());
     for (number, client) in listening {
@@ -136,7 +136,7 @@ fn check_quiet(world: &mut World) {
             Some(_) => QUIET_US / 1000 / u64::from(client.shared.conf.fetch_wait_max_ms).max(1),
             None => 0,
         };
-        // Some readers are not waited for: what they still read they may have fetched one by one.
+        // Some readers are not waited for: they may have fetched each record by itself.
         let fetches = fetches + client.counters.taken - client.taken_before;
         let watch = turns_of_statistics(world, QUIET_US);
         let limit = (QUIET_DRIVES + fetches * DRIVES_A_FETCH + watch) * brokers;
@@ -150,7 +150,7 @@ fn check_quiet(world: &mut World) {
     }
 }
 
-/// Members of groups end by themselves, and so do loops with their clients: they leave before.
+/// Ends the clients. Members of groups and loops end their clients themselves, after leaving their groups.
 fn end_clients(world: &mut World) {
     for client in 0..world.clients.len() {
         if world.app(client).is_some_and(Application::ends_its_clients) {
@@ -164,7 +164,7 @@ fn end_clients(world: &mut World) {
     }
 }
 
-/// Everything has ended: compares the books and looks for what is left.
+/// Ends the world: compares the observations with the logs, and checks for leaks.
 fn finish(world: &mut World) {
     for client in 0..world.clients.len() {
         app_turn(world, client);
@@ -234,7 +234,7 @@ fn check_nothing_is_left(world: &mut World) {
     }
 }
 
-/// Turns that being watched costs a client in so much time, on each connection.
+/// Returns the turns that statistics and metrics cost a client in this time, on each connection.
 pub(crate) fn turns_of_statistics(world: &World, time_us: u64) -> u64 {
     let documents = world
         .plan
@@ -247,7 +247,8 @@ pub(crate) fn turns_of_statistics(world: &World, time_us: u64) -> u64 {
         .metrics
         .as_ref()
         .map(|m| m.push_interval_ms.unsigned_abs());
-    // To send a push, to hear that it was sent, to read the answer in pieces; intervals are half as long at times.
+    // Sending a push, the report that it was written, and reading the response in pieces; intervals are sometimes
+    // halved.
     let pushes = interval_ms.map_or(0, |ms| 2 * time_us / (u64::from(ms) * 1000) + 1);
     documents + 10 * pushes
 }

@@ -7,7 +7,7 @@ use ottla_protocol::Uuid;
 
 use crate::message::MessageId;
 
-/// A Produce request that waits for its answer.
+/// A Produce request that waits for its response.
 #[derive(Debug)]
 pub(crate) struct PendingProduce {
     pub(crate) version: i16,
@@ -15,10 +15,10 @@ pub(crate) struct PendingProduce {
     pub(crate) rows: Vec<PendingPartition>,
 }
 
-/// What the request has for a partition.
+/// The part of the request for one partition.
 #[derive(Debug)]
 pub(crate) struct PendingPartition {
-    /// By name and by id; one of them is empty.
+    /// Its name and its id; one of them is empty.
     pub(crate) topic: (String, Uuid),
     pub(crate) partition: i32,
     pub(crate) messages: Vec<MessageId>,

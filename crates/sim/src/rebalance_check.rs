@@ -1,4 +1,4 @@
-//! What members of the classic protocol claim when they join, and what changes hands when one leaves.
+//! The reports of members of the classic protocol when they join, and the partitions that move when a member leaves.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::world::World;
 use ottla_protocol::api::join_group::JoinGroupRequest;
 use ottla_protocol::consumer_protocol::ConsumerProtocolSubscription;
 
-/// A client of the classic protocol is about to join.
+/// Checks the JoinGroup request of a client.
 pub(crate) fn on_joining(world: &mut World, client: usize, join: &JoinGroupRequest) {
     let Some(workload) = world.member(client) else {
         return;
@@ -56,8 +56,9 @@ pub(crate) fn check_joins(world: &mut World) {
     }
 }
 
-/// Those of a group's members who keep all that they have when one of them leaves: where all want the same, each
-/// assignment may only grow, and nothing but what the leaver had has to move. Replicas nearby are another reason to move.
+/// Returns the members that keep their partitions when one member leaves: where all have the same subscription, each
+/// assignment may only grow, and only the partitions of the member that left have to move. Racks are another reason to
+/// move partitions.
 pub(crate) fn remaining(world: &World, group: &str, live: &[usize], leaver: usize) -> Option<RemainingMembers> {
     let mut workloads = live.iter().filter_map(|c| world.member(*c));
     let first = workloads.next()?.subscription();
@@ -73,7 +74,7 @@ pub(crate) fn remaining(world: &World, group: &str, live: &[usize], leaver: usiz
     })
 }
 
-/// Somebody has left, and the others have taken over.
+/// Checks that the remaining members kept their partitions after one left.
 pub(crate) fn check_moves(world: &mut World) {
     let Some(before) = world.group_members.take_remaining() else {
         return;
@@ -102,8 +103,8 @@ pub(crate) fn check_moves(world: &mut World) {
     }
 }
 
-/// Whether the coordinator has it from every member that it wants these topics. Who wants them by a pattern may not have
-/// heard of some yet, and takes its assignment of them when it does.
+/// Returns true when the coordinator has this subscription of every member. A member with a pattern may not know all
+/// topics yet, and gets their partitions when it does.
 fn subscriptions_match(world: &World, group: &str, topics: &BTreeSet<String>) -> bool {
     let members = world.cluster.group_view(group).into_iter().flat_map(|v| v.members);
     let mut reported = members.map(|m| ConsumerProtocolSubscription::from_bytes(m.metadata));

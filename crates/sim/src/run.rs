@@ -21,11 +21,11 @@ use crate::txn_check::check_transaction_steps;
 use crate::workload::app_turn;
 use crate::world::{Phase, START_US, World};
 
-/// A world that is not over after so many events runs in a circle.
+/// The largest number of events of a world; beyond it, the world is an endless loop.
 const MAX_STEPS: u64 = 5_000_000;
-/// A client that is driven so often without time passing runs in a circle.
+/// The largest number of turns of a client without an advance of time; beyond it, the client is in an endless loop.
 const MAX_SPIN: u32 = 2000;
-/// Metadata names topics by their ids from this version on (KIP-516).
+/// The first version of Metadata with topic ids (KIP-516).
 const FIRST_METADATA_WITH_IDS: i16 = 10;
 const DAY_MS: i64 = 86_400_000;
 
@@ -154,7 +154,7 @@ impl Run {
                 world.deliver_net_event(client, NetEvent::Closed { conn, reason });
             }
             WorldEvent::Cluster => {
-                // One that was overtaken by an earlier one has nothing to say.
+                // An event that was overtaken by an earlier one has no effect.
                 if self.cluster_due_us <= world.now_us() {
                     self.cluster_due_us = u64::MAX;
                 }
@@ -167,7 +167,7 @@ impl Run {
         }
     }
 
-    /// Lets the cluster do what is due and gives clients that were woken their turn.
+    /// Runs the timers of the cluster, and schedules turns of clients that were woken.
     fn after_event(&mut self, world: &mut World) {
         for round in 0.. {
             match world.cluster.next_wake() {

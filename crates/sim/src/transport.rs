@@ -18,10 +18,10 @@ use crate::wire_observer::{
 };
 use crate::world::World;
 
-/// How long a broker keeps a connection whose client is gone without a word.
+/// Time after which a broker closes a connection whose client has disappeared.
 const BROKER_IDLE_US: u64 = 30_000_000;
 
-/// Does what a client's core asks of the network.
+/// Carries out an action of a client's core.
 pub(crate) fn perform(world: &mut World, client: usize, action: NetAction) {
     match action {
         NetAction::Resolve { lookup, host, port } => {
@@ -46,7 +46,7 @@ pub(crate) fn perform(world: &mut World, client: usize, action: NetAction) {
                 },
             );
         }
-        // Worlds do not ask for canonical names.
+        // Worlds do not use canonical names.
         NetAction::ResolveNames { .. } => {}
         NetAction::Connect { conn, addr, .. } => {
             let delay = world.net.delay_us();
@@ -58,7 +58,7 @@ pub(crate) fn perform(world: &mut World, client: usize, action: NetAction) {
     }
 }
 
-/// An attempt to connect reaches the address.
+/// Handles the arrival of an attempt to connect.
 pub(crate) fn connecting(world: &mut World, client: usize, conn: ConnId, addr: std::net::SocketAddr) {
     if !world.net.end_attempt(client, conn) {
         return;
@@ -192,7 +192,7 @@ pub(crate) fn given_up(world: &mut World, number: u64) {
     }
 }
 
-/// The connection is gone: the client hears of it after what is on its way to it, the broker after what it was sent.
+/// Breaks a connection: each side detects it after the bytes on their way have arrived.
 pub(crate) fn break_connection(world: &mut World, number: u64, why: &'static str) {
     send_down(world, number, Downlink::Reset(why), true);
     close_up(world, number);
@@ -225,7 +225,7 @@ pub(crate) fn client_closes(world: &mut World, client: usize, conn: ConnId) {
     world.net.forget_if_over(number);
 }
 
-/// A client's process is killed. Its machine resets its connections, unless that is gone as well.
+/// Kills a client's process. Its machine resets the connections, unless it is gone as well (`silently`).
 pub(crate) fn crash_client(world: &mut World, client: usize, silently: bool) {
     trace!(world.trace, "c{client} crashes, silently {silently}");
     for (number, conn) in world.net.open_of_client(client) {
@@ -318,7 +318,7 @@ fn serve(world: &mut World, number: u64, broker: BrokerId, frame: Bytes) {
     }
 }
 
-/// The broker's side of a connection ends.
+/// Ends the broker's side of a connection.
 pub(crate) fn up_closed(world: &mut World, number: u64) {
     if let Some(state) = world.net.conn_mut(number)
         && state.close_broker()
@@ -329,7 +329,7 @@ pub(crate) fn up_closed(world: &mut World, number: u64) {
     }
 }
 
-/// What the cluster sends by itself.
+/// Sends a message that the cluster starts by itself.
 pub(crate) fn outgoing(world: &mut World, out: Outgoing) {
     let number = out.connection.0;
     match out.delivery {
@@ -342,7 +342,7 @@ pub(crate) fn outgoing(world: &mut World, out: Outgoing) {
     }
 }
 
-/// Sends towards the client, after what was sent before. `at_once`: it is not the broker that does so.
+/// Sends towards the client, in order. `at_once`: not sent by the broker's process, so a freeze does not delay it.
 pub(crate) fn send_down(world: &mut World, number: u64, down: Downlink, at_once: bool) {
     let Some(state) = world.net.conn(number).filter(|c| !c.is_dead() && c.is_client_open()) else {
         return;
@@ -416,7 +416,7 @@ fn schedule_down(world: &mut World, number: u64, down: Downlink, delay: u64, tra
     }
 }
 
-/// Something reaches the client.
+/// Handles an arrival at the client.
 pub(crate) fn deliver_down(world: &mut World, number: u64, down: Downlink) {
     let Some(state) = world
         .net
@@ -447,7 +447,7 @@ pub(crate) fn deliver_down(world: &mut World, number: u64, down: Downlink) {
         state.close_client();
     }
     match half_closed {
-        // What the client wrote before is still read.
+        // The broker still reads bytes that the client wrote before.
         true => close_up(world, number),
         false => up_closed(world, number),
     }

@@ -7,14 +7,14 @@ use crate::check::{PartitionView, Views};
 use crate::event::WorldEvent;
 use crate::world::{Phase, World};
 
-/// A slot's clients are over, or others take their place (`at_once`).
+/// Records that a slot's clients have ended, or are replaced while they run (`at_once`), and schedules the next ones.
 pub(crate) fn worker_gone(world: &mut World, slot: usize, at_once: bool) {
     let is_hostile = world.phase == Phase::Hostile;
     let pause = world.txn_workers.on_gone(slot, at_once, is_hostile);
     world.after_us(pause, WorldEvent::Worker(slot));
 }
 
-/// Why transactions are not done with what the phase asks of them; `None` when they are.
+/// Returns the reason why transactions are not done with the phase; `None` when they are.
 pub(crate) fn transactions_wait_for(world: &mut World) -> Option<String> {
     let plan = world.txn_workers.plan()?;
     let partitions = plan.partitions.clone();
@@ -24,7 +24,7 @@ pub(crate) fn transactions_wait_for(world: &mut World) -> Option<String> {
     if world.cluster.has_open_transactions() {
         return Some("a transaction is open".to_owned());
     }
-    // A request of a connection that its client has given up may still be served, and nobody hears of it.
+    // A request on an abandoned connection may still be served.
     if let Some(number) = world.net.half_closed_connection() {
         return Some(format!("what was sent on connection {number} is still on its way"));
     }
@@ -35,7 +35,7 @@ pub(crate) fn transactions_wait_for(world: &mut World) -> Option<String> {
             length += marks.map_or(0, |m| m.log_end_offset);
         }
     }
-    // What readers have seen changes without the logs.
+    // The records of readers change without the logs.
     if let Some(what) = world.txn_workers.last_check(length) {
         return Some(what.to_owned());
     }
@@ -53,7 +53,7 @@ pub(crate) fn transactions_wait_for(world: &mut World) -> Option<String> {
     waits
 }
 
-/// What the group of a stage has committed for a partition of its input.
+/// Returns the offset that the group of a stage has committed for a partition of its input.
 fn committed_by_stage(world: &World, stage: usize, partition: i32) -> Option<i64> {
     world
         .cluster
@@ -75,7 +75,7 @@ fn read_chain(world: &World) -> Result<Views, String> {
     Ok(views)
 }
 
-/// Everything has ended: compares what was done with what lies in the logs.
+/// Compares all observations with the logs at the end.
 pub(crate) fn compare_chain(world: &mut World) {
     let result = read_chain(world).and_then(|views| {
         let committed = |stage, partition| committed_by_stage(world, stage, partition);
@@ -84,7 +84,7 @@ pub(crate) fn compare_chain(world: &mut World) {
     world.check.expect(result);
 }
 
-/// Notes and counts what coordinators did since the last look.
+/// Records and counts the steps of coordinators since the last call.
 pub(crate) fn check_transaction_steps(world: &mut World) {
     for record in world.cluster.take_transaction_steps() {
         world.check.fencing.on_step(&record.transactional_id, record.step);

@@ -6,7 +6,7 @@ use crate::chain::group;
 use crate::plan::{TransactionsPlan, TxnWorkerPlan};
 use crate::rng::SeededRng;
 
-/// Where a worker's clients live, and later those that follow them.
+/// The clients of one worker, one after the other.
 #[derive(Debug, Default, Clone)]
 struct Slot {
     client: Option<usize>,
@@ -23,12 +23,12 @@ pub(crate) struct TxnWorkers {
     origins: u64,
     /// The clients of loops, which end them.
     of_loops: BTreeSet<usize>,
-    /// What was found in the logs when they were this long.
+    /// The result of the last check, and the length of the logs at that time.
     last_check: Option<(i64, Option<String>)>,
 }
 
-/// A loop that is over comes back no sooner: one whose name is taken as a static member fails again until that one's session
-/// has ended, and each time leaves two clients behind.
+/// The shortest time until a loop restarts: a loop with the id of a static member fails until the old session has
+/// ended, and each attempt adds two clients.
 const LOOP_RETURNS_US: u64 = 1_000_000;
 
 impl TxnWorkers {
@@ -49,7 +49,7 @@ impl TxnWorkers {
         self.plan.is_some()
     }
 
-    /// The transactional ids.
+    /// Returns the transactional ids.
     pub(crate) fn names(&self) -> Vec<String> {
         let plans = self.plan.iter().flat_map(|p| &p.workers);
         let names = plans.zip(&self.slots).map(|(w, slot)| w.transactional_id(slot.starts));
@@ -60,13 +60,13 @@ impl TxnWorkers {
         self.of_loops.contains(&client)
     }
 
-    /// The groups of the stages.
+    /// Returns the groups of the stages.
     pub(crate) fn groups(&self) -> Vec<String> {
         let last = self.plan.as_ref().map_or(0, TransactionsPlan::last);
         (1..=last).map(group).collect()
     }
 
-    /// An input that was never there before.
+    /// Returns the number of a new input.
     pub(crate) fn next_origin(&mut self) -> u64 {
         self.origins += 1;
         self.origins

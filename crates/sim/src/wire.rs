@@ -8,7 +8,7 @@ use ottla_protocol::{ApiKey, Message, Reader, Request, RequestHeader, Uuid, enco
 use crate::check::Wire;
 use crate::message;
 
-/// API and version of a request without its length prefix.
+/// Returns the API, the version and the correlation id of a request without its length prefix.
 pub(crate) fn api_of(request: &[u8]) -> Option<(ApiKey, i16, i32)> {
     let key = i16::from_be_bytes(*request.first_chunk()?);
     let version = i16::from_be_bytes(*request.get(2..)?.first_chunk()?);
@@ -16,17 +16,17 @@ pub(crate) fn api_of(request: &[u8]) -> Option<(ApiKey, i16, i32)> {
     Some((ApiKey(key), version, correlation))
 }
 
-/// What a Produce request has for a partition.
+/// The part of a Produce request for one partition.
 pub(crate) struct Sent {
     pub(crate) topic: (String, Uuid),
     pub(crate) partition: i32,
     pub(crate) messages: Vec<message::Logged>,
-    /// Bytes that the records take without compression.
+    /// The uncompressed size of the records in bytes.
     pub(crate) size: usize,
     pub(crate) wire: Wire,
 }
 
-/// The messages of a Produce request without its length prefix.
+/// Reads the messages of a Produce request without its length prefix.
 pub(crate) fn messages_of(request: &Bytes) -> Result<Vec<Sent>, String> {
     let mut reader = Reader::new(request.clone());
     let header = RequestHeader::decode(&mut reader).map_err(|e| e.to_string())?;
@@ -60,7 +60,7 @@ pub(crate) fn messages_of(request: &Bytes) -> Result<Vec<Sent>, String> {
     Ok(out)
 }
 
-/// Reads a request with its length prefix.
+/// Decodes a request with its length prefix.
 pub(crate) fn decode<R: Request>(frame: &Bytes) -> Option<(RequestHeader, R)> {
     let mut reader = Reader::new(frame.slice(4.min(frame.len())..));
     let header = RequestHeader::decode(&mut reader).ok()?;
@@ -68,7 +68,7 @@ pub(crate) fn decode<R: Request>(frame: &Bytes) -> Option<(RequestHeader, R)> {
     Some((header, request))
 }
 
-/// Writes a request anew.
+/// Encodes a request, without its length prefix.
 pub(crate) fn encode<R: Request>(header: &RequestHeader, request: &R) -> Option<Bytes> {
     let name = header.client_id.as_deref();
     let frame = encode_request(header.correlation_id, name, request, header.api_version);

@@ -22,7 +22,7 @@ use ottla_protocol::api::produce::ProduceRequest;
 use ottla_protocol::compression::Codec;
 use ottla_protocol::record::{BatchIter, BatchParams, seal_batch};
 
-/// Has an abort say commit, for a canary.
+/// Changes an abort into a commit, for a canary.
 pub(crate) fn mutate_end_txn(world: &mut World, frame: Bytes) -> Bytes {
     if world.canary.active() != Some(Canary::FalseCommit) {
         return frame;
@@ -41,7 +41,7 @@ pub(crate) fn mutate_end_txn(world: &mut World, frame: Bytes) -> Bytes {
     encode(&header, &request).unwrap_or(frame)
 }
 
-/// Has the end of an earlier transaction reach a producer's open one, for a canary.
+/// Sends the end of an earlier transaction, which ends the producer's open one, for a canary.
 pub(crate) fn send_stale_end_txn(world: &mut World, name: &str) {
     let view = world.cluster.transaction_view(name);
     let broker = world.cluster.coordinator(CoordinatorKind::Transaction, name);
@@ -58,12 +58,12 @@ pub(crate) fn send_stale_end_txn(world: &mut World, name: &str) {
     };
     let connection = ConnectionId(u64::MAX);
     let (body, now) = (frame.into_bytes().slice(4..), ottla_mock::Time(world.now_us()));
-    // Who sent it is not there any more to be answered.
+    // The sender is gone; the response is dropped.
     drop(world.cluster.handle(broker, connection, body, now));
     world.cluster.disconnected(broker, connection);
 }
 
-/// A canary's doings with a request; `None` when it does not leave the client.
+/// Changes a request for a canary. Returns `None` when the request is dropped.
 pub(crate) fn mutate_request(world: &mut World, client: usize, frame: Bytes) -> Option<Bytes> {
     let canary = match world.canary.active() {
         Some(canary) if world.group_members.exists() != (canary == Canary::StrayCommit) => canary,
@@ -99,7 +99,7 @@ pub(crate) fn mutate_request(world: &mut World, client: usize, frame: Bytes) -> 
     Some(changed.unwrap_or(frame))
 }
 
-/// A member of the consumer protocol never learns of another epoch than its first.
+/// Sets the epoch of a commit to the member's first epoch of the consumer protocol.
 fn commit_in_the_first_epoch(world: &mut World, client: usize, frame: &Bytes) -> Option<Bytes> {
     if !world.member(client)?.plan().is_consumer {
         return None;
@@ -137,7 +137,7 @@ pub(crate) fn drop_sequence_numbers(world: &mut World, frame: Bytes) -> Bytes {
     }
 }
 
-/// A Produce request whose batches belong to no producer id any more.
+/// Returns a Produce request without producer ids and sequence numbers.
 fn without_numbers(body: Bytes) -> Option<Bytes> {
     let mut reader = Reader::new(body);
     let header = RequestHeader::decode(&mut reader).ok()?;
@@ -176,7 +176,7 @@ fn write_assignment(assignment: &[Tp]) -> Bytes {
     out.into()
 }
 
-/// Says that only what the coordinator has told last is owned, whatever the application has.
+/// Reports only the last target assignment as owned, whatever the application still has.
 fn release_early(frame: &Bytes, reported: Option<&Vec<TopicPartitions>>) -> Option<Bytes> {
     let (header, mut request) = decode::<ConsumerGroupHeartbeatRequest>(frame)?;
     if request.member_epoch <= 0 {
@@ -186,7 +186,7 @@ fn release_early(frame: &Bytes, reported: Option<&Vec<TopicPartitions>>) -> Opti
     encode(&header, &request)
 }
 
-/// Says of one partition that it was given up, which is kept.
+/// Reports one partition as released that is kept.
 fn hide_one_owned(frame: &Bytes) -> Option<Bytes> {
     let (header, mut request) = decode::<JoinGroupRequest>(frame)?;
     for protocol in request.protocols.iter_mut().filter(|p| p.name == "cooperative-sticky") {
@@ -198,7 +198,7 @@ fn hide_one_owned(frame: &Bytes) -> Option<Bytes> {
     encode(&header, &request)
 }
 
-/// Does not say by which leader epochs was written what was read last.
+/// Removes the epochs of the last fetched records.
 fn drop_epochs(frame: &Bytes) -> Option<Bytes> {
     let (header, mut request) = decode::<FetchRequest>(frame)?;
     for partition in request.topics.iter_mut().flat_map(|t| &mut t.partitions) {
@@ -207,7 +207,7 @@ fn drop_epochs(frame: &Bytes) -> Option<Bytes> {
     encode(&header, &request)
 }
 
-/// Asks where the log ends now, in place of where it ended when what was read last was written.
+/// Queries the present end of the log, instead of the end of the last record's epoch.
 fn query_current_epoch(frame: &Bytes) -> Option<Bytes> {
     let (header, mut request) = decode::<OffsetForLeaderEpochRequest>(frame)?;
     for partition in request.topics.iter_mut().flat_map(|t| &mut t.partitions) {
@@ -216,7 +216,7 @@ fn query_current_epoch(frame: &Bytes) -> Option<Bytes> {
     encode(&header, &request)
 }
 
-/// Changes every offset of a commit, given with the request's number.
+/// Changes every offset of a commit; `to` gets the offset and the correlation id.
 fn move_commit(frame: &Bytes, to: impl Fn(i64, i32) -> i64) -> Option<Bytes> {
     let (header, mut request) = decode::<OffsetCommitRequest>(frame)?;
     for partition in request.topics.iter_mut().flat_map(|t| &mut t.partitions) {
@@ -225,7 +225,7 @@ fn move_commit(frame: &Bytes, to: impl Fn(i64, i32) -> i64) -> Option<Bytes> {
     encode(&header, &request)
 }
 
-/// Changes what a leader gives to whom.
+/// Changes a leader's assignments.
 fn reassign(frame: &Bytes, change: impl Fn(&mut [Vec<Tp>])) -> Option<Bytes> {
     let (header, mut request) = decode::<SyncGroupRequest>(frame)?;
     let assignments = request.assignments.iter();
@@ -239,7 +239,7 @@ fn reassign(frame: &Bytes, change: impl Fn(&mut [Vec<Tp>])) -> Option<Bytes> {
     encode(&header, &request)
 }
 
-/// Moves every committed offset of an answer one too far.
+/// Increments every committed offset of a response.
 pub(crate) fn start_late(body: &Bytes, version: i16) -> Option<Bytes> {
     let (correlation, mut response) = decode_response::<OffsetFetchRequest>(body.clone(), version).ok()?;
     let offsets = response

@@ -21,10 +21,9 @@ use crate::wire::{Sent, api_of, decode, messages_of};
 use crate::wire_mutation::start_late;
 use crate::world::World;
 
-/// No client gives a request up before this time has passed, however little time its records have left
-/// (`message.timeout.ms`).
+/// The shortest time after which a client gives up a request, however short `message.timeout.ms` is.
 const REQUEST_LIFETIME_MIN_US: u64 = 100_000;
-/// Looks at a request as the client hands it to the network, length prefix included.
+/// Observes a request as the client sends it, with its length prefix.
 pub(crate) fn observe_request(world: &mut World, client: usize, conn: ConnId, frame: &Bytes) {
     let body = frame.slice(4.min(frame.len())..);
     let Some((api, version, correlation)) = api_of(&body) else {
@@ -43,7 +42,7 @@ pub(crate) fn observe_request(world: &mut World, client: usize, conn: ConnId, fr
     if world.group_members.exists() {
         await_response(world, client, conn, frame);
     }
-    // Records of transactions are for other books.
+    // Records of transactions are checked separately.
     if api != ApiKey::PRODUCE || world.txn_workers.exist() {
         return;
     }
@@ -107,7 +106,7 @@ pub(crate) fn trace_request(world: &mut World, number: u64, body: &Bytes) {
     }
 }
 
-/// `frame` has its length prefix.
+/// Writes a response, with its length prefix, to the trace.
 pub(crate) fn trace_response(world: &mut World, number: u64, frame: &Bytes) {
     if !world.trace.is_on() {
         return;
@@ -127,7 +126,7 @@ pub(crate) fn trace_response(world: &mut World, number: u64, frame: &Bytes) {
     );
 }
 
-/// Looks at a response, without its length prefix, as it reaches the client.
+/// Observes a Produce response, without its length prefix, as it reaches the client.
 pub(crate) fn observe_produce_response(world: &mut World, client: usize, conn: ConnId, body: &Bytes, corrupted: bool) {
     if world.produce_acks.is_empty() {
         return;
@@ -153,7 +152,7 @@ pub(crate) fn observe_produce_response(world: &mut World, client: usize, conn: C
     }
 }
 
-/// A client has no more requests under way on a connection than `max.in.flight.requests.per.connection`.
+/// Checks that a client has no more requests in flight on a connection than `max.in.flight.requests.per.connection`.
 pub(crate) fn check_in_flight(world: &mut World, client: usize, conn: ConnId) {
     let since = world.now_us().saturating_sub(REQUEST_LIFETIME_MIN_US);
     let under_way = world.produce_acks.in_flight(client, conn, since);
@@ -166,7 +165,7 @@ pub(crate) fn check_in_flight(world: &mut World, client: usize, conn: ConnId) {
     }
 }
 
-/// A Produce request is handed to the network, where `unwritten` wait already.
+/// Checks a Produce request that is sent while `unwritten` requests are not written.
 pub(crate) fn check_backpressure(world: &mut World, client: usize, unwritten: usize) {
     let most = world.clients[client].limits.unwritten;
     if unwritten >= most {
@@ -205,7 +204,7 @@ fn on_answered(world: &mut World, row: &PendingPartition, part: &PartitionProduc
     }
 }
 
-/// Notes a request whose response is to be looked at.
+/// Records a request whose response is observed.
 pub(crate) fn await_response(world: &mut World, client: usize, conn: ConnId, frame: &Bytes) {
     let Some((api, version, correlation)) = api_of(frame.get(4..).unwrap_or_default()) else {
         return;
@@ -240,7 +239,7 @@ pub(crate) fn await_response(world: &mut World, client: usize, conn: ConnId, fra
     }
 }
 
-/// Looks at a response, without its length prefix, as it reaches the client.
+/// Observes a response, without its length prefix, as it reaches the client.
 pub(crate) fn observe_response(world: &mut World, client: usize, conn: ConnId, body: Bytes) -> Bytes {
     if !world.group_members.awaits_responses() {
         return body;
@@ -279,7 +278,7 @@ fn on_consumer_heartbeat(world: &mut World, client: usize, frame: &Bytes) {
         Some(owned) => {
             let mut tps = named(world, &owned);
             world.group_members.set_reported_owned(client, tps.clone());
-            // What it was told last it may have begun to take up.
+            // The client may have started to consume its last target assignment.
             let reported = world.group_members.target(client).cloned().unwrap_or_default();
             if beat.member_epoch > 0 {
                 tps.extend(named(world, &reported));
@@ -301,7 +300,7 @@ fn on_consumer_heartbeat_answered(world: &mut World, client: usize, version: i16
     }
 }
 
-/// Partitions by the names of their topics, also of those that were deleted since.
+/// Returns partitions with the names of their topics, including deleted ones.
 fn named(world: &mut World, topics: &[TopicPartitions]) -> Vec<Tp> {
     let names: Vec<String> = world.cluster.topic_names().map(str::to_owned).collect();
     for name in names {
@@ -317,7 +316,7 @@ fn list(messages: &[message::Logged]) -> String {
     format!("{} messages: {}", ids.len(), ids.join(" "))
 }
 
-/// The gist of a response, for the trace.
+/// Returns a summary of a response, for the trace.
 fn describe_response(api: ApiKey, version: i16, body: Bytes) -> Option<String> {
     use ottla_protocol::api::{fetch, list_offsets, metadata};
     use ottla_protocol::decode_response;

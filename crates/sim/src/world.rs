@@ -28,7 +28,7 @@ use crate::schedule::Schedule;
 use crate::trace::{Trace, trace};
 use crate::txn_workers::TxnWorkers;
 
-/// How far a world is.
+/// The phases of a world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
     /// Faults happen.
@@ -37,7 +37,7 @@ pub(crate) enum Phase {
     Settling,
     /// Everything must work at the first attempt.
     Probing,
-    /// Nobody does anything; clients must be quiet.
+    /// Applications are idle; clients must be quiet.
     Quiet,
     /// Clients end.
     Closing,
@@ -232,7 +232,7 @@ impl World {
         std::mem::take(&mut self.clients).into_iter().zip(apps).collect()
     }
 
-    /// Gives a client's thread its turn soon.
+    /// Schedules a turn of a client's thread.
     pub(crate) fn wake(&mut self, client: usize) {
         let delay = self.net.thread_delay_us();
         self.drive_at(client, self.now_us() + delay);
@@ -246,7 +246,7 @@ impl World {
         }
     }
 
-    /// Gives an application its next turn at a time, unless it has one before.
+    /// Schedules the next turn of an application, unless it has an earlier one.
     pub(crate) fn app_at(&mut self, client: usize, at_us: u64) {
         let slot = &mut self.clients[client].app_at_us;
         if at_us < *slot {
@@ -255,7 +255,7 @@ impl World {
         }
     }
 
-    /// Hands what the network reports to a client's core.
+    /// Passes an event of the network to a client's core.
     pub(crate) fn deliver_net_event(&mut self, client: usize, event: NetEvent) {
         let now = Instant::from_micros(self.now_us());
         let state = &mut self.clients[client];
@@ -268,7 +268,7 @@ impl World {
         }
     }
 
-    /// Stops processes, as a signal does: their clients do nothing, and what the network has for them waits.
+    /// Stops processes, as SIGSTOP does: their clients do nothing, and events of the network are held.
     pub(crate) fn freeze(&mut self, clients: &[usize], until_us: u64) {
         for client in clients {
             trace!(self.trace, "c{client} is frozen until {until_us}");
@@ -277,7 +277,7 @@ impl World {
         }
     }
 
-    /// A process goes on, if its time has come.
+    /// Continues a process whose stop is over.
     pub(crate) fn thaw_client(&mut self, client: usize) {
         let now_us = self.now_us();
         let state = &mut self.clients[client];
@@ -292,27 +292,27 @@ impl World {
         }
     }
 
-    /// The core of a client that is not over.
+    /// Returns the core of a client that has one.
     pub(crate) fn core(&self, client: usize) -> Option<&Core> {
         self.clients.get(client)?.core.as_ref()
     }
 
-    /// Whether a client has ended.
+    /// Returns true when a client has ended.
     pub(crate) fn is_finished(&self, client: usize) -> bool {
         self.core(client).is_none_or(Core::is_finished)
     }
 
-    /// The state that a client's threads share.
+    /// Returns the shared state of a client's threads.
     pub(crate) fn shared(&self, client: usize) -> Arc<Shared> {
         self.clients[client].shared.clone()
     }
 
-    /// What a client's application has seen.
+    /// Returns the counters of a client's application.
     pub(crate) fn counters(&mut self, client: usize) -> &mut AppCounters {
         &mut self.clients[client].counters
     }
 
-    /// Clients from `first` on have come where clocks were set right already.
+    /// Sets the wall clocks of clients from `first` on, which have started after the faults.
     pub(crate) fn set_right_clocks(&self, first: usize) {
         let skew = self.healed_skew_ms();
         for client in self.clients.iter().skip(first).filter(|_| self.phase != Phase::Hostile) {
@@ -320,7 +320,7 @@ impl World {
         }
     }
 
-    /// Where the clients' wall clocks are right.
+    /// Returns the skew of a right wall clock.
     pub(crate) fn healed_skew_ms(&self) -> i64 {
         self.plan.cluster.wall_clock_ms - WALL_START_MS
     }

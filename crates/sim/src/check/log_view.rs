@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::message::Logged;
 
-/// A partition's log.
+/// The log of a partition.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LogView {
     pub(crate) start: i64,
@@ -13,7 +13,7 @@ pub(crate) struct LogView {
 }
 
 impl LogView {
-    /// The message at an offset. Offsets have no gaps here: nothing is compacted.
+    /// Returns the message at an offset. Offsets have no gaps: no log is compacted.
     pub(crate) fn at(&self, offset: i64) -> Option<&Logged> {
         let first = self.records.first()?.offset;
         let found = self.records.get(usize::try_from(offset - first).ok()?)?;

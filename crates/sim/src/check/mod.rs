@@ -1,5 +1,5 @@
-//! What must hold whatever happens. Checkers know what the application saw, what was sent and what lies in the logs;
-//! they know nothing of how the client works.
+//! The invariants of a world. Checkers use the events of the application, the requests sent and the logs; they do not
+//! depend on the client's implementation.
 
 mod consumed;
 mod fencing;
@@ -24,7 +24,7 @@ pub(crate) use transactions::{PartitionView, Transactions, Views};
 
 use crate::message::MessageId;
 
-/// Everything that was observed, and the first thing that must not be.
+/// The observations of a world, and its first violation.
 #[derive(Debug, Default)]
 pub(crate) struct Checker {
     pub(crate) produced: Produced,
@@ -37,7 +37,7 @@ pub(crate) struct Checker {
 }
 
 impl Checker {
-    /// Notes that something is wrong. The first one counts.
+    /// Records a violation. Only the first one is kept.
     pub(crate) fn violate(&mut self, what: impl Into<String>) {
         if self.violation.is_none() {
             self.violation = Some(what.into());
@@ -48,14 +48,14 @@ impl Checker {
         self.violation.as_deref()
     }
 
-    /// Takes over what a checker found.
+    /// Records a checker's error as a violation.
     pub(crate) fn expect(&mut self, result: Result<(), String>) {
         if let Err(what) = result {
             self.violate(what);
         }
     }
 
-    /// Notes what is about to be lost with a topic.
+    /// Records the messages that are deleted with a topic.
     pub(crate) fn on_topic_deleted(&mut self, topic: &str, logs: &Logs, now_us: u64, lags: bool) {
         let ids = logs.iter().filter(|((name, _), _)| name == topic);
         let ids: Vec<MessageId> = ids
@@ -66,7 +66,7 @@ impl Checker {
         self.groups.on_topic_deleted(topic);
     }
 
-    /// Compares everything with the logs as they are at the end.
+    /// Compares all observations with the logs at the end.
     pub(crate) fn compare_with_logs(&mut self, logs: &Logs) {
         let result = self.produced.compare_with_logs(logs);
         self.expect(result);

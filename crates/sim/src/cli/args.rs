@@ -1,10 +1,10 @@
-//! What the command line says.
+//! The arguments of the command line.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ottla_sim::Canary;
 
-/// Shown when the command line cannot be understood.
+/// The usage text, printed for invalid arguments.
 pub(crate) const USAGE: &str = "usage: ottla-sim [--seeds N] [--start S]      run N worlds (1000), from seed S (1) on
        ottla-sim --forever [--start S]        run worlds until told to stop (Ctrl-C)
        ottla-sim --seed S [--trace]           run one world; --trace tells all that happens
@@ -17,10 +17,10 @@ options: --start clock                        begin with a seed taken from the c
          --canary NAME                        switch a deliberate bug on: the run must fail
          --keep-going                         go on after a failure";
 
-/// What is to be run.
+/// The arguments of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Args {
-    /// How many worlds; `None` for no limit.
+    /// The number of worlds; `None` for no limit.
     pub(crate) seeds: Option<u64>,
     pub(crate) start: u64,
     pub(crate) trace: bool,
@@ -34,10 +34,10 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Reads the command line without the program's name.
+    /// Parses the arguments without the program's name.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// An argument is invalid; the text is the reason.
     pub(crate) fn parse(mut given: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut args = Args {
             seeds: None,
@@ -75,7 +75,7 @@ impl Args {
             args.seeds = args.seeds.or((args.limit.is_none() || args.canaries).then_some(most));
         }
         if args.trace {
-            // The lines of several worlds would be mixed.
+            // The lines of several worlds would be interleaved.
             args.jobs = 1;
         }
         Ok(args)

@@ -1,4 +1,4 @@
-//! The command line: what is asked for, and running it.
+//! The command line: its arguments and commands.
 
 mod args;
 mod run;

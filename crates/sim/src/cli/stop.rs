@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Says that somebody wants the program to end.
+/// A flag that is set when the program is to end.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Watches for Ctrl-C and for a polite end. A second Ctrl-C ends the program at once.
+    /// Sets the flag on SIGINT and SIGTERM. A second SIGINT ends the program at once.
     pub(crate) fn on_signals() -> Self {
         let stop = Stop::default();
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-            // Where a signal cannot be watched, it ends the program as it always did.
+            // A signal that cannot be handled keeps its default action.
             let _ = signal_hook::flag::register_conditional_default(signal, stop.0.clone());
             let _ = signal_hook::flag::register(signal, stop.0.clone());
         }

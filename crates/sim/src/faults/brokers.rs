@@ -1,4 +1,4 @@
-//! Brokers that die, freeze, move and change their roles.
+//! Faults of brokers: crashes, freezes, moves and changes of their roles.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ pub(super) fn take_broker_down(faults: &mut Faults, world: &mut World, crash: bo
     true
 }
 
-/// Where each log ends.
+/// Returns the end of each log.
 pub(super) fn read_ends(world: &World) -> BTreeMap<(String, i32), i64> {
     let partitions = partitions(world).into_iter();
     let ends = partitions.map(|(topic, partition)| {
@@ -71,7 +71,7 @@ pub(super) fn read_ends(world: &World) -> BTreeMap<(String, i32), i64> {
     ends.collect()
 }
 
-/// A broker's process is gone: what it had not read is lost with it.
+/// Closes the connections of a broker whose process has ended. Bytes that it had not read are lost.
 pub(super) fn drop_connections(world: &mut World, broker: BrokerId) {
     world.net.thaw(broker);
     for number in world.net.of_broker(broker) {
@@ -96,7 +96,7 @@ pub(super) fn freeze_broker(faults: &mut Faults, world: &mut World) -> bool {
     trace!(world.trace, "FAULT broker {broker} freezes");
     let outage = faults.outage_us(world);
     world.after_us(outage, WorldEvent::Fault(FaultEvent::Thaw(broker)));
-    // The controller notices a long silence, and others take over.
+    // The controller detects a long freeze, and moves the leaders.
     if faults.rng.hit(0.5) {
         move_leaders_from(faults, world, broker);
     }
@@ -178,7 +178,7 @@ pub(super) fn partitions(world: &World) -> Vec<(String, i32)> {
 
 pub(super) fn set_leader(world: &mut World, topic: &str, partition: i32, leader: Option<BrokerId>) {
     trace!(world.trace, "FAULT {topic} [{partition}] gets leader {leader:?}");
-    // A broker that is down cannot lead, and the partition stays as it was.
+    // A broker that is down cannot lead; the partition keeps its leader.
     let _ = world.cluster.set_leader(topic, partition, leader);
 }
 
@@ -204,7 +204,7 @@ pub(super) fn depose_leader(faults: &mut Faults, world: &mut World) -> bool {
     true
 }
 
-/// A replica that lags behind becomes leader: what it lacks is lost, though consumers may have read it.
+/// Elects a replica that lags behind: the records that it lacks are lost, though consumers may have read them.
 pub(super) fn elect_uncleanly(faults: &mut Faults, world: &mut World) -> bool {
     let partitions = partitions(world);
     if !world.plan.may_lose_committed() || partitions.is_empty() {
@@ -251,7 +251,7 @@ pub(super) fn elect_uncleanly(faults: &mut Faults, world: &mut World) -> bool {
     true
 }
 
-/// Gives a partition without a leader one.
+/// Elects a leader for a partition without one.
 pub(super) fn elect(faults: &mut Faults, world: &mut World, topic: &str, partition: i32) {
     if world.cluster.partition_leader(topic, partition).is_none()
         && let Some(broker) = accepting_broker(faults, world)
@@ -277,7 +277,8 @@ pub(super) fn freeze_metadata(faults: &mut Faults, world: &mut World) -> bool {
 
 pub(super) fn set_a_brokers_clock(faults: &mut Faults, world: &mut World) -> bool {
     let broker = any_broker(faults, world);
-    // Two clocks are less than a day apart: a broker forgets producers that seem idle for longer, as Kafka's would.
+    // The clocks of two brokers differ by less than a day: a broker forgets producers that appear idle for longer, as
+    // in Kafka.
     let most = faults.rng.spread(100, 40_000_000);
     let skew_ms = faults.rng.between(0, 2 * most) as i64 - most as i64;
     trace!(world.trace, "FAULT the clock of broker {broker} is {skew_ms} ms fast");

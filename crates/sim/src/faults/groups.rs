@@ -1,4 +1,4 @@
-//! What goes wrong with groups: coordinators that move, load or are not to be found, and the requests made to them.
+//! Faults of groups: moved, loading and unavailable coordinators, and faults of their requests.
 
 use ottla_mock::{BrokerId, CoordinatorKind};
 use ottla_protocol::{ApiKey, ErrorCode};

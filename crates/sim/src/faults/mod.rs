@@ -1,4 +1,4 @@
-//! What goes wrong in a world, besides the network: how often is drawn per world, what exactly when it happens.
+//! Faults, except those of the network: their frequencies are drawn per world, their details when they occur.
 
 mod brokers;
 mod groups;
@@ -27,7 +27,7 @@ use crate::transport::thaw;
 use crate::world::World;
 use ottla_mock::LeaderHints;
 
-/// Sets the first fault of each kind.
+/// Schedules the first fault of each kind.
 pub(crate) fn start_faults(faults: &mut Faults, world: &mut World) {
     for (kind, mean_us) in world.plan.faults.kinds.clone() {
         next_strike(faults, world, kind, mean_us);
@@ -68,13 +68,13 @@ pub(crate) fn on_fault(faults: &mut Faults, world: &mut World, event: FaultEvent
         FaultEvent::StrikeTransaction(kind, mean_us) => strike_transaction(faults, world, kind, mean_us),
         FaultEvent::EndBlock(kind, key) => end_block(world, kind, &key),
         FaultEvent::EndTopicError(topic) => {
-            // The topic may be gone by now.
+            // The topic may not exist any more.
             let _ = world.cluster.set_topic_error(&topic, None);
         }
     }
 }
 
-/// Does the damage; false when there is nothing to damage.
+/// Injects a fault. Returns false when there is nothing to inject it into.
 pub(super) fn strike(faults: &mut Faults, world: &mut World, kind: FaultKind) -> bool {
     match kind {
         FaultKind::Crash => take_broker_down(faults, world, true, false),
@@ -108,7 +108,7 @@ pub(super) fn strike(faults: &mut Faults, world: &mut World, kind: FaultKind) ->
     }
 }
 
-/// Everything works from now on.
+/// Ends all faults.
 pub(crate) fn heal(faults: &mut Faults, world: &mut World) {
     world.net.set_faults_enabled(false);
     world.cluster.advance_clock(ottla_mock::Time(world.now_us()));

@@ -10,12 +10,12 @@ use crate::faults::topics::any_topic;
 use crate::trace::trace;
 use crate::world::World;
 
-/// Errors that no retry helps against are drawn only in worlds that have them.
+/// Draws whether an error is not retriable, in worlds that have such errors.
 pub(super) fn draws_fatal(faults: &mut Faults, world: &mut World) -> bool {
     world.plan.faults.fatal_errors && faults.rng.hit(0.3)
 }
 
-/// The codes of a request that clients have made.
+/// Draws the error codes of one of the requests that clients have sent.
 pub(super) fn any_codes(faults: &mut Faults, world: &mut World) -> Codes {
     let requested_apis = &world.requested_apis;
     let rows: Vec<Codes> = CODES
@@ -58,7 +58,7 @@ pub(super) fn push_errors(faults: &mut Faults, world: &mut World, row: Codes, fa
     }
 }
 
-/// One partition answers requests of one API with an error for a while.
+/// Fails requests of one API for one partition for a while.
 pub(super) fn break_partition(faults: &mut Faults, world: &mut World) -> bool {
     let api = faults.rng.pick(BY_PARTITION);
     let topic = any_topic(faults, world);
@@ -156,7 +156,7 @@ pub(super) fn fail_producer_requests(faults: &mut Faults, world: &mut World) -> 
     true
 }
 
-/// One record in so many is refused, and its batch with it.
+/// Rejects every nth record, and its batch with it.
 pub(super) fn reject_records(faults: &mut Faults, world: &mut World) -> bool {
     if !world.plan.faults.fatal_errors {
         return false;

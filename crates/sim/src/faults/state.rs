@@ -5,7 +5,7 @@ use ottla_protocol::ApiKey;
 use crate::rng::SeededRng;
 use crate::world::World;
 
-/// What is under way.
+/// The state of fault injection.
 #[derive(Debug)]
 pub(crate) struct Faults {
     pub(super) rng: SeededRng,

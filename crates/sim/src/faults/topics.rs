@@ -1,4 +1,4 @@
-//! Topics that come late, go, come back as others, and grow.
+//! Faults of topics: late creation, deletion, recreation and growth.
 
 use ottla_mock::BrokerId;
 use ottla_protocol::ErrorCode;
@@ -14,7 +14,7 @@ pub(super) fn any_topic(faults: &mut Faults, world: &mut World) -> String {
     world.plan.topics[at].name.clone()
 }
 
-/// Makes a topic of the plan unless it is there.
+/// Creates a topic of the plan, unless it exists.
 pub(super) fn make_topic(world: &mut World, name: &str) {
     if world.cluster.topic_id(name).is_some() {
         return;
@@ -31,7 +31,7 @@ pub(super) fn make_topic(world: &mut World, name: &str) {
     world.cluster.advance_clock(ottla_mock::Time(world.now_us()));
     match world.cluster.create_topic(name, plan.partitions, Some(replicas)) {
         Ok(id) => trace!(world.trace, "FAULT topic {name} is made as {id}"),
-        // All brokers may be down; it is made when faults end.
+        // All brokers may be down; the topic is created when faults end.
         Err(refusal) => trace!(world.trace, "FAULT topic {name} is not made: {}", refusal.message),
     }
 }
@@ -94,13 +94,13 @@ pub(super) fn heal_topics(world: &mut World) {
     let names: Vec<String> = world.plan.topics.iter().map(|t| t.name.clone()).collect();
     for name in names {
         make_topic(world, &name);
-        // It exists now.
+        // The topic exists now.
         let _ = world.cluster.set_topic_error(&name, None);
         add_replicas(world, &name);
     }
 }
 
-/// Every partition gets as many replicas as may be needed for `min.insync.replicas`.
+/// Adds replicas to every partition, up to `min.insync.replicas`.
 pub(super) fn add_replicas(world: &mut World, name: &str) {
     let ids: Vec<BrokerId> = world.cluster.broker_ids().collect();
     let count = world.cluster.partition_count(name).unwrap_or(0);

@@ -1,5 +1,5 @@
-//! What goes wrong with transactions: coordinators that move, load or are not to be found, markers that are late, and the
-//! requests made to coordinators. The groups of a chain's stages have their share.
+//! Faults of transactions: moved, loading and unavailable coordinators, late markers, and faults of their requests. The
+//! groups of the stages are affected, too.
 
 use ottla_mock::{BrokerId, CoordinatorKind};
 use ottla_protocol::{ApiKey, ErrorCode};
@@ -23,7 +23,7 @@ const APIS: &[ApiKey] = &[
     ApiKey::END_TXN,
 ];
 
-/// The longest that markers may be late.
+/// The longest delay of markers.
 const MARKER_DELAY_MAX_US: u64 = 5_000_000;
 
 pub(super) fn start_transaction_faults(faults: &mut Faults, world: &mut World) {
@@ -70,7 +70,7 @@ pub(super) fn strike_transaction(faults: &mut Faults, world: &mut World, kind: T
     next_transaction_strike(faults, world, kind, mean_us);
 }
 
-/// What is coordinated in a world of transactions.
+/// Returns the keys that have coordinators in a world of transactions.
 pub(super) fn coordinated(world: &World) -> Vec<(CoordinatorKind, String)> {
     let names = world.txn_workers.names().into_iter();
     let names = names.map(|name| (CoordinatorKind::Transaction, name));

@@ -6,7 +6,7 @@ use super::settings::draw_client_settings;
 use super::topics::TopicPlan;
 use crate::rng::SeededRng;
 
-/// What a consumer does, and how it is set.
+/// The actions and settings of a consumer.
 #[derive(Debug, Clone)]
 pub(crate) struct ConsumerPlan {
     pub(crate) settings: Vec<(String, String)>,
@@ -14,18 +14,18 @@ pub(crate) struct ConsumerPlan {
     pub(crate) partitions: Vec<i32>,
     /// Mean time between two turns.
     pub(crate) pace_us: u64,
-    /// Records in a turn.
+    /// Mean number of records in a turn.
     pub(crate) most: u64,
-    /// How likely a turn seeks, pauses or resumes.
+    /// Probability that a turn seeks, or pauses or resumes.
     pub(crate) seek: f64,
     pub(crate) pause: f64,
-    /// How likely a turn asks brokers for offsets.
+    /// Probability that a turn queries brokers for offsets.
     pub(crate) query: f64,
-    /// How likely a turn while faults happen takes records.
+    /// Probability that a turn during faults polls records.
     pub(crate) poll: f64,
-    /// It never takes any, not even in the end.
+    /// The application never polls, not even at the end.
     pub(crate) never_polls: bool,
-    /// Where reading begins.
+    /// The start offset.
     pub(crate) start: i64,
 }
 
@@ -80,7 +80,7 @@ fn draw_settings(c: &mut SeededRng) -> Vec<(String, String)> {
         set("fetch.message.max.bytes", partition_max.to_string());
     }
     if c.hit(0.2) {
-        // An answer that may not have as much as it is to wait for comes after fetch.wait.max.ms, with one batch.
+        // A response that cannot reach `fetch.min.bytes` comes after `fetch.wait.max.ms`, with one batch.
         set("fetch.min.bytes", c.spread(1, 10_000).min(partition_max).to_string());
     }
     if c.hit(0.3) {

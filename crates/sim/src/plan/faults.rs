@@ -1,19 +1,19 @@
-//! Faults: their kinds, and which of them a world has.
+//! Faults: their kinds, and the frequencies of a world.
 
 use crate::rng::SeededRng;
 
-/// The kinds of faults that come from outside at random times.
+/// The kinds of faults of brokers, topics, requests and clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FaultKind {
-    /// A broker dies and loses what it had not replicated.
+    /// A broker crashes and loses the records that it had not replicated.
     Crash,
-    /// A broker dies without its peers being told: connections go dead.
+    /// A broker loses power: connections are dead.
     PowerLoss,
-    /// A broker is shut down in order.
+    /// A broker is shut down in an orderly way.
     Stop,
-    /// A broker stops doing anything for a while; connections stay.
+    /// A broker freezes for a while; connections stay open.
     Freeze,
-    /// Clients cannot reach a broker; the cluster does not notice.
+    /// Clients cannot reach a broker; the cluster does not detect it.
     Unreachable,
     /// A broker closes its connections.
     CloseAll,
@@ -27,23 +27,23 @@ pub(crate) enum FaultKind {
     NoLeader,
     /// Another broker becomes the controller.
     MoveController,
-    /// A broker's metadata stays as it is for a while.
+    /// A broker's metadata is stale for a while.
     StaleMetadata,
     /// Requests are answered with an error.
     RequestError,
-    /// Requests meet a broken connection, before or after they are served, or one that hangs.
+    /// Connections break, before or after a request is served, or hang.
     RequestDisconnect,
     /// Requests are answered late.
     RequestDelay,
-    /// Responses say that the client is to pause.
+    /// Responses have a throttle time.
     Throttle,
-    /// Followers become slow, or fast again.
+    /// Replication becomes slow, or fast again.
     SlowReplication,
-    /// A topic is deleted, and made again later.
+    /// A topic is deleted, and created again later.
     Recreate,
     /// A topic gets more partitions.
     Grow,
-    /// Metadata answers an error for a topic.
+    /// Metadata has an error for a topic.
     TopicError,
     /// A client's wall clock is set.
     ClockJump,
@@ -51,19 +51,19 @@ pub(crate) enum FaultKind {
     PartitionError,
     /// A broker's clock is set.
     BrokerClock,
-    /// Requests of producers meet an error, a broken connection, or are answered late.
+    /// Requests of producers get an error, a broken connection, or a late response.
     ProducerRequest,
-    /// Single records of a batch are refused.
+    /// Single records of a batch are rejected.
     BadRecords,
-    /// Brokers say nothing of the leader, or what is wrong, for a while.
+    /// Brokers return no leader hint, or a wrong one, for a while.
     LeaderHints,
-    /// A broker sends no more on its connections and reads on.
+    /// A broker stops sending on its connections, and keeps reading.
     HalfClose,
     /// A replica that lacks committed records is elected.
     Unclean,
 }
 
-/// All kinds with their names. New ones go to the end, where they leave the draws of the others alone.
+/// All kinds with their names. New kinds are appended, which keeps the draws of the others.
 const KINDS: &[(FaultKind, &str)] = &[
     (FaultKind::Crash, "crashes"),
     (FaultKind::PowerLoss, "power losses"),
@@ -95,24 +95,24 @@ const KINDS: &[(FaultKind, &str)] = &[
     (FaultKind::Unclean, "unclean elections"),
 ];
 
-/// How many kinds are drawn with everything else.
+/// The number of kinds that are drawn from the first generator.
 const FIRST_LATE: usize = 21;
 
-/// Which faults a world has, and how often.
+/// The faults of a world, with their frequencies.
 #[derive(Debug, Clone)]
 pub(crate) struct FaultPlan {
-    /// Kinds with the mean time between two.
+    /// Kinds with the mean time between two faults.
     pub(crate) kinds: Vec<(FaultKind, u64)>,
-    /// The longest that something stays broken.
+    /// The longest duration of an outage.
     pub(crate) outage_us: u64,
-    /// Whether brokers' metadata may lag behind.
+    /// Brokers' metadata may be stale.
     pub(crate) stale_metadata: bool,
-    /// Errors that no retry helps against are among the request errors.
+    /// Request errors include errors that are not retriable.
     pub(crate) fatal_errors: bool,
 }
 
 impl FaultPlan {
-    /// Leaves out what takes committed records away, and errors that say what is not so.
+    /// Removes faults that lose committed records, and errors that are false statements.
     pub(crate) fn without_data_loss(&mut self) {
         let spared = [
             FaultKind::Recreate,
@@ -124,14 +124,15 @@ impl FaultPlan {
         self.fatal_errors = false;
     }
 
-    /// Logs lose their ends, once in so much time, and topics stay what they are.
+    /// Adds unclean elections with this mean time between two, and removes the recreation of topics.
     pub(crate) fn cut_logs(&mut self, mean_us: u64) {
         self.kinds
             .retain(|(kind, _)| !matches!(kind, FaultKind::Recreate | FaultKind::Unclean));
         self.kinds.push((FaultKind::Unclean, mean_us));
     }
 
-    /// `late` is for what came to be drawn after worlds were first kept as tests: their draws stay as they were.
+    /// `late` is the generator of faults that were added later, which keeps the draws of worlds that are kept as
+    /// regressions.
     pub(crate) fn draw(c: &mut SeededRng, late: &mut SeededRng) -> Self {
         let probability = c.pick(&[0.0, 0.1, 0.2, 0.4]);
         let mut kinds = Vec::new();
@@ -161,13 +162,13 @@ impl FaultKind {
 /// The kinds of faults of groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GroupFault {
-    /// Another broker coordinates a group.
+    /// A group gets another coordinator.
     MoveCoordinator,
     /// A coordinator does not serve a group for a while.
     BlockCoordinator,
     /// Requests are answered with an error.
     RequestError,
-    /// Requests meet a broken connection, before or after they are served.
+    /// Connections break, before or after a request is served.
     RequestDisconnect,
     /// Requests are answered late.
     RequestDelay,
@@ -181,11 +182,11 @@ const GROUP_KINDS: &[(GroupFault, &str)] = &[
     (GroupFault::RequestDelay, "group request delays"),
 ];
 
-/// Which of them a world has, and how often.
+/// The faults of groups, with their frequencies.
 #[derive(Debug, Clone)]
 pub(crate) struct GroupFaultPlan {
     pub(crate) kinds: Vec<(GroupFault, u64)>,
-    /// Errors that no retry helps against are among the request errors.
+    /// Request errors include errors that are not retriable.
     pub(crate) fatal_errors: bool,
 }
 
@@ -216,15 +217,15 @@ impl GroupFault {
 /// The kinds of faults of transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TransactionFault {
-    /// Another broker coordinates a transactional id or a group.
+    /// A transactional id or a group gets another coordinator.
     MoveCoordinator,
     /// A coordinator does not serve for a while.
     BlockCoordinator,
-    /// Markers are written later, or sooner, from now on.
+    /// The delay of markers changes.
     LateMarkers,
     /// Requests are answered with an error.
     RequestError,
-    /// Requests meet a broken connection, before or after they are served.
+    /// Connections break, before or after a request is served.
     RequestDisconnect,
     /// Requests are answered late.
     RequestDelay,
@@ -242,7 +243,7 @@ const TRANSACTION_KINDS: &[(TransactionFault, &str)] = &[
     (TransactionFault::RequestDelay, "transaction request delays"),
 ];
 
-/// Which of them a world has, and how often.
+/// The faults of transactions, with their frequencies.
 #[derive(Debug, Clone)]
 pub(crate) struct TransactionFaultPlan {
     pub(crate) kinds: Vec<(TransactionFault, u64)>,

@@ -2,43 +2,44 @@
 
 use crate::rng::SeededRng;
 
-/// How the network behaves in a world.
+/// The behaviour of the network in a world.
 #[derive(Debug, Clone)]
 pub(crate) struct NetPlan {
-    /// One way, at the least.
+    /// The least delay, one way.
     pub(crate) latency_us: u64,
-    /// Up to this much more.
+    /// The longest additional delay.
     pub(crate) jitter_us: u64,
-    /// Bytes in a millisecond.
+    /// Bytes per millisecond.
     pub(crate) bytes_per_ms: u64,
-    /// What a kernel takes for a connection before the peer has read it.
+    /// The size of the send buffer.
     pub(crate) socket_buffer: usize,
-    /// How likely a transmission arrives in pieces.
+    /// Probability that a transmission arrives in pieces.
     pub(crate) split: f64,
-    /// How likely a transmission is late, and by how much at most.
+    /// Probability that a transmission is late, and the longest delay then.
     pub(crate) late: f64,
     pub(crate) late_us: u64,
-    /// How likely a transmission of a client breaks the connection midway.
+    /// Probability that the connection breaks during a client's transmission.
     pub(crate) cut_up: f64,
-    /// How likely a response breaks off.
+    /// Probability that the connection breaks during a response.
     pub(crate) cut_down: f64,
-    /// How likely a response never comes although the connection goes on, or comes twice.
+    /// Probabilities that a response is lost on a connection that stays open, or is repeated.
     pub(crate) lost: f64,
     pub(crate) repeated: f64,
-    /// How likely a connection goes dead without either side being told.
+    /// Probability that a connection becomes dead, undetected by both sides.
     pub(crate) half_open: f64,
-    /// How likely an attempt to connect is refused.
+    /// Probability that an attempt to connect is refused.
     pub(crate) refuse: f64,
-    /// How likely an attempt to connect meets silence.
+    /// Probability that an attempt to connect gets no response.
     pub(crate) silence: f64,
-    /// How likely a name look-up fails.
+    /// Probability that a name look-up fails.
     pub(crate) lookup_fails: f64,
-    /// How long a client's thread may take to get its turn.
+    /// The longest delay of a client's thread after a wake-up.
     pub(crate) thread_delay_us: u64,
 }
 
 impl NetPlan {
-    /// `late` is for what came to be drawn after worlds were first kept as tests: their draws stay as they were.
+    /// `late` is the generator of properties that were added later, which keeps the draws of worlds that are kept as
+    /// regressions.
     pub(crate) fn draw(c: &mut SeededRng, late: &mut SeededRng) -> Self {
         let latency_us = c.spread(20, 30_000);
         NetPlan {
@@ -61,7 +62,7 @@ impl NetPlan {
         }
     }
 
-    /// Has sockets take so much at a time that `bytes` are through within `within_us`.
+    /// Enlarges the send buffer so that `bytes` are transferred within `within_us`.
     pub(crate) fn ensure_socket_buffer(&mut self, bytes: u64, within_us: u64) {
         let round_trip_us = 2 * (self.latency_us + self.jitter_us);
         let least = bytes.min(4_000_000) * round_trip_us / within_us;

@@ -1,4 +1,4 @@
-//! What producers do, and how they are set.
+//! The actions and settings of producers.
 
 use ottla::event::DeliveryMode;
 use ottla_protocol::compression::Codec;
@@ -8,67 +8,67 @@ use super::topics::TopicPlan;
 use crate::check::{Partitioner, Promise};
 use crate::rng::SeededRng;
 
-/// What a producer does, and how it is set.
+/// The actions and settings of a producer.
 #[derive(Debug, Clone)]
 pub(crate) struct ProducerPlan {
     pub(crate) settings: Settings,
     pub(crate) topics: Vec<TopicUse>,
     pub(crate) skew_ms: i64,
     pub(crate) delivery: DeliveryMode,
-    /// Messages before faults end.
+    /// The number of messages during faults.
     pub(crate) messages: u64,
     /// Mean time between two turns.
     pub(crate) pace_us: u64,
-    /// Messages in a turn.
+    /// Mean number of messages in a turn.
     pub(crate) burst: u64,
-    /// How likely a turn listens.
+    /// Probability that a turn polls events.
     pub(crate) poll: f64,
     pub(crate) size_max: u64,
     pub(crate) keyed: f64,
-    /// How likely a key is one that partitioners treat apart: empty, or of any bytes.
+    /// Probability that a key is empty or has arbitrary bytes, which partitioners treat differently.
     pub(crate) odd_key: f64,
-    /// How likely a message names its partition.
+    /// Probability that a message has an explicit partition.
     pub(crate) explicit: f64,
     pub(crate) header: f64,
-    /// How likely a message has headers besides.
+    /// Probability that a message has more headers.
     pub(crate) more_headers: f64,
     pub(crate) null_value: f64,
-    /// How likely a message names its time, and how likely one that brokers refuse.
+    /// Probabilities that a message has an explicit timestamp, and one that brokers reject.
     pub(crate) timed: f64,
     pub(crate) mistimed: f64,
-    /// How likely a value is given by reference, or lent.
+    /// Probabilities that a value is passed by reference, and lent.
     pub(crate) shared: f64,
     pub(crate) lent: f64,
     pub(crate) purge: f64,
     pub(crate) flush: f64,
-    /// Batches linger for so long that flushing is what gets them sent.
+    /// Linger is so long that only flushing sends batches.
     pub(crate) lingers: bool,
-    /// The client is ended while faults happen.
+    /// The client ends during the faults at this time.
     pub(crate) ends_at_us: Option<u64>,
-    /// The application never listens, not even in the end.
+    /// The application never polls, not even at the end.
     pub(crate) never_polls: bool,
 }
 
-/// A topic as a producer uses it.
+/// The use of a topic by a producer.
 #[derive(Debug, Clone)]
 pub(crate) struct TopicUse {
     pub(crate) name: String,
     pub(crate) partitions: i32,
-    /// Settings of the topic's handle, which then come in place of the client's.
+    /// Settings of the topic's handle, which replace the client's.
     pub(crate) own: Option<Settings>,
-    /// The application chooses partitions itself.
+    /// The application has a partitioner.
     pub(crate) chooses: bool,
 }
 
-/// What brokers are like, as far as it limits what producers may do.
+/// Properties of brokers that limit producers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BrokerLimits {
     pub(crate) fault_phase_us: u64,
-    /// They know message sets only, which have no headers.
+    /// Brokers support message sets only, which have no headers.
     pub(crate) old_brokers: bool,
 }
 
-/// Bytes that a producer sends in all: a slow network must get them through in time.
+/// The total bytes of a producer: a slow network must transfer them in time.
 const BYTES_MAX: u64 = 400_000;
 
 impl ProducerPlan {
@@ -119,7 +119,7 @@ impl ProducerPlan {
         plan
     }
 
-    /// What came to be drawn later, which leaves the draws before as they were.
+    /// Draws properties that were added later, which keeps the earlier draws.
     fn draw_more(&mut self, c: &mut SeededRng, around: BrokerLimits) {
         self.odd_key = c.pick(&[0.0, 0.1, 0.5]);
         self.more_headers = c.pick(&[0.0, 0.0, 0.3]);
@@ -136,7 +136,7 @@ impl ProducerPlan {
             _ => DeliveryMode::All,
         };
         if c.hit(0.12) {
-            // Values that are referred to rather than copied.
+            // Values that are passed by reference instead of being copied.
             self.size_max = c.spread(2000, 20_000);
             self.messages = self.messages.min(2 * BYTES_MAX / self.size_max);
             self.shared = c.pick(&[0.5, 1.0]);
@@ -190,7 +190,7 @@ impl ProducerPlan {
         let linger = self.get("linger.ms").and_then(|l| l.parse().ok()).unwrap_or(0);
         match c.f64() {
             ..0.1 => {
-                // Longer than worlds have to settle.
+                // Longer than the settling phase of any world.
                 let linger_ms = c.spread(600_000, 890_000);
                 self.lingers = true;
                 self.set("message.timeout.ms", c.pick(&[0, 900_000]));
@@ -250,12 +250,12 @@ impl ProducerPlan {
         self.get("enable.gapless.guarantee") == Some("true")
     }
 
-    /// Bytes that may come together in one request.
+    /// Returns the bytes that one request may have.
     pub(crate) fn bytes_max(&self) -> u64 {
         self.messages * self.size_max
     }
 
-    /// What the settings promise for a topic.
+    /// Returns the guarantees of the settings for a topic.
     pub(crate) fn promise(&self, topic: usize) -> Promise {
         let settings = self.topics[topic].own.as_ref().unwrap_or(&self.settings);
         let number = |name: &str| lookup(settings, name).and_then(|v| v.parse::<i64>().ok());
@@ -294,7 +294,7 @@ impl ProducerPlan {
 }
 
 impl TopicUse {
-    /// Topics with nothing special about them.
+    /// Returns topics without settings and partitioners.
     pub(crate) fn all(names: &[String]) -> Vec<Self> {
         let plain = |name: &String| TopicUse {
             name: name.clone(),
@@ -358,7 +358,7 @@ fn draw_settings(c: &mut SeededRng) -> Settings {
     out
 }
 
-/// Switches idempotence on in a share of producers, with what it needs.
+/// Enables idempotence in some producers, with the settings that it requires.
 fn make_idempotent(c: &mut SeededRng, mut settings: Settings) -> Settings {
     if !c.hit(0.4) {
         return settings;

@@ -2,20 +2,20 @@
 
 use crate::rng::SeededRng;
 
-/// Limits that keep a world's own settings from deciding how long it takes to settle.
+/// Limits of timeouts, which keep settings from dominating the settling time.
 pub(crate) const SOCKET_TIMEOUT_MAX_MS: u64 = 60_000;
 /// As above, for `reconnect.backoff.max.ms`.
 pub(crate) const RECONNECT_MAX_MS: u64 = 10_000;
 
 pub(crate) type Settings = Vec<(String, String)>;
 
-/// Settings as a table, the later of two with the same name counting.
+/// Returns the value of a setting; the last of several with the same name.
 pub(crate) fn lookup<'a>(settings: &'a [(String, String)], name: &str) -> Option<&'a str> {
     let found = settings.iter().rev().find(|(k, _)| k == name);
     found.map(|(_, v)| v.as_str())
 }
 
-/// Settings that producers and consumers have.
+/// Draws settings that producers and consumers have.
 pub(super) fn draw_client_settings(c: &mut SeededRng, out: &mut Settings) {
     let mut set = |name: &str, value: u64| out.push((name.into(), value.to_string()));
     set("socket.timeout.ms", c.spread(3000, SOCKET_TIMEOUT_MAX_MS));

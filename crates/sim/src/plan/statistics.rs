@@ -6,9 +6,9 @@ use ottla_protocol::compression::Codec;
 use super::seeds::block_of;
 use crate::rng::SeededRng;
 
-/// Which block of seeds is of worlds in which clients are watched.
+/// The block of seeds of worlds with statistics.
 const STATISTICS_BLOCK: u64 = 3;
-/// Shorter ones would be most of what a client does, and tests of quiet clients count turns.
+/// With shorter intervals, statistics would dominate a client's turns, which tests of quiet clients count.
 const INTERVAL_MIN_MS: u64 = 100;
 
 /// Statistics and client metrics of a world.

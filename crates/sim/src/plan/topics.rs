@@ -6,6 +6,6 @@ pub(crate) struct TopicPlan {
     pub(crate) name: String,
     pub(crate) partitions: i32,
     pub(crate) replicas: i16,
-    /// When it is made; 0 for before the world begins.
+    /// The time of its creation; 0 for before the start of the world.
     pub(crate) made_at_us: u64,
 }

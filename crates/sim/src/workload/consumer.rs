@@ -1,4 +1,4 @@
-//! An application that reads partitions it chose itself.
+//! An application with manual assignment.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,45 +25,44 @@ use crate::world::{Application, Phase, World};
 
 type Key = (String, i32);
 
-/// Something asked of the consumer that is not answered yet.
+/// A call that is not completed.
 #[derive(Debug)]
 enum PendingCall {
     Assign(Arc<Reply<Result<(), Error>>>),
     Seek(Key, i64, Arc<Reply<consumer::OffsetsResult>>),
     Pause(Key, Arc<Reply<consumer::OffsetsResult>>),
     Resume(Arc<Reply<consumer::OffsetsResult>>),
-    /// Something that brokers answer, and by when.
+    /// A query to brokers, and its deadline.
     Query(Query, u64),
 }
 
-/// What brokers are asked.
+/// A query to brokers.
 #[derive(Debug)]
 enum Query {
     Watermarks(Key, Arc<Reply<Result<(i64, i64), Error>>>),
-    /// Committed offsets, or those of times.
+    /// Committed offsets, or offsets by timestamp.
     Offsets(Arc<Reply<consumer::OffsetsResult>>),
     /// The groups of the cluster.
     Groups(Arc<Reply<Result<admin::GroupListing, Error>>>),
 }
 
-/// A consumer at work.
+/// A consumer with manual assignment.
 #[derive(Debug)]
 pub(crate) struct ConsumerWorkload {
     client: u32,
     plan: ConsumerPlan,
     assigned: bool,
     pending: Option<(PendingCall, u64)>,
-    /// Where paused partitions go on.
+    /// The positions of paused partitions.
     paused: BTreeMap<Key, Expect>,
-    /// Partitions that the client gave up: there was nothing at their offset, and it is for the application to choose
-    /// another.
+    /// Partitions that the client gave up: their offset was out of range, and the application chooses another.
     lost: Vec<Key>,
 }
 
-/// Every call is answered within this time: none of them waits for a broker.
+/// Calls that wait for no broker are completed within this time.
 const CALL_US: u64 = 1_000_000;
 
-/// A record as the application takes it.
+/// A record that the application received.
 pub(super) struct Taken {
     pub(super) topic: String,
     pub(super) partition: i32,
@@ -73,7 +72,7 @@ pub(super) struct Taken {
     pub(super) found: Option<DecodedMessage>,
 }
 
-/// Takes a chunk's next record.
+/// Takes the next record of a chunk.
 pub(super) fn take(chunk: &mut Chunk) -> Option<Taken> {
     let state = chunk.partition().clone();
     let (offset, leader_epoch, found) = {
@@ -137,7 +136,7 @@ impl ConsumerWorkload {
         self.send(world, client, pending, consumer::Command::Assign { partitions, reply });
     }
 
-    /// Seeks, pauses or resumes something.
+    /// Seeks, pauses or resumes a random partition.
     fn seek_or_pause(&mut self, world: &mut World, client: usize) {
         let topic = world.app_rng.below(self.plan.topics.len());
         let partition = world.app_rng.below(self.plan.partitions[topic].max(1) as usize) as i32;
@@ -163,7 +162,7 @@ impl ConsumerWorkload {
         }
     }
 
-    /// Goes on at another offset, or at the beginning of the log.
+    /// Seeks to an offset, or to the beginning of the log.
     fn seek(&mut self, world: &mut World, client: usize, key: Key, to: i64) {
         let consumed = &mut world.check.consumed;
         if let Some(Expect::At(at)) = consumed.expectation(self.client, &key.0, key.1) {
@@ -176,7 +175,7 @@ impl ConsumerWorkload {
         self.send(world, client, pending, consumer::Command::Seek { partitions, reply });
     }
 
-    /// Asks brokers for offsets, with a timeout.
+    /// Queries brokers for offsets, with a timeout.
     fn query(&mut self, world: &mut World, client: usize) {
         let topic = world.app_rng.below(self.plan.topics.len());
         let partition = world.app_rng.below(self.plan.partitions[topic].max(1) as usize) as i32;
@@ -257,12 +256,12 @@ impl ConsumerWorkload {
                 }
                 (reported.map(|_| Ok(())), *due_us)
             }
-            // What goes wrong with them is for brokers to say.
+            // Errors of brokers are allowed.
             PendingCall::Query(Query::Offsets(reply), due_us) => (reply.try_take().map(|_| Ok(())), *due_us),
             PendingCall::Query(Query::Groups(reply), due_us) => (reply.try_take().map(|_| Ok(())), *due_us),
         };
         let Some(answer) = answer else {
-            // The client's thread may be slow; the application looks again.
+            // The client's thread may be slow; the application checks again.
             if world.now_us() > due_us + CALL_US + world.plan.net.thread_delay_us {
                 return world
                     .check
@@ -272,7 +271,7 @@ impl ConsumerWorkload {
             return;
         };
         if let Err(error) = answer {
-            // The client was told to end before it came to that.
+            // The client was ended before it carried out the call.
             let ends = world.phase == Phase::Closing && error.code == ErrorCode::L_DESTROY;
             if !ends {
                 let what = format!("client {client}: {pending:?} failed: {error}");

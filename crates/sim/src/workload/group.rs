@@ -1,9 +1,8 @@
-//! Applications that are members of groups: they join, take records, process them, commit, hand partitions over,
-//! stall, leave, crash and come back.
+//! Applications that are members of groups: they join, process and commit records, rebalance, stall, leave, crash and
+//! return.
 //!
-//! Groups speak the classic protocol or the consumer protocol (KIP-848), or move from one to the other while they work
-//! ([`Manner`]). Members with transactions would be further kinds of [`MemberPlan`] here and further books in
-//! `check/groups.rs`.
+//! Groups speak the classic protocol or the consumer protocol (KIP-848), or migrate between them
+//! ([`GroupProtocol`](crate::plan::GroupProtocol)).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -26,10 +25,10 @@ use crate::workload::consumer::{Taken, take};
 use crate::workload::queues::{next_item, on_statistics};
 use crate::world::{Application, Member, Phase, World};
 
-/// The answer to a call that has nothing to say but how it went.
+/// The reply to a call without a result.
 type Done = Arc<Reply<Result<(), Error>>>;
 
-/// How far a member's life is.
+/// The state of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Life {
     /// Not subscribed.
@@ -37,29 +36,29 @@ enum Life {
     Subscribed,
     /// Being closed.
     Closing,
-    /// Over.
+    /// Ended.
     Gone,
 }
 
-/// What is still to be done for a rebalance before records are taken again.
+/// A step of a rebalance that is to be done before more records are polled.
 #[derive(Debug)]
 enum Step {
     Assign(Vec<PartitionOffset>),
-    /// Besides what it has.
+    /// In addition to its partitions.
     AssignMore(Vec<PartitionOffset>),
     Commit,
     Unassign,
-    /// Keep the others.
+    /// Keeps the other partitions.
     UnassignSome(Vec<PartitionOffset>),
-    /// There is no offset for a partition: go to its beginning.
+    /// Seeks to the beginning of a partition without an offset.
     Seek(Tp),
 }
 
-/// The offset to go on at.
+/// The next offset.
 #[derive(Debug, Clone, Copy)]
 struct Next {
     offset: i64,
-    /// The leader epoch of the record before it: who begins there finds out by it whether the log still has that (KIP-320).
+    /// The leader epoch of the record before it, by which a truncation is detected (KIP-320).
     leader_epoch: i32,
 }
 
@@ -72,7 +71,7 @@ impl Next {
     }
 }
 
-/// A member at work.
+/// A member of a group.
 #[derive(Debug)]
 pub(crate) struct MemberWorkload {
     client: u32,
@@ -82,24 +81,24 @@ pub(crate) struct MemberWorkload {
     subscription: BTreeSet<String>,
     pending: Option<(PendingCall, u64)>,
     closing: Option<(Done, u64)>,
-    /// Where it stood when it began to close.
+    /// Its positions at the start of closing.
     positions_at_close: Vec<(Tp, i64)>,
-    /// Of which it was told last that its offset is not committed.
+    /// Partitions whose last commit failed.
     refused: BTreeSet<Tp>,
-    /// It does not listen while it is being closed.
+    /// It does not poll while it is being closed.
     never_polls: bool,
     steps: VecDeque<Step>,
-    /// Taken and not processed: offsets and leader epochs.
+    /// Received and not processed: offsets and leader epochs.
     taken: Vec<(Tp, i64, i32)>,
     /// Processed and not committed.
     to_commit: BTreeMap<Tp, Next>,
     uncommitted: u64,
     next_action_us: u64,
-    /// Somebody else has taken its place, or is about to.
+    /// Another client replaces it.
     replaced: bool,
-    /// It has joined anew in peace.
+    /// It has joined again after the faults.
     refreshed: bool,
-    /// It does nothing until then.
+    /// The end of a stall.
     stalled_until_us: u64,
 }
 
@@ -127,12 +126,12 @@ impl MemberWorkload {
         }
     }
 
-    /// Whether the application takes one record in a turn.
+    /// Returns true when the application processes one record in a turn.
     fn is_slow(&self, world: &World) -> bool {
         self.plan.record_us.is_some() && world.phase == Phase::Hostile
     }
 
-    /// Does something other than to take records; false when there is nothing to be done.
+    /// Starts an action other than polling. Returns false when there is none.
     fn decide(&mut self, world: &mut World, client: usize) -> bool {
         match (world.phase, self.life) {
             (_, Life::Closing | Life::Gone) => false,
@@ -197,7 +196,7 @@ impl MemberWorkload {
                 world.coverage.count("members stalled", 1);
                 self.stalled_until_us = world.now_us() + stall;
             }
-            // A member of the consumer protocol does not give its place away while it lives.
+            // A member of the consumer protocol cannot be replaced while it runs.
             8 if self.plan.is_static && !self.plan.is_consumer && !self.replaced => {
                 trace!(world.trace, "c{client} app is replaced by another");
                 world.coverage.count("members replaced", 1);
@@ -210,7 +209,7 @@ impl MemberWorkload {
         true
     }
 
-    /// The client is over: another one may follow.
+    /// Records the end of the client: another one may follow.
     fn gone(&mut self, world: &mut World) {
         self.life = Life::Gone;
         self.pending = None;
@@ -239,7 +238,7 @@ impl MemberWorkload {
 
     // ---------------------------------------------------------------- records
 
-    /// Processes what was taken before.
+    /// Processes the records received before.
     fn process(&mut self, world: &mut World, client: usize) {
         for (tp, offset, leader_epoch) in std::mem::take(&mut self.taken) {
             world.check.groups.on_processed(self.client, &tp, offset);
@@ -260,14 +259,14 @@ impl MemberWorkload {
         if !self.plan.processes_later {
             self.process(world, client);
         }
-        // In peace everything is committed, so that closing has nothing to find.
+        // After the faults everything is committed, so that closing has nothing to commit.
         let due = self.uncommitted >= self.plan.commit_every || world.phase > Phase::Probing;
         if due && self.pending.is_none() && self.life == Life::Subscribed && self.steps.is_empty() {
             self.commit(world, client, false);
         }
     }
 
-    /// Carries out what a rebalance asks for; false when nothing is left to be done.
+    /// Runs the next step of a rebalance. Returns false when there is none.
     fn next_step(&mut self, world: &mut World, client: usize) -> bool {
         let Some(step) = self.steps.pop_front() else {
             return false;
@@ -325,7 +324,7 @@ impl Application for MemberWorkload {
             return Some(self.stalled_until_us - world.now_us());
         }
         if self.replaced && world.phase != Phase::Hostile {
-            // Two with one name would throw each other out for ever.
+            // Two clients with one static id would fence each other forever.
             self.end(world, client, "ends a client that was replaced");
             return None;
         }
@@ -381,26 +380,26 @@ fn store(world: &mut World, client: usize, row: PartitionOffset) {
     }
 }
 
-/// A call that is not answered yet.
+/// A call that is not completed.
 #[derive(Debug)]
 enum PendingCall {
     Subscribe(Done),
     Unsubscribe(Done),
     Assign(Done),
     Unassign(Done),
-    /// Incremental, either way.
+    /// An incremental assign or unassign.
     Change(Done),
     Seek(Arc<Reply<OffsetsResult>>),
-    /// With what is to be committed.
+    /// With the offsets to be committed.
     Commit(Arc<Reply<OffsetsResult>>, Vec<(Tp, Next)>),
     Committed(Arc<Reply<OffsetsResult>>, u64),
 }
 
-/// Calls that wait for no broker are answered within this time.
+/// Calls that wait for no broker are completed within this time.
 const CALL_US: u64 = 1_000_000;
-/// What was asked while faults happened is answered within this time.
+/// Requests sent during faults are completed within this time.
 const CALM_US: u64 = SOCKET_TIMEOUT_MAX_MS * 1000;
-/// Closing gives up after 10 s; timers have no finer promise.
+/// Closing gives up after 10 s; timers are not more precise.
 const CLOSE_US: u64 = 10_500_000;
 
 fn pairs(rows: Vec<PartitionOffset>) -> Vec<(Tp, i64, ErrorCode)> {
@@ -485,7 +484,7 @@ impl MemberWorkload {
         let tps = tps_of(&partitions);
         self.taken.retain(|(tp, _, _)| !tps.contains(tp));
         self.to_commit.retain(|tp, _| !tps.contains(tp));
-        // Whoever else is told of them from now on may have them.
+        // Other members may be assigned the partitions from now on.
         world.check.groups.on_given_up(self.client, &tps);
         let partitions = partitions.into_iter().map(|row| row.tp).collect();
         let reply = Reply::new();
@@ -537,7 +536,7 @@ impl MemberWorkload {
         );
     }
 
-    /// Commits what was processed, in the member's manner. `waits`: the result is waited for in any case.
+    /// Commits the processed records, in the member's commit mode. `waits`: waits for the result in any mode.
     fn commit(&mut self, world: &mut World, client: usize, waits: bool) {
         self.uncommitted = 0;
         let waits = match self.plan.commit {
@@ -566,7 +565,7 @@ impl MemberWorkload {
 
     // ---------------------------------------------------------------- answers
 
-    /// Takes the answer to the call under way; false while there is none.
+    /// Takes the result of the pending call. Returns false while it is pending.
     fn take_answer(&mut self, world: &mut World, client: usize) -> bool {
         let Some((pending, since)) = self.pending.take() else {
             return true;
@@ -611,8 +610,8 @@ impl MemberWorkload {
         match pending {
             PendingCall::Commit(_, what) => match answer {
                 Ok(rows) => self.on_commit_rows(world, &pairs(rows)),
-                // Who keeps partitions while the group rebalances commits them later. Who does not hear of rebalances could
-                // not know whether they are its own then.
+                // A member that keeps its partitions during a rebalance commits them later. Without rebalance events it
+                // could not know whether they are still its own.
                 Err(error) if error.code == ErrorCode::REBALANCE_IN_PROGRESS && self.plan.by_event => {
                     self.uncommitted += 1;
                     for (tp, next) in what {
@@ -645,7 +644,7 @@ impl MemberWorkload {
             }
             PendingCall::Seek(_) => {
                 for (tp, _, error) in answer.map(pairs).unwrap_or_default() {
-                    // The partition may have been taken away.
+                    // The partition may have been revoked.
                     if error == ErrorCode::NO_ERROR {
                         world.check.groups.on_sought(self.client, &tp);
                     }
@@ -660,7 +659,7 @@ impl MemberWorkload {
         }
     }
 
-    /// Offsets that are said to be committed were.
+    /// Checks the results of a commit.
     fn on_commit_rows(&mut self, world: &mut World, rows: &[(Tp, i64, ErrorCode)]) {
         for (tp, at, error) in rows {
             if *error == ErrorCode::NO_ERROR {
@@ -671,7 +670,8 @@ impl MemberWorkload {
             } else {
                 world.coverage.count("offsets not committed", 1);
                 self.refused.insert(tp.clone());
-                // A member knows its epoch, or can ask for it: only a rebalance of the classic protocol ends a commit so.
+                // A member has its current epoch, or can fetch it: only a rebalance of the classic protocol makes a
+                // commit fail so.
                 let is_calm = world.now_us() > world.healed_at_us.saturating_add(CALM_US);
                 if *error == ErrorCode::STALE_MEMBER_EPOCH && self.plan.is_consumer && is_calm {
                     world.check.violate(format!(
@@ -683,7 +683,7 @@ impl MemberWorkload {
         }
     }
 
-    /// Ends the client once it is closed.
+    /// Ends the client when it is closed.
     fn check_close(&mut self, world: &mut World, client: usize) {
         let Some((reply, since)) = self.closing.take() else {
             return;
@@ -705,14 +705,14 @@ impl MemberWorkload {
         self.end(world, client, "ends the client");
     }
 
-    /// In peace a member that was closed is out of its group, and what it has read is committed.
+    /// Checks that a member that was closed after the faults has left its group, and has committed its records.
     fn check_closed(&mut self, world: &mut World, client: usize, since: u64, answer: Result<(), Error>) {
-        // Closing may have begun, and requests may have been lost, while faults happened.
+        // Closing may have begun, and requests may have been lost, during the faults.
         if since < world.healed_at_us.saturating_add(CLOSE_US) {
             return;
         }
         if let Err(error) = answer {
-            // What it had asked on a connection that broke unnoticed is not answered in time.
+            // Requests on a dead connection are not answered in time.
             if error.code == ErrorCode::L_TIMED_OUT && world.net.has_dead_connection(client) {
                 return;
             }
@@ -733,8 +733,8 @@ impl MemberWorkload {
             ));
         }
         let last_word = self.plan.by_event && self.plan.commit_on_revoke;
-        // Where classic members are served by a group of consumers, each member that leaves makes a new epoch at once,
-        // and a commit that is on its way in the old one is refused.
+        // In a consumer group with classic members, each member that leaves increments the epoch at once, and a commit
+        // in the old epoch that is in flight fails.
         let commits = self.plan.group_protocol != GroupProtocol::Migrating
             && match self.plan.commit {
                 CommitMode::Auto => true,
@@ -760,7 +760,7 @@ impl MemberWorkload {
 }
 
 impl MemberWorkload {
-    /// Takes what is there, until a rebalance wants to be carried out.
+    /// Polls events and records, up to a rebalance.
     fn poll(&mut self, world: &mut World, client: usize) {
         let most = match self.is_slow(world) {
             true => 1,
@@ -894,7 +894,7 @@ impl MemberWorkload {
         }
     }
 
-    /// Takes errors of the client as a whole.
+    /// Polls errors of the client.
     fn poll_errors(&mut self, world: &mut World, client: usize) {
         let shared = world.shared(client);
         while let Some(event) = shared.main_queue.pop(Some(Duration::ZERO)) {
@@ -911,7 +911,7 @@ impl MemberWorkload {
         }
     }
 
-    /// Nothing helps but another client.
+    /// Handles a fatal error: only another client can continue.
     fn on_fatal(&mut self, world: &mut World, client: usize, error: Error) {
         world.coverage.count("members fenced", 1);
         if self.life != Life::Gone {

@@ -1,4 +1,4 @@
-//! Applications: what they ask of their clients, and when they listen.
+//! Applications: their calls, and their polling.
 
 mod consumer;
 mod group;
@@ -18,9 +18,9 @@ pub(crate) use transactions::TxnWorkload;
 use crate::plan::IDLE_MAX_US;
 use crate::world::{Phase, World};
 
-/// Applications that have nothing to do look up no more often than this.
+/// The shortest time between two turns of an idle application.
 const IDLE_US: u64 = 5000;
-/// As above, while something waits for them.
+/// The longest time between two turns after the faults, while events wait.
 const LISTENING_MAX_US: u64 = 20_000;
 
 /// Runs an application once, and schedules its next turn.
@@ -29,7 +29,7 @@ pub(crate) fn app_turn(world: &mut World, client: usize) {
     if let Some(pause) = pause {
         let shared = &world.clients[client].shared;
         let idle = shared.main_queue.is_empty() && shared.consumer_queue.is_empty();
-        // Turns of applications that have nothing to do are most of what a world costs.
+        // Turns of idle applications dominate the cost of a world.
         let pause = match world.phase {
             Phase::Hostile if idle => pause.max(IDLE_US),
             Phase::Hostile => pause,

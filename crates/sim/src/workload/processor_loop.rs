@@ -1,5 +1,5 @@
-//! Processors that run the production loop (`ottla_processor`) as members of a group: all that they do with their clients
-//! is decided by [`Worker::turn`]. Between any two of its turns they are killed, stalled, frozen and replaced.
+//! Processors that run the production loop (`ottla::processor`) as members of a group. [`Worker::turn`] decides all use
+//! of their clients. Between any two turns they are killed, stalled, frozen and replaced.
 //!
 //! The loop keeps no state for its application, so the number of an input is its offset.
 
@@ -30,29 +30,29 @@ use crate::transport::crash_client;
 use crate::txn_check::worker_gone;
 use crate::world::{Application, Phase, World};
 
-/// What the application did, or was told.
+/// An event of the application.
 #[derive(Debug)]
 enum AppEvent {
     Produced(Item),
     Committed(Tag),
     RolledBack,
-    /// The group has taken partitions away, and the application goes on with them.
+    /// The group has revoked partitions, and the application keeps consuming them.
     KeepsRevoked(Vec<TopicPartition>),
     Error(Error),
     Violation(String),
 }
 
-/// What the loop is for: it copies inputs to the next topic.
+/// The process of the loop: it copies inputs to the next topic.
 #[derive(Debug)]
 struct Copier {
     tag: Tag,
     output: String,
-    /// Of the next topic.
+    /// The number of partitions of the next topic.
     partitions: u64,
     owned: BTreeSet<i32>,
-    /// What it has lost and goes on with, for a canary.
+    /// Revoked partitions that it keeps consuming, for a canary.
     keeps: Option<BTreeSet<TopicPartition>>,
-    /// By partition, the offset behind the last input: with the work since the last commit, and without it.
+    /// The offset behind the last input by partition: including the work since the last commit, and without it.
     progress: BTreeMap<i32, i64>,
     committed_progress: BTreeMap<i32, i64>,
     app_events: Rc<RefCell<Vec<AppEvent>>>,
@@ -155,36 +155,36 @@ impl Process for Copier {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Running,
-    /// Told to stop, and not done with it.
+    /// Stop was requested, and the loop has not ended.
     Stopping,
     Gone,
 }
 
-/// A loop at work. It is the application of its consumer's client; its producer's has none.
+/// A running loop. It is the application of its consumer; its producer has none.
 #[derive(Debug)]
 pub(crate) struct LoopWorkload {
     slot: usize,
     plan: TxnWorkerPlan,
     loop_plan: LoopPlan,
     conf: ProcessorConf,
-    /// `None` once it is over: it holds on to its clients.
+    /// `None` after its end, as it holds references to its clients.
     worker: Option<Worker<Copier>>,
     app_events: Rc<RefCell<Vec<AppEvent>>>,
-    /// The client that writes, behind those that wrote before.
+    /// The current producer, after its predecessors.
     producers: Vec<usize>,
     state: State,
-    /// There is work that was neither committed nor rolled back.
+    /// It has work that is neither committed nor rolled back.
     has_work: bool,
     next_action_us: u64,
     stalled_until_us: u64,
-    /// Somebody else has taken its place.
+    /// Another process replaces it.
     is_replaced: bool,
 }
 
-/// Has a consumer read on where its group has told it to stop, for a canary.
+/// Makes a consumer read on from revoked partitions, for a canary.
 fn keep(world: &World, client: usize, partitions: Vec<TopicPartition>) {
     for tp in partitions {
-        // One by one: what it reads already is refused.
+        // Each partition by itself: partitions that are still assigned are rejected.
         let command = consumer::Command::IncrementalAssign {
             partitions: vec![PartitionOffset::new(tp, offset::INVALID)],
             reply: Reply::new(),
@@ -193,7 +193,7 @@ fn keep(world: &World, client: usize, partitions: Vec<TopicPartition>) {
     }
 }
 
-/// The settings of the `starts`th process in a loop's place.
+/// Returns the settings of the `starts`th process of a loop.
 fn settings(plan: &TxnWorkerPlan, loop_plan: &LoopPlan, starts: u32) -> Result<ProcessorConf, Error> {
     let (input, instance) = (topic(plan.stage - 1), plan.instance(starts));
     let mut conf = ProcessorConf::new(&group(plan.stage), &[&input]);
@@ -225,7 +225,7 @@ fn settings(plan: &TxnWorkerPlan, loop_plan: &LoopPlan, starts: u32) -> Result<P
 }
 
 impl LoopWorkload {
-    /// Makes the clients of a loop; gives the number of the one that it is the application of.
+    /// Starts the clients of a loop. Returns the number of its consumer.
     pub(crate) fn start(
         world: &mut World,
         slot: usize,
@@ -273,7 +273,7 @@ impl LoopWorkload {
         Ok(consumer)
     }
 
-    /// One turn of the loop; false when there is nothing more to do now.
+    /// Runs one turn of the loop. Returns false when there is nothing more to do now.
     fn step(&mut self, world: &mut World, client: usize) -> bool {
         let Some(worker) = &mut self.worker else { return false };
         let turn = worker.turn(Duration::ZERO);
@@ -305,7 +305,7 @@ impl LoopWorkload {
         }
     }
 
-    /// Whether somebody has taken the transactional id, where the producer says so.
+    /// Checks that another producer has taken the transactional id, where the producer reports it as fenced.
     fn check_fencing(&self, world: &mut World) {
         let Some(producer) = self.producers.last().copied() else {
             return;
@@ -334,7 +334,7 @@ impl LoopWorkload {
         }
     }
 
-    /// Does what a canary is for: commits an offset on its own.
+    /// Commits an offset outside of the transaction, for a canary.
     fn commit_outside(&self, world: &World, client: usize, item: Item) {
         let tp = TopicPartition::new(topic(self.plan.stage - 1).as_str(), item.source);
         let command = consumer::Command::Commit {
@@ -357,7 +357,7 @@ impl LoopWorkload {
                 AppEvent::Produced(item) => {
                     if !self.loop_plan.repeats {
                         world.check.transactions.on_handed(item.tag);
-                        // The loop commits when it finds that right.
+                        // The loop commits by itself.
                         world.check.transactions.on_commit_asked(item.tag);
                     }
                     if world.canary.strike(Canary::OffsetsOutside) {
@@ -371,7 +371,7 @@ impl LoopWorkload {
                     world.coverage.count("transactions committed by loops", 1);
                     world.check.transactions.on_committed(tag);
                 }
-                // Where the answer to a commit was lost, it may have been made.
+                // Where the response to a commit was lost, it may have been carried out.
                 AppEvent::RolledBack => world.coverage.count("roll-backs of loops", 1),
                 AppEvent::KeepsRevoked(partitions) if world.phase == Phase::Hostile => keep(world, client, partitions),
                 AppEvent::KeepsRevoked(_) => {}
@@ -430,7 +430,7 @@ impl LoopWorkload {
         self.gone(world);
     }
 
-    /// The clients are over: others follow.
+    /// Records the end of the clients: others follow.
     fn gone(&mut self, world: &mut World) {
         self.state = State::Gone;
         self.worker = None;
@@ -439,7 +439,7 @@ impl LoopWorkload {
         }
     }
 
-    /// What clients that are over are still told of is let go of.
+    /// Drops the events of clients that have ended.
     fn drop_queued_events(&self, world: &mut World, client: usize) {
         for number in self.clients(client) {
             let shared = world.shared(number);
@@ -476,7 +476,7 @@ impl Application for LoopWorkload {
                 worker.stop();
             }
         }
-        // Whatever may happen between two steps happens there.
+        // All events between two turns happen here.
         for _ in 0..world.app_rng.pick(&[1, 1, 2, 5, 20]) {
             if !self.step(world, client) {
                 break;
@@ -492,7 +492,7 @@ impl Application for LoopWorkload {
         if self.is_replaced || self.state != State::Running {
             return Some(format!("client {client} is {:?}", self.state));
         }
-        // What it writes late is rolled back where others have done the same meanwhile, but readers are to see it.
+        // Late work is rolled back where another process has done it meanwhile, but readers must see it.
         self.has_work
             .then(|| format!("client {client} has neither committed nor rolled back its work"))
     }

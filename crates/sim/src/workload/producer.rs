@@ -21,35 +21,35 @@ use crate::trace::trace;
 use crate::workload::queues::on_statistics;
 use crate::world::{Application, Phase, World};
 
-/// A purge is carried out within this time.
+/// The longest duration of a purge.
 const PURGE_US: u64 = 1_000_000;
-/// The application names a partition that no topic has for one message in so many that name one.
+/// The probability that an explicit partition does not exist.
 const MISPLACED: f64 = 0.03;
 const NO_PARTITION: i32 = 1000;
 
-/// A producer at work.
+/// A producer.
 #[derive(Debug)]
 pub(crate) struct ProducerWorkload {
     client: u32,
     plan: ProducerPlan,
     made: u64,
-    /// By topic: the message that shows that it can be produced to.
+    /// By topic: the message that proves that the topic accepts messages.
     probes: BTreeMap<usize, MessageId>,
     flushing: bool,
     ended: bool,
     loans: BTreeMap<u32, Loan>,
-    /// Messages that were made, refused ones too.
+    /// The number of messages made, including rejected ones.
     tries: usize,
-    /// What was to be purged, and by when.
+    /// The pending purges with their deadlines.
     purges: Vec<(Arc<Reply<()>>, u64)>,
 }
 
-/// Memory that the client was given or lent with a message.
+/// Memory that was passed or lent to the client with a message.
 #[derive(Debug)]
 struct Loan {
-    /// Gone when the client has no hold on the memory any more.
+    /// Dead when the client has no reference to the memory any more.
     held: Weak<()>,
-    /// Where the application has it, when it wants to be told again.
+    /// Its address, when it was lent.
     address: Option<usize>,
 }
 
@@ -97,7 +97,7 @@ impl ProducerWorkload {
                     break;
                 }
                 Err(_) => {
-                    // A refused message is one that the application gives up.
+                    // The application drops a rejected message.
                     self.made += 1;
                     world.coverage.count("refused messages", 1);
                 }
@@ -145,8 +145,7 @@ impl ProducerWorkload {
         }
     }
 
-    /// What the client holds is within `queue.buffering.max.*`, as far as an application can tell: what it was told of is
-    /// out.
+    /// Checks `queue.buffering.max.*`, as far as the application can: messages with a report do not count.
     fn check_budget(&self, world: &mut World, client: usize) {
         let shared = world.shared(client);
         let (messages, bytes) = world.check.produced.held(self.client);
@@ -155,7 +154,7 @@ impl ProducerWorkload {
             max => max as usize,
         };
         let bytes_max = shared.conf.queue_buffering_max_kbytes as usize * 1024;
-        // Successes are out without being told, where only errors are.
+        // Where only errors are reported, delivered messages are released without a report.
         let reported = self.plan.delivery == DeliveryMode::All;
         let too_many = messages > messages_max || (messages > 1 && bytes > bytes_max);
         if Self::outstanding(world, client) > messages_max || (reported && too_many) {
@@ -165,7 +164,7 @@ impl ProducerWorkload {
         }
     }
 
-    /// A flush ends when nothing is outstanding or the application has waited long enough.
+    /// Ends a flush when nothing is outstanding, or the application has waited long enough.
     fn end_flush(&mut self, world: &mut World, client: usize) {
         if !self.flushing {
             return;
@@ -255,8 +254,8 @@ impl Application for ProducerWorkload {
             return None;
         }
         if let Some(error) = world.shared(client).fatal_error() {
-            // A producer that may leave no gap stops at the first; brokers may forbid idempotence.
-            // Old ones know nothing of it.
+            // A gapless producer stops at the first gap, and brokers may forbid idempotence. Old brokers do not support
+            // it.
             let honest = match error.code {
                 ErrorCode::CLUSTER_AUTHORIZATION_FAILED => true,
                 ErrorCode::L_UNSUPPORTED_FEATURE => world.plan.has_old_brokers(),
@@ -278,17 +277,17 @@ impl Application for ProducerWorkload {
     }
 }
 
-/// How a message's value is handed over.
+/// The ownership of a message's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ValueOwnership {
     Copied,
-    /// Given: the client refers to it, or copies it.
+    /// Passed by reference: the client refers to it, or copies it.
     Shared,
-    /// Lent: the application wants its address back.
+    /// Lent: the application gets its address back.
     Lent,
 }
 
-/// A value with a token by which it shows whether somebody has a hold on it.
+/// A value with a token that shows remaining references.
 struct TrackedValue {
     value: Vec<u8>,
     _token: Option<Arc<()>>,
@@ -321,7 +320,7 @@ impl Key {
 /// A header's name and value.
 type Pair<'a> = (&'a [u8], Option<&'a [u8]>);
 
-/// Headers that messages may have besides: names repeat, and any part may be empty.
+/// Additional headers of messages: names repeat, and any part may be empty.
 const MORE_HEADERS: &[Pair<'static>] = &[
     (b"other", None),
     (b"other", Some(b"")),
@@ -329,12 +328,12 @@ const MORE_HEADERS: &[Pair<'static>] = &[
     (b"trace", Some(b"0123456789abcdef0123456789abcdef")),
     (b"other", Some(b"last")),
 ];
-/// How far off times are that messages name: within what brokers take, and beyond.
+/// The errors of explicit timestamps: within the limit of brokers, and beyond it.
 const TIME_OFF_MS: u64 = 1_800_000;
 const TIME_OFF_TOO_FAR_MS: i64 = 3 * 86_400_000;
 
 impl ProducerWorkload {
-    /// Makes a message and hands it to the client.
+    /// Makes a message and passes it to the client.
     fn produce(
         &mut self,
         world: &mut World,
@@ -361,7 +360,7 @@ impl ProducerWorkload {
             () => ValueOwnership::Copied,
         };
         let promise = self.plan.promise(topic);
-        // Refused messages leave their number to the next.
+        // The next message reuses the number of a rejected one.
         self.tries += 1;
         let opaque = (self.tries << 32) | id.number as usize;
         let mut token = (handing == ValueOwnership::Shared).then(|| Arc::new(()));
@@ -461,7 +460,7 @@ impl ProducerWorkload {
         out
     }
 
-    /// The time to give with a message, 0 for none, and the times that it may then bear.
+    /// Returns the timestamp to pass with a message, 0 for none, and the range of timestamps that it may have.
     fn make_time(&self, world: &mut World, client: usize) -> (i64, (i64, i64)) {
         let clock = &world.clients[client].clock;
         let (now_ms, settled) = (clock.wall_ms(), !clock.was_set_lately());
@@ -573,7 +572,7 @@ impl ProducerWorkload {
         self.take_back(world, delivery);
     }
 
-    /// The application has done with a report: the client may have no hold any more on what it was given.
+    /// Releases a report: the client must have no reference to the message's memory any more.
     fn take_back(&mut self, world: &mut World, delivery: Delivery) {
         let opaques: Vec<usize> = delivery.records().map(|r| r.opaque).collect();
         if world.canary.strike(Canary::LeakedBuffer) {

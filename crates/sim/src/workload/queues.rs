@@ -8,7 +8,7 @@ use crate::world::World;
 use ottla::event::{Chunk, Event};
 use ottla::stats::Statistics;
 
-/// Whether an event belongs to no place in a partition's log, so that no record may be served before it.
+/// Returns true when an event has no position in a partition's log: no record may be served before it.
 fn precedes_records(event: &Event) -> bool {
     match event {
         Event::Records(_) => false,
@@ -16,8 +16,8 @@ fn precedes_records(event: &Event) -> bool {
         _ => true,
     }
 }
-/// Takes the next record or event of a client's consumer queue. An event that waits when the application calls must
-/// come before any record: a slow application with a full queue takes part in its group all the same.
+/// Takes the next record or event of a client's consumer queue. An event that waits when the application calls is
+/// served before any record, so that a slow application with a full queue takes part in its group.
 pub(crate) fn next_item<T>(
     world: &mut World,
     client: usize,
@@ -46,7 +46,7 @@ pub(crate) fn next_item<T>(
     item
 }
 
-/// An application takes its client's statistics.
+/// Checks the statistics that an application received.
 pub(crate) fn on_statistics(world: &mut World, client: usize, document: Statistics) {
     trace!(world.trace, "c{client} app hears {document:?}");
     world.coverage.count("statistics", 1);

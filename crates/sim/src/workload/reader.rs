@@ -1,4 +1,4 @@
-//! Applications that read what chains have written, committed or not.
+//! Applications that read the topics of a chain, with either isolation level.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use crate::trace::trace;
 use crate::workload::queues::{next_item, on_statistics};
 use crate::world::{Application, World};
 
-/// A record as it is taken: its partition, its offset and what lies in it.
+/// A record that was received: its partition, its offset and its item.
 pub(super) type Taken = ((String, i32), i64, Option<Item>);
 
-/// Takes a chunk's next record.
+/// Takes the next record of a chunk.
 pub(super) fn take(chunk: &mut Chunk) -> Option<Taken> {
     let state = chunk.partition().clone();
     let record = chunk.next()?;
@@ -28,7 +28,7 @@ pub(super) fn take(chunk: &mut Chunk) -> Option<Taken> {
     Some((place, record.offset, item))
 }
 
-/// Takes the next record of a client, and tells the trace of everything else.
+/// Takes the next record of a client, and writes all other events to the trace.
 pub(super) fn take_next(world: &mut World, client: usize) -> Option<Taken> {
     let shared = world.shared(client);
     while let Some(event) = shared.main_queue.pop(Some(Duration::ZERO)) {
@@ -53,7 +53,7 @@ pub(super) fn take_next(world: &mut World, client: usize) -> Option<Taken> {
     }
 }
 
-/// A reader at work.
+/// A reader.
 #[derive(Debug)]
 pub(crate) struct ReaderWorkload {
     plan: ReaderPlan,

@@ -1,10 +1,10 @@
-//! Applications that write transactions: sources of inputs, and processors that read a topic, count what they read, and
-//! write the next topic, with what they have read in the same transaction.
+//! Applications that write transactions: sources of inputs, and processors that read a topic, count the inputs, and
+//! write the next topic, with the offsets of the inputs in the same transaction.
 //!
-//! A processor keeps its state, how many inputs of a partition it has processed, in the metadata of the committed offset:
-//! both come back together. Applications do what the errors of calls tell them, crash at any step, stall, and leave
-//! twins behind that do not know that somebody has taken their place. In some worlds processors run the production loop
-//! instead ([`looped`]).
+//! A processor keeps its state, the number of processed inputs of a partition, in the metadata of the committed offset:
+//! both are restored together. Applications handle the errors of calls as documented, crash at any step, stall, and
+//! leave replaced processes behind that still run. In some worlds processors run the production loop instead
+//! (`processor_loop`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,33 +29,33 @@ use crate::workload::queues::on_statistics;
 use crate::workload::reader::take_next;
 use crate::world::{Application, Phase, World};
 
-/// How often a worker that is over listens until its client has ended.
+/// The polling interval of a worker that has ended, until its client has.
 pub(super) const LAST_WORDS_US: u64 = 50_000;
 
-/// How far a worker is.
+/// The state of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// It has not got its id yet.
+    /// It has no producer id yet.
     New,
-    /// It does not know where its predecessor stood.
+    /// The offset of its predecessor is unknown.
     Lost,
-    /// It knows, and does not read yet.
-    DecodedMessage,
+    /// The offset is known, and nothing is assigned yet.
+    AtCommitted,
     /// No transaction is open.
     Ready,
     Open,
-    /// Over.
+    /// Ended.
     Gone,
 }
 
-/// Where a processor stands in a partition: the offset to go on with, and how many inputs it has processed.
+/// The position of a processor in a partition: the next offset, and the number of processed inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Progress {
     offset: i64,
     count: u64,
 }
 
-/// A worker at work.
+/// A worker.
 #[derive(Debug)]
 pub(crate) struct TxnWorkload {
     slot: usize,
@@ -65,19 +65,19 @@ pub(crate) struct TxnWorkload {
     state: State,
     pending: Option<PendingCall>,
     tag: Tag,
-    /// Records of the open transaction.
+    /// The number of records in the open transaction.
     handed: u32,
-    /// Turns in which there was nothing to write.
+    /// The number of turns without a record to write.
     waited: u32,
     made: u64,
-    /// By input partition: where it stands with the open transaction, and without it.
+    /// The positions by input partition: including the open transaction, and without it.
     progress: BTreeMap<i32, Progress>,
     committed_progress: BTreeMap<i32, Progress>,
     next_action_us: u64,
     stalled_until_us: u64,
-    /// Somebody else has taken its place.
+    /// Another process replaces it.
     is_replaced: bool,
-    /// It has shown in peace that it works.
+    /// It has committed a transaction after the faults.
     has_committed_in_probe: bool,
 }
 
@@ -106,7 +106,7 @@ impl TxnWorkload {
         match self.state {
             State::New => self.call(world, client, TransactionCall::Init),
             State::Lost => self.ask_committed(world),
-            State::DecodedMessage => self.assign(world),
+            State::AtCommitted => self.assign(world),
             State::Ready => {
                 if self.wants_transaction(world) {
                     self.call(world, client, TransactionCall::Begin);
@@ -121,7 +121,7 @@ impl TxnWorkload {
         self.plan.stage == 0
     }
 
-    /// Whether there is something to write, or a transaction to begin for nothing.
+    /// Returns true when there is something to write, or an empty transaction to begin.
     fn wants_transaction(&self, world: &mut World) -> bool {
         let faults_enabled = world.phase == Phase::Hostile;
         if faults_enabled && world.app_rng.hit(self.plan.empty) {
@@ -155,7 +155,7 @@ impl TxnWorkload {
             };
             wrote = true;
             if !self.produce(world, client, next) {
-                // What was read would be missing.
+                // The input would have no output.
                 return self.call(world, client, TransactionCall::Abort);
             }
             if world.app_rng.hit(0.3) {
@@ -170,7 +170,7 @@ impl TxnWorkload {
         }
     }
 
-    /// Reads an input and makes an output of it.
+    /// Reads an input. Returns its output.
     fn process(&mut self, world: &mut World, consumer: usize) -> Option<Item> {
         let ((read, partition), offset, item) = take_next(world, consumer)?;
         let position = self.progress.entry(partition).or_default();
@@ -192,7 +192,7 @@ impl TxnWorkload {
         })
     }
 
-    /// False when the client did not take it.
+    /// Produces a record. Returns false when the client rejects it.
     fn produce(&mut self, world: &mut World, client: usize, item: Item) -> bool {
         let Some(count) = world.plan.transactions.as_ref().map(|p| p.partitions[self.plan.stage]) else {
             return false;
@@ -225,7 +225,7 @@ impl TxnWorkload {
         taken
     }
 
-    /// Ends the open transaction, one way or the other.
+    /// Ends the open transaction with a commit or an abort.
     fn finish(&mut self, world: &mut World, client: usize) {
         let faults_enabled = world.phase == Phase::Hostile;
         world.coverage.count("empty transactions", u64::from(self.handed == 0));
@@ -247,7 +247,7 @@ impl TxnWorkload {
 
     // ---------------------------------------------------------------- life
 
-    /// Listens to what happens besides.
+    /// Polls reports, statistics and errors.
     fn poll_main_queue(&mut self, world: &mut World, client: usize) {
         let shared = world.shared(client);
         while let Some(event) = shared.main_queue.pop(Some(Duration::ZERO)) {
@@ -294,7 +294,7 @@ impl TxnWorkload {
         }
     }
 
-    /// Ends the clients in order.
+    /// Ends the clients in an orderly way.
     fn end(&mut self, world: &mut World, client: usize, why: &str) {
         trace!(world.trace, "c{client} app {why}");
         for number in self.consumer.into_iter().chain([client]) {
@@ -303,7 +303,7 @@ impl TxnWorkload {
         self.gone(world);
     }
 
-    /// The clients are over: others follow.
+    /// Records the end of the clients: others follow.
     fn gone(&mut self, world: &mut World) {
         self.state = State::Gone;
         self.pending = None;
@@ -316,7 +316,7 @@ impl TxnWorkload {
 impl Application for TxnWorkload {
     fn turn(&mut self, world: &mut World, client: usize) -> Option<u64> {
         if self.state == State::Gone {
-            // What it is still told of is let go of.
+            // Drops the events of clients that have ended.
             if !world.clients[client].crashed {
                 self.poll_main_queue(world, client);
             }
@@ -361,12 +361,12 @@ impl Application for TxnWorkload {
     }
 }
 
-/// Every call is answered this soon after its timeout.
+/// Every call is completed this soon after its timeout.
 const ANSWER_US: u64 = 1_000_000;
-/// Calls that wait for nobody are answered this soon.
+/// Calls that wait for no broker are completed this soon.
 const SHORT_US: u64 = 1_000_000;
 
-/// Something asked that is not answered yet, and by when it has to be.
+/// A call that is not completed, and its deadline.
 #[derive(Debug)]
 enum PendingCall {
     Transaction(TransactionCall, TransactionReply, u64),
@@ -383,7 +383,7 @@ impl TxnWorkload {
     fn call(&mut self, world: &mut World, client: usize, call: TransactionCall) {
         trace!(world.trace, "c{client} app calls {call:?} for {:?}", self.tag);
         let timeout_us = match (&call, world.phase) {
-            // A begin waits for nobody; what takes part in nothing that was lost needs no short timeouts either.
+            // A begin waits for no broker. After the faults, short timeouts are not needed.
             (TransactionCall::Begin, _) => SHORT_US,
             (_, Phase::Hostile) => world.app_rng.between(self.plan.call_us / 10, self.plan.call_us * 2),
             _ => 60_000_000,
@@ -422,7 +422,7 @@ impl TxnWorkload {
         self.call(world, client, TransactionCall::SendOffsets { offsets, group });
     }
 
-    /// Where it stands with the open transaction, as offsets to commit.
+    /// Returns the offsets to commit with the open transaction.
     fn rows(&self) -> Vec<PartitionOffset> {
         let moved = self
             .progress
@@ -481,7 +481,7 @@ impl TxnWorkload {
         self.ask(world, consumer::Command::Assign { partitions, reply }, pending);
     }
 
-    /// Goes back to where it stood before a transaction that came to nothing.
+    /// Seeks to the positions before an aborted transaction.
     fn go_back(&mut self, world: &mut World) {
         self.progress.clone_from(&self.committed_progress);
         let partitions = self.stand_rows();
@@ -491,7 +491,7 @@ impl TxnWorkload {
         self.ask(world, consumer::Command::Seek { partitions, reply }, pending);
     }
 
-    /// Does what a canary is for: commits offsets on their own.
+    /// Commits offsets outside of the transaction, for a canary.
     fn commit_outside(&mut self, world: &mut World) {
         let offsets = self.rows();
         let Some(consumer) = self.consumer else { return };
@@ -504,7 +504,7 @@ impl TxnWorkload {
 
     // ---------------------------------------------------------------- answers
 
-    /// Whether nothing is waited for.
+    /// Takes the result of the pending call. Returns true when no call is pending.
     fn take_answer(&mut self, world: &mut World, client: usize) -> bool {
         let (reported, by_us) = match &self.pending {
             None => return true,
@@ -545,7 +545,7 @@ impl TxnWorkload {
     }
 
     fn on_committed(&mut self, world: &mut World, client: usize, reported: consumer::OffsetsResult) {
-        // What brokers have to say against it passes.
+        // Errors of brokers are retried.
         let Ok(rows) = reported.and_then(first_error) else {
             return;
         };
@@ -566,7 +566,7 @@ impl TxnWorkload {
             self.committed_progress.insert(row.tp.partition, position);
         }
         self.progress.clone_from(&self.committed_progress);
-        self.state = State::DecodedMessage;
+        self.state = State::AtCommitted;
         if is_assigned {
             self.go_back(world);
         }
@@ -581,7 +581,7 @@ impl TxnWorkload {
             let kind = match error.code {
                 ErrorCode::L_FENCED => "workers fenced",
                 ErrorCode::L_UNSUPPORTED_FEATURE => "workers that cannot go on with old brokers",
-                // Nothing that a worker does is impossible.
+                // No action of a worker has an invalid state.
                 ErrorCode::INVALID_TXN_STATE => return self.fail(world, client, &format!("{call:?}"), &error),
                 code if code.is_from_broker() => "workers ended by an error that was made up",
                 _ => return self.fail(world, client, &format!("{call:?}"), &error),
@@ -629,8 +629,8 @@ impl TxnWorkload {
                 let result = world.check.transactions.on_aborted(self.tag);
                 world.check.expect(result);
                 match self.consumer {
-                    // Where ids are forgotten, others may have had this one's meanwhile, and been forgotten as well: only what
-                    // is committed tells where it stands.
+                    // Where ids are forgotten, other processes may have had this one's id meanwhile and have been
+                    // forgotten, too: only the committed offsets show the position.
                     Some(_) if world.plan.forgets_ids() => self.state = State::Lost,
                     Some(_) => self.go_back(world),
                     None => self.state = State::Ready,
@@ -640,7 +640,7 @@ impl TxnWorkload {
     }
 }
 
-/// The rows, unless one has an error of its own.
+/// Returns the rows, unless one has an error.
 fn first_error(rows: Vec<PartitionOffset>) -> consumer::OffsetsResult {
     let bad = rows.iter().find(|r| r.error != ErrorCode::NO_ERROR);
     bad.map_or(Ok(()), |r| Err(Error::from(r.error))).map(|()| rows)
