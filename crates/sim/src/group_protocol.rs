@@ -91,8 +91,8 @@ pub(crate) fn on_target_assignment(world: &mut World, client: usize, epoch: i32,
         return;
     };
     let (group, by_event) = (workload.plan().group.clone(), workload.plan().by_event);
-    trace!(world.trace, "c{client} is to have {assignment:?} in epoch {epoch}");
-    world.coverage.count("targets told", 1);
+    trace!(world.trace, "c{client} receives target {assignment:?} in epoch {epoch}");
+    world.coverage.count("target assignments received", 1);
     note_generation(world, group, epoch);
     if !by_event {
         let reader = u32::try_from(client).unwrap_or(u32::MAX);

@@ -30,7 +30,7 @@ pub(crate) fn choose_leaver(world: &mut World) {
     let leavers: Vec<usize> = live.iter().filter(may).copied().collect();
     if live.len() > 1 && !leavers.is_empty() {
         let leaver = world.group_members.choose_leaver(&leavers);
-        world.coverage.count("members that left in peace", 1);
+        world.coverage.count("members that left after the faults", 1);
         let remaining = remaining(world, &group, &live, leaver);
         world.group_members.set_remaining(remaining);
     }
@@ -121,17 +121,17 @@ fn unsettled(world: &World, group: &str, live: &[usize]) -> Option<String> {
         let given = read_assignment(member.assignment.clone()).unwrap_or_default();
         let reported = world.check.groups.owned(u32::try_from(*client).unwrap_or(u32::MAX));
         if given.iter().cloned().collect::<BTreeSet<_>>() != reported {
-            return Some(format!("client {client} was given {given:?} and has {reported:?}"));
+            return Some(format!("client {client} is assigned {given:?} and owns {reported:?}"));
         }
         let count = |topic: &str| world.cluster.partition_count(topic).unwrap_or(0);
         // The leader has not yet detected that the topic was recreated with fewer partitions.
         if let Some(tp) = nonexistent(&given, count) {
-            return Some(format!("client {client} was given {tp:?}, which does not exist"));
+            return Some(format!("client {client} is assigned {tp:?}, which does not exist"));
         }
         for tp in given {
             if !workload.subscription().contains(&tp.0) {
                 return Some(format!(
-                    "client {client} was given {tp:?}, which it has not subscribed to"
+                    "client {client} is assigned {tp:?}, which it has not subscribed to"
                 ));
             }
             if let Some(other) = owners.insert(tp.clone(), *client) {
@@ -143,7 +143,7 @@ fn unsettled(world: &World, group: &str, live: &[usize]) -> Option<String> {
         let count = world.cluster.partition_count(topic).unwrap_or(0);
         for partition in 0..i32::try_from(count).unwrap_or(0) {
             if !owners.contains_key(&(topic.clone(), partition)) {
-                return Some(format!("nobody owns {topic} [{partition}]"));
+                return Some(format!("no member owns {topic} [{partition}]"));
             }
         }
     }

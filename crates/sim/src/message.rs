@@ -172,7 +172,10 @@ fn read_batch(batch: &Batch, out: &mut Vec<Logged>) -> Result<usize, String> {
         let headers = record.headers.iter().flatten();
         let found = read(record.key.as_deref(), record.value.as_deref(), headers);
         let Some(found) = found else {
-            return Err(format!("the record at offset {} was produced by nobody", record.offset));
+            return Err(format!(
+                "the record at offset {} was produced by no client of the world",
+                record.offset
+            ));
         };
         out.push(Logged {
             offset: record.offset,

@@ -96,7 +96,7 @@ fn wait_for_apps(world: &mut World, waited: u64, next: Phase) {
         }
         Some(what) if waited > world.phase_limit_us => {
             for (number, client) in world.clients.iter().enumerate() {
-                trace!(world.trace, "c{number} stands so: {:?}", client.core);
+                trace!(world.trace, "c{number} state: {:?}", client.core);
             }
             world.check.violate(format!(
                 "{:?} takes longer than {} s: {what}",
@@ -143,7 +143,7 @@ fn check_quiet(world: &mut World) {
         if client.drives > limit {
             let drives = client.drives;
             world.check.violate(format!(
-                "client {number} has nothing to do and takes {drives} turns in {QUIET_US} us"
+                "client {number} is idle and takes {drives} turns in {QUIET_US} us"
             ));
             return;
         }
@@ -205,14 +205,15 @@ fn check_nothing_is_left(world: &mut World) {
         let outstanding = shared.producer.as_ref().map_or(0, |a| a.outstanding());
         if !never_polls && (held > 0 || outstanding > 0) {
             world.check.violate(format!(
-                "client {number} has ended and counts {held} bytes of records, {outstanding} messages"
+                "client {number} has ended and holds {held} bytes of records, {outstanding} messages"
             ));
         }
         let holders = std::sync::Arc::strong_count(&shared);
         if holders != 1 {
-            world
-                .check
-                .violate(format!("client {number} has ended and {} hold on to it", holders - 1));
+            world.check.violate(format!(
+                "client {number} has ended, and {} references to it are left",
+                holders - 1
+            ));
         }
         drop(shared);
         for topic in topics {
@@ -220,7 +221,7 @@ fn check_nothing_is_left(world: &mut World) {
             if holders != 1 {
                 let name = topic.name();
                 world.check.violate(format!(
-                    "client {number} has ended and {} hold on to {name}",
+                    "client {number} has ended, and {} references to {name} are left",
                     holders - 1
                 ));
             }
@@ -229,7 +230,7 @@ fn check_nothing_is_left(world: &mut World) {
     let (connections, parked) = (world.cluster.connection_count(), world.cluster.purgatory_size());
     if connections > 0 || parked > 0 {
         world.check.violate(format!(
-            "the brokers have {connections} connections and {parked} requests left"
+            "the brokers still have {connections} connections and {parked} requests"
         ));
     }
 }

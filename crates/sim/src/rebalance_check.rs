@@ -23,7 +23,7 @@ pub(crate) fn on_joining(world: &mut World, client: usize, join: &JoinGroupReque
         .as_ref()
         .is_some_and(|r| r.is_assignment_lost());
     if has_lost && world.group_members.forget_remaining_with(client) {
-        trace!(world.trace, "c{client} has lost what it had: others may have it");
+        trace!(world.trace, "c{client} has lost its assignment");
     }
     let subscription = join.protocols.first();
     let subscription = subscription.and_then(|p| ConsumerProtocolSubscription::from_bytes(p.metadata.clone()).ok());
@@ -91,12 +91,12 @@ pub(crate) fn check_moves(world: &mut World) {
     {
         return;
     }
-    world.coverage.count("takeovers in which others keep what they have", 1);
+    world.coverage.count("takeovers that keep other assignments", 1);
     for (client, (_, assignment)) in &before.assignments {
         let has = now.get(client).map(|(_, has)| has.clone()).unwrap_or_default();
         if let Some(tp) = assignment.difference(&has).next() {
             return world.check.violate(format!(
-                "client {client} had {tp:?} and has not, though only another member of {} left: {has:?}",
+                "client {client} lost {tp:?}, though only another member of {} left: {has:?}",
                 before.group
             ));
         }

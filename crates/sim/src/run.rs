@@ -53,9 +53,7 @@ impl Run {
         self.set_up(world);
         while world.phase != Phase::Over && world.check.violation().is_none() {
             let Some((at_us, event)) = world.next_event() else {
-                world
-                    .check
-                    .violate("nothing will ever happen again, and the world is not over");
+                world.check.violate("no event is scheduled, and the world is not over");
                 break;
             };
             world.set_now(at_us);
@@ -190,7 +188,7 @@ impl Run {
             }
             if round > 1000 {
                 world.check.violate(format!(
-                    "the cluster wants to be polled at once for ever: {:?}",
+                    "the cluster asks to be polled at once in a loop: {:?}",
                     world.cluster.next_wake()
                 ));
                 break;
@@ -243,7 +241,7 @@ fn drive(world: &mut World, number: usize) {
     );
     if spins > MAX_SPIN {
         return world.check.violate(format!(
-            "client {number} is driven for ever without time passing (wake {wake:?})"
+            "client {number} is driven in a loop without time advancing (wake {wake:?})"
         ));
     }
     if let Some(at) = wake.filter(|at| *at < Instant::NEVER) {
@@ -253,7 +251,7 @@ fn drive(world: &mut World, number: usize) {
 
 pub(crate) fn set_up_statistics(world: &mut World) {
     if let Some(subscription) = world.plan.statistics.metrics.clone() {
-        world.coverage.count("worlds that want metrics", 1);
+        world.coverage.count("worlds with client metrics", 1);
         world.cluster.subscribe_to_metrics(Some(subscription));
     }
     if world.plan.statistics.statistics_ms.is_some() {

@@ -164,7 +164,7 @@ pub(crate) fn start_worker(world: &mut World, slot: usize) {
     if let Some(loop_plan) = plan.loop_plan.clone() {
         match LoopWorkload::start(world, slot, (plan, loop_plan), starts) {
             Ok(client) => world.txn_workers.set_client(slot, client),
-            Err(error) => world.check.violate(format!("a loop cannot be made: {error}")),
+            Err(error) => world.check.violate(format!("a loop cannot be built: {error}")),
         }
         return;
     }

@@ -284,7 +284,7 @@ fn broker_reads(world: &mut World, number: u64, piece: &Bytes) {
         Err(what) => {
             return world
                 .check
-                .violate(format!("#{number}: the client sent what is no frame: {what}"));
+                .violate(format!("#{number}: the client sent a malformed frame: {what}"));
         }
     };
     for frame in frames {

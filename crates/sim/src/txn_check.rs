@@ -26,7 +26,7 @@ pub(crate) fn transactions_wait_for(world: &mut World) -> Option<String> {
     }
     // A request on an abandoned connection may still be served.
     if let Some(number) = world.net.half_closed_connection() {
-        return Some(format!("what was sent on connection {number} is still on its way"));
+        return Some(format!("bytes on connection {number} are still in flight"));
     }
     let mut length = 0;
     for (stage, count) in partitions.iter().enumerate() {

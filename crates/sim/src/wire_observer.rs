@@ -159,7 +159,7 @@ pub(crate) fn check_in_flight(world: &mut World, client: usize, conn: ConnId) {
     let most = world.clients[client].limits.in_flight;
     if under_way > most {
         world.check.violate(format!(
-            "client {client} has {under_way} requests under way on connection {}, {most} are allowed",
+            "client {client} has {under_way} requests in flight on connection {}, {most} are allowed",
             conn.0
         ));
     }

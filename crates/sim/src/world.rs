@@ -197,7 +197,7 @@ impl World {
                 self.clients[number].drive_at_us = self.now_us();
                 self.app_at(number, self.now_us());
             }
-            Err(what) => self.check.violate(format!("a client could not be made: {what}")),
+            Err(what) => self.check.violate(format!("a client cannot be built: {what}")),
         }
     }
 

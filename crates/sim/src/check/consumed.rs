@@ -152,7 +152,7 @@ impl Consumed {
         let ahead = now.is_some_and(|(start, end)| low > start || high > end);
         if low > high || (same_topic && ahead) {
             return Err(format!(
-                "client {client}: watermarks of {topic} [{partition}] are told as {reported:?}, they are {now:?}"
+                "client {client}: watermarks of {topic} [{partition}] are reported as {reported:?}, they are {now:?}"
             ));
         }
         Ok(())
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn who_seeks_to_what_was_cut_off_begins_anew() {
+    fn a_seek_to_a_truncated_offset_resets() {
         let mut consumed = cut_behind_the_first();
         assert!(take(&mut consumed, 0, 0).is_err());
         let mut consumed = cut_behind_the_first();
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_log_has_lost_at_its_start_is_not_read() {
+    fn records_lost_to_retention_are_not_expected() {
         let mut consumed = cut_behind_the_first();
         assert!(take(&mut consumed, 2, 1).is_err(), "it goes on where the log was cut");
         let mut consumed = cut_behind_the_first();
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn commits_follow_what_was_handed_out() {
+    fn commits_follow_delivered_records() {
         let mut consumed = Consumed::default();
         consumed.set_expectation(0, TOPIC, 0, Expect::At(0));
         for offset in 0..3 {

@@ -59,7 +59,7 @@ impl Fencing {
         }
         let id = self.taken.get(&client);
         let Some((id, history)) = id.and_then(|id| self.by_id.get_key_value(id)) else {
-            return Err(format!("client {client} was fenced, and has had no id"));
+            return Err(format!("client {client} was fenced, and never had an id"));
         };
         let since = history.iter().skip_while(|event| **event != Event::Taken(client));
         // A transaction that is open when the client gets the id belongs to another client. The client's own
@@ -81,7 +81,7 @@ impl Fencing {
         match lost {
             true => Ok(()),
             false => Err(format!(
-                "client {client} was fenced, and nobody has taken {id:?} from it"
+                "client {client} was fenced, and no other producer has taken {id:?}"
             )),
         }
     }
@@ -96,7 +96,7 @@ impl Fencing {
             return Ok(());
         }
         let Some(id) = own.last().and_then(|client| self.taken.get(client)) else {
-            return Err(format!("the loop of {own:?} has had no id, and finds a rival"));
+            return Err(format!("the loop of {own:?} ends as fenced, and never had an id"));
         };
         let history = self.by_id.get(id).into_iter().flatten();
         let is_own = |event: &Event| matches!(event, Event::Taken(client) if own.contains(client));
@@ -108,7 +108,7 @@ impl Fencing {
         match since.any(is_reason) {
             true => Ok(()),
             false => Err(format!(
-                "the loop of {own:?} ends for a rival, and no other process has taken {id:?}"
+                "the loop of {own:?} ends as fenced, and no other process has taken {id:?}"
             )),
         }
     }

@@ -217,14 +217,14 @@ impl Groups {
         };
         if let Some(tp) = member.owned.keys().find(|tp| !claims.contains(tp)) {
             return Err(format!(
-                "client {client} joins without {tp:?}, which it has not given up"
+                "client {client} joins without {tp:?}, which it has not released"
             ));
         }
         let given = self.owners.get(&(member.group.clone(), generation));
         let is_given = |tp: &&Tp| given.and_then(|g| g.get(*tp)).is_some_and(|o| o == owner);
         match claims.iter().find(|tp| !is_given(tp)) {
             Some(tp) => Err(format!(
-                "client {client} joins with {tp:?}, which {owner} was not given in generation {generation}"
+                "client {client} joins with {tp:?}, which was not assigned to {owner} in generation {generation}"
             )),
             None => Ok(()),
         }
@@ -284,7 +284,7 @@ impl Groups {
             let is_member = |id: &String| begins.members.contains(id) && !self.has_abandoned_join(group, id);
             if let Some((tp, own)) = both.find(|(_, own)| is_member(&own.member)) {
                 return Err(format!(
-                    "client {} begins to consume {tp:?}, and client {client}, which is {} in {group}, has it since {} us",
+                    "client {} starts to consume {tp:?}, which client {client}, {} in {group}, has owned since {} us",
                     begins.client, own.member, own.since_us
                 ));
             }
@@ -388,7 +388,7 @@ impl Groups {
     pub(crate) fn on_end(&mut self, client: u32, tp: &Tp, offset: i64, now: Option<Marks>) -> Result<(), String> {
         self.at(client, tp, offset, now).map_err(|what| {
             format!(
-                "client {client} hears that {} [{}] ends at {offset}: {what}",
+                "client {client} receives the end of {} [{}] at {offset}: {what}",
                 tp.0, tp.1
             )
         })?;
@@ -474,10 +474,14 @@ impl Groups {
             return Ok(());
         };
         let Some(own) = member.owned.get_mut(tp) else {
-            return Err(format!("client {client} hears of {tp:?}, which it does not own"));
+            return Err(format!(
+                "client {client} receives an error for {tp:?}, which it does not own"
+            ));
         };
         if member.reset != Reset::Error {
-            return Err(format!("client {client} hears of a reset of {tp:?} to an error"));
+            return Err(format!(
+                "client {client} receives a reset error for {tp:?} without that policy"
+            ));
         }
         let since_us = own.since_us;
         own.sought = true;
@@ -490,7 +494,7 @@ impl Groups {
         match committed.contains(&None) {
             true => Ok(()),
             false => Err(format!(
-                "client {client} hears that there is no offset of {tp:?}, and there is: {committed:?}"
+                "client {client} receives no offset for {tp:?}, and the offset is: {committed:?}"
             )),
         }
     }
@@ -535,7 +539,7 @@ impl Groups {
         }
         let place = || format!("{}: {} [{}] is committed at {offset}", commit.group, tp.0, tp.1);
         if commit.foreign {
-            return Err(format!("{} by a member to which it was not given", place()));
+            return Err(format!("{} by a member that does not own it", place()));
         }
         if back.is_some_and(|before| !self.truncations.reach(tp, before)) && !commit.abandoned {
             return Err(format!("{}, which was committed at {:?}", place(), commit.before));
@@ -546,7 +550,7 @@ impl Groups {
         };
         let to = self.truncations.known(tp, offset);
         match self.book(commit.group, tp).done.first_gap(from, to) {
-            Some(gap) => Err(format!("{}, and nobody has processed offset {gap}", place())),
+            Some(gap) => Err(format!("{}, and no application has processed offset {gap}", place())),
             None => Ok(()),
         }
     }
@@ -567,7 +571,7 @@ impl Groups {
         }) {
             true => Ok(()),
             false => Err(format!(
-                "client {client} hears that {} [{}] is committed at {offset}, and so far it never was",
+                "client {client} receives that {} [{}] is committed at {offset}, which it never was",
                 tp.0, tp.1
             )),
         }
@@ -596,7 +600,7 @@ impl Groups {
         match since.contains(&offset) {
             true => Ok(()),
             false => Err(format!(
-                "client {client} hears that {tp:?} is committed at {offset:?}, and it was {since:?}"
+                "client {client} receives {offset:?} as the committed offset of {tp:?}, which was {since:?}"
             )),
         }
     }
@@ -622,7 +626,7 @@ impl Groups {
         let own = member.owned.get(tp)?;
         let text = || {
             let reported = own.next.map_or("nowhere yet".into(), |at| at.to_string());
-            format!("client {client} stands at {reported} of {} [{}], {now:?}", tp.0, tp.1)
+            format!("client {client} is at {reported} of {} [{}], {now:?}", tp.0, tp.1)
         };
         match own.next {
             Some(at) => (at < now.end).then(text),

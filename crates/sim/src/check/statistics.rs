@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_bounds_what_was_received() {
+    fn records_taken_bound_the_received_counter() {
         let mut reports = Reports::default();
         assert_eq!(reports.on_document(0, document(10, 5, 2), taken(3), 20), Ok(()));
         assert_eq!(reports.on_document(0, document(30, 5, 0), taken(5), 40), Ok(()));

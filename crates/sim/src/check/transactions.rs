@@ -68,7 +68,10 @@ impl PartitionView {
                     continue;
                 }
                 let Some(item) = record.value.and_then(Item::parse) else {
-                    return Err(format!("the record at offset {} was produced by nobody", record.offset));
+                    return Err(format!(
+                        "the record at offset {} was produced by no client of the world",
+                        record.offset
+                    ));
                 };
                 view.all.push((record.offset, item));
                 match header.is_transactional() {
@@ -164,7 +167,9 @@ impl Transactions {
             ));
         }
         let Some(item) = item else {
-            return Err(format!("client {reader}: {place:?} @ {offset} was made by nobody"));
+            return Err(format!(
+                "client {reader}: {place:?} @ {offset} was produced by no client of the world"
+            ));
         };
         let fate = self.transactions.get(&item.tag).map(|t| t.fate);
         if committed && fate == Some(Fate::Aborted) {
@@ -271,7 +276,7 @@ impl Transactions {
         }
         for tag in found.keys() {
             if !self.transactions.contains_key(tag) {
-                return Err(format!("{tag:?} is committed, and nobody began it"));
+                return Err(format!("{tag:?} is committed, and no client began it"));
             }
         }
         for (tag, transaction) in &self.transactions {
@@ -398,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_torn_lost_doubled_or_out_of_order_is_noticed() {
+    fn partial_lost_duplicate_and_reordered_transactions_are_detected() {
         let inputs = [(0, item(7, 1, -1, 0)), (1, item(8, 1, -1, 0))];
         let outputs = [(0, item(7, 2, 0, 1)), (1, item(8, 2, 0, 2))];
         let mut books = Transactions::default();
@@ -426,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_at_least_once_is_committed_as_read() {
+    fn at_least_once_output_is_committed_as_read() {
         let inputs = [(0, item(7, 1, -1, 0)), (1, item(8, 1, -1, 0))];
         let outputs = [(0, item(7, 2, 0, 1)), (1, item(7, 3, 0, 1)), (2, item(8, 3, 0, 2))];
         let chain = Views::from([((0, 0), view(&inputs)), ((1, 0), view(&outputs))]);

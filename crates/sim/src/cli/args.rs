@@ -6,16 +6,16 @@ use ottla_sim::Canary;
 
 /// The usage text, printed for invalid arguments.
 pub(crate) const USAGE: &str = "usage: ottla-sim [--seeds N] [--start S]      run N worlds (1000), from seed S (1) on
-       ottla-sim --forever [--start S]        run worlds until told to stop (Ctrl-C)
-       ottla-sim --seed S [--trace]           run one world; --trace tells all that happens
-       ottla-sim --regressions                run the worlds that once failed
-       ottla-sim --canaries [--seeds N]       see that every deliberate bug is noticed within N worlds (200)
-options: --start clock                        begin with a seed taken from the clock, which is printed
+       ottla-sim --forever [--start S]        run worlds until stopped (Ctrl-C)
+       ottla-sim --seed S [--trace]           run one world; --trace prints all events
+       ottla-sim --regressions                run the regression seeds
+       ottla-sim --canaries [--seeds N]       check that every deliberate bug is detected within N worlds (200)
+options: --start clock                        start with a seed from the clock, which is printed
          --seconds N                          stop after N seconds
-         --step N                             take every Nth seed: with --start 2 --step 4 those that have groups
+         --step N                             run every Nth seed: with --start 2 --step 4 those with groups
          --jobs N                             run N worlds at a time (1)
-         --canary NAME                        switch a deliberate bug on: the run must fail
-         --keep-going                         go on after a failure";
+         --canary NAME                        enable a deliberate bug: the run must fail
+         --keep-going                         continue after a failure";
 
 /// The arguments of a run.
 #[derive(Debug, Clone)]

@@ -92,7 +92,7 @@ struct Results {
 impl Results {
     /// Collects results until all threads are done.
     fn gather(&mut self, incoming: &Receiver<(u64, Outcome)>, canary: bool) {
-        let mut told = Instant::now();
+        let mut printed_at = Instant::now();
         let mut latest = 0;
         loop {
             match incoming.recv_timeout(LOOK) {
@@ -109,8 +109,8 @@ impl Results {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            if told.elapsed() >= PROGRESS {
-                told = Instant::now();
+            if printed_at.elapsed() >= PROGRESS {
+                printed_at = Instant::now();
                 let (worlds, failed) = (self.total.worlds, self.failed.len());
                 eprintln!("{worlds} worlds, {failed} failed, at seed {latest}");
             }

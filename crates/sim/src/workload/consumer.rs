@@ -104,7 +104,7 @@ impl ConsumerWorkload {
     }
 
     fn send(&mut self, world: &mut World, client: usize, pending: PendingCall, command: consumer::Command) {
-        trace!(world.trace, "c{client} app asks {command:?}");
+        trace!(world.trace, "c{client} app calls {command:?}");
         world.shared(client).send(Command::Consumer(command));
         self.pending = Some((pending, world.now_us()));
     }
@@ -220,7 +220,7 @@ impl ConsumerWorkload {
             deadline: Instant::from_micros(until_us),
             reply: reply.clone(),
         };
-        trace!(world.trace, "c{client} app asks {command:?}");
+        trace!(world.trace, "c{client} app calls {command:?}");
         world.coverage.count("listings of groups", 1);
         world.shared(client).send(Command::Admin(command));
         self.pending = Some((PendingCall::Query(Query::Groups(reply), until_us), world.now_us()));
@@ -312,7 +312,7 @@ impl ConsumerWorkload {
         while let Some(event) = shared.main_queue.pop(Some(Duration::ZERO)) {
             match event {
                 Event::Stats(document) => on_statistics(world, client, *document),
-                other => trace!(world.trace, "c{client} app hears {other:?}"),
+                other => trace!(world.trace, "c{client} app receives {other:?}"),
             }
         }
         let most = world.app_rng.between(1, self.plan.most * 2);
@@ -347,7 +347,7 @@ impl ConsumerWorkload {
         }
         let Some(found) = found else {
             return world.check.violate(format!(
-                "client {client}: {topic} [{partition}] @ {offset} was made by nobody"
+                "client {client}: {topic} [{partition}] @ {offset} was produced by no client of the world"
             ));
         };
         if world.canary.strike(Canary::SkippedOffset) {
@@ -370,12 +370,12 @@ impl ConsumerWorkload {
                 let code = notice.error.code;
                 trace!(
                     world.trace,
-                    "c{client} app hears of {:?}: {} at {}", notice.tp, notice.error, notice.offset
+                    "c{client} app receives error for {:?}: {} at {}", notice.tp, notice.error, notice.offset
                 );
                 match code {
                     ErrorCode::L_AUTO_OFFSET_RESET | ErrorCode::L_LOG_TRUNCATION => {
                         let truncated = u64::from(code == ErrorCode::L_LOG_TRUNCATION);
-                        world.coverage.count("truncations told", truncated);
+                        world.coverage.count("truncation errors", truncated);
                         if let Some(state) = &notice.partition {
                             self.lost.push((state.topic().name().to_owned(), state.partition()));
                         }
@@ -384,7 +384,7 @@ impl ConsumerWorkload {
                     _ => world.coverage.count("consumer errors", 1),
                 }
             }
-            other => trace!(world.trace, "c{client} app hears {other:?}"),
+            other => trace!(world.trace, "c{client} app receives {other:?}"),
         }
     }
 

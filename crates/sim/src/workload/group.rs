@@ -231,7 +231,7 @@ impl MemberWorkload {
     }
 
     fn send(&mut self, world: &mut World, client: usize, pending: PendingCall, command: consumer::Command) {
-        trace!(world.trace, "c{client} app asks {command:?}");
+        trace!(world.trace, "c{client} app calls {command:?}");
         world.shared(client).send(Command::Consumer(command));
         self.pending = Some((pending, world.now_us()));
     }
@@ -559,7 +559,7 @@ impl MemberWorkload {
         }
         let target = CommitTarget::Event;
         let command = consumer::Command::Commit { offsets, target };
-        trace!(world.trace, "c{client} app asks {command:?}");
+        trace!(world.trace, "c{client} app calls {command:?}");
         world.shared(client).send(Command::Consumer(command));
     }
 
@@ -595,7 +595,7 @@ impl MemberWorkload {
             self.pending = Some((pending, since));
             return false;
         };
-        trace!(world.trace, "c{client} app hears {answer:?} of {pending:?}");
+        trace!(world.trace, "c{client} app receives {answer:?} for {pending:?}");
         self.on_answer(world, client, (pending, since), answer);
         true
     }
@@ -675,7 +675,7 @@ impl MemberWorkload {
                 let is_calm = world.now_us() > world.healed_at_us.saturating_add(CALM_US);
                 if *error == ErrorCode::STALE_MEMBER_EPOCH && self.plan.is_consumer && is_calm {
                     world.check.violate(format!(
-                        "client {}: in peace {tp:?} @ {at} is not committed: {error:?}",
+                        "client {}: after the faults {tp:?} @ {at} is not committed: {error:?}",
                         self.client
                     ));
                 }
@@ -698,7 +698,7 @@ impl MemberWorkload {
             self.closing = Some((reply, since));
             return;
         };
-        trace!(world.trace, "c{client} app hears {answer:?} of closing");
+        trace!(world.trace, "c{client} app receives {answer:?} for closing");
         if world.phase != Phase::Hostile && !self.never_polls {
             self.check_closed(world, client, since, answer);
         }
@@ -718,7 +718,7 @@ impl MemberWorkload {
             }
             return world
                 .check
-                .violate(format!("client {client} could not be closed in peace: {error}"));
+                .violate(format!("client {client} could not be closed after the faults: {error}"));
         }
         let view = world.cluster.group_view(&self.plan.group);
         let has_abandoned_join = |member: &str| world.check.groups.has_abandoned_join(&self.plan.group, member);
@@ -817,32 +817,32 @@ impl MemberWorkload {
             Event::Rebalance(rebalance) => self.on_rebalance(world, client, rebalance),
             Event::Partition(notice) => self.on_notice(world, client, notice),
             Event::Commit(result) => {
-                trace!(world.trace, "c{client} app hears {result:?}");
+                trace!(world.trace, "c{client} app receives {result:?}");
                 let rows = result.offsets.into_iter();
                 let rows: Vec<(Tp, i64, ErrorCode)> = rows
                     .map(|r| ((r.tp.topic.to_string(), r.tp.partition), r.offset, r.error))
                     .collect();
                 self.on_commit_rows(world, &rows);
             }
-            other => trace!(world.trace, "c{client} app hears {other:?}"),
+            other => trace!(world.trace, "c{client} app receives {other:?}"),
         }
     }
 
     fn on_rebalance(&mut self, world: &mut World, client: usize, rebalance: Rebalance) {
-        trace!(world.trace, "c{client} app hears {rebalance:?}");
+        trace!(world.trace, "c{client} app receives {rebalance:?}");
         let shared = world.shared(client);
         let lost = shared.consumer.as_ref().is_some_and(|r| r.is_assignment_lost());
         let incremental = self.plan.is_incremental();
         match rebalance.code {
             ErrorCode::L_ASSIGN_PARTITIONS => {
-                world.coverage.count("assignments told", 1);
+                world.coverage.count("assignment events", 1);
                 self.steps.push_back(match incremental {
                     true => Step::AssignMore(rebalance.partitions),
                     false => Step::Assign(rebalance.partitions),
                 });
             }
             ErrorCode::L_REVOKE_PARTITIONS => {
-                world.coverage.count("revocations told", 1);
+                world.coverage.count("revocation events", 1);
                 if lost {
                     world.coverage.count("assignments lost", 1);
                 }
@@ -856,7 +856,7 @@ impl MemberWorkload {
             }
             code => world
                 .check
-                .violate(format!("client {client}: a rebalance that is neither: {code:?}")),
+                .violate(format!("client {client}: an unknown rebalance event: {code:?}")),
         }
     }
 
@@ -868,7 +868,7 @@ impl MemberWorkload {
         let error = &notice.error;
         trace!(
             world.trace,
-            "c{client} app hears of {tp:?}: {error} at {}", notice.offset
+            "c{client} app receives error for {tp:?}: {error} at {}", notice.offset
         );
         match (error.code, tp) {
             (ErrorCode::L_PARTITION_EOF, Some(tp)) => {
@@ -883,11 +883,11 @@ impl MemberWorkload {
                 self.steps.push_back(Step::Seek(tp));
             }
             (ErrorCode::L_LOG_TRUNCATION, Some(tp)) => {
-                world.coverage.count("truncations told", 1);
+                world.coverage.count("truncation errors", 1);
                 self.steps.push_back(Step::Seek(tp));
             }
-            (ErrorCode::L_MAX_POLL_EXCEEDED, _) => world.coverage.count("members told that they stalled", 1),
-            _ => world.coverage.count("errors told to members", 1),
+            (ErrorCode::L_MAX_POLL_EXCEEDED, _) => world.coverage.count("max.poll.interval errors", 1),
+            _ => world.coverage.count("other errors of members", 1),
         }
         if error.fatal {
             self.on_fatal(world, client, notice.error);
@@ -902,7 +902,7 @@ impl MemberWorkload {
                 on_statistics(world, client, *document);
                 continue;
             }
-            trace!(world.trace, "c{client} app hears {event:?}");
+            trace!(world.trace, "c{client} app receives {event:?}");
             if let Event::Error(error) = event
                 && error.fatal
             {
@@ -915,7 +915,7 @@ impl MemberWorkload {
     fn on_fatal(&mut self, world: &mut World, client: usize, error: Error) {
         world.coverage.count("members fenced", 1);
         if self.life != Life::Gone {
-            self.end(world, client, &format!("gives the client up: {error}"));
+            self.end(world, client, &format!("ends the client: {error}"));
         }
     }
 }

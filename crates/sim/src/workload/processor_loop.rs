@@ -75,7 +75,7 @@ impl Process for Copier {
         let (partition, offset) = (input.partition, input.record.offset);
         let Some(item) = input.record.value.and_then(Item::parse) else {
             self.push_event(AppEvent::Violation(format!(
-                "[{partition}] @ {offset} was made by nobody"
+                "[{partition}] @ {offset} was produced by no client of the world"
             )));
             return Ok(());
         };
@@ -83,7 +83,7 @@ impl Process for Copier {
         if !self.owned.contains(&partition) || offset < position {
             let owned = &self.owned;
             self.push_event(AppEvent::Violation(format!(
-                "is given [{partition}] @ {offset}, stands at {position} and has {owned:?}"
+                "receives [{partition}] @ {offset}, its position is {position} and it owns {owned:?}"
             )));
         }
         let made = Item {
@@ -129,7 +129,7 @@ impl Process for Copier {
             );
             if processed != committed && self.keeps.is_none() {
                 self.push_event(AppEvent::Violation(format!(
-                    "gives up [{partition}], and was not told what became of its work from {committed:?} to {processed:?}"
+                    "releases [{partition}] without the outcome of its work from {committed:?} to {processed:?}"
                 )));
             }
         }
@@ -399,7 +399,7 @@ impl LoopWorkload {
                 self.gone(world);
             }
             2 | 3 if !self.is_replaced => {
-                trace!(world.trace, "c{client} app has a successor, and does not know it");
+                trace!(world.trace, "c{client} app is replaced and keeps running");
                 world.coverage.count("loops replaced", 1);
                 self.is_replaced = true;
                 worker_gone(world, self.slot, true);

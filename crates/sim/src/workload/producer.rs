@@ -243,7 +243,7 @@ impl Application for ProducerWorkload {
             }
             let held = self.loans.iter().find(|(_, loan)| loan.held.strong_count() > 0);
             return held
-                .map(|(number, _)| format!("client {client} has ended and holds what it was given with {number}"));
+                .map(|(number, _)| format!("client {client} has ended and references the memory of message {number}"));
         }
         let outstanding = Self::outstanding(world, client);
         if outstanding > 0 {
@@ -261,7 +261,7 @@ impl Application for ProducerWorkload {
                 ErrorCode::L_UNSUPPORTED_FEATURE => world.plan.has_old_brokers(),
                 _ => self.plan.is_gapless(),
             };
-            return (!honest).then(|| format!("client {client} has come to a fatal error: {error}"));
+            return (!honest).then(|| format!("client {client} has a fatal error: {error}"));
         }
         let silent = self.plan.delivery != DeliveryMode::All;
         let failing = (0..self.plan.topics.len()).find(|topic| {
@@ -405,7 +405,9 @@ impl ProducerWorkload {
                 target.name()
             );
             if held.strong_count() > 0 {
-                world.check.violate(format!("{id:?} is refused, and its value kept"));
+                world
+                    .check
+                    .violate(format!("{id:?} is rejected, and its value is still referenced"));
             }
             return Err(error.code);
         }
@@ -500,15 +502,15 @@ impl ProducerWorkload {
             match event {
                 Event::Delivery(delivery) => self.on_delivery(world, client, delivery),
                 Event::Error(error) => {
-                    trace!(world.trace, "c{client} app hears {error}");
+                    trace!(world.trace, "c{client} app receives {error}");
                     if error.fatal {
                         world.coverage.count("fatal errors", 1);
                     }
                 }
                 Event::Stats(document) => on_statistics(world, client, *document),
                 Event::Throttle(t) => {
-                    world.coverage.count("throttles told", 1);
-                    trace!(world.trace, "c{client} app hears throttle {}", t.throttle_ms);
+                    world.coverage.count("throttle events", 1);
+                    trace!(world.trace, "c{client} app receives throttle {}", t.throttle_ms);
                 }
                 other => world
                     .check
@@ -549,7 +551,7 @@ impl ProducerWorkload {
                 offset: offset_of.unwrap_or(record.offset),
                 done_us: delivery.done_at.as_micros(),
             };
-            trace!(world.trace, "c{client} app hears of {number}: {report:?}");
+            trace!(world.trace, "c{client} app receives error for {number}: {report:?}");
             let headers = record.headers.iter().flat_map(|headers| headers.iter().flatten());
             let Some(found) = message::read(record.key, record.value, headers).filter(|f| f.id == id) else {
                 world
@@ -561,7 +563,7 @@ impl ProducerWorkload {
             if record.lent_address != lent {
                 world
                     .check
-                    .violate(format!("{id:?}: another address comes back than was lent"));
+                    .violate(format!("{id:?}: the report returns another address than was lent"));
             }
             let known = (found, record.timestamp_ms);
             let result = world.check.produced.on_report(id, report, delivery.topic.name(), known);
@@ -586,7 +588,7 @@ impl ProducerWorkload {
             if loan.is_some_and(|loan| loan.held.strong_count() > 0) {
                 let client = self.client;
                 world.check.violate(format!(
-                    "message {number} of client {client} was reported, and what was given with it is still held"
+                    "message {number} of client {client} was reported, and its memory is still referenced"
                 ));
             }
         }

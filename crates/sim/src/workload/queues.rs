@@ -48,7 +48,7 @@ pub(crate) fn next_item<T>(
 
 /// Checks the statistics that an application received.
 pub(crate) fn on_statistics(world: &mut World, client: usize, document: Statistics) {
-    trace!(world.trace, "c{client} app hears {document:?}");
+    trace!(world.trace, "c{client} app receives {document:?}");
     world.coverage.count("statistics", 1);
     let counters = *world.counters(client);
     let result = world

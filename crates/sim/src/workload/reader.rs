@@ -34,7 +34,7 @@ pub(super) fn take_next(world: &mut World, client: usize) -> Option<Taken> {
     while let Some(event) = shared.main_queue.pop(Some(Duration::ZERO)) {
         match event {
             Event::Stats(document) => on_statistics(world, client, *document),
-            other => trace!(world.trace, "c{client} app hears {other:?}"),
+            other => trace!(world.trace, "c{client} app receives {other:?}"),
         }
     }
     loop {
@@ -46,9 +46,9 @@ pub(super) fn take_next(world: &mut World, client: usize) -> Option<Taken> {
             }
             Err(Event::Partition(notice)) => trace!(
                 world.trace,
-                "c{client} app hears of {:?}: {} at {}", notice.tp, notice.error, notice.offset
+                "c{client} app receives error for {:?}: {} at {}", notice.tp, notice.error, notice.offset
             ),
-            Err(other) => trace!(world.trace, "c{client} app hears {other:?}"),
+            Err(other) => trace!(world.trace, "c{client} app receives {other:?}"),
         }
     }
 }

@@ -176,7 +176,7 @@ impl TxnWorkload {
         let position = self.progress.entry(partition).or_default();
         let Some(item) = item.filter(|_| offset >= position.offset) else {
             world.check.violate(format!(
-                "client {consumer} takes {read} [{partition}] @ {offset}, and stands at {position:?}"
+                "client {consumer} takes {read} [{partition}] @ {offset}, its position is {position:?}"
             ));
             return None;
         };
@@ -263,7 +263,7 @@ impl TxnWorkload {
                     world.counters(client).delivered += if failed { 0 } else { count };
                 }
                 Event::Stats(document) => on_statistics(world, client, *document),
-                other => trace!(world.trace, "c{client} app hears {other:?}"),
+                other => trace!(world.trace, "c{client} app receives {other:?}"),
             }
         }
     }
@@ -279,7 +279,7 @@ impl TxnWorkload {
                 self.gone(world);
             }
             2 | 3 if !self.is_replaced => {
-                trace!(world.trace, "c{client} app has a successor, and does not know it");
+                trace!(world.trace, "c{client} app is replaced and keeps running");
                 world.coverage.count("workers replaced", 1);
                 self.is_replaced = true;
                 worker_gone(world, self.slot, true);
@@ -357,7 +357,7 @@ impl Application for TxnWorkload {
             return Some(format!("client {client} is {:?}", self.state));
         }
         let uncommitted_probe = world.phase == Phase::Probing && self.is_source() && !self.has_committed_in_probe;
-        uncommitted_probe.then(|| format!("client {client} has not committed in peace"))
+        uncommitted_probe.then(|| format!("client {client} has not committed a transaction in the probing phase"))
     }
 }
 
@@ -442,7 +442,7 @@ impl TxnWorkload {
 
     fn ask(&mut self, world: &mut World, command: consumer::Command, pending: PendingCall) {
         let Some(consumer) = self.consumer else { return };
-        trace!(world.trace, "c{consumer} app asks {command:?}");
+        trace!(world.trace, "c{consumer} app calls {command:?}");
         world.shared(consumer).send(Command::Consumer(command));
         self.pending = Some(pending);
     }
@@ -523,7 +523,7 @@ impl TxnWorkload {
             }
             return false;
         };
-        trace!(world.trace, "c{client} app is told {reported:?}");
+        trace!(world.trace, "c{client} app receives {reported:?}");
         match self.pending.take() {
             Some(PendingCall::Transaction(call, ..)) => self.on_call(world, client, call, reported.map(|_| ())),
             Some(PendingCall::Committed(..)) => self.on_committed(world, client, reported),

@@ -37,7 +37,7 @@ fn a_client_that_stopped_may_begin_at_another_end() {
 }
 
 #[test]
-fn an_end_may_be_told_of_after_the_log_was_cut_below_it() {
+fn an_end_of_partition_may_be_reported_after_a_truncation_below_it() {
     let tp: Tp = ("t".into(), 0);
     let mut groups = Groups::default();
     groups.add_member(0, "g", Reset::Latest, false);
@@ -84,7 +84,7 @@ fn a_reader_that_found_an_end_without_an_epoch_is_reset_where_that_was_cut_off()
 }
 
 #[test]
-fn who_joins_names_what_it_has_and_was_given() {
+fn join_group_reports_owned_and_assigned_partitions() {
     let tp: Tp = ("t".into(), 0);
     let assignment = std::slice::from_ref(&tp);
     let mut groups = Groups::default();
@@ -195,7 +195,7 @@ fn commit(groups: &mut Groups, tp: &Tp, offset: i64, before: Option<i64>) -> Res
 }
 
 #[test]
-fn what_a_late_request_takes_back_is_remembered_until_the_next_commit() {
+fn an_offset_lowered_by_an_abandoned_commit_is_kept_until_the_next_commit() {
     let tp: Tp = ("t".into(), 0);
     let mut groups = read_four(&tp);
     let late = |groups: &mut Groups, offset, before| {
@@ -235,7 +235,7 @@ fn a_member_comes_back_to_where_the_log_was_cut() {
 }
 
 #[test]
-fn what_came_after_a_cut_is_read_as_a_whole() {
+fn records_after_a_truncation_are_all_read() {
     let tp: Tp = ("t".into(), 0);
     let lies = |offset: i64, number| Logged {
         offset,

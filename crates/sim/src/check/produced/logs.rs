@@ -57,7 +57,7 @@ impl Produced {
         let ever = copies + self.deleted_copies.get(&id).copied().unwrap_or(0);
         if ever > entry.sent {
             return Err(format!(
-                "it came to lie {ever} times in the log and was sent {} times",
+                "it is {ever} times in the log and was sent {} times",
                 entry.sent
             ));
         }

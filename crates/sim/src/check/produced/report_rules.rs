@@ -40,7 +40,7 @@ pub(super) fn same(accepted: &Accepted, found: DecodedMessage, timestamp_ms: i64
     if !found.intact || found.value_len != accepted.value_len || found.key != accepted.key || !same_headers {
         return Some("it is not what was produced".into());
     }
-    (!in_time).then(|| format!("it bears the time {timestamp_ms}"))
+    (!in_time).then(|| format!("its timestamp is {timestamp_ms}"))
 }
 
 /// Returns the difference between a batch and the settings.
@@ -104,7 +104,7 @@ fn delivered(entry: &Entry, report: &Report) -> Option<String> {
         return (report.status == PersistStatus::NotPersisted).then(|| "delivered, and not persisted".into());
     }
     if report.status != PersistStatus::Persisted {
-        return Some("delivered, and not said to be persisted".into());
+        return Some("delivered, and not reported as persisted".into());
     }
     if report.offset < 0 && !promise.idempotent {
         return Some("delivered without an offset".into());
@@ -113,7 +113,7 @@ fn delivered(entry: &Entry, report: &Report) -> Option<String> {
         0.. => entry.acked.contains(&report.offset),
         _ => !entry.acked.is_empty(),
     };
-    (!known).then(|| "delivered, and no broker has acknowledged it so".into())
+    (!known).then(|| "delivered, and no broker has acknowledged it at this offset".into())
 }
 
 fn failed(entry: &Entry, report: &Report, code: ErrorCode) -> Option<String> {
@@ -123,12 +123,12 @@ fn failed(entry: &Entry, report: &Report, code: ErrorCode) -> Option<String> {
     let reports_polled = |refusal: &&Refusal| refusal.definite && refusal.at_us + UNREAD_US < report.done_us;
     let refused = entry.refusals.iter().filter(reports_polled).count();
     if entry.sent as usize == refused && report.status != PersistStatus::NotPersisted {
-        return Some("every broker that it was sent to has refused it, and it may be persisted".into());
+        return Some("every broker has rejected it, and it is reported as possibly persisted".into());
     }
     let from_brokers = code.0 > 0 || code == ErrorCode::L_INVALID_DIFFERENT_RECORD;
     let said = entry.refusals.iter().any(|r| r.code == code);
     if from_brokers && !said && !error_codes::is_in_other_responses(code) {
-        return Some("failed with what no broker has said".into());
+        return Some("failed with an error that no broker has returned".into());
     }
     None
 }
