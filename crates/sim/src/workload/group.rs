@@ -11,7 +11,8 @@ use std::time::Duration;
 use ottla::client::Command;
 use ottla::consumer::{self, CommitTarget, OffsetsResult};
 use ottla::error::{Error, ErrorCode};
-use ottla::event::{Event, PartitionNotice, Rebalance, Reply};
+use ottla::event::{Event, PartitionNotice, Rebalance};
+use ottla::reply::Reply;
 use ottla::sys::Instant;
 use ottla::types::{PartitionOffset, TopicPartition, offset};
 

@@ -1,4 +1,4 @@
-//! Processors that run the production loop (`ottla::processor`) as members of a group. [`Worker::turn`] decides all use
+//! Processors that run the production loop (`ottla_processor`) as members of a group. [`Worker::turn`] decides all use
 //! of their clients. Between any two turns they are killed, stalled, frozen and replaced.
 //!
 //! The loop keeps no state for its application, so the number of an input is its offset.
@@ -12,8 +12,7 @@ use ottla::client::Command;
 use ottla::config::Conf;
 use ottla::consumer;
 use ottla::error::{Error, ErrorCode};
-use ottla::event::{DeliveryMode, Payload, Reply};
-use ottla::processor::{Input, Output, Process, ProcessError, ProcessorConf, Turn, Worker};
+use ottla::event::DeliveryMode;
 use ottla::producer::Record;
 use ottla::records::Payload;
 use ottla::reply::Reply;

@@ -7,9 +7,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use ottla::client::Command;
 use ottla::error::ErrorCode;
-use ottla::event::{Delivery, DeliveryMode, Event, HeadersIn, Payload, Reply};
+use ottla::event::{Delivery, DeliveryMode, Event};
 use ottla::producer;
 use ottla::producer::Record;
+use ottla::records::{HeadersIn, Payload};
+use ottla::reply::Reply;
 use ottla::sys::Clock;
 use ottla::types::{PARTITION_UA, PersistStatus};
 

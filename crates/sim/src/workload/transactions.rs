@@ -13,8 +13,10 @@ use std::time::Duration;
 use ottla::client::Command;
 use ottla::consumer;
 use ottla::error::{Error, ErrorCode};
-use ottla::event::{Event, HeadersIn, Payload, Reply};
+use ottla::event::Event;
 use ottla::producer::{Record, TransactionCall, TransactionReply};
+use ottla::records::{HeadersIn, Payload};
+use ottla::reply::Reply;
 use ottla::sys::Instant;
 use ottla::types::{GroupMetadata, PartitionOffset, TopicPartition, offset};
 
