@@ -52,8 +52,8 @@ class Produce:
 COMMON = {"rss": 1.0, "threads": 3}
 
 
-# As many times the rounds where it takes more of them to tell what is compared apart: rows of one library are closer to
-# each other than two libraries are, and some rows vary.
+# The factor of rounds for rows that need more of them: rows of one library differ less than two libraries do, and some
+# rows vary.
 MORE_ROUNDS = 2
 
 

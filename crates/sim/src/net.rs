@@ -44,7 +44,7 @@ pub(crate) struct Conn {
     reader_down: FrameReader,
     /// Responses were lost or repeated: the client notices, and closes the connection.
     corrupted: bool,
-    /// What a frozen broker is about to send.
+    /// Responses and ends held while the broker is frozen.
     outbox: Vec<Downlink>,
 }
 

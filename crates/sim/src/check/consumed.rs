@@ -91,8 +91,8 @@ impl Consumed {
         reader.expect = expect;
     }
 
-    /// Records that a partition lost everything from `kept` on, which may have been read. What is written there later
-    /// has this leader epoch or a later one.
+    /// Records that a partition lost everything from `kept` on, which may have been read. Later records there
+    /// have this leader epoch or a later one.
     pub(crate) fn on_lost(&mut self, topic: &str, partition: i32, (kept, epoch): (i64, i32)) {
         for ((_, name, index), reader) in &mut self.readers {
             if name == topic && *index == partition {

@@ -1,4 +1,4 @@
-//! Fencing: a producer that is told that another producer has its transactional id has lost it, to another producer or
+//! Fencing: a producer whose error says that another producer has its transactional id has lost it, to another producer or
 //! to the coordinator, which takes it away when a transaction has timed out.
 
 use std::collections::BTreeMap;

@@ -83,7 +83,7 @@ struct Own {
     next: Option<i64>,
     /// The offset behind the last delivered record.
     taken_to: Option<i64>,
-    /// The application was told that there is no offset, and went to the beginning.
+    /// The application received "no offset", and went to the beginning.
     sought: bool,
     /// The member id at the assignment.
     member: String,
@@ -607,8 +607,8 @@ impl Groups {
 
     // ---------------------------------------------------------------- truncated logs
 
-    /// Records that a partition lost the offsets from `kept` to `end`, which may have been read. What is written there later
-    /// has this leader epoch or a later one.
+    /// Records that a partition lost the offsets from `kept` to `end`, which may have been read. Later records there
+    /// have this leader epoch or a later one.
     pub(crate) fn on_lost(&mut self, tp: &Tp, lost: (i64, i64), epoch: i32, at_us: u64) {
         self.truncations.add(tp, lost, epoch, at_us);
         for ((_, name), book) in &mut self.books {

@@ -65,7 +65,7 @@ impl Truncations {
         kept.fold(offset, i64::min)
     }
 
-    /// Records that a log lost the offsets from `kept` to `end`. What is written there later has this leader epoch or a
+    /// Records that a log lost the offsets from `kept` to `end`. Later records there have this leader epoch or a
     /// later one.
     pub(super) fn add(&mut self, tp: &Tp, (kept, end): (i64, i64), epoch: i32, at_us: u64) {
         self.0.entry(tp.clone()).or_default().push(Truncation {

@@ -6,7 +6,8 @@ use ottla::error::ErrorCode;
 use ottla::event::DeliveryMode;
 use ottla::types::PersistStatus;
 
-use super::{Entry, Outcome, Produced, Promise, report_rules};
+use super::entry::{Entry, Outcome, Promise};
+use super::{Produced, report_rules};
 use crate::check::log_view::Logs;
 use crate::message::MessageId;
 

@@ -5,7 +5,7 @@ use ottla::event::DeliveryMode;
 use ottla::types::PersistStatus;
 use ottla_protocol::compression::Codec;
 
-use super::{Accepted, Entry, Outcome, Promise, Refusal, Report, Wire};
+use super::entry::{Accepted, Entry, Outcome, Promise, Refusal, Report, Wire};
 use crate::error_codes;
 use crate::message::DecodedMessage;
 
