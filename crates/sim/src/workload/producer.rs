@@ -355,17 +355,12 @@ impl ProducerWorkload {
         let key = self.make_key(world, id, carrier);
         let headers = self.make_headers(world, carrier, &id_bytes);
         let (timestamp_ms, may_bear) = self.make_time(world, client);
-        let handing = match () {
-            () if value.is_none() => ValueOwnership::Copied,
-            () if world.app_rng.hit(self.plan.shared) => ValueOwnership::Shared,
-            () if world.app_rng.hit(self.plan.lent) => ValueOwnership::Lent,
-            () => ValueOwnership::Copied,
-        };
+        let ownership = self.draw_ownership(world, value.is_some());
         let promise = self.plan.promise(topic);
         // The next message reuses the number of a rejected one.
         self.tries += 1;
         let opaque = (self.tries << 32) | id.number as usize;
-        let mut token = (handing == ValueOwnership::Shared).then(|| Arc::new(()));
+        let mut token = (ownership == ValueOwnership::Shared).then(|| Arc::new(()));
         let held = token.as_ref().map_or_else(Weak::new, Arc::downgrade);
         let address = value.as_ref().map(|v| v.as_ptr().addr());
         let place = match partition {
@@ -379,7 +374,7 @@ impl ProducerWorkload {
         let headers_lost = usize::from(!headers.is_empty() && world.canary.strike(Canary::LostHeader));
         let record = Record {
             key: key.bytes(),
-            value: match (&value, handing) {
+            value: match (&value, ownership) {
                 (None, _) => Payload::Null,
                 (Some(v), ValueOwnership::Copied) => Payload::Copy(v),
                 (Some(v), ValueOwnership::Lent) => Payload::Lent(v),
@@ -415,7 +410,7 @@ impl ProducerWorkload {
         }
         trace!(
             world.trace,
-            "c{client} app produces {} to {} [{partition}], {value_len} bytes {handing:?}",
+            "c{client} app produces {} to {} [{partition}], {value_len} bytes {ownership:?}",
             id.number,
             target.name()
         );
@@ -428,14 +423,23 @@ impl ProducerWorkload {
             headers: Fingerprint::of_headers(headers.iter().copied()),
             timestamp_ms: may_bear,
         };
-        let address = address.filter(|_| handing == ValueOwnership::Lent);
+        let address = address.filter(|_| ownership == ValueOwnership::Lent);
         self.loans.insert(id.number, Loan { held, address });
-        let referred = handing == ValueOwnership::Shared && value_len > shared.conf.message_copy_max_bytes as usize;
+        let referred = ownership == ValueOwnership::Shared && value_len > shared.conf.message_copy_max_bytes as usize;
         world.coverage.count("messages referred to", u64::from(referred));
         world.counters(client).accepted += 1;
-        count_message(world, handing, &accepted, timestamp_ms);
+        count_message(world, ownership, &accepted, timestamp_ms);
         world.check.produced.on_accepted(self.client, target.name(), accepted);
         Ok(id)
+    }
+
+    fn draw_ownership(&self, world: &mut World, has_value: bool) -> ValueOwnership {
+        match () {
+            () if !has_value => ValueOwnership::Copied,
+            () if world.app_rng.hit(self.plan.shared) => ValueOwnership::Shared,
+            () if world.app_rng.hit(self.plan.lent) => ValueOwnership::Lent,
+            () => ValueOwnership::Copied,
+        }
     }
 
     fn make_key(&self, world: &mut World, id: MessageId, carrier: Carrier) -> Key {
@@ -480,12 +484,12 @@ impl ProducerWorkload {
     }
 }
 
-fn count_message(world: &mut World, handing: ValueOwnership, accepted: &Accepted, timestamp_ms: i64) {
+fn count_message(world: &mut World, ownership: ValueOwnership, accepted: &Accepted, timestamp_ms: i64) {
     let keyed = matches!(accepted.place, Place::Rest(_));
     let count = &mut world.coverage;
     count.count("messages", 1);
-    count.count("messages shared", u64::from(handing == ValueOwnership::Shared));
-    count.count("messages lent", u64::from(handing == ValueOwnership::Lent));
+    count.count("messages shared", u64::from(ownership == ValueOwnership::Shared));
+    count.count("messages lent", u64::from(ownership == ValueOwnership::Lent));
     count.count(
         "messages with headers",
         u64::from(accepted.headers != Fingerprint::default()),
