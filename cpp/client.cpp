@@ -69,7 +69,7 @@ void on_error(rd_kafka_t *rk, int err, const char *reason, void *opaque) {
         EventImpl event(RdKafka::Event::EVENT_ERROR, reason);
         event.code = static_cast<ErrorCode>(err);
         if (err == RD_KAFKA_RESP_ERR__FATAL) {
-                /* What has ended the client, not only that something has. */
+                /* The cause of the fatal error. */
                 char text[512] = "";
                 event.is_fatal = true;
                 event.code = code_of(rd_kafka_fatal_error(rk, text, sizeof(text)));

@@ -1,4 +1,4 @@
-/* What a client keeps beside the C library's handle, and how callbacks come from there. */
+/* The state that a client keeps besides the C library's handle; callbacks find their objects there. */
 
 #ifndef OTTLA_CPP_CLIENT_H
 #define OTTLA_CPP_CLIENT_H

@@ -12,7 +12,7 @@ namespace ottla {
 
 namespace {
 
-/** What consume_callback() hands through the C library. */
+/** The arguments that consume_callback() passes through the C library. */
 struct Run {
         rd_kafka_t *rk;
         RdKafka::ConsumeCb *callback;

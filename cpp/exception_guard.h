@@ -1,17 +1,17 @@
 /*
- * What becomes of exceptions that leave a callback of the application.
+ * Handling of exceptions that leave a callback of the application.
  *
  * Between a callback and the method that leads to it lie frames of the C library, which must not be
  * unwound. So a callback is called through guarded(), which catches, and a method runs the C
  * function inside exception_guard(), which throws again what was caught on its thread meanwhile. The two
  * meet in a chain of Serving objects on the thread's stack: the innermost one is the call that the
  * application will see the exception come out of, if it is of the kind that leads to such
- * callbacks. Everywhere else (threads of the library, destructors, calls of the C interface) nobody
+ * callbacks. Everywhere else (threads of the library, destructors, calls of the C interface) no caller
  * could catch it: it is reported.
  */
 
-#ifndef OTTLA_CPP_SERVING_H
-#define OTTLA_CPP_SERVING_H
+#ifndef OTTLA_CPP_EXCEPTION_GUARD_H
+#define OTTLA_CPP_EXCEPTION_GUARD_H
 
 #include <exception>
 #include <utility>
@@ -25,7 +25,7 @@ enum class Exceptions {
         /** Of callbacks that are served: delivery reports, rebalances, errors and so on. */
         OF_SERVED,
         /** Of partitioners, which decide whether produce() accepts a message. For messages that
-         *  wait for their partitions they are called by whoever drives the client on. */
+         *  wait for their partitions they are called on any thread that drives the client. */
         OF_PARTITIONERS,
         /** Of none: a call whose outcome must come out, a destructor; log lines, sockets, files. */
         OF_NONE
@@ -63,7 +63,7 @@ auto exception_guard(Call call, Exceptions exceptions = Exceptions::OF_SERVED) -
 /** Inside a catch block: keeps or reports the exception that `callback` has thrown. */
 void caught(rd_kafka_t *rk, const char *callback, Exceptions exceptions);
 
-/** Calls the application; `otherwise` stands for the result where it throws. */
+/** Calls the application; returns `otherwise` if it throws. */
 template <class Result, class Call>
 Result guarded(rd_kafka_t *rk,
                const char *callback,
@@ -80,4 +80,4 @@ Result guarded(rd_kafka_t *rk,
 
 }  // namespace ottla
 
-#endif /* OTTLA_CPP_SERVING_H */
+#endif /* OTTLA_CPP_EXCEPTION_GUARD_H */

@@ -13,7 +13,7 @@ namespace ottla {
 /**
  * A client's class derives from its interface and from this one, which implements the Handle that
  * both have in common. The class opens the client when it is whole and closes it in its own
- * destructor: callbacks find the object as the application knows it.
+ * destructor: callbacks receive the object that the application created.
  */
 class HandleImpl : public virtual RdKafka::Handle {
        public:

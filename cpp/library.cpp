@@ -1,4 +1,4 @@
-/* What is about the library as a whole. */
+/* Functions of the library as a whole. */
 
 #include <rdkafka.h>
 #include <rdkafkacpp.h>

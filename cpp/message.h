@@ -14,7 +14,7 @@ namespace ottla {
 
 class MessageImpl : public RdKafka::Message {
        public:
-        /** What it is, and who frees the C library's message. */
+        /** The kind of message, and the owner of the C library's message. */
         enum Kind {
                 /** Consumed; this object frees it. */
                 CONSUMED,
@@ -56,7 +56,7 @@ class MessageImpl : public RdKafka::Message {
         RdKafka::Error *offset_store() override;
 
        private:
-        /** Whether the C library made the message, so that its functions know more about it. */
+        /** Returns whether the C library made the message, whose functions then return more about it. */
         bool is_real() const {
                 return message_ != &no_message_;
         }
@@ -69,7 +69,7 @@ class MessageImpl : public RdKafka::Message {
         mutable std::unique_ptr<std::string> key_;
 };
 
-/** What a consume function has returned; without a message, the error. */
+/** Wraps the result of a consume function; without a message, the error. */
 std::unique_ptr<RdKafka::Message> consumed(rd_kafka_message_t *message,
                                            RdKafka::ErrorCode without,
                                            RdKafka::Topic *topic = nullptr);

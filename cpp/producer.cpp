@@ -133,8 +133,8 @@ class ProducerImpl : public RdKafka::Producer, public HandleImpl {
         }
 
        private:
-        /** Whether a transaction is committed must come out, whatever a delivery report throws:
-         *  who does not know it writes twice, or nothing. */
+        /** Returns the result of a transaction call even if a delivery report throws: without it the
+         *  application would write twice, or nothing. */
         template <class Call>
         static RdKafka::Error *outcome(Call call) {
                 Serving scope(Exceptions::OF_NONE);

@@ -8,7 +8,7 @@
 
 namespace ottla {
 
-/** A queue as an object, which gives it back in the end; NULL for NULL. */
+/** Wraps a queue in an object that releases it; returns NULL for NULL. */
 RdKafka::Queue *queue_of(rd_kafka_queue_t *queue);
 
 /** The C library's queue of an object; NULL for NULL. */

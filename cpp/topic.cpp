@@ -13,7 +13,7 @@ namespace {
 
 class TopicImpl : public RdKafka::Topic {
        public:
-        /** The application's: gives the handle back, and its place in the context, in the end. */
+        /** The application's object: its destructor releases the handle and its entry in the context. */
         TopicImpl(rd_kafka_topic_t *rkt, TopicContext *context) : rkt_(rkt), context_(context) {
                 RdKafka::Topic *none = nullptr;
                 context_->object.compare_exchange_strong(none, this);

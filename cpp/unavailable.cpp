@@ -1,4 +1,4 @@
-/* What the C library does not have yet: see unavailable.h. */
+/* Functions that the C library does not have yet: see unavailable.h. */
 
 #include "unavailable.h"
 

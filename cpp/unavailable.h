@@ -1,5 +1,5 @@
 /*
- * What the C library does not have yet.
+ * Functions that the C library does not have yet.
  *
  * The C++ interface has methods for services whose C functions librdkafka.so.1 lacks. They are
  * named here, as weak references: such a function is NULL, and its method answers with

@@ -32,7 +32,7 @@ FAILURE_LINES_MAX = 60
 
 
 class Result:
-    """What a suite came to. `skipped` is the reason why it, or a part, did not run."""
+    """The result of a suite. `skipped` is the reason for which it, or a part of it, did not run."""
 
     def __init__(self, passed=0, failed=0, output="", skipped=""):
         self.passed = int(passed)
@@ -107,7 +107,7 @@ def rust():
 
 
 def models():
-    """The thread models, in a target folder of their own: their flags would have everything built anew in turns."""
+    """Runs the thread models, in a separate target folder: their flags would cause rebuilds of everything."""
     target = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target") / "models"
     flags = f"{os.environ.get('RUSTFLAGS', '')} --cfg ottla_loom".strip()
     status, output = execute(
@@ -167,19 +167,19 @@ def program(source, build, libraries):
         passed = 1
     target.with_suffix(".log").write_text(output)
     if failed:
-        # What went well is in the program's own log.
+        # Successful cases are only in the program's own log.
         output = "\n".join(line for line in output.splitlines() if not line.startswith("ok "))
     return Result(passed, failed, f"--- {source.name}\n{output}\n" if failed else "")
 
 
-# What sanitizers print when they find something.
+# The reports of sanitizers.
 SANITIZER_REPORT = re.compile(r"ERROR: \w+Sanitizer|: runtime error: ")
 
 
 def memory():
     """The C tests again with AddressSanitizer, whose allocator then serves the library, too: leaks on either side, frees
     of what is none, and memory that the programs or the C library's functions use after it was freed or beyond its end.
-    What the cases check is judged in the suite c: here time runs differently."""
+    The suite c judges the results of the cases: here time runs differently."""
     # Warnings are judged there as well: sanitizers have the compiler see other paths.
     build = [CC, "-std=gnu11", "-fsanitize=address,undefined", "-fno-omit-frame-pointer", "-Wno-format-truncation"]
     canary = ROOT / "tests" / "c" / "canary" / "leak.c"
@@ -338,7 +338,7 @@ REAL = [
 # These do not look at the clock.
 PROOFS = [("sim", "", sim), ("models", "", models), ("memory", "", memory)]
 
-# Stages follow one another; the lanes of a stage run side by side. What measures time runs alone, but for the tests on
+# Stages follow one another; the lanes of a stage run side by side. Suites that measure time run alone, but for the tests on
 # real brokers: those wait most of the time, are patient, and come before what runs beside them.
 STAGES = [[CHECKS, LIBRARY], [PROGRAMS], [REAL, PROOFS]]
 
@@ -369,7 +369,7 @@ def main():
 
 
 class Tally:
-    """What all suites came to, printed as they end."""
+    """The results of all suites, printed as they end."""
 
     def __init__(self):
         self.passed = self.failed = 0

@@ -3,7 +3,28 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use crate::headers::Headers;
-use crate::topic::TopicHandle;
+
+/// Declares types of which C sees pointers only.
+macro_rules! opaque {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[repr(C)]
+        pub struct $name {
+            _opaque: [u8; 0],
+        }
+    )*};
+}
+
+opaque! {
+    /// `rd_kafka_t` as callbacks receive it. Points to a `Handle`.
+    RdKafka;
+    /// `rd_kafka_conf_t` as callbacks receive it. Points to a `ConfHandle`.
+    RdKafkaConf;
+    /// `rd_kafka_topic_t` as callbacks and message fields hold it. Points to a `TopicHandle`.
+    RdKafkaTopic;
+    /// `rd_kafka_event_t` as callbacks receive it. Points to an `EventHandle`.
+    RdKafkaEvent;
+}
 
 /// `rd_kafka_err_desc`
 #[repr(C)]
@@ -56,7 +77,7 @@ pub struct MessageFields {
     /// Error code; the payload is then an error text (consumer) or the message (producer).
     pub err: c_int,
     /// Topic.
-    pub rkt: *mut TopicHandle,
+    pub rkt: *mut RdKafkaTopic,
     /// Partition.
     pub partition: i32,
     /// Value.
@@ -88,7 +109,7 @@ pub union VuValue {
     /// `RD_KAFKA_VTYPE_TOPIC`
     pub cstr: *const c_char,
     /// `RD_KAFKA_VTYPE_RKT`
-    pub rkt: *mut TopicHandle,
+    pub rkt: *mut RdKafkaTopic,
     /// `RD_KAFKA_VTYPE_MSGFLAGS`
     pub i: c_int,
     /// `RD_KAFKA_VTYPE_PARTITION`
@@ -268,7 +289,7 @@ pub struct GroupMemberInfo {
 /// `struct rd_kafka_group_info`
 #[repr(C)]
 pub struct GroupInfo {
-    /// The broker that told of it.
+    /// The broker that described it.
     pub broker: MetadataBroker,
     /// The group's id.
     pub group: *mut c_char,

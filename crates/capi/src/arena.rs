@@ -44,7 +44,7 @@ impl Arena {
         }
     }
 
-    /// A C string; a NUL inside ends it.
+    /// Returns a C string; a NUL inside ends it.
     pub fn text(&mut self, text: &str) -> *mut c_char {
         let to: *mut u8 = self.array(text.len() + 1);
         if !to.is_null() {
@@ -80,7 +80,7 @@ pub fn in_one_piece<T>(make: impl Fn(&mut Arena) -> T) -> *mut T {
     base.cast()
 }
 
-/// A length as C counts it.
+/// Returns a length as C counts it.
 pub fn count(n: usize) -> c_int {
     c_int::try_from(n).unwrap_or(c_int::MAX)
 }

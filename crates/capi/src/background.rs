@@ -1,12 +1,10 @@
-//! The background queue and the thread that serves it, which exists only once somebody asks for either.
+//! The background queue, whose thread exists only once it is requested.
 
 use std::ffi::CStr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use ottla::error::{Error, ErrorCode};
+use ottla::error::Error;
 use ottla::event::{Event, Queue};
 use ottla::log::level;
 
@@ -19,73 +17,25 @@ use crate::serve;
 /// The thread's name for interceptors.
 const NAME: &CStr = c"background";
 
-/// Threads of this kind alive in this process.
-static THREADS: AtomicUsize = AtomicUsize::new(0);
-
-/// Threads of this kind alive in this process.
-pub fn threads() -> usize {
-    THREADS.load(Ordering::Relaxed)
+/// Returns the client's background queue. The first call starts its thread.
+///
+/// # Errors
+/// The client was destroyed, or the operating system starts no thread.
+pub fn queue(handle: &Handle) -> Result<Arc<Queue>, Error> {
+    handle.background_queue(serve_all)
 }
 
-/// A queue with the thread that serves it.
-pub struct Background {
-    queue: Arc<Queue>,
-    ending: Arc<AtomicBool>,
-    thread: JoinHandle<()>,
-}
-
-impl Background {
-    /// Starts the thread.
-    pub fn start(handle: Arc<Handle>) -> Result<Self, Error> {
-        let (queue, ending) = (Queue::new(), Arc::new(AtomicBool::new(false)));
-        let (from, ends) = (queue.clone(), ending.clone());
-        THREADS.fetch_add(1, Ordering::Relaxed);
-        let spawned = thread::Builder::new().name("ottla-events".into()).spawn(move || {
-            let interceptors = handle.interceptors().get();
-            if let Some(methods) = interceptors {
-                methods.thread_started(&handle, ThreadType::Background, NAME);
-            }
-            while !ends.load(Ordering::Acquire) {
-                serve_one(&handle, &from);
-            }
-            if let Some(methods) = interceptors {
-                methods.thread_exits(&handle, ThreadType::Background, NAME);
-            }
-            THREADS.fetch_sub(1, Ordering::Relaxed);
-        });
-        match spawned {
-            Ok(thread) => Ok(Background { queue, ending, thread }),
-            Err(e) => {
-                THREADS.fetch_sub(1, Ordering::Relaxed);
-                let text = format!("no thread for the background queue: {e}");
-                Err(Error::new(ErrorCode::L_CRIT_SYS_RESOURCE, text))
-            }
-        }
+/// Serves the queue until `ending` is set.
+fn serve_all(handle: &Handle, queue: &Arc<Queue>, ending: &AtomicBool) {
+    let interceptors = handle.interceptors().get();
+    if let Some(methods) = interceptors {
+        methods.thread_started(handle, ThreadType::Background, NAME);
     }
-
-    /// The queue.
-    pub fn queue(&self) -> &Arc<Queue> {
-        &self.queue
+    while !ending.load(Ordering::Acquire) {
+        serve_one(handle, queue);
     }
-
-    /// Whether the thread takes what comes to `queue`, without the caller's help.
-    pub fn serves(&self, queue: &Arc<Queue>) -> bool {
-        self.thread.thread().id() != thread::current().id() && queue.leads_to(&self.queue)
-    }
-
-    /// Ends the thread; returns when the callback that it is in has returned.
-    pub fn stop(self) {
-        self.ending.store(true, Ordering::Release);
-        if self.thread.thread().id() == thread::current().id() {
-            return;
-        }
-        // Another thread that polls the queue may take the wake-up.
-        while !self.thread.is_finished() {
-            self.queue.wake();
-            thread::sleep(Duration::from_millis(1));
-        }
-        // A panic was reported when it happened.
-        let _ = self.thread.join();
+    if let Some(methods) = interceptors {
+        methods.thread_exits(handle, ThreadType::Background, NAME);
     }
 }
 
@@ -94,7 +44,7 @@ fn serve_one(handle: &Handle, queue: &Arc<Queue>) {
     if let Some(callback) = handle.callbacks().background_event {
         if let Some(event) = event::poll(handle, queue, &Deadline::new(Timeout(None))) {
             // SAFETY: the application's function, which frees the event.
-            unsafe { callback(handle.as_ptr(), event.into_c(), handle.callbacks().opaque) };
+            unsafe { callback(handle.as_ptr(), event.into_c().cast(), handle.callbacks().opaque) };
         }
         return;
     }

@@ -2,10 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use crate::abi::{MessageFields, PartitionList, event_type};
-use crate::event::EventHandle;
-use crate::handle::Handle;
-use crate::topic::TopicHandle;
+use crate::abi::{MessageFields, PartitionList, RdKafka, RdKafkaEvent, RdKafkaTopic, event_type};
 
 /// `void *opaque`
 pub type Opaque = *mut c_void;
@@ -28,21 +25,21 @@ pub(crate) use callbacks;
 
 callbacks! {
     /// `dr_cb`: client, payload, length, error, client's opaque, message's opaque.
-    DrCb = fn(*const Handle, *mut c_void, usize, c_int, Opaque, Opaque);
+    DrCb = fn(*const RdKafka, *mut c_void, usize, c_int, Opaque, Opaque);
     /// `dr_msg_cb`
-    DrMsgCb = fn(*const Handle, *const MessageFields, Opaque);
+    DrMsgCb = fn(*const RdKafka, *const MessageFields, Opaque);
     /// `consume_cb`
     ConsumeCb = fn(*mut MessageFields, Opaque);
     /// `rebalance_cb` and `offset_commit_cb`
-    PartitionsCb = fn(*const Handle, c_int, *mut PartitionList, Opaque);
+    PartitionsCb = fn(*const RdKafka, c_int, *mut PartitionList, Opaque);
     /// `error_cb`
-    ErrorCb = fn(*const Handle, c_int, *const c_char, Opaque);
+    ErrorCb = fn(*const RdKafka, c_int, *const c_char, Opaque);
     /// `throttle_cb`
-    ThrottleCb = fn(*const Handle, *const c_char, i32, c_int, Opaque);
+    ThrottleCb = fn(*const RdKafka, *const c_char, i32, c_int, Opaque);
     /// `log_cb`
-    LogCb = fn(*const Handle, c_int, *const c_char, *const c_char);
+    LogCb = fn(*const RdKafka, c_int, *const c_char, *const c_char);
     /// `stats_cb`: returns 1 to keep the text.
-    StatsCb = fn(*const Handle, *mut c_char, usize, Opaque) -> c_int;
+    StatsCb = fn(*const RdKafka, *mut c_char, usize, Opaque) -> c_int;
     /// `socket_cb`
     SocketCb = fn(c_int, c_int, c_int, Opaque) -> c_int;
     /// `connect_cb`
@@ -54,13 +51,13 @@ callbacks! {
     /// `resolve_cb`
     ResolveCb = fn(*const c_char, *const c_char, *const libc::addrinfo, *mut *mut libc::addrinfo, Opaque) -> c_int;
     /// `oauthbearer_token_refresh_cb`: client, `sasl.oauthbearer.config`, client's opaque.
-    TokenRefreshCb = fn(*const Handle, *const c_char, Opaque);
+    TokenRefreshCb = fn(*const RdKafka, *const c_char, Opaque);
     /// `background_event_cb`
-    BackgroundEventCb = fn(*const Handle, *mut EventHandle, Opaque);
+    BackgroundEventCb = fn(*const RdKafka, *mut RdKafkaEvent, Opaque);
     /// The callback of `rd_kafka_queue_cb_event_enable()`
-    QueueCb = fn(*const Handle, Opaque);
+    QueueCb = fn(*const RdKafka, Opaque);
     /// A topic's partitioner: topic, key, its length, partition count, topic's opaque, message's opaque.
-    PartitionerCb = fn(*const TopicHandle, *const c_void, usize, i32, Opaque, Opaque) -> i32;
+    PartitionerCb = fn(*const RdKafkaTopic, *const c_void, usize, i32, Opaque, Opaque) -> i32;
     /// A topic's `msg_order_cmp`
     MessageOrderCb = fn(*const MessageFields, *const MessageFields) -> c_int;
 }
@@ -95,7 +92,7 @@ macro_rules! names {
     };
 }
 
-/// What the application wants to be called for.
+/// The application's callbacks.
 #[derive(Clone, Copy)]
 #[allow(missing_docs)]
 pub struct Callbacks {
@@ -115,9 +112,9 @@ pub struct Callbacks {
     pub resolve: Option<ResolveCb>,
     pub background_event: Option<BackgroundEventCb>,
     pub token_refresh: Option<TokenRefreshCb>,
-    /// `RD_KAFKA_EVENT_*` that are wanted on queues.
+    /// The events that go to queues, `RD_KAFKA_EVENT_*`.
     pub events: i32,
-    /// The application's pointer for all of them.
+    /// The application's pointer for all callbacks.
     pub opaque: Opaque,
 }
 
@@ -136,7 +133,7 @@ impl Default for Callbacks {
             offset_commit: None,
             error: None,
             throttle: None,
-            log: Some(crate::log::PRINT),
+            log: None,
             stats: None,
             socket: None,
             connect: None,
@@ -155,26 +152,23 @@ impl Callbacks {
     /// The properties of the callbacks.
     pub const NAMES: &[&str] = for_each_callback!(names);
 
-    /// Whether an event type is wanted on queues.
+    /// Returns whether an event type is wanted on queues.
     pub fn wants(&self, event_type: i32) -> bool {
         self.events & event_type != 0
     }
 
-    /// Whether the application takes delivery reports as events, from a queue of its own.
+    /// Returns whether the application takes delivery reports as events, from a queue of its own.
     pub fn takes_reports_as_events(&self) -> bool {
         self.wants(event_type::DR) && self.dr.is_none() && self.dr_msg.is_none()
     }
 
-    /// Forgets the callbacks whose property `keep` does not want.
-    pub fn retain(&mut self, keep: impl Fn(&str) -> bool) {
+    /// Removes the callbacks for whose property `keep` returns false; `log_cb` becomes `default_log`.
+    pub fn retain(&mut self, default_log: Option<LogCb>, keep: impl Fn(&str) -> bool) {
         let Callbacks {
             opaque, events, log, ..
         } = *self;
         let kept = *self;
-        *self = Callbacks {
-            log: None,
-            ..Callbacks::default()
-        };
+        *self = Callbacks::default();
         macro_rules! keep_if {
             ($($name:literal $field:ident;)*) => {$(
                 if keep($name) {
@@ -183,7 +177,7 @@ impl Callbacks {
             )*};
         }
         for_each_callback!(keep_if);
-        self.log = if keep("log_cb") { log } else { Some(crate::log::PRINT) };
+        self.log = if keep("log_cb") { log } else { default_log };
         self.opaque = if keep("opaque") { opaque } else { std::ptr::null_mut() };
         self.events = if keep("enabled_events") { events } else { 0 };
     }

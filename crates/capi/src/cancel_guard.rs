@@ -1,7 +1,9 @@
-//! Threads of the application that are cancelled (pthread_cancel(3)). The C library unwinds such a thread's stack from the
-//! system call in which the cancellation finds it, which frames of Rust do not let happen: the process would end. So
-//! cancellation waits while the library makes system calls on the application's threads, or calls the application: an
-//! application's callback may make some. The library's other waits are none that a cancellation finds.
+//! Deferral of thread cancellation (pthread_cancel(3)).
+//!
+//! The C library unwinds a cancelled thread's stack from the system call at which the cancellation takes effect. Frames
+//! of Rust do not permit that: the process would abort. Cancellation is therefore disabled while the library makes
+//! system calls on the application's threads and while it calls the application, whose callbacks can make some. The
+//! library's other waits are not cancellation points.
 
 use std::ffi::c_int;
 use std::marker::PhantomData;
@@ -13,7 +15,7 @@ unsafe extern "C" {
 /// `PTHREAD_CANCEL_DISABLE`
 const DISABLE: c_int = 1;
 
-/// As long as this lives, its thread is not cancelled.
+/// Disables cancellation of the thread until it is dropped.
 pub struct CancelGuard {
     before: c_int,
     /// Belongs to its thread.
@@ -21,10 +23,10 @@ pub struct CancelGuard {
 }
 
 impl CancelGuard {
-    /// From now on.
+    /// Disables cancellation of the calling thread.
     pub fn new() -> Self {
         let mut before = 0;
-        // SAFETY: changes nothing but the calling thread's state, and tells the one before.
+        // SAFETY: the function changes only the calling thread's state, and writes the previous one.
         unsafe { pthread_setcancelstate(DISABLE, &raw mut before) };
         CancelGuard {
             before,
@@ -41,12 +43,12 @@ impl Default for CancelGuard {
 
 impl Drop for CancelGuard {
     fn drop(&mut self) {
-        // SAFETY: as above; a cancellation that came meanwhile waits for the thread's next system call.
+        // SAFETY: as above; a cancellation that arrived meanwhile takes effect at the thread's next system call.
         unsafe { pthread_setcancelstate(self.before, std::ptr::null_mut()) };
     }
 }
 
-/// Does what makes system calls.
+/// Runs `work`, which makes system calls, with cancellation disabled.
 pub fn shield(work: &mut dyn FnMut()) {
     let _guard = CancelGuard::new();
     work();

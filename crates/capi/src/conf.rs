@@ -1,191 +1,34 @@
 //! `rd_kafka_conf_t`: settings by name, and the callbacks.
 
 use std::ffi::{c_char, c_int, c_void};
-use std::sync::Arc;
 
-use ottla::config::{ClientConfig, Conf, ConfError, ConfErrorKind, TopicConfig, properties_show};
-use ottla::error::Error;
-use ottla::types::ClientKind;
+use ottla::config::{ConfError, ConfErrorKind, TopicConf, properties_show};
 
 use crate::callbacks::{
-    BackgroundEventCb, Callbacks, CloseSocketCb, ConnectCb, ConsumeCb, DrCb, DrMsgCb, ErrorCb, LogCb, OpenCb,
-    PartitionsCb, ResolveCb, SocketCb, StatsCb, ThrottleCb, TokenRefreshCb,
+    BackgroundEventCb, CloseSocketCb, ConnectCb, ConsumeCb, DrCb, DrMsgCb, ErrorCb, LogCb, OpenCb, PartitionsCb,
+    ResolveCb, SocketCb, StatsCb, ThrottleCb, TokenRefreshCb,
 };
-use crate::ffi::{self, FromC, Lent, Owned, Tag, Tagged, boxed, exports};
-use crate::interceptors::ConfInterceptors;
-use crate::log::print_to;
+use crate::conf_result::{INVALID, conf_result, dump, put_value};
+use crate::ffi::{FromC, Lent, Owned, boxed, exports};
+use crate::handle::Handle;
+use crate::log::{PRINT, print_to};
 use crate::plugins;
+use crate::settings::ConfHandle;
 use crate::topic_conf::TopicConfHandle;
 
-/// `RD_KAFKA_CONF_OK`, `_INVALID`, `_UNKNOWN`
-pub const OK: c_int = 0;
-/// See [`OK`].
-pub const INVALID: c_int = -1;
-/// See [`OK`].
-pub const UNKNOWN: c_int = -2;
-
-/// `rd_kafka_conf_t`
-#[repr(C)]
-pub struct ConfHandle {
-    tag: Tag,
-    /// Its default topic settings are those of `topic`, see `sync`.
-    conf: Conf,
-    callbacks: Callbacks,
-    /// The default topic settings that the application can hold a pointer to.
-    topic: Option<Box<TopicConfHandle>>,
-    /// The client's, too, when it is made of this object.
-    interceptors: Arc<ConfInterceptors>,
-}
-
-// SAFETY: repr(C), tag first.
-unsafe impl Tagged for ConfHandle {
-    const TAG: u32 = 0x0e44_0a09;
-}
-
-impl Default for ConfHandle {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl ConfHandle {
-    /// All settings at their defaults.
-    pub fn new() -> Self {
-        ConfHandle {
-            tag: Tag::new(Self::TAG),
-            conf: Conf::new(),
-            callbacks: Callbacks::default(),
-            topic: None,
-            interceptors: Arc::default(),
-        }
-    }
-
-    /// What becomes the client's: the same settings and the same interceptors.
-    pub fn for_client(&self) -> Self {
-        ConfHandle {
-            interceptors: self.interceptors.clone(),
-            ..self.duplicate()
-        }
-    }
-
-    /// A copy without interceptors.
-    fn duplicate(&self) -> Self {
-        ConfHandle {
-            tag: Tag::new(Self::TAG),
-            conf: self.synced(),
-            callbacks: self.callbacks,
-            topic: self.topic.as_ref().map(|t| Box::new(t.duplicate())),
-            interceptors: Arc::default(),
-        }
-    }
-
-    /// A copy with only what the application has set, less what begins with one of `prefixes`.
-    fn filtered(&self, prefixes: &[&str]) -> Self {
-        let mut copy = self.duplicate();
-        copy.conf = copy.conf.dup_filter(prefixes);
-        copy.callbacks
-            .retain(|name| !prefixes.iter().any(|prefix| name.starts_with(prefix)));
-        copy.take_topic();
-        copy
-    }
-
-    /// The callbacks.
-    pub fn callbacks(&self) -> &Callbacks {
-        &self.callbacks
-    }
-
-    /// The interceptors.
-    pub fn interceptors(&self) -> &ConfInterceptors {
-        &self.interceptors
-    }
-
-    /// The settings as they are.
-    pub fn conf(&self) -> &Conf {
-        &self.conf
-    }
-
-    /// The default topic settings, where there are such.
-    pub fn default_topic(&self) -> Option<&TopicConfHandle> {
-        self.topic.as_deref()
-    }
-
-    /// The settings with what the application did to the default topic settings through its pointer.
-    fn synced(&self) -> Conf {
-        let mut conf = self.conf.clone();
-        conf.set_topic_defaults(self.topic.as_ref().map(|t| t.conf().clone()));
-        conf
-    }
-
-    /// Takes the default topic settings over from `conf`; the application's pointer to them stays right.
-    fn take_topic(&mut self) {
-        match (self.conf.topic_defaults(), &mut self.topic) {
-            (Some(conf), Some(topic)) => topic.replace(conf.clone()),
-            (Some(conf), None) => self.topic = Some(Box::new(TopicConfHandle::from_conf(conf.clone()))),
-            (None, topic) => *topic = None,
-        }
-    }
-
-    fn set(&mut self, name: &str, value: Option<&str>) -> Result<(), ConfError> {
-        self.conf = self.synced();
-        self.conf.set(name, value)?;
-        self.take_topic();
-        if name == "enabled_events" {
-            let text = self.conf.get(name)?;
-            self.callbacks.events = text.parse().unwrap_or(0);
-        }
-        Ok(())
-    }
-
-    /// Takes over what interceptors have set in `own` while it was to become this copy, unless it was copied.
-    fn keep_from(&mut self, own: &ConfHandle) {
-        for (name, value) in own.conf.dump() {
-            if own.conf.is_modified(&name) && !self.conf.is_modified(&name) {
-                // Pointers are not set by text; everything else was printed by the same table.
-                let _ = self.set(&name, Some(&value));
-            }
-        }
-    }
-
-    /// The value of a property that was set.
-    fn own_value(&self, name: &str) -> Option<String> {
-        let conf = self.synced();
-        conf.is_modified(name).then(|| conf.get(name).ok())?
-    }
-
-    fn note_pointer(&mut self, name: &str, address: usize) {
-        // The names are those of the table; a test sets every one.
-        let set = self.conf.set_pointer(name, address);
-        debug_assert!(set.is_ok(), "{name}");
-    }
-
-    /// Applies the rules between settings; gives them typed, for the core.
-    ///
-    /// # Errors
-    /// Settings that do not go together, or that ask for what this build does not have.
-    pub fn resolve(&mut self, kind: ClientKind) -> Result<(ClientConfig, TopicConfig), Error> {
-        let resolved = self.synced().resolve(kind)?;
-        if let Some(error) = resolved.refused(kind) {
-            return Err(error);
-        }
-        self.conf = resolved;
-        self.take_topic();
-        Ok((self.conf.client_config(), self.conf.topic_config()))
-    }
-}
-
-/// Sets a property, for which the interceptors are asked first. Plugins are loaded when they are named.
+/// Sets a property that no interceptor handles. Loads the plugins of `plugin.library.paths`.
 ///
 /// # Safety
 /// A live object to which no reference is held; `errstr` is NULL or has `size` bytes.
 unsafe fn set(conf: Lent<ConfHandle>, name: &str, value: Option<&str>, errstr: *mut c_char, size: usize) -> c_int {
     // SAFETY: by the caller's promise; each reference ends before code of the application is called.
     unsafe {
-        let interceptors = (*conf.0).interceptors.clone();
-        if let Some(result) = interceptors.offer(conf.0, name, value, errstr, size) {
+        let interceptors = (*conf.0).shared_interceptors();
+        if let Some(result) = interceptors.offer(conf.0.cast(), name, value, errstr, size) {
             return result;
         }
         let loaded = match value {
-            Some(paths) if name == plugins::PATHS => plugins::load(conf.0, paths),
+            Some(paths) if name == plugins::PATHS => plugins::load(conf.0.cast(), paths),
             _ => Ok(()),
         };
         if let Err(message) = loaded {
@@ -196,9 +39,11 @@ unsafe fn set(conf: Lent<ConfHandle>, name: &str, value: Option<&str>, errstr: *
     }
 }
 
-/// A copy without the properties whose names begin with one of `filter`. Interceptors are not copied: those of the old
-/// object are told first, and add to the new one what they want there; plugins are loaded for it as for the old one. Then
-/// its interceptors are offered the properties that those of the old object were offered.
+/// Copies settings without the properties whose names begin with one of `filter`.
+///
+/// Interceptors are not copied: those of the old object are called first and add themselves to the new one; plugins are
+/// loaded for it as for the old one. Then its interceptors are offered the properties that those of the old object were
+/// offered.
 ///
 /// # Safety
 /// A live object to which no reference is held that could write; strings. `None` when one of them is not UTF-8.
@@ -207,91 +52,33 @@ unsafe fn copy(old: Lent<ConfHandle>, filter: &[*const c_char]) -> Option<Owned<
     // before code of the application is called.
     unsafe {
         let prefixes: Vec<&str> = filter.iter().map(|text| <&str>::from_c(*text)).collect::<Option<_>>()?;
-        let interceptors = (*old.0).interceptors.clone();
-        let new = Box::into_raw(Box::new(ConfHandle::new()));
-        interceptors.copying(new, old.0, filter);
+        let interceptors = (*old.0).shared_interceptors();
+        let new = Box::into_raw(Box::new(ConfHandle::new(PRINT)));
+        interceptors.copying(new.cast(), old.0.cast(), filter);
         {
             let new = &mut *new;
-            let added = Arc::clone(&new.interceptors);
-            let own = std::mem::replace(new, (*old.0).filtered(&prefixes));
-            new.interceptors = added;
+            let own = new.replace_settings((*old.0).filtered(&prefixes));
             new.keep_from(&own);
         }
-        if let Ok(paths) = (*new).conf.get(plugins::PATHS) {
-            // They could be loaded for the old object.
-            let _ = plugins::load(new, &paths);
+        if let Ok(paths) = (*new).conf().get(plugins::PATHS) {
+            // The plugins could be loaded for the old object.
+            let _ = plugins::load(new.cast(), &paths);
         }
         for offered in interceptors.offered() {
             let name = offered.name.to_str().unwrap_or_default();
             if prefixes.iter().any(|prefix| name.starts_with(prefix)) {
                 continue;
             }
-            // An interceptor that now refuses what it accepted before has no caller to report to.
+            // The caller of a copy gets no error of an interceptor that now refuses a property.
             if offered.taken {
                 let value = offered.value.as_deref().and_then(|v| v.to_str().ok());
                 set(Lent(new), name, value, std::ptr::null_mut(), 0);
             } else if let Some(value) = (*new).own_value(name) {
-                let added = Arc::clone(&(*new).interceptors);
-                added.offer(new, name, Some(&value), std::ptr::null_mut(), 0);
+                let added = (*new).shared_interceptors();
+                added.offer(new.cast(), name, Some(&value), std::ptr::null_mut(), 0);
             }
         }
         Some(Owned(Box::from_raw(new)))
-    }
-}
-
-/// A call's result for a setting, with its text in the application's buffer.
-///
-/// # Safety
-/// `errstr` is NULL or has `size` bytes.
-pub unsafe fn conf_result(result: Result<(), ConfError>, errstr: *mut c_char, size: usize) -> c_int {
-    match result {
-        Ok(()) => OK,
-        Err(error) => {
-            // SAFETY: by the caller's promise.
-            unsafe { ffi::put_text(errstr, size, &error.message) };
-            match error.kind {
-                ConfErrorKind::Unknown => UNKNOWN,
-                ConfErrorKind::Invalid => INVALID,
-            }
-        }
-    }
-}
-
-/// Hands out a value as text; `size` is the buffer's and becomes the value's with its NUL.
-///
-/// # Safety
-/// `to` is NULL or has `*size` bytes; `size` is NULL or valid.
-pub unsafe fn put_value(value: Result<String, ConfError>, to: *mut c_char, size: *mut usize) -> c_int {
-    match value {
-        Err(_) => UNKNOWN,
-        Ok(text) => {
-            // SAFETY: by the caller's promise.
-            unsafe {
-                if let Some(room) = size.as_ref() {
-                    ffi::put_text(to, *room, &text);
-                }
-                ffi::put(size, text.len() + 1);
-            }
-            OK
-        }
-    }
-}
-
-/// Names and values in turn, as a malloc'ed array of malloc'ed strings.
-///
-/// # Safety
-/// `count` is NULL or valid for writes.
-pub unsafe fn dump(pairs: Vec<(String, String)>, count: *mut usize) -> *mut *mut c_char {
-    let texts: Vec<String> = pairs.into_iter().flat_map(|(name, value)| [name, value]).collect();
-    // SAFETY: room for every pointer is asked for and checked.
-    unsafe {
-        let array: *mut *mut c_char = libc::calloc(texts.len().max(1), size_of::<*mut c_char>()).cast();
-        let filled = if array.is_null() { 0 } else { texts.len() };
-        for (i, text) in texts.iter().take(filled).enumerate() {
-            array.add(i).write(ffi::malloc_text(text));
-        }
-        ffi::put(count, filled);
-        array
     }
 }
 
@@ -301,7 +88,7 @@ macro_rules! setters {
         exports! {$(
             $(#[$doc])*
             fn $name(conf: &mut ConfHandle, callback: Option<$ty>) {
-                conf.callbacks.$field = callback;
+                conf.callbacks_mut().$field = callback;
                 conf.note_pointer($property, callback.map_or(0, |c| c as usize));
             }
         )*}
@@ -346,24 +133,24 @@ setters! {
 exports! {
     /// New settings, all at their defaults.
     fn rd_kafka_conf_new() -> Option<Owned<ConfHandle>>, or None; {
-        Some(boxed(ConfHandle::new()))
+        Some(boxed(ConfHandle::new(PRINT)))
     }
 
     /// Frees settings; NULL is fine.
     fn rd_kafka_conf_destroy(conf: *mut ConfHandle) {
         // SAFETY: NULL or the application's settings.
         if let Some(Owned(conf)) = unsafe { <Owned<ConfHandle>>::from_c(conf) } {
-            conf.interceptors.end();
+            conf.interceptors().end();
         }
     }
 
-    /// A copy.
+    /// Returns a copy.
     fn rd_kafka_conf_dup(conf: Lent<ConfHandle>) -> Option<Owned<ConfHandle>>, or None; {
         // SAFETY: live settings.
         unsafe { copy(conf, &[]) }
     }
 
-    /// A copy without the properties whose names begin with one of `filter`.
+    /// Returns a copy without the properties whose names begin with one of `filter`.
     fn rd_kafka_conf_dup_filter(conf: Lent<ConfHandle>, count: usize, filter: *const *const c_char)
         -> Option<Owned<ConfHandle>>, or None;
     {
@@ -384,16 +171,16 @@ exports! {
         unsafe { set(conf, name, value, errstr, size) }
     }
 
-    /// A property's value.
+    /// Returns a property's value.
     fn rd_kafka_conf_get(conf: &ConfHandle, name: &str, to: *mut c_char, size: *mut usize) -> i32, or INVALID; {
         // SAFETY: the caller's buffer.
         unsafe { put_value(conf.synced().get(name), to, size) }
     }
 
-    /// Names and values of all properties, to be freed with `rd_kafka_conf_dump_free()`.
+    /// Returns names and values of all properties, to be freed with `rd_kafka_conf_dump_free()`.
     fn rd_kafka_conf_dump(conf: &ConfHandle, count: *mut usize) -> *mut *mut c_char, or std::ptr::null_mut(); {
         // SAFETY: the caller's out-parameter.
-        unsafe { dump(conf.conf.dump(), count) }
+        unsafe { dump(conf.conf().dump(), count) }
     }
 
     /// Frees what a dump gave.
@@ -421,29 +208,32 @@ exports! {
 
     /// Sets which events go to queues.
     fn rd_kafka_conf_set_events(conf: &mut ConfHandle, events: i32) {
-        conf.callbacks.events = events;
-        let set = conf.conf.set("enabled_events", &events.max(0).to_string());
-        debug_assert!(set.is_ok());
+        conf.set_events(events);
     }
 
     /// Sets the application's pointer.
     fn rd_kafka_conf_set_opaque(conf: &mut ConfHandle, opaque: *mut c_void) {
-        conf.callbacks.opaque = opaque;
+        conf.callbacks_mut().opaque = opaque;
         conf.note_pointer("opaque", opaque as usize);
     }
 
     /// Sets the default topic settings, which are taken.
     fn rd_kafka_conf_set_default_topic_conf(conf: &mut ConfHandle, topic: Option<Owned<TopicConfHandle>>) {
-        // Taking a handle clears its tag; this one goes on living.
-        conf.topic = topic.map(|t| Box::new(t.0.duplicate()));
-        conf.conf = conf.synced();
+        // Taking a handle clears its tag; the copy has a live one.
+        conf.set_default_topic(topic.map(|t| t.0.duplicate()));
     }
 
-    /// The default topic settings, which stay the client settings'; NULL when there are none.
+    /// Returns a copy of a client's default topic settings.
+    fn rd_kafka_default_topic_conf_dup(rk: &Handle) -> Option<Owned<TopicConfHandle>>, or None; {
+        let default = rk.conf().default_topic().map(TopicConfHandle::duplicate);
+        Some(boxed(default.unwrap_or_else(|| TopicConfHandle::from_conf(TopicConf::new()))))
+    }
+
+    /// Returns the default topic settings, which stay the client settings'; NULL when there are none.
     fn rd_kafka_conf_get_default_topic_conf(conf: &mut ConfHandle)
         -> *mut TopicConfHandle, or std::ptr::null_mut();
     {
-        conf.topic.as_deref_mut().map_or(std::ptr::null_mut(), |t| t)
+        conf.default_topic_mut().map_or(std::ptr::null_mut(), |t| t)
     }
 }
 
@@ -452,6 +242,8 @@ mod tests {
     use std::ffi::CStr;
 
     use super::*;
+    use crate::callbacks::Callbacks;
+    use crate::conf_result::{OK, UNKNOWN};
 
     fn set(conf: &mut ConfHandle, name: &CStr, value: &CStr) -> (i32, String) {
         let mut text = [0 as c_char; 256];
@@ -473,7 +265,7 @@ mod tests {
 
     #[test]
     fn results_tell_unknown_from_invalid() {
-        let mut conf = ConfHandle::new();
+        let mut conf = ConfHandle::new(PRINT);
         assert_eq!(set(&mut conf, c"linger.ms", c"10").0, OK);
         assert_eq!(get(&conf, c"linger.ms").as_deref(), Some("10"));
         assert_eq!(set(&mut conf, c"no.such", c"10").0, UNKNOWN);
@@ -484,7 +276,7 @@ mod tests {
 
     #[test]
     fn the_default_topic_pointer_and_the_settings_agree() {
-        let mut conf = ConfHandle::new();
+        let mut conf = ConfHandle::new(PRINT);
         // SAFETY: live settings.
         unsafe {
             assert!(rd_kafka_conf_get_default_topic_conf(&raw mut conf).is_null());
@@ -511,21 +303,21 @@ mod tests {
 
     #[test]
     fn copies_keep_callbacks_and_filters_drop_them() {
-        unsafe extern "C" fn callback(_: *const crate::handle::Handle, _: i32, _: *const c_char, _: *mut c_void) {}
-        let mut conf = ConfHandle::new();
+        unsafe extern "C" fn callback(_: *const crate::abi::RdKafka, _: i32, _: *const c_char, _: *mut c_void) {}
+        let mut conf = ConfHandle::new(PRINT);
         // SAFETY: live settings.
         unsafe { rd_kafka_conf_set_error_cb(&raw mut conf, Some(callback)) };
         set(&mut conf, c"client.id", c"me");
         let copy = conf.duplicate();
-        assert!(copy.callbacks.error.is_some());
+        assert!(copy.callbacks().error.is_some());
         let filtered = conf.filtered(&["error_"]);
-        assert!(filtered.callbacks.error.is_none());
+        assert!(filtered.callbacks().error.is_none());
         assert_eq!(get(&filtered, c"client.id").as_deref(), Some("me"));
     }
 
     #[test]
     fn every_callback_is_a_property() {
-        let mut conf = ConfHandle::new();
+        let mut conf = ConfHandle::new(PRINT);
         for name in Callbacks::NAMES {
             conf.note_pointer(name, 1);
         }
@@ -533,7 +325,7 @@ mod tests {
 
     #[test]
     fn a_dump_has_pairs() {
-        let conf = ConfHandle::new();
+        let conf = ConfHandle::new(PRINT);
         let mut count = 0;
         // SAFETY: live settings.
         unsafe {

@@ -15,7 +15,7 @@ use crate::queue::QueueHandle;
 use crate::serve;
 use crate::topic_partition_list::OwnedList;
 
-/// The error for a list with a topic that is NULL or not UTF-8.
+/// Returns the error for a list with a topic that is NULL or not UTF-8.
 pub fn bad_list() -> Error {
     Error::invalid_arg("A topic in the list is NULL or not UTF-8")
 }
@@ -98,7 +98,7 @@ fn close_queue(rk: &Handle, queue: &QueueHandle) -> Result<(), Error> {
 }
 
 exports! {
-    /// The consumer's next message; other events of its queue are served on the way.
+    /// Returns the consumer's next message; other events of its queue are served on the way.
     fn rd_kafka_consumer_poll(rk: &Handle, timeout: Timeout) -> Option<MessagePtr>, or None; {
         let client = match rk.need_group() {
             Ok(client) => client,
@@ -129,12 +129,12 @@ exports! {
         }))
     }
 
-    /// The assignment, as a list that becomes the application's.
+    /// Returns the assignment, as a list that becomes the application's.
     fn rd_kafka_assignment(rk: &Handle, to: *mut *mut PartitionList) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
         give_list(rk.need_group().and_then(|c| c.assignment()), to)
     }
 
-    /// Whether the group took the assignment away without asking.
+    /// Returns whether the group took the assignment away without asking.
     fn rd_kafka_assignment_lost(rk: &Handle) -> i32, or 0; {
         rk.need_group().is_ok_and(|c| c.is_assignment_lost()).into()
     }
@@ -159,7 +159,7 @@ exports! {
         ffi::code_of(rk.need_group().and_then(|c| c.unsubscribe()))
     }
 
-    /// The subscription, as a list that becomes the application's.
+    /// Returns the subscription, as a list that becomes the application's.
     fn rd_kafka_subscription(rk: &Handle, to: *mut *mut PartitionList) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
         let row = |name: String| PartitionOffset::new(TopicPartition::new(name, PARTITION_UA), offset::INVALID);
         let names = rk.need_group().and_then(|c| c.subscription());
@@ -173,7 +173,7 @@ exports! {
         set_paused(rk, partitions, true)
     }
 
-    /// Goes on with paused partitions.
+    /// Resumes paused partitions.
     fn rd_kafka_resume_partitions(rk: &Handle, partitions: &mut PartitionList)
         -> ErrorCode, or ErrorCode::L_INVALID_ARG;
     {
@@ -196,7 +196,7 @@ exports! {
         ErrorHandle::from_result(close_queue(rk, queue))
     }
 
-    /// Whether the consumer is closed.
+    /// Returns whether the consumer is closed.
     fn rd_kafka_consumer_closed(rk: &Handle) -> c_int, or 0; {
         rk.poll_closed().into()
     }

@@ -9,7 +9,6 @@ use ottla::error::{Error, ErrorCode};
 use crate::abi::ErrDesc;
 use crate::ffi::{self, Owned, Tag, Tagged, boxed, c_text, exports};
 use crate::fork_guard;
-use crate::handle::Handle;
 
 /// `rd_kafka_error_t`
 #[repr(C)]
@@ -32,7 +31,7 @@ unsafe impl Tagged for ErrorHandle {
 }
 
 impl ErrorHandle {
-    /// A handle for an error. The code is the underlying one, also of a fatal error.
+    /// Returns a handle for an error. The code is the underlying one, also of a fatal error.
     pub fn from_error(error: &Error) -> Owned<ErrorHandle> {
         boxed(Self::of(error))
     }
@@ -48,17 +47,17 @@ impl ErrorHandle {
         }
     }
 
-    /// A handle for a code and a text.
+    /// Returns a handle for a code and a text.
     pub fn new(code: ErrorCode, text: impl Into<String>) -> Owned<ErrorHandle> {
         Self::from_error(&Error::new(code, text))
     }
 
-    /// The handle of an error, none for success.
+    /// Returns the handle of an error, none for success.
     pub fn from_result(result: Result<(), Error>) -> Option<Owned<ErrorHandle>> {
         result.err().map(|e| Self::from_error(&e))
     }
 
-    /// The handle for an argument that a call refuses.
+    /// Returns the handle for an argument that a call refuses.
     pub fn bad_argument() -> Option<Owned<ErrorHandle>> {
         Some(Self::new(
             ErrorCode::L_INVALID_ARG,
@@ -67,7 +66,7 @@ impl ErrorHandle {
     }
 }
 
-/// How many texts of unknown codes a thread keeps: a pointer lives until this many more were asked for.
+/// Number of texts of unknown codes that a thread keeps: a pointer is valid until this many more were requested.
 const KEPT_TEXTS: usize = 8;
 
 thread_local! {
@@ -87,13 +86,13 @@ fn keep_for_a_while(text: String) -> *const c_char {
     })
 }
 
-/// The description of a code, for C.
+/// Returns the description of a code, for C.
 pub fn description(code: ErrorCode) -> *const c_char {
     code.c_description()
         .map_or_else(|| keep_for_a_while(code.description().into_owned()), CStr::as_ptr)
 }
 
-/// The name of a code, for C.
+/// Returns the name of a code, for C.
 pub fn name(code: ErrorCode) -> *const c_char {
     code.c_name()
         .map_or_else(|| keep_for_a_while(code.name().into_owned()), CStr::as_ptr)
@@ -158,22 +157,22 @@ exports! {
         }
     }
 
-    /// What a code means.
+    /// Returns the description of a code.
     fn rd_kafka_err2str(code: i32) -> *const c_char, or std::ptr::null(); {
         description(ErrorCode(code))
     }
 
-    /// A code's name.
+    /// Returns a code's name.
     fn rd_kafka_err2name(code: i32) -> *const c_char, or std::ptr::null(); {
         name(ErrorCode(code))
     }
 
-    /// The calling thread's last error.
+    /// Returns the calling thread's last error.
     fn rd_kafka_last_error() -> ErrorCode, or ErrorCode::L_FAIL; {
         ffi::last_error()
     }
 
-    /// The error code for an `errno` that a legacy call left behind.
+    /// Returns the error code for an `errno` that a legacy call left behind.
     fn rd_kafka_errno2err(errno: i32) -> ErrorCode, or ErrorCode::L_FAIL; {
         match errno {
             libc::EINVAL => ErrorCode::L_INVALID_ARG,
@@ -188,56 +187,38 @@ exports! {
         }
     }
 
-    /// The calling thread's `errno`.
+    /// Returns the calling thread's `errno`.
     fn rd_kafka_errno() -> i32, or 0; {
         // SAFETY: always there.
         unsafe { *libc::__errno_location() }
     }
 
-    /// The client's fatal error.
-    fn rd_kafka_fatal_error(rk: &Handle, errstr: *mut c_char, size: usize) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
-        let Some(error) = rk.client().and_then(|c| c.fatal_error()) else {
-            return ErrorCode::NO_ERROR;
-        };
-        // SAFETY: the caller's buffer.
-        unsafe { ffi::put_text(errstr, size, &error.message) };
-        error.code
-    }
-
-    /// Raises a fatal error, for tests of the application.
-    fn rd_kafka_test_fatal_error(rk: &Handle, code: i32, reason: Option<&str>)
-        -> ErrorCode, or ErrorCode::L_INVALID_ARG;
-    {
-        let reason = reason.unwrap_or("no reason given");
-        ffi::code_of(rk.need_client().and_then(|c| c.test_fatal_error(ErrorCode(code), reason)))
-    }
-
-    /// The error's code; no error for NULL.
+    /// Returns the error's code; no error for NULL.
     fn rd_kafka_error_code(error: Option<&ErrorHandle>) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
         error.map_or(ErrorCode::NO_ERROR, |e| e.code)
     }
 
-    /// The name of the error's code; empty for NULL.
+    /// Returns the name of the error's code; empty for NULL.
     fn rd_kafka_error_name(error: Option<&ErrorHandle>) -> *const c_char, or name(ErrorCode::L_INVALID_ARG); {
         error.map_or(c"".as_ptr(), |e| name(e.code))
     }
 
-    /// The error's text; empty for NULL.
+    /// Returns the error's text; empty for NULL.
     fn rd_kafka_error_string(error: Option<&ErrorHandle>) -> *const c_char, or c"".as_ptr(); {
         error.map_or(c"".as_ptr(), |e| e.text.as_ptr())
     }
 
-    /// Whether the client cannot go on.
+    /// Returns whether the client cannot go on.
     fn rd_kafka_error_is_fatal(error: Option<&ErrorHandle>) -> i32, or 0; {
         error.is_some_and(|e| e.fatal).into()
     }
 
-    /// Whether the call may be repeated.
+    /// Returns whether the call may be repeated.
     fn rd_kafka_error_is_retriable(error: Option<&ErrorHandle>) -> i32, or 0; {
         error.is_some_and(|e| e.retriable).into()
     }
 
-    /// Whether the transaction can only be aborted.
+    /// Returns whether the transaction can only be aborted.
     fn rd_kafka_error_txn_requires_abort(error: Option<&ErrorHandle>) -> i32, or 0; {
         error.is_some_and(|e| e.txn_requires_abort).into()
     }

@@ -1,21 +1,21 @@
-//! `rd_kafka_event_t`: what `rd_kafka_queue_poll()` gives instead of calling back.
+//! `rd_kafka_event_t`: what `rd_kafka_queue_poll()` returns in place of callbacks.
 
+use std::any::Any;
 use std::ffi::{CStr, CString, c_char, c_void};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use ottla::admin::{AdminOp, AdminResult};
 use ottla::error::{Error, ErrorCode};
 use ottla::event::{CommitResult, Delivery, Event, PartitionNotice, Queue, Rebalance};
 use ottla::log::{DebugContexts, LogLine};
 use ottla::types::{PartitionOffset, TopicPartition};
 
 use crate::abi::{MessageFields, PartitionList, PartitionRow, event_type};
-use crate::admin;
 use crate::errors;
 use crate::ffi::{self, Deadline, FromC, Owned, Tag, Tagged, boxed, c_text, exports};
-use crate::handle::Handle;
+use crate::handle::{Handle, TopicHandle};
 use crate::message::{self, Message, MessagePtr};
 use crate::serve;
-use crate::topic::TopicHandle;
 use crate::topic_partition_list::{self, OwnedList};
 
 /// `rd_kafka_event_t`
@@ -23,7 +23,7 @@ use crate::topic_partition_list::{self, OwnedList};
 pub struct EventHandle {
     tag: Tag,
     content: Content,
-    /// The one that a commit or an admin call was given.
+    /// The pointer given with a commit or an admin call.
     opaque: *mut c_void,
 }
 
@@ -61,12 +61,17 @@ enum Content {
         text: Option<CString>,
         list: Option<OwnedList>,
     },
-    Admin(Box<admin::results::Content>),
+    Admin {
+        result: Box<AdminResult>,
+        text: Option<CString>,
+        /// The handles that the application reads, made when they are first requested.
+        handles: OnceLock<Box<dyn Any>>,
+    },
 }
 
 /// The delivery reports of a batch as messages.
 struct Deliveries {
-    /// Point into `delivery`, `topic` and `error_text`; made when first asked for, and never moved afterwards.
+    /// Point into `delivery`, `topic` and `error_text`; made on first use, and never moved afterwards.
     messages: Option<Box<[Message]>>,
     next: usize,
     error_text: Option<CString>,
@@ -79,7 +84,7 @@ impl Deliveries {
         Deliveries {
             messages: None,
             next: 0,
-            error_text: serve::error_text(&delivery),
+            error_text: message::error_text(&delivery),
             topic: handle.topic_handle(&delivery.topic),
             delivery,
         }
@@ -142,7 +147,7 @@ fn error_content(error: &Error, partition: Option<PartitionOffset>) -> Content {
     }
 }
 
-/// What an error event tells: in place of `_FATAL` the first fatal error itself, since the event has a flag for that.
+/// Returns the error of an error event: instead of `_FATAL` the first fatal error, since the event has a flag for that.
 fn cause(handle: &Handle, error: Error) -> Error {
     if !error.fatal {
         return error;
@@ -155,7 +160,7 @@ fn text_for(code: ErrorCode) -> Option<CString> {
     (!code.is_ok()).then(|| c_text(code.description().into_owned()))
 }
 
-/// An event as the application polls it; the event itself when there is no such form.
+/// Returns an event as the application polls it; the event itself when there is no such form.
 fn content(handle: &Handle, event: Event) -> Result<Content, Box<Event>> {
     Ok(match event {
         Event::Delivery(delivery) => Content::Deliveries(Box::new(Deliveries::new(handle, delivery))),
@@ -187,12 +192,20 @@ fn content(handle: &Handle, event: Event) -> Result<Content, Box<Event>> {
             text: text_for(error),
             list: OwnedList::from_rows(&offsets),
         },
-        Event::Admin(result) => Content::Admin(Box::new(admin::results::Content::new(&result))),
+        Event::Admin(result) => Content::Admin {
+            text: result
+                .outcome
+                .as_ref()
+                .err()
+                .map(|error| c_text(error.message.as_str())),
+            result,
+            handles: OnceLock::new(),
+        },
         other => return Err(Box::new(other)),
     })
 }
 
-/// Waits for an event. What has no such form (throttling) is served by its callback on the way.
+/// Waits for an event. Events without a public form (throttling) are served by their callbacks meanwhile.
 pub fn poll(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) -> Option<Owned<EventHandle>> {
     loop {
         let taken = message::next(handle, queue, deadline)?;
@@ -225,6 +238,22 @@ pub fn poll(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) -> Option<
     }
 }
 
+/// Returns the type and name of the event of an admin call's result.
+fn admin_event(op: AdminOp) -> (i32, &'static CStr) {
+    match op {
+        AdminOp::CreateTopics => (event_type::CREATE_TOPICS_RESULT, c"CreateTopicsResult"),
+        AdminOp::DeleteTopics => (event_type::DELETE_TOPICS_RESULT, c"DeleteTopicsResult"),
+        AdminOp::CreatePartitions => (event_type::CREATE_PARTITIONS_RESULT, c"CreatePartitionsResult"),
+        AdminOp::DescribeConfigs => (event_type::DESCRIBE_CONFIGS_RESULT, c"DescribeConfigsResult"),
+        AdminOp::AlterConfigs => (event_type::ALTER_CONFIGS_RESULT, c"AlterConfigsResult"),
+        AdminOp::IncrementalAlterConfigs => (
+            event_type::INCREMENTAL_ALTER_CONFIGS_RESULT,
+            c"IncrementalAlterConfigsResult",
+        ),
+        AdminOp::ListConsumerGroups => (event_type::LIST_CONSUMER_GROUPS_RESULT, c"ListConsumerGroupsResult"),
+    }
+}
+
 fn type_of(event: Option<&EventHandle>) -> i32 {
     match event.map(|e| &e.content) {
         None => event_type::NONE,
@@ -235,15 +264,24 @@ fn type_of(event: Option<&EventHandle>) -> i32 {
         Some(Content::Stats(_)) => event_type::STATS,
         Some(Content::Rebalance { .. }) => event_type::REBALANCE,
         Some(Content::Commit { .. }) => event_type::OFFSET_COMMIT,
-        Some(Content::Admin(result)) => result.event_type(),
+        Some(Content::Admin { result, .. }) => admin_event(result.op).0,
     }
 }
 
 impl EventHandle {
-    /// What it holds as the result of an admin call.
-    pub fn admin(&self) -> Option<&admin::results::Content> {
+    /// Returns the result of an admin call, if the event is one.
+    pub fn admin_result(&self) -> Option<&AdminResult> {
         match &self.content {
-            Content::Admin(result) => Some(result),
+            Content::Admin { result, .. } => Some(result),
+            _ => None,
+        }
+    }
+
+    /// Returns the handles of an admin call's result, which `make` builds at the first call; the type is always the
+    /// same.
+    pub fn admin_handles<T: 'static>(&self, make: impl FnOnce(&AdminResult) -> T) -> Option<&T> {
+        match &self.content {
+            Content::Admin { result, handles, .. } => handles.get_or_init(|| Box::new(make(result))).downcast_ref(),
             _ => None,
         }
     }
@@ -262,7 +300,14 @@ impl EventHandle {
     fn error(&self) -> (ErrorCode, Option<&CStr>) {
         match &self.content {
             Content::Error { code, text, .. } => (*code, Some(text)),
-            Content::Admin(result) => result.error(),
+            Content::Admin { result, text, .. } => {
+                let code = result
+                    .outcome
+                    .as_ref()
+                    .err()
+                    .map_or(ErrorCode::NO_ERROR, |error| error.code);
+                (code, text.as_deref())
+            }
             Content::Rebalance { code, text, .. } | Content::Commit { code, text, .. } => (*code, text.as_deref()),
             Content::Deliveries(deliveries) => {
                 let code = deliveries
@@ -278,15 +323,15 @@ impl EventHandle {
 }
 
 exports! {
-    /// The event's type; `RD_KAFKA_EVENT_NONE` for NULL.
+    /// Returns the event's type; `RD_KAFKA_EVENT_NONE` for NULL.
     fn rd_kafka_event_type(event: Option<&EventHandle>) -> i32, or event_type::NONE; {
         type_of(event)
     }
 
-    /// The name of the event's type.
+    /// Returns the name of the event's type.
     fn rd_kafka_event_name(event: Option<&EventHandle>) -> Option<&'static CStr>, or Some(c"(NONE)"); {
-        if let Some(result) = event.and_then(EventHandle::admin) {
-            return Some(result.event_name());
+        if let Some(result) = event.and_then(EventHandle::admin_result) {
+            return Some(admin_event(result.op).1);
         }
         Some(match type_of(event) {
             event_type::DR => c"DeliveryReport",
@@ -306,12 +351,12 @@ exports! {
         drop(unsafe { <Owned<EventHandle>>::from_c(event) });
     }
 
-    /// The event's next message, which stays the event's; NULL when there are no more.
+    /// Returns the event's next message, owned by the event; NULL when there are no more.
     fn rd_kafka_event_message_next(event: &mut EventHandle) -> *const MessageFields, or std::ptr::null(); {
         event.next_message()
     }
 
-    /// The event's next messages, at most `size`.
+    /// Returns the event's next messages, at most `size`.
     fn rd_kafka_event_message_array(event: &mut EventHandle, messages: *mut *const MessageFields, size: usize)
         -> usize, or 0;
     {
@@ -328,7 +373,7 @@ exports! {
         count
     }
 
-    /// How many messages of the event were not taken yet.
+    /// Returns the number of messages of the event that were not taken yet.
     fn rd_kafka_event_message_count(event: &EventHandle) -> usize, or 0; {
         match &event.content {
             Content::Deliveries(deliveries) => deliveries.delivery.len().saturating_sub(deliveries.next),
@@ -337,28 +382,28 @@ exports! {
         }
     }
 
-    /// The event's error code.
+    /// Returns the event's error code.
     fn rd_kafka_event_error(event: &EventHandle) -> ErrorCode, or ErrorCode::NO_ERROR; {
         event.error().0
     }
 
-    /// The event's error in words, those of success without one.
+    /// Returns the event's error in words, those of success without one.
     fn rd_kafka_event_error_string(event: &EventHandle) -> *const c_char, or c"".as_ptr(); {
         let (code, text) = event.error();
         text.map_or_else(|| errors::description(code), CStr::as_ptr)
     }
 
-    /// Whether the client cannot go on.
+    /// Returns whether the error is fatal for the client.
     fn rd_kafka_event_error_is_fatal(event: &EventHandle) -> i32, or 0; {
         matches!(event.content, Content::Error { fatal: true, .. }).into()
     }
 
-    /// The application's pointer.
+    /// Returns the application's pointer.
     fn rd_kafka_event_opaque(event: &EventHandle) -> *mut c_void, or std::ptr::null_mut(); {
         event.opaque
     }
 
-    /// The parts of a log line; -1 for other events.
+    /// Returns the parts of a log line; -1 for other events.
     fn rd_kafka_event_log(event: &EventHandle, fac: *mut *const c_char, text: *mut *const c_char, level: *mut i32)
         -> i32, or -1;
     {
@@ -372,7 +417,7 @@ exports! {
         0
     }
 
-    /// The debug contexts of a log line; -1 for other events.
+    /// Returns the debug contexts of a log line; -1 for other events.
     fn rd_kafka_event_debug_contexts(event: &EventHandle, to: *mut c_char, size: usize) -> i32, or -1; {
         let Content::Log { contexts, .. } = &event.content else { return -1 };
         // SAFETY: the caller's buffer.
@@ -380,7 +425,7 @@ exports! {
         0
     }
 
-    /// The statistics document.
+    /// Returns the statistics document.
     fn rd_kafka_event_stats(event: &EventHandle) -> *const c_char, or std::ptr::null(); {
         match &event.content {
             Content::Stats(text) => text.as_ptr(),
@@ -388,7 +433,7 @@ exports! {
         }
     }
 
-    /// The partitions of a rebalance or a commit, which stay the event's.
+    /// Returns the partitions of a rebalance or a commit, owned by the event.
     fn rd_kafka_event_topic_partition_list(event: &EventHandle) -> *mut PartitionList, or std::ptr::null_mut(); {
         match &event.content {
             Content::Rebalance { list, .. } | Content::Commit { list, .. } => {
@@ -398,7 +443,7 @@ exports! {
         }
     }
 
-    /// The partition of an error, which becomes the application's.
+    /// Returns the partition of an error, owned by the application from then on.
     fn rd_kafka_event_topic_partition(event: &EventHandle) -> *mut PartitionRow, or std::ptr::null_mut(); {
         match &event.content {
             Content::Error { partition: Some(row), .. } => topic_partition_list::single_row(row),

@@ -2,7 +2,7 @@
 //!
 //! Every exported function is written with [`exports!`]. Its parameter types say what is borrowed, owned or optional;
 //! [`FromC`] checks NULL, alignment and the tag of a handle before the body runs, so no body repeats it. A bad
-//! argument or a panic gives the value after `or`, and sets the thread's last error.
+//! argument or a panic returns the value after `or`, and sets the thread's last error.
 
 mod handles;
 
@@ -21,7 +21,7 @@ thread_local! {
     static INHERITED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The last error of a call that has no other way to tell (`rd_kafka_last_error()`), of the calling thread.
+/// Returns the calling thread's last error of a call that reports none otherwise (`rd_kafka_last_error()`).
 pub fn last_error() -> ErrorCode {
     LAST_ERROR.get()
 }
@@ -34,7 +34,7 @@ pub fn set_last_error(code: ErrorCode, errno: c_int) {
 
 /// Sets `errno` alone.
 pub fn set_errno(errno: c_int) {
-    // SAFETY: __errno_location gives the calling thread's errno, which is always there.
+    // SAFETY: __errno_location returns a valid pointer to the calling thread's errno.
     unsafe { *libc::__errno_location() = errno };
 }
 
@@ -43,7 +43,7 @@ pub fn forget_last_error() {
     LAST_ERROR.set(ErrorCode::NO_ERROR);
 }
 
-/// The `errno` that goes with an error code.
+/// Returns the `errno` that goes with an error code.
 pub fn errno_of(code: ErrorCode) -> c_int {
     match code {
         ErrorCode::NO_ERROR => 0,
@@ -66,12 +66,13 @@ pub fn note(error: &Error) -> ErrorCode {
     code
 }
 
-/// The code that a call returns for an error: `_FATAL` stands for every fatal one, `rd_kafka_fatal_error()` tells which.
+/// Returns the code that a call returns for an error: `_FATAL` for every fatal one; `rd_kafka_fatal_error()`
+/// returns its own code.
 pub fn public_code(error: &Error) -> ErrorCode {
     if error.fatal { ErrorCode::L_FATAL } else { error.code }
 }
 
-/// A call's outcome as an error code.
+/// Returns a call's outcome as an error code.
 pub fn code_of<T>(result: Result<T, Error>) -> ErrorCode {
     match result {
         Ok(_) => ErrorCode::NO_ERROR,
@@ -79,8 +80,8 @@ pub fn code_of<T>(result: Result<T, Error>) -> ErrorCode {
     }
 }
 
-/// Runs the body of an exported function. `None` means that an argument was refused; `fallback` is told whether that was
-/// a handle of the process that this one was forked from.
+/// Runs the body of an exported function. `None` means that an argument was refused; `fallback` receives
+/// whether that was a handle of a parent process, before a fork.
 pub fn boundary<R>(fallback: impl FnOnce(bool) -> R, body: impl FnOnce() -> Option<R>) -> R {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Some(result)) => result,
@@ -100,7 +101,7 @@ pub fn boundary<R>(fallback: impl FnOnce(bool) -> R, body: impl FnOnce() -> Opti
     }
 }
 
-/// What a function returns that has refused an argument.
+/// Converts the result of a function that has refused an argument.
 pub fn returned<R: IntoC>(value: R, inherited: bool) -> R::C {
     match inherited {
         true => value.in_child().into_c(),
@@ -114,25 +115,25 @@ pub fn call<R>(body: impl FnOnce() -> R) -> R {
     body()
 }
 
-/// What a parameter of an exported function is on the C side, and how it is checked.
+/// A parameter of an exported function: its C type and its checks.
 pub trait FromC: Sized {
     /// The C type.
     type C;
     /// Checks and converts; `None` refuses the argument.
     ///
     /// # Safety
-    /// `c` is what `rdkafka.h` asks of the application: a pointer is NULL or points to a live object of the declared
-    /// kind, which nobody changes meanwhile unless the API is thread-safe for it.
+    /// `c` is valid by the contract of `rdkafka.h`: a pointer is NULL or points to a live object of the declared
+    /// kind, which is not changed meanwhile unless the API is thread-safe for it.
     unsafe fn from_c(c: Self::C) -> Option<Self>;
 }
 
-/// What the result of an exported function is on the C side.
+/// The result of an exported function: its C type and conversion.
 pub trait IntoC {
     /// The C type.
     type C;
     /// Converts, handing ownership over where the type has any.
     fn into_c(self) -> Self::C;
-    /// What is returned in a forked child instead of this, where the type can say why.
+    /// Returns the result for a forked child, with the reason if the type can have one.
     #[must_use]
     fn in_child(self) -> Self
     where
@@ -230,7 +231,7 @@ impl FromC for Option<&str> {
     }
 }
 
-/// How long a call may wait: milliseconds, negative for ever.
+/// The timeout of a call: milliseconds, negative without limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeout(pub Option<Duration>);
 
@@ -255,7 +256,7 @@ impl Deadline {
         deadline
     }
 
-    /// Starts counting when first asked what is left: a call that need not wait is spared the look at the clock.
+    /// Starts at the first request for the remaining time: a call that does not wait never reads the clock.
     pub fn from_first_look(timeout: Timeout) -> Self {
         Deadline {
             timeout: timeout.0,
@@ -270,7 +271,7 @@ impl Deadline {
         }
     }
 
-    /// What is left; `None` for ever.
+    /// Returns the remaining time; `None` without limit.
     pub fn left(&self) -> Option<Duration> {
         match (self.timeout, self.end.get()) {
             (None, _) => None,
@@ -283,12 +284,12 @@ impl Deadline {
         }
     }
 
-    /// What is left, at most `slice`.
+    /// Returns the remaining time, at most `slice`.
     pub fn left_within(&self, slice: Duration) -> Duration {
         self.left().map_or(slice, |left| left.min(slice))
     }
 
-    /// Whether nothing is left.
+    /// Returns whether the time has passed.
     pub fn is_over(&self) -> bool {
         self.left().is_some_and(|left| left.is_zero())
     }
@@ -325,7 +326,7 @@ pub unsafe fn put_text(to: *mut c_char, size: usize, text: &str) {
     }
 }
 
-/// Bytes lent by the application; NULL gives `None`.
+/// Returns bytes of the application; `None` for NULL.
 ///
 /// # Safety
 /// `ptr` is NULL or valid for reads of `len` bytes during `'a`.
@@ -337,14 +338,15 @@ pub unsafe fn bytes<'a>(ptr: *const c_void, len: usize) -> Option<&'a [u8]> {
     Some(unsafe { std::slice::from_raw_parts(ptr.cast(), len) })
 }
 
-/// A copy of `text` for the application, to be freed with `free(3)`. NULL when there is no memory or `text` has a NUL.
+/// Returns a copy of `text` for the application, to be freed with `free(3)`. NULL when there is no memory or `text` has
+/// a NUL.
 pub fn malloc_text(text: &str) -> *mut c_char {
     malloc_bytes(text.as_bytes())
 }
 
-/// A malloc'ed copy of bytes with a NUL after them.
+/// Returns a malloc'ed copy of bytes with a NUL after them.
 pub fn malloc_bytes(from: &[u8]) -> *mut c_char {
-    // SAFETY: room for the bytes and the NUL was asked for; both copies stay within it.
+    // SAFETY: the memory for the bytes and the NUL was allocated; both copies stay within it.
     unsafe {
         let to: *mut c_char = libc::malloc(from.len() + 1).cast();
         if !to.is_null() {
@@ -419,7 +421,7 @@ mod tests {
     }
 
     exports! {
-        /// A test.
+        /// Returns a test.
         fn ottla_test_value(thing: &Thing, panic: i32) -> i32, or -7; {
             assert_eq!(panic, 0, "asked to");
             thing.value

@@ -1,6 +1,8 @@
-//! Forks. A client's threads stay in the process that created it, and what they hold stays held in a child for ever: so
-//! every call that a child makes with it is refused before any lock is taken, and destroying it there frees nothing
-//! but its copies of the connections. A child may have clients of its own.
+//! Refusal of handles in forked child processes.
+//!
+//! A client's threads exist only in the process that created it, and the locks that they hold are never released in a
+//! child. Every call of a child with such a client is therefore refused before it takes a lock, and destroying the
+//! client there frees only its copies of the connections. A child can create clients of its own.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -9,12 +11,12 @@ use ottla::client::Client;
 use ottla::sys;
 pub use ottla::sys::forks::depth;
 
-use crate::background;
+use crate::background_thread;
 
-/// Threads that the parent had when this process began.
+/// Number of threads that the parent had when this process was forked.
 static INHERITED_THREADS: AtomicUsize = AtomicUsize::new(0);
 
-/// What a child's calls are told.
+/// The error text of a child's calls.
 pub const REFUSAL: &str = "The client belongs to the process that created it; a child cannot use it after a fork";
 
 /// Runs in a new child, which has one thread. Touches atomics only.
@@ -23,21 +25,21 @@ unsafe extern "C" fn on_fork() {
 }
 
 fn all_threads() -> usize {
-    Client::live_threads() + background::threads()
+    Client::live_threads() + background_thread::threads()
 }
 
-/// Notices forks from now on.
+/// Starts to detect forks.
 pub fn watch() {
     sys::forks::watch();
     static ONCE: Once = Once::new();
-    // SAFETY: a function that may be called at any time, and stays.
+    // SAFETY: the function may be called at any time and is never unloaded.
     ONCE.call_once(|| unsafe {
-        // Without memory for it, forks go unnoticed.
+        // If the C library lacks memory for the handler, forks are not detected.
         let _ = libc::pthread_atfork(None, None, Some(on_fork));
     });
 }
 
-/// Threads that clients of this process run.
+/// Returns the number of threads of this process's clients.
 pub fn threads() -> usize {
     all_threads().saturating_sub(INHERITED_THREADS.load(Relaxed))
 }

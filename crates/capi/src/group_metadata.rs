@@ -1,4 +1,4 @@
-//! `rd_kafka_consumer_group_metadata_t`: who a consumer is in its group, for a producer's transactions.
+//! `rd_kafka_consumer_group_metadata_t`: a consumer's identity in its group, for a producer's transactions.
 
 use std::ffi::{CStr, CString, c_char, c_void};
 
@@ -126,41 +126,41 @@ fn text_of(text: &CStr) -> *const c_char {
 }
 
 exports! {
-    /// The consumer's present identity in its group; NULL without a group.
+    /// Returns the consumer's present identity in its group; NULL without a group.
     fn rd_kafka_consumer_group_metadata(rk: &Handle) -> Option<Owned<GroupMetadata>>, or None; {
         GroupMetadata::of(rk).ok()
     }
 
-    /// An identity that only names the group.
+    /// Returns an identity that only names the group.
     fn rd_kafka_consumer_group_metadata_new(group_id: &str) -> Option<Owned<GroupMetadata>>, or None; {
         Some(GroupMetadata::new(group_id, -1, "", None))
     }
 
-    /// An identity from its parts.
+    /// Returns an identity from its parts.
     fn rd_kafka_consumer_group_metadata_new_with_genid(
         group_id: &str, generation: i32, member_id: &str, instance_id: Option<&str>,
     ) -> Option<Owned<GroupMetadata>>, or None; {
         Some(GroupMetadata::new(group_id, generation, member_id, instance_id))
     }
 
-    /// The group id, which stays the metadata's.
+    /// Returns the group id, owned by the metadata.
     fn rd_kafka_consumer_group_metadata_group_id(metadata: &GroupMetadata) -> *const c_char, or std::ptr::null(); {
         text_of(&metadata.group_id)
     }
 
-    /// The instance id, which stays the metadata's; NULL when there is none.
+    /// Returns the instance id, owned by the metadata; NULL when there is none.
     fn rd_kafka_consumer_group_metadata_group_instance_id(metadata: &GroupMetadata)
         -> *const c_char, or std::ptr::null();
     {
         metadata.instance_id.as_deref().map_or(std::ptr::null(), text_of)
     }
 
-    /// The member id, which stays the metadata's.
+    /// Returns the member id, owned by the metadata.
     fn rd_kafka_consumer_group_metadata_member_id(metadata: &GroupMetadata) -> *const c_char, or std::ptr::null(); {
         text_of(&metadata.member_id)
     }
 
-    /// The generation, -1 outside of one.
+    /// Returns the generation, -1 outside of one.
     fn rd_kafka_consumer_group_metadata_generation_id(metadata: &GroupMetadata) -> i32, or -1; {
         metadata.generation
     }
@@ -171,7 +171,7 @@ exports! {
         drop(unsafe { <Owned<GroupMetadata>>::from_c(metadata) });
     }
 
-    /// The serialised form, malloc'ed.
+    /// Returns the serialised form, malloc'ed.
     fn rd_kafka_consumer_group_metadata_write(metadata: &GroupMetadata, to: *mut *mut c_void, size: *mut usize)
         -> Option<Owned<ErrorHandle>>, or ErrorHandle::bad_argument();
     {

@@ -24,12 +24,12 @@ pub(crate) const STATES: &[&CStr] = &[
 /// `rd_kafka_consumer_group_type_t` by its numbers, from 0.
 pub(crate) const TYPES: &[&CStr] = &[c"Unknown", c"Consumer", c"Classic"];
 
-/// The name of a number, if there is one.
+/// Returns the name of a number, if there is one.
 pub(crate) fn name_of(names: &[&'static CStr], number: i32) -> Option<&'static CStr> {
     names.get(usize::try_from(number).ok()?).copied()
 }
 
-/// The number of a name, in any case; 0, which is "unknown", for other names.
+/// Returns the number of a name, in any case; 0, which is "unknown", for other names.
 pub(crate) fn number_of(names: &[&CStr], name: &str) -> i32 {
     let same = |known: &&CStr| known.to_bytes().eq_ignore_ascii_case(name.as_bytes());
     names
@@ -117,22 +117,22 @@ exports! {
         unsafe { libc::free(list.cast_mut().cast::<c_void>()) };
     }
 
-    /// The name of a group state; NULL for other numbers.
+    /// Returns the name of a group state; NULL for other numbers.
     fn rd_kafka_consumer_group_state_name(state: i32) -> Option<&'static CStr>, or None; {
         name_of(STATES, state)
     }
 
-    /// The group state of a name.
+    /// Returns the group state of a name.
     fn rd_kafka_consumer_group_state_code(name: &str) -> i32, or 0; {
         number_of(STATES, name)
     }
 
-    /// The name of a group type; NULL for other numbers.
+    /// Returns the name of a group type; NULL for other numbers.
     fn rd_kafka_consumer_group_type_name(number: i32) -> Option<&'static CStr>, or None; {
         name_of(TYPES, number)
     }
 
-    /// The group type of a name.
+    /// Returns the group type of a name.
     fn rd_kafka_consumer_group_type_code(name: &str) -> i32, or 0; {
         number_of(TYPES, name)
     }

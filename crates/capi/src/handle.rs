@@ -1,39 +1,35 @@
-//! `rd_kafka_t`: creating, naming, destroying a client.
+//! The types of `rd_kafka_t` and `rd_kafka_topic_t`.
 
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
-use ottla::client::{Client, ClientHooks, DeliveryMode};
+use ottla::client::Client;
 use ottla::error::{Error, ErrorCode};
 use ottla::event::{Delivery, Queue};
 use ottla::log::{DebugContexts, LogLine, level};
 use ottla::reply::Reply;
-use ottla::types::{ClientKind, NameMap, Topic};
+use ottla::types::{ClientKind, NameMap, PARTITION_UA, Topic, TopicHooks};
 use parking_lot::{Mutex, RwLock};
 
-use crate::abi::{DESTROY_NO_CONSUMER_CLOSE, event_type};
-use crate::background::Background;
-use crate::callbacks::{Callbacks, Opaque, PartitionsCb};
+use crate::abi::RdKafka;
+use crate::background_thread::Background;
+use crate::callbacks::{Callbacks, Opaque, PartitionerCb, PartitionsCb};
 use crate::cancel_guard::CancelGuard;
-use crate::conf::ConfHandle;
-use crate::ffi::{self, AnyProcess, Deadline, FromC, Owned, Tag, Tagged, Timeout, c_text, exports};
+use crate::ffi::{Tag, Tagged, c_text};
 use crate::fork_guard;
-use crate::interceptors::{ClientMethods, Interceptors, Watch};
-use crate::live_clients;
-use crate::log::LogState;
-use crate::os_callbacks;
-use crate::serve;
-use crate::topic::{HandleSlot, TopicHandle, hooks};
+use crate::interceptors::{ClientMethods, Intercepted, Interceptors};
+use crate::log_state::LogState;
+use crate::settings::ConfHandle;
 use crate::topic_conf::TopicConfHandle;
 
 /// `rd_kafka_t`
 #[repr(C)]
 pub struct Handle {
     tag: Tag,
-    /// Where it was made.
+    /// The process that created it, see [`fork_guard::depth`].
     process: u32,
     kind: ClientKind,
     client: OnceLock<Client>,
@@ -42,21 +38,21 @@ pub struct Handle {
     callbacks: Callbacks,
     interceptors: Interceptors,
     topics: RwLock<TopicTable>,
-    /// Where log lines go.
+    /// The log.
     pub log: LogState,
-    /// Delivery reports whose callbacks were interrupted by `rd_kafka_yield()`, with the place to go on.
+    /// Delivery reports whose callbacks were interrupted by `rd_kafka_yield()`, with the index of the next record.
     pub(crate) half_served: Mutex<VecDeque<(Delivery, usize)>>,
-    /// Somebody has given the client back. Its last callbacks still use the handle.
+    /// `rd_kafka_destroy()` was called. The last callbacks still use the handle.
     destroying: AtomicBool,
     consumer_closed: AtomicBool,
-    /// A close that `rd_kafka_consumer_close_queue()` began.
+    /// The pending close of `rd_kafka_consumer_close_queue()`.
     closing: Mutex<Option<CloseReply>>,
     commit_callbacks: Mutex<CommitCallbacks>,
     background: Mutex<Option<Background>>,
     this: Weak<Handle>,
 }
 
-/// The answer to closing a consumer.
+/// The result of closing a consumer.
 pub type CloseReply = Arc<Reply<Result<(), Error>>>;
 
 /// Callbacks given with `rd_kafka_commit_queue()`, by the token that travels with the commit.
@@ -69,7 +65,7 @@ struct CommitCallbacks {
 /// A callback with its pointer.
 struct CommitCallback(Option<PartitionsCb>, Opaque);
 
-// SAFETY: a function and a pointer that is only handed back to it.
+// SAFETY: a function and a pointer that is only passed to it.
 unsafe impl Send for CommitCallback {}
 
 // SAFETY: repr(C), tag first.
@@ -101,33 +97,100 @@ impl TopicTable {
     }
 }
 
-/// The handles destroyed last are kept as empty shells, so that a call with one of them gives an error instead of
-/// reading freed memory.
-static DESTROYED: Mutex<VecDeque<Arc<Handle>>> = Mutex::new(VecDeque::new());
-const SHELLS_KEPT: usize = 8;
-
 thread_local! {
     static YIELD: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a callback called `rd_kafka_yield()`; forgets it.
+/// Sets the flag of `rd_kafka_yield()` for this thread.
+pub fn set_yield() {
+    YIELD.set(true);
+}
+
+/// Returns whether a callback called `rd_kafka_yield()` on this thread, and clears the flag.
 pub fn take_yield() -> bool {
     YIELD.replace(false)
 }
 
+impl Intercepted for Handle {
+    fn client_ptr(&self) -> *const RdKafka {
+        self.as_ptr()
+    }
+
+    fn warn_of_failure(&self, text: &dyn Fn() -> String) {
+        self.warn("ICFAIL", text);
+    }
+}
+
 impl Handle {
-    /// The client; `None` while it is being created and after it was destroyed.
+    /// Makes the handle of a client that is still to be created; see [`start`](Self::start).
+    pub(crate) fn new(kind: ClientKind, conf: ConfHandle, log: LogState) -> Arc<Handle> {
+        Arc::new_cyclic(|this| Handle {
+            tag: Tag::new(Handle::TAG),
+            process: fork_guard::depth(),
+            kind,
+            client: OnceLock::new(),
+            name: OnceLock::new(),
+            callbacks: *conf.callbacks(),
+            interceptors: Interceptors::default(),
+            topics: RwLock::default(),
+            log,
+            half_served: Mutex::default(),
+            destroying: AtomicBool::new(false),
+            consumer_closed: AtomicBool::new(false),
+            closing: Mutex::default(),
+            commit_callbacks: Mutex::default(),
+            background: Mutex::default(),
+            this: this.clone(),
+            conf,
+        })
+    }
+
+    /// Sets the client, once.
+    pub(crate) fn start(&self, client: Client) -> &Client {
+        self.client.get_or_init(|| client)
+    }
+
+    /// Sets the client's name, once.
+    pub(crate) fn set_name(&self, name: &str) {
+        let _ = self.name.set(c_text(name));
+    }
+
+    /// Marks the client as being destroyed; false if it was marked before.
+    pub(crate) fn begin_destroy(&self) -> bool {
+        !self.destroying.swap(true, Ordering::AcqRel)
+    }
+
+    /// Makes every later call with the handle fail.
+    pub(crate) fn invalidate(&self) {
+        self.tag.clear();
+    }
+
+    /// Ends the background thread; returns when the callback that it is in has returned.
+    pub(crate) fn stop_background(&self) {
+        let background = self.background.lock().take();
+        if let Some(background) = background {
+            background.stop();
+        }
+    }
+
+    /// Drops topics and callbacks of commits.
+    pub(crate) fn clear_tables(&self) {
+        drop(std::mem::take(&mut *self.topics.write()));
+        drop(std::mem::take(&mut *self.commit_callbacks.lock()));
+    }
+
+    /// Returns the client; `None` while it is being created and after it was destroyed.
     pub fn client(&self) -> Option<&Client> {
         self.client.get()
     }
 
-    /// The client, or the error that tells why there is none.
+    /// Returns the client, or an error if it was destroyed.
     pub fn need_client(&self) -> Result<&Client, Error> {
         self.client()
             .ok_or_else(|| Error::new(ErrorCode::L_DESTROY, "The client was destroyed"))
     }
 
-    /// The client of a consumer.
+    /// Returns the client of a consumer.
     pub fn need_consumer(&self) -> Result<&Client, Error> {
         match self.kind {
             ClientKind::Consumer => self.need_client(),
@@ -138,7 +201,7 @@ impl Handle {
         }
     }
 
-    /// The client of a consumer that can be a member of a group.
+    /// Returns the client of a consumer that can be a member of a group.
     pub fn need_group(&self) -> Result<&Client, Error> {
         let client = self.need_consumer()?;
         if client.conf().group_id.is_empty() {
@@ -157,12 +220,12 @@ impl Handle {
         self.name.get().map_or(c"", CString::as_c_str)
     }
 
-    /// The application's callbacks.
+    /// Returns the application's callbacks.
     pub fn callbacks(&self) -> &Callbacks {
         &self.callbacks
     }
 
-    /// The interceptors.
+    /// Returns the interceptors.
     #[inline]
     pub fn interceptors(&self) -> &Interceptors {
         &self.interceptors
@@ -173,7 +236,7 @@ impl Handle {
         match self.client() {
             Some(client) => client.shared().log.log(level::WARNING, facility, message),
             None => self.log.write(
-                self,
+                self.as_ptr(),
                 LogLine {
                     level: level::WARNING,
                     facility,
@@ -184,17 +247,11 @@ impl Handle {
         }
     }
 
-    fn end_interceptors(&self) {
-        if let Some(methods) = self.interceptors.get() {
-            methods.ended(self);
-        }
-    }
-
     fn intercepts_sending(&self) -> bool {
         self.interceptors.get().is_some_and(ClientMethods::see_messages_sent)
     }
 
-    /// The settings it was created with.
+    /// Returns the settings it was created with.
     pub fn conf(&self) -> &ConfHandle {
         &self.conf
     }
@@ -204,12 +261,12 @@ impl Handle {
         self.this.upgrade()
     }
 
-    /// What callbacks are given as the client.
-    pub fn as_ptr(&self) -> *const Handle {
-        self
+    /// Returns the pointer that callbacks receive as the client.
+    pub fn as_ptr(&self) -> *const RdKafka {
+        (&raw const *self).cast()
     }
 
-    /// Whether what comes to `queue` is forwarded to the background thread.
+    /// Returns whether `queue` is forwarded to the background thread.
     pub fn serves_in_background(&self, queue: &Arc<Queue>) -> bool {
         self.background.lock().as_ref().is_some_and(|b| b.serves(queue))
     }
@@ -219,12 +276,12 @@ impl Handle {
         self.consumer_closed.store(true, Ordering::Release);
     }
 
-    /// Whether the consumer was closed.
+    /// Returns whether the consumer was closed.
     pub fn is_consumer_closed(&self) -> bool {
         self.consumer_closed.load(Ordering::Acquire)
     }
 
-    /// Begins to close the consumer, once.
+    /// Starts to close the consumer, once.
     pub fn begin_close(&self, client: &Client) -> Result<(), Error> {
         let mut closing = self.closing.lock();
         if closing.is_none() && !self.is_consumer_closed() {
@@ -233,7 +290,7 @@ impl Handle {
         Ok(())
     }
 
-    /// Whether a close that was begun is done.
+    /// Returns whether a close that was begun is done.
     pub fn poll_closed(&self) -> bool {
         let mut closing = self.closing.lock();
         if closing.as_ref().is_some_and(|reply| reply.try_take().is_some()) {
@@ -243,7 +300,8 @@ impl Handle {
         self.is_consumer_closed()
     }
 
-    /// Keeps the callback of a commit until its result is served; gives the token that finds it.
+    /// Keeps the callback of a commit until its result is served; returns the token for
+    /// [`take_commit_callback`](Self::take_commit_callback).
     pub fn keep_commit_callback(&self, callback: Option<PartitionsCb>, opaque: Opaque) -> usize {
         let mut callbacks = self.commit_callbacks.lock();
         callbacks.last += 1;
@@ -252,20 +310,25 @@ impl Handle {
         token
     }
 
-    /// The callback of a commit; `None` for a commit without one of its own.
+    /// Returns the callback of a commit; `None` for a commit without its own callback.
     pub fn take_commit_callback(&self, token: usize) -> Option<(Option<PartitionsCb>, Opaque)> {
         self.commit_callbacks.lock().by_token.remove(&token).map(|c| (c.0, c.1))
     }
 
-    /// The background queue. Its thread is started with it.
-    pub fn background_queue(&self) -> Result<Arc<Queue>, Error> {
+    /// Returns the background queue. The first call starts the thread that runs `serve`, which returns when the flag is
+    /// set.
+    ///
+    /// # Errors
+    /// The client was destroyed, or the operating system starts no thread.
+    pub fn background_queue(&self, serve: fn(&Handle, &Arc<Queue>, &AtomicBool)) -> Result<Arc<Queue>, Error> {
         let destroyed = || Error::new(ErrorCode::L_DESTROY, "The client was destroyed");
         let mut background = self.background.lock();
         if self.destroying.load(Ordering::Acquire) {
             return Err(destroyed());
         }
         if background.is_none() {
-            *background = Some(Background::start(self.shared().ok_or_else(destroyed)?)?);
+            let handle = self.shared().ok_or_else(destroyed)?;
+            *background = Some(Background::start(move |queue, ending| serve(&handle, queue, ending))?);
         }
         background.as_ref().map(|b| b.queue().clone()).ok_or_else(destroyed)
     }
@@ -275,7 +338,7 @@ impl Handle {
         drop(self.topics.read());
     }
 
-    /// The handle of a topic that the core knows.
+    /// Returns the handle of a topic of the core.
     pub fn topic_handle(&self, topic: &Arc<Topic>) -> Arc<TopicHandle> {
         if let Some(Some(handle)) = self.topics.read().by_index.get(topic.index()) {
             return handle.clone();
@@ -284,7 +347,7 @@ impl Handle {
         if let Some(Some(handle)) = topics.by_index.get(topic.index()) {
             return handle.clone();
         }
-        // The core gave the topic, so there is a client.
+        // The topic is from the core, so there is a client.
         let client = self.client().cloned();
         let handle = TopicHandle::new(topic.clone(), client, self.this.clone(), self.intercepts_sending());
         let handle = Arc::new(handle);
@@ -292,7 +355,7 @@ impl Handle {
         handle
     }
 
-    /// The handle of the topic of that name, which is created with the default topic settings when it is new.
+    /// Returns the handle of the topic of that name, which is created with the default topic settings when it is new.
     pub fn topic_named(&self, name: &str) -> Result<Arc<TopicHandle>, Error> {
         if let Some(handle) = self.topics.read().by_name.get(name) {
             return Ok(handle.clone());
@@ -300,7 +363,7 @@ impl Handle {
         self.create_topic(name, None)
     }
 
-    /// The handle of the topic of that name, which is created with these settings when it is new.
+    /// Returns the handle of the topic of that name, which is created with these settings when it is new.
     pub fn create_topic(&self, name: &str, given: Option<&TopicConfHandle>) -> Result<Arc<TopicHandle>, Error> {
         let client = self.need_client()?;
         let settings = given.map(|c| c.settings(self.conf.conf(), self.kind)).transpose()?;
@@ -309,7 +372,7 @@ impl Handle {
         if let Some(handle) = topics.by_name.get(name) {
             return Ok(handle.clone());
         }
-        // The slot is filled before the table is unlocked: the partitioner waits for that.
+        // The slot must be filled before the table is unlocked: the partitioner waits for the lock.
         let slot = HandleSlot::default();
         let topic = client.topic(name, settings, hooks(conf, &self.this, &slot))?;
         let (client_too, owner) = (Some(client.clone()), self.this.clone());
@@ -324,258 +387,139 @@ impl Handle {
         Ok(handle)
     }
 
-    /// The handles of all topics.
+    /// Returns the handles of all topics.
     pub fn topic_handles(&self) -> Vec<Arc<TopicHandle>> {
         self.topics.read().by_index.iter().flatten().cloned().collect()
     }
 }
 
-fn client_hooks(callbacks: &Callbacks, only_error: bool, this: &Weak<Handle>) -> ClientHooks {
-    let reports = callbacks.dr.is_some() || callbacks.dr_msg.is_some() || callbacks.wants(event_type::DR);
-    let (this, to_name) = (this.clone(), this.clone());
-    ClientHooks {
-        named: Some(Arc::new(move |name: &str| {
-            if let Some(handle) = to_name.upgrade() {
-                let _ = handle.name.set(c_text(name));
-            }
-        })),
-        log: Some(Arc::new(move |line: LogLine| {
-            if let Some(handle) = this.upgrade() {
-                handle.log.write(&handle, line);
-            }
-        })),
-        // The face has its own log queue, see `LogState`.
-        log_to_queue: false,
-        delivery: match (reports, only_error) {
-            (false, _) => DeliveryMode::None,
-            (true, true) => DeliveryMode::ErrorsOnly,
-            (true, false) => DeliveryMode::All,
-        },
-        rebalance_event: callbacks.rebalance.is_some() || callbacks.wants(event_type::REBALANCE),
-        commit_event: callbacks.offset_commit.is_some() || callbacks.wants(event_type::OFFSET_COMMIT),
-        commit_callback: callbacks.offset_commit.is_some(),
-        error_event: callbacks.error.is_some() || callbacks.wants(event_type::ERROR),
-        throttle_event: callbacks.throttle.is_some(),
-        interceptor: None,
-        stats_event: callbacks.stats.is_some() || callbacks.wants(event_type::STATS),
-        system: os_callbacks::hooks(callbacks),
+/// `rd_kafka_topic_t`: one for each topic of a client, alive as long as the client and every message of the topic.
+#[repr(C)]
+pub struct TopicHandle {
+    tag: Tag,
+    name: CString,
+    topic: Arc<Topic>,
+    client: Option<Client>,
+    owner: Weak<Handle>,
+    /// The client was destroyed.
+    gone: AtomicBool,
+    /// The process that created it, see [`fork_guard::depth`].
+    process: u32,
+    /// Interceptors see what is produced to it.
+    intercepted: bool,
+}
+
+// SAFETY: repr(C), tag first.
+unsafe impl Tagged for TopicHandle {
+    const TAG: u32 = 0x0e44_0a04;
+
+    #[inline]
+    fn is_own(&self) -> bool {
+        self.process == fork_guard::depth()
     }
 }
 
-fn create(kind: c_int, mut conf: ConfHandle) -> Result<Arc<Handle>, Error> {
-    let _uncancelled = CancelGuard::new();
-    let kind = match kind {
-        0 => ClientKind::Producer,
-        1 => ClientKind::Consumer,
-        other => {
-            return Err(Error::invalid_arg(format!(
-                "{other} is no client type: 0 is a producer, 1 a consumer"
-            )));
+impl TopicHandle {
+    /// Returns a handle for a topic of `owner`.
+    pub fn new(topic: Arc<Topic>, client: Option<Client>, owner: Weak<Handle>, intercepted: bool) -> Self {
+        let name = c_text(topic.name());
+        TopicHandle {
+            tag: Tag::new(Self::TAG),
+            name,
+            topic,
+            client,
+            owner,
+            gone: AtomicBool::new(false),
+            process: fork_guard::depth(),
+            intercepted,
         }
-    };
-    fork_guard::watch();
-    let callbacks = *conf.callbacks();
-    let warnings = conf.conf().warnings(kind);
-    let (settings, topic_settings) = conf.resolve(kind)?;
-    let log = LogState::new(callbacks.log, settings.log_queue, settings.log_thread_name);
-    let only_error = settings.delivery_report_only_error;
-    let handle = Arc::new_cyclic(|this| Handle {
-        tag: Tag::new(Handle::TAG),
-        process: fork_guard::depth(),
-        kind,
-        client: OnceLock::new(),
-        name: OnceLock::new(),
-        callbacks,
-        interceptors: Interceptors::default(),
-        topics: RwLock::default(),
-        log,
-        half_served: Mutex::default(),
-        destroying: AtomicBool::new(false),
-        consumer_closed: AtomicBool::new(false),
-        closing: Mutex::default(),
-        commit_callbacks: Mutex::default(),
-        background: Mutex::default(),
-        this: this.clone(),
-        conf,
-    });
-    handle.conf.interceptors().client_made(&handle, &handle.conf);
-    handle.interceptors.fix();
-    let hooks = ClientHooks {
-        interceptor: Watch::of(&handle),
-        ..client_hooks(&callbacks, only_error, &handle.this)
-    };
-    let client = Client::new(kind, settings, topic_settings, hooks).inspect_err(|_| handle.end_interceptors())?;
-    let client = handle.client.get_or_init(|| client);
-    if callbacks.background_event.is_some() {
-        handle.background_queue()?;
     }
-    for line in handle.conf.conf().shown() {
-        client.shared().log.debug(DebugContexts::CONF, "CONF", || line);
-    }
-    for warning in warnings {
-        client.shared().log.log(level::WARNING, "CONFWARN", || warning);
-    }
-    live_clients::add();
-    Ok(handle)
-}
 
-/// Destroys a client in a child of its process: memory stays, since threads that are not here may have been at it.
-fn abandon(handle: &Handle) {
-    handle.tag.clear();
-    if let Some(client) = handle.client() {
-        client.destroy();
+    /// Returns its name.
+    pub fn name(&self) -> &CStr {
+        &self.name
     }
-}
 
-/// Ends a client: its thread, its queues, what was not delivered.
-fn destroy(handle: &Arc<Handle>, flags: c_int) {
-    let Some(client) = handle.client() else { return };
-    let told = || format!("destroying {}", client.name());
-    client.shared().log.debug(DebugContexts::GENERIC, "DESTROY", told);
-    if handle.need_group().is_ok() && !handle.is_consumer_closed() {
-        if flags & DESTROY_NO_CONSUMER_CLOSE == 0 {
-            // Whatever went wrong, the client ends now.
-            let _ = serve::close_consumer(handle);
+    /// Returns the topic.
+    pub fn topic(&self) -> &Arc<Topic> {
+        &self.topic
+    }
+
+    /// Returns its client, unless that was destroyed.
+    pub fn client(&self) -> Result<&Client, Error> {
+        match &self.client {
+            Some(client) if !self.gone.load(Ordering::Relaxed) => Ok(client),
+            _ => Err(Error::new(ErrorCode::L_DESTROY, "The topic's client was destroyed")),
         }
-        handle.set_consumer_closed();
     }
-    let background = handle.background.lock().take();
-    if let Some(background) = background {
-        background.stop();
+
+    /// Returns whether interceptors see what is produced to it.
+    pub fn is_intercepted(&self) -> bool {
+        self.intercepted
     }
-    handle.topic_handles().iter().for_each(|t| t.retire());
-    handle.half_served.lock().clear();
-    client.destroy();
-    // Until its thread has ended the client logs, and `log_cb` asks the handle for its name and its opaque.
-    handle.tag.clear();
-    // The shell that stays behind keeps none of it.
-    drop(std::mem::take(&mut *handle.topics.write()));
-    drop(std::mem::take(&mut *handle.commit_callbacks.lock()));
-    handle.log.close();
-    handle.end_interceptors();
-    handle.conf.interceptors().end();
-    live_clients::remove();
+
+    /// Refuses every later use: the client is being destroyed.
+    pub fn retire(&self) {
+        self.gone.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns its client's handle; `None` when that was destroyed.
+    pub fn owner(&self) -> Option<Arc<Handle>> {
+        self.owner.upgrade()
+    }
 }
 
-exports! {
-    /// Creates a client. `conf` is taken when that succeeds.
-    fn rd_kafka_new(kind: i32, conf: *mut ConfHandle, errstr: *mut c_char, size: usize)
-        -> *const Handle, or std::ptr::null();
-    {
-        // SAFETY: NULL or the application's settings.
-        let given = match unsafe { <Option<&ConfHandle>>::from_c(conf) } {
-            Some(given) => given.map_or_else(ConfHandle::new, ConfHandle::for_client),
-            None => {
-                // SAFETY: the caller's buffer.
-                unsafe { ffi::put_text(errstr, size, "conf is not a live configuration object") };
-                ffi::set_last_error(ErrorCode::L_INVALID_ARG, libc::EINVAL);
-                return std::ptr::null();
+/// The topic handle that a partitioner is called with; filled once the handle exists.
+#[derive(Clone, Default)]
+struct HandleSlot(Arc<OnceLock<Weak<TopicHandle>>>);
+
+impl HandleSlot {
+    /// Fills it, once.
+    fn fill(&self, handle: &Arc<TopicHandle>) {
+        let _ = self.0.set(Arc::downgrade(handle));
+    }
+}
+
+/// Builds the hooks of a topic from the application's callbacks.
+fn hooks(conf: Option<&TopicConfHandle>, owner: &Weak<Handle>, slot: &HandleSlot) -> TopicHooks {
+    let Some(conf) = conf else { return TopicHooks::default() };
+    TopicHooks {
+        partitioner: conf
+            .partitioner
+            .map(|callback| partitioner(callback, conf.opaque as usize, owner, slot)),
+        opaque: conf.opaque as usize,
+    }
+}
+
+fn partitioner(
+    callback: PartitionerCb,
+    topic_opaque: usize,
+    owner: &Weak<Handle>,
+    slot: &HandleSlot,
+) -> ottla::types::PartitionerFn {
+    let (owner, slot) = (owner.clone(), slot.clone());
+    Arc::new(move |_: &Topic, key, partition_count, message_opaque| {
+        if slot.0.get().is_none() {
+            // Another thread is about to fill the slot: it holds the table of topics meanwhile.
+            if let Some(owner) = owner.upgrade() {
+                owner.wait_for_topic_table();
             }
+        }
+        let Some(handle) = slot.0.get().and_then(Weak::upgrade) else {
+            return PARTITION_UA;
         };
-        match create(kind, given) {
-            Ok(handle) => {
-                // SAFETY: the settings belong to the client now.
-                drop(unsafe { <Owned<ConfHandle>>::from_c(conf) });
-                ffi::set_last_error(ErrorCode::NO_ERROR, 0);
-                Arc::into_raw(handle)
-            }
-            Err(error) => {
-                // SAFETY: the caller's buffer.
-                unsafe { ffi::put_text(errstr, size, &error.message) };
-                ffi::note(&error);
-                std::ptr::null()
-            }
-        }
-    }
-
-    /// Destroys a client.
-    fn rd_kafka_destroy(rk: *const Handle) {
-        // SAFETY: as for the other function.
-        unsafe { rd_kafka_destroy_flags(rk.cast_mut(), 0) };
-    }
-
-    /// Destroys a client, as flags say.
-    fn rd_kafka_destroy_flags(rk: *mut Handle, flags: i32) {
-        // SAFETY: NULL or a handle.
-        let Some(AnyProcess(handle)) = (unsafe { AnyProcess::from_c(rk.cast_const()) }) else {
-            return;
-        };
-        if handle.destroying.swap(true, Ordering::AcqRel) {
-            return;
-        }
+        let (key, key_len) = key.map_or((std::ptr::null(), 0), |k| (k.as_ptr(), k.len()));
         let _uncancelled = CancelGuard::new();
-        if !handle.is_own() {
-            return abandon(handle);
+        // SAFETY: the application's function; key and handle live during the call.
+        unsafe {
+            callback(
+                Arc::as_ptr(&handle).cast(),
+                key.cast(),
+                key_len,
+                partition_count,
+                topic_opaque as *mut c_void,
+                message_opaque as *mut c_void,
+            )
         }
-        // SAFETY: made by `rd_kafka_new` and given back once: only one caller finds the flag unset.
-        let handle = unsafe { Arc::from_raw(rk.cast_const()) };
-        destroy(&handle, flags);
-        let mut destroyed = DESTROYED.lock();
-        destroyed.push_back(handle);
-        let oldest = (destroyed.len() > SHELLS_KEPT).then(|| destroyed.pop_front());
-        drop(destroyed);
-        drop(oldest);
-    }
-
-    /// The client's name.
-    fn rd_kafka_name(rk: AnyProcess<'_, Handle>) -> *const c_char, or std::ptr::null(); {
-        rk.0.name().as_ptr()
-    }
-
-    /// Producer or consumer.
-    fn rd_kafka_type(rk: AnyProcess<'_, Handle>) -> i32, or -1; {
-        match rk.0.kind {
-            ClientKind::Producer => 0,
-            ClientKind::Consumer => 1,
-        }
-    }
-
-    /// The application's pointer.
-    fn rd_kafka_opaque(rk: AnyProcess<'_, Handle>) -> *mut c_void, or std::ptr::null_mut(); {
-        rk.0.callbacks.opaque
-    }
-
-    /// The client's settings, which stay the client's.
-    fn rd_kafka_conf(rk: AnyProcess<'_, Handle>) -> *const ConfHandle, or std::ptr::null(); {
-        &raw const rk.0.conf
-    }
-
-    /// Serves the main queue's callbacks.
-    fn rd_kafka_poll(rk: &Handle, timeout: Timeout) -> i32, or 0; {
-        match rk.client() {
-            Some(client) => serve::poll(rk, client.main_queue(), &Deadline::new(timeout)),
-            None => 0,
-        }
-    }
-
-    /// Lets the call that is serving callbacks on this thread return.
-    fn rd_kafka_yield(rk: *const Handle) {
-        let _ = rk;
-        YIELD.set(true);
-    }
-
-    /// Adds bootstrap brokers.
-    fn rd_kafka_brokers_add(rk: &Handle, list: &str) -> i32, or 0; {
-        rk.client().map_or(0, |c| i32::try_from(c.add_brokers(list)).unwrap_or(i32::MAX))
-    }
-
-    /// Threads that clients of this process run.
-    fn rd_kafka_thread_cnt() -> i32, or 0; {
-        i32::try_from(fork_guard::threads()).unwrap_or(i32::MAX)
-    }
-
-    /// Waits until every client is destroyed; -1 when the time is up.
-    fn rd_kafka_wait_destroyed(timeout: Timeout) -> i32, or -1; {
-        if live_clients::wait_for_none(&Deadline::new(timeout)) {
-            return 0;
-        }
-        ffi::set_last_error(ErrorCode::L_TIMED_OUT, libc::ETIMEDOUT);
-        -1
-    }
-
-    /// The member id in the consumer's group, malloc'ed; NULL without one.
-    fn rd_kafka_memberid(rk: &Handle) -> *mut c_char, or std::ptr::null_mut(); {
-        let id = rk.need_group().and_then(Client::member_id).ok();
-        id.map_or(std::ptr::null_mut(), |id| ffi::malloc_text(&id))
-    }
+    })
 }

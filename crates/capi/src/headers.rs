@@ -51,7 +51,7 @@ unsafe impl Tagged for Headers {
 }
 
 impl Headers {
-    /// An empty list.
+    /// Returns an empty list.
     pub fn new(capacity: usize) -> Self {
         Headers {
             tag: Tag::new(Self::TAG),
@@ -64,7 +64,7 @@ impl Headers {
         self.entries.push(Entry::new(name, value));
     }
 
-    /// Names and values in order.
+    /// Returns names and values in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], Option<&[u8]>)> {
         self.entries.iter().map(|e| (e.name(), e.value()))
     }
@@ -76,12 +76,12 @@ pub enum RawHeaders<'a> {
     /// There are none.
     #[default]
     None,
-    /// As they stand in the record.
+    /// As encoded in the record.
     Some(ottla_protocol::record::Headers<&'a [u8]>),
 }
 
 impl RawHeaders<'_> {
-    /// The headers as a list; `None` when they are malformed.
+    /// Returns the headers as a list; `None` when they are malformed.
     pub fn parse(&self) -> Option<Headers> {
         let mut headers = Headers::new(0);
         match self {
@@ -96,7 +96,7 @@ impl RawHeaders<'_> {
         Some(headers)
     }
 
-    /// The same without its lifetime.
+    /// Returns the same without its lifetime.
     ///
     /// # Safety
     /// Not to be used when the bytes are gone.
@@ -118,7 +118,7 @@ unsafe fn put_value(value: Option<&[u8]>, valuep: *mut *const c_void, sizep: *mu
     }
 }
 
-/// A name or value whose size may be given as -1: then it is a NUL-terminated string.
+/// Returns a name or value whose size may be given as -1: then it is a NUL-terminated string.
 ///
 /// # Safety
 /// `ptr` is NULL, valid for reads of `size` bytes, or a NUL-terminated string when `size` is negative.
@@ -133,7 +133,7 @@ pub unsafe fn sized_bytes<'a>(ptr: *const c_void, size: isize) -> Option<&'a [u8
 }
 
 exports! {
-    /// A new list.
+    /// Returns a new list.
     fn rd_kafka_headers_new(initial_count: usize) -> Option<Owned<Headers>>, or None; {
         Some(boxed(Headers::new(initial_count)))
     }
@@ -144,7 +144,7 @@ exports! {
         drop(unsafe { <Owned<Headers> as ffi::FromC>::from_c(headers) });
     }
 
-    /// A copy.
+    /// Returns a copy.
     fn rd_kafka_headers_copy(headers: &Headers) -> Option<Owned<Headers>>, or None; {
         let entries = headers.entries.clone();
         Some(boxed(Headers { tag: Tag::new(Headers::TAG), entries }))
@@ -154,7 +154,7 @@ exports! {
     fn rd_kafka_header_add(
         headers: &mut Headers, name: *const c_char, name_size: isize, value: *const c_void, value_size: isize,
     ) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
-        // SAFETY: as the API asks.
+        // SAFETY: by the API's contract.
         let (name, value) = unsafe { (sized_bytes(name.cast(), name_size), sized_bytes(value, value_size)) };
         match name {
             Some(name) => {
@@ -172,7 +172,7 @@ exports! {
         if headers.entries.len() == before { ErrorCode::L_NOENT } else { ErrorCode::NO_ERROR }
     }
 
-    /// The last value of a name.
+    /// Returns the last value of a name.
     fn rd_kafka_header_get_last(headers: &Headers, name: &str, valuep: *mut *const c_void, sizep: *mut usize)
         -> ErrorCode, or ErrorCode::L_INVALID_ARG;
     {
@@ -186,7 +186,7 @@ exports! {
         }
     }
 
-    /// The value of the `index`-th header of a name.
+    /// Returns the value of the `index`-th header of a name.
     fn rd_kafka_header_get(
         headers: &Headers, index: usize, name: &str, valuep: *mut *const c_void, sizep: *mut usize,
     ) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
@@ -200,7 +200,7 @@ exports! {
         }
     }
 
-    /// The `index`-th header of all.
+    /// Returns the `index`-th header of all.
     fn rd_kafka_header_get_all(
         headers: &Headers, index: usize, namep: *mut *const c_char, valuep: *mut *const c_void, sizep: *mut usize,
     ) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
@@ -217,7 +217,7 @@ exports! {
         }
     }
 
-    /// How many headers there are.
+    /// Returns the number of headers.
     fn rd_kafka_header_cnt(headers: &Headers) -> usize, or 0; {
         headers.entries.len()
     }

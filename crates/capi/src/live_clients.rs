@@ -16,7 +16,7 @@ struct Count {
 static COUNT: Mutex<Count> = Mutex::new(Count { clients: 0, process: 0 });
 static CHANGED: Condvar = Condvar::new();
 
-/// The count, without the clients of a process that this one was forked from.
+/// Returns the count, without the clients of a process that this one was forked from.
 fn count() -> MutexGuard<'static, Count> {
     let mut count = COUNT.lock();
     let process = fork_guard::depth();

@@ -1,30 +1,32 @@
-//! `rd_kafka_message_t`: the public fields, followed by what the accessors tell.
+//! `rd_kafka_message_t`: the public fields, followed by the data of the accessors.
 //!
-//! A message is in one of three places. Fetched ones lie in a [`Block`](crate::message_block): one allocation for many,
+//! A message is in one of three places. Fetched ones lie in a [`Block`]: one allocation for many,
 //! freed when all of them are gone. Errors and end-of-partition notices are boxed one by one. Delivery reports lie on
 //! the stack of the call that serves them, or in their event.
 
 use std::ffi::{CString, c_char, c_void};
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use ottla::error::ErrorCode;
-use ottla::event::{Chunk, DeliveredRecord, Delivery, Event, PartitionNotice, Queue, RecordRef};
+use ottla::event::{Chunk, ChunkMemory, DeliveredRecord, Delivery, Event, PartitionNotice, Queue, RecordRef};
 use ottla::types::{PersistStatus, TimestampType, offset};
 
 use crate::abi::MessageFields;
 use crate::errors;
 use crate::ffi::{self, Deadline, FromC, IntoC, Owned, exports};
 use crate::fork_guard;
-use crate::handle::Handle;
+use crate::handle::{Handle, TopicHandle};
 use crate::headers::{Headers, RawHeaders};
-use crate::message_block::{Block, Slots};
-use crate::topic::TopicHandle;
+use crate::interceptors::{Methods, OnMessage};
 
 /// Marks memory behind the public fields as this library's.
 const TAG: u32 = 0x0e44_0a03;
 
-/// Where a message lies.
+/// The memory that a message is in.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 enum Place {
@@ -32,7 +34,7 @@ enum Place {
     Block,
     /// In a [`BoxedMessage`].
     Boxed,
-    /// Somewhere that outlives every use: destroying it does nothing.
+    /// In memory that outlives every use: destroying it does nothing.
     Lent,
 }
 
@@ -105,11 +107,11 @@ impl MessagePtr {
     pub fn intercept(&self, handle: &Handle) {
         if let Some(methods) = handle.interceptors().get() {
             // SAFETY: a live message that is owned here.
-            methods.consumed(handle, unsafe { &mut *self.0 });
+            unsafe { &mut *self.0 }.run_interceptors(handle, methods.on_consume(), "on_consume");
         }
     }
 
-    /// Its address; the owner stays responsible.
+    /// Returns its address; the owner stays responsible.
     pub fn as_ptr(&self) -> *mut MessageFields {
         self.0.cast()
     }
@@ -190,7 +192,7 @@ impl Message {
         }
     }
 
-    /// A delivery report.
+    /// Returns a delivery report.
     ///
     /// # Safety
     /// The message must not be used after `record`'s memory (its [`Delivery`]), `topic` or `error_text` is gone, and
@@ -204,7 +206,7 @@ impl Message {
         let mut message = Message::empty(Place::Lent);
         let fields = &mut message.fields;
         fields.err = delivery.error.as_ref().map_or(0, |e| e.code.0);
-        fields.rkt = topic.cast_mut();
+        fields.rkt = topic.cast_mut().cast();
         fields.partition = delivery.partition;
         (fields.payload, fields.len) = parts(record.value);
         if let Some(address) = record.lent_address {
@@ -230,7 +232,7 @@ impl Message {
         message
     }
 
-    /// A message that is about to be produced, with its headers, for interceptors.
+    /// Returns a message that is about to be produced, with its headers, for interceptors.
     ///
     /// # Safety
     /// The message must not be used after what `fields` point to is gone, and [`Message::release`] is called before.
@@ -245,18 +247,18 @@ impl Message {
         }
     }
 
-    /// The headers that it was made with, or that an interceptor has put in their place.
+    /// Returns the headers that it was made with, or that an interceptor has put in their place.
     pub fn own_headers(&self) -> Option<&Headers> {
         // SAFETY: NULL or owned by the message.
         unsafe { <&Headers>::from_c(self.headers) }
     }
 
-    /// Notes why it was not taken.
+    /// Sets the error code of a message that was not produced.
     pub fn refused(&mut self, code: ErrorCode) {
         self.fields.err = code.0;
     }
 
-    /// A fetched record of this partition.
+    /// Returns a fetched record of this partition.
     ///
     /// # Safety
     /// `block` keeps `topic` and the record's memory alive as long as the message.
@@ -273,7 +275,7 @@ impl Message {
         Message {
             fields: MessageFields {
                 err: 0,
-                rkt: topic.cast_mut(),
+                rkt: topic.cast_mut().cast(),
                 partition,
                 payload,
                 len,
@@ -301,7 +303,7 @@ impl Message {
         }
     }
 
-    /// Frees what accessors made.
+    /// Frees the headers that accessors built.
     #[inline]
     pub fn release(&mut self) {
         if !self.headers.is_null() {
@@ -311,12 +313,12 @@ impl Message {
         }
     }
 
-    /// The public fields' address, for who may change headers through it.
+    /// Returns the public fields' address, for callers that may change headers.
     pub fn fields_mut(&mut self) -> *mut MessageFields {
         (&raw mut *self).cast()
     }
 
-    /// The public fields' address.
+    /// Returns the public fields' address.
     pub fn fields(&self) -> *const MessageFields {
         &raw const self.fields
     }
@@ -324,11 +326,30 @@ impl Message {
     /// Topic, partition and offset, of a message that has them.
     pub fn place_in_log(&self) -> Option<(&TopicHandle, i32, i64, i32)> {
         // SAFETY: NULL, or alive as long as the message, see `Block` and `BoxedMessage`.
-        let topic = unsafe { self.fields.rkt.as_ref() }?;
+        let topic = unsafe { self.fields.rkt.cast::<TopicHandle>().as_ref() }?;
         Some((topic, self.fields.partition, self.fields.offset, self.leader_epoch))
     }
 
-    /// The error code.
+    /// Calls interceptors with the message; they may change its headers.
+    pub fn run_interceptors(&mut self, handle: &Handle, methods: &Methods<OnMessage>, occasion: &str) {
+        let fields = self.fields_mut();
+        let about = || {
+            // SAFETY: the message above.
+            let fields = unsafe { &*fields };
+            // SAFETY: NULL, or alive as long as the message.
+            let topic = unsafe { fields.rkt.cast::<TopicHandle>().as_ref() }.map_or("", |topic| topic.topic().name());
+            format!(
+                " for the message of {topic} [{}] at offset {}",
+                fields.partition, fields.offset
+            )
+        };
+        // SAFETY: the interceptor's function; the message lives during the call.
+        methods.run_about(handle, occasion, about, |call, opaque| unsafe {
+            call(handle.as_ptr(), fields, opaque)
+        });
+    }
+
+    /// Returns the error code.
     pub fn error(&self) -> ErrorCode {
         ErrorCode(self.fields.err)
     }
@@ -340,7 +361,7 @@ impl Message {
             topic: None,
         });
         let (at, len) = (boxed.text.as_ptr(), boxed.text.as_bytes().len());
-        // Tells rd_kafka_message_errstr() that the payload is a text.
+        // Marks the payload as a text for rd_kafka_message_errstr().
         let own_address = (&raw mut *boxed).cast();
         let message = &mut boxed.message;
         message.fields.err = code.0;
@@ -351,7 +372,7 @@ impl Message {
         boxed
     }
 
-    /// An error of the consumer as a whole.
+    /// Returns an error of the consumer as a whole.
     pub fn consumer_error(code: ErrorCode, text: &str) -> MessagePtr {
         MessagePtr::of(Self::boxed_error(code, text))
     }
@@ -374,10 +395,172 @@ impl Message {
         fields.offset = notice.offset;
         fields.rkt = topic
             .as_ref()
-            .map_or(std::ptr::null_mut(), |t| Arc::as_ptr(t).cast_mut());
+            .map_or(std::ptr::null_mut(), |t| Arc::as_ptr(t).cast_mut().cast());
         boxed.topic = topic;
         MessagePtr::of(boxed)
     }
+}
+
+/// Messages in a chunk's first block; each further one has twice as many, up to [`SLOTS_MAX`].
+const SLOTS_MIN: usize = 16;
+const SLOTS_MAX: usize = 256;
+
+/// More than the number of messages that a block hands out.
+const CLOSED: usize = usize::MAX / 2;
+
+/// Memory for messages, with what they point into.
+///
+/// Belongs to a [`Slots`] and to its messages, and goes with the last of them. `given_back` counts messages that were
+/// destroyed; when the `Slots` lets go of the block it adds what is missing between those handed out and `CLOSED`.
+/// The user that raises the count to `CLOSED` is the last and frees the block.
+pub struct Block {
+    given_back: AtomicUsize,
+    slots: Box<[MaybeUninit<Message>]>,
+    topic: Arc<TopicHandle>,
+    _memory: Arc<ChunkMemory>,
+}
+
+impl Block {
+    /// Counts a destroyed message.
+    ///
+    /// # Safety
+    /// `block` is the message's own, and this is called once for it, after its last use.
+    #[inline]
+    pub unsafe fn give_back(block: *const Block) {
+        // SAFETY: the block lives until all messages are back.
+        unsafe { Self::count(block, 1) };
+    }
+
+    /// # Safety
+    /// `block` is not used by the caller any more if this was the last.
+    unsafe fn count(block: *const Block, n: usize) {
+        // SAFETY: the caller promises that the block is alive; it is a leaked `Box`, and this was the last user.
+        unsafe {
+            // Release: the messages were used before. Acquire: all of them.
+            if (*block).given_back.fetch_add(n, Ordering::AcqRel) + n == CLOSED {
+                drop(Box::from_raw(block.cast_mut()));
+            }
+        }
+    }
+}
+
+/// The blocks of the messages of one chunk.
+pub struct Slots {
+    topic: Arc<TopicHandle>,
+    memory: Arc<ChunkMemory>,
+    partition: i32,
+    broker_id: i32,
+    remaining: usize,
+    block: Option<Open>,
+}
+
+/// The block that messages are put into now.
+struct Open {
+    block: NonNull<Block>,
+    /// The block's slots. Apart from it, since messages are written to while the block is shared.
+    first: *mut Message,
+    len: usize,
+    used: usize,
+    handed_out: usize,
+}
+
+// SAFETY: a block is used by one `Slots`, which one thread has at a time, and by its messages, which may be used by one
+// thread after the other. Their shared count is atomic.
+unsafe impl Send for Slots {}
+
+impl Slots {
+    /// For the messages of a chunk; `topic` is the chunk's.
+    pub fn new(topic: Arc<TopicHandle>, chunk: &Chunk) -> Self {
+        Slots {
+            topic,
+            memory: chunk.memory(),
+            partition: chunk.partition().partition(),
+            broker_id: chunk.broker_id(),
+            remaining: chunk.remaining(),
+            block: None,
+        }
+    }
+
+    /// Makes a message of a record of the chunk. The caller owns it.
+    #[inline]
+    pub fn put(&mut self, record: &RecordRef<'_>) -> *mut Message {
+        self.remaining = self.remaining.saturating_sub(1);
+        let (partition, broker_id) = (self.partition, self.broker_id);
+        let (slot, block) = self.slot();
+        // SAFETY: the slot is not in use. The block holds the topic and the memory that the chunk's records point into.
+        unsafe {
+            let topic = Arc::as_ptr(&(*block).topic);
+            slot.write(Message::fetched(record, partition, broker_id, topic, block));
+        }
+        slot
+    }
+
+    #[inline]
+    fn slot(&mut self) -> (*mut Message, *const Block) {
+        if let Some(open) = &mut self.block {
+            // SAFETY: alive as long as it is open.
+            if unsafe { open.block.as_ref() }.given_back.load(Ordering::Acquire) == open.handed_out {
+                open.used = 0;
+            }
+            if open.used < open.len {
+                return open.hand_out();
+            }
+        }
+        self.next_block()
+    }
+
+    #[cold]
+    fn next_block(&mut self) -> (*mut Message, *const Block) {
+        let len = self.block.as_ref().map_or(SLOTS_MIN, |open| open.len * 2);
+        self.close();
+        // One is for the record that is being put.
+        let len = len.min(SLOTS_MAX).min(self.remaining + 1);
+        let mut block = Box::new(Block {
+            given_back: AtomicUsize::new(0),
+            slots: Box::new_uninit_slice(len),
+            topic: self.topic.clone(),
+            _memory: self.memory.clone(),
+        });
+        let first = block.slots.as_mut_ptr().cast();
+        let open = self.block.insert(Open {
+            block: NonNull::from(Box::leak(block)),
+            first,
+            len,
+            used: 0,
+            handed_out: 0,
+        });
+        open.hand_out()
+    }
+
+    fn close(&mut self) {
+        if let Some(open) = self.block.take() {
+            // SAFETY: alive until now, and not used here any more.
+            unsafe { Block::count(open.block.as_ptr(), CLOSED - open.handed_out) };
+        }
+    }
+}
+
+impl Open {
+    /// Returns the next slot. There is one.
+    #[inline]
+    fn hand_out(&mut self) -> (*mut Message, *const Block) {
+        // SAFETY: `used` is less than `len`.
+        let slot = unsafe { self.first.add(self.used) };
+        self.used += 1;
+        self.handed_out += 1;
+        (slot, self.block.as_ptr())
+    }
+}
+
+impl Drop for Slots {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Returns the text of a batch's error, for `rd_kafka_message_produce_errstr()`.
+pub fn error_text(delivery: &Delivery) -> Option<CString> {
+    delivery.error.as_ref().map(|e| ffi::c_text(e.message.as_str()))
 }
 
 /// Frees a message.
@@ -443,7 +626,7 @@ pub fn take(handle: &Handle, chunk: &mut Chunk) -> Option<MessagePtr> {
     Some(MessagePtr(slots.put(&record)))
 }
 
-/// The message's headers, parsed when first asked for; NULL when there are none.
+/// Returns the message's headers, parsed on first use; NULL when there are none.
 fn headers_of(message: &mut Message) -> Result<*mut Headers, ErrorCode> {
     if message.headers.is_null() {
         // A consumed message keeps its record, from which the next list is made after this one was detached.
@@ -467,7 +650,7 @@ exports! {
         unsafe { destroy(message.cast()) };
     }
 
-    /// The text of a consumed error message, NULL without an error.
+    /// Returns the text of a consumed error message, NULL without an error.
     fn rd_kafka_message_errstr(message: *const MessageFields) -> *const c_char, or std::ptr::null(); {
         // SAFETY: NULL or a message; possibly one that the application made for rd_kafka_produce_batch(), so only
         // the public fields are read.
@@ -481,7 +664,7 @@ exports! {
         }
     }
 
-    /// The text of a delivery report's error, NULL without an error.
+    /// Returns the text of a delivery report's error, NULL without an error.
     fn rd_kafka_message_produce_errstr(message: &Message) -> *const c_char, or std::ptr::null(); {
         match (message.fields.err, message.error_text.is_null()) {
             (0, _) => std::ptr::null(),
@@ -490,7 +673,7 @@ exports! {
         }
     }
 
-    /// The timestamp in milliseconds, -1 when there is none.
+    /// Returns the timestamp in milliseconds, -1 when there is none.
     fn rd_kafka_message_timestamp(message: &Message, kind: *mut i32) -> i64, or -1; {
         // SAFETY: the caller's out-parameter.
         unsafe { ffi::put(kind, message.timestamp_type.into()) };
@@ -502,12 +685,12 @@ exports! {
         message.latency_us
     }
 
-    /// The broker that took or gave the message, -1 when not known.
+    /// Returns the broker that took or gave the message, -1 when not known.
     fn rd_kafka_message_broker_id(message: &Message) -> i32, or -1; {
         message.broker_id
     }
 
-    /// The message's headers, which stay the message's.
+    /// Returns the message's headers, owned by the message.
     fn rd_kafka_message_headers(message: &mut Message, headersp: *mut *mut Headers)
         -> ErrorCode, or ErrorCode::L_INVALID_ARG;
     {
@@ -521,7 +704,7 @@ exports! {
         }
     }
 
-    /// The message's headers, which become the application's.
+    /// Returns the message's headers, owned by the application from then on.
     fn rd_kafka_message_detach_headers(message: &mut Message, headersp: *mut *mut Headers)
         -> ErrorCode, or ErrorCode::L_INVALID_ARG;
     {
@@ -543,12 +726,12 @@ exports! {
         message.headers = headers;
     }
 
-    /// Whether the message is in the log.
+    /// Returns whether the message is in the log.
     fn rd_kafka_message_status(message: &Message) -> i32, or 0; {
         message.status.into()
     }
 
-    /// The leader epoch of a consumed message, -1 when not known.
+    /// Returns the leader epoch of a consumed message, -1 when not known.
     fn rd_kafka_message_leader_epoch(message: &Message) -> i32, or -1; {
         message.leader_epoch
     }

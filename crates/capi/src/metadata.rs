@@ -8,10 +8,9 @@ use ottla::error::{Error, ErrorCode};
 use crate::abi::{Metadata, MetadataBroker, MetadataPartition, MetadataTopic};
 use crate::arena::{Arena, count, in_one_piece};
 use crate::ffi::{self, Timeout, exports};
-use crate::handle::Handle;
-use crate::topic::TopicHandle;
+use crate::handle::{Handle, TopicHandle};
 
-/// The reply in C's form; NULL when there is no memory.
+/// Returns the reply in C's form; NULL when there is no memory.
 fn to_c(reply: &MetadataReply) -> *mut Metadata {
     in_one_piece(|arena| lay_out(reply, arena))
 }
@@ -68,7 +67,7 @@ fn metadata(rk: &Handle, scope: MetadataScope, timeout: Timeout) -> Result<*mut 
     Ok(metadata)
 }
 
-/// The brokers that metadata named so far.
+/// Returns the brokers that metadata named so far.
 fn known_brokers(rk: &Handle) -> Vec<i32> {
     rk.need_client().map(|c| c.shared().known_brokers()).unwrap_or_default()
 }
@@ -99,21 +98,21 @@ exports! {
         unsafe { libc::free(metadata.cast_mut().cast::<c_void>()) };
     }
 
-    /// The cluster's id, malloc'ed; NULL when it is not known in time.
+    /// Returns the cluster's id, malloc'ed; NULL when it is not known in time.
     fn rd_kafka_clusterid(rk: &Handle, timeout: Timeout) -> *mut c_char, or std::ptr::null_mut(); {
         let id = rk.client().and_then(|c| c.cluster_id(timeout.0));
         id.map_or(std::ptr::null_mut(), |id| ffi::malloc_text(&id))
     }
 
-    /// The controller's id, -1 when it is not known in time.
+    /// Returns the controller's id, -1 when it is not known in time.
     fn rd_kafka_controllerid(rk: &Handle, timeout: Timeout) -> i32, or -1; {
         rk.client().and_then(|c| c.controller_id(timeout.0)).unwrap_or(-1)
     }
 
-    /// The ids of the brokers that metadata told of, malloc'ed; NULL when there are none.
+    /// Returns the ids of the brokers known from metadata, malloc'ed; NULL when there are none.
     fn rd_kafka_brokers_learned_ids(rk: &Handle, count: *mut usize) -> *mut i32, or std::ptr::null_mut(); {
         let ids = known_brokers(rk);
-        // SAFETY: the caller's out-parameter; room for the ids is asked for and checked.
+        // SAFETY: the caller's out-parameter; the memory for the ids is allocated and checked.
         unsafe {
             let to: *mut i32 = match ids.len() {
                 0 => std::ptr::null_mut(),

@@ -57,7 +57,7 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// What is known of a client, for people.
+/// Formats a client's state for people.
 fn dump(rk: &Handle) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
@@ -90,12 +90,12 @@ fn dump(rk: &Handle) -> String {
 }
 
 exports! {
-    /// The version as a number.
+    /// Returns the version as a number.
     fn rd_kafka_version() -> i32, or VERSION; {
         VERSION
     }
 
-    /// The version as text.
+    /// Returns the version as text.
     fn rd_kafka_version_str() -> *const c_char, or std::ptr::null(); {
         VERSION_TEXT.as_ptr()
     }
@@ -121,12 +121,12 @@ exports! {
         unsafe { libc::free(memory) };
     }
 
-    /// A new UUID from its halves.
+    /// Returns a new UUID from its halves.
     fn rd_kafka_Uuid_new(most_significant: i64, least_significant: i64) -> Option<Owned<UuidHandle>>, or None; {
         Some(boxed(UuidHandle::new(most_significant, least_significant)))
     }
 
-    /// A copy.
+    /// Returns a copy.
     fn rd_kafka_Uuid_copy(uuid: &UuidHandle) -> Option<Owned<UuidHandle>>, or None; {
         Some(boxed(UuidHandle::new(uuid.most_significant, uuid.least_significant)))
     }
@@ -137,17 +137,17 @@ exports! {
         drop(unsafe { <Owned<UuidHandle>>::from_c(uuid) });
     }
 
-    /// The UUID in base64, which stays the UUID's.
+    /// Returns the UUID in base64, owned by the UUID.
     fn rd_kafka_Uuid_base64str(uuid: &UuidHandle) -> *const c_char, or std::ptr::null(); {
         uuid.text.as_ptr()
     }
 
-    /// The lower half.
+    /// Returns the lower half.
     fn rd_kafka_Uuid_least_significant_bits(uuid: &UuidHandle) -> i64, or 0; {
         uuid.least_significant
     }
 
-    /// The upper half.
+    /// Returns the upper half.
     fn rd_kafka_Uuid_most_significant_bits(uuid: &UuidHandle) -> i64, or 0; {
         uuid.most_significant
     }

@@ -10,7 +10,7 @@ use crate::handle::Handle;
 const NOT_CONFIGURED: &str = "SASL/OAUTHBEARER is not the client's authentication mechanism";
 
 exports! {
-    /// Gives the client a token.
+    /// Returns the client a token.
     fn rd_kafka_oauthbearer_set_token(
         rk: &Handle, token: &str, lifetime_ms: i64, principal: &str, extensions: *mut *const c_char, count: usize,
         errstr: *mut c_char, size: usize,
@@ -21,7 +21,7 @@ exports! {
         ErrorCode::L_STATE
     }
 
-    /// Tells the client that no token can be had.
+    /// Reports to the client that there is no token.
     fn rd_kafka_oauthbearer_set_token_failure(rk: &Handle, errstr: &str) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
         let _ = rk;
         match errstr.is_empty() {

@@ -12,13 +12,12 @@ use crate::callbacks::{Opaque, PartitionsCb};
 use crate::consumer::{bad_list, rows_of};
 use crate::errors::ErrorHandle;
 use crate::ffi::{self, Owned, Timeout, exports};
-use crate::handle::Handle;
+use crate::handle::{Handle, TopicHandle};
 use crate::message::Message;
 use crate::queue::QueueHandle;
 use crate::serve;
-use crate::topic::TopicHandle;
 
-/// The first error among the rows.
+/// Returns the first error among the rows.
 fn first_error(rows: &[PartitionOffset]) -> ErrorCode {
     rows.iter()
         .map(|r| r.error)
@@ -38,7 +37,7 @@ fn commit(rk: &Handle, offsets: Option<Vec<PartitionOffset>>, asynchronously: bo
     }
 }
 
-/// The topic and the row that commits or stores a consumed message: the offset after it.
+/// Returns the topic and the row that commits or stores a consumed message: the offset after it.
 fn row_after(message: &Message) -> Result<(&TopicHandle, PartitionOffset), Error> {
     if !message.error().is_ok() {
         return Err(Error::invalid_arg("The message is an error, not a record"));
@@ -180,7 +179,7 @@ exports! {
         }))
     }
 
-    /// The offsets of the next messages that the application will see.
+    /// Returns the offsets of the next messages that the application will see.
     fn rd_kafka_position(rk: &Handle, partitions: &mut PartitionList) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
         ffi::code_of(rk.need_consumer().and_then(|client| {
             with_rows(partitions, |mut rows| {
@@ -190,7 +189,7 @@ exports! {
         }))
     }
 
-    /// Goes on at other offsets; each row gets its own error.
+    /// Seeks partitions; sets the error of each row.
     fn rd_kafka_seek_partitions(rk: &Handle, partitions: &mut PartitionList, timeout: Timeout)
         -> Option<Owned<ErrorHandle>>, or ErrorHandle::bad_argument();
     {
@@ -219,7 +218,7 @@ exports! {
         }))
     }
 
-    /// The watermarks as last seen while fetching.
+    /// Returns the watermarks as last seen while fetching.
     fn rd_kafka_get_watermark_offsets(
         rk: &Handle, topic: &str, partition: i32, low: *mut i64, high: *mut i64,
     ) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {

@@ -1,4 +1,4 @@
-//! `socket_cb`, `connect_cb`, `closesocket_cb`, `open_cb` and `resolve_cb`: what the application does in place of the
+//! `socket_cb`, `connect_cb`, `closesocket_cb`, `open_cb` and `resolve_cb`: callbacks that replace calls of the
 //! operating system.
 
 use std::ffi::{CStr, c_int};
@@ -36,7 +36,7 @@ impl<F: Copy> Call<F> {
 /// Permissions of files that are made.
 const MODE: libc::mode_t = 0o644;
 
-/// What the core is to have done by the application.
+/// Builds the hooks that replace calls of the operating system.
 pub fn hooks(callbacks: &Callbacks) -> SystemHooks {
     let opaque = callbacks.opaque;
     if callbacks.socket.is_some() || callbacks.connect.is_some() || callbacks.closesocket.is_some() {
@@ -52,7 +52,7 @@ pub fn hooks(callbacks: &Callbacks) -> SystemHooks {
     }
 }
 
-/// A descriptor that a callback returned, or the `errno` that it left.
+/// Returns a descriptor that a callback returned, or the `errno` that it left.
 fn descriptor(fd: c_int, callback: &str) -> io::Result<OwnedFd> {
     if fd >= 0 {
         // SAFETY: the callback opened it for the library.
@@ -91,7 +91,7 @@ fn connect_hook(call: Call<ConnectCb>) -> ConnectHook {
 fn close_hook(call: Call<CloseSocketCb>) -> CloseHook {
     Arc::new(move |socket| {
         let (callback, opaque) = call.parts();
-        // SAFETY: the application's function, which closes the socket; nothing is left to do where it cannot.
+        // SAFETY: the application's function, which closes the socket; its failure is ignored.
         unsafe { callback(socket.into_raw_fd(), opaque) };
     })
 }
@@ -141,17 +141,17 @@ fn resolve_hook(call: Call<ResolveCb>) -> ResolveHook {
             let why = unsafe { CStr::from_ptr(libc::gai_strerror(result)) };
             return Err(why.to_string_lossy().into_owned());
         }
-        let (nobody, no_hints) = (std::ptr::null(), std::ptr::null());
+        let (no_name, no_hints) = (std::ptr::null(), std::ptr::null());
         // SAFETY: the list that the callback made, which is given back to it.
         unsafe {
             let addrs = addresses(found, port);
-            callback(nobody, nobody, no_hints, &raw mut found, opaque);
+            callback(no_name, no_name, no_hints, &raw mut found, opaque);
             Ok(addrs)
         }
     })
 }
 
-/// The addresses of a list; one without a port gets `port`.
+/// Returns the addresses of a list; one without a port gets `port`.
 ///
 /// # Safety
 /// NULL or a list as getaddrinfo(3) makes it.

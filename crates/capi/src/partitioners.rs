@@ -6,7 +6,7 @@ use ottla::producer::Partitioner;
 use ottla::types::PARTITION_UA;
 
 use crate::ffi::{self, FromC, exports};
-use crate::topic::TopicHandle;
+use crate::handle::TopicHandle;
 
 /// Chooses as a partitioner would that the library brings.
 ///
@@ -52,7 +52,7 @@ macro_rules! partitioners {
                 topic_opaque: *mut c_void, message_opaque: *mut c_void,
             ) -> i32, or PARTITION_UA; {
                 let _ = (topic_opaque, message_opaque);
-                // SAFETY: as the API asks.
+                // SAFETY: by the API's contract.
                 unsafe { choose(Partitioner::$partitioner, rkt, key, key_len, partition_count) }
             }
         )*}
@@ -77,7 +77,7 @@ partitioners! {
 }
 
 exports! {
-    /// Whether a partition has a leader, for partitioners.
+    /// Returns whether a partition has a leader, for partitioners.
     fn rd_kafka_topic_partition_available(rkt: &TopicHandle, partition: i32) -> i32, or 0; {
         is_available(rkt, partition).into()
     }

@@ -5,20 +5,20 @@ use std::path::Path;
 
 use ottla::error::ErrorCode;
 
+use crate::abi::RdKafkaConf;
 use crate::cancel_guard::CancelGuard;
-use crate::conf::ConfHandle;
 use crate::ffi::c_text;
 
 /// The property.
 pub const PATHS: &str = "plugin.library.paths";
 
-/// What every plugin exports: the settings, room for its own pointer, room for an error.
-type ConfInit = unsafe extern "C" fn(*mut ConfHandle, *mut *mut c_void, *mut c_char, usize) -> c_int;
+/// The exported function of a plugin: settings, out-parameter for its pointer, buffer for an error text.
+type ConfInit = unsafe extern "C" fn(*mut RdKafkaConf, *mut *mut c_void, *mut c_char, usize) -> c_int;
 
 /// Room for an error of a plugin.
 const ERROR_ROOM: usize = 512;
 
-/// The path with the platform's extension when it has none.
+/// Returns the path with the platform's extension when it has none.
 fn with_extension(path: &str) -> CString {
     match Path::new(path).extension() {
         Some(_) => c_text(path),
@@ -26,7 +26,7 @@ fn with_extension(path: &str) -> CString {
     }
 }
 
-/// What the dynamic linker says of the last failure.
+/// Returns the dynamic linker's text for the last failure.
 fn linker_error() -> String {
     // SAFETY: NULL or a string that stays until this thread's next call of the linker.
     unsafe {
@@ -38,15 +38,15 @@ fn linker_error() -> String {
     }
 }
 
-/// Loads the libraries of a list with `;` between them, and has each set the configuration up. A library stays loaded as
-/// long as the process lives: clients may call what is in it at any time.
+/// Loads the libraries of a list with `;` between them, and has each set the configuration up. A library stays loaded
+/// as long as the process lives: clients may call what is in it at any time.
 ///
 /// # Errors
 /// The first library that cannot be loaded, or does not want to be. Those before it have done their work.
 ///
 /// # Safety
 /// `conf` is a live object to which no reference is held.
-pub unsafe fn load(conf: *mut ConfHandle, paths: &str) -> Result<(), String> {
+pub unsafe fn load(conf: *mut RdKafkaConf, paths: &str) -> Result<(), String> {
     let mut seen: Vec<&str> = Vec::new();
     for path in paths.split(';').filter(|path| !path.is_empty()) {
         if !seen.contains(&path) {
@@ -60,10 +60,10 @@ pub unsafe fn load(conf: *mut ConfHandle, paths: &str) -> Result<(), String> {
 
 /// # Safety
 /// As for [`load`].
-unsafe fn load_one(conf: *mut ConfHandle, path: &str) -> Result<(), String> {
+unsafe fn load_one(conf: *mut RdKafkaConf, path: &str) -> Result<(), String> {
     let _uncancelled = CancelGuard::new();
     let file = with_extension(path);
-    // SAFETY: loading runs the library's constructors, which is what the application asks for.
+    // SAFETY: loading runs the library's constructors, as the application requests.
     let library = unsafe { libc::dlopen(file.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if library.is_null() {
         return Err(format!("cannot be loaded: {}", linker_error()));
@@ -107,16 +107,17 @@ mod tests {
 
     #[test]
     fn what_cannot_be_loaded_is_named() {
-        let mut conf = ConfHandle::new();
+        // None of these libraries has a conf_init() that would use it.
+        let conf = std::ptr::null_mut();
         for (paths, why) in [
             ("/nowhere/plugin", "cannot be loaded"),
             ("libc.so.6", "has no conf_init()"),
         ] {
-            // SAFETY: a live object.
-            let error = unsafe { load(&raw mut conf, paths) }.expect_err("no plugin");
+            // SAFETY: the object is not used.
+            let error = unsafe { load(conf, paths) }.expect_err("no plugin");
             assert!(error.contains(why) && error.contains(paths), "{error}");
         }
         // SAFETY: as above.
-        assert_eq!(unsafe { load(&raw mut conf, ";;") }, Ok(()));
+        assert_eq!(unsafe { load(conf, ";;") }, Ok(()));
     }
 }

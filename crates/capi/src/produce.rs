@@ -14,11 +14,10 @@ use ottla::types::{ClientKind, PARTITION_UA, offset};
 use crate::abi::{MessageFields, Vu, msg_flag, purge_flag, vtype};
 use crate::errors::ErrorHandle;
 use crate::ffi::{self, Deadline, FromC, Owned, Timeout, exports};
-use crate::handle::Handle;
+use crate::handle::{Handle, TopicHandle};
 use crate::headers::{Headers, sized_bytes};
 use crate::message::Message;
 use crate::serve;
-use crate::topic::TopicHandle;
 
 /// A malloc'ed payload that may become ours (`RD_KAFKA_MSG_F_FREE`): it does when the record was taken.
 struct Given {
@@ -29,12 +28,12 @@ struct Given {
 
 /// The record was neither taken nor refused yet.
 const UNDECIDED: u8 = 0;
-/// The record was taken: who lets the payload go last frees it.
+/// The record was taken: the last user of the payload frees it.
 const TAKEN: u8 = 1;
 /// The client let the payload go before it was known whether the record was taken.
 const LET_GO: u8 = 2;
 
-// SAFETY: plain memory that nobody changes.
+// SAFETY: plain memory that is not changed.
 unsafe impl Send for Given {}
 
 impl AsRef<[u8]> for Given {
@@ -47,7 +46,7 @@ impl AsRef<[u8]> for Given {
 impl Drop for Given {
     fn drop(&mut self) {
         if self.state.swap(LET_GO, Ordering::AcqRel) == TAKEN {
-            // SAFETY: malloc'ed, ours, and nobody refers to it any more.
+            // SAFETY: malloc'ed memory of this library without other references.
             unsafe { libc::free(self.ptr) };
         }
     }
@@ -63,7 +62,7 @@ struct Value {
 /// A large value that stays the application's and is not read after its delivery report.
 struct LentValue(Value);
 
-// SAFETY: plain memory that nobody changes.
+// SAFETY: plain memory that is not changed.
 unsafe impl Send for LentValue {}
 
 impl AsRef<[u8]> for LentValue {
@@ -74,7 +73,7 @@ impl AsRef<[u8]> for LentValue {
     }
 }
 
-/// What is to be produced, still in the application's memory.
+/// The record to be produced, in the application's memory.
 struct Input<'a> {
     partition: i32,
     flags: c_int,
@@ -98,7 +97,8 @@ unsafe fn produce(rkt: &TopicHandle, client: &Client, input: Input<'_>) -> Resul
     }
 }
 
-/// As [`produce`]: interceptors see the message first and may change its headers; they hear of it when it is refused.
+/// As [`produce`]: interceptors see the message first and may change its headers; they are called again if it is
+/// refused.
 ///
 /// # Safety
 /// As for [`produce`].
@@ -119,7 +119,7 @@ unsafe fn produce_intercepted(rkt: &TopicHandle, client: &Client, mut input: Inp
     let has_headers = headers.iter().len() > 0;
     let fields = MessageFields {
         err: 0,
-        rkt: (&raw const *rkt).cast_mut(),
+        rkt: (&raw const *rkt).cast_mut().cast(),
         partition: input.partition,
         payload: input.value.ptr,
         len: input.value.len,
@@ -132,7 +132,7 @@ unsafe fn produce_intercepted(rkt: &TopicHandle, client: &Client, mut input: Inp
     };
     // SAFETY: all of it lives longer than the message, which is released below.
     let mut message = unsafe { Message::produced(fields, input.timestamp_ms, has_headers.then_some(headers)) };
-    methods.sending(handle, &mut message);
+    message.run_interceptors(handle, methods.on_send(), "on_send");
     let result = {
         let listed: Vec<_> = message.own_headers().into_iter().flat_map(Headers::iter).collect();
         let input = Input {
@@ -144,7 +144,7 @@ unsafe fn produce_intercepted(rkt: &TopicHandle, client: &Client, mut input: Inp
     };
     if let Err(error) = &result {
         message.refused(ffi::public_code(error));
-        methods.acknowledged(handle, &mut message);
+        message.run_interceptors(handle, methods.on_acknowledgement(), "on_acknowledgement");
     }
     message.release();
     result
@@ -230,7 +230,7 @@ unsafe fn produce_once(rkt: &TopicHandle, client: &Client, input: &Input<'_>) ->
     }
 }
 
-/// How many headers a record may have before its list of them is allocated.
+/// Maximum number of headers whose list is not allocated.
 const HEADERS_ON_STACK: usize = 16;
 
 /// `rd_kafka_produceva()`'s arguments put together.
@@ -297,7 +297,7 @@ impl<'a> Arguments<'a> {
                     self.rkt = None;
                 }
                 vtype::RKT => {
-                    let rkt = <&TopicHandle>::from_c(vu.u.rkt);
+                    let rkt = <&TopicHandle>::from_c(vu.u.rkt.cast());
                     self.rkt = Some(rkt.ok_or_else(|| Error::invalid_arg("The topic is not a live topic object"))?);
                     self.topic = None;
                 }
@@ -378,7 +378,7 @@ unsafe fn produce_arguments(handle: &Handle, arguments: &[Vu]) -> Result<(), Err
     Ok(())
 }
 
-/// The arguments as a slice.
+/// Returns the arguments as a slice.
 ///
 /// # Safety
 /// NULL or an array of `count` arguments.
@@ -440,7 +440,7 @@ exports! {
         rkt: &TopicHandle, partition: i32, flags: i32, payload: *mut c_void, len: usize, key: *const c_void,
         key_len: usize, opaque: *mut c_void,
     ) -> i32, or -1; {
-        // SAFETY: as the API asks.
+        // SAFETY: by the API's contract.
         let result = unsafe {
             let input = Input {
                 partition,
@@ -469,11 +469,11 @@ exports! {
     fn rd_kafka_produceva(rk: &Handle, vus: *const Vu, count: usize)
         -> Option<Owned<ErrorHandle>>, or ErrorHandle::bad_argument();
     {
-        // SAFETY: as the API asks.
+        // SAFETY: by the API's contract.
         ErrorHandle::from_result(unsafe { produce_arguments(rk, arguments(vus, count)) })
     }
 
-    /// Produces many records; gives how many were taken, the others have their `err` set.
+    /// Produces many records; returns the number of accepted ones and sets `err` of the others.
     fn rd_kafka_produce_batch(
         rkt: &TopicHandle, partition: i32, flags: i32, messages: *mut MessageFields, count: i32,
     ) -> i32, or 0; {
@@ -487,11 +487,12 @@ exports! {
         let (mut taken, mut full) = (0, false);
         for message in messages {
             if full {
-                // Another thread may have made room meanwhile, or this one is smaller: it must not overtake all the same.
+                // Another thread may have made room meanwhile, or this one is smaller: it must not overtake all the
+                // same.
                 message.err = ErrorCode::L_QUEUE_FULL.0;
                 continue;
             }
-            // SAFETY: as the API asks.
+            // SAFETY: by the API's contract.
             let result = unsafe {
                 let input = Input {
                     partition: if own_partition { message.partition } else { partition },
@@ -525,7 +526,7 @@ exports! {
         result
     }
 
-    /// Gives up records.
+    /// Returns up records.
     fn rd_kafka_purge(rk: &Handle, flags: i32) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
         let Some(client) = rk.client().filter(|_| rk.kind() == ClientKind::Producer) else {
             return ErrorCode::L_NOT_IMPLEMENTED;
@@ -542,7 +543,7 @@ exports! {
         ))
     }
 
-    /// How many records and events wait.
+    /// Returns the number of records and events that wait.
     fn rd_kafka_outq_len(rk: &Handle) -> i32, or 0; {
         serve::give_back_handled();
         rk.client().map_or(0, |c| i32::try_from(c.outq_len()).unwrap_or(i32::MAX))
@@ -559,7 +560,8 @@ mod tests {
 
     #[test]
     fn a_given_payload_is_freed_once_whoever_is_last() {
-        // Let go after it was taken: the drop frees it. Before: the producing side does. Refused: nobody.
+        // Released after it was taken: the drop frees it. Before: the producing side does. Refused: the caller keeps
+        // it.
         for taken_first in [true, false] {
             let state = Arc::new(AtomicU8::new(UNDECIDED));
             let ptr = malloced(b"value");

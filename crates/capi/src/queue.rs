@@ -13,7 +13,7 @@ use crate::event::{self, EventHandle};
 use crate::ffi::{self, Deadline, FromC, Owned, Tag, Tagged, Timeout, boxed, exports};
 use crate::handle::Handle;
 use crate::message::MessagePtr;
-use crate::{serve, simple_consumer};
+use crate::{background, serve};
 
 /// `rd_kafka_queue_t`: a counted reference to a queue.
 #[repr(C)]
@@ -41,12 +41,12 @@ impl QueueHandle {
         }))
     }
 
-    /// The queue.
+    /// Returns the queue.
     pub fn queue(&self) -> &Arc<Queue> {
         &self.queue
     }
 
-    /// The client.
+    /// Returns the client.
     pub fn handle(&self) -> &Handle {
         &self.handle
     }
@@ -55,7 +55,7 @@ impl QueueHandle {
 /// An opaque pointer on its way to another thread.
 struct SendOpaque(Opaque);
 
-// SAFETY: the pointer is only handed back to the application, which knows its threads.
+// SAFETY: the pointer is only passed back to the application, which is responsible for its threads.
 unsafe impl Send for SendOpaque {}
 // SAFETY: as above.
 unsafe impl Sync for SendOpaque {}
@@ -67,7 +67,7 @@ impl SendOpaque {
 }
 
 exports! {
-    /// A new queue.
+    /// Returns a new queue.
     fn rd_kafka_queue_new(rk: &Handle) -> Option<Owned<QueueHandle>>, or None; {
         QueueHandle::new(rk, Queue::new())
     }
@@ -81,17 +81,17 @@ exports! {
         drop(queue);
     }
 
-    /// The queue that `rd_kafka_poll()` serves.
+    /// Returns the queue that `rd_kafka_poll()` serves.
     fn rd_kafka_queue_get_main(rk: &Handle) -> Option<Owned<QueueHandle>>, or None; {
         QueueHandle::new(rk, rk.client()?.main_queue().clone())
     }
 
-    /// The queue that `rd_kafka_consumer_poll()` serves; NULL for a producer.
+    /// Returns the queue that `rd_kafka_consumer_poll()` serves; NULL for a producer.
     fn rd_kafka_queue_get_consumer(rk: &Handle) -> Option<Owned<QueueHandle>>, or None; {
         QueueHandle::new(rk, rk.need_group().ok()?.consumer_queue().clone())
     }
 
-    /// The queue of one partition, consumed or not; NULL for a producer.
+    /// Returns the queue of one partition, consumed or not; NULL for a producer.
     fn rd_kafka_queue_get_partition(rk: &Handle, topic: &str, partition: i32)
         -> Option<Owned<QueueHandle>>, or None;
     {
@@ -100,9 +100,9 @@ exports! {
         QueueHandle::new(rk, client.partition(topic.topic(), partition).ok()?.queue().clone())
     }
 
-    /// The background queue, which a thread of the library serves.
+    /// Returns the background queue, which a thread of the library serves.
     fn rd_kafka_queue_get_background(rk: &Handle) -> Option<Owned<QueueHandle>>, or None; {
-        QueueHandle::new(rk, rk.background_queue().ok()?)
+        QueueHandle::new(rk, background::queue(rk).ok()?)
     }
 
     /// Forwards a queue to another; NULL ends the forwarding. Later assignments leave a partition's queue so.
@@ -110,7 +110,7 @@ exports! {
         from.queue.forward_by_choice(to.map(|q| q.queue.clone()));
     }
 
-    /// How many events and messages wait.
+    /// Returns the number of events and messages that wait.
     fn rd_kafka_queue_length(queue: &QueueHandle) -> usize, or 0; {
         queue.queue.len()
     }
@@ -159,17 +159,17 @@ exports! {
         serve::poll(&queue.handle, &queue.queue, &Deadline::new(timeout))
     }
 
-    /// The queue's next message.
+    /// Returns the queue's next message.
     fn rd_kafka_consume_queue(queue: &QueueHandle, timeout: Timeout) -> Option<MessagePtr>, or None; {
-        simple_consumer::consume_one(&queue.handle, &queue.queue, timeout)
+        serve::consume_one(&queue.handle, &queue.queue, timeout)
     }
 
-    /// The queue's next messages, at most `size`.
+    /// Returns the queue's next messages, at most `size`.
     fn rd_kafka_consume_batch_queue(
         queue: &QueueHandle, timeout: Timeout, messages: *mut *mut MessageFields, size: usize,
     ) -> isize, or -1; {
         // SAFETY: an array of `size` pointers, by the API's contract.
-        unsafe { simple_consumer::consume_batch(&queue.handle, &queue.queue, timeout, messages, size) }
+        unsafe { serve::consume_batch(&queue.handle, &queue.queue, timeout, messages, size) }
     }
 
     /// Calls back with every message that waits.
@@ -177,7 +177,7 @@ exports! {
         queue: &QueueHandle, timeout: Timeout, callback: Option<ConsumeCb>, opaque: Opaque,
     ) -> i32, or -1; {
         let max = queue.handle.client().map_or(0, |c| c.shared().topic_defaults().consume_callback_max_messages);
-        simple_consumer::consume_callback(&queue.handle, &queue.queue, timeout, callback, opaque, max)
+        serve::consume_callback(&queue.handle, &queue.queue, timeout, callback, opaque, max)
     }
 }
 
@@ -186,8 +186,8 @@ const SEND_FLAGS: c_int = libc::MSG_NOSIGNAL;
 #[cfg(target_vendor = "apple")]
 const SEND_FLAGS: c_int = 0;
 
-/// Writes to the application's descriptor. A socket whose peer is gone raises no SIGPIPE; for a pipe without a reader the
-/// system has no way to prevent it. A full descriptor wakes its reader anyway, so no error matters.
+/// Writes to the application's descriptor. A socket whose peer is gone raises no SIGPIPE; for a pipe without a reader
+/// the system has no way to prevent it. A full descriptor wakes its reader anyway, so no error matters.
 fn write_quietly(fd: c_int, bytes: &[u8]) {
     // SAFETY: the slice's own bytes, on any descriptor.
     let sent = unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), SEND_FLAGS) };

@@ -17,13 +17,13 @@ use ottla_protocol::varint;
 
 use crate::ffi::exports;
 
-/// What is wrong, in words.
+/// Success, or the text of a failure.
 type Outcome = Result<(), String>;
 
 /// A check by its name.
 type Check = (&'static str, fn() -> Outcome);
 
-/// What is checked.
+/// The checks.
 const CHECKS: &[Check] = &[
     ("CRC-32C", crc32c),
     ("partitioners", partitioners),
@@ -41,7 +41,7 @@ const CODECS: &[(&str, Codec)] = &[
     ("zstd", Codec::Zstd),
 ];
 
-/// How long the cluster may take for everything.
+/// Timeout of all operations on the cluster together.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Records of each codec.
@@ -176,7 +176,7 @@ fn produce(producer: &Client, topic: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Reads all topics; gives how many records were what they ought to be.
+/// Reads all topics; returns the number of correct records.
 fn consume(servers: &str, end: Instant) -> Result<usize, Error> {
     let settings = [
         ("bootstrap.servers", servers),
@@ -239,7 +239,7 @@ fn embedded_cluster() -> Outcome {
 }
 
 exports! {
-    /// Checks this build on this machine; gives the number of failures, which are told on stderr.
+    /// Checks this build on this machine; returns the number of failures, which are printed on stderr.
     fn rd_kafka_unittest() -> i32, or 1; {
         let mut failures = 0;
         for (name, check) in CHECKS {

@@ -1,7 +1,7 @@
 //! Serving queues: events become calls of the application's callbacks, or messages.
 
 use std::cell::Cell;
-use std::ffi::{CString, c_int};
+use std::ffi::c_int;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,27 +11,29 @@ use ottla::event::{Chunk, CommitResult, Delivery, Event, Progress, Queue, Rebala
 use ottla::log::level;
 use ottla::stats::Statistics;
 
+use crate::abi::MessageFields;
+use crate::callbacks::{ConsumeCb, Opaque};
 use crate::cancel_guard::CancelGuard;
-use crate::ffi::{self, Deadline, c_text};
+use crate::ffi::{self, Deadline, IntoC, Timeout, c_text};
 use crate::handle::{Handle, take_yield};
 use crate::message::{self, Message, MessagePtr};
 use crate::topic_partition_list::OwnedList;
 
-/// Whether serving goes on.
+/// The continuation of serving.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Flow {
-    /// Take the next event.
+    /// Serve the next event.
     Go,
     /// A callback called `rd_kafka_yield()`, or the queue holds what callbacks cannot take.
     Stop,
 }
 
-/// Waits for an event, then serves all that wait already. Gives the number of events served.
+/// Waits for an event, then serves all queued ones. Returns the number of events served.
 pub fn poll(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) -> c_int {
     poll_unless(handle, queue, deadline, || false)
 }
 
-/// Like [`poll`], but does not wait on an empty queue once `stop` says yes; see [`Queue::pop_unless`].
+/// Like [`poll`], but does not wait on an empty queue once `stop` returns true; see [`Queue::pop_unless`].
 pub fn poll_unless(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline, stop: impl Fn() -> bool) -> c_int {
     take_yield();
     let mut served = 0;
@@ -53,7 +55,8 @@ pub fn poll_unless(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline, sto
         return served;
     };
     served += 1;
-    // Events that arrive while callbacks run wait for the next call: this one ends even when the queue never gets empty.
+    // Events that arrive while callbacks run wait for the next call: this one ends even when the queue never gets
+    // empty.
     let mut budget = queue.len_where(|_| true);
     while flow == Flow::Go && budget > 0 {
         budget -= 1;
@@ -112,7 +115,7 @@ pub fn poll_message(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) ->
     }
 }
 
-/// Waits for messages, at most `room.len()` of them; gives how many there are.
+/// Waits for messages, at most `room.len()` of them; returns their number.
 pub fn poll_messages(
     handle: &Handle,
     queue: &Arc<Queue>,
@@ -144,6 +147,89 @@ pub fn poll_messages(
         }
     }
     filled
+}
+
+/// Messages taken out at once; the rest of a larger batch is taken in further rounds.
+const ROUND: usize = 128;
+
+/// Returns the next message, with the last error set where there is none.
+pub fn consume_one(handle: &Handle, queue: &Arc<Queue>, timeout: Timeout) -> Option<MessagePtr> {
+    let message = poll_message(handle, queue, &Deadline::from_first_look(timeout));
+    match &message {
+        Some(_) => ffi::set_last_error(ErrorCode::NO_ERROR, 0),
+        None => ffi::set_last_error(ErrorCode::L_TIMED_OUT, libc::ETIMEDOUT),
+    }
+    message
+}
+
+/// Returns the next messages; returns their number.
+///
+/// # Safety
+/// `messages` is valid for writes of `size` pointers.
+pub unsafe fn consume_batch(
+    handle: &Handle,
+    queue: &Arc<Queue>,
+    timeout: Timeout,
+    messages: *mut *mut MessageFields,
+    size: usize,
+) -> isize {
+    if messages.is_null() && size > 0 {
+        ffi::set_last_error(ErrorCode::L_INVALID_ARG, libc::EINVAL);
+        return -1;
+    }
+    let deadline = Deadline::new(timeout);
+    let mut filled = 0;
+    while filled < size {
+        let mut round: [Option<MessagePtr>; ROUND] = [const { None }; ROUND];
+        let Some(room) = round.get_mut(..ROUND.min(size - filled)) else {
+            break;
+        };
+        let wanted = room.len();
+        let got = poll_messages(handle, queue, &deadline, room);
+        for message in round.into_iter().take(got).flatten() {
+            // SAFETY: `filled` is less than `size`.
+            unsafe { messages.add(filled).write(message.into_c()) };
+            filled += 1;
+        }
+        if got < wanted {
+            break;
+        }
+    }
+    ffi::set_last_error(ErrorCode::NO_ERROR, 0);
+    isize::try_from(filled).unwrap_or(isize::MAX)
+}
+
+/// Waits for a message, then calls back with it and every other that waits; gives how many
+/// there were. `max` 0 is without limit.
+#[allow(clippy::not_unsafe_ptr_arg_deref)] // the pointer is only handed back
+pub fn consume_callback(
+    handle: &Handle,
+    queue: &Arc<Queue>,
+    timeout: Timeout,
+    callback: Option<ConsumeCb>,
+    opaque: Opaque,
+    max: u32,
+) -> i32 {
+    let Some(callback) = callback else {
+        ffi::set_last_error(ErrorCode::L_INVALID_ARG, libc::EINVAL);
+        return -1;
+    };
+    let mut wait = Deadline::new(timeout);
+    let mut count = 0u32;
+    while let Some(message) = poll_message(handle, queue, &wait) {
+        let guard = CancelGuard::new();
+        // SAFETY: the application's function; the message lives during the call and is freed after it.
+        unsafe { callback(message.as_ptr(), opaque) };
+        drop(guard);
+        drop(message);
+        count += 1;
+        if take_yield() || max > 0 && count >= max {
+            break;
+        }
+        wait = Deadline::new(Timeout(Some(Duration::ZERO)));
+    }
+    ffi::set_last_error(ErrorCode::NO_ERROR, 0);
+    i32::try_from(count).unwrap_or(i32::MAX)
 }
 
 fn take_many(handle: &Handle, chunk: &mut Chunk, room: &mut [Option<MessagePtr>], filled: &mut usize) -> Option<()> {
@@ -178,7 +264,7 @@ fn call_back(handle: &Handle, queue: &Arc<Queue>, event: Event) -> Flow {
         Event::Error(e) => error(handle, &e),
         Event::Log(line) => {
             handle.log.on_taken();
-            handle.log.print(handle, &line);
+            handle.log.print(handle.as_ptr(), &line);
         }
         Event::Stats(document) => statistics(handle, &document),
         Event::Throttle(throttle) => {
@@ -201,7 +287,7 @@ fn call_back(handle: &Handle, queue: &Arc<Queue>, event: Event) -> Flow {
         Event::Commit(result) => committed(handle, &result),
         Event::Admin(result) => handle.warn("ADMIN", || {
             let name = result.op.name();
-            format!("the result of {name} is dropped: it is an event, and nobody takes events from this queue")
+            format!("the result of {name} is dropped: it is an event, and this queue is not polled for events")
         }),
         Event::Yield => return Flow::Stop,
     }
@@ -212,7 +298,7 @@ fn flow() -> Flow {
     if take_yield() { Flow::Stop } else { Flow::Go }
 }
 
-/// A batch whose reports this thread is handing out; callbacks that serve more have several, inner ones first.
+/// A batch whose delivery reports this thread is serving. Nested calls form a list, innermost first.
 struct Serving<'a> {
     progress: Progress<'a>,
     outer: *const Serving<'static>,
@@ -222,7 +308,7 @@ thread_local! {
     static SERVING: Cell<*const Serving<'static>> = const { Cell::new(std::ptr::null()) };
 }
 
-/// Takes away what `deliver` put there, whatever ends it.
+/// Restores the list when `deliver` ends, also by a panic.
 struct EndServing(*const Serving<'static>);
 
 impl Drop for EndServing {
@@ -231,8 +317,9 @@ impl Drop for EndServing {
     }
 }
 
-/// Called inside a callback: gives the room of messages back whose reports this thread has handled, before the rest of
-/// their batch was. False when there is none. Elsewhere, and with every batch's last report, that happens by itself.
+/// Releases the buffer memory of messages whose reports this thread has handled, while their batch is still being
+/// served; returns false if there are none. For calls inside a callback: after the last report of a batch its memory is
+/// released anyway.
 pub fn give_back_handled() -> bool {
     let mut any = false;
     let mut at = SERVING.get();
@@ -252,7 +339,7 @@ fn deliver(handle: &Handle, mut delivery: Delivery, from: usize) -> Flow {
         return Flow::Go;
     }
     let topic = handle.topic_handle(&delivery.topic);
-    let text = error_text(&delivery);
+    let text = message::error_text(&delivery);
     let text = text.as_ref().map_or(std::ptr::null(), |t| t.as_ptr());
     let mut stopped_at = None;
     let serving = Serving {
@@ -302,11 +389,6 @@ fn deliver(handle: &Handle, mut delivery: Delivery, from: usize) -> Flow {
     }
 }
 
-/// A batch's error in words, for `rd_kafka_message_produce_errstr()`.
-pub fn error_text(delivery: &Delivery) -> Option<CString> {
-    delivery.error.as_ref().map(|e| c_text(e.message.as_str()))
-}
-
 fn error(handle: &Handle, error: &Error) {
     match handle.callbacks().error {
         Some(callback) => {
@@ -347,7 +429,7 @@ fn rebalance(handle: &Handle, change: &Rebalance) {
             unsafe { callback(handle.as_ptr(), change.code.0, list.as_ptr(), handle.callbacks().opaque) };
         }
         _ => {
-            // Nobody answers, as while closing a consumer that listens to events only: the group goes on.
+            // Without a callback, as while closing a consumer that polls events only, the assignment is applied here.
             let Some(client) = handle.client() else { return };
             let assigns = change.code == ErrorCode::L_ASSIGN_PARTITIONS;
             let rows = change.partitions.clone();
@@ -375,7 +457,7 @@ fn committed(handle: &Handle, result: &CommitResult) {
     }
 }
 
-/// Serves a commit's result that came on a queue of its own.
+/// Serves a commit's result from a separate queue.
 pub fn serve_commit(handle: &Handle, result: &CommitResult) {
     committed(handle, result);
 }
@@ -385,11 +467,11 @@ pub fn serve_unmapped(handle: &Handle, queue: &Arc<Queue>, event: Event) {
     let _ = call_back(handle, queue, event);
 }
 
-/// How long to wait at once while a close is under way.
+/// Length of one wait during a close.
 const CLOSE_LOOK: Duration = Duration::from_millis(5);
 
-/// Closes the consumer, serving its callbacks meanwhile; messages that still wait are dropped. What the application has
-/// forwarded to the background is its own there, the revocation, too.
+/// Closes the consumer, serving its callbacks meanwhile; queued messages are dropped. Events that the
+/// application has forwarded to the background queue, such as the revocation, are served there.
 pub fn close_consumer(handle: &Handle) -> Result<(), Error> {
     let client = handle.need_group()?;
     let queue = client.consumer_queue();

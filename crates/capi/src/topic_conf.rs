@@ -7,9 +7,8 @@ use ottla::error::Error;
 use ottla::types::ClientKind;
 
 use crate::callbacks::{MessageOrderCb, Opaque, PartitionerCb};
-use crate::conf::{conf_result, dump, put_value};
+use crate::conf_result::{conf_result, dump, put_value};
 use crate::ffi::{FromC, Owned, Tag, Tagged, boxed, exports};
-use crate::handle::Handle;
 
 /// `rd_kafka_topic_conf_t`
 #[repr(C)]
@@ -33,7 +32,7 @@ unsafe impl Send for TopicConfHandle {}
 unsafe impl Sync for TopicConfHandle {}
 
 impl TopicConfHandle {
-    /// A handle for settings.
+    /// Returns a handle for settings.
     pub fn from_conf(conf: TopicConf) -> Self {
         TopicConfHandle {
             tag: Tag::new(Self::TAG),
@@ -43,7 +42,7 @@ impl TopicConfHandle {
         }
     }
 
-    /// A copy.
+    /// Returns a copy.
     pub fn duplicate(&self) -> Self {
         TopicConfHandle {
             partitioner: self.partitioner,
@@ -52,7 +51,7 @@ impl TopicConfHandle {
         }
     }
 
-    /// The settings.
+    /// Returns the settings.
     pub fn conf(&self) -> &TopicConf {
         &self.conf
     }
@@ -68,10 +67,10 @@ impl TopicConfHandle {
         self.conf = conf;
     }
 
-    /// The settings for a topic of a client, whose resolved settings are `client`.
+    /// Returns the settings for a topic of a client, whose resolved settings are `client`.
     ///
     /// # Errors
-    /// Settings that do not go together, or that ask for what this build does not have.
+    /// Inconsistent settings, or settings for features that this build does not have.
     pub fn settings(&self, client: &Conf, kind: ClientKind) -> Result<TopicConfig, Error> {
         self.conf.finalize(client, kind)
     }
@@ -88,15 +87,9 @@ exports! {
         Some(boxed(TopicConfHandle::from_conf(TopicConf::new())))
     }
 
-    /// A copy.
+    /// Returns a copy.
     fn rd_kafka_topic_conf_dup(conf: &TopicConfHandle) -> Option<Owned<TopicConfHandle>>, or None; {
         Some(boxed(conf.duplicate()))
-    }
-
-    /// A copy of a client's default topic settings.
-    fn rd_kafka_default_topic_conf_dup(rk: &Handle) -> Option<Owned<TopicConfHandle>>, or None; {
-        let default = rk.conf().default_topic().map(TopicConfHandle::duplicate);
-        Some(boxed(default.unwrap_or_else(|| TopicConfHandle::from_conf(TopicConf::new()))))
     }
 
     /// Frees settings; NULL is fine.
@@ -113,7 +106,7 @@ exports! {
         unsafe { conf_result(conf.conf.set(name, value), errstr, size) }
     }
 
-    /// A property's value.
+    /// Returns a property's value.
     fn rd_kafka_topic_conf_get(conf: &TopicConfHandle, name: &str, to: *mut c_char, size: *mut usize)
         -> i32, or -1;
     {
@@ -121,7 +114,7 @@ exports! {
         unsafe { put_value(conf.conf.get(name), to, size) }
     }
 
-    /// Names and values of all properties, to be freed with `rd_kafka_conf_dump_free()`.
+    /// Returns names and values of all properties, to be freed with `rd_kafka_conf_dump_free()`.
     fn rd_kafka_topic_conf_dump(conf: &TopicConfHandle, count: *mut usize)
         -> *mut *mut c_char, or std::ptr::null_mut();
     {

@@ -8,7 +8,7 @@ use ottla::types::{PartitionOffset, TopicPartition, offset};
 use crate::abi::{PartitionList, PartitionRow};
 use crate::ffi::{self, FromC, IntoC, exports};
 
-/// What a row holds besides its public fields.
+/// The data of a row besides its public fields.
 #[repr(C)]
 pub struct RowPrivate {
     leader_epoch: i32,
@@ -37,7 +37,7 @@ impl FromC for &PartitionList {
 impl FromC for &mut PartitionList {
     type C = *mut PartitionList;
     unsafe fn from_c(c: *mut PartitionList) -> Option<Self> {
-        // SAFETY: as above, and nobody else uses it meanwhile.
+        // SAFETY: as above, and the caller promises exclusive use.
         unsafe { c.as_mut() }
     }
 }
@@ -64,7 +64,7 @@ impl FromC for &PartitionRow {
 impl FromC for &mut PartitionRow {
     type C = *mut PartitionRow;
     unsafe fn from_c(c: *mut PartitionRow) -> Option<Self> {
-        // SAFETY: as above, and nobody else uses it meanwhile.
+        // SAFETY: as above, and the caller promises exclusive use.
         unsafe { c.as_mut() }
     }
 }
@@ -99,7 +99,7 @@ impl IntoC for Option<OwnedList> {
 }
 
 impl OwnedList {
-    /// An empty list with room for `size` rows; `None` when there is no memory.
+    /// Returns an empty list with room for `size` rows; `None` when there is no memory.
     pub fn new(size: usize) -> Option<OwnedList> {
         // SAFETY: zeroed memory is an empty list.
         let list: *mut PartitionList = unsafe { libc::calloc(1, size_of::<PartitionList>()) }.cast();
@@ -110,7 +110,7 @@ impl OwnedList {
         Some(owned)
     }
 
-    /// A list with these rows.
+    /// Returns a list with these rows.
     pub fn from_rows(rows: &[PartitionOffset]) -> Option<OwnedList> {
         let list = OwnedList::new(rows.len())?;
         for row in rows {
@@ -121,14 +121,14 @@ impl OwnedList {
         Some(list)
     }
 
-    /// The list's address, which stays this side's.
+    /// Returns the list's address, which stays this side's.
     pub fn as_ptr(&self) -> *mut PartitionList {
         self.0
     }
 }
 
 impl PartitionList {
-    /// The rows.
+    /// Returns the rows.
     pub fn rows(&self) -> &[PartitionRow] {
         match usize::try_from(self.cnt) {
             // SAFETY: elems holds cnt rows, by the API's contract.
@@ -137,7 +137,7 @@ impl PartitionList {
         }
     }
 
-    /// The rows, to be changed.
+    /// Returns the rows, to be changed.
     pub fn rows_mut(&mut self) -> &mut [PartitionRow] {
         match usize::try_from(self.cnt) {
             // SAFETY: as above.
@@ -146,12 +146,12 @@ impl PartitionList {
         }
     }
 
-    /// The rows as the core takes them. `None` when a topic is NULL or not UTF-8.
+    /// Converts the rows to the core's type. `None` when a topic is NULL or not UTF-8.
     pub fn to_offsets(&self) -> Option<Vec<PartitionOffset>> {
         self.rows().iter().map(PartitionRow::to_offset).collect()
     }
 
-    /// The partitions named. `None` when a topic is NULL or not UTF-8.
+    /// Returns the partitions named. `None` when a topic is NULL or not UTF-8.
     pub fn to_partitions(&self) -> Option<Vec<TopicPartition>> {
         self.rows()
             .iter()
@@ -251,7 +251,7 @@ impl PartitionList {
 }
 
 impl PartitionRow {
-    /// The topic, when it is UTF-8.
+    /// Returns the topic, when it is UTF-8.
     pub fn topic(&self) -> Option<&str> {
         if self.topic.is_null() {
             return None;
@@ -264,7 +264,7 @@ impl PartitionRow {
         self.partition == partition && self.topic() == Some(topic)
     }
 
-    /// The leader epoch, or -1.
+    /// Returns the leader epoch, or -1.
     pub fn leader_epoch(&self) -> i32 {
         // SAFETY: NULL or made by `set_leader_epoch`.
         unsafe { self.private.cast::<RowPrivate>().as_ref() }.map_or(-1, |p| p.leader_epoch)
@@ -302,7 +302,7 @@ impl PartitionRow {
         };
     }
 
-    /// The row as the core takes it.
+    /// Converts the row to the core's type.
     pub fn to_offset(&self) -> Option<PartitionOffset> {
         Some(PartitionOffset {
             tp: TopicPartition::new(self.topic()?, self.partition),
@@ -348,7 +348,7 @@ unsafe fn free_fields(row: &PartitionRow) {
 /// Frees a list.
 ///
 /// # Safety
-/// NULL or a list that nobody uses any more.
+/// NULL or a list without other users.
 unsafe fn destroy(list: *mut PartitionList) {
     // SAFETY: by the caller's promise.
     unsafe {
@@ -379,12 +379,12 @@ exports! {
         row.set_leader_epoch(leader_epoch);
     }
 
-    /// A row's leader epoch, or -1.
+    /// Returns a row's leader epoch, or -1.
     fn rd_kafka_topic_partition_get_leader_epoch(row: &PartitionRow) -> i32, or -1; {
         row.leader_epoch()
     }
 
-    /// A new list.
+    /// Returns a new list.
     fn rd_kafka_topic_partition_list_new(size: i32) -> Option<OwnedList>, or None; {
         OwnedList::new(usize::try_from(size).unwrap_or(0))
     }
@@ -421,7 +421,7 @@ exports! {
         usize::try_from(index).is_ok_and(|i| list.remove(i)).into()
     }
 
-    /// A copy.
+    /// Returns a copy.
     fn rd_kafka_topic_partition_list_copy(list: &PartitionList) -> Option<OwnedList>, or None; {
         let copy = OwnedList::new(list.rows().len())?;
         for row in list.rows() {
@@ -445,7 +445,7 @@ exports! {
         }
     }
 
-    /// The row of a partition, or NULL.
+    /// Returns the row of a partition, or NULL.
     fn rd_kafka_topic_partition_list_find(list: &PartitionList, topic: &str, partition: i32)
         -> *mut PartitionRow, or std::ptr::null_mut();
     {
@@ -468,10 +468,10 @@ exports! {
     }
 }
 
-/// The row of one partition by itself, malloc'ed, for calls that hand out a single row.
+/// Returns the row of one partition by itself, malloc'ed, for calls that hand out a single row.
 pub fn single_row(row: &PartitionOffset) -> *mut PartitionRow {
-    // SAFETY: room for one row is asked for and checked; the row is moved out of the list, whose count then says that
-    // it has none.
+    // SAFETY: the memory for one row is allocated and checked; the row is moved out of the list, whose count then says
+    // that it has none.
     unsafe {
         let Some(list) = OwnedList::from_rows(std::slice::from_ref(row)) else {
             return std::ptr::null_mut();

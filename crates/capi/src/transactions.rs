@@ -12,11 +12,11 @@ use crate::group_metadata::GroupMetadata;
 use crate::handle::Handle;
 use crate::serve;
 
-/// How long a thread that serves callbacks waits at once where nothing wakes it.
+/// Length of one wait of a thread that serves callbacks and is not woken.
 const LOOK: Timeout = Timeout(Some(Duration::from_millis(5)));
 
-/// Ends a transaction, serving delivery reports meanwhile: the application hears of every record before the call returns.
-/// Where it takes reports as events, nothing is served here.
+/// Ends a transaction, serving delivery reports meanwhile: the application receives every delivery report before the
+/// call returns. With delivery reports as events, nothing is served here.
 fn end(rk: &Handle, call: TransactionCall, timeout: Timeout) -> Result<(), Error> {
     let client = rk.need_client()?;
     let flushes = call == TransactionCall::Commit;

@@ -1,6 +1,6 @@
 //! Allocations on a message's way from `rd_kafka_produce()` to its delivery report, counted.
 //!
-//! What is counted is every allocation of Rust code on the application's thread and on the client's; the brokers, which
+//! Counts every allocation of Rust code on the application's thread and on the client's; the brokers, which
 //! run in this process too, have a thread of their own. `cargo test -p ottla-capi --test allocations -- --nocapture`
 //! prints the figures.
 
@@ -14,12 +14,13 @@ use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ottla::error::ErrorCode;
-use rdkafka::abi::{MessageFields, Vu, VuHeader, VuMem, VuValue, msg_flag, vtype};
+use rdkafka::abi::{MessageFields, RdKafka, Vu, VuHeader, VuMem, VuValue, msg_flag, vtype};
+use rdkafka::client::{rd_kafka_destroy, rd_kafka_new, rd_kafka_poll};
 use rdkafka::conf::{rd_kafka_conf_new, rd_kafka_conf_set, rd_kafka_conf_set_dr_msg_cb};
 use rdkafka::errors::rd_kafka_last_error;
-use rdkafka::handle::{Handle, rd_kafka_destroy, rd_kafka_new, rd_kafka_poll};
+use rdkafka::handle::{Handle, TopicHandle};
 use rdkafka::produce::{rd_kafka_flush, rd_kafka_produce, rd_kafka_produceva};
-use rdkafka::topic::{TopicHandle, rd_kafka_topic_destroy, rd_kafka_topic_new};
+use rdkafka::topic::{rd_kafka_topic_destroy, rd_kafka_topic_new};
 
 const MESSAGES: u64 = 200_000;
 /// Tables and buffers reach their size with these.
@@ -69,7 +70,7 @@ impl Count {
 static APPLICATION: Count = Count::new();
 static CLIENT: Count = Count::new();
 
-/// The thread's name in the system, which takes no allocation to read, tells whose it is.
+/// Returns the thread's owner by its name in the system, which is read without an allocation.
 fn whose() -> Whose {
     let known = WHOSE.get();
     if known != Whose::Unknown {
@@ -136,7 +137,7 @@ static ALLOCATOR: Counting = Counting;
 static DELIVERED: AtomicU64 = AtomicU64::new(0);
 static FAILED: AtomicU64 = AtomicU64::new(0);
 
-unsafe extern "C" fn on_delivery(_rk: *const Handle, message: *const MessageFields, _opaque: *mut c_void) {
+unsafe extern "C" fn on_delivery(_rk: *const RdKafka, message: *const MessageFields, _opaque: *mut c_void) {
     // SAFETY: the library gives a message that lives as long as this call.
     if unsafe { (*message).err } != 0 {
         FAILED.fetch_add(1, Ordering::Relaxed);
@@ -281,7 +282,7 @@ impl Drop for Producer {
     }
 }
 
-/// What a thread did for each message.
+/// The work of a thread for each message.
 struct PerMessage {
     calls: f64,
     bytes: f64,
@@ -295,7 +296,7 @@ fn per_message(before: (u64, u64), after: (u64, u64)) -> PerMessage {
     }
 }
 
-/// What the application's thread and the client's did for each message, printed under `name`.
+/// Measures the work of the application's thread and the client's for each message, and prints it under `name`.
 fn measure(producer: &Producer, way: Way, name: &str) -> [PerMessage; 2] {
     producer.produce(way, WARM_UP);
     let before = (APPLICATION.read(), CLIENT.read());

@@ -1,5 +1,5 @@
-//! A child process that is forked from one with clients of the Rust crate: its calls are refused, and nothing hangs. The C
-//! face has tests of its own (`tests/c/fork.c`).
+//! A child process that is forked from one with clients of the Rust crate: its calls are refused, and nothing hangs.
+//! The C face has tests of its own (`tests/c/fork.c`).
 
 // A failed expectation ends a test.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -17,7 +17,7 @@ use ottla::producer::Record;
 use ottla::records::Payload;
 use ottla::types::{ClientKind, PARTITION_UA, Topic, TopicHooks, TopicPartition};
 
-/// How long a child may take for everything.
+/// Timeout of a child process, in seconds.
 const CHILD_S: u32 = 20;
 
 fn client(kind: ClientKind, settings: &[(&str, &str)]) -> Client {

@@ -1,10 +1,10 @@
-//! Forks, counted. A thread, and what it holds, stays in the process that started it; who knows that must notice a fork
-//! without a system call for each look.
+//! A counter of forks. Threads, and the locks that they hold, exist only in the process that started them; code that
+//! depends on them detects a fork with this counter, without a system call.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// How many forks lie between the process that was watched first and this one.
+/// Number of forks between the first watched process and this one.
 static DEPTH: AtomicU32 = AtomicU32::new(0);
 
 /// Runs in a new child, which has one thread. Touches an atomic only.
@@ -12,10 +12,10 @@ extern "C" fn on_fork() {
     DEPTH.fetch_add(1, Relaxed);
 }
 
-/// Counts forks from now on. Without memory for it, forks go unnoticed.
+/// Starts to count forks. If the C library lacks memory for the handler, forks are not counted.
 pub fn watch() {
     static ONCE: Once = Once::new();
-    // SAFETY: a function that may be called at any time, and stays.
+    // SAFETY: the function may be called at any time and is never unloaded.
     ONCE.call_once(|| unsafe {
         let _ = libc::pthread_atfork(None, None, Some(on_fork));
     });

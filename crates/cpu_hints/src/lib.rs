@@ -1,41 +1,42 @@
-//! What only the processor itself gives: hints which memory is needed soon, and its own counter. The hints change nothing
-//! but time, and are nothing where the processor has none. And a counter of forks, which only the C library gives. All of
-//! it is `unsafe` underneath, which is why it has a crate of its own.
+//! Hints to the processor about memory that is needed soon, its cycle counter, and a counter of forks.
+//!
+//! The hints affect only speed and do nothing on processors without them. All of this needs `unsafe`, which this crate
+//! wraps in safe functions.
 
 pub mod forks;
 
 use std::mem::MaybeUninit;
 
-/// Bytes that the cache fetches at once.
+/// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// The line of this address will be read soon. Any address will do, one of no memory too.
+/// Prefetches the cache line of an address for reading. Any address is valid, including one without memory.
 #[inline]
 pub fn will_read(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a hint, which reads nothing and is ignored where nothing is.
+        // SAFETY: a prefetch does not fault, and is ignored for addresses without memory.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = address;
 }
 
-/// These bytes will be read soon.
+/// Prefetches the cache lines of these bytes for reading.
 #[inline]
 pub fn will_read_all(bytes: &[u8]) {
     for line in bytes.chunks(LINE) {
         will_read(line.as_ptr());
     }
-    // Lines are not where chunks are: the last byte may be in one more.
+    // The chunks are not aligned to cache lines: the last byte may be in one more.
     if let Some(last) = bytes.last() {
         will_read(last);
     }
 }
 
-/// The processor's counter, which counts some billions a second. Reading it does not wait for what was begun before, as a
-/// look at the clock does. `None` where there is none. Another processor of the machine may have another count.
+/// Returns the processor's cycle counter (some 10^9 a second); `None` on processors without one. Unlike reading the
+/// clock, this does not wait for earlier instructions. Counters of different processors may differ.
 #[inline]
 pub fn ticks() -> Option<u64> {
     #[cfg(target_arch = "x86_64")]
@@ -47,7 +48,7 @@ pub fn ticks() -> Option<u64> {
     None
 }
 
-/// This memory will be written soon.
+/// Prefetches this memory for writing.
 #[inline]
 pub fn will_write<T>(memory: &mut [MaybeUninit<T>]) {
     let first = memory.as_ptr().cast::<u8>();

@@ -11,12 +11,12 @@ use crate::Target;
 /// The file of inputs that were found by runs.
 pub const FOUND: &str = "found.hex";
 
-/// The folder of all corpora.
+/// Returns the folder of all corpora.
 pub fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus")
 }
 
-/// The inputs that people named, by name.
+/// Returns the inputs that people named, by name.
 ///
 /// # Errors
 /// A file that cannot be read.
@@ -34,7 +34,7 @@ pub fn named(target: &Target) -> Result<Vec<(String, Vec<u8>)>, String> {
     Ok(all)
 }
 
-/// The inputs that runs have found.
+/// Returns the inputs that runs have found.
 ///
 /// # Errors
 /// A line that is not hexadecimal.

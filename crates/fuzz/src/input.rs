@@ -1,6 +1,6 @@
 //! Values taken from the bytes of an input, one after the other; zeros once it is used up.
 
-/// What is left of an input.
+/// The rest of an input.
 #[derive(Debug, Clone)]
 pub(crate) struct Input<'a> {
     rest: &'a [u8],
@@ -37,7 +37,7 @@ impl<'a> Input<'a> {
         i64::from(self.int()) << 32 | i64::from(self.int().cast_unsigned())
     }
 
-    /// A small number where most are wanted, any number where few are: a byte, or eight after the byte 255.
+    /// Returns a small number where most are wanted, any number where few are: a byte, or eight after the byte 255.
     pub(crate) fn number(&mut self) -> i64 {
         match self.byte() {
             255 => self.long(),
@@ -45,7 +45,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// A number below `bound`, which is at most 256; 0 when there is none.
+    /// Returns a number below `bound`, which is at most 256; 0 when there is none.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         usize::from(self.byte()).checked_rem(bound).unwrap_or(0)
     }

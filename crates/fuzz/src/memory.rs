@@ -1,6 +1,6 @@
-//! What an input may cost in memory.
+//! Limits on the memory that processing an input takes.
 
-/// Runs `f`, which may hold `limit` bytes at once at the most, on this thread and in Rust's allocator.
+/// Runs `f`; fails if it holds more than `limit` bytes of Rust's allocator at once on this thread.
 pub(crate) fn within<T>(limit: usize, f: impl FnOnce() -> T) -> Result<T, String> {
     let mut result = None;
     let info = allocation_counter::measure(|| result = Some(f()));

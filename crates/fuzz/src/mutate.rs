@@ -5,7 +5,8 @@ use fastrand::Rng;
 /// Bytes at which decoders tend to err.
 const EDGES: [u8; 6] = [0, 1, 0x7f, 0x80, 0xfe, 0xff];
 
-/// A few changes to one of the inputs: cut, flipped, set to an edge, removed, doubled, or joined with another one.
+/// Returns a few changes to one of the inputs: cut, flipped, set to an edge, removed, doubled, or joined with another
+/// one.
 pub fn mutate(inputs: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
     let mut bytes = rng.choice(inputs).cloned().unwrap_or_default();
     for _ in 0..rng.usize(1..5) {

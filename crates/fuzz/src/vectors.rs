@@ -16,7 +16,7 @@ pub(crate) struct Vector {
     pub(crate) body: Vec<u8>,
 }
 
-/// All of them.
+/// Returns all of them.
 pub(crate) fn all() -> impl Iterator<Item = Vector> {
     FILES.iter().flat_map(|file| file.lines()).filter_map(parse)
 }

@@ -1,18 +1,18 @@
-//! What a target says of an input.
+//! The results of targets.
 
-/// Whether the code under test took the input.
+/// The reaction of the code under test to the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {
-    /// Some of it was taken for what it should be.
+    /// Some of the input was valid.
     Accepted,
-    /// It was refused, as most random bytes should be.
+    /// The input was refused, as most random bytes should be.
     Refused,
 }
 
-/// What the code under test did with the input, or what is wrong with that.
+/// The reaction of the code under test to the input, or a violated property.
 pub type Verdict = Result<Seen, String>;
 
-/// Leaves with a finding unless a condition holds.
+/// Returns from the function with a finding unless a condition holds.
 macro_rules! ensure {
     ($holds:expr, $($what:tt)+) => {
         if !$holds {

@@ -11,10 +11,10 @@ use bytes::Bytes;
 /// Smaller pieces are left to `malloc`, which has them at hand.
 const LARGE_BYTES: usize = 64 * 1024;
 
-/// What is kept unused at the most.
+/// Maximum number of unused bytes that are kept.
 const KEPT_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Large pieces of memory that nobody uses, their contents left as they were.
+/// Large unused pieces of memory; their contents are not cleared.
 static KEPT: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
 /// Memory that is being filled. Its lock, taken to get it and to let go of it, is a leaf.
@@ -26,7 +26,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// An empty buffer with room for `bytes` at least. What used memory holds is not cleared.
+    /// Returns an empty buffer with room for `bytes` at least. Reused memory is not cleared.
     pub fn with_capacity(bytes: usize) -> Self {
         Buffer {
             memory: kept(bytes).unwrap_or_else(|| Vec::with_capacity(bytes)),
@@ -34,7 +34,7 @@ impl Buffer {
         }
     }
 
-    /// The data.
+    /// Returns the data.
     pub fn data(&self) -> &[u8] {
         self.memory.get(..self.len).unwrap_or_default()
     }
@@ -44,7 +44,7 @@ impl Buffer {
         self.len
     }
 
-    /// Whether there is no data.
+    /// Returns whether there is no data.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -74,8 +74,8 @@ impl Buffer {
         self.len += data.len();
     }
 
-    /// The data, to be read only. When the last reader is gone, large memory is kept for another buffer. No more memory
-    /// than twice the data is held for it.
+    /// Returns the data, to be read only. When the last reader is gone, large memory is kept for another buffer. No
+    /// more memory than twice the data is held for it.
     pub fn freeze(mut self) -> Bytes {
         let wasteful = self.memory.capacity() / 2 > self.len;
         match (self.memory.capacity() >= LARGE_BYTES, wasteful) {
@@ -115,7 +115,7 @@ impl Drop for Buffer {
     }
 }
 
-/// The smallest piece that is large enough.
+/// Returns the smallest piece that is large enough.
 fn kept(bytes: usize) -> Option<Vec<u8>> {
     if bytes < LARGE_BYTES {
         return None;

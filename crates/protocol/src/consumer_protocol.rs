@@ -1,7 +1,7 @@
-//! What consumers of a classic group tell each other inside JoinGroup and SyncGroup, under the protocol type
+//! The messages that consumers of a classic group exchange inside JoinGroup and SyncGroup, under the protocol type
 //! `consumer`: subscriptions and assignments. The broker passes them on unread.
 //!
-//! Each starts with its version. A reader takes versions newer than it knows for the newest that it knows and leaves
+//! Each starts with its version. A reader reads newer versions as the newest known one and leaves
 //! out what follows, so that groups of different clients work together.
 
 use bytes::Bytes;
@@ -12,7 +12,7 @@ use crate::wire::Wire;
 use crate::{DecodeError, EncodeError, EncodeErrorKind, Reader, Writer};
 
 schema_struct! {
-    /// What a member wants; versions 0 to 3.
+    /// A member's subscription; versions 0 to 3.
     ///
     /// - 1: the partitions that it has (KIP-429)
     /// - 2: the generation in which it got them (KIP-792)
@@ -22,7 +22,7 @@ schema_struct! {
         topics: Vec<String> [0+],
         /// For the assignor, whatever it wants.
         user_data: Option<Bytes> [0+] = None,
-        /// What the member owns, for cooperative and sticky assignors.
+        /// Partitions that the member owns, for cooperative and sticky assignors.
         owned_partitions: Vec<TopicPartition> [1+],
         /// Generation in which it got `owned_partitions`, -1 for none.
         generation_id: i32 [2+] = -1,
@@ -32,7 +32,7 @@ schema_struct! {
 }
 
 schema_struct! {
-    /// What a member gets; versions 0 to 3, all alike.
+    /// A member's assignment; versions 0 to 3, which are identical.
     ConsumerProtocolAssignment {
         /// The member's partitions.
         assigned_partitions: Vec<TopicPartition> [0+],
@@ -50,12 +50,12 @@ schema_struct! {
 }
 
 schema_struct! {
-    /// What a member with the strategy `sticky` puts into its subscription's user data (KIP-54); versions 0 and 1. Its
-    /// bytes do not say which version they are.
+    /// The data that a member with the strategy `sticky` puts into its subscription's user data (KIP-54); versions 0
+    /// and 1. Its bytes do not say which version they are.
     ///
     /// - 1: the generation (KIP-341)
     StickyUserData {
-        /// What it had last, and gave up to join.
+        /// The last assignment, which the member gave up to join.
         previous_assignment: Vec<TopicPartition> [0+],
         /// The generation in which it got that, -1 for unknown.
         generation: i32 [1+] = -1,
@@ -100,7 +100,7 @@ fn decode<T: Wire>(bytes: Bytes, name: &'static str) -> Result<T, DecodeError> {
 }
 
 impl StickyUserData {
-    /// The bytes of version 1.
+    /// Returns the bytes of version 1.
     ///
     /// # Errors
     /// [`EncodeError`] for a length beyond the protocol's limits.
@@ -136,7 +136,7 @@ macro_rules! with_version {
             /// The newest version.
             pub const MAX_VERSION: i16 = VERSIONS.max;
 
-            /// The version number and the fields of `version`.
+            /// Returns the version number and the fields of `version`.
             ///
             /// # Errors
             /// [`EncodeError`] for a version other than 0 to 3, or a length beyond the protocol's limits.

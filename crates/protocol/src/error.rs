@@ -14,7 +14,7 @@ pub enum PathStep {
 }
 
 /// The way from the message to the field at fault. Steps are collected while the error travels outwards, so the
-/// innermost stands first; [`fmt::Display`] prints them the right way round.
+/// innermost is first; [`fmt::Display`] prints them the right way round.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Path(Vec<PathStep>);
 
@@ -62,7 +62,7 @@ pub enum DecodeErrorKind {
         /// Bytes left.
         remaining: usize,
     },
-    /// A null stands where this version has none.
+    /// A null value of a field that cannot be null in this version.
     UnexpectedNull,
     /// A variable-length integer does not end within its largest size.
     InvalidVarint,
@@ -120,7 +120,7 @@ struct DecodeErrorInner {
 }
 
 impl DecodeError {
-    /// An error at `offset` bytes from the start of the frame.
+    /// Returns an error at `offset` bytes from the start of the frame.
     #[cold]
     pub fn new(offset: usize, kind: DecodeErrorKind) -> Self {
         Self(Box::new(DecodeErrorInner {
@@ -131,12 +131,13 @@ impl DecodeError {
         }))
     }
 
-    /// The name of the message, empty for bytes outside any message.
+    /// Returns the name of the message, empty for bytes outside any message.
     pub fn message(&self) -> &'static str {
         self.0.message
     }
 
-    /// The field at fault, as in `topics[2].partitions[0].records`; empty when the message as a whole is at fault.
+    /// Returns the field at fault, as in `topics[2].partitions[0].records`; empty when the message as a whole is at
+    /// fault.
     pub fn path(&self) -> String {
         self.0.path.to_string()
     }
@@ -146,7 +147,7 @@ impl DecodeError {
         self.0.offset
     }
 
-    /// What is wrong.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> &DecodeErrorKind {
         &self.0.kind
     }
@@ -232,7 +233,7 @@ struct EncodeErrorInner {
 }
 
 impl EncodeError {
-    /// An error without a place yet.
+    /// Returns an error without a place yet.
     #[cold]
     pub fn new(kind: EncodeErrorKind) -> Self {
         Self(Box::new(EncodeErrorInner {
@@ -242,17 +243,17 @@ impl EncodeError {
         }))
     }
 
-    /// The name of the message, empty for data outside any message.
+    /// Returns the name of the message, empty for data outside any message.
     pub fn message(&self) -> &'static str {
         self.0.message
     }
 
-    /// The field at fault, as in `topics[2].name`; empty when the message as a whole is at fault.
+    /// Returns the field at fault, as in `topics[2].name`; empty when the message as a whole is at fault.
     pub fn path(&self) -> String {
         self.0.path.to_string()
     }
 
-    /// What is wrong.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> &EncodeErrorKind {
         &self.0.kind
     }

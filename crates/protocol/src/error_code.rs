@@ -219,17 +219,17 @@ impl ErrorCode {
         self.row().map(|row| row.name)
     }
 
-    /// Whether the same request may succeed later. False for unknown codes.
+    /// Returns whether the same request may succeed later. False for unknown codes.
     pub fn is_retriable(self) -> bool {
         self.row().is_some_and(|row| row.retriable)
     }
 
-    /// Whether the code shows that the client's metadata is stale. False for unknown codes.
+    /// Returns whether the code shows that the client's metadata is stale. False for unknown codes.
     pub fn refreshes_metadata(self) -> bool {
         self.row().is_some_and(|row| row.refresh_metadata)
     }
 
-    /// Every code with a name, ascending.
+    /// Returns every code with a name, ascending.
     pub fn known() -> impl Iterator<Item = Self> {
         ROWS.iter().map(|row| Self(row.code))
     }
@@ -248,7 +248,7 @@ impl From<ErrorCode> for i16 {
 }
 
 impl fmt::Display for ErrorCode {
-    /// The name, or the number where there is none.
+    /// Returns the name, or the number where there is none.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name() {
             Some(name) => f.write_str(name),

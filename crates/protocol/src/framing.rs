@@ -9,7 +9,7 @@ use crate::{ApiKey, DecodeError, EncodeError, Frame, Message, Reader, Request, T
 /// Room reserved for the copied part of a frame; large values are referenced and do not count.
 const FRAME_CAPACITY_BYTES: usize = 256;
 
-/// What stands before every request.
+/// The header of every request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RequestHeader {
     /// The API that the request belongs to, also when this crate does not know it.
@@ -28,7 +28,7 @@ impl RequestHeader {
     /// Reads a header of the version that belongs to its API key and version, leaving `r` at the body.
     ///
     /// The header of an API or version without schema here is read as version 1: all that is needed to answer it with
-    /// an error stands before the tagged section.
+    /// an error precedes the tagged section.
     ///
     /// # Errors
     /// [`DecodeError`] when the header is truncated or malformed.
@@ -79,7 +79,7 @@ fn put_header(
     w.put_nullable_string(client_id)
 }
 
-/// A whole request as it goes to the socket: four bytes of length, header, body.
+/// Returns a whole request as it goes to the socket: four bytes of length, header, body.
 ///
 /// # Errors
 /// [`EncodeError`] when the schema lacks `version`, a field cannot be written in it, or a length is beyond the
@@ -100,7 +100,7 @@ pub fn encode_request<R: Request>(
     w.finish_with_length_prefix()
 }
 
-/// A whole response as it goes to the socket: four bytes of length, header, body.
+/// Returns a whole response as it goes to the socket: four bytes of length, header, body.
 ///
 /// # Errors
 /// As [`encode_request`].
@@ -133,7 +133,7 @@ pub fn decode_response<R: Request>(frame: Bytes, version: i16) -> Result<(i32, R
     Ok((correlation_id, response))
 }
 
-/// The correlation id of a response, `frame` being what followed the length prefix.
+/// Returns the correlation id of a response, `frame` being what followed the length prefix.
 ///
 /// # Errors
 /// [`DecodeErrorKind::Truncated`] when there are fewer than four bytes.

@@ -4,12 +4,12 @@
 //! - [`encode_request`], [`decode_response`], [`RequestHeader`], [`encode_response`]: frames around them
 //! - [`record`]: record batches (magic 2) and message sets (magic 0 and 1)
 //! - [`compression`]: gzip, snappy, lz4, zstd
-//! - [`consumer_protocol`]: what consumers of a classic group tell each other
+//! - [`consumer_protocol`]: the messages between consumers of a classic group
 //!
 //! Whatever comes from a peer is read under bounds: no length is believed before the bytes are there, nothing panics,
-//! and a [`DecodeError`] tells message, field, place and reason. What this crate does not know (API keys, error codes,
-//! tagged fields) it keeps and gives back. Frames are cheap to make and to take apart: byte arrays are slices of the
-//! received frame, and large ones travel into a frame to be sent by reference.
+//! and a [`DecodeError`] names message, field, position and reason. Values unknown to this crate (API keys, error
+//! codes, tagged fields) are kept and written back. Frames are cheap to make and to take apart: byte arrays are slices
+//! of the received frame, and large ones travel into a frame to be sent by reference.
 //!
 //! All types are plain data; all functions can be called from any thread.
 //!

@@ -22,7 +22,7 @@ pub trait Message: Sized + Default + Clone + PartialEq + std::fmt::Debug {
     ///
     /// # Errors
     /// [`EncodeError`] when the schema lacks `version`, a field cannot be written in it, or a length is beyond the
-    /// protocol's limits. What was appended until then stays in `w`.
+    /// protocol's limits. Bytes appended before the error stay in `w`.
     fn encode(&self, w: &mut Writer, version: i16) -> Result<(), EncodeError>;
 
     /// Reads a body in `version`, leaving `r` after it. Fields that the version does not carry get their defaults.
@@ -31,12 +31,12 @@ pub trait Message: Sized + Default + Clone + PartialEq + std::fmt::Debug {
     /// [`DecodeError`] when the schema lacks `version` or the bytes are malformed.
     fn decode(r: &mut Reader, version: i16) -> Result<Self, DecodeError>;
 
-    /// The version of the request or response header that goes with `version` of the message.
+    /// Returns the version of the request or response header that goes with `version` of the message.
     fn header_version(version: i16) -> i16;
 }
 
 /// A message that a client sends.
 pub trait Request: Message {
-    /// What a broker answers, in the same version.
+    /// The broker's response, in the same version.
     type Response: Message;
 }

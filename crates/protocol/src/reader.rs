@@ -17,7 +17,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// A reader at the start of `frame`.
+    /// Returns a reader at the start of `frame`.
     pub fn new(frame: Bytes) -> Self {
         let end = frame.len();
         Self {
@@ -45,13 +45,13 @@ impl Reader {
         }
     }
 
-    /// An error at the current position.
+    /// Returns an error at the current position.
     #[cold]
     pub(crate) fn error(&self, kind: DecodeErrorKind) -> DecodeError {
         DecodeError::new(self.position, kind)
     }
 
-    /// The bytes that are left, without moving on.
+    /// Returns the bytes that are left, without moving on.
     #[inline]
     pub fn peek(&self) -> &[u8] {
         self.frame.get(self.position..self.end).unwrap_or(&[])
@@ -75,42 +75,42 @@ impl Reader {
         }
     }
 
-    /// A boolean: one byte, true unless zero.
+    /// Returns a boolean: one byte, true unless zero.
     pub fn read_bool(&mut self) -> Result<bool, DecodeError> {
         Ok(self.read_i8()? != 0)
     }
 
-    /// A signed byte.
+    /// Returns a signed byte.
     pub fn read_i8(&mut self) -> Result<i8, DecodeError> {
         Ok(i8::from_be_bytes(self.array()?))
     }
 
-    /// A big-endian 16-bit integer.
+    /// Returns a big-endian 16-bit integer.
     pub fn read_i16(&mut self) -> Result<i16, DecodeError> {
         Ok(i16::from_be_bytes(self.array()?))
     }
 
-    /// A big-endian unsigned 16-bit integer.
+    /// Returns a big-endian unsigned 16-bit integer.
     pub fn read_u16(&mut self) -> Result<u16, DecodeError> {
         Ok(u16::from_be_bytes(self.array()?))
     }
 
-    /// A big-endian 32-bit integer.
+    /// Returns a big-endian 32-bit integer.
     pub fn read_i32(&mut self) -> Result<i32, DecodeError> {
         Ok(i32::from_be_bytes(self.array()?))
     }
 
-    /// A big-endian unsigned 32-bit integer.
+    /// Returns a big-endian unsigned 32-bit integer.
     pub fn read_u32(&mut self) -> Result<u32, DecodeError> {
         Ok(u32::from_be_bytes(self.array()?))
     }
 
-    /// A big-endian 64-bit integer.
+    /// Returns a big-endian 64-bit integer.
     pub fn read_i64(&mut self) -> Result<i64, DecodeError> {
         Ok(i64::from_be_bytes(self.array()?))
     }
 
-    /// A big-endian IEEE 754 double.
+    /// Returns a big-endian IEEE 754 double.
     pub fn read_f64(&mut self) -> Result<f64, DecodeError> {
         Ok(f64::from_be_bytes(self.array()?))
     }
@@ -120,7 +120,7 @@ impl Reader {
         Ok(Uuid(self.array()?))
     }
 
-    /// An unsigned variable-length integer of at most 32 bits.
+    /// Returns an unsigned variable-length integer of at most 32 bits.
     pub fn read_unsigned_varint(&mut self) -> Result<u32, DecodeError> {
         match varint::get_unsigned_32(self.peek()) {
             Some((value, used)) => {
@@ -132,7 +132,7 @@ impl Reader {
         }
     }
 
-    /// The next `length` bytes, sharing the frame's memory.
+    /// Returns the next `length` bytes, sharing the frame's memory.
     pub fn read_slice(&mut self, length: usize) -> Result<Bytes, DecodeError> {
         if length > self.remaining() {
             return Err(self.truncated(length));
@@ -142,7 +142,7 @@ impl Reader {
         Ok(self.frame.slice(start..self.position))
     }
 
-    /// The next `length` bytes as UTF-8.
+    /// Returns the next `length` bytes as UTF-8.
     pub fn read_str(&mut self, length: usize) -> Result<String, DecodeError> {
         let Some(bytes) = self.peek().get(..length) else {
             return Err(self.truncated(length));
@@ -157,7 +157,7 @@ impl Reader {
         }
     }
 
-    /// A string of a non-flexible version: a 16-bit length, -1 for null, and UTF-8.
+    /// Returns a string of a non-flexible version: a 16-bit length, -1 for null, and UTF-8.
     pub fn read_nullable_string(&mut self) -> Result<Option<String>, DecodeError> {
         match self.read_i16()? {
             -1 => Ok(None),

@@ -29,7 +29,7 @@
 //! Defaults are those of Kafka's own schemas: an `Option` without `= None` starts out empty, *not* null, so that a
 //! default message can be written in every version.
 
-/// Where and how a field stands in the versions of its message.
+/// The presence and encoding of a field in the versions of its message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FieldSpec {
     min: i16,
@@ -78,7 +78,7 @@ impl FieldSpec {
         self.tag.is_none() && self.covers(version)
     }
 
-    /// The tag under which the field travels in this version.
+    /// Returns the tag under which the field travels in this version.
     #[inline(always)]
     pub(crate) const fn tag_in(&self, version: i16) -> Option<u32> {
         match self.covers(version) {
@@ -111,7 +111,7 @@ pub(crate) struct MessageVersions {
 }
 
 impl MessageVersions {
-    /// The context of a version, or `None` when the schema does not have it.
+    /// Returns the context of a version, or `None` when the schema does not have it.
     pub(crate) const fn context(&self, version: i16) -> Option<crate::wire::Context> {
         match self.min <= version && version <= self.max {
             true => Some(crate::wire::Context {
@@ -124,7 +124,7 @@ impl MessageVersions {
     }
 }
 
-/// A [`FieldSpec`] from what stands in a field's brackets.
+/// Builds a [`FieldSpec`] from the contents of a field's brackets.
 macro_rules! field_spec {
     (@more $spec:expr;) => { $spec };
     (@more $spec:expr; null $min:tt + $(, $($rest:tt)*)?) => {
@@ -179,7 +179,7 @@ macro_rules! schema_struct {
         }
 
         impl Default for $name {
-            /// The default values of Kafka's schema.
+            /// Returns the default values of Kafka's schema.
             fn default() -> Self {
                 Self {
                     $( $field: $crate::schema::field_default!($ty $(, $default)?), )*
@@ -351,7 +351,7 @@ macro_rules! schema {
     };
 }
 
-/// What a struct is besides its fields: a request, a response or only a part of one.
+/// Implements the role of a struct: a request, a response or a part of one.
 macro_rules! schema_kind {
     (request $name:ident $response:ident, $key:expr) => {
         $crate::schema::schema_message!($name, $key, stringify!($name), VERSIONS, |version| {
@@ -430,7 +430,7 @@ pub(crate) fn not_in_version(field: &'static str, cx: Context) -> EncodeError {
     EncodeError::new(EncodeErrorKind::FieldNotInVersion(cx.version)).within(PathStep::Field(field))
 }
 
-/// A version without tagged sections cannot carry unknown tagged fields.
+/// Returns a version without tagged sections cannot carry unknown tagged fields.
 pub(crate) fn no_tagged_section(fields: &TaggedFields, cx: Context) -> Result<(), EncodeError> {
     match fields.is_empty() {
         true => Ok(()),
@@ -438,7 +438,7 @@ pub(crate) fn no_tagged_section(fields: &TaggedFields, cx: Context) -> Result<()
     }
 }
 
-/// The byte before a nullable struct: true when the struct follows, false for null.
+/// Returns the byte before a nullable struct: true when the struct follows, false for null.
 pub(crate) fn decode_null_marker(r: &mut Reader) -> Result<bool, DecodeError> {
     match r.read_i8()? {
         1 => Ok(true),

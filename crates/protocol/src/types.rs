@@ -10,7 +10,7 @@ use bytes::{Bytes, BytesMut};
 pub struct Uuid(pub [u8; 16]);
 
 impl Uuid {
-    /// The id that stands for "no id".
+    /// The id that means "no id".
     pub const ZERO: Self = Self([0; 16]);
 
     /// True for [`Uuid::ZERO`].
@@ -18,13 +18,13 @@ impl Uuid {
         *self == Self::ZERO
     }
 
-    /// The id from its two halves, as Java's `Uuid(mostSignificantBits, leastSignificantBits)` takes them.
+    /// Returns the id from its two halves, as Java's `Uuid(mostSignificantBits, leastSignificantBits)` takes them.
     pub fn from_halves(most_significant: i64, least_significant: i64) -> Self {
         let bits = (u128::from(most_significant as u64) << 64) | u128::from(least_significant as u64);
         Self(bits.to_be_bytes())
     }
 
-    /// The two halves, as Java's `getMostSignificantBits` and `getLeastSignificantBits` give them.
+    /// Returns the two halves, as Java's `getMostSignificantBits` and `getLeastSignificantBits` give them.
     pub fn halves(&self) -> (i64, i64) {
         let bits = u128::from_be_bytes(self.0);
         ((bits >> 64) as i64, bits as i64)
@@ -85,12 +85,12 @@ impl TaggedFields {
         self.0.is_empty()
     }
 
-    /// How many there are.
+    /// Returns the number of fields.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// The value of the first field with this tag.
+    /// Returns the value of the first field with this tag.
     pub fn get(&self, tag: u32) -> Option<&Bytes> {
         self.0.iter().find(|(t, _)| *t == tag).map(|(_, v)| v)
     }
@@ -109,12 +109,12 @@ enum Rope {
 }
 
 impl Records {
-    /// The parts in order; their concatenation is the record data.
+    /// Returns the parts in order; their concatenation is the record data.
     pub fn from_parts(parts: impl Into<Arc<[Bytes]>>) -> Self {
         Self(Rope::Many(parts.into()))
     }
 
-    /// The parts in order.
+    /// Returns the parts in order.
     pub fn parts(&self) -> &[Bytes] {
         match &self.0 {
             Rope::One(bytes) => std::slice::from_ref(bytes),
@@ -132,7 +132,7 @@ impl Records {
         self.parts().iter().all(Bytes::is_empty)
     }
 
-    /// The record data in one piece; copies only when there are several parts.
+    /// Returns the record data in one piece; copies only when there are several parts.
     pub fn into_bytes(self) -> Bytes {
         match self.0 {
             Rope::One(bytes) => bytes,

@@ -7,14 +7,14 @@ use crate::reader::Reader;
 use crate::types::{Records, Uuid};
 use crate::writer::{Writer, checked_len};
 
-/// What decides about a value's encoding besides its type.
+/// The properties that determine a value's encoding besides its type.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context {
     /// The version of the message.
     pub(crate) version: i16,
-    /// Whether that version is a flexible one (KIP-482): compact lengths and tagged sections.
+    /// The version is flexible (KIP-482): it has compact lengths and tagged sections.
     pub(crate) flexible: bool,
-    /// Whether the value may be null.
+    /// The value may be null.
     pub(crate) nullable: bool,
 }
 
@@ -33,9 +33,10 @@ pub(crate) trait Wire: Sized {
     fn encode(&self, w: &mut Writer, cx: Context) -> Result<(), EncodeError>;
     /// Reads a value.
     fn decode(r: &mut Reader, cx: Context) -> Result<Self, DecodeError>;
-    /// A lower bound of the bytes that a value takes; arrays are checked against it before memory is reserved.
+    /// Returns a lower bound of the bytes that a value takes; arrays are checked against it before memory is reserved.
     fn min_len(cx: Context) -> usize;
-    /// The value that Kafka's schemas imply where they name none: zero or empty, and for a nullable type *not* null.
+    /// Returns the value that Kafka's schemas imply where they name none: zero or empty, and for a nullable type *not*
+    /// null.
     fn schema_default() -> Self;
 }
 
@@ -45,7 +46,7 @@ pub(crate) trait Nullable: Wire {
     /// Appends a value where null would have been possible.
     fn encode_present(&self, w: &mut Writer, cx: Context) -> Result<(), EncodeError>;
     fn decode_nullable(r: &mut Reader, cx: Context) -> Result<Option<Self>, DecodeError>;
-    /// The least bytes of a value where null is possible.
+    /// Returns the least bytes of a value where null is possible.
     fn nullable_min_len(cx: Context) -> usize {
         Self::min_len(cx).min(1)
     }
@@ -157,7 +158,7 @@ impl LengthWidth {
         Ok(())
     }
 
-    /// A length that is not negative, or `None` for null.
+    /// Returns a length that is not negative, or `None` for null.
     fn read(self, r: &mut Reader, cx: Context) -> Result<Option<usize>, DecodeError> {
         let length = match (cx.flexible, self) {
             (true, _) => i64::from(r.read_unsigned_varint()?) - 1,

@@ -14,7 +14,7 @@ pub const SHARE_THRESHOLD_BYTES: usize = 1024;
 pub struct Writer {
     /// Everything that is copied, in order.
     buffer: Vec<u8>,
-    /// What is referenced, each with the position in `buffer` before which it belongs.
+    /// Referenced bytes, each with its position in `buffer`.
     shared: Vec<(usize, Bytes)>,
     shared_len: usize,
 }
@@ -37,7 +37,7 @@ impl Frame {
         self.parts.is_empty()
     }
 
-    /// The frame in one piece; copies only when there are several segments.
+    /// Returns the frame in one piece; copies only when there are several segments.
     pub fn into_bytes(mut self) -> Bytes {
         match self.parts.len() {
             0 => Bytes::new(),
@@ -48,12 +48,12 @@ impl Frame {
 }
 
 impl Writer {
-    /// An empty writer.
+    /// Returns an empty writer.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An empty writer with room for `capacity` bytes of what is copied.
+    /// Returns an empty writer with room for `capacity` bytes of what is copied.
     pub fn with_capacity(capacity: usize) -> Self {
         Self {
             buffer: Vec::with_capacity(capacity),
@@ -137,7 +137,7 @@ impl Writer {
         }
     }
 
-    /// A string of a non-flexible version: a 16-bit length, -1 for null, and UTF-8.
+    /// Returns a string of a non-flexible version: a 16-bit length, -1 for null, and UTF-8.
     pub fn put_nullable_string(&mut self, value: Option<&str>) -> Result<(), EncodeError> {
         match value {
             None => self.put_i16(-1),
@@ -172,7 +172,8 @@ impl Writer {
         Ok(())
     }
 
-    /// The unknown tagged fields at the head of `fields` whose tags are below `limit`; gives those that are left.
+    /// Returns the unknown tagged fields at the head of `fields` whose tags are below `limit`; returns those that are
+    /// left.
     pub(crate) fn put_unknown_tagged<'a>(
         &mut self,
         mut fields: &'a [(u32, Bytes)],
@@ -189,7 +190,7 @@ impl Writer {
         Ok(fields)
     }
 
-    /// A tagged section that holds only unknown fields.
+    /// Returns a tagged section that holds only unknown fields.
     pub(crate) fn put_tagged_fields(&mut self, fields: &TaggedFields) -> Result<(), EncodeError> {
         self.put_unsigned_varint(checked_len(fields.len(), i32::MAX as usize)? as u32);
         for (tag, value) in &fields.0 {

@@ -79,7 +79,7 @@ fn bytes_after_the_end_are_an_error() {
     }
 }
 
-/// What decodes must encode, and what it encodes to must be stable.
+/// Checks that every damaged input that decodes can be encoded, and that the encoding is stable.
 fn transcode_damaged(api: &Api, vector: &Vector, body: Vec<u8>) {
     let transcode = |body| api.transcode(vector.direction, vector.version, body);
     match transcode(Bytes::from(body)) {

@@ -1,7 +1,8 @@
 //! The check of module cycles: modules of a crate import one another in one direction.
 //!
-//! A module is in a cycle if it imports itself through others. That is computed between files, and between the modules of
-//! each folder, where a module includes everything below it. `layers.toml` limits the number of such modules per crate.
+//! A module is in a cycle if it imports itself through others. That is computed between files, and between the modules
+//! of each folder, where a module includes everything below it. `layers.toml` limits the number of such modules per
+//! crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

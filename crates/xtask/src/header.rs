@@ -1,6 +1,6 @@
 //! The header check: the functions that the C headers declare are those that the
-//! shared library exports, one for one, and it exports nothing else. What the C++
-//! interface takes to be missing (`cpp/unavailable.h`) is declared nowhere.
+//! shared library exports, one for one, and it exports nothing else. The headers
+//! declare no function that the C++ interface declares missing (`cpp/unavailable.h`).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -59,7 +59,7 @@ fn output_of(program: &str, args: &[&str], folder: &Path) -> Result<String, Stri
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The symbols of `nm -D --defined-only`, versions stripped.
+/// Returns the symbols of `nm -D --defined-only`, versions stripped.
 fn exported_symbols(listing: &str) -> BTreeSet<String> {
     let name = |line: &str| line.split_whitespace().nth(2).map(str::to_owned);
     listing
@@ -69,7 +69,7 @@ fn exported_symbols(listing: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The library's functions that preprocessed C text declares: not those defined
+/// Returns the library's functions that preprocessed C text declares: not those defined
 /// inline, not types.
 fn declared_functions(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
@@ -85,7 +85,7 @@ fn declared_functions(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Top-level statements; what stands in braces is left out.
+/// Returns the top-level statements, without the contents of braces.
 fn statements(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut now = String::new();
@@ -95,7 +95,7 @@ fn statements(text: &str) -> Vec<String> {
             '{' => depth += 1,
             '}' => {
                 depth = depth.saturating_sub(1);
-                // A function's body ends its statement; a struct's goes on to its `;`.
+                // A function's body ends its statement; a struct's statement ends with `;`.
                 if depth == 0 && now.contains('(') {
                     found.push(std::mem::take(&mut now));
                 }
@@ -108,7 +108,7 @@ fn statements(text: &str) -> Vec<String> {
     found
 }
 
-/// The first name of the library that a parenthesis follows.
+/// Returns the first name of the library that a parenthesis follows.
 fn function_name(statement: &str) -> Option<String> {
     let mut rest = statement;
     while let Some(at) = rest.find(PREFIX) {
@@ -140,7 +140,7 @@ fn compare(declared: &BTreeSet<String>, exported: &BTreeSet<String>) -> Vec<Stri
     findings
 }
 
-/// What `cpp/unavailable.h` still calls missing, though the headers declare it.
+/// Returns a finding for each function that `cpp/unavailable.h` declares missing and the headers declare.
 fn available(declared: &BTreeSet<String>, unavailable: &str) -> Vec<String> {
     unavailable
         .split("OTTLA_WEAK")

@@ -10,8 +10,8 @@ pub(crate) const FILES_MAX: usize = 2;
 /// Crate, and the type's path in it → number of files.
 pub(crate) type Allowances = BTreeMap<(String, String), usize>;
 
-/// Returns a finding for each type whose `impl` blocks are in more files than allowed, and for each allowance that is not
-/// needed.
+/// Returns a finding for each type whose `impl` blocks are in more files than allowed, and for each allowance that is
+/// not needed.
 pub(crate) fn check(crates: &BTreeMap<String, CrateModules>, allowed: &Allowances) -> Vec<String> {
     let mut findings = Vec::new();
     let mut needed: BTreeSet<(String, String)> = BTreeSet::new();

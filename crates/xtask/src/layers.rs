@@ -1,11 +1,12 @@
 //! The layering check: crates and modules import only downwards, and the clock,
 //! threads and sockets are named only where `layers.toml` lets them be. The C++ face
-//! stands on the public C header alone.
+//! includes only the public C header.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::modules::CrateModules;
 use crate::source::{self, NamedPath};
 use crate::{cycles, modules};
 
@@ -24,7 +25,7 @@ struct Rules {
     forbidden: Vec<Forbidden>,
 }
 
-/// What each top-level module of one crate may import, itself aside.
+/// The modules that each top-level module of one crate may import besides itself.
 #[derive(Debug, Default)]
 struct ModuleRules {
     may_import: BTreeMap<String, BTreeSet<String>>,
@@ -51,7 +52,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let mut findings = Vec::new();
     let files = source::files(&root)?;
     check_crates(&root, &rules, &files, &mut findings)?;
-    findings.extend(cycles::check(&modules::read_crates(&root, &files)?, &rules.cycles));
+    let crates = modules::read_crates(&root, &files)?;
+    findings.extend(cycles::check(&crates, &rules.cycles));
+    findings.extend(rules.check_re_exports(&crates));
     for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "rs")) {
         let text = read(&root.join(file))?;
         findings.extend(rules.check_file(file, &text)?);
@@ -71,7 +74,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 const CPP_FACE: &str = "cpp";
 const CPP_INCLUDES: &[&str] = &["rdkafka.h", "rdkafkacpp.h"];
 
-/// What a C++ source includes that is neither C++'s own, nor the public interface, nor beside it.
+/// Returns a finding for each include of a C++ source other than C++'s own headers, the public interface and the
+/// headers beside it.
 fn check_includes(file: &Path, text: &str, files: &[PathBuf]) -> Vec<String> {
     let mut findings = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -87,7 +91,7 @@ fn check_includes(file: &Path, text: &str, files: &[PathBuf]) -> Vec<String> {
         if !fine {
             let place = format!("{}:{}", file.display(), number + 1);
             findings.push(format!(
-                "{place}: includes {name}: the C++ face stands on C++ and the public C header"
+                "{place}: includes {name}: the C++ face may include only C++ and the public C header"
             ));
         }
     }
@@ -127,7 +131,7 @@ impl Rules {
         Ok(rules)
     }
 
-    /// What is wrong with one source file, given by its path from the root.
+    /// Returns the findings of one source file, given by its path from the root.
     fn check_file(&self, file: &Path, text: &str) -> Result<Vec<String>, String> {
         let tokens = source::tokens(text).map_err(|e| format!("{}:{e}", file.display()))?;
         let paths = source::paths(&tokens);
@@ -135,6 +139,39 @@ impl Rules {
         self.check_forbidden(file, &paths, &mut findings);
         self.check_modules(file, &paths, &mut findings);
         Ok(findings)
+    }
+
+    /// Returns a finding for each import through a re-export of a module that is not below the importing one.
+    fn check_re_exports(&self, crates: &BTreeMap<String, CrateModules>) -> Vec<String> {
+        let mut findings = Vec::new();
+        for (name, rules) in &self.modules {
+            let Some(parsed) = crates.get(name) else { continue };
+            for (from, targets) in parsed.imports() {
+                let file = parsed.modules.get(&from).map(|m| m.file.display().to_string());
+                let Some(allowed) = from.first().and_then(|own| rules.may_import.get(own)) else {
+                    continue;
+                };
+                for (to, import) in targets {
+                    let outside = to
+                        .first()
+                        .is_some_and(|top| Some(top) != from.first() && !allowed.contains(top));
+                    let by_module = to
+                        .first()
+                        .is_some_and(|top| import.written.split("::").any(|part| part == top));
+                    if outside && !by_module {
+                        findings.push(format!(
+                            "{}:{}: {} imports {} as {}, which is not below it (layers.toml)",
+                            file.clone().unwrap_or_default(),
+                            import.line,
+                            modules::display(&from),
+                            modules::display(&to),
+                            import.written,
+                        ));
+                    }
+                }
+            }
+        }
+        findings
     }
 
     fn check_forbidden(&self, file: &Path, paths: &[NamedPath], findings: &mut Vec<String>) {
@@ -163,9 +200,9 @@ impl Rules {
         let Some(rules) = self.modules.get(&name) else {
             return;
         };
-        // The crate's root declares and re-exports: it stands above all rows.
+        // The crate's root declares and re-exports: it is above all rows.
         let Some(own) = module.first() else { return };
-        if own == TESTS {
+        if own == TESTS || own.ends_with("_tests") {
             return;
         }
         let Some(allowed) = rules.may_import.get(own) else {
@@ -179,6 +216,10 @@ impl Rules {
             let Some(target) = imported_module(&module, path) else {
                 continue;
             };
+            // A name that the root re-exports, see `check_re_exports`.
+            if target.starts_with(char::is_uppercase) {
+                continue;
+            }
             let for_tests = target == TESTS && (path.in_tests || source::is_test_file(file));
             if target != *own && !for_tests && !allowed.contains(&target) {
                 let rule = if rules.may_import.contains_key(&target) {
@@ -267,12 +308,12 @@ fn strings(value: &toml::Value) -> Result<Vec<String>, String> {
     array.iter().map(one).collect()
 }
 
-/// Whether `pattern` stands in `segments`, in one piece.
+/// Returns whether `segments` contains `pattern`, in one piece.
 fn names(segments: &[String], pattern: &[String]) -> bool {
     segments.windows(pattern.len()).any(|window| window == pattern)
 }
 
-/// The crate folder of a file in `crates/NAME/src` and its module path in the
+/// Returns the crate folder of a file in `crates/NAME/src` and its module path in the
 /// crate; the path is empty for the crate's root.
 fn crate_and_module(file: &Path) -> Option<(String, Vec<String>)> {
     let parts: Vec<String> = file.iter().map(|p| p.to_string_lossy().into_owned()).collect();
@@ -292,7 +333,7 @@ fn crate_and_module(file: &Path) -> Option<(String, Vec<String>)> {
     Some((name.clone(), module))
 }
 
-/// The top-level module that `path`, written in `module`, leads to; none when it
+/// Returns the top-level module that `path`, written in `module`, leads to; none when it
 /// stays outside the crate or names only the crate's root.
 fn imported_module(module: &[String], path: &NamedPath) -> Option<String> {
     let (first, rest) = path.segments.split_first()?;
@@ -413,6 +454,22 @@ mod tests {
             findings("crates/core/src/types.rs", "use crate::error::Error;").len(),
             1
         );
+    }
+
+    #[test]
+    fn an_import_through_a_re_export_is_caught() {
+        let files = [
+            (
+                "lib.rs",
+                "mod types; mod client; pub use client::Client; pub use types::Offset;",
+            ),
+            ("types.rs", "use crate::Client; pub struct Offset;"),
+            ("client.rs", "use crate::Offset; pub struct Client;"),
+        ];
+        let crates = BTreeMap::from([("core".to_owned(), modules::tests::crate_of(&files))]);
+        let found = Rules::parse(RULES).unwrap().check_re_exports(&crates);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("crates/core/src/types.rs:1: types imports client as crate::Client"));
     }
 
     #[test]

@@ -61,7 +61,7 @@ fn allowed(text: &str) -> Result<BTreeSet<String>, String> {
     Ok(list.iter().filter_map(|v| v.as_str()).map(str::to_owned).collect())
 }
 
-/// Whether `allowed` meets an SPDX expression: OR needs one side, AND both.
+/// Returns whether `allowed` meets an SPDX expression: OR needs one side, AND both.
 /// `/` is the OR of old manifests.
 fn is_met(expression: &str, allowed: &BTreeSet<String>) -> Result<bool, String> {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");

@@ -1,7 +1,8 @@
 //! The modules of a crate: their imports, definitions and inherent `impl` blocks, without test code.
 //!
-//! A name is resolved through `use` declarations, re-exports and globs to the module that defines it. Names that a macro
-//! generates resolve to the module that the path names. Code under `#[cfg(test)]` and files of tests are left out.
+//! A name is resolved through `use` declarations, re-exports and globs to the module that defines it. Names that a
+//! macro generates resolve to the module that the path names. Code under `#[cfg(test)]` and files of tests are left
+//! out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -6,13 +6,13 @@ use std::{fs, io};
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
-/// The repository's root: two folders above this crate.
+/// Returns the repository's root: two folders above this crate.
 pub(crate) fn root() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     manifest.ancestors().nth(2).unwrap_or(manifest).to_path_buf()
 }
 
-/// Every file that belongs to the project, relative to `root`, sorted: what git
+/// Returns every file that belongs to the project, relative to `root`, sorted: what git
 /// tracks or would track; in a tree without git, everything but build output.
 pub(crate) fn files(root: &Path) -> Result<Vec<PathBuf>, String> {
     let listed = Command::new("git")
@@ -54,7 +54,7 @@ fn walk(root: &Path, folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> 
     Ok(())
 }
 
-/// What a token is, as far as the checks care.
+/// The kind of a token, as far as the checks need it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// An identifier or keyword, without a raw prefix.
@@ -71,7 +71,7 @@ pub(crate) enum Kind {
     Literal,
 }
 
-/// One token and the line it stands on (from 1).
+/// One token and its line (from 1).
 #[derive(Debug, Clone)]
 pub(crate) struct Token {
     pub(crate) kind: Kind,
@@ -79,7 +79,7 @@ pub(crate) struct Token {
 }
 
 impl Token {
-    /// The identifier, if this token is one.
+    /// Returns the identifier, if this token is one.
     pub(crate) fn ident(&self) -> Option<&str> {
         match &self.kind {
             Kind::Ident(name) => Some(name),
@@ -88,7 +88,7 @@ impl Token {
     }
 }
 
-/// The tokens of a Rust source text, groups flattened into open and close tokens.
+/// Returns the tokens of a Rust source text, groups flattened into open and close tokens.
 pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, String> {
     let stream: TokenStream = text
         .parse()
@@ -160,8 +160,8 @@ pub(crate) fn is_test_file(file: &Path) -> bool {
     })
 }
 
-/// Removes the items and statements under `#[cfg(test)]` or `#[cfg(all(test, ..))]`; returns what is left, and the names
-/// of the removed modules that are files.
+/// Removes the items and statements under `#[cfg(test)]` or `#[cfg(all(test, ..))]`; returns what is left, and the
+/// names of the removed modules that are files.
 pub(crate) fn without_tests(tokens: &[Token]) -> (Vec<Token>, Vec<String>) {
     let mut kept = Vec::new();
     let mut modules = Vec::new();
@@ -255,11 +255,11 @@ pub(crate) struct NamedPath {
     pub(crate) line: usize,
     /// Inline modules around it, outermost first.
     pub(crate) modules: Vec<String>,
-    /// Whether it stands inside a `#[cfg(test)]` inline module.
+    /// The path is inside a `#[cfg(test)]` inline module.
     pub(crate) in_tests: bool,
 }
 
-/// Every path in `tokens`, `use` groups spread out: `use a::{b, c::d}` gives
+/// Returns every path in `tokens`, `use` groups spread out: `use a::{b, c::d}` gives
 /// `a::b` and `a::c::d`.
 pub(crate) fn paths(tokens: &[Token]) -> Vec<NamedPath> {
     let mut scan = Scan {
@@ -317,7 +317,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Whether `#[cfg(test)]` stands right before the `mod` at `at`, visibility
+    /// Returns whether `#[cfg(test)]` directly precedes the `mod` at `at`, visibility
     /// and further attributes aside.
     fn is_test_module(&self, at: usize) -> bool {
         let before = self.tokens.get(at.saturating_sub(24)..at).unwrap_or(&[]);

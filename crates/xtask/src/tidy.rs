@@ -1,5 +1,6 @@
-//! Style as a test: leftovers, long files and functions, white space, large files, dead links, types whose `impl` is spread
-//! over files, and the comments' wording. `tidy.toml` lists the exceptions, each with its reason; the list may only shrink.
+//! Style as a test: leftovers, long files and functions, white space, large files, dead links, types whose `impl` is
+//! spread over files, and the comments' wording. `tidy.toml` lists the exceptions, each with its reason; the list may
+//! only shrink.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +23,7 @@ const TEXT: &[&str] = &[
 /// Extensions of source files, whose length is checked.
 const SOURCE: &[&str] = &["rs", "c", "h", "cpp", "hpp", "py", "sh", "mk"];
 
-/// What a source file must not say, in lower case. Written in two parts, so
+/// Words that a source file must not contain, in lower case. Written in two parts, so
 /// that this list does not find itself.
 const BANNED: &[(&str, &str)] = &[
     (concat!("todo", "!"), "unfinished"),
@@ -153,7 +154,7 @@ fn check_words(name: &str, text: &str, findings: &mut Vec<String>) {
     }
 }
 
-/// Whether `word` stands in `line` with no letter or digit right before it or,
+/// Returns whether `line` contains `word` with no letter or digit right before it or,
 /// where it ends in one, right after it.
 fn contains_word(line: &str, word: &str) -> bool {
     let part_of_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
@@ -165,7 +166,7 @@ fn contains_word(line: &str, word: &str) -> bool {
     })
 }
 
-/// The functions with a body: name, first line, number of lines.
+/// Returns the functions with a body: name, first line, number of lines.
 fn functions(tokens: &[Token]) -> Vec<(String, usize, usize)> {
     let mut found = Vec::new();
     for (at, pair) in tokens.windows(2).enumerate() {
@@ -180,8 +181,8 @@ fn functions(tokens: &[Token]) -> Vec<(String, usize, usize)> {
     found
 }
 
-/// The line of the brace that closes the body of the function whose signature
-/// goes on in `rest`; none for a declaration.
+/// Returns the line of the brace that closes the body of the function whose signature
+/// continues in `rest`; none for a declaration.
 fn body_end(rest: &[Token]) -> Option<usize> {
     let mut depth = 0_usize;
     let mut in_body = false;
@@ -235,7 +236,7 @@ fn check_links(root: &Path, file: &Path, text: &str, findings: &mut Vec<String>)
     }
 }
 
-/// The targets of `[text](target)` and `[text](target "title")` in a line.
+/// Returns the targets of `[text](target)` and `[text](target "title")` in a line.
 fn links(line: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = line;

@@ -1,4 +1,4 @@
-//! Settings: what they are of, and the settings themselves.
+//! Configuration resources and their entries.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 
@@ -8,8 +8,9 @@ use ottla::admin::{
 };
 use ottla::error::ErrorCode;
 
+use super::begin;
+use super::common::{Pointers, copy_array, destroy_array, error_of, text_of};
 use super::options::AdminOptions;
-use super::{Pointers, begin, copy_array, destroy_array, error_of, text_of};
 use crate::errors::ErrorHandle;
 use crate::ffi::{FromC, Owned, Tag, Tagged, boxed, c_text, exports};
 use crate::handle::Handle;
@@ -17,9 +18,9 @@ use crate::queue::QueueHandle;
 
 /// `rd_kafka_ResourceType_t` by its numbers.
 const RESOURCE_TYPES: &[&CStr] = &[c"UNKNOWN", c"ANY", c"TOPIC", c"GROUP", c"BROKER", c"TRANSACTIONAL_ID"];
-/// `RD_KAFKA_RESOURCE_GROUP`, whose number the protocol gives to nothing that has settings.
+/// `RD_KAFKA_RESOURCE_GROUP`, whose number the protocol does not use for resources with settings.
 const GROUP: i32 = 3;
-/// What is not known of an entry.
+/// The value of an unknown flag.
 const UNKNOWN: c_int = -1;
 
 /// `rd_kafka_ConfigEntry_t`
@@ -28,7 +29,7 @@ pub struct ConfigEntryHandle {
     tag: Tag,
     name: CString,
     value: Option<CString>,
-    /// What is done with it, in a request.
+    /// The operation on it, in a request.
     op: AlterOp,
     source: i32,
     is_read_only: c_int,
@@ -101,7 +102,7 @@ unsafe impl Tagged for ConfigResourceHandle {
 }
 
 impl ConfigResourceHandle {
-    /// What a broker told of a resource.
+    /// Builds the handle of a broker's result for a resource.
     pub(super) fn from_core(result: &ResourceResult) -> Self {
         let (code, text) = error_of(result.error.as_ref());
         let kind = i32::from(result.kind.0);
@@ -180,13 +181,13 @@ fn incremental(name: &str, op: i32, value: Option<&str>) -> Result<ConfigEntryHa
 }
 
 exports! {
-    /// The name of a kind of resource.
+    /// Returns the name of a kind of resource.
     fn rd_kafka_ResourceType_name(kind: i32) -> Option<&'static CStr>, or Some(c"UNSUPPORTED"); {
         let name = usize::try_from(kind).ok().and_then(|kind| RESOURCE_TYPES.get(kind));
         Some(name.copied().unwrap_or(c"UNSUPPORTED"))
     }
 
-    /// The name of where a value comes from.
+    /// Returns the name of a config source.
     fn rd_kafka_ConfigSource_name(source: i32) -> Option<&'static CStr>, or Some(c"UNSUPPORTED"); {
         Some(match source {
             0 => c"UNKNOWN_CONFIG",
@@ -200,42 +201,42 @@ exports! {
         })
     }
 
-    /// A setting's name.
+    /// Returns a setting's name.
     fn rd_kafka_ConfigEntry_name(entry: &ConfigEntryHandle) -> *const c_char, or std::ptr::null(); {
         entry.name.as_ptr()
     }
 
-    /// Its value; NULL for none, and for a secret one.
+    /// Returns its value; NULL for none, and for a secret one.
     fn rd_kafka_ConfigEntry_value(entry: &ConfigEntryHandle) -> *const c_char, or std::ptr::null(); {
         entry.value.as_ref().map_or(std::ptr::null(), |value| value.as_ptr())
     }
 
-    /// Where the value comes from.
+    /// Returns the value's source.
     fn rd_kafka_ConfigEntry_source(entry: &ConfigEntryHandle) -> i32, or 0; {
         entry.source
     }
 
-    /// Whether it cannot be changed while the broker runs.
+    /// Returns whether it cannot be changed while the broker runs.
     fn rd_kafka_ConfigEntry_is_read_only(entry: &ConfigEntryHandle) -> i32, or UNKNOWN; {
         entry.is_read_only
     }
 
-    /// Whether it was not set.
+    /// Returns whether it was not set.
     fn rd_kafka_ConfigEntry_is_default(entry: &ConfigEntryHandle) -> i32, or UNKNOWN; {
         entry.is_default
     }
 
-    /// Whether its value is kept secret.
+    /// Returns whether its value is kept secret.
     fn rd_kafka_ConfigEntry_is_sensitive(entry: &ConfigEntryHandle) -> i32, or UNKNOWN; {
         entry.is_sensitive
     }
 
-    /// Whether it is a synonym of another one.
+    /// Returns whether it is a synonym of another one.
     fn rd_kafka_ConfigEntry_is_synonym(entry: &ConfigEntryHandle) -> i32, or UNKNOWN; {
         entry.is_synonym
     }
 
-    /// Its synonyms, which stay the entry's.
+    /// Returns its synonyms, which stay the entry's.
     fn rd_kafka_ConfigEntry_synonyms(entry: &ConfigEntryHandle, count: *mut usize)
         -> *mut *const ConfigEntryHandle, or std::ptr::null_mut();
     {
@@ -243,7 +244,7 @@ exports! {
         unsafe { entry.synonyms.lend(count) }
     }
 
-    /// A resource; NULL for a kind that does not exist.
+    /// Returns a resource; NULL for a kind that does not exist.
     fn rd_kafka_ConfigResource_new(kind: i32, name: &str) -> Option<Owned<ConfigResourceHandle>>, or None; {
         is_known(kind).then(|| {
             boxed(ConfigResourceHandle {
@@ -293,7 +294,7 @@ exports! {
         }
     }
 
-    /// The settings, which stay the resource's.
+    /// Returns the settings, which stay the resource's.
     fn rd_kafka_ConfigResource_configs(resource: &ConfigResourceHandle, count: *mut usize)
         -> *mut *const ConfigEntryHandle, or std::ptr::null_mut();
     {
@@ -301,17 +302,17 @@ exports! {
         unsafe { resource.entries.lend(count) }
     }
 
-    /// The kind of resource.
+    /// Returns the kind of resource.
     fn rd_kafka_ConfigResource_type(resource: &ConfigResourceHandle) -> i32, or 0; {
         resource.kind
     }
 
-    /// Its name.
+    /// Returns its name.
     fn rd_kafka_ConfigResource_name(resource: &ConfigResourceHandle) -> *const c_char, or std::ptr::null(); {
         resource.name.as_ptr()
     }
 
-    /// What the broker said of it.
+    /// Returns the broker's error code for the resource.
     fn rd_kafka_ConfigResource_error(resource: &ConfigResourceHandle) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
         resource.code
     }

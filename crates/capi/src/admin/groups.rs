@@ -1,68 +1,22 @@
-//! The groups that consumers make, as all brokers list them.
+//! ListConsumerGroups: the groups that all brokers list.
 
-use std::ffi::{CString, c_char};
+use std::ffi::c_char;
 
-use ottla::admin::{AdminOp, AdminOutcome, ConsumerGroupListing, GroupFilters};
+use ottla::admin::{AdminOp, GroupFilters};
 use ottla::error::ErrorCode;
 
-use super::Pointers;
+use super::common::{nothing, result_of};
+use super::listing::ListingHandle;
 use super::options::{AdminOptions, admin_op};
-use super::results::{nothing, result_of};
+use super::results::groups;
 use crate::errors::ErrorHandle;
 use crate::event::EventHandle;
-use crate::ffi::{self, Owned, Tag, Tagged, c_text, exports};
-use crate::groups::{STATES, TYPES, name_of, number_of};
+use crate::ffi::{self, Owned, exports};
+use crate::groups::{STATES, TYPES, name_of};
 use crate::handle::Handle;
 use crate::queue::QueueHandle;
 
-/// `rd_kafka_ConsumerGroupListing_t`
-#[repr(C)]
-pub struct ListingHandle {
-    tag: Tag,
-    group_id: CString,
-    is_simple: bool,
-    state: i32,
-    group_type: i32,
-}
-
-// SAFETY: repr(C), tag first.
-unsafe impl Tagged for ListingHandle {
-    const TAG: u32 = 0x0e44_0a13;
-}
-
-impl ListingHandle {
-    fn from_core(group: &ConsumerGroupListing) -> Self {
-        ListingHandle {
-            tag: Tag::new(Self::TAG),
-            group_id: c_text(group.group_id.as_str()),
-            is_simple: group.is_simple,
-            state: number_of(STATES, &group.state),
-            group_type: number_of(TYPES, &group.group_type),
-        }
-    }
-}
-
-/// What the event of a listing holds.
-#[derive(Default)]
-pub struct Groups {
-    listings: Pointers<ListingHandle>,
-    errors: Pointers<ErrorHandle>,
-}
-
-impl Groups {
-    /// What `outcome` tells of groups.
-    pub(super) fn from_core(outcome: &AdminOutcome) -> Self {
-        let AdminOutcome::Groups(told) = outcome else {
-            return Groups::default();
-        };
-        Groups {
-            listings: told.groups.iter().map(ListingHandle::from_core).collect(),
-            errors: told.errors.iter().map(|e| *ErrorHandle::from_error(e).0).collect(),
-        }
-    }
-}
-
-/// The names of numbers, each of which may stand there once.
+/// Converts numbers to names; each may occur once.
 ///
 /// # Safety
 /// `numbers` is NULL or valid for reads of `count` numbers.
@@ -76,7 +30,7 @@ unsafe fn names(
     for i in 0..if numbers.is_null() { 0 } else { count } {
         // SAFETY: within the caller's array.
         let number = unsafe { *numbers.add(i) };
-        // The first one stands for what is not known.
+        // The first name means "unknown".
         let name = name_of(known, number).filter(|_| number > 0);
         let name = name.ok_or_else(|| format!("{number} is no {what}"))?;
         let name = name.to_string_lossy().into_owned();
@@ -137,53 +91,53 @@ exports! {
         }
     }
 
-    /// The event as the result of ListConsumerGroups; NULL for other events.
+    /// Returns the event as the result of ListConsumerGroups; NULL for other events.
     fn rd_kafka_event_ListConsumerGroups_result(event: &EventHandle) -> *const EventHandle, or std::ptr::null(); {
         result_of(event, AdminOp::ListConsumerGroups)
     }
 
-    /// The groups, which stay the result's.
+    /// Returns the groups, owned by the result.
     fn rd_kafka_ListConsumerGroups_result_valid(result: Option<&EventHandle>, count: *mut usize)
         -> *mut *const ListingHandle, or std::ptr::null_mut();
     {
         // SAFETY: the caller's out-parameter.
         unsafe {
-            match result.and_then(EventHandle::admin) {
-                Some(content) => content.groups().listings.lend(count),
+            match groups(result) {
+                Some(groups) => groups.listings.lend(count),
                 None => nothing(count),
             }
         }
     }
 
-    /// Why groups may be missing; stays the result's.
+    /// Returns why groups may be missing, owned by the result.
     fn rd_kafka_ListConsumerGroups_result_errors(result: Option<&EventHandle>, count: *mut usize)
         -> *mut *const ErrorHandle, or std::ptr::null_mut();
     {
         // SAFETY: the caller's out-parameter.
         unsafe {
-            match result.and_then(EventHandle::admin) {
-                Some(content) => content.groups().errors.lend(count),
+            match groups(result) {
+                Some(groups) => groups.errors.lend(count),
                 None => nothing(count),
             }
         }
     }
 
-    /// The group's id.
+    /// Returns the group's id.
     fn rd_kafka_ConsumerGroupListing_group_id(listing: &ListingHandle) -> *const c_char, or std::ptr::null(); {
         listing.group_id.as_ptr()
     }
 
-    /// Whether it has committed offsets only.
+    /// Returns whether the group has only committed offsets, and no members.
     fn rd_kafka_ConsumerGroupListing_is_simple_consumer_group(listing: &ListingHandle) -> i32, or 0; {
         listing.is_simple.into()
     }
 
-    /// Its state.
+    /// Returns its state.
     fn rd_kafka_ConsumerGroupListing_state(listing: &ListingHandle) -> i32, or 0; {
         listing.state
     }
 
-    /// Its type.
+    /// Returns its type.
     fn rd_kafka_ConsumerGroupListing_type(listing: &ListingHandle) -> i32, or 0; {
         listing.group_type
     }

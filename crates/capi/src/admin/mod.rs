@@ -1,97 +1,21 @@
-//! Admin calls. Objects say what is asked for; the call copies them, and its result comes to a queue as an event.
+//! Admin calls. Objects describe a request; the call copies them, and its result arrives in a queue as an event.
 
+mod common;
 pub mod configs;
 pub mod groups;
+pub mod listing;
 pub mod options;
 pub mod results;
 pub mod topics;
 
-use std::ffi::{CStr, c_char};
-
 use ottla::admin::Request;
-use ottla::error::{Error, ErrorCode};
 
-use crate::ffi::{self, FromC, Owned, Tagged};
+use crate::ffi;
 use crate::handle::Handle;
 use crate::queue::QueueHandle;
 use options::AdminOptions;
 
-/// The most partitions that a topic is asked to have.
-const PARTITIONS_MAX: i32 = 100_000;
-/// The most brokers that are named for one partition.
-const BROKERS_MAX: usize = 10_000;
-
-/// Handles in an array of pointers, as the API hands arrays out: a box is a pointer.
-pub struct Pointers<T>(
-    #[allow(clippy::vec_box)] // C reads the boxes as pointers
-    Vec<Box<T>>,
-);
-
-impl<T> Default for Pointers<T> {
-    fn default() -> Self {
-        Pointers(Vec::new())
-    }
-}
-
-impl<T> FromIterator<T> for Pointers<T> {
-    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
-        Pointers(items.into_iter().map(Box::new).collect())
-    }
-}
-
-impl<T> Pointers<T> {
-    fn push(&mut self, item: T) {
-        self.0.push(Box::new(item));
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &T> {
-        self.0.iter().map(Box::as_ref)
-    }
-
-    fn find_mut(&mut self, is_it: impl Fn(&T) -> bool) -> Option<&mut T> {
-        self.0.iter_mut().map(Box::as_mut).find(|item| is_it(item))
-    }
-
-    /// The array, NULL when it is empty, and its length.
-    ///
-    /// # Safety
-    /// `count` is NULL or valid for writes.
-    unsafe fn lend(&self, count: *mut usize) -> *mut *const T {
-        // SAFETY: the caller's out-parameter.
-        unsafe { ffi::put(count, self.0.len()) };
-        match self.0.is_empty() {
-            true => std::ptr::null_mut(),
-            false => self.0.as_ptr().cast::<*const T>().cast_mut(),
-        }
-    }
-}
-
-/// Frees each handle of an array, and leaves the array alone.
-///
-/// # Safety
-/// `array` is NULL or has `count` handles of this kind, or NULL.
-unsafe fn destroy_array<T: Tagged>(array: *mut *mut T, count: usize) {
-    for i in 0..if array.is_null() { 0 } else { count } {
-        // SAFETY: within the array; NULL or the application's handle.
-        drop(unsafe { <Owned<T>>::from_c(*array.add(i)) });
-    }
-}
-
-/// What each handle of an array asks for; `None` when one is NULL or of another kind.
-///
-/// # Safety
-/// `array` is NULL or has `count` pointers, each NULL or a live handle.
-unsafe fn copy_array<T: Tagged, R>(array: *mut *mut T, count: usize, copy: impl Fn(&T) -> R) -> Option<Vec<R>> {
-    (0..if array.is_null() { 0 } else { count })
-        .map(|i| {
-            // SAFETY: within the array; NULL or a live handle.
-            let handle = unsafe { <&T>::from_c((*array.add(i)).cast_const()) };
-            handle.map(&copy)
-        })
-        .collect()
-}
-
-/// Begins a call. Whatever is wrong with it comes to the queue as well, if there is a client to say so.
+/// Starts a call. Errors of the request arrive in the queue as well, unless the client was destroyed.
 fn begin<R>(
     rk: &Handle,
     what: Option<Vec<R>>,
@@ -99,7 +23,7 @@ fn begin<R>(
     options: Option<&AdminOptions>,
     queue: &QueueHandle,
 ) {
-    // A request for nothing is refused, and so is one of which a part cannot be read.
+    // The core refuses an empty request; one with an invalid handle is sent as empty.
     let request = request(what.unwrap_or_default());
     let (options, opaque) = options.map(AdminOptions::to_core).unwrap_or_default();
     match rk.need_client() {
@@ -107,49 +31,5 @@ fn begin<R>(
         Err(error) => {
             ffi::note(&error);
         }
-    }
-}
-
-/// Writes why an argument is refused.
-///
-/// # Safety
-/// `errstr` is NULL or valid for writes of `size` bytes.
-unsafe fn refused(errstr: *mut c_char, size: usize, why: &str) -> ErrorCode {
-    // SAFETY: the caller's buffer.
-    unsafe { ffi::put_text(errstr, size, why) };
-    ErrorCode::L_INVALID_ARG
-}
-
-/// The brokers of a partition's replicas, for the next partition in turn.
-///
-/// # Safety
-/// `brokers` is NULL or valid for reads of `count` numbers.
-unsafe fn replicas(next: usize, partition: i32, brokers: *const i32, count: usize) -> Result<Vec<i32>, String> {
-    if usize::try_from(partition) != Ok(next) {
-        return Err(format!(
-            "Partitions are assigned in order, from 0 on: the next one is {next}, not {partition}"
-        ));
-    }
-    if count > BROKERS_MAX {
-        return Err(format!(
-            "{count} brokers are too many: at most {BROKERS_MAX} can be named"
-        ));
-    }
-    if brokers.is_null() || count == 0 {
-        return Err("No brokers are named".into());
-    }
-    // SAFETY: `count` numbers, by the API's contract.
-    Ok(unsafe { std::slice::from_raw_parts(brokers, count) }.to_vec())
-}
-
-fn text_of(text: &CStr) -> String {
-    text.to_string_lossy().into_owned()
-}
-
-/// A result's error: its code and, unless there is none, its words.
-fn error_of(error: Option<&Error>) -> (ErrorCode, Option<std::ffi::CString>) {
-    match error {
-        None => (ErrorCode::NO_ERROR, None),
-        Some(error) => (error.code, Some(ffi::c_text(error.message.as_str()))),
     }
 }

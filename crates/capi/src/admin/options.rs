@@ -7,7 +7,7 @@ use ottla::admin::{GroupFilters, Options};
 use ottla::error::ErrorCode;
 use ottla::types::NodeId;
 
-use super::refused;
+use super::common::refused;
 use crate::ffi::{FromC, Owned, Tag, Tagged, boxed, exports};
 use crate::handle::Handle;
 
@@ -67,7 +67,7 @@ unsafe impl Tagged for AdminOptions {
 }
 
 impl AdminOptions {
-    /// Whether they are for one of these requests.
+    /// Returns whether they are for one of these requests.
     pub(super) fn is_for(&self, ops: &[i32]) -> bool {
         ops.contains(&self.op)
     }
@@ -129,7 +129,7 @@ exports! {
         drop(unsafe { <Owned<AdminOptions>>::from_c(options) });
     }
 
-    /// Sets when the call gives up.
+    /// Sets the call's timeout.
     fn rd_kafka_AdminOptions_set_request_timeout(
         options: &mut AdminOptions, timeout_ms: i32, errstr: *mut c_char, size: usize,
     ) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
@@ -160,7 +160,7 @@ exports! {
         unsafe { set(checked, errstr, size, || *to = validate_only == 1) }
     }
 
-    /// Sets the broker that is asked.
+    /// Sets the broker that receives the request.
     fn rd_kafka_AdminOptions_set_broker(
         options: &mut AdminOptions, broker: i32, errstr: *mut c_char, size: usize,
     ) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {

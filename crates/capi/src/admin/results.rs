@@ -1,16 +1,15 @@
-//! Results: events, and what they hold.
+//! The results of admin calls, read from their events.
 
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CString, c_char};
 
 use ottla::admin::{AdminOp, AdminOutcome, AdminResult, TopicResult};
 use ottla::error::ErrorCode;
 
+use super::common::{Pointers, error_of, nothing, result_of};
 use super::configs::ConfigResourceHandle;
-use super::groups::Groups;
-use super::{Pointers, error_of};
-use crate::abi::event_type;
+use super::listing::Groups;
 use crate::event::EventHandle;
-use crate::ffi::{self, Tag, Tagged, c_text, exports};
+use crate::ffi::{Tag, Tagged, c_text, exports};
 
 /// `rd_kafka_topic_result_t`
 #[repr(C)]
@@ -38,24 +37,18 @@ impl TopicResultHandle {
     }
 }
 
-/// What the event of a result holds.
-pub struct Content {
+/// The handles of a result's event.
+struct Content {
     op: AdminOp,
-    code: ErrorCode,
-    text: Option<CString>,
     topics: Pointers<TopicResultHandle>,
     resources: Pointers<ConfigResourceHandle>,
     groups: Groups,
 }
 
 impl Content {
-    /// What `result` tells.
-    pub fn new(result: &AdminResult) -> Self {
-        let (code, text) = error_of(result.outcome.as_ref().err());
+    fn new(result: &AdminResult) -> Self {
         let mut content = Content {
             op: result.op,
-            code,
-            text,
             topics: Pointers::default(),
             resources: Pointers::default(),
             groups: Groups::default(),
@@ -72,58 +65,24 @@ impl Content {
         }
         content
     }
-
-    /// `RD_KAFKA_EVENT_*_RESULT`
-    pub fn event_type(&self) -> i32 {
-        match self.op {
-            AdminOp::CreateTopics => event_type::CREATE_TOPICS_RESULT,
-            AdminOp::DeleteTopics => event_type::DELETE_TOPICS_RESULT,
-            AdminOp::CreatePartitions => event_type::CREATE_PARTITIONS_RESULT,
-            AdminOp::DescribeConfigs => event_type::DESCRIBE_CONFIGS_RESULT,
-            AdminOp::AlterConfigs => event_type::ALTER_CONFIGS_RESULT,
-            AdminOp::IncrementalAlterConfigs => event_type::INCREMENTAL_ALTER_CONFIGS_RESULT,
-            AdminOp::ListConsumerGroups => event_type::LIST_CONSUMER_GROUPS_RESULT,
-        }
-    }
-
-    /// The name of that type.
-    pub fn event_name(&self) -> &'static CStr {
-        match self.op {
-            AdminOp::CreateTopics => c"CreateTopicsResult",
-            AdminOp::DeleteTopics => c"DeleteTopicsResult",
-            AdminOp::CreatePartitions => c"CreatePartitionsResult",
-            AdminOp::DescribeConfigs => c"DescribeConfigsResult",
-            AdminOp::AlterConfigs => c"AlterConfigsResult",
-            AdminOp::IncrementalAlterConfigs => c"IncrementalAlterConfigsResult",
-            AdminOp::ListConsumerGroups => c"ListConsumerGroupsResult",
-        }
-    }
-
-    /// The groups of a listing; none in other results.
-    pub(super) fn groups(&self) -> &Groups {
-        &self.groups
-    }
-
-    /// Why the call failed as a whole.
-    pub fn error(&self) -> (ErrorCode, Option<&CStr>) {
-        (self.code, self.text.as_deref())
-    }
 }
 
-/// The event itself, if it is the result of this call.
-pub(super) fn result_of(event: &EventHandle, op: AdminOp) -> *const EventHandle {
-    match event.admin() {
-        Some(content) if content.op == op => event,
-        _ => std::ptr::null(),
-    }
+/// Returns the handles of a result, made when they are first requested.
+fn content(event: Option<&EventHandle>) -> Option<&Content> {
+    event?.admin_handles(Content::new)
 }
 
-/// The topics of a result.
+/// Returns the groups of a listing; none of another result.
+pub(super) fn groups(event: Option<&EventHandle>) -> Option<&Groups> {
+    content(event).map(|content| &content.groups)
+}
+
+/// Returns the topics of a result.
 ///
 /// # Safety
 /// `count` is NULL or valid for writes.
 unsafe fn topics(result: Option<&EventHandle>, op: AdminOp, count: *mut usize) -> *mut *const TopicResultHandle {
-    match result.and_then(EventHandle::admin) {
+    match content(result) {
         // SAFETY: the caller's out-parameter.
         Some(content) if content.op == op => unsafe { content.topics.lend(count) },
         // SAFETY: as above.
@@ -131,12 +90,12 @@ unsafe fn topics(result: Option<&EventHandle>, op: AdminOp, count: *mut usize) -
     }
 }
 
-/// The resources of a result.
+/// Returns the resources of a result.
 ///
 /// # Safety
 /// `count` is NULL or valid for writes.
 unsafe fn resources(result: Option<&EventHandle>, op: AdminOp, count: *mut usize) -> *mut *const ConfigResourceHandle {
-    match result.and_then(EventHandle::admin) {
+    match content(result) {
         // SAFETY: the caller's out-parameter.
         Some(content) if content.op == op => unsafe { content.resources.lend(count) },
         // SAFETY: as above.
@@ -144,26 +103,16 @@ unsafe fn resources(result: Option<&EventHandle>, op: AdminOp, count: *mut usize
     }
 }
 
-/// An empty array.
-///
-/// # Safety
-/// `count` is NULL or valid for writes.
-pub(super) unsafe fn nothing<T>(count: *mut usize) -> *mut *const T {
-    // SAFETY: the caller's out-parameter.
-    unsafe { ffi::put(count, 0) };
-    std::ptr::null_mut()
-}
-
-/// For each call: the function that takes an event for its result, and the one that gives what is in it.
+/// Declares two functions per call: one that checks that an event is its result, and one that returns the contents.
 macro_rules! results {
     ($($op:ident: $take:ident, $give:ident -> $rows:ident of $row:ty;)*) => {
         exports! {$(
-            /// The event as the result of this call; NULL for other events.
+            /// Returns the event as the result of this call; NULL for other events.
             fn $take(event: &EventHandle) -> *const EventHandle, or std::ptr::null(); {
                 result_of(event, AdminOp::$op)
             }
 
-            /// What the broker said, in the order of the request; stays the result's.
+            /// Returns the broker's results in the order of the request, owned by the event.
             fn $give(result: Option<&EventHandle>, count: *mut usize) -> *mut *const $row, or std::ptr::null_mut(); {
                 // SAFETY: the caller's out-parameter.
                 unsafe { $rows(result, AdminOp::$op, count) }
@@ -188,17 +137,17 @@ results! {
 }
 
 exports! {
-    /// What the broker said of a topic.
+    /// Returns the broker's error code for a topic.
     fn rd_kafka_topic_result_error(topic: &TopicResultHandle) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
         topic.code
     }
 
-    /// That in words; NULL when there is no error.
+    /// Returns the text of that error; NULL if there is none.
     fn rd_kafka_topic_result_error_string(topic: &TopicResultHandle) -> *const c_char, or std::ptr::null(); {
         topic.text.as_ref().map_or(std::ptr::null(), |text| text.as_ptr())
     }
 
-    /// The topic's name.
+    /// Returns the topic's name.
     fn rd_kafka_topic_result_name(topic: &TopicResultHandle) -> *const c_char, or std::ptr::null(); {
         topic.name.as_ptr()
     }

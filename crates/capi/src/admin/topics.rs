@@ -5,8 +5,9 @@ use std::ffi::{CString, c_char, c_int};
 use ottla::admin::{NewPartitions, NewTopic, Request};
 use ottla::error::ErrorCode;
 
+use super::begin;
+use super::common::{BROKERS_MAX, PARTITIONS_MAX, copy_array, destroy_array, refused, replicas, text_of};
 use super::options::AdminOptions;
-use super::{BROKERS_MAX, PARTITIONS_MAX, begin, copy_array, destroy_array, refused, replicas, text_of};
 use crate::ffi::{FromC, Owned, Tag, Tagged, boxed, c_text, exports};
 use crate::handle::Handle;
 use crate::queue::QueueHandle;
@@ -100,7 +101,7 @@ fn new_partitions(topic: &str, total: usize) -> Result<NewPartitions, String> {
 }
 
 exports! {
-    /// A topic to create; NULL and the reason when a number is out of range.
+    /// Returns a topic to create; NULL and the reason when a number is out of range.
     fn rd_kafka_NewTopic_new(
         name: &str, partitions: i32, replication_factor: i32, errstr: *mut c_char, size: usize,
     ) -> Option<Owned<NewTopicHandle>>, or None; {
@@ -140,7 +141,7 @@ exports! {
         }
     }
 
-    /// Gives the topic a setting.
+    /// Returns the topic a setting.
     fn rd_kafka_NewTopic_set_config(topic: &mut NewTopicHandle, name: &str, value: &str)
         -> ErrorCode, or ErrorCode::L_INVALID_ARG;
     {
@@ -165,7 +166,7 @@ exports! {
         begin(rk, topics, Request::CreateTopics, options, queue);
     }
 
-    /// A topic to delete.
+    /// Returns a topic to delete.
     fn rd_kafka_DeleteTopic_new(name: &str) -> Option<Owned<DeleteTopicHandle>>, or None; {
         Some(boxed(DeleteTopicHandle { tag: Tag::new(DeleteTopicHandle::TAG), name: c_text(name) }))
     }

@@ -1,16 +1,16 @@
-//! Handles: how an application's pointer becomes a reference, and who owns what it points to.
+//! Handles: the conversion of an application's pointers to references, and ownership.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{FromC, INHERITED, IntoC};
 
-/// The word that every handle starts with: says what kind of handle it is, and no longer does once it is destroyed.
+/// The word that every handle starts with: the kind of the handle, or 0 once it is destroyed.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Tag(AtomicU32);
 
 impl Tag {
-    /// A live tag.
+    /// Returns a live tag.
     pub const fn new(value: u32) -> Self {
         Tag(AtomicU32::new(value))
     }
@@ -33,13 +33,13 @@ pub unsafe trait Tagged {
     /// The tag's value while the handle lives.
     const TAG: u32;
 
-    /// Whether it belongs to this process, and not to one that this was forked from.
+    /// Returns whether it belongs to this process, and not to one that this was forked from.
     #[inline]
     fn is_own(&self) -> bool {
         true
     }
 
-    /// What tells a caller in a forked child that it used a handle of its parent.
+    /// Returns the error object for a call in a forked child with a handle of its parent.
     fn refusal() -> Option<Self>
     where
         Self: Sized,
@@ -97,7 +97,7 @@ impl<T: Tagged> FromC for Option<AnyProcess<'_, T>> {
 impl<T: Tagged> FromC for &mut T {
     type C = *mut T;
     unsafe fn from_c(c: *mut T) -> Option<Self> {
-        // SAFETY: as above; nobody else uses it meanwhile, by the caller's promise.
+        // SAFETY: as above; the caller promises exclusive use during the call.
         is_tagged(c).then(|| unsafe { &mut *c })
     }
 }

@@ -1,25 +1,22 @@
 //! Interceptors of a client.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::CStr;
 use std::sync::OnceLock;
 
 use ottla::error::ErrorCode;
 use parking_lot::Mutex;
 
 use super::{
-    Methods, OnBrokerStateChange, OnCommit, OnDestroy, OnMessage, OnRequestSent, OnResponseReceived, OnThread,
-    ThreadType,
+    Intercepted, Methods, OnBrokerStateChange, OnCommit, OnDestroy, OnMessage, OnRequestSent, OnResponseReceived,
+    OnThread, ThreadType,
 };
 use crate::callbacks::Opaque;
-use crate::ffi::exports;
-use crate::handle::Handle;
-use crate::message::Message;
 
 /// The interceptors of a client.
 pub struct Interceptors {
-    /// While the client is being made.
+    /// The methods while the client is being created.
     adding: Mutex<Option<Box<ClientMethods>>>,
-    /// Afterwards, when there are any.
+    /// The methods afterwards, if there are any.
     fixed: OnceLock<Box<ClientMethods>>,
 }
 
@@ -33,20 +30,21 @@ impl Default for Interceptors {
 }
 
 impl Interceptors {
-    /// The interceptors' methods; `None` when there are none.
+    /// Returns the interceptors' methods; `None` when there are none.
     #[inline]
     pub fn get(&self) -> Option<&ClientMethods> {
         self.fixed.get().map(|methods| &**methods)
     }
 
-    /// Takes no more.
+    /// Fixes the list: later methods are refused.
     pub fn fix(&self) {
         if let Some(methods) = self.adding.lock().take().filter(|m| !m.is_empty()) {
             let _ = self.fixed.set(methods);
         }
     }
 
-    fn add<F: Copy>(
+    /// Adds a method to a list of a client that is being created.
+    pub(crate) fn add<F: Copy>(
         &self,
         list: impl FnOnce(&mut ClientMethods) -> &mut Methods<F>,
         name: &str,
@@ -60,13 +58,13 @@ impl Interceptors {
     }
 }
 
-/// The lists, and the functions that add to them.
+/// Declares the lists of methods.
 macro_rules! methods {
-    ($($(#[$doc:meta])* $name:ident($ty:ty) = $list:ident;)*) => {
+    ($($list:ident: $ty:ty;)*) => {
         /// The methods of all interceptors of a client.
         #[derive(Default)]
         pub struct ClientMethods {
-            $(pub(super) $list: Methods<$ty>,)*
+            $(pub(crate) $list: Methods<$ty>,)*
         }
 
         impl ClientMethods {
@@ -74,44 +72,24 @@ macro_rules! methods {
                 true $(&& self.$list.is_empty())*
             }
         }
-
-        exports! {$(
-            $(#[$doc])*
-            fn $name(rk: &Handle, ic_name: &str, method: Option<$ty>, opaque: *mut c_void)
-                -> ErrorCode, or ErrorCode::L_INVALID_ARG;
-            {
-                let Some(method) = method else { return ErrorCode::L_INVALID_ARG };
-                rk.interceptors().add(|methods| &mut methods.$list, ic_name, (method, method as usize), opaque)
-            }
-        )*}
     };
 }
 
 methods! {
-    /// Adds a method that hears of the client's end.
-    rd_kafka_interceptor_add_on_destroy(OnDestroy) = on_destroy;
-    /// Adds a method for messages that are produced.
-    rd_kafka_interceptor_add_on_send(OnMessage) = on_send;
-    /// Adds a method for messages that were delivered or have failed.
-    rd_kafka_interceptor_add_on_acknowledgement(OnMessage) = on_acknowledgement;
-    /// Adds a method for messages that the application is about to get.
-    rd_kafka_interceptor_add_on_consume(OnMessage) = on_consume;
-    /// Adds a method for results of commits.
-    rd_kafka_interceptor_add_on_commit(OnCommit) = on_commit;
-    /// Adds a method for requests.
-    rd_kafka_interceptor_add_on_request_sent(OnRequestSent) = on_request_sent;
-    /// Adds a method for responses.
-    rd_kafka_interceptor_add_on_response_received(OnResponseReceived) = on_response_received;
-    /// Adds a method that each thread of the client calls first.
-    rd_kafka_interceptor_add_on_thread_start(OnThread) = on_thread_start;
-    /// Adds a method that each thread of the client calls last.
-    rd_kafka_interceptor_add_on_thread_exit(OnThread) = on_thread_exit;
-    /// Adds a method for the states of connections.
-    rd_kafka_interceptor_add_on_broker_state_change(OnBrokerStateChange) = on_broker_state_change;
+    on_destroy: OnDestroy;
+    on_send: OnMessage;
+    on_acknowledgement: OnMessage;
+    on_consume: OnMessage;
+    on_commit: OnCommit;
+    on_request_sent: OnRequestSent;
+    on_response_received: OnResponseReceived;
+    on_thread_start: OnThread;
+    on_thread_exit: OnThread;
+    on_broker_state_change: OnBrokerStateChange;
 }
 
 impl ClientMethods {
-    /// Whether any is called where the core works, so that the core must tell of it.
+    /// Returns whether a method is called for events of the core, which must then report them.
     pub fn watch(&self) -> bool {
         !(self.on_acknowledgement.is_empty()
             && self.on_commit.is_empty()
@@ -122,66 +100,48 @@ impl ClientMethods {
             && self.on_broker_state_change.is_empty())
     }
 
-    /// Whether any wants to see messages before they are sent, or those that could not be.
+    /// Returns whether a method is called for messages before they are sent or when they fail.
     pub fn see_messages_sent(&self) -> bool {
         !(self.on_send.is_empty() && self.on_acknowledgement.is_empty())
     }
 
-    /// The client has ended.
-    pub fn ended(&self, handle: &Handle) {
+    /// Calls the methods for the end of the client.
+    pub fn ended(&self, client: &dyn Intercepted) {
         // SAFETY: the interceptor's function.
-        self.on_destroy.run(handle, "on_destroy", |call, opaque| unsafe {
-            call(handle.as_ptr(), opaque)
+        self.on_destroy.run(client, "on_destroy", |call, opaque| unsafe {
+            call(client.client_ptr(), opaque)
         });
     }
 
-    /// A message is about to be produced; its headers may change.
-    pub fn sending(&self, handle: &Handle, message: &mut Message) {
-        with_message(&self.on_send, handle, "on_send", message);
+    /// Returns the methods for messages that are about to be produced.
+    pub fn on_send(&self) -> &Methods<OnMessage> {
+        &self.on_send
     }
 
-    /// It is known what became of a message.
-    pub fn acknowledged(&self, handle: &Handle, message: &mut Message) {
-        with_message(&self.on_acknowledgement, handle, "on_acknowledgement", message);
+    /// Returns the methods for messages that were delivered or have failed.
+    pub fn on_acknowledgement(&self) -> &Methods<OnMessage> {
+        &self.on_acknowledgement
     }
 
-    /// The application gets a message.
-    pub fn consumed(&self, handle: &Handle, message: &mut Message) {
-        with_message(&self.on_consume, handle, "on_consume", message);
+    /// Returns the methods for messages that the application is about to receive.
+    pub fn on_consume(&self) -> &Methods<OnMessage> {
+        &self.on_consume
     }
 
-    /// A thread begins.
-    pub fn thread_started(&self, handle: &Handle, kind: ThreadType, name: &CStr) {
-        on_thread(&self.on_thread_start, handle, "on_thread_start", kind, name);
+    /// Calls the methods for the start of a thread.
+    pub fn thread_started(&self, client: &dyn Intercepted, kind: ThreadType, name: &CStr) {
+        on_thread(&self.on_thread_start, client, "on_thread_start", kind, name);
     }
 
-    /// A thread ends.
-    pub fn thread_exits(&self, handle: &Handle, kind: ThreadType, name: &CStr) {
-        on_thread(&self.on_thread_exit, handle, "on_thread_exit", kind, name);
+    /// Calls the methods for the end of a thread.
+    pub fn thread_exits(&self, client: &dyn Intercepted, kind: ThreadType, name: &CStr) {
+        on_thread(&self.on_thread_exit, client, "on_thread_exit", kind, name);
     }
 }
 
-fn with_message(methods: &Methods<OnMessage>, handle: &Handle, occasion: &str, message: &mut Message) {
-    let fields = message.fields_mut();
-    let about = || {
-        // SAFETY: the message above.
-        let fields = unsafe { &*fields };
-        // SAFETY: NULL, or alive as long as the message.
-        let topic = unsafe { fields.rkt.as_ref() }.map_or("", |topic| topic.topic().name());
-        format!(
-            " for the message of {topic} [{}] at offset {}",
-            fields.partition, fields.offset
-        )
-    };
-    // SAFETY: the interceptor's function; the message lives during the call.
-    methods.run_about(handle, occasion, about, |call, opaque| unsafe {
-        call(handle.as_ptr(), fields, opaque)
-    });
-}
-
-fn on_thread(methods: &Methods<OnThread>, handle: &Handle, occasion: &str, kind: ThreadType, name: &CStr) {
+fn on_thread(methods: &Methods<OnThread>, client: &dyn Intercepted, occasion: &str, kind: ThreadType, name: &CStr) {
     // SAFETY: the interceptor's function; the name lives during the call.
-    methods.run(handle, occasion, |call, opaque| unsafe {
-        call(handle.as_ptr(), kind as i32, name.as_ptr(), opaque)
+    methods.run(client, occasion, |call, opaque| unsafe {
+        call(client.client_ptr(), kind as i32, name.as_ptr(), opaque)
     });
 }

@@ -1,20 +1,21 @@
 //! Interceptors of settings.
 
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CString, c_char, c_int};
 
 use ottla::error::ErrorCode;
 use parking_lot::Mutex;
 
-use super::{Method, Methods, OnConfDestroy, OnConfDup, OnConfSet, OnNew};
+use super::{Intercepted, Method, Methods, OnConfDestroy, OnConfDup, OnConfSet, OnNew};
+use crate::abi::RdKafkaConf;
+use crate::callbacks::Opaque;
 use crate::cancel_guard::CancelGuard;
-use crate::conf::{ConfHandle, OK, UNKNOWN};
-use crate::ffi::{c_text, exports, put_text};
-use crate::handle::Handle;
+use crate::conf_result::{OK, UNKNOWN};
+use crate::ffi::{c_text, put_text};
 
 /// Room for an error of `on_new`.
 const ERROR_ROOM: usize = 512;
 
-/// The interceptors of a configuration object. A client that is made of it has the same.
+/// The interceptors of a configuration object. A client that is created from it shares them.
 ///
 /// None of the lists is locked while a method runs: methods may add others, and set properties of the same object.
 #[derive(Default)]
@@ -26,8 +27,8 @@ struct Lists {
     on_conf_dup: Methods<OnConfDup>,
     on_conf_destroy: Methods<OnConfDestroy>,
     on_new: Methods<OnNew>,
-    /// Properties that were offered to interceptors, for copies of the object: in the order in which they were set, once
-    /// each if none has taken it.
+    /// Properties that were offered to interceptors, for copies of the object: in the order in which they were set,
+    /// once each if none has taken it.
     offered: Vec<Offered>,
 }
 
@@ -38,7 +39,7 @@ pub struct Offered {
     pub name: CString,
     /// The value of the property; `None` for NULL.
     pub value: Option<CString>,
-    /// An interceptor has taken it: it is none of the library's.
+    /// An interceptor has handled it: it is not one of the library's properties.
     pub taken: bool,
 }
 
@@ -47,14 +48,14 @@ impl ConfInterceptors {
         list(&self.0.lock()).0.clone()
     }
 
-    /// Offers a property to the interceptors; `None` when none of them knows it.
+    /// Offers a property to the interceptors; returns `None` if none of them handles it.
     ///
     /// # Safety
     /// `conf` is the live object of these interceptors, to which no reference is held; `errstr` is NULL or has `size`
     /// bytes.
     pub unsafe fn offer(
         &self,
-        conf: *mut ConfHandle,
+        conf: *mut RdKafkaConf,
         name: &str,
         value: Option<&str>,
         errstr: *mut c_char,
@@ -90,12 +91,11 @@ impl ConfInterceptors {
         offered.push(Offered { name, value, taken });
     }
 
-    /// Tells of a copy that is about to be made, to which nothing was copied yet. What methods answer has no log to go
-    /// to.
+    /// Calls the methods for a copy, before anything is copied. Their results are ignored: settings have no log.
     ///
     /// # Safety
     /// Both are live objects to which no reference is held that could write; `filter` has as many strings as it says.
-    pub unsafe fn copying(&self, new: *mut ConfHandle, old: *const ConfHandle, filter: &[*const c_char]) {
+    pub unsafe fn copying(&self, new: *mut RdKafkaConf, old: *const RdKafkaConf, filter: &[*const c_char]) {
         let _uncancelled = CancelGuard::new();
         for method in self.methods(|lists| &lists.on_conf_dup) {
             // SAFETY: the interceptor's function; by the caller's promise.
@@ -103,12 +103,12 @@ impl ConfInterceptors {
         }
     }
 
-    /// The properties that were offered, in the order in which they were set.
+    /// Returns the properties that were offered, in the order in which they were set.
     pub fn offered(&self) -> Vec<Offered> {
         self.0.lock().offered.clone()
     }
 
-    /// Tells that the object is no more. Only the first call does.
+    /// Calls the methods for the end of the object, once.
     pub fn end(&self) {
         let methods = std::mem::take(&mut self.0.lock().on_conf_destroy);
         let _uncancelled = CancelGuard::new();
@@ -118,8 +118,8 @@ impl ConfInterceptors {
         }
     }
 
-    /// Tells of a new client, which has no threads yet.
-    pub fn client_made(&self, handle: &Handle, conf: &ConfHandle) {
+    /// Calls the methods for a new client, which has no threads yet.
+    pub fn client_made(&self, client: &dyn Intercepted, conf: *const RdKafkaConf) {
         let methods = Methods(self.methods(|lists| &lists.on_new));
         let mut errstr: [c_char; ERROR_ROOM] = [0; ERROR_ROOM];
         let at = errstr.as_mut_ptr();
@@ -135,39 +135,32 @@ impl ConfInterceptors {
                 format!(" ({text})")
             }
         };
-        methods.run_about(handle, "on_new", text, |call, opaque| {
+        methods.run_about(client, "on_new", text, |call, opaque| {
             // SAFETY: the array above; the interceptor's function.
             unsafe {
                 put_text(at, ERROR_ROOM, "");
-                call(handle.as_ptr(), conf, opaque, at, ERROR_ROOM)
+                call(client.client_ptr(), conf, opaque, at, ERROR_ROOM)
             }
         });
     }
 }
 
-/// Functions that add to a list.
+/// Declares the functions that add to a list.
 macro_rules! additions {
-    ($($(#[$doc:meta])* $name:ident($ty:ty) = $list:ident, $add:ident;)*) => {
-        exports! {$(
-            $(#[$doc])*
-            fn $name(conf: &ConfHandle, ic_name: &str, method: Option<$ty>, opaque: *mut c_void)
-                -> ErrorCode, or ErrorCode::L_INVALID_ARG;
-            {
-                let Some(method) = method else { return ErrorCode::L_INVALID_ARG };
-                let mut lists = conf.interceptors().0.lock();
-                lists.$list.$add(ic_name, method, method as usize, opaque)
+    ($($name:ident($ty:ty) = $list:ident, $add:ident;)*) => {
+        impl ConfInterceptors {$(
+            /// Adds a method of the interceptor `name`.
+            pub(crate) fn $name(&self, name: &str, method: $ty, opaque: Opaque) -> ErrorCode {
+                self.0.lock().$list.$add(name, method, method as usize, opaque)
             }
         )*}
     };
 }
 
 additions! {
-    /// Adds a method that is offered every property that is set.
-    rd_kafka_conf_interceptor_add_on_conf_set(OnConfSet) = on_conf_set, add;
-    /// Adds a method that hears of copies.
-    rd_kafka_conf_interceptor_add_on_conf_dup(OnConfDup) = on_conf_dup, add;
-    /// Adds a method that hears of the object's end; it may be there several times, to free several things.
-    rd_kafka_conf_interceptor_add_on_conf_destroy(OnConfDestroy) = on_conf_destroy, add_again;
-    /// Adds a method that hears of the client that is made of the object.
-    rd_kafka_conf_interceptor_add_on_new(OnNew) = on_new, add;
+    add_on_conf_set(OnConfSet) = on_conf_set, add;
+    add_on_conf_dup(OnConfDup) = on_conf_dup, add;
+    // May be added several times, to free several things.
+    add_on_conf_destroy(OnConfDestroy) = on_conf_destroy, add_again;
+    add_on_new(OnNew) = on_new, add;
 }

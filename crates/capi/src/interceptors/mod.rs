@@ -1,12 +1,11 @@
-//! Interceptors: code of the application or of a plugin that is called at what a client does.
+//! Interceptors: functions of the application or of a plugin that are called at a client's operations.
 //!
 //! Those of settings ([`ConfInterceptors`]) go with a configuration object into the client that is made of it. There
-//! `on_new` adds those of the client ([`Interceptors`]), whose lists are fixed before its first thread starts: from then
-//! on they are read without a lock.
+//! `on_new` adds those of the client ([`Interceptors`]), whose lists are fixed before its first thread starts: from
+//! then on they are read without a lock.
 
 pub mod client;
 pub mod conf;
-pub mod watch;
 
 use std::ffi::{c_char, c_int};
 use std::sync::Arc;
@@ -15,39 +14,45 @@ use ottla::error::ErrorCode;
 
 pub use client::{ClientMethods, Interceptors};
 pub use conf::ConfInterceptors;
-pub use watch::Watch;
 
-use crate::abi::{MessageFields, PartitionList};
+use crate::abi::{MessageFields, PartitionList, RdKafka, RdKafkaConf};
 use crate::callbacks::{Opaque, callbacks};
 use crate::cancel_guard::CancelGuard;
-use crate::conf::ConfHandle;
-use crate::handle::Handle;
 
 callbacks! {
     /// `on_conf_set`: settings, name, value, room for an error.
-    OnConfSet = fn(*mut ConfHandle, *const c_char, *const c_char, *mut c_char, usize, Opaque) -> c_int;
+    OnConfSet = fn(*mut RdKafkaConf, *const c_char, *const c_char, *mut c_char, usize, Opaque) -> c_int;
     /// `on_conf_dup`: the new settings, the old ones, prefixes of what is left out.
-    OnConfDup = fn(*mut ConfHandle, *const ConfHandle, usize, *const *const c_char, Opaque) -> c_int;
+    OnConfDup = fn(*mut RdKafkaConf, *const RdKafkaConf, usize, *const *const c_char, Opaque) -> c_int;
     /// `on_conf_destroy`
     OnConfDestroy = fn(Opaque) -> c_int;
     /// `on_new`
-    OnNew = fn(*const Handle, *const ConfHandle, Opaque, *mut c_char, usize) -> c_int;
+    OnNew = fn(*const RdKafka, *const RdKafkaConf, Opaque, *mut c_char, usize) -> c_int;
     /// `on_destroy`
-    OnDestroy = fn(*const Handle, Opaque) -> c_int;
+    OnDestroy = fn(*const RdKafka, Opaque) -> c_int;
     /// `on_send`, `on_acknowledgement` and `on_consume`
-    OnMessage = fn(*const Handle, *mut MessageFields, Opaque) -> c_int;
+    OnMessage = fn(*const RdKafka, *mut MessageFields, Opaque) -> c_int;
     /// `on_commit`
-    OnCommit = fn(*const Handle, *const PartitionList, c_int, Opaque) -> c_int;
+    OnCommit = fn(*const RdKafka, *const PartitionList, c_int, Opaque) -> c_int;
     /// `on_request_sent`: socket, broker's name and id, API key and version, correlation id, size.
-    OnRequestSent = fn(*const Handle, c_int, *const c_char, i32, i16, i16, i32, usize, Opaque) -> c_int;
+    OnRequestSent = fn(*const RdKafka, c_int, *const c_char, i32, i16, i16, i32, usize, Opaque) -> c_int;
     /// `on_response_received`: as above, round-trip time in microseconds, error.
     OnResponseReceived =
-        fn(*const Handle, c_int, *const c_char, i32, i16, i16, i32, usize, i64, c_int, Opaque) -> c_int;
+        fn(*const RdKafka, c_int, *const c_char, i32, i16, i16, i32, usize, i64, c_int, Opaque) -> c_int;
     /// `on_thread_start` and `on_thread_exit`: type and name of the thread.
-    OnThread = fn(*const Handle, c_int, *const c_char, Opaque) -> c_int;
+    OnThread = fn(*const RdKafka, c_int, *const c_char, Opaque) -> c_int;
     /// `on_broker_state_change`: broker's id, protocol, host, port, state.
     OnBrokerStateChange =
-        fn(*const Handle, i32, *const c_char, *const c_char, c_int, *const c_char, Opaque) -> c_int;
+        fn(*const RdKafka, i32, *const c_char, *const c_char, c_int, *const c_char, Opaque) -> c_int;
+}
+
+/// A client whose interceptors are called.
+pub trait Intercepted {
+    /// Returns the pointer that methods receive as the client.
+    fn client_ptr(&self) -> *const RdKafka;
+
+    /// Logs the failure of a method.
+    fn warn_of_failure(&self, text: &dyn Fn() -> String);
 }
 
 /// `rd_kafka_thread_type_t`
@@ -61,11 +66,11 @@ pub enum ThreadType {
 
 /// One method of an interceptor.
 #[derive(Clone)]
-struct Method<F> {
+pub(crate) struct Method<F> {
     /// The interceptor's name.
     name: Arc<str>,
     call: F,
-    /// Where `call` is, to tell functions apart.
+    /// The address of `call`, to compare functions.
     address: usize,
     opaque: Opaque,
 }
@@ -76,7 +81,7 @@ unsafe impl<F> Send for Method<F> {}
 unsafe impl<F> Sync for Method<F> {}
 
 /// The methods of all interceptors for one occasion, in the order in which they were added.
-struct Methods<F>(Vec<Method<F>>);
+pub struct Methods<F>(Vec<Method<F>>);
 
 impl<F> Default for Methods<F> {
     fn default() -> Self {
@@ -110,14 +115,14 @@ impl<F: Copy> Methods<F> {
     }
 
     /// Calls all; what one answers is logged, and the others are called all the same.
-    fn run(&self, handle: &Handle, occasion: &str, call: impl Fn(F, Opaque) -> c_int) {
-        self.run_about(handle, occasion, String::new, call);
+    pub fn run(&self, client: &dyn Intercepted, occasion: &str, call: impl Fn(F, Opaque) -> c_int) {
+        self.run_about(client, occasion, String::new, call);
     }
 
     /// Like [`run`](Self::run); `about` says in the log what it was called with.
-    fn run_about(
+    pub fn run_about(
         &self,
-        handle: &Handle,
+        client: &dyn Intercepted,
         occasion: &str,
         about: impl Fn() -> String,
         call: impl Fn(F, Opaque) -> c_int,
@@ -126,7 +131,7 @@ impl<F: Copy> Methods<F> {
         for method in &self.0 {
             let code = ErrorCode(call(method.call, method.opaque));
             if !code.is_ok() {
-                handle.warn("ICFAIL", || {
+                client.warn_of_failure(&|| {
                     let (name, about, why) = (&method.name, about(), code.description());
                     format!("Interceptor {name} failed in {occasion}{about}: {why}")
                 });

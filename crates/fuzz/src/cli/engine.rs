@@ -9,7 +9,7 @@ use ottla_fuzz::Target;
 
 use crate::folders;
 
-/// LLVM's pass that counts which edges ran and tells the engine what was compared with what.
+/// LLVM's pass that counts the executed edges and reports compared values to the engine.
 const FLAGS: &[&str] = &[
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -78,7 +78,7 @@ impl Engine {
     }
 }
 
-/// The triple that the compiler builds for by itself.
+/// Returns the compiler's default target triple.
 fn host() -> Result<String, String> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ottla_fuzz::{Target, corpus};
 
-/// The project's folder.
+/// Returns the project's folder.
 pub(crate) fn root() -> PathBuf {
     corpus::folder().join("../../..")
 }
@@ -14,7 +14,7 @@ fn untracked(kind: &str) -> PathBuf {
     root().join(".cache/fuzz").join(kind)
 }
 
-/// What is kept with the source, as files, made anew.
+/// Writes the target's tracked corpus to a new folder; returns the folder.
 pub(crate) fn tracked(target: &Target) -> Result<PathBuf, String> {
     let folder = fresh(untracked("tracked").join(target.name))?;
     for (number, input) in corpus::found(target)?.iter().enumerate() {
@@ -26,22 +26,22 @@ pub(crate) fn tracked(target: &Target) -> Result<PathBuf, String> {
     Ok(folder)
 }
 
-/// What runs of the target have found so far: each reaches something new.
+/// Returns the folder of the inputs that earlier runs of the target found; each reaches new code.
 pub(crate) fn work(target: &Target) -> Result<PathBuf, String> {
     made(untracked("corpus").join(target.name))
 }
 
-/// Where inputs go that show something wrong.
+/// Returns the folder of inputs with findings.
 pub(crate) fn findings() -> Result<PathBuf, String> {
     made(untracked("findings"))
 }
 
-/// Where the engine's output goes.
+/// Returns the file of the engine's output.
 pub(crate) fn logs() -> Result<PathBuf, String> {
     made(untracked("log"))
 }
 
-/// The target's seeds as files, made anew.
+/// Writes the target's seeds to a new folder; returns the folder.
 pub(crate) fn seeds(target: &Target) -> Result<PathBuf, String> {
     let folder = fresh(untracked("seeds").join(target.name))?;
     for (number, seed) in (target.seeds)().iter().enumerate() {
@@ -50,7 +50,7 @@ pub(crate) fn seeds(target: &Target) -> Result<PathBuf, String> {
     Ok(folder)
 }
 
-/// The target's words in the engine's form of a dictionary.
+/// Returns the target's words in the engine's form of a dictionary.
 pub(crate) fn words(target: &Target) -> Result<Option<PathBuf>, String> {
     let words = (target.words)();
     if words.is_empty() {
@@ -63,7 +63,7 @@ pub(crate) fn words(target: &Target) -> Result<Option<PathBuf>, String> {
     Ok(Some(path))
 }
 
-/// An empty folder.
+/// Returns an empty folder.
 pub(crate) fn fresh(path: PathBuf) -> Result<PathBuf, String> {
     if path.exists() {
         fs::remove_dir_all(&path).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -80,7 +80,7 @@ pub(crate) fn write(path: &Path, data: &[u8]) -> Result<(), String> {
     fs::write(path, data).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// The files in a folder, by name; none when there is no folder.
+/// Returns the files in a folder, by name; none when there is no folder.
 pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries

@@ -38,7 +38,7 @@ impl Args {
         Ok(args)
     }
 
-    /// The target that was named, or all.
+    /// Returns the named target, or all.
     fn targets(&self) -> Vec<&'static Target> {
         self.target
             .map_or_else(|| TARGETS.iter().collect(), |target| vec![target])

@@ -23,7 +23,7 @@ pub(crate) fn run(targets: &[&'static Target]) -> Result<(), String> {
     Ok(())
 }
 
-/// Gives how many inputs there were, how many are kept, and their bytes.
+/// Returns the number of inputs before, the number of kept ones, and their bytes.
 fn one(engine: &Engine, target: &Target) -> Result<(usize, usize, usize), String> {
     let (work, tracked) = (folders::work(target)?, folders::tracked(target)?);
     // The engine adds to this folder what reaches more.

@@ -16,10 +16,10 @@ const SECONDS_MIN: u64 = 3;
 const CANARY_SECONDS: u64 = 60;
 /// One input may take this long; a target's usual input takes much less than a millisecond.
 const INPUT_SECONDS: u64 = 10;
-/// What the process may hold, its corpus included.
+/// Memory limit of the process in MiB, its corpus included.
 const MEMORY_MB: u64 = 2048;
 
-/// What a run of one target came to.
+/// The result of a run of one target.
 struct Outcome {
     executions: u64,
     time: Duration,
@@ -121,13 +121,13 @@ fn one(engine: &Engine, target: &Target, seconds: u64) -> Result<Outcome, String
     })
 }
 
-/// What the engine's output says of a finding.
+/// Extracts a finding from the engine's output.
 fn finding(text: &str) -> Finding {
     let starts = ["FINDING: ", "thread '", "SUMMARY: "];
     let line = starts
         .iter()
         .find_map(|start| text.lines().position(|line| line.starts_with(start)));
-    // The text of a panic stands on the line behind its place.
+    // The text of a panic is on the line after its location.
     let what: Vec<&str> = line.map_or_else(Vec::new, |at| text.lines().skip(at).take(2).collect());
     let written = text.lines().find_map(|line| line.split_once("Test unit written to "));
     Finding {

@@ -1,11 +1,11 @@
-//! What must hold of a client's statistics, whatever happens to it.
+//! Invariants of a client's statistics.
 
 use ottla::stats::{Partition, Statistics, Summary};
 
-/// How often a client tells, in milliseconds.
+/// Interval of the statistics, in milliseconds.
 pub(crate) const INTERVAL_MS: &str = "4000";
 
-/// Holds a document against itself and the one before.
+/// Checks a document for consistency in itself and with the previous one.
 pub(crate) fn check(before: Option<&Statistics>, now: &Statistics) -> Result<(), String> {
     if let Some((name, was, is)) = before.and_then(|before| now.gone_back_since(before)) {
         return Err(format!("{name} went from {was} to {is}"));

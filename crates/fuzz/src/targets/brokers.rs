@@ -14,7 +14,8 @@ use crate::{Seen, Verdict, vectors};
 
 const BROKERS: i32 = 2;
 const CONNECTIONS: usize = 3;
-/// What a cluster may take for each byte of a request. CreateTopics asks for ten thousand partitions in a few bytes.
+/// Maximum number of bytes that a cluster may allocate for a request. CreateTopics requests ten thousand partitions in
+/// a few bytes.
 const BYTES_PER_REQUEST: usize = 16 << 20;
 /// Requests of one input.
 const REQUESTS_MAX: u32 = 60;
@@ -135,7 +136,7 @@ impl Clients {
         }
     }
 
-    /// What is answered later.
+    /// Polls the cluster for delayed responses.
     fn poll(&mut self) -> Result<(), String> {
         for _ in 0..1000 {
             if self.cluster.next_wake().is_none_or(|Time(at)| at > self.now_us) {
@@ -151,7 +152,7 @@ impl Clients {
         Err("the cluster wants to be polled at once for ever".into())
     }
 
-    /// An answer belongs to a request, and can be read in its version.
+    /// Checks that a response belongs to a request and decodes in its version.
     fn answer(&mut self, connection: ConnectionId, frame: Bytes) -> Result<(), String> {
         let mut reader = Reader::new(frame.clone());
         let length = reader.read_i32().map_err(|e| e.to_string())?;

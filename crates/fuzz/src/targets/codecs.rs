@@ -6,10 +6,10 @@ use crate::input::Input;
 use crate::memory::within;
 use crate::{Seen, Verdict};
 
-/// What a decompressor holds whatever the data: buffers between its library and the reader.
+/// Bytes that a decompressor holds independently of the data: buffers between its library and the reader.
 const BASE_BYTES: usize = 256 * 1024;
 
-/// Compressed data never comes to more than it may, in output or in memory, and a limit decides about nothing else.
+/// Checks that decompression stays within the limit, in output and in memory, and that the limit has no other effect.
 pub(super) fn decompress(data: &[u8]) -> Verdict {
     let mut input = Input::new(data);
     let codec = input.pick(&Codec::ALL);

@@ -28,38 +28,39 @@ pub(super) fn settings(data: &[u8]) -> Verdict {
     Ok(seen)
 }
 
-/// A setting that is accepted reads as something that is accepted and reads the same; one that is refused changes
+/// Checks that an accepted value reads back as an accepted value that reads the same, and that a refused one changes
 /// nothing.
 fn one_setting(conf: &mut Conf, name: &str, value: Option<&str>) -> Result<bool, String> {
     let before = conf.clone();
-    let told = format!("{name}={value:?}");
-    let limit = MEMORY_BASE + 64 * told.len();
+    let setting = format!("{name}={value:?}");
+    let limit = MEMORY_BASE + 64 * setting.len();
     if let Err(error) = within(limit, || conf.set(name, value))? {
-        ensure!(*conf == before, "{told} was refused and changed something: {error}");
-        ensure!(!error.message.is_empty(), "{told} was refused without a word");
+        ensure!(*conf == before, "{setting} was refused and changed something: {error}");
+        ensure!(!error.message.is_empty(), "{setting} was refused without a message");
         return Ok(false);
     }
     // As in librdkafka, flags that were all taken out read as an empty text, which cannot be set.
     if let Some(text) = conf.get(name).ok().filter(|text| !text.is_empty()) {
         let mut again = Conf::new();
         let set = again.set(name, text.as_str());
-        ensure!(set.is_ok(), "{told} reads as {text:?}, which is refused: {set:?}");
+        ensure!(set.is_ok(), "{setting} reads as {text:?}, which is refused: {set:?}");
         let read = again.get(name);
         ensure!(
             read.as_ref() == Ok(&text),
-            "{told} reads as {text:?}, and then as {read:?}"
+            "{setting} reads as {text:?}, and then as {read:?}"
         );
-        // Once more where it stands.
+        // Again in the same object.
         let set = conf.set(name, text.as_str());
         ensure!(
             set.is_ok() && conf.get(name) == Ok(text),
-            "{told}: it does not keep its value"
+            "{setting}: it does not keep its value"
         );
     }
     Ok(true)
 }
 
-/// All values that can be read make the same settings again, and a client of them, or an error.
+/// Checks that the printed values set the same settings again, and that a client can be created from them or is
+/// refused.
 fn all_settings(conf: &Conf) -> Result<(), String> {
     let mut copy = Conf::new();
     for (name, value) in conf.dump() {
@@ -77,7 +78,7 @@ fn all_settings(conf: &Conf) -> Result<(), String> {
         }
     }
     let topic = |conf: &Conf| conf.topic_defaults().map(TopicConf::dump).unwrap_or_default();
-    // No defaults for topics are as good as untouched ones.
+    // Missing topic defaults equal unchanged ones.
     let touched = conf.topic_defaults().is_some_and(|topic| *topic != TopicConf::new());
     ensure!(
         !touched || topic(&copy) == topic(conf),

@@ -1,4 +1,4 @@
-//! A consumer's life. An input is its settings and what happens to it, one operation after the other.
+//! A consumer's session. An input is its settings and what happens to it, one operation after the other.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,10 +14,11 @@ use crate::harness::{Harness, TOPICS, one_of, pause_ms};
 use crate::input::Input;
 use crate::{Seen, Verdict};
 
-/// How much later than its time a call may be answered: a timer's grain, and the client's turn.
+/// Maximum delay of a result after the call's timeout, in milliseconds: the timers' resolution and one turn of the
+/// client.
 const SLACK_MS: u64 = 500;
-/// How long a commit may take, and leaving a group, when all goes right: one connection that went dead is noticed
-/// first, after `socket.timeout.ms`, and a new one is made.
+/// Maximum time in milliseconds that a commit or leaving a group may take without faults: one dead connection is
+/// detected first, after `socket.timeout.ms`, and a new one is made.
 const CALM_MS: u64 = 60_000;
 
 fn settings(input: &mut Input) -> Vec<(&'static str, String)> {
@@ -81,7 +82,7 @@ struct Call {
     until_us: u64,
 }
 
-struct Life {
+struct Session {
     harness: Harness,
     topics: Vec<Arc<Topic>>,
     calls: Vec<Call>,
@@ -96,7 +97,7 @@ pub(super) fn run(data: &[u8]) -> Verdict {
     live(data, false)
 }
 
-/// With an application that does not hear of calls that failed.
+/// A session with an application that ignores failed calls.
 pub(super) fn canary(data: &[u8]) -> Verdict {
     live(data, true)
 }
@@ -121,7 +122,7 @@ fn live(data: &[u8], is_canary: bool) -> Verdict {
         harness.limit_versions(&mut input);
     }
     harness.fill_logs();
-    let mut life = Life {
+    let mut session = Session {
         topics: (0..TOPICS.len()).filter_map(|index| harness.topic(index)).collect(),
         harness,
         calls: Vec::new(),
@@ -129,12 +130,12 @@ fn live(data: &[u8], is_canary: bool) -> Verdict {
         rebalances,
         is_canary,
     };
-    while !input.is_empty() && !life.harness.is_finished() {
-        life.operation(&mut input);
-        life.look_at_calls();
-        life.harness.verdict()?;
+    while !input.is_empty() && !session.harness.is_finished() {
+        session.operation(&mut input);
+        session.look_at_calls();
+        session.harness.result()?;
     }
-    life.end()
+    session.end()
 }
 
 fn partition(input: &mut Input) -> TopicPartition {
@@ -170,13 +171,13 @@ fn partitions(input: &mut Input) -> Vec<TopicPartition> {
     (0..input.below(5)).map(|_| partition(input)).collect()
 }
 
-impl Life {
+impl Session {
     fn operation(&mut self, input: &mut Input) {
         match input.below(32) {
-            0..=7 => self.harness.all_right(input.byte().into()),
-            8..=13 => self.harness.meddle(input),
+            0..=7 => self.harness.deliver(input.byte().into()),
+            8..=13 => self.harness.net_fault(input),
             14..=17 => self.harness.wait_ms(pause_ms(input)),
-            18 => self.harness.accident(input),
+            18 => self.harness.cluster_fault(input),
             19..=22 => self.poll(input.byte().into(), input.flag()),
             23..=25 => self.change_assignment(input),
             26 | 27 => self.change_positions(input),
@@ -302,7 +303,7 @@ impl Life {
         }
     }
 
-    /// Calls that ask brokers, or only look.
+    /// Starts calls that query brokers or only read state.
     fn ask(&mut self, input: &mut Input) {
         let timeout_ms = u64::from(input.byte()) * 20;
         let deadline = self.harness.now() + Duration::from_millis(timeout_ms);
@@ -356,7 +357,7 @@ impl Life {
         self.done(|reply| Command::Close { reply }, None);
     }
 
-    /// Takes records and events; `obeys` when the application does what a rebalance asks for.
+    /// Takes records and events; `obeys` if the application carries out rebalances.
     fn poll(&mut self, most: usize, obeys: bool) {
         let shared = self.harness.shared.clone();
         while let Some(event) = shared.main_queue.pop(Some(Duration::ZERO)) {
@@ -406,19 +407,19 @@ impl Life {
         }
     }
 
-    /// Everything goes right again: all calls are answered, closing ends, and nothing is left.
+    /// Checks that, without further faults, all calls end, closing completes and nothing is left.
     fn end(mut self) -> Verdict {
         if !self.harness.is_finished() {
-            self.harness.heal();
+            self.harness.restore_cluster();
             self.poll(1000, true);
             self.close();
             let until_us = self.harness.now_us + CALM_MS * 1000;
             while !self.calls.is_empty() && self.harness.now_us < until_us {
                 // The application serves its queue until the consumer is closed.
-                self.harness.peace(20, |_| false);
+                self.harness.run_without_faults(20, |_| false);
                 self.poll(1000, true);
                 self.look_at_calls();
-                self.harness.verdict()?;
+                self.harness.result()?;
             }
             if let Some(call) = self.calls.first() {
                 return Err(format!("no answer to {} when all goes right again", call.what));
@@ -427,7 +428,7 @@ impl Life {
         self.harness.send(CoreCommand::Terminate);
         self.harness.settle();
         self.look_at_calls();
-        self.harness.verdict()?;
+        self.harness.result()?;
         if let Some(call) = self.calls.first() {
             return Err(format!("no answer to {} when the client has ended", call.what));
         }
@@ -449,7 +450,7 @@ pub(super) fn canary_seeds() -> Vec<Vec<u8>> {
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     // Twenty-one settings at their first choice, no events, the newest versions.
     let head = [0; 24];
-    let lives: [&[u8]; 6] = [
+    let operations: [&[u8]; 6] = [
         // Assign two partitions from their beginning, let all go right, poll.
         &[23, 0, 2, 0, 100, 5, 100, 0, 200, 0, 200, 19, 100, 0],
         // Subscribe, poll, commit, close.
@@ -472,7 +473,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
             23, 0, 1, 0, 0, 0, 6, 8, 0, 4, 1, 0, 9, 1, 0, 12, 7, 0, 0, 200, 14, 90, 0, 200, 19, 50, 0,
         ],
     ];
-    let mut seeds: Vec<Vec<u8>> = lives.iter().map(|life| [&head, *life].concat()).collect();
+    let mut seeds: Vec<Vec<u8>> = operations.iter().map(|run| [&head, *run].concat()).collect();
     for setting in 1..head.len() - 1 {
         for choice in [1, 2] {
             let mut seed = seeds[1].clone();

@@ -1,4 +1,4 @@
-//! What consumers of a classic group tell each other. An input is which of the two messages, and the bytes.
+//! The messages between consumers of a classic group. An input selects one of the two messages and has its bytes.
 
 use bytes::Bytes;
 use ottla_protocol::consumer_protocol::{ConsumerProtocolAssignment, ConsumerProtocolSubscription, TopicPartition};
@@ -6,7 +6,7 @@ use ottla_protocol::consumer_protocol::{ConsumerProtocolAssignment, ConsumerProt
 use crate::memory::within;
 use crate::{Seen, Verdict};
 
-/// What is read can be written in the version that it came in, and reads the same.
+/// Checks that a decoded message encodes in the same version to bytes that decode to the same message.
 macro_rules! check {
     ($message:ident, $bytes:expr) => {{
         let bytes: Bytes = $bytes;

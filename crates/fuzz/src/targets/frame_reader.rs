@@ -9,7 +9,7 @@ use crate::{Seen, Verdict};
 
 /// `receive.message.max.bytes`, larger than what a length prefix alone may make the reader reserve.
 const MAX_BODY: usize = 3 << 20;
-/// What a reader may hold besides what arrived: a read's worth, or what is reserved for the rest of a frame.
+/// Bytes that a reader may hold besides those received: one read, or the reservation for the rest of a frame.
 const AHEAD_BYTES: usize = 1 << 20;
 
 /// The frames, and how the stream ends: with an error, or so.
@@ -35,7 +35,7 @@ pub(super) fn run(data: &[u8]) -> Verdict {
         ensure!(split.0 == whole.0, "split by {splits:?}: other frames");
         match (&split.1, &whole.1) {
             (Ok(a), Ok(b)) => ensure!(a == b, "split by {splits:?}: {a:?}, else {b:?}"),
-            // What the bytes look like is said by those that are there.
+            // Both report the bytes received so far.
             (Err(_), Err(_)) => {}
             (a, b) => return Err(format!("split by {splits:?}: {a:?}, else {b:?}")),
         }
@@ -75,7 +75,7 @@ fn cut(stream: &[u8], splits: &[u8]) -> Cut {
     (frames, Ok(reader.at_end()))
 }
 
-/// The frames of a stream, and whether it has a length that is not allowed.
+/// Returns the frames of a stream, and whether it has a length that is not allowed.
 fn model(mut stream: &[u8]) -> (Vec<Bytes>, bool) {
     let mut frames = Vec::new();
     while let Some((prefix, rest)) = stream.split_first_chunk::<4>() {

@@ -39,7 +39,7 @@ fn read<R: Request>(frame: Bytes, version: i16) -> Result<(i32, Result<Frame, St
     Ok((id, written))
 }
 
-/// What the client reads, by key, with the newest version.
+/// The responses that the client decodes: key, newest version, decoder.
 const RESPONSES: &[(i16, i16, Read)] = &[
     row::<api::produce::ProduceRequest>(),
     row::<api::fetch::FetchRequest>(),

@@ -33,7 +33,7 @@ fn run(direction: Direction, data: &[u8]) -> Verdict {
     })
 }
 
-/// A version that exists: the one that is asked for, if it does.
+/// Returns the requested version if it exists, otherwise an existing one.
 fn in_range(api: &Api, version: u8) -> i16 {
     let (min, max) = api.versions().into_inner();
     let asked = i16::from(version);
@@ -43,8 +43,8 @@ fn in_range(api: &Api, version: u8) -> i16 {
     }
 }
 
-/// What is decoded must encode, and what it encodes to must stay the same. Another encoding of the same message than
-/// the one that came may be shorter.
+/// Checks that a decoded message encodes, and that the encoding is stable. It may be shorter than the input, which can
+/// have another encoding of the same message.
 pub(super) fn transcode(api: &Api, direction: Direction, version: i16, body: &[u8]) -> Verdict {
     let body = Bytes::copy_from_slice(body);
     let once = within(BASE_BYTES + body.len() * FACTOR, || {

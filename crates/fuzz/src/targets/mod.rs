@@ -18,13 +18,13 @@ use crate::Verdict;
 pub struct Target {
     /// Names its corpus folder.
     pub name: &'static str,
-    /// What it checks.
+    /// A description of the checked properties.
     pub what: &'static str,
     /// Checks it with one input.
     pub run: fn(&[u8]) -> Verdict,
     /// Inputs to start from; each of them is accepted.
     pub seeds: fn() -> Vec<Vec<u8>>,
-    /// Words that its inputs are made of, besides arbitrary bytes.
+    /// Words for its inputs, besides arbitrary bytes.
     pub words: fn() -> Vec<String>,
     /// Mutations in an ordinary test: fewer where one costs more.
     pub mutations: usize,
@@ -36,7 +36,7 @@ fn no_words() -> Vec<String> {
     Vec::new()
 }
 
-/// A row of the table, for targets without words.
+/// Returns a row of the table, for targets without words.
 const fn target(
     name: &'static str,
     what: &'static str,

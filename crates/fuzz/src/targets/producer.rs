@@ -1,5 +1,5 @@
-//! A producer's life, with transactions or without. An input is its settings and what happens to it, one operation after the
-//! other.
+//! A producer's life, with transactions or without. An input is its settings and what happens to it, one operation
+//! after the other.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,9 +16,10 @@ use crate::harness::{Harness, TOPICS, one_of, pause_ms};
 use crate::input::Input;
 use crate::{Seen, Verdict};
 
-/// Messages of one life: more show nothing new.
+/// Messages of one session: more show nothing new.
 const MESSAGES_MAX: usize = 300;
-/// How much later than its time a message may be reported: a timer's grain, and the client's turn.
+/// Maximum delay of a delivery report after the message's timeout, in milliseconds: the timers' resolution and one turn
+/// of the client.
 const SLACK_MS: u64 = 500;
 
 fn settings(input: &mut Input) -> Vec<(&'static str, String)> {
@@ -51,7 +52,7 @@ fn settings(input: &mut Input) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Which life it is.
+/// The kind of session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Plain,
@@ -60,7 +61,7 @@ enum Kind {
     Transactional,
 }
 
-/// What a transactional producer cannot choose.
+/// Properties that a transactional producer cannot change.
 const FIXED: [&str; 3] = ["acks", "enable.idempotence", "retries"];
 /// The longest that any message may take.
 const TRANSACTION_TIMEOUT_MS: &str = "30000";
@@ -73,7 +74,7 @@ struct Message {
     reports: u32,
 }
 
-struct Life {
+struct Session {
     harness: Harness,
     topics: Vec<Arc<Topic>>,
     messages: BTreeMap<usize, Message>,
@@ -91,7 +92,7 @@ pub(super) fn run(data: &[u8]) -> Verdict {
     live(data, Kind::Plain)
 }
 
-/// With an application that does not hear of messages that failed.
+/// A session with an application that ignores failed messages.
 pub(super) fn canary(data: &[u8]) -> Verdict {
     live(data, Kind::Canary)
 }
@@ -127,7 +128,7 @@ fn live(data: &[u8], kind: Kind) -> Verdict {
     }
     let timeout_ms = settings.iter().find(|(name, _)| *name == "message.timeout.ms");
     let timeout_ms: u64 = timeout_ms.and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
-    let mut life = Life {
+    let mut session = Session {
         topics: (0..TOPICS.len()).filter_map(|index| harness.topic(index)).collect(),
         harness,
         messages: BTreeMap::new(),
@@ -139,15 +140,15 @@ fn live(data: &[u8], kind: Kind) -> Verdict {
         timeout_us: timeout_ms * 1000,
         kind,
     };
-    while !input.is_empty() && !life.harness.is_finished() {
-        life.operation(&mut input);
-        life.look_at_calls();
-        life.harness.verdict()?;
+    while !input.is_empty() && !session.harness.is_finished() {
+        session.operation(&mut input);
+        session.look_at_calls();
+        session.harness.result()?;
     }
-    life.end(timeout_ms)
+    session.end(timeout_ms)
 }
 
-impl Life {
+impl Session {
     fn operation(&mut self, input: &mut Input) {
         let operations = match self.kind {
             Kind::Transactional => 20,
@@ -155,10 +156,10 @@ impl Life {
         };
         match input.below(operations) {
             0..=2 => self.produce(input),
-            3..=5 => self.harness.all_right(input.byte().into()),
-            6..=8 => self.harness.meddle(input),
+            3..=5 => self.harness.deliver(input.byte().into()),
+            6..=8 => self.harness.net_fault(input),
             9 | 10 => self.harness.wait_ms(pause_ms(input)),
-            11 => self.harness.accident(input),
+            11 => self.harness.cluster_fault(input),
             12 => self.purge(input),
             13 => self.flush(input),
             14 => self.listen(),
@@ -321,10 +322,10 @@ impl Life {
         }
     }
 
-    /// Everything goes right again: all messages are reported in time, and nothing is left.
+    /// Checks that, without further faults, all messages are reported in time and nothing is left.
     fn end(mut self, timeout_ms: u64) -> Verdict {
         if !self.harness.is_finished() {
-            self.harness.heal();
+            self.harness.restore_cluster();
             let harness = &mut self.harness;
             let outstanding = |harness: &mut Harness| {
                 let queue = harness.shared.main_queue.clone();
@@ -332,19 +333,19 @@ impl Life {
                 let held = harness.shared.producer.as_ref().map_or(0, |a| a.outstanding());
                 held <= reported
             };
-            if !harness.peace(timeout_ms + SLACK_MS, outstanding) {
+            if !harness.run_without_faults(timeout_ms + SLACK_MS, outstanding) {
                 let held = harness.shared.producer.as_ref().map_or(0, |a| a.outstanding());
                 harness.violate(format!(
                     "{held} messages are held {timeout_ms} ms after all went right again"
                 ));
             }
-            self.harness.verdict()?;
+            self.harness.result()?;
         }
         self.harness.send(Command::Terminate);
         self.harness.settle();
         self.listen();
         self.look_at_calls();
-        self.harness.verdict()?;
+        self.harness.result()?;
         ensure!(
             self.calls.is_empty(),
             "{} calls of the transactional API were never answered",
@@ -373,7 +374,7 @@ pub(super) fn canary_seeds() -> Vec<Vec<u8>> {
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     // Nineteen settings at their first choice, with the newest versions.
     let head = [0; 21];
-    let lives: [&[u8]; 6] = [
+    let operations: [&[u8]; 6] = [
         // Produce, let all go right.
         &[0, 0, 3, 200],
         // To every topic, with pauses and a flush.
@@ -387,7 +388,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         // A response is changed.
         &[0, 0, 3, 200, 0, 0, 6, 0, 0, 6, 0, 4, 1, 0, 9, 1, 0, 12, 7, 0, 3, 200],
     ];
-    let mut seeds: Vec<Vec<u8>> = lives.iter().map(|life| [&head, *life].concat()).collect();
+    let mut seeds: Vec<Vec<u8>> = operations.iter().map(|run| [&head, *run].concat()).collect();
     for setting in 1..head.len() - 1 {
         for choice in [1, 2] {
             let mut seed = seeds[1].clone();
@@ -411,7 +412,7 @@ pub(super) fn transaction_seeds() -> Vec<Vec<u8>> {
         }
     };
     let produce = vec![0, 0, 0, 0x41, 3, 200, 9, 60, 3, 200];
-    let lives: [Vec<Vec<u8>>; 4] = [
+    let operations: [Vec<Vec<u8>>; 4] = [
         // One transaction, and another one that is aborted.
         vec![
             call(0),
@@ -425,7 +426,7 @@ pub(super) fn transaction_seeds() -> Vec<Vec<u8>> {
         ],
         // Calls out of their places, and nothing but a message at the end.
         vec![call(3), call(4), call(0), call(0), call(1), call(1), produce.clone()],
-        // The answers to what is asked are lost.
+        // The responses are lost.
         vec![
             call(0),
             call(1),
@@ -444,8 +445,8 @@ pub(super) fn transaction_seeds() -> Vec<Vec<u8>> {
     ];
     let mut seeds = Vec::new();
     for version in 0..3 {
-        for life in &lives {
-            seeds.push([&head[..], &[version], &life.concat()[..]].concat());
+        for run in &operations {
+            seeds.push([&head[..], &[version], &run.concat()[..]].concat());
         }
     }
     seeds.retain(|seed| transactions(seed) != Ok(Seen::Refused));

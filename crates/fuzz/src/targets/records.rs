@@ -11,7 +11,7 @@ use crate::input::Input;
 use crate::memory::within;
 use crate::{Seen, Verdict};
 
-/// What a batch may decompress to.
+/// Maximum decompressed size of a batch.
 const LIMIT_BYTES: usize = 64 * 1024;
 
 /// Reads record data: all of it, twice over, and writes again what could be read.
@@ -101,7 +101,7 @@ fn one_batch(batch: &Batch) -> Verdict {
     Ok(Seen::Accepted)
 }
 
-/// A leader gives a batch its offset without touching the records, and without making a bad checksum good.
+/// Checks that a leader sets the offset of a batch without changing the records or repairing a wrong checksum.
 fn check_assign(batch: &Batch, intact: bool) -> Result<(), String> {
     for time in [None, Some(1_000)] {
         let Some(assigned) = batch.assign(77, 5, time) else {
@@ -166,7 +166,7 @@ fn write_batch(header: &BatchHeader, records: &[Record], codec: Codec) -> Result
         let headers: Vec<Header> = record.headers.iter().flatten().collect();
         let before = encoded.len();
         RecordEncoder::append(&mut encoded, delta, time, key, value, headers.iter().copied());
-        let told = RecordEncoder::encoded_len(
+        let expected = RecordEncoder::encoded_len(
             delta,
             time,
             key.map(<[u8]>::len),
@@ -174,7 +174,7 @@ fn write_batch(header: &BatchHeader, records: &[Record], codec: Codec) -> Result
             headers.iter().copied(),
         );
         let took = encoded.len() - before;
-        ensure!(took == told, "a record takes {took} bytes, {told} were told");
+        ensure!(took == expected, "a record takes {took} bytes instead of {expected}");
     }
     let params = BatchParams {
         base_offset: header.base_offset,
@@ -194,7 +194,7 @@ fn write_batch(header: &BatchHeader, records: &[Record], codec: Codec) -> Result
     Ok(sealed.into_bytes())
 }
 
-/// All records of data that was just written.
+/// Returns all records of data that was just written.
 fn read_all(data: Bytes) -> Result<Vec<Record>, String> {
     let mut all = Vec::new();
     for batch in BatchIter::new(data) {
@@ -253,7 +253,7 @@ fn make_record(input: &mut Input, magic: i8, header: &BatchHeader) -> Record {
         let key = input.chunk();
         put_header(&mut headers, key, value);
     }
-    // What magic 2 can say is a 32-bit distance from the batch's offset.
+    // Magic 2 encodes a 32-bit distance from the batch's offset.
     let offset = header.base_offset.wrapping_add(input.number() as i32 as i64);
     Record {
         offset,

@@ -5,13 +5,13 @@
 //! - 0 to 2: message sets of magic 0 and 1, in version 2 with timestamps (KIP-32); 1 adds the throttle time
 //! - 3: record batches of magic 2, and with them transactions (KIP-98); Kafka 4.x serves only 3 and later
 //! - 4: the broker may answer KAFKA_STORAGE_ERROR (KIP-112)
-//! - 5: the response tells the log start offset (KIP-107)
+//! - 5: the response has the log start offset (KIP-107)
 //! - 6: a throttled response comes at once, and the client waits (KIP-219)
 //! - 7: zstd (KIP-110)
 //! - 8: errors of single records (KIP-467)
 //! - 9: flexible (KIP-482)
-//! - 10: the response tells a new leader and its address (KIP-951)
-//! - 11: the client knows TRANSACTION_ABORTABLE (KIP-890)
+//! - 10: the response names a new leader and its address (KIP-951)
+//! - 11: the client supports TRANSACTION_ABORTABLE (KIP-890)
 //! - 12: the broker adds the partitions to the transaction by itself (KIP-890)
 //! - 13: topic ids instead of names (KIP-516)
 
@@ -27,7 +27,7 @@ schema! {
         transactional_id: Option<String> [3+, strict] = None,
         /// 0: no response; 1: the leader has appended; -1: all in-sync replicas have.
         acks: i16 [0+],
-        /// How long the broker may wait for the replicas.
+        /// Maximum time that the broker waits for the replicas, in milliseconds.
         timeout_ms: i32 [0+],
         topic_data: Vec<TopicProduceData> [0+],
     }
@@ -84,7 +84,7 @@ schema! {
         batch_index_error_message: Option<String> [8+] = None,
     }
 
-    /// The leader that the broker knows of; -1 for none.
+    /// The leader known to the broker; -1 for none.
     struct LeaderIdAndEpoch {
         leader_id: i32 [10+] = -1,
         leader_epoch: i32 [10+] = -1,

@@ -15,7 +15,7 @@
 //! - 13: topic ids instead of names (KIP-516)
 //! - 14: the broker may answer OFFSET_MOVED_TO_TIERED_STORAGE (KIP-405)
 //! - 15: `replica_state` instead of `replica_id` (KIP-903)
-//! - 16: the response tells the addresses of new leaders (KIP-951)
+//! - 16: the response has the addresses of new leaders (KIP-951)
 //! - 17, 18: for replicas only: directory id (KIP-853), high watermark (KIP-1166)
 
 use crate::schema::schema;
@@ -28,7 +28,7 @@ schema! {
     request FetchRequest -> FetchResponse {
         /// A consumer sends -1, a follower its broker id.
         replica_id: i32 [0-14, strict] = -1,
-        /// How long the broker may wait for `min_bytes` to be there.
+        /// Maximum time that the broker waits for `min_bytes`, in milliseconds.
         max_wait_ms: i32 [0+],
         /// With fewer bytes the broker waits, `max_wait_ms` at most.
         min_bytes: i32 [0+],
@@ -60,7 +60,7 @@ schema! {
     /// A partition to fetch from.
     struct FetchPartition {
         partition: i32 [0+],
-        /// The leader epoch that the client knows, -1 for none; the broker checks it.
+        /// The leader epoch known to the client, -1 for none; the broker checks it.
         current_leader_epoch: i32 [9+] = -1,
         fetch_offset: i64 [0+],
         /// Leader epoch of the last record fetched, -1 for none.
@@ -97,14 +97,14 @@ schema! {
         node_endpoints: Vec<NodeEndpoint> [16+, tag 0],
     }
 
-    /// What was fetched of one topic.
+    /// The fetched data of one topic.
     struct FetchableTopicResponse {
         topic_id: Uuid [13+],
         topic: String [0-12],
         partitions: Vec<PartitionData> [0+],
     }
 
-    /// What was fetched of one partition.
+    /// The fetched data of one partition.
     struct PartitionData {
         partition_index: i32 [0+],
         error_code: i16 [0+],
@@ -139,7 +139,7 @@ schema! {
         end_offset: i64 [12+] = -1,
     }
 
-    /// The leader that the broker knows of; -1 for none.
+    /// The leader known to the broker; -1 for none.
     struct LeaderIdAndEpoch {
         leader_id: i32 [12+] = -1,
         leader_epoch: i32 [12+] = -1,

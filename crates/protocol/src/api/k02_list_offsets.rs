@@ -29,21 +29,21 @@ schema! {
         timeout_ms: i32 [10+],
     }
 
-    /// A topic to ask about.
+    /// A requested topic.
     struct ListOffsetsTopic {
         name: String [0+],
         partitions: Vec<ListOffsetsPartition> [0+],
     }
 
-    /// A partition to ask about.
+    /// A requested partition.
     struct ListOffsetsPartition {
         partition_index: i32 [0+],
-        /// The leader epoch that the client knows, -1 for none; the broker checks it.
+        /// The leader epoch known to the client, -1 for none; the broker checks it.
         current_leader_epoch: i32 [4+] = -1,
         /// Milliseconds since 1970: the first offset not before it. Negative: -1 the end, -2 the start; see above for
         /// more.
         timestamp: i64 [0+],
-        /// How many offsets to list at most.
+        /// Maximum number of offsets to list.
         max_num_offsets: i32 [0] = 1,
     }
 

@@ -1,7 +1,7 @@
 //! Metadata (key 3): brokers, topics, partitions and their leaders; any broker answers.
 //!
-//! - 0: an empty list of topics asks for all; no null
-//! - 1: null asks for all topics, an empty list for none; racks, controller, internal topics
+//! - 0: an empty list of topics requests all; no null
+//! - 1: null requests all topics, an empty list for none; racks, controller, internal topics
 //! - 2: cluster id (KIP-78)
 //! - 3: throttle time
 //! - 4: whether asking may create a topic
@@ -23,20 +23,20 @@ schema! {
 
     /// The request.
     request MetadataRequest -> MetadataResponse {
-        /// Null asks for all topics; in version 0 an empty list does.
+        /// Null requests all topics; in version 0 an empty list does.
         topics: Option<Vec<MetadataRequestTopic>> [0+, null 1+],
-        /// Whether the broker may create missing topics, if its configuration agrees.
+        /// Allows the broker to create missing topics, if its configuration permits that.
         allow_auto_topic_creation: bool [4+, strict] = true,
-        /// Whether to tell what the client may do with the cluster.
+        /// Requests the client's permissions on the cluster.
         include_cluster_authorized_operations: bool [8-10, strict],
-        /// Whether to tell what the client may do with each topic.
+        /// Requests the client's permissions on each topic.
         include_topic_authorized_operations: bool [8+, strict],
     }
 
-    /// A topic to ask about, by name or by id.
+    /// A requested topic, by name or by id.
     struct MetadataRequestTopic {
         topic_id: Uuid [10+],
-        /// Null to ask by id.
+        /// Null to request by id.
         name: Option<String> [0+, null 10+],
     }
 
@@ -49,7 +49,7 @@ schema! {
         controller_id: i32 [1+] = -1,
         topics: Vec<MetadataResponseTopic> [0+],
         error_code: i16 [13+],
-        /// Bit set of operations; `i32::MIN` when not asked for.
+        /// Bit set of operations; `i32::MIN` when not requested.
         cluster_authorized_operations: i32 [8-10, strict] = i32::MIN,
     }
 
@@ -64,12 +64,12 @@ schema! {
     /// A topic.
     struct MetadataResponseTopic {
         error_code: i16 [0+],
-        /// Null when asked by an id that is not known.
+        /// Null in the response to an unknown id.
         name: Option<String> [0+, null 12+],
         topic_id: Uuid [10+],
         is_internal: bool [1+],
         partitions: Vec<MetadataResponsePartition> [0+],
-        /// Bit set of operations; `i32::MIN` when not asked for.
+        /// Bit set of operations; `i32::MIN` when not requested.
         topic_authorized_operations: i32 [8+, strict] = i32::MIN,
     }
 

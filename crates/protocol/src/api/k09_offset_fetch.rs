@@ -2,12 +2,12 @@
 //!
 //! - 0: offsets in ZooKeeper
 //! - 1: offsets in Kafka
-//! - 2: null asks for all topics; an error of the whole response
+//! - 2: null requests all topics; an error of the whole response
 //! - 3: throttle time
 //! - 4: a throttled response comes at once, and the client waits (KIP-219)
 //! - 5: leader epoch (KIP-320)
 //! - 6: flexible (KIP-482)
-//! - 7: may be told to wait for open transactions (KIP-447)
+//! - 7: can require stable offsets, for open transactions (KIP-447)
 //! - 8: several groups (KIP-709)
 //! - 9: member epochs of the consumer group protocol (KIP-848)
 //! - 10: topic ids instead of names (KIP-848)
@@ -22,29 +22,29 @@ schema! {
     request OffsetFetchRequest -> OffsetFetchResponse {
         groups: Vec<OffsetFetchRequestGroup> [8+, strict],
         group_id: String [0-7, strict],
-        /// Null asks for all topics.
+        /// Null requests all topics.
         topics: Option<Vec<OffsetFetchRequestTopic>> [0-7, null 2-7, strict],
-        /// Whether to answer UNSTABLE_OFFSET_COMMIT while a transaction may still change the offset.
+        /// Requests UNSTABLE_OFFSET_COMMIT while a transaction can still change the offset.
         require_stable: bool [7+, strict],
     }
 
-    /// A group to ask about.
+    /// A requested group.
     struct OffsetFetchRequestGroup {
         group_id: String [8+],
         member_id: Option<String> [9+] = None,
         member_epoch: i32 [9+] = -1,
-        /// Null asks for all topics.
+        /// Null requests all topics.
         topics: Option<Vec<OffsetFetchRequestTopics>> [8+],
     }
 
-    /// A topic to ask about, from version 8 on.
+    /// A requested topic, from version 8 on.
     struct OffsetFetchRequestTopics {
         topic_id: Uuid [10+],
         name: String [8-9],
         partition_indexes: Vec<i32> [8+],
     }
 
-    /// A topic to ask about, before version 8.
+    /// A requested topic, before version 8.
     struct OffsetFetchRequestTopic {
         name: String [0-7],
         partition_indexes: Vec<i32> [0-7],

@@ -4,7 +4,7 @@
 //! - 2: a throttled response comes at once, and the client waits (KIP-219)
 //! - 3: flexible (KIP-482)
 //! - 4: several keys (KIP-699)
-//! - 5: the client knows TRANSACTION_ABORTABLE (KIP-890)
+//! - 5: the client supports TRANSACTION_ABORTABLE (KIP-890)
 //! - 6: share groups (KIP-932)
 
 use crate::schema::schema;

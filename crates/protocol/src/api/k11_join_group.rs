@@ -10,7 +10,7 @@
 //! - 6: flexible (KIP-482)
 //! - 7: protocol type and name in the response, for checking (KIP-559)
 //! - 8: the reason for joining (KIP-800)
-//! - 9: the leader may be told to skip assigning (KIP-814)
+//! - 9: the response can have the leader skip the assignment (KIP-814)
 
 use bytes::Bytes;
 
@@ -23,7 +23,7 @@ schema! {
     request JoinGroupRequest -> JoinGroupResponse {
         group_id: String [0+],
         session_timeout_ms: i32 [0+],
-        /// How long the coordinator waits for members to join again; -1 for the session timeout.
+        /// Time that the coordinator waits for members to rejoin, in milliseconds; -1 for the session timeout.
         rebalance_timeout_ms: i32 [1+] = -1,
         /// Empty for a member that has none yet.
         member_id: String [0+],
@@ -54,7 +54,7 @@ schema! {
         protocol_name: Option<String> [0+, null 7+],
         /// The leader's member id.
         leader: String [0+],
-        /// Whether the leader must not assign anew.
+        /// The leader must keep the present assignment.
         skip_assignment: bool [9+, strict],
         member_id: String [0+],
         /// All members for the leader, none for the others.

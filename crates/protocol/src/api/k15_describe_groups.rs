@@ -37,7 +37,7 @@ schema! {
         /// The assignor in use.
         protocol_data: String [0+],
         members: Vec<DescribedGroupMember> [0+],
-        /// Bit set of operations; `i32::MIN` when not asked for.
+        /// Bit set of operations; `i32::MIN` when not requested.
         authorized_operations: i32 [3+, strict] = i32::MIN,
     }
 

@@ -28,13 +28,13 @@ schema! {
         /// -1 when unknown.
         finalized_features_epoch: i64 [3+, tag 1] = -1,
         finalized_features: Vec<FinalizedFeatureKey> [3+, tag 2],
-        /// Whether a ZooKeeper cluster may move to KRaft.
+        /// A ZooKeeper cluster is ready to migrate to KRaft.
         zk_migration_ready: bool [3+, tag 3],
     }
 
     /// The versions of one API that the broker serves.
     struct ApiVersion {
-        /// Also of APIs that this crate does not know.
+        /// Includes APIs unknown to this crate.
         api_key: i16 [0+],
         min_version: i16 [0+],
         max_version: i16 [0+],

@@ -4,7 +4,7 @@
 //! - 2: throttle time
 //! - 3: a throttled response comes at once, and the client waits (KIP-219)
 //! - 4: -1 leaves the number of partitions or replicas to the broker (KIP-464)
-//! - 5: flexible (KIP-482); the response tells the new topic's configuration (KIP-525)
+//! - 5: flexible (KIP-482); the response has the new topic's configuration (KIP-525)
 //! - 6: the broker may answer THROTTLING_QUOTA_EXCEEDED (KIP-599)
 //! - 7: topic id in the response (KIP-516)
 
@@ -18,7 +18,7 @@ schema! {
     request CreateTopicsRequest -> CreateTopicsResponse {
         topics: Vec<CreatableTopic> [0+],
         timeout_ms: i32 [0+] = 60000,
-        /// Whether to check only, without doing it.
+        /// Only validates the request.
         validate_only: bool [1+],
     }
 
@@ -72,8 +72,8 @@ schema! {
         name: String [5+],
         value: Option<String> [5+],
         read_only: bool [5+],
-        /// 1 topic, 2 dynamic broker, 3 dynamic default of brokers, 4 static broker, 5 default, 6 broker logger, 7 client
-        /// metrics, 8 group.
+        /// 1 topic, 2 dynamic broker, 3 dynamic default of brokers, 4 static broker, 5 default, 6 broker logger, 7
+        /// client metrics, 8 group.
         config_source: i8 [5+] = -1,
         is_sensitive: bool [5+],
     }

@@ -1,11 +1,11 @@
-//! InitProducerId (key 22): gives an idempotent or transactional producer its id and epoch (KIP-98); goes to the
+//! InitProducerId (key 22): assigns id and epoch to an idempotent or transactional producer (KIP-98); goes to the
 //! transactional id's coordinator, without one to any broker.
 //!
 //! - 1: a throttled response comes at once, and the client waits (KIP-219)
 //! - 2: flexible (KIP-482)
 //! - 3: the producer's old id and epoch, to go on after an error (KIP-360)
 //! - 4: the broker may answer PRODUCER_FENCED
-//! - 5: the client knows TRANSACTION_ABORTABLE (KIP-890)
+//! - 5: the client supports TRANSACTION_ABORTABLE (KIP-890)
 //! - 6: two-phase commit (KIP-939)
 
 use crate::schema::schema;
@@ -21,9 +21,9 @@ schema! {
         transaction_timeout_ms: i32 [0+],
         producer_id: i64 [3+, strict] = -1,
         producer_epoch: i16 [3+, strict] = -1,
-        /// Whether the coordinator must never abort the transaction by itself.
+        /// Enables two-phase commit: the coordinator never aborts the transaction by itself.
         enable2_pc: bool [6+, strict],
-        /// Whether to keep the open transaction of the earlier producer.
+        /// Keeps the open transaction of the earlier producer.
         keep_prepared_txn: bool [6+],
     }
 

@@ -13,23 +13,23 @@ schema! {
 
     /// The request.
     request OffsetForLeaderEpochRequest -> OffsetForLeaderEpochResponse {
-        /// A consumer sends -1, -2 stands for a debugging one.
+        /// A consumer sends -1, a debugging consumer -2.
         replica_id: i32 [3+] = -2,
         topics: Vec<OffsetForLeaderTopic> [0+],
     }
 
-    /// A topic to ask about.
+    /// A requested topic.
     struct OffsetForLeaderTopic {
         topic: String [0+],
         partitions: Vec<OffsetForLeaderPartition> [0+],
     }
 
-    /// A partition to ask about.
+    /// A requested partition.
     struct OffsetForLeaderPartition {
         partition: i32 [0+],
-        /// The leader epoch that the client knows, -1 for none; the broker checks it.
+        /// The leader epoch known to the client, -1 for none; the broker checks it.
         current_leader_epoch: i32 [2+] = -1,
-        /// The epoch whose end is asked for.
+        /// The epoch whose end is requested.
         leader_epoch: i32 [0+],
     }
 
@@ -49,7 +49,7 @@ schema! {
     struct EpochEndOffset {
         error_code: i16 [0+],
         partition: i32 [0+],
-        /// The greatest epoch not above the one asked for.
+        /// The greatest epoch not above the requested one.
         leader_epoch: i32 [1+] = -1,
         /// The first offset after that epoch, -1 when unknown.
         end_offset: i64 [0+] = -1,

@@ -26,7 +26,7 @@ schema! {
         transactional_id: String [4+],
         producer_id: i64 [4+],
         producer_epoch: i16 [4+],
-        /// Whether to check only that the partitions are in the transaction.
+        /// Only verifies that the partitions are in the transaction.
         verify_only: bool [4+],
         topics: Vec<AddPartitionsToTxnTopic> [4+],
     }

@@ -4,7 +4,7 @@
 //! - 2: the broker may answer PRODUCER_FENCED
 //! - 3: flexible (KIP-482)
 //! - 4: TRANSACTION_ABORTABLE (KIP-890)
-//! - 5: the producer's epoch rises with every transaction; the response tells the new one (KIP-890)
+//! - 5: the producer epoch increases with every transaction; the response has the new one (KIP-890)
 
 use crate::schema::schema;
 

@@ -19,12 +19,12 @@ schema! {
         include_documentation: bool [3+, strict],
     }
 
-    /// A resource to ask about.
+    /// A requested resource.
     struct DescribeConfigsResource {
         /// 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group.
         resource_type: i8 [0+],
         resource_name: String [0+],
-        /// Null asks for all entries.
+        /// Null requests all entries.
         configuration_keys: Option<Vec<String>> [0+],
     }
 
@@ -49,8 +49,8 @@ schema! {
         name: String [0+],
         value: Option<String> [0+],
         read_only: bool [0+],
-        /// 1 topic, 2 dynamic broker, 3 dynamic default of brokers, 4 static broker, 5 default, 6 broker logger, 7 client
-        /// metrics, 8 group.
+        /// 1 topic, 2 dynamic broker, 3 dynamic default of brokers, 4 static broker, 5 default, 6 broker logger, 7
+        /// client metrics, 8 group.
         config_source: i8 [1+] = -1,
         is_default: bool [0],
         is_sensitive: bool [0+],

@@ -12,7 +12,7 @@ schema! {
     /// The request.
     request AlterConfigsRequest -> AlterConfigsResponse {
         resources: Vec<AlterConfigsResource> [0+],
-        /// Whether to check only, without doing it.
+        /// Only validates the request.
         validate_only: bool [0+],
     }
 

@@ -14,11 +14,11 @@ schema! {
 
     /// The request.
     request DescribeLogDirsRequest -> DescribeLogDirsResponse {
-        /// Null asks for all topics.
+        /// Null requests all topics.
         topics: Option<Vec<DescribableLogDirTopic>> [0+],
     }
 
-    /// Partitions of one topic to ask about.
+    /// Requested partitions of one topic.
     struct DescribableLogDirTopic {
         topic: String [0+],
         partitions: Vec<i32> [0+],
@@ -40,7 +40,7 @@ schema! {
         total_bytes: i64 [4+] = -1,
         /// Of the volume, -1 when unknown.
         usable_bytes: i64 [4+] = -1,
-        /// Whether no new replicas go there.
+        /// The directory receives no new replicas.
         is_cordoned: bool [5+],
     }
 
@@ -56,7 +56,7 @@ schema! {
         partition_size: i64 [0+],
         /// Behind the high watermark, or for a future replica behind the current one.
         offset_lag: i64 [0+],
-        /// Whether the replica is being moved here.
+        /// The replica is being moved to this directory.
         is_future_key: bool [0+],
     }
 }

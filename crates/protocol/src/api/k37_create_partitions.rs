@@ -14,7 +14,7 @@ schema! {
     request CreatePartitionsRequest -> CreatePartitionsResponse {
         topics: Vec<CreatePartitionsTopic> [0+],
         timeout_ms: i32 [0+],
-        /// Whether to check only, without doing it.
+        /// Only validates the request.
         validate_only: bool [0+],
     }
 

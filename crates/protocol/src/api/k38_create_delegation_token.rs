@@ -14,7 +14,7 @@ schema! {
 
     /// The request.
     request CreateDelegationTokenRequest -> CreateDelegationTokenResponse {
-        /// Null for the one who asks.
+        /// Null for the requester.
         owner_principal_type: Option<String> [3+, strict],
         owner_principal_name: Option<String> [3+, strict],
         renewers: Vec<CreatableRenewers> [0+],

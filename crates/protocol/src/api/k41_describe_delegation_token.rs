@@ -3,7 +3,7 @@
 //! - 0: gone in Kafka 4.x
 //! - 1: a throttled response comes at once, and the client waits (KIP-219)
 //! - 2: flexible (KIP-482)
-//! - 3: who asked for a token (KIP-373)
+//! - 3: the requester of a token (KIP-373)
 
 use bytes::Bytes;
 
@@ -14,11 +14,11 @@ schema! {
 
     /// The request.
     request DescribeDelegationTokenRequest -> DescribeDelegationTokenResponse {
-        /// Null asks for all.
+        /// Null requests all.
         owners: Option<Vec<DescribeDelegationTokenOwner>> [0+],
     }
 
-    /// An owner to ask about.
+    /// A requested owner.
     struct DescribeDelegationTokenOwner {
         principal_type: String [0+],
         principal_name: String [0+],

@@ -1,4 +1,4 @@
-//! ElectLeaders (key 43): elects partition leaders anew (KIP-183); goes to the controller, or in KRaft clusters to any
+//! ElectLeaders (key 43): elects new partition leaders (KIP-183); goes to the controller, or in KRaft clusters to any
 //! broker.
 //!
 //! - 1: unclean elections, an error of the whole response (KIP-460)

@@ -11,7 +11,7 @@ schema! {
     /// The request.
     request IncrementalAlterConfigsRequest -> IncrementalAlterConfigsResponse {
         resources: Vec<AlterConfigsResource> [0+],
-        /// Whether to check only, without doing it.
+        /// Only validates the request.
         validate_only: bool [0+],
     }
 

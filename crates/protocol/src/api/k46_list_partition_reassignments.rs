@@ -8,11 +8,11 @@ schema! {
     /// The request.
     request ListPartitionReassignmentsRequest -> ListPartitionReassignmentsResponse {
         timeout_ms: i32 [0+] = 60000,
-        /// Null asks for all.
+        /// Null requests all.
         topics: Option<Vec<ListPartitionReassignmentsTopics>> [0+] = None,
     }
 
-    /// A topic to ask about.
+    /// A requested topic.
     struct ListPartitionReassignmentsTopics {
         name: String [0+],
         partition_indexes: Vec<i32> [0+],

@@ -10,11 +10,11 @@ schema! {
     /// The request.
     request DescribeClientQuotasRequest -> DescribeClientQuotasResponse {
         components: Vec<ComponentData> [0+],
-        /// Whether entities must have no other parts than those asked for.
+        /// Matches only entities without further components.
         strict: bool [0+],
     }
 
-    /// What one part of an entity must be.
+    /// A filter for one component of an entity.
     struct ComponentData {
         /// `user`, `client-id` or `ip`.
         entity_type: String [0+],

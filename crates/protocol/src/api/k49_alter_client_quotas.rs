@@ -10,7 +10,7 @@ schema! {
     /// The request.
     request AlterClientQuotasRequest -> AlterClientQuotasResponse {
         entries: Vec<EntryData> [0+],
-        /// Whether to check only, without doing it.
+        /// Only validates the request.
         validate_only: bool [0+],
     }
 

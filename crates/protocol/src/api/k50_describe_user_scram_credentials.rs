@@ -7,11 +7,11 @@ schema! {
 
     /// The request.
     request DescribeUserScramCredentialsRequest -> DescribeUserScramCredentialsResponse {
-        /// Null or empty asks for all.
+        /// Null or empty requests all.
         users: Option<Vec<UserName>> [0+],
     }
 
-    /// A user to ask about.
+    /// A requested user.
     struct UserName {
         name: String [0+],
     }

@@ -14,13 +14,13 @@ schema! {
         topics: Vec<TopicData> [0+],
     }
 
-    /// A topic to ask about.
+    /// A requested topic.
     struct TopicData {
         topic_name: String [0+],
         partitions: Vec<PartitionData> [0+],
     }
 
-    /// A partition to ask about.
+    /// A requested partition.
     struct PartitionData {
         partition_index: i32 [0+],
     }

@@ -12,7 +12,7 @@ schema! {
     request UpdateFeaturesRequest -> UpdateFeaturesResponse {
         timeout_ms: i32 [0+] = 60000,
         feature_updates: Vec<FeatureUpdateKey> [0+],
-        /// Whether to check only, without doing it.
+        /// Only validates the request.
         validate_only: bool [1+, strict],
     }
 

@@ -10,7 +10,7 @@ schema! {
 
     /// The request.
     request DescribeClusterRequest -> DescribeClusterResponse {
-        /// Whether to tell what the client may do with the cluster.
+        /// Requests the client's permissions on the cluster.
         include_cluster_authorized_operations: bool [0+],
         /// 1 brokers, 2 controllers.
         endpoint_type: i8 [1+, strict] = 1,
@@ -28,7 +28,7 @@ schema! {
         /// -1 when there is none.
         controller_id: i32 [0+] = -1,
         brokers: Vec<DescribeClusterBroker> [0+],
-        /// Bit set of operations; `i32::MIN` when not asked for.
+        /// Bit set of operations; `i32::MIN` when not requested.
         cluster_authorized_operations: i32 [0+] = i32::MIN,
     }
 

@@ -10,7 +10,7 @@ schema! {
         topics: Vec<TopicRequest> [0+],
     }
 
-    /// A topic to ask about.
+    /// A requested topic.
     struct TopicRequest {
         name: String [0+],
         partition_indexes: Vec<i32> [0+],

@@ -25,7 +25,7 @@ schema! {
         subscribed_topic_regex: Option<String> [1+, strict] = None,
         /// Null for the broker's choice.
         server_assignor: Option<String> [0+] = None,
-        /// What the member owns now.
+        /// Partitions that the member owns now.
         topic_partitions: Option<Vec<TopicPartitions>> [0+] = None,
     }
 

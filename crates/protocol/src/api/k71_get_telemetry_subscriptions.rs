@@ -8,7 +8,7 @@ schema! {
 
     /// The request.
     request GetTelemetrySubscriptionsRequest -> GetTelemetrySubscriptionsResponse {
-        /// Zero to ask for one.
+        /// Zero to request one.
         client_instance_id: Uuid [0+],
     }
 
@@ -16,14 +16,14 @@ schema! {
     response GetTelemetrySubscriptionsResponse {
         throttle_time_ms: i32 [0+],
         error_code: i16 [0+],
-        /// Zero to ask for one.
+        /// Zero to request one.
         client_instance_id: Uuid [0+],
         subscription_id: i32 [0+],
         /// By preference; the ids of record batches.
         accepted_compression_types: Vec<i8> [0+],
         push_interval_ms: i32 [0+],
         telemetry_max_bytes: i32 [0+],
-        /// Whether counters count since the last push, else since the start.
+        /// Counters are deltas since the last push; otherwise totals since the start.
         delta_temporality: bool [0+],
         /// Prefixes of names; one empty string for all, an empty list for none.
         requested_metrics: Vec<String> [0+],

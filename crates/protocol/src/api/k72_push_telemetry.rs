@@ -12,7 +12,7 @@ schema! {
     request PushTelemetryRequest -> PushTelemetryResponse {
         client_instance_id: Uuid [0+],
         subscription_id: i32 [0+],
-        /// Whether this is the last push of the client.
+        /// This is the last push of the client.
         terminating: bool [0+],
         compression_type: i8 [0+],
         metrics: Bytes [0+],

@@ -14,7 +14,7 @@ schema! {
         cursor: Option<Cursor> [0+] = None,
     }
 
-    /// A topic to ask about.
+    /// A requested topic.
     struct TopicRequest {
         name: String [0+],
     }
@@ -40,7 +40,7 @@ schema! {
         topic_id: Uuid [0+],
         is_internal: bool [0+],
         partitions: Vec<DescribeTopicPartitionsResponsePartition> [0+],
-        /// Bit set of operations; `i32::MIN` when not asked for.
+        /// Bit set of operations; `i32::MIN` when not requested.
         topic_authorized_operations: i32 [0+] = i32::MIN,
     }
 

@@ -30,7 +30,7 @@ schema! {
         assignment_epoch: i32 [0+],
         assignor_name: String [0+],
         members: Vec<Member> [0+],
-        /// Bit set of operations; `i32::MIN` when not asked for.
+        /// Bit set of operations; `i32::MIN` when not requested.
         authorized_operations: i32 [0+] = i32::MIN,
     }
 

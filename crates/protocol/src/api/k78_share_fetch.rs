@@ -17,7 +17,7 @@ schema! {
         member_id: Option<String> [0+],
         /// 0 begins a session, -1 ends it, else one more than last time.
         share_session_epoch: i32 [0+],
-        /// How long the broker may wait for `min_bytes` to be there.
+        /// Maximum time that the broker waits for `min_bytes`, in milliseconds.
         max_wait_ms: i32 [0+],
         /// With fewer bytes the broker waits, `max_wait_ms` at most.
         min_bytes: i32 [0+],
@@ -29,7 +29,7 @@ schema! {
         batch_size: i32 [1+],
         /// 0 whole batches, 1 strictly no more than `max_records`.
         share_acquire_mode: i8 [2+],
-        /// Whether acknowledgements renew locks.
+        /// Acknowledgements renew acquisition locks.
         is_renew_ack: bool [2+],
         topics: Vec<FetchTopic> [0+],
         forgotten_topics_data: Vec<ForgottenTopic> [0+],
@@ -48,7 +48,7 @@ schema! {
         acknowledgement_batches: Vec<AcknowledgementBatch> [0+],
     }
 
-    /// What became of a range of records.
+    /// The acknowledgement of a range of records.
     struct AcknowledgementBatch {
         first_offset: i64 [0+],
         last_offset: i64 [0+],
@@ -73,13 +73,13 @@ schema! {
         node_endpoints: Vec<NodeEndpoint> [0+],
     }
 
-    /// What was fetched of one topic.
+    /// The fetched data of one topic.
     struct ShareFetchableTopicResponse {
         topic_id: Uuid [0+],
         partitions: Vec<PartitionData> [0+],
     }
 
-    /// What was fetched of one partition, and what became of its acknowledgements.
+    /// The fetched data of one partition, and the result of its acknowledgements.
     struct PartitionData {
         partition_index: i32 [0+],
         error_code: i16 [0+],
@@ -91,7 +91,7 @@ schema! {
         acquired_records: Vec<AcquiredRecords> [0+],
     }
 
-    /// The leader that the broker knows of; -1 for none.
+    /// The leader known to the broker; -1 for none.
     struct LeaderIdAndEpoch {
         leader_id: i32 [0+],
         leader_epoch: i32 [0+],
@@ -101,7 +101,7 @@ schema! {
     struct AcquiredRecords {
         first_offset: i64 [0+],
         last_offset: i64 [0+],
-        /// How often the records were delivered.
+        /// Number of deliveries of the records.
         delivery_count: i16 [0+],
     }
 

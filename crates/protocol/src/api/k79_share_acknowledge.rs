@@ -16,7 +16,7 @@ schema! {
         member_id: Option<String> [0+],
         /// 0 begins a session, -1 ends it, else one more than last time.
         share_session_epoch: i32 [0+],
-        /// Whether acknowledgements renew locks.
+        /// Acknowledgements renew acquisition locks.
         is_renew_ack: bool [2+],
         topics: Vec<AcknowledgeTopic> [0+],
     }
@@ -33,7 +33,7 @@ schema! {
         acknowledgement_batches: Vec<AcknowledgementBatch> [0+],
     }
 
-    /// What became of a range of records.
+    /// The acknowledgement of a range of records.
     struct AcknowledgementBatch {
         first_offset: i64 [0+],
         last_offset: i64 [0+],
@@ -66,7 +66,7 @@ schema! {
         current_leader: LeaderIdAndEpoch [0+],
     }
 
-    /// The leader that the broker knows of; -1 for none.
+    /// The leader known to the broker; -1 for none.
     struct LeaderIdAndEpoch {
         leader_id: i32 [0+],
         leader_epoch: i32 [0+],

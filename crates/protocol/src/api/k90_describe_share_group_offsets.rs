@@ -14,13 +14,13 @@ schema! {
         groups: Vec<DescribeShareGroupOffsetsRequestGroup> [0+],
     }
 
-    /// A group to ask about.
+    /// A requested group.
     struct DescribeShareGroupOffsetsRequestGroup {
         group_id: String [0+],
         topics: Option<Vec<DescribeShareGroupOffsetsRequestTopic>> [0+],
     }
 
-    /// A topic to ask about.
+    /// A requested topic.
     struct DescribeShareGroupOffsetsRequestTopic {
         topic_name: String [0+],
         partitions: Vec<i32> [0+],

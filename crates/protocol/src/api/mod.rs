@@ -22,6 +22,8 @@
 //! | `operation` | of an access control entry: 1 any (in filters), 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9 cluster action, 10 describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 describe tokens, 15 two-phase commit |
 //! | `resource_type` | of an access control entry: 1 any (in filters), 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user |
 
+mod names;
+
 use std::fmt;
 use std::ops::RangeInclusive;
 
@@ -194,24 +196,24 @@ impl fmt::Display for TranscodeError {
 impl std::error::Error for TranscodeError {}
 
 impl Api {
-    /// The API with this key, if it has a schema here.
+    /// Returns the API with this key, if it has a schema here.
     pub fn find(key: ApiKey) -> Option<&'static Self> {
         let index = APIS.binary_search_by_key(&key, |api| api.key).ok()?;
         APIS.get(index)
     }
 
-    /// The API's key.
+    /// Returns the API's key.
     pub const fn key(&self) -> ApiKey {
         self.key
     }
 
-    /// The API's name, as in `Fetch`.
+    /// Returns the API's name, as in `Fetch`.
     pub fn name(&self) -> &'static str {
         let name = self.request.name;
         name.strip_suffix("Request").unwrap_or(name)
     }
 
-    /// The versions of both messages.
+    /// Returns the versions of both messages.
     pub const fn versions(&self) -> RangeInclusive<i16> {
         self.request.min_version..=self.request.max_version
     }
@@ -223,7 +225,7 @@ impl Api {
         }
     }
 
-    /// The version of the header that goes with `version` of the message.
+    /// Returns the version of the header that goes with `version` of the message.
     pub fn header_version(&self, direction: Direction, version: i16) -> i16 {
         (self.codec(direction).header_version)(version)
     }
@@ -237,7 +239,7 @@ impl Api {
         (self.codec(direction).transcode)(&mut Reader::new(body), version)
     }
 
-    /// The body of a message with default values.
+    /// Returns the body of a message with default values.
     ///
     /// # Errors
     /// [`EncodeError`] when the version is not in the schema.

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use flate2::read::MultiGzDecoder;
 use libdeflater::{CompressionLvl, Compressor, Decompressor};
 
-use super::{Codec, CodecError, read_bounded};
+use super::codec::{Codec, CodecError, read_bounded};
 use crate::buffer::Buffer;
 
 const CODEC: Codec = Codec::Gzip;
@@ -51,14 +51,14 @@ pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Buffer, CodecErro
     }
 }
 
-/// The size of the (last) member, as its trailer gives it: modulo 2^32, and only a claim.
+/// Returns the size of the (last) member, from its trailer: modulo 2^32, unverified.
 fn claimed_size(input: &[u8]) -> Option<usize> {
     let size = u32::from_le_bytes(*input.last_chunk::<4>()?) as usize;
     (size <= input.len().saturating_mul(MAX_RATIO)).then_some(size)
 }
 
-/// The fast way, for a single member whose trailer tells its size. `None` when that is not what the input is or it
-/// does not decompress; the streaming decoder then says why.
+/// Decompresses a single member whose trailer has its size, at once. Returns `None` if the input has another form or
+/// it does not decompress; the streaming decoder then says why.
 fn decompress_single_member(input: &[u8], limit: usize) -> Option<Buffer> {
     // libdeflate stops after the first member and does not say where. A second one would show its magic number.
     if memchr::memmem::find(input.get(1..)?, &[0x1f, 0x8b, 0x08]).is_some() {

@@ -9,7 +9,7 @@ use std::io::Read;
 use ::lz4::block::{CompressionMode, compress_bound, compress_to_buffer, decompress_to_buffer};
 use xxhash_rust::xxh32::xxh32;
 
-use super::{Codec, CodecError, read_bounded};
+use super::codec::{Codec, CodecError, read_bounded};
 use crate::buffer::Buffer;
 
 const CODEC: Codec = Codec::Lz4;
@@ -28,7 +28,7 @@ const STORED: u32 = 1 << 31;
 /// LZ4 yields at most 255 bytes from one.
 const MAX_RATIO: usize = 255;
 
-/// What text mostly yields, or less: room for so much is got before it is known how much there is.
+/// The expected compression ratio, at most that of typical text: memory is reserved for it before the size is known.
 const EXPECTED_RATIO: usize = 3;
 
 /// Where the output ends, the library is stricter about malformed blocks. With this much more room than allowed it is
@@ -45,7 +45,7 @@ pub enum HeaderChecksum {
 }
 
 impl HeaderChecksum {
-    /// The checksum of a header that starts with the magic number and ends before the checksum.
+    /// Returns the checksum of a header that starts with the magic number and ends before the checksum.
     fn of(self, header: &[u8]) -> u8 {
         let covered = match self {
             Self::Standard => header.get(MAGIC.len()..).unwrap_or_default(),
@@ -174,7 +174,7 @@ pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Buffer, CodecErro
     }
 }
 
-/// Appends all blocks of a frame to `output`; gives what follows the end mark.
+/// Appends all blocks of a frame to `output`; returns the bytes after the end mark.
 fn append_blocks<'a>(
     output: &mut Buffer,
     frame: &'a [u8],
@@ -219,7 +219,7 @@ fn append_block(output: &mut Buffer, block: &[u8], header: &Header, limit: usize
             Ok(())
         }
         Ok(_) => Err(CodecError::LimitExceeded { codec: CODEC, limit }),
-        // The library does not tell a full buffer from bad data.
+        // The library does not distinguish a full buffer from bad data.
         Err(_) if room < possible => Err(CodecError::LimitExceeded { codec: CODEC, limit }),
         Err(_) => Err(CodecError::corrupt(CODEC, "invalid block")),
     }
@@ -239,7 +239,7 @@ fn decompress_linked(frame: &[u8], header: &Header, left: usize, limit: usize) -
             CodecError::LimitExceeded { codec, .. } => CodecError::LimitExceeded { codec, limit },
             other => other,
         })?;
-    // The reader takes an end of input inside a frame for its end; finishing tells.
+    // The reader takes an end of input inside a frame for the frame's end; finishing detects that.
     match decoder.finish() {
         (_, Ok(())) => Ok(output),
         (_, Err(error)) => Err(CodecError::corrupt(CODEC, error)),

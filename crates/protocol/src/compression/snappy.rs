@@ -4,7 +4,7 @@
 //! and blocks with their lengths. Other clients put one plain snappy block into the batch, and Java reads that too. The
 //! framed form is what we write: every consumer must read it, because Java producers have always written it.
 
-use super::{Codec, CodecError};
+use super::codec::{Codec, CodecError};
 use crate::buffer::Buffer;
 
 const CODEC: Codec = Codec::Snappy;
@@ -19,7 +19,7 @@ const BLOCK_BYTES: usize = 64 * 1024;
 /// No snappy element yields more than 64 bytes from three; blocks that claim more are corrupt.
 const MAX_RATIO: usize = 22;
 
-/// What text mostly yields, or less: room for so much is got before it is known how much there is.
+/// The expected compression ratio, at most that of typical text: memory is reserved for it before the size is known.
 const EXPECTED_RATIO: usize = 3;
 
 pub(super) fn compress(input: &[u8]) -> Result<Vec<u8>, CodecError> {
@@ -62,7 +62,7 @@ pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Buffer, CodecErro
     }
     let mut rest = input.get(HEADER.len()..).ok_or_else(|| truncated("header"))?;
     while !rest.is_empty() {
-        // Streams may be joined: where a block's length is expected, a new header may stand instead.
+        // Streams may be joined: where a block's length is expected, a new header may follow instead.
         if rest.get(..MAGIC_LEN) == HEADER.get(..MAGIC_LEN) {
             rest = rest.get(HEADER.len()..).ok_or_else(|| truncated("header"))?;
             continue;

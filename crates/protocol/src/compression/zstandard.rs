@@ -1,16 +1,16 @@
-//! Zstandard. Frames that give their size are decompressed at once; others, as Java's streaming writer makes them,
+//! Zstandard. Frames with their size are decompressed at once; others, as Java's streaming writer makes them,
 //! through a streaming decoder.
 
 use std::cell::RefCell;
 
 use zstd::bulk::{Compressor, Decompressor};
 
-use super::{Codec, CodecError, read_bounded};
+use super::codec::{Codec, CodecError, read_bounded};
 use crate::buffer::Buffer;
 
 const CODEC: Codec = Codec::Zstd;
 
-/// The best ratio that a frame reaches: a block of 128 KiB from four bytes. What claims more is not believed, but read
+/// The best ratio that a frame reaches: a block of 128 KiB from four bytes. Input that claims more is read
 /// piece by piece.
 const MAX_RATIO: u64 = 32 * 1024;
 
@@ -58,7 +58,7 @@ pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Buffer, CodecErro
     }
 }
 
-/// The fast way, for a single frame of the given size. `None` when that is not what the input is.
+/// Returns the fast way, for a single frame of the given size. `None` when that is not what the input is.
 fn decompress_known(input: &[u8], size: usize) -> Option<Buffer> {
     DECOMPRESSOR.with_borrow_mut(|slot| {
         let decompressor = match slot {

@@ -5,7 +5,8 @@ use bytes::Bytes;
 use super::checksum;
 use super::data::{Format, RecordData};
 use super::header::{BATCH_HEADER_LEN, BatchHeader, CRC_COVERS_FROM, LOG_OVERHEAD, MAGIC_AT};
-use super::message_set::{self, MessageParts};
+use super::message_parts::MessageParts;
+use super::message_set;
 use super::{Record, RecordError, TimestampType};
 use crate::Records;
 use crate::compression;
@@ -85,12 +86,12 @@ impl Iterator for BatchIter {
 }
 
 impl Batch {
-    /// The batch's head.
+    /// Returns the batch's head.
     pub fn header(&self) -> &BatchHeader {
         &self.header
     }
 
-    /// The whole batch as it came.
+    /// Returns the whole batch as it came.
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
     }
@@ -115,8 +116,8 @@ impl Batch {
         }
     }
 
-    /// The batch's records, decompressed if need be; at most `limit_bytes` come out of decompression. What is not
-    /// compressed shares the batch's memory, whatever its size.
+    /// Returns the batch's records, decompressed if need be; at most `limit_bytes` come out of decompression.
+    /// Uncompressed records share the batch's memory, whatever its size.
     ///
     /// # Errors
     /// [`RecordError::Codec`] when decompression fails or exceeds the limit, [`RecordError::InvalidCount`] when the
@@ -162,7 +163,7 @@ impl Batch {
     /// [`Batch::decompress`], then every record with its own handle on the memory.
     ///
     /// # Errors
-    /// Those of [`Batch::decompress`]; the iterator gives those of single records.
+    /// Those of [`Batch::decompress`]; the iterator returns those of single records.
     pub fn records(
         &self,
         limit_bytes: usize,
@@ -170,9 +171,9 @@ impl Batch {
         Ok(self.decompress(limit_bytes)?.into_records())
     }
 
-    /// A magic 2 batch with the base offset, leader epoch and, if given, log append time that the leader assigns.
-    /// The records are shared, not copied. The checksum is computed anew only for a log append time, as it covers
-    /// neither offset nor epoch. `None` for magic 0 and 1, whose checksum covers what would change.
+    /// Returns a magic 2 batch with the base offset, leader epoch and, if given, log append time that the leader
+    /// assigns. The records are shared, not copied. The checksum is recomputed only for a log append time, as it
+    /// covers neither offset nor epoch. `None` for magic 0 and 1, whose checksum covers what would change.
     pub fn assign(&self, base_offset: i64, leader_epoch: i32, log_append_time: Option<i64>) -> Option<Records> {
         if self.header.magic != 2 {
             return None;
@@ -196,7 +197,7 @@ impl Batch {
     }
 }
 
-/// The CRC-32C of a magic 2 batch with this head and these records.
+/// Returns the CRC-32C of a magic 2 batch with this head and these records.
 pub(super) fn batch_crc(header: &BatchHeader, records: &[Bytes]) -> u32 {
     let head = header.to_bytes();
     let head = head.get(CRC_COVERS_FROM..).unwrap_or_default();

@@ -7,7 +7,7 @@ use super::{RecordError, RecordRef};
 use crate::Records;
 use crate::compression::Codec;
 
-/// What a control record says. Numbers without a name here are kept.
+/// The type of a control record. Unknown numbers are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ControlType(pub i16);
 
@@ -21,7 +21,7 @@ impl ControlType {
 /// A control record, parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ControlRecord {
-    /// What the record says.
+    /// The type of the record.
     pub control_type: ControlType,
     /// For the end of a transaction, the epoch of the coordinator that ended it.
     pub coordinator_epoch: Option<i32>,
@@ -49,8 +49,8 @@ impl ControlRecord {
     }
 }
 
-/// The batch that ends a producer's transaction in a partition, as its leader writes it: one control record.
-/// `params` gives offset, leader epoch, producer and base timestamp; the rest of it is set here.
+/// Returns the batch that ends a producer's transaction in a partition, as its leader writes it: one control record.
+/// `params` has offset, leader epoch, producer and base timestamp; the rest of it is set here.
 ///
 /// # Errors
 /// Those of [`seal_batch`], none of which a batch of this size meets.

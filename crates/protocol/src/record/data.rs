@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::message_set::{self, MessageParts};
+use super::message_parts::{self, MessageParts};
 use super::{RecordError, TimestampType};
 use crate::varint;
 
@@ -44,13 +44,13 @@ pub struct RecordRef<'a> {
     pub offset: i64,
     /// Milliseconds since 1970, -1 for none.
     pub timestamp: i64,
-    /// What the timestamp means.
+    /// The meaning of the timestamp.
     pub timestamp_type: TimestampType,
     /// The key, or null.
     pub key: Option<&'a [u8]>,
     /// The value, or null: a tombstone in a compacted topic.
     pub value: Option<&'a [u8]>,
-    /// The headers, parsed when asked for.
+    /// The headers, parsed on demand.
     pub headers: Headers<&'a [u8]>,
 }
 
@@ -61,13 +61,13 @@ pub struct Record {
     pub offset: i64,
     /// Milliseconds since 1970, -1 for none.
     pub timestamp: i64,
-    /// What the timestamp means.
+    /// The meaning of the timestamp.
     pub timestamp_type: TimestampType,
     /// The key, or null.
     pub key: Option<Bytes>,
     /// The value, or null: a tombstone in a compacted topic.
     pub value: Option<Bytes>,
-    /// The headers, parsed when asked for.
+    /// The headers, parsed on demand.
     pub headers: Headers<Bytes>,
 }
 
@@ -88,12 +88,12 @@ pub struct Header<'a> {
 }
 
 impl<B: AsRef<[u8]>> Headers<B> {
-    /// Headers as they stand in an encoded record behind their `count`.
+    /// Headers as encoded in a record after their `count`.
     pub fn from_encoded(raw: B, count: usize) -> Self {
         Self { raw, count }
     }
 
-    /// How many headers the record says it has.
+    /// Returns the number of headers by the record's count.
     pub fn len(&self) -> usize {
         self.count
     }
@@ -103,12 +103,12 @@ impl<B: AsRef<[u8]>> Headers<B> {
         self.count == 0
     }
 
-    /// The encoded headers, without their count.
+    /// Returns the encoded headers, without their count.
     pub fn raw(&self) -> &[u8] {
         self.raw.as_ref()
     }
 
-    /// The headers in order. A malformed one is an error, after which nothing more comes.
+    /// Returns the headers in order. A malformed one is an error, after which the iterator ends.
     pub fn iter(&self) -> HeadersIter<'_> {
         HeadersIter {
             raw: self.raw.as_ref(),
@@ -168,7 +168,8 @@ impl<'a> Iterator for HeadersIter<'a> {
     }
 }
 
-/// A varint length, -1 for null, and that many bytes from `at` on, as a range. The outer `None` is for malformed bytes.
+/// Returns a varint length, -1 for null, and that many bytes from `at` on, as a range. The outer `None` is for
+/// malformed bytes.
 #[inline]
 fn take_nullable(bytes: &[u8], at: &mut usize) -> Option<Option<Range<usize>>> {
     let (length, used) = varint::get_signed_32(bytes.get(*at..)?)?;
@@ -205,12 +206,12 @@ impl RecordData {
         }
     }
 
-    /// The uncompressed bytes that records point into.
+    /// Returns the uncompressed bytes that records point into.
     pub fn bytes(&self) -> &Bytes {
         &self.data
     }
 
-    /// The number of records, if it is known without parsing: magic 2 tells, message sets do not.
+    /// Returns the number of records, if it is known without parsing, as in magic 2; `None` for message sets.
     pub fn record_count(&self) -> Option<usize> {
         match self.format {
             Format::Batch { count, .. } => Some(count),
@@ -218,7 +219,7 @@ impl RecordData {
         }
     }
 
-    /// The record at `cursor`, which moves behind it. `None` at the end. After an error the end is reached.
+    /// Returns the record at `cursor`, which moves behind it. `None` at the end. After an error the end is reached.
     #[inline]
     pub fn next(&self, cursor: &mut RecordCursor) -> Option<Result<RecordRef<'_>, RecordError>> {
         let parsed = match self.parse_next(cursor)? {
@@ -239,7 +240,7 @@ impl RecordData {
         }))
     }
 
-    /// All records from the start.
+    /// Returns all records from the start.
     pub fn iter(&self) -> RecordIter<'_> {
         RecordIter {
             data: self,
@@ -247,7 +248,7 @@ impl RecordData {
         }
     }
 
-    /// All records with their own handles on the memory.
+    /// Returns all records with their own handles on the memory.
     pub fn into_records(self) -> impl Iterator<Item = Result<Record, RecordError>> {
         let mut cursor = RecordCursor::default();
         std::iter::from_fn(move || {
@@ -369,7 +370,7 @@ impl RecordData {
         let position = cursor.position;
         let bytes = self.data.get(position..).ok_or("message missing")?;
         let message = MessageParts::parse(bytes).ok_or("message cut short")?;
-        message_set::check_inner(&message, magic)?;
+        message_parts::check_inner(&message, magic)?;
         cursor.position = position + message.len;
         let shift = |range: Range<usize>| position + range.start..position + range.end;
         Ok(Parsed {

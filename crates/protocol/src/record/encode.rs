@@ -14,14 +14,14 @@ use crate::compression::{self, Codec};
 use crate::types::join;
 use crate::{Records, varint};
 
-/// Writes single records of magic 2 into a buffer. All functions only append to what the caller gives; nothing is
+/// Writes single records of magic 2 into a buffer. All functions only append to the caller's buffer; nothing is
 /// allocated besides the buffer's own growth.
 ///
 /// Keys, values, and header keys and values longer than `i32::MAX` bytes are the caller's to refuse.
 #[derive(Debug)]
 pub struct RecordEncoder;
 
-/// The varint length of a nullable byte array with its bytes.
+/// Returns the varint length of a nullable byte array with its bytes.
 fn nullable_len(bytes: Option<usize>) -> usize {
     match bytes {
         Some(length) => varint::signed_len(length as i64) + length,
@@ -115,7 +115,7 @@ impl RecordEncoder {
         Self::append_after_value(out, headers);
     }
 
-    /// Appends all of a record that stands before its value: the first half of [`RecordEncoder::append`], for values
+    /// Appends the part of a record before its value: the first half of [`RecordEncoder::append`], for values
     /// that travel by reference. The value's bytes and [`RecordEncoder::append_after_value`] must follow.
     #[inline]
     pub fn append_before_value<'h>(
@@ -146,7 +146,7 @@ impl RecordEncoder {
         fields.flush(out);
     }
 
-    /// Appends what stands after a record's value: its headers.
+    /// Appends the part of a record after its value: the headers.
     #[inline]
     pub fn append_after_value<'h>(out: &mut Vec<u8>, headers: impl Iterator<Item = Header<'h>> + Clone) {
         let (_, count) = headers_len(headers.clone());
@@ -192,18 +192,18 @@ fn body_len(
         + headers_len
 }
 
-/// What stands in the head of a batch to be written.
+/// The header fields of a batch to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchParams {
     /// Offset of the first record; producers write 0.
     pub base_offset: i64,
     /// -1 except on a broker.
     pub partition_leader_epoch: i32,
-    /// What the timestamps mean; producers write create time.
+    /// The meaning of the timestamps; producers write create time.
     pub timestamp_type: TimestampType,
-    /// Whether the batch belongs to a transaction.
+    /// The batch belongs to a transaction.
     pub is_transactional: bool,
-    /// Whether the batch holds control records.
+    /// The batch holds control records.
     pub is_control: bool,
     /// Offset of the last record minus that of the first.
     pub last_offset_delta: i32,
@@ -222,7 +222,7 @@ pub struct BatchParams {
 }
 
 impl Default for BatchParams {
-    /// A batch of nothing, by no idempotent producer, at offset 0.
+    /// Returns a batch of nothing, by no idempotent producer, at offset 0.
     fn default() -> Self {
         Self {
             base_offset: 0,

@@ -6,9 +6,9 @@ use crate::compression::{Codec, CodecError};
 /// Bytes of a magic 2 batch before its records.
 pub const BATCH_HEADER_LEN: usize = 61;
 
-/// Base offset and length stand before what the length counts.
+/// Base offset and length precede the bytes that the length counts.
 pub(super) const LOG_OVERHEAD: usize = 12;
-/// Where the magic byte stands in every format.
+/// Position of the magic byte, in every format.
 pub(super) const MAGIC_AT: usize = 16;
 /// Where the bytes start that a magic 2 batch's checksum covers.
 pub(super) const CRC_COVERS_FROM: usize = 21;
@@ -47,7 +47,8 @@ pub struct BatchHeader {
     pub producer_epoch: i16,
     /// Sequence number of the first record, or -1.
     pub base_sequence: i32,
-    /// Number of records; in magic 0 and 1, where only decompression tells, -1 when compressed and 1 when not.
+    /// Number of records; in magic 0 and 1, -1 for a compressed set, whose number is unknown before decompression, and
+    /// otherwise 1.
     pub records_count: i32,
 }
 
@@ -101,7 +102,7 @@ impl BatchHeader {
         })
     }
 
-    /// The 61 bytes of a magic 2 head.
+    /// Returns the 61 bytes of a magic 2 head.
     pub fn to_bytes(&self) -> [u8; BATCH_HEADER_LEN] {
         let mut out = [0; BATCH_HEADER_LEN];
         let mut rest = out.as_mut_slice();
@@ -136,7 +137,7 @@ impl BatchHeader {
         attributes
     }
 
-    /// The codec of the records.
+    /// Returns the codec of the records.
     ///
     /// # Errors
     /// [`CodecError::UnknownCodec`] for an id without a codec.
@@ -150,7 +151,7 @@ impl BatchHeader {
         self.attributes & CODEC_MASK != 0
     }
 
-    /// What the records' timestamps mean.
+    /// Returns the meaning of the records' timestamps.
     pub fn timestamp_type(&self) -> TimestampType {
         match (self.magic, self.attributes & LOG_APPEND_TIME) {
             (0, _) => TimestampType::NotAvailable,
@@ -159,17 +160,17 @@ impl BatchHeader {
         }
     }
 
-    /// Whether the batch belongs to a transaction.
+    /// Returns whether the batch belongs to a transaction.
     pub fn is_transactional(&self) -> bool {
         self.magic >= 2 && self.attributes & TRANSACTIONAL != 0
     }
 
-    /// Whether the batch holds control records, which are not for applications.
+    /// Returns whether the batch holds control records, which are not for applications.
     pub fn is_control(&self) -> bool {
         self.magic >= 2 && self.attributes & CONTROL != 0
     }
 
-    /// Whether the base timestamp is the time from which a tombstone or marker may be removed (KIP-534).
+    /// Returns whether the base timestamp is the time from which a tombstone or marker may be removed (KIP-534).
     pub fn has_delete_horizon(&self) -> bool {
         self.magic >= 2 && self.attributes & DELETE_HORIZON != 0
     }
@@ -179,7 +180,7 @@ impl BatchHeader {
         self.base_offset.wrapping_add(i64::from(self.last_offset_delta))
     }
 
-    /// The offset to read at after this batch.
+    /// Returns the offset to read at after this batch.
     pub fn next_offset(&self) -> i64 {
         self.last_offset().wrapping_add(1)
     }

@@ -5,94 +5,15 @@
 //! message. Inside, magic 0 has the messages' real offsets; magic 1 has offsets that count from the set's first
 //! (KIP-31), so that a broker can assign offsets without compressing again.
 
-use std::ops::Range;
-
 use bytes::Bytes;
 
 use super::data::{Format, RecordData};
 use super::header::{BatchHeader, LOG_OVERHEAD, MAGIC_AT};
+use super::message_parts::MessageParts;
 use super::{NO_TIMESTAMP, RecordError, TimestampType};
 use crate::compression::{self, Codec, HeaderChecksum};
 
-const CODEC_MASK: u8 = 0x07;
-const LOG_APPEND_TIME: u8 = 0x08;
-
-/// Where things are in one message; ranges count from its first byte.
-pub(super) struct MessageParts {
-    pub(super) offset: i64,
-    /// Bytes of the whole message.
-    pub(super) len: usize,
-    pub(super) magic: i8,
-    pub(super) attributes: u8,
-    pub(super) timestamp: i64,
-    pub(super) timestamp_type: TimestampType,
-    pub(super) key: Option<Range<usize>>,
-    pub(super) value: Option<Range<usize>>,
-}
-
-impl MessageParts {
-    /// The message at the start of `bytes`, which may be longer. `None` when it is cut short or malformed.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let offset = i64::from_be_bytes(*bytes.first_chunk::<8>()?);
-        let size = i32::from_be_bytes(*bytes.get(8..)?.first_chunk::<4>()?);
-        let len = LOG_OVERHEAD.checked_add(usize::try_from(size).ok()?)?;
-        let bytes = bytes.get(..len)?;
-        let &[magic, attributes] = bytes.get(MAGIC_AT..)?.first_chunk::<2>()?;
-        let mut at = MAGIC_AT + 2;
-        let mut timestamp = NO_TIMESTAMP;
-        let mut timestamp_type = TimestampType::NotAvailable;
-        if magic != 0 {
-            timestamp = i64::from_be_bytes(*bytes.get(at..)?.first_chunk::<8>()?);
-            at += 8;
-            timestamp_type = match attributes & LOG_APPEND_TIME {
-                0 => TimestampType::CreateTime,
-                _ => TimestampType::LogAppendTime,
-            };
-        }
-        let key = take_nullable(bytes, &mut at)?;
-        let value = take_nullable(bytes, &mut at)?;
-        let magic = magic as i8;
-        (at == len).then_some(Self {
-            offset,
-            len,
-            magic,
-            attributes,
-            timestamp,
-            timestamp_type,
-            key,
-            value,
-        })
-    }
-}
-
-/// A 4-byte length, -1 for null, and that many bytes. The outer `None` is for malformed bytes.
-fn take_nullable(bytes: &[u8], at: &mut usize) -> Option<Option<Range<usize>>> {
-    let length = i32::from_be_bytes(*bytes.get(*at..)?.first_chunk::<4>()?);
-    *at += 4;
-    if length == -1 {
-        return Some(None);
-    }
-    let end = at.checked_add(usize::try_from(length).ok()?)?;
-    if end > bytes.len() {
-        return None;
-    }
-    let range = *at..end;
-    *at = end;
-    Some(Some(range))
-}
-
-/// What holds for every message inside a set: the set's format, and no further compression.
-pub(super) fn check_inner(message: &MessageParts, magic: i8) -> Result<(), &'static str> {
-    if message.magic != magic {
-        return Err("message inside a compressed set has another magic");
-    }
-    if message.attributes & CODEC_MASK != 0 {
-        return Err("compressed message inside a compressed set");
-    }
-    Ok(())
-}
-
-/// The records of one top-level message: itself, or the set that it wraps.
+/// Returns the records of one top-level message: itself, or the set that it wraps.
 pub(super) fn open(bytes: &Bytes, header: &BatchHeader, limit_bytes: usize) -> Result<RecordData, RecordError> {
     let magic = header.magic;
     if !header.is_compressed() {
@@ -136,7 +57,7 @@ pub(super) fn open(bytes: &Bytes, header: &BatchHeader, limit_bytes: usize) -> R
     ))
 }
 
-/// The offset field of the last message; `None` when there is no message or one is cut short.
+/// Returns the offset field of the last message; `None` when there is no message or one is cut short.
 fn last_offset(mut data: &[u8]) -> Option<i64> {
     let mut last = None;
     while !data.is_empty() {
@@ -151,7 +72,7 @@ fn last_offset(mut data: &[u8]) -> Option<i64> {
 /// A record to be written into a message set. Message sets have no headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageSetRecord<'a> {
-    /// The offset. Producers count from 0; brokers give the real one.
+    /// The offset. Producers count from 0; brokers assign the real one.
     pub offset: i64,
     /// Milliseconds since 1970, -1 for none; not written in magic 0.
     pub timestamp: i64,

@@ -16,6 +16,7 @@ mod control;
 mod data;
 mod encode;
 mod header;
+mod message_parts;
 mod message_set;
 
 use std::fmt;
@@ -31,7 +32,7 @@ pub use encode::{BatchParams, RecordEncoder, seal_batch};
 pub use header::{BATCH_HEADER_LEN, BatchHeader};
 pub use message_set::{MessageSetRecord, write_message_set};
 
-/// What a record's timestamp means.
+/// The meaning of a record's timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum TimestampType {
     /// Messages of magic 0 have none.
@@ -89,7 +90,7 @@ pub enum RecordError {
         base_offset: i64,
         /// Which of the batch's records, counted from zero.
         index: usize,
-        /// What is wrong.
+        /// A description of the error.
         reason: &'static str,
     },
     /// The number of records does not agree with the bytes.

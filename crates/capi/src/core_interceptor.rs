@@ -1,4 +1,4 @@
-//! From what the core tells to the interceptors of a client.
+//! The core's interceptor, which calls those of a client.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -9,29 +9,28 @@ use ottla::event::{Delivery, expect_callbacks};
 use ottla::interceptor::{BrokerState, Interceptor, RequestInfo};
 use ottla::types::PartitionOffset;
 
-use super::{ClientMethods, ThreadType};
 use crate::ffi::c_text;
 use crate::handle::Handle;
-use crate::message::Message;
-use crate::serve;
+use crate::interceptors::{ClientMethods, ThreadType};
+use crate::message::{self, Message};
 use crate::topic_partition_list::OwnedList;
 
 /// Calls a client's interceptors.
-pub struct Watch(Weak<Handle>);
+pub struct CoreInterceptor(Weak<Handle>);
 
-impl fmt::Debug for Watch {
+impl fmt::Debug for CoreInterceptor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watch").finish_non_exhaustive()
+        f.debug_struct("CoreInterceptor").finish_non_exhaustive()
     }
 }
 
-impl Watch {
-    /// For the client's core, when its interceptors are to hear of anything from there.
+impl CoreInterceptor {
+    /// Returns the interceptor for the client's core; `None` if the client's interceptors need no call from there.
     pub fn of(handle: &Arc<Handle>) -> Option<Arc<dyn Interceptor>> {
         let wanted = handle.interceptors().get().is_some_and(ClientMethods::watch);
         wanted.then(|| {
             expect_callbacks();
-            Arc::new(Watch(Arc::downgrade(handle))) as Arc<dyn Interceptor>
+            Arc::new(CoreInterceptor(Arc::downgrade(handle))) as Arc<dyn Interceptor>
         })
     }
 
@@ -49,7 +48,7 @@ fn public_id(broker_id: i32) -> i32 {
     broker_id.max(-1)
 }
 
-impl Interceptor for Watch {
+impl Interceptor for CoreInterceptor {
     fn on_request_sent(&self, request: &RequestInfo<'_>) {
         self.with(|handle, methods| {
             let (name, id) = (c_text(request.broker_name), public_id(request.broker_id));
@@ -118,12 +117,12 @@ impl Interceptor for Watch {
     fn on_settled(&self, delivery: &Delivery) {
         self.with(|handle, methods| {
             let topic = handle.topic_handle(&delivery.topic);
-            let text = serve::error_text(delivery);
+            let text = message::error_text(delivery);
             let text = text.as_ref().map_or(std::ptr::null(), |t| t.as_ptr());
             for record in delivery.records() {
                 // SAFETY: delivery, topic and text outlive the message, which is released below.
                 let mut message = unsafe { Message::delivered(delivery, &record, Arc::as_ptr(&topic), text) };
-                methods.acknowledged(handle, &mut message);
+                message.run_interceptors(handle, methods.on_acknowledgement(), "on_acknowledgement");
                 message.release();
             }
         });

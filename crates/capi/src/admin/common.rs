@@ -1,0 +1,155 @@
+//! Arrays, arguments and results that all admin calls share.
+
+use std::ffi::{CStr, c_char};
+
+use ottla::admin::AdminOp;
+use ottla::error::{Error, ErrorCode};
+
+use crate::event::EventHandle;
+use crate::ffi::{self, FromC, Owned, Tagged};
+
+/// Maximum number of partitions of a topic.
+pub(super) const PARTITIONS_MAX: i32 = 100_000;
+/// Maximum number of brokers for one partition.
+pub(super) const BROKERS_MAX: usize = 10_000;
+
+/// Handles in an array of pointers, as the API hands arrays out: a box is a pointer.
+pub(super) struct Pointers<T>(
+    #[allow(clippy::vec_box)] // C reads the boxes as pointers
+    Vec<Box<T>>,
+);
+
+impl<T> Default for Pointers<T> {
+    fn default() -> Self {
+        Pointers(Vec::new())
+    }
+}
+
+impl<T> FromIterator<T> for Pointers<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        Pointers(items.into_iter().map(Box::new).collect())
+    }
+}
+
+impl<T> Pointers<T> {
+    pub(super) fn push(&mut self, item: T) {
+        self.0.push(Box::new(item));
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.0.iter().map(Box::as_ref)
+    }
+
+    pub(super) fn find_mut(&mut self, is_it: impl Fn(&T) -> bool) -> Option<&mut T> {
+        self.0.iter_mut().map(Box::as_mut).find(|item| is_it(item))
+    }
+
+    /// Returns the array, NULL when it is empty, and its length.
+    ///
+    /// # Safety
+    /// `count` is NULL or valid for writes.
+    pub(super) unsafe fn lend(&self, count: *mut usize) -> *mut *const T {
+        // SAFETY: the caller's out-parameter.
+        unsafe { ffi::put(count, self.0.len()) };
+        match self.0.is_empty() {
+            true => std::ptr::null_mut(),
+            false => self.0.as_ptr().cast::<*const T>().cast_mut(),
+        }
+    }
+}
+
+/// Frees each handle of an array, and leaves the array alone.
+///
+/// # Safety
+/// `array` is NULL or has `count` handles of this kind, or NULL.
+pub(super) unsafe fn destroy_array<T: Tagged>(array: *mut *mut T, count: usize) {
+    for i in 0..if array.is_null() { 0 } else { count } {
+        // SAFETY: within the array; NULL or the application's handle.
+        drop(unsafe { <Owned<T>>::from_c(*array.add(i)) });
+    }
+}
+
+/// Copies each handle of an array; returns `None` if one is NULL or of another kind.
+///
+/// # Safety
+/// `array` is NULL or has `count` pointers, each NULL or a live handle.
+pub(super) unsafe fn copy_array<T: Tagged, R>(
+    array: *mut *mut T,
+    count: usize,
+    copy: impl Fn(&T) -> R,
+) -> Option<Vec<R>> {
+    (0..if array.is_null() { 0 } else { count })
+        .map(|i| {
+            // SAFETY: within the array; NULL or a live handle.
+            let handle = unsafe { <&T>::from_c((*array.add(i)).cast_const()) };
+            handle.map(&copy)
+        })
+        .collect()
+}
+
+/// Writes the reason for refusing an argument; returns the error code.
+///
+/// # Safety
+/// `errstr` is NULL or valid for writes of `size` bytes.
+pub(super) unsafe fn refused(errstr: *mut c_char, size: usize, why: &str) -> ErrorCode {
+    // SAFETY: the caller's buffer.
+    unsafe { ffi::put_text(errstr, size, why) };
+    ErrorCode::L_INVALID_ARG
+}
+
+/// Returns the brokers of a partition's replicas, for the next partition in turn.
+///
+/// # Safety
+/// `brokers` is NULL or valid for reads of `count` numbers.
+pub(super) unsafe fn replicas(
+    next: usize,
+    partition: i32,
+    brokers: *const i32,
+    count: usize,
+) -> Result<Vec<i32>, String> {
+    if usize::try_from(partition) != Ok(next) {
+        return Err(format!(
+            "Partitions are assigned in order, from 0 on: the next one is {next}, not {partition}"
+        ));
+    }
+    if count > BROKERS_MAX {
+        return Err(format!(
+            "{count} brokers are too many: at most {BROKERS_MAX} can be named"
+        ));
+    }
+    if brokers.is_null() || count == 0 {
+        return Err("No brokers are named".into());
+    }
+    // SAFETY: `count` numbers, by the API's contract.
+    Ok(unsafe { std::slice::from_raw_parts(brokers, count) }.to_vec())
+}
+
+pub(super) fn text_of(text: &CStr) -> String {
+    text.to_string_lossy().into_owned()
+}
+
+/// Returns a result's error: its code and, unless there is none, its words.
+pub(super) fn error_of(error: Option<&Error>) -> (ErrorCode, Option<std::ffi::CString>) {
+    match error {
+        None => (ErrorCode::NO_ERROR, None),
+        Some(error) => (error.code, Some(ffi::c_text(error.message.as_str()))),
+    }
+}
+
+/// Returns the event if it is the result of this call; otherwise NULL.
+pub(super) fn result_of(event: &EventHandle, op: AdminOp) -> *const EventHandle {
+    match event.admin_result() {
+        Some(result) if result.op == op => event,
+        _ => std::ptr::null(),
+    }
+}
+
+/// Returns an empty array.
+///
+/// # Safety
+/// `count` is NULL or valid for writes.
+pub(super) unsafe fn nothing<T>(count: *mut usize) -> *mut *const T {
+    // SAFETY: the caller's out-parameter.
+    unsafe { ffi::put(count, 0) };
+    std::ptr::null_mut()
+}
