@@ -1,5 +1,5 @@
 /*
- * Consumes in one of the ways that applications do, and says how fast.
+ * Consumes in one of the ways that applications do, and prints the rate.
  *
  *     bench_consumer -b BROKERS -t TOPIC -m MODE [-c COUNT] [-X name=value]...
  *
@@ -144,7 +144,7 @@ static void end(rd_kafka_t *rk) {
 
 /* ---- reading ---------------------------------------------------------------- */
 
-/* The first message says that all is under way: what comes before has rows of its own. */
+/* Measures from the first message on: the start has separate rows. */
 static rd_kafka_t *begun(double *bytes) {
         char group[64];
 
@@ -490,7 +490,7 @@ static void time_leaving(void) {
                 atomic_store(&leaver->leave, 1);
                 pthread_join(leaver->thread, NULL);
                 limit = now_us() + WAIT_S * 1e6;
-                /* It must last: members that do not know yet of the rebalance still consume. */
+                /* It must persist: members that have not yet detected the rebalance still consume. */
                 for (double calm = 0, then = 0; now_us() - calm < 1e6 || then == 0;) {
                         since = flowing_since(left_at);
                         if (since != then || since == 0)

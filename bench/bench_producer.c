@@ -1,10 +1,10 @@
 /*
- * Produces messages in one of the ways that applications do, and says how fast.
+ * Produces messages in one of the ways that applications do, and prints the rate.
  *
  *     bench_producer -b BROKERS -t TOPIC [-c COUNT] [-s SIZE] [-f copy|lend|give]
  *                    [-n THREADS] [-k] [-1] [-T MS] [-X name=value]...
  *
- *   -f   who keeps the payload's memory: copied by the library (F_COPY), lent until
+ *   -f   ownership of the payload's memory: copied by the library (F_COPY), lent until
  *        the delivery report, or given away (F_FREE)
  *   -k   messages have keys, which choose their partitions
  *   -1   one message at a time: the next is produced when this one was delivered;
@@ -121,7 +121,7 @@ static void produce(unsigned long number) {
         }
 }
 
-/* How many messages the client held at most: what its memory is for. */
+/* The largest number of messages that the client held, which determines its memory. */
 static atomic_int held_max;
 
 static void look_at_queue(void) {
@@ -198,7 +198,7 @@ static void set(rd_kafka_conf_t *conf, const char *name, const char *value) {
                 die(name, why);
 }
 
-/* What statistics cost shows with -X statistics.interval.ms=1000 only when somebody wants them. */
+/* Statistics are emitted only with a callback: -X statistics.interval.ms=1000 measures their cost. */
 static int on_stats(rd_kafka_t *handle, char *json, size_t len, void *opaque) {
         (void)handle;
         (void)json;
@@ -252,7 +252,7 @@ int main(int argc, char **argv) {
         if (transaction_ms)
                 expect("init", rd_kafka_init_transactions(rk, -1));
 
-        /* What comes before has a price, too, but not one for each message. */
+        /* The cost of the start does not depend on the number of messages. */
         double begin = now_us(), cpu_begin = cpu_us();
         if (one_at_a_time) {
                 produce_one_at_a_time();

@@ -1,4 +1,4 @@
-"""What can happen to brokers: kinds of faults at places and for times drawn by chance.
+"""Faults of brokers: their kinds, with random places and durations.
 
 A kind draws from a source of chance and gives a `Fault`: what is done, how long it
 lasts, how it is undone. When it is undone every broker runs, if not yet caught up.
@@ -60,12 +60,12 @@ def freeze(cluster, rng):
 
 
 def freeze_all(cluster, rng):
-    """SIGSTOP to all: nobody answers, and then everybody answers what is long past."""
+    """Stops all brokers with SIGSTOP: no request is answered, and then all timed-out requests are."""
     return _frozen(cluster, list(cluster.nodes()), rng.uniform(2, 15))
 
 
 def kill_and_freeze(cluster, rng):
-    """One is killed while another stands still."""
+    """Kills one broker while another is stopped."""
     killed, frozen = _nodes(cluster, rng, 2)
     lasts_s = rng.uniform(2, 20)
     kill, freeze = _killed(cluster, [killed], lasts_s), _frozen(cluster, [frozen], lasts_s)

@@ -49,7 +49,7 @@ CONSUME = {
 
 # Where files are kept in memory, and how much of it a run's brokers may fill before they delete what was read.
 MEMORY, ROOM = Path("/dev/shm"), 12 << 30
-# A topic's files are there for another minute after it was deleted, unless the broker is told otherwise.
+# By default brokers keep a topic's files for a minute after its deletion.
 BROKER = {"log.segment.delete.delay.ms": 500}
 
 
@@ -83,7 +83,7 @@ def line(name, library, run):
 
 @dataclass(frozen=True)
 class Row:
-    """One workload. `make_command` gives a fresh command and its topic for each run, `make_java` the same for the Java
+    """One workload. `make_command` returns a new command and its topic for each run, `make_java` the same for the Java
     client; `after` is called with the topic after each run. `stores`: bytes that a run's brokers store, about.
     `varies`: its runs differ much from each other."""
 
@@ -114,7 +114,7 @@ class Comparison:
         return name
 
     def run(self, *rows):
-        """Runs rows in alternation, all of them in each round: rows that are compared with each other come together."""
+        """Runs rows in alternation, all of them in each round, so that compared rows run close together."""
         more = len(rows) > 1 or any(row.varies for row in rows)
         rounds = self.rounds * MORE_ROUNDS if more else self.rounds
         for row in rows:
@@ -183,7 +183,7 @@ class Comparison:
             return java_producer.command(self.cluster, topic, count, workload.size, workload.java,
                                          options=workload.java_options), topic
         after = None if warm else self.cluster.delete_topic
-        # Room for what the brokers store beside the records, and for pages that somebody else takes meanwhile.
+        # Room for what the brokers store beside the records, and for pages that other processes take meanwhile.
         stores = 2 * count * (workload.size + 50) * workload.replicas
         return Row(workload.name, command, after, None if workload.java is None else java, stores=stores,
                    varies=workload.varies)

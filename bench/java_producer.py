@@ -85,7 +85,7 @@ def measure(command, timeout_s=300):
     peak = perf.Peak(process.pid)
     lines, cpu = [], []
     for line in process.stdout:
-        # The process waits for nobody, so what it does until its line is read is counted on the other side.
+        # The process does not pause, so its work until its line is read counts for the measured messages.
         if STEADY in line or SUMMARY.search(line.decode(errors="replace")):
             cpu.append(cpu_seconds(process.pid))
         lines.append(line)

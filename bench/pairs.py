@@ -1,4 +1,4 @@
-"""How two libraries' figures compare."""
+"""Ratios of two libraries' figures."""
 
 import statistics
 

@@ -35,7 +35,7 @@ import support
 
 PARTITIONS = 4
 BROKERS = {"transaction.state.log.min.isr": 2, **soak.BROKERS, **groups.BROKERS}
-# Nothing is written to the output for so long: the pipeline has come to its end, or to a standstill.
+# Time without output after which the pipeline is complete or stuck.
 QUIET_S = 40
 DRAINS_WITHIN_S = 400
 
@@ -164,7 +164,7 @@ def drain(cluster, pipeline, output, tell):
 
 
 def expected(cluster, source):
-    """What the output must be: by partition, in order."""
+    """Returns the expected output by partition, in order."""
     rows = {}
     for partition, _, payload in readback.read_by_library(cluster, source):
         rows.setdefault(partition, []).append(payload + b"++")

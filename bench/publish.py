@@ -19,7 +19,7 @@ from workloads import CONSUMERS, MORE_ROUNDS, PRODUCERS
 
 FOLDER = kafka.ROOT / "docs"
 README = kafka.ROOT / "README.md"
-# What is written stands between these lines of README.
+# The lines of the README that enclose the generated text.
 README_BEGIN = "<!-- Written by make bench BENCH_ARGS=--publish: -->\n"
 README_END = "<!-- end -->\n"
 # Rows that count times or seconds, not messages.
@@ -105,7 +105,7 @@ defines the rows, `bench/compare.py` the measurement.
 
 
 def write(folder, table, goals, cluster, args):
-    """`goals` as compare.judged() gives them, `args` compare.py's own."""
+    """Writes the page. `goals` is the result of compare.judged(), `args` the arguments of compare.py."""
     folder.mkdir(parents=True, exist_ok=True)
     facts = "\n".join(f"| {name} | {value} |" for name, value in describe(cluster))
     page = PAGE.format(facts=facts, rounds=args.rounds, more=args.rounds * MORE_ROUNDS,
@@ -118,7 +118,7 @@ def write(folder, table, goals, cluster, args):
 
 
 def with_chart(readme, table):
-    """README's text with the chart and what it says in a sentence."""
+    """Returns the text of the README with the chart and its summary."""
     before, begin, rest = readme.partition(README_BEGIN)
     _, end, after = rest.partition(README_END)
     if not end:
@@ -153,7 +153,7 @@ def goal_rows(goals):
 
 
 def describe(cluster):
-    """What the figures depend on."""
+    """Yields the facts on which the figures depend: versions and hardware."""
     logs = "their logs on disk" if cluster.logs == cluster.folder else "their logs in memory (tmpfs)"
     yield "date", datetime.date.today().isoformat()
     yield "processor", f"{cpu_model()}, {os.cpu_count()} cores"

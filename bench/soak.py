@@ -87,7 +87,7 @@ class Producer:
         return True
 
     def finish(self, timeout_s):
-        """Waits for the end; returns the exit status, or says that it did not come."""
+        """Waits for the end. Returns the exit status, or a complaint after the timeout."""
         try:
             status = self.process.wait(timeout_s)
         except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""What make bench makes of its runs: goals, chart, page; and that the Java client's run is understood."""
+"""The results of make bench: goals, chart and page; and the summary of the Java client's run."""
 
 import math
 import unittest

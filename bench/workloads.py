@@ -1,4 +1,4 @@
-"""What the benchmark does with a producer and with a consumer: one row a workload."""
+"""The workloads of the benchmark for producers and consumers, one per row."""
 
 from dataclasses import dataclass, field
 
@@ -24,7 +24,7 @@ class Produce:
     # Our rate is to be that part of our rate in the row of this name, or more.
     rate_of: str = ""
     rate_part: float = 1.0
-    # Whether the bytes that brokers store are compared, too.
+    # Compares the bytes that brokers store, too.
     stored: bool = False
     # Properties for the Java client; none where its tool has nothing like it (keys, lent payloads, several threads,
     # one message at a time).
@@ -52,8 +52,8 @@ class Produce:
 COMMON = {"rss": 1.0, "threads": 3}
 
 
-# As many times the rounds where it takes more of them to tell what is compared apart: rows of one library are closer to
-# each other than two libraries are, and some rows vary.
+# The factor of rounds for rows that need more of them: rows of one library differ less than two libraries do, and some
+# rows vary.
 MORE_ROUNDS = 2
 
 
@@ -63,7 +63,7 @@ def codec(name, cpu):
 
 
 def exactly_once(once, transactions, replicas):
-    """What exactly once costs the producer: Kafka's announcement of it says 3 %."""
+    """The cost of exactly once for the producer: 3 % in Kafka's announcement."""
     return (
         Produce(once, ("-X", "acks=all", "-X", "max.in.flight=1"), replicas=replicas, size=1000, share=2,
                 java={"max.in.flight.requests.per.connection": "1"}),
@@ -93,7 +93,7 @@ PRODUCERS = [
             goals={"p50": 1.0, "p99": 1.1, "cpu": 0.6}),
     Produce("4 threads on one client", (), threads=4, share=6, goals={"cpu": 0.5}, rate_of="copied payload"),
     *exactly_once("1 kB, one request in flight", "1 kB, transactions of 100 ms", replicas=1),
-    # Where acks=all waits for somebody: so it is where exactly once is wanted.
+    # acks=all waits for a follower, as in any use of exactly once.
     *exactly_once("1 kB, 2 replicas, one request in flight", "1 kB, 2 replicas, transactions of 100 ms", replicas=2),
 ]
 
@@ -107,7 +107,7 @@ class Consume:
 
     name: str
     mode: str
-    # What the mode counts: a part of --count when less than the messages there are, otherwise times or seconds.
+    # The count of the mode: a part of --count when smaller than the number of messages, otherwise repetitions or seconds.
     count: float = 1.0
     partitions: int = 2
     filled: float = 0
@@ -120,7 +120,7 @@ class Consume:
     # The application's threads.
     application_threads: int = 1
     goals: dict = field(default_factory=dict)
-    # What stands in the page in place of a rate: "" or the unit of what is counted.
+    # The unit in place of a rate on the page, or "".
     counts: str = ""
     rate_of: str = ""
     rate_part: float = 1.0

@@ -1,4 +1,4 @@
-/* What the clients of these tests have in common. */
+/* Shared parts of the clients of these tests. */
 
 #ifndef OTTLA_TESTS_REAL_CLIENT_H
 #define OTTLA_TESTS_REAL_CLIENT_H

@@ -8,7 +8,7 @@ import kafka
 
 
 class Unavailable(Exception):
-    """Something of Debian's cannot be had or run here; the text says why."""
+    """A Debian package cannot be fetched or run here; the text is the reason."""
 
 
 def unpacked(name, packages):

@@ -49,7 +49,7 @@ def interpreter():
 
 
 def environment(lib_dir):
-    """What a program needs in its environment to run on the binding and the library in `lib_dir`."""
+    """Returns the environment of a program that runs on the binding and the library in `lib_dir`."""
     return {**os.environ, "LC_ALL": "C", "LD_LIBRARY_PATH": str(lib_dir),
             "PYTHONPATH": str(_binding().parents[1]), "PYTHONNOUSERSITE": "1"}
 

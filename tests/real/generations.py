@@ -34,7 +34,7 @@ ARTIFACTS = {
     "1.1.1": ("2.12", ("org.slf4j:slf4j-log4j12:1.7.25",)),
     "2.8.2": ("2.13", ()),
 }
-# Cannot be had, and are not needed.
+# Not available, and not needed.
 EXCLUDED = ("com.sun.jdmk:jmxtools", "com.sun.jmx:jmxri", "javax.jms:jms")
 
 CLIENT = Path(__file__).with_name("generations_client.py")
@@ -110,7 +110,7 @@ def broker_properties(version, folder, port, zookeeper):
 
 @contextlib.contextmanager
 def broker(version):
-    """A running broker with its ZooKeeper; gives its address."""
+    """Runs a broker with its ZooKeeper; yields its address."""
     libs = fetch(version)
     folder = kafka.WORK / f"generation-{version}"
     shutil.rmtree(folder, ignore_errors=True)
@@ -120,7 +120,7 @@ def broker(version):
     (folder / "zookeeper.properties").write_text(
         f"dataDir={folder / 'zookeeper'}\nclientPort={zookeeper}\nadmin.enableServer=false\n")
     (folder / "server.properties").write_text(broker_properties(version, folder, port, zookeeper))
-    # They know no Java after 8 by its name.
+    # Their scripts do not recognize versions of Java after 8.
     options = ("-Xmx512m", "-Djava.specification.version=1.8", f"-Dlog4j.configuration=file:{folder}/log4j.properties")
     processes = []
     try:
@@ -157,7 +157,7 @@ def wait_for(process, port, log):
 
 
 def run(version):
-    """Runs the client on a broker of this version; says whether all was as it should be."""
+    """Runs the client on a broker of this version. Returns true when every check passed."""
     told = {}
     if numbers(version) < (0, 10):
         told = {"api.version.request": False, "broker.version.fallback": version, "log_level": 3}

@@ -1,4 +1,4 @@
-"""What a client can do with a broker of a version, and what it must be told it cannot; see generations.py.
+"""The operations that work with a broker of a version, and the errors of those that do not; see generations.py.
 
     generations_client.py BOOTSTRAP VERSION PROPERTIES-AS-JSON
 
@@ -153,7 +153,7 @@ def produce_once(topic):
         producer.produce(topic, "once", on_delivery=lambda error, m: outcome.append(error))
         producer.flush(10)
     except (ck.KafkaException, SystemError) as e:
-        # So the binding tells of a fatal error, the second when a report came after it.
+        # The binding reports a fatal error so, the second one when a delivery report followed it.
         outcome.append(e)
     refused = any("0.11" in str(e) or "0.11" in str(e.__cause__) for e in outcome if isinstance(e, Exception))
     if knows(EXACTLY_ONCE):
@@ -182,7 +182,7 @@ def use_transactions(topic):
     producer.produce(topic, "out")
     producer.send_offsets_to_transaction([ck.TopicPartition(topic, 0, 77)], reader.consumer_group_metadata(), 15)
     producer.commit_transaction(20)
-    # Before OffsetFetch 7 nobody waits for the transaction's marker.
+    # Before OffsetFetch 7 the request does not wait for the transaction's marker.
     for _ in range(100):
         (row,) = reader.committed([ck.TopicPartition(topic, 0)], timeout=20)
         if row.offset == 77:

@@ -1,4 +1,4 @@
-/* A member of a consumer group that says what it does, for groups.py to judge.
+/* A member of a consumer group that prints its actions, which groups.py checks.
  *
  *   group_member BROKERS GROUP TOPIC [PROPERTY=VALUE]...
  *
@@ -12,7 +12,7 @@
  *   committed TIME PARTITION OFFSET  the group's coordinator has it
  *   error TIME NAME
  *
- * A line is written before what it tells of is committed. SIGTERM has it leave the group and end.
+ * A line is written before its records are committed. On SIGTERM the member leaves the group and ends.
  */
 #include "client.h"
 

@@ -1,4 +1,4 @@
-"""A consumer group whose members come, leave and are killed while a producer writes, and whether all went well.
+"""A consumer group whose members join, leave and are killed while a producer writes, with checks of the result.
 
     make soak-groups [MINUTES=10] [PROTOCOL=range]         or
     python3 tests/real/groups.py [--minutes 10] [--protocol range] [--members 20] [--seed N]
@@ -30,7 +30,7 @@ import support
 PROGRAM = "tests/real/group_member.c"
 PARTITIONS = 40
 SESSION_S = 6
-# After a session has ended the others are told and rebalance; where there are few cores everything takes its time.
+# After the end of a session the group rebalances, which takes longer on few cores.
 REBALANCE_S = 8
 # One death at a time: while a rebalance waits for a dead member, another death would make it wait again.
 KILLS_APART_S = SESSION_S + REBALANCE_S
@@ -122,7 +122,7 @@ class Member:
         self._gone("killed")
 
     def leave(self):
-        """Has it leave; tells what is wrong with its end."""
+        """Makes the member leave. Returns complaints about its end."""
         self.process.send_signal(signal.SIGTERM)
 
     def wait(self, timeout_s=60):
@@ -156,7 +156,7 @@ class Churn:
         self.properties = PROTOCOLS[protocol]
         self.topic = support.topic_name("churn")
         self.group = f"{self.topic}-group"
-        # What is judged is the group: neither the producer's nor the replicas' time counts.
+        # Only the group is checked: the time of the producer and of the replicas does not count.
         cluster.create_topic(self.topic, PARTITIONS, replication=1, config={"message.timestamp.type": "LogAppendTime"})
         self.present = []
         self.gone = []
@@ -276,7 +276,7 @@ class Churn:
         return max(((age, at, place[0]) for place, (at, age) in first.items()), default=(0, 0, None))
 
     def between(self, begin, end):
-        """What happened in this time, a line each; seconds count from its begin."""
+        """Returns the events of this period, one per line, in seconds from its start."""
         happened = [(at, what) for at, what in self.timeline if begin <= at <= end]
         for member in self.members():
             moves = collections.Counter((s.begin, "gets") for s in member.stays)
@@ -295,7 +295,7 @@ class Churn:
 
 
 def overlaps(stays):
-    """Of one partition's stays, by begin: those that overlap though the earlier one was not dead or told of the loss."""
+    """Returns the assignments of one partition that overlap although the earlier member was alive and had no loss reported."""
     found = []
     for earlier, later in zip(stays, stays[1:]):
         if earlier.why not in ("killed", "lost") and earlier.end > later.begin:
@@ -305,7 +305,7 @@ def overlaps(stays):
 
 
 def disorders(stays):
-    """What does not come in order in one partition's stays."""
+    """Returns the records of one partition's assignments that are out of order."""
     found = []
     committed = []  # (time, offset) of all stays
     for stay in stays:

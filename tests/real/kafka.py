@@ -39,7 +39,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache" / "kafka"
 WORK = ROOT / "build" / "real"
 
-# Newest first: the first that can be had is used.
+# Newest first: the first available version is used.
 VERSIONS = ["4.3.0", "4.2.0", "4.1.1"]
 
 # Of a record batch: base offset, length, leader epoch, magic, CRC, attributes.
@@ -74,11 +74,11 @@ LOG4J = """<Configuration status="ERROR">
 
 
 class Unavailable(Exception):
-    """Kafka cannot be had or run here; the text says what is missing."""
+    """Kafka is not available here; the text is the reason."""
 
 
 class StartFailed(Exception):
-    """A broker did not come up; the text holds the end of its log."""
+    """A broker did not start; the text is the end of its log."""
 
 
 # ---- getting Kafka -----------------------------------------------------------
@@ -100,7 +100,7 @@ def fetch(version=None):
 
 
 def jars(version, pom):
-    """The folder of a version's jars, fetched as `pom` says when not in the cache; and what went wrong, or None."""
+    """Returns the folder of a version's jars, which are fetched by `pom` when not in the cache, and an error or None."""
     libs = CACHE / version / "libs"
     CACHE.mkdir(parents=True, exist_ok=True)
     with open(CACHE / "lock", "w") as lock:
@@ -109,7 +109,7 @@ def jars(version, pom):
 
 
 def maven(pom, libs):
-    """Fetches what a pom.xml asks for into `libs`; returns what went wrong, or None."""
+    """Fetches the dependencies of a pom.xml into `libs`. Returns an error, or None."""
     if shutil.which("mvn") is None:
         return "mvn is not installed (make deps, or apt-get install maven)"
     fresh = libs.parent / "fetching"
@@ -185,7 +185,7 @@ def _install_cleanup():
 
 
 def free_ports(count):
-    """Ports that nobody listens on now, all different."""
+    """Returns different free ports."""
     sockets = [socket.socket() for _ in range(count)]
     try:
         for s in sockets:
@@ -350,7 +350,7 @@ class Cluster:
             self.wait_until_up()
 
     def wait_until_up(self, timeout_s=START_TIMEOUT_S):
-        """Waits until every node that should run answers and knows all of them."""
+        """Waits until every node that should run responds with all of them in its metadata."""
         end = time.monotonic() + timeout_s
         expected = {n for n in self.processes if n not in self.stopped}
         for node in sorted(expected):
@@ -430,7 +430,7 @@ class Cluster:
 
     def create_topic(self, name, partitions=1, replication=None, config=None):
         wire.create_topic(self.address(), name, partitions, replication or self.count, config)
-        # Every node must know it: a client may ask any of them.
+        # Every node must have it: a client may use any of them.
         for node in self.processes:
             if node not in self.stopped:
                 wire.wait_for_leaders(self.address(node), name, partitions)
@@ -470,7 +470,7 @@ STATE = WORK / "manual.json"
 
 
 def _alive(pid):
-    """Whether `pid` is still one of our brokers (and not a stranger that got its number)."""
+    """Returns true when `pid` is still one of these brokers, and not another process that reuses the number."""
     try:
         return b"kafka.Kafka" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:

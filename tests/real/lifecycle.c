@@ -1,4 +1,4 @@
-/* A client's life: created, a message to each partition, flushed, destroyed. Says how many threads it had when all brokers
+/* A client's life: created, a message to each partition, flushed, destroyed. Prints its number of threads when all brokers
  * were connected, and how long it lived.
  *
  *     lifecycle BROKERS TOPIC PARTITIONS [PROPERTY=VALUE ...]

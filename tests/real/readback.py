@@ -1,4 +1,4 @@
-"""Whether what stands in a topic is what soak_producer was told: nothing lost, nothing double, all in order."""
+"""Compares a topic with the delivery reports of soak_producer: no record lost, duplicate or out of order."""
 
 import struct
 import subprocess
@@ -17,12 +17,12 @@ EXAMPLES = 5
 
 
 def filler_length(number):
-    """What soak_producer puts behind the number."""
+    """Returns the bytes that soak_producer appends to the number."""
     return number * 7919 % 90
 
 
 class Reports:
-    """What the delivery reports said, by message number."""
+    """The delivery reports by message number."""
 
     def __init__(self, path, produced):
         self.produced = produced
@@ -42,7 +42,7 @@ class Reports:
         return self.times[number] > 0 and self.error[number] == 0
 
     def complaints(self):
-        """What is wrong with the reports themselves: one for each message, and "persisted" where acknowledged."""
+        """Returns complaints about the reports: there is one for each message, with "persisted" where acknowledged."""
         found = Findings()
         for number in range(self.produced):
             if self.times[number] != 1:
@@ -70,7 +70,7 @@ class Reports:
         return tuple(times[min(len(times) - 1, int(len(times) * part))] / 1000 for part in (0.5, 0.99, 1))
 
     def acked_without_offset(self):
-        """Acknowledged, but the broker could not say where: it had the batch already when it was sent again."""
+        """Acknowledged without an offset: the broker had the batch when it was retried."""
         return sum(1 for n in range(self.produced) if self.acked(n) and self.offset[n] < 0)
 
 

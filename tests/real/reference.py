@@ -20,7 +20,7 @@ FOLDER = kafka.ROOT / ".cache" / "reference"
 
 
 class Unavailable(Exception):
-    """The wheel cannot be had; the text says why."""
+    """The wheel is not available; the text is the reason."""
 
 
 def fetch():

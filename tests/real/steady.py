@@ -1,4 +1,4 @@
-"""A steady producer in the background, and whether what it was told is true."""
+"""A steady producer in the background, with checks of its delivery reports."""
 
 import signal
 import subprocess
@@ -76,7 +76,7 @@ def stored(cluster, topic):
 
 
 def disorder(rows):
-    """What is doubled or out of order in what is stored, as texts."""
+    """Returns complaints about duplicate and reordered records."""
     found = []
     doubled = len(rows) - len({payload for _, _, payload in rows})
     if doubled:

@@ -1,4 +1,4 @@
-/* Produces numbered messages at a steady pace and tells the fate of each.
+/* Produces numbered messages at a steady rate and prints the outcome of each.
  *
  *   steady_producer BROKERS TOPIC COUNT MESSAGES_PER_SECOND [PROPERTY=VALUE]...
  *

@@ -1,4 +1,4 @@
-"""What the real-Kafka tests share: the library under test, one cluster at a time,
+"""Shared parts of the real-Kafka tests: the library under test, one cluster at a time,
 programs run on the library.
 
 OTTLA_LIB_DIR names the folder of the library under test (default build/lib), so
@@ -80,7 +80,7 @@ def need_program(name):
 
 
 def end_soak(found, seed):
-    """Says what a soak complains of, and ends the program accordingly."""
+    """Prints the complaints of a soak, and exits with 1 when there are any."""
     for text in found:
         print(f"WRONG: {text}")
     print(f"{len(found)} complaints (seed {seed})")

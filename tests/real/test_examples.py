@@ -15,7 +15,7 @@ def program(name):
 
 
 class Performance(unittest.TestCase):
-    """Two brokers, the first at localhost:9092, where the program looks when told nothing."""
+    """Two brokers, the first at localhost:9092, the program's default."""
 
     PORT = 9092
 
@@ -38,7 +38,7 @@ class Performance(unittest.TestCase):
         return topic
 
     def count_soon(self, topic, wait_s=10):
-        """What the brokers have; with acks=0 the last requests may still be on their way when the program has ended."""
+        """Returns the number of stored messages; with acks=0 the last requests may still be in flight when the program has ended."""
         end = time.monotonic() + wait_s
         while (count := self.kafka.message_count(topic)) != perf.COUNT and time.monotonic() < end:
             time.sleep(0.1)
@@ -87,7 +87,7 @@ class Topics(unittest.TestCase):
         return (err if status else out).decode().splitlines()
 
     def soon(self, ask, expected):
-        """The answer that is expected, or the last: a broker hears of changes a little later than the controller."""
+        """Returns the expected answer, or the last one: a broker gets changes a little later than the controller."""
         end = time.monotonic() + 30
         while (said := ask()) != expected and time.monotonic() < end:
             time.sleep(0.1)
@@ -186,7 +186,7 @@ class ProducerAndConsumer(unittest.TestCase):
         # Into a pipe the C library would hold its output back.
         reader = support.start("stdbuf", "-oL", self.consumer, self.kafka.bootstrap, support.topic_name("group"), topic,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        # A reader that says nothing any more is killed, which ends its output.
+        # A reader without output is killed, which ends its output.
         killer = threading.Timer(timeout_s, reader.kill)
         killer.start()
         text = b""

@@ -1,4 +1,4 @@
-"""Producing and consuming while brokers die, stop answering and come back."""
+"""Producing and consuming while brokers crash, stop responding and restart."""
 
 import subprocess
 import time
@@ -52,7 +52,7 @@ class Faults(unittest.TestCase):
         for partition, offset, payload in stored(self.kafka, topic):
             self.assertGreater(int(payload), last.get(partition, -1), f"partition {partition} offset {offset}")
             last[partition] = int(payload)
-        # A second is a hundred times sticky.partitioning.linger.ms: all partitions have had a turn.
+        # A second is a hundred times sticky.partitioning.linger.ms: every partition was used.
         self.assertEqual(sorted(last), [0, 1, 2])
         self.assertEqual(self.kafka.message_count(topic), 20_000)
 

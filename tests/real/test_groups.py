@@ -1,4 +1,4 @@
-"""Consumer groups on real brokers: members that come, go and die; how other tools see a group; a paused consumer."""
+"""Consumer groups on real brokers: members that join, leave and crash; groups in other tools; a paused consumer."""
 
 import json
 import re
@@ -123,7 +123,7 @@ class Groups(unittest.TestCase):
                 member.wait()
         self.assertEqual([text for m in members for text in m.strange], [])
         self.assertEqual([m.errors for m in members], [{}, {}, {}])
-        # What was processed was committed before it was given up.
+        # Processed records were committed before the revocation.
         self.assertEqual(sum(len(m.messages) for m in members), 600)
 
     def test_a_group_changes_its_protocol_while_it_works(self):
@@ -170,7 +170,7 @@ class Groups(unittest.TestCase):
             member.leave()
             member.wait()
         self.assertEqual(member.strange, [])
-        # The member had read and committed all before kcat came: there was nothing left, and it ended.
+        # The member had committed everything before kcat joined: there was nothing to read, and kcat ended.
         self.assertEqual((out, len(member.messages)), (b"", 400))
 
     def test_a_paused_consumer_of_1000_partitions_keeps_its_limit(self):

@@ -1,4 +1,4 @@
-"""What a short-lived client costs: its threads, and its time from creation to destruction, beside librdkafka's."""
+"""The cost of a short-lived client: its threads, and its time from creation to destruction, compared with librdkafka."""
 
 import os
 import re

@@ -59,7 +59,7 @@ producer.flush(10)
 print("report", reports[0])
 """
 
-# What each step came to, one line each.
+# The results of the steps, one per line.
 ADMIN = """
 import sys
 import confluent_kafka as ck
@@ -78,7 +78,7 @@ def outcome(futures, of=None):
 
 
 def settings(**expected):
-    # A broker hears of what the controller has done a little later.
+    # A broker gets changes a little later than the controller.
     while True:
         told = outcome(admin.describe_configs([ConfigResource("topic", topic)]))
         if not isinstance(told, str) and all(told[name.replace("_", ".")].value == v for name, v in expected.items()):

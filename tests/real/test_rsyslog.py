@@ -101,7 +101,7 @@ class Rsyslog(unittest.TestCase):
         with open(f"/proc/{process.pid}/maps") as maps:
             loaded = {line.split()[-1] for line in maps if "librdkafka" in line}
         self.assertEqual(loaded, {str((support.LIB_DIR / "librdkafka.so.1").resolve())})
-        # omkafka serves the client, and so hears of statistics, only while it has lines to send.
+        # omkafka polls the client, and receives statistics, only while it has lines to send.
         self.wait_until(process, lambda: self.read("stats"))
         self.end(process)
         # All with one key: one partition, in which they are in order.

@@ -62,7 +62,7 @@ class Telemetry(unittest.TestCase):
             values.setdefault(name.removeprefix(PREFIX), []).append(float(value))
         for name in ("node.request.latency", "record.queue.time", "request.latency", "produce.throttle.time"):
             for average, longest in zip(values[f"{name}.avg"], values[f"{name}.max"]):
-                # The longest is told in whole milliseconds.
+                # The maximum is reported in whole milliseconds.
                 self.assertLessEqual(average, longest + 1, name)
         self.assertGreater(max(values["request.latency.avg"]), 0)
         self.assertEqual(max(values["produce.throttle.time.max"]), 0)

@@ -1,85 +1,89 @@
-//! Deliberate bugs, which prove that the alarm rings. Each sits between the production code and what it is joined to,
-//! where it does what a bug inside would.
+//! Deliberate bugs that prove the checkers. Each bug sits at the boundary of the production code, where it has the
+//! effect of a bug inside.
 
-/// One bug.
+use bytes::Bytes;
+use ottla::event::Event;
+use ottla_protocol::Frame;
+
+/// A deliberate bug.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Canary {
-    /// A batch is forgotten instead of being tried again: its records never get a delivery report.
+    /// A batch is dropped instead of being retried: its records get no delivery report.
     LostRetry,
     /// A produce request is sent twice.
     DoubledBatch,
-    /// An idempotent producer forgets the numbers of a batch that it sends again.
+    /// An idempotent producer drops the sequence numbers of a batch that it retries.
     LostNumbers,
-    /// An error of a broker is taken for an acknowledgement.
+    /// An error of a broker is reported as an acknowledgement.
     FalseAck,
-    /// A message that was surely not written is said to be in doubt.
+    /// A message that was certainly not written is reported as possibly persisted.
     FalseDoubt,
     /// A message fails with another error than the broker's.
     FalseCode,
-    /// A message bears another time than the application named.
+    /// A message has another timestamp than the application passed.
     WrongTime,
-    /// A topic's own settings are not looked at.
+    /// The settings of a topic are ignored.
     LostSettings,
-    /// `max.in.flight.requests.per.connection` is not looked at.
+    /// `max.in.flight.requests.per.connection` is ignored.
     Flood,
-    /// `queue.buffering.backpressure.threshold` is not looked at.
+    /// `queue.buffering.backpressure.threshold` is ignored.
     Heap,
-    /// A flush does not cut linger short.
+    /// A flush does not end linger.
     LostFlush,
-    /// Memory that an application gave is kept after it was told of its message.
+    /// Memory of the application is referenced after its delivery report.
     KeptPayload,
-    /// A partitioner errs.
+    /// A partitioner returns a wrong partition.
     Misplaced,
     /// A header is lost.
     LostHeader,
     /// A wake-up of the client's thread is lost.
     LostWakeup,
-    /// Something is never freed.
+    /// A buffer is never freed.
     LeakedBuffer,
     /// A connection is never closed.
     LeakedConnection,
-    /// A consumer leaves a record out.
+    /// A consumer skips a record.
     SkippedOffset,
-    /// A consumer hands a record out twice.
+    /// A consumer delivers a record twice.
     RepeatedOffset,
-    /// An offset is committed that nobody has processed.
+    /// An offset is committed that the application has not processed.
     CommitAhead,
-    /// A commit takes an offset back.
+    /// A commit lowers an offset.
     CommitBack,
-    /// A consumer outside of groups commits what it was not handed.
+    /// A consumer outside of groups commits an offset that was not delivered to it.
     StrayCommit,
-    /// A partition is given to nobody.
+    /// A partition is assigned to no member.
     Orphan,
-    /// A partition is given to two members.
+    /// A partition is assigned to two members.
     TwoOwners,
-    /// A member begins behind the committed offset.
+    /// A member starts behind the committed offset.
     LateStart,
-    /// A consumer does not find out that a log was cut below where it stands (KIP-320).
+    /// A consumer does not detect that a log was truncated below its position (KIP-320).
     UnseenCut,
     /// A member that is closed does not leave its group.
     LostLeave,
-    /// A member says that it gave partitions up before its application has.
+    /// A member reports partitions as released before its application has released them.
     EarlyRelease,
-    /// A cooperative member goes on with a partition of which it says that it gave it up.
+    /// A cooperative member keeps consuming a partition that it reports as released.
     KeptPartition,
-    /// A commit that was refused for its epoch is tried again with the same.
+    /// A commit that was rejected for its epoch is retried with the same epoch.
     StaleRetry,
-    /// An abort is taken for a commit.
+    /// An abort is sent as a commit.
     FalseCommit,
     /// Offsets are committed outside of the transaction that they belong to.
     OffsetsOutside,
-    /// A processor goes on with a partition that its group has taken away.
+    /// A processor keeps consuming a partition that its group has revoked.
     LostPartition,
     /// A partition does not get the marker of a transaction.
     LostMarker,
-    /// The end of one transaction reaches the next.
+    /// The end of one transaction ends the next one.
     LateEnd,
     /// An event is served behind records that were fetched before it.
     LateEvent,
 }
 
 impl Canary {
-    /// All of them, with the names by which the command line knows them.
+    /// All bugs with their names on the command line.
     pub const ALL: &'static [(&'static str, Canary)] = &[
         ("lost-retry", Canary::LostRetry),
         ("doubled-batch", Canary::DoubledBatch),
@@ -119,7 +123,8 @@ impl Canary {
         ("late-event", Canary::LateEvent),
     ];
 
-    /// The worlds in which it can do damage, where these are few: what their seeds leave when divided by how much.
+    /// Returns the worlds in which the bug has an effect, where these are few: the remainder of their seeds, and the
+    /// divisor.
     pub fn worlds(self) -> (u64, u64) {
         match self {
             Canary::FalseCommit
@@ -127,17 +132,88 @@ impl Canary {
             | Canary::LostPartition
             | Canary::LostMarker
             | Canary::LateEnd => (9, 16),
-            // Logs are cut in two blocks of eight, and not every group has members of the consumer protocol.
+            // Logs are truncated in two blocks of eight, and only some groups have members of the consumer protocol.
             Canary::UnseenCut | Canary::EarlyRelease => (2, 4),
             _ => (0, 1),
         }
     }
 
-    /// By its name.
+    /// Returns the bug of a name.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL
             .iter()
             .find(|(known, _)| *known == name)
             .map(|(_, canary)| *canary)
+    }
+}
+
+/// The deliberate bug of a world: its remaining strikes, and the objects that it leaks or repeats.
+pub(crate) struct CanaryState {
+    canary: Option<Canary>,
+    strikes_left: u32,
+    /// Requests to be served a second time, by connection.
+    duplicates: Vec<(u64, Bytes)>,
+    leaked_events: Vec<Event>,
+    leaked_frames: Vec<Frame>,
+}
+
+impl CanaryState {
+    pub(crate) fn new(canary: Option<Canary>) -> Self {
+        CanaryState {
+            canary,
+            strikes_left: 3,
+            duplicates: Vec::new(),
+            leaked_events: Vec::new(),
+            leaked_frames: Vec::new(),
+        }
+    }
+
+    /// Returns the bug that is switched on.
+    pub(crate) fn active(&self) -> Option<Canary> {
+        self.canary
+    }
+
+    /// Returns true when this bug is switched on.
+    pub(crate) fn is(&self, canary: Canary) -> bool {
+        self.canary == Some(canary)
+    }
+
+    /// Returns true when this bug is switched on and has strikes left.
+    pub(crate) fn may_strike(&self, canary: Canary) -> bool {
+        self.is(canary) && self.strikes_left > 0
+    }
+
+    /// Uses up one strike of this bug. Returns false when it is not switched on or has none left.
+    pub(crate) fn strike(&mut self, canary: Canary) -> bool {
+        let strikes = self.may_strike(canary);
+        self.strikes_left -= u32::from(strikes);
+        strikes
+    }
+
+    /// Keeps an event, and with it the memory that it refers to, for as long as the world lasts.
+    pub(crate) fn leak_event(&mut self, event: Event) {
+        self.leaked_events.push(event);
+    }
+
+    /// Keeps a frame, and with it the memory that it refers to, for as long as the world lasts.
+    pub(crate) fn leak_frame(&mut self, frame: Frame) {
+        self.leaked_frames.push(frame);
+    }
+
+    /// Marks a request, without its length prefix, to be served twice.
+    pub(crate) fn duplicate(&mut self, connection: u64, request: Bytes) {
+        self.duplicates.push((connection, request));
+    }
+
+    /// Removes the mark of a request. Returns false when it has none.
+    pub(crate) fn take_duplicate(&mut self, connection: u64, request: &Bytes) -> bool {
+        let at = self
+            .duplicates
+            .iter()
+            .position(|(n, r)| *n == connection && r == request);
+        if let Some(at) = at {
+            self.duplicates.remove(at);
+        }
+        at.is_some()
     }
 }

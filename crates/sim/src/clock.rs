@@ -1,14 +1,15 @@
-//! Virtual time, as the production code sees it.
+//! Virtual time for the production code.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 use ottla::sys::{Clock, Instant, Waker};
 
-/// The wall clock when a world begins, in milliseconds since 1970, as a client without skew reads it.
+/// The wall clock at the start of a world, in milliseconds since 1970, for a client without skew.
 pub(crate) const WALL_START_MS: i64 = 1_700_000_000_000;
 
-/// Virtual microseconds since the world began. One for all: monotonic clocks of different clients are never compared.
+/// Virtual microseconds since the start of the world. All clients share it: monotonic clocks of different clients are
+/// never compared.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Time(Arc<AtomicU64>);
 
@@ -26,13 +27,13 @@ impl Time {
 #[derive(Debug)]
 pub(crate) struct ClientClock {
     time: Time,
-    /// By how much the wall clock is wrong.
+    /// The error of the wall clock.
     skew_ms: AtomicI64,
-    /// When it was last set.
+    /// The time at which the wall clock was last set.
     set_at_us: AtomicU64,
 }
 
-/// After the wall clock was set, messages may bear the old time for so long.
+/// Time during which messages may have a timestamp of the old wall clock after it was set.
 const OLD_TIME_US: u64 = 21_000;
 
 impl ClientClock {
@@ -44,13 +45,13 @@ impl ClientClock {
         }
     }
 
-    /// Sets the wall clock, as NTP or an administrator would.
+    /// Sets the wall clock, as NTP or an administrator does.
     pub(crate) fn set_skew_ms(&self, skew_ms: i64) {
         self.skew_ms.store(skew_ms, Ordering::Relaxed);
         self.set_at_us.store(self.time.get(), Ordering::Relaxed);
     }
 
-    /// Whether the wall clock was set a moment ago.
+    /// Returns true shortly after the wall clock was set.
     pub(crate) fn was_set_lately(&self) -> bool {
         self.time.get() < self.set_at_us.load(Ordering::Relaxed) + OLD_TIME_US
     }
@@ -67,12 +68,12 @@ impl Clock for ClientClock {
     }
 }
 
-/// Notes that a core wants to be driven.
+/// Records wake-ups of a core.
 #[derive(Debug, Default)]
 pub(crate) struct WakeFlag(AtomicBool);
 
 impl WakeFlag {
-    /// Whether it was called since the last time.
+    /// Returns true when the core was woken since the last call.
     pub(crate) fn take(&self) -> bool {
         self.0.swap(false, Ordering::Relaxed)
     }

@@ -1,9 +1,9 @@
-//! What worlds went through, counted.
+//! Counters of the events of worlds.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Counts of what happened, over one world or many.
+/// Counters of events, over one world or many.
 #[derive(Debug, Clone, Default)]
 pub struct Coverage {
     /// Worlds that were run.
@@ -25,17 +25,17 @@ impl Coverage {
         *self.faults.entry(kind).or_default() += 1;
     }
 
-    /// How often something other than a fault happened.
+    /// Returns the counter of an event that is no fault.
     pub fn counted(&self, what: &str) -> u64 {
         self.counts.get(what).copied().unwrap_or(0)
     }
 
-    /// The kinds of faults that happened, with their numbers.
+    /// Returns the kinds of faults that occurred, with their numbers.
     pub fn faults(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         self.faults.iter().map(|(kind, n)| (*kind, *n))
     }
 
-    /// Adds what another world went through.
+    /// Adds the counters of another world.
     pub fn add(&mut self, other: &Coverage) {
         self.worlds += other.worlds;
         self.virtual_us += other.virtual_us;
@@ -50,7 +50,7 @@ impl Coverage {
 }
 
 impl fmt::Display for Coverage {
-    /// One line.
+    /// Writes one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hours = self.virtual_us as f64 / 3.6e9;
         write!(

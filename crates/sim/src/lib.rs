@@ -1,17 +1,23 @@
 //! Seeded worlds that prove the client.
 //!
-//! A seed gives a world: brokers (the production mock cluster), clients (the production core), a virtual network between
-//! them, applications, and faults. Everything runs on one thread and virtual time, so that a seed gives the same world
-//! again. First faults happen; then they stop, and everything must settle, work and end. `check` holds what must be
-//! true whatever happened.
+//! A seed determines a world: brokers (the production mock cluster), clients (the production core), a virtual network
+//! between them, applications, and faults. Everything runs on one thread and in virtual time, so a seed always gives
+//! the same world. A world starts with faults; then they stop, and everything must settle, work and end. `check` has
+//! the invariants.
 
 mod canary;
+mod chain;
 mod check;
 mod client;
 mod clock;
 mod coverage;
+mod error_codes;
+mod event;
 mod faults;
 mod group_members;
+mod group_protocol;
+mod group_stability;
+mod logs;
 mod message;
 mod net;
 mod phases;
@@ -20,9 +26,14 @@ mod produce_acks;
 mod rebalance_check;
 mod regressions;
 mod rng;
-mod statistics;
+mod run;
+mod schedule;
+mod start;
 mod trace;
+mod transport;
+mod txn_check;
 mod txn_workers;
+mod wire;
 mod wire_mutation;
 mod wire_observer;
 mod workload;
@@ -35,29 +46,28 @@ pub use trace::TraceSink;
 
 use plan::Plan;
 use trace::Trace;
-use world::World;
 
-/// How worlds are run.
+/// Options of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
     /// A deliberate bug.
     pub canary: Option<Canary>,
 }
 
-/// How a world went.
+/// The result of a world.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// What it went through.
+    /// Counters of its events.
     pub coverage: Coverage,
-    /// What must not be and was; `None` when all is well.
+    /// The first violation of an invariant; `None` for a world without one.
     pub violation: Option<String>,
 }
 
-/// Runs the world of a seed. With `trace`, everything that happens is told, line by line: the same lines for the same
-/// seed. A panic within is a violation like any other.
+/// Runs the world of a seed. With `trace`, writes every event as a line: the same lines for the same seed. A panic is a
+/// violation, too.
 pub fn run_world(seed: u64, options: Options, trace: Option<TraceSink>) -> Outcome {
-    // Nothing of a world outlives it, so that nobody can see what a panic left half done.
-    let run = std::panic::AssertUnwindSafe(|| run(seed, options, trace));
+    // The world is dropped with the panic, so its inconsistent state is not observable.
+    let run = std::panic::AssertUnwindSafe(|| run_plan(seed, options, trace));
     std::panic::catch_unwind(run).unwrap_or_else(|payload| {
         let text = payload.downcast_ref::<&str>().copied();
         let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
@@ -70,9 +80,8 @@ pub fn run_world(seed: u64, options: Options, trace: Option<TraceSink>) -> Outco
     })
 }
 
-fn run(seed: u64, options: Options, trace: Option<TraceSink>) -> Outcome {
-    let mut world = World::new(seed, Plan::draw(seed), options, Trace::new(trace));
-    world.run();
+fn run_plan(seed: u64, options: Options, trace: Option<TraceSink>) -> Outcome {
+    let mut world = run::run(seed, Plan::draw(seed), options.canary, Trace::new(trace));
     Outcome {
         coverage: std::mem::take(&mut world.coverage),
         violation: world.check.violation().map(str::to_owned),

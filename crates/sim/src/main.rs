@@ -1,4 +1,4 @@
-//! Runs worlds: `ottla-sim [--seeds N] [--start S]`; without sense in its arguments it tells what they are.
+//! Runs worlds: `ottla-sim [--seeds N] [--start S]`. Prints its usage for invalid arguments.
 
 mod cli;
 

@@ -1,9 +1,9 @@
-//! What lies in a simulated message: enough to tell it from every other one wherever it turns up.
+//! Contents of simulated messages: enough to identify each message wherever it is found.
 
 use bytes::Bytes;
 use ottla_protocol::record::{Batch, BatchIter, Header};
 
-/// Names a message: the client that produced it and its number there.
+/// Identifies a message: the client that produced it, and its number among the client's messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct MessageId {
     pub(crate) client: u32,
@@ -12,10 +12,10 @@ pub(crate) struct MessageId {
 
 impl MessageId {
     const MARK: u8 = 0xa7;
-    /// Bytes that an id takes.
+    /// The size of an id in bytes.
     pub(crate) const LEN: usize = 9;
 
-    /// The id's bytes.
+    /// Returns the bytes of the id.
     pub(crate) fn to_bytes(self) -> [u8; Self::LEN] {
         let mut out = [Self::MARK; Self::LEN];
         out[1..5].copy_from_slice(&self.client.to_be_bytes());
@@ -35,21 +35,21 @@ impl MessageId {
     }
 }
 
-/// Where a message carries its id.
+/// The part of a message that has its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Carrier {
-    /// At the value's start; the rest is filled.
+    /// The start of the value; the rest is filled.
     Value,
-    /// In the key; the value is null.
+    /// The key; the value is null.
     Key,
-    /// In a header; the value is filled.
+    /// A header; the value is filled.
     Header,
 }
 
 /// The name of the header that carries an id.
 pub(crate) const HEADER: &[u8] = b"id";
 
-/// A value of `size` bytes for a message, which begins with the id when that is carried there.
+/// Returns a value of `size` bytes for a message, which starts with the id when the value carries it.
 pub(crate) fn make_value(id: MessageId, carrier: Carrier, size: usize) -> Option<Vec<u8>> {
     let mut value = match carrier {
         Carrier::Key => return None,
@@ -60,29 +60,29 @@ pub(crate) fn make_value(id: MessageId, carrier: Carrier, size: usize) -> Option
     Some(value)
 }
 
-/// A message that was found somewhere.
+/// A message that was decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DecodedMessage {
     pub(crate) id: MessageId,
-    /// The value is what was produced, as far as its own bytes tell.
+    /// The value is the produced one, as far as its bytes show.
     pub(crate) intact: bool,
     pub(crate) value_len: usize,
-    /// What stands for the key, and for all headers in their order.
+    /// The fingerprints of the key, and of all headers in order.
     pub(crate) key: Fingerprint,
     pub(crate) headers: Fingerprint,
 }
 
-/// Bytes by which others are known again. Zero for none.
+/// A hash by which bytes are compared. Zero for none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Fingerprint(u64);
 
 impl Fingerprint {
-    /// That of a key, a value or a name.
+    /// Returns the fingerprint of a key, a value or a name.
     pub(crate) fn of(bytes: Option<&[u8]>) -> Self {
         Fingerprint::default().and(bytes)
     }
 
-    /// With more behind it.
+    /// Returns the fingerprint with more bytes appended.
     fn and(self, bytes: Option<&[u8]>) -> Self {
         const PRIME: u64 = 0x0100_0000_01b3;
         let Some(bytes) = bytes else {
@@ -92,7 +92,7 @@ impl Fingerprint {
         Fingerprint(bytes.iter().fold(start, |h, b| (h ^ u64::from(*b)).wrapping_mul(PRIME)))
     }
 
-    /// That of headers.
+    /// Returns the fingerprint of headers.
     pub(crate) fn of_headers<'a>(headers: impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)>) -> Self {
         headers.fold(Fingerprint::default(), |print, (name, value)| {
             print.and(Some(name)).and(value)
@@ -100,7 +100,7 @@ impl Fingerprint {
     }
 }
 
-/// Reads a message back from its parts. `None` when it was made by nobody here.
+/// Decodes a message from its parts. Returns `None` for a message that no producer of the world has made.
 pub(crate) fn read<'a>(
     key: Option<&[u8]>,
     value: Option<&[u8]>,
@@ -142,15 +142,15 @@ pub(crate) struct Logged {
 /// Reads all messages of a partition's record data.
 ///
 /// # Errors
-/// What is wrong with the data.
+/// The data is malformed; the text is the reason.
 pub(crate) fn read_records(data: Bytes) -> Result<Vec<Logged>, String> {
     read_data(data).map(|(messages, _)| messages)
 }
 
-/// As [`read_records`], and how many bytes the records take without compression.
+/// As [`read_records`], and returns the uncompressed size of the records in bytes.
 ///
 /// # Errors
-/// What is wrong with the data.
+/// The data is malformed; the text is the reason.
 pub(crate) fn read_data(data: Bytes) -> Result<(Vec<Logged>, usize), String> {
     let (mut out, mut size) = (Vec::new(), 0);
     for batch in BatchIter::new(data) {
@@ -172,7 +172,10 @@ fn read_batch(batch: &Batch, out: &mut Vec<Logged>) -> Result<usize, String> {
         let headers = record.headers.iter().flatten();
         let found = read(record.key.as_deref(), record.value.as_deref(), headers);
         let Some(found) = found else {
-            return Err(format!("the record at offset {} was produced by nobody", record.offset));
+            return Err(format!(
+                "the record at offset {} was produced by no client of the world",
+                record.offset
+            ));
         };
         out.push(Logged {
             offset: record.offset,

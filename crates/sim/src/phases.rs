@@ -1,239 +1,255 @@
-//! How a world goes on: faults, then peace in which everything must settle, work and end.
+//! The phases of a world: faults, and then none, while everything must settle, work and end.
 
-use crate::clock::WALL_START_MS;
+use crate::event::WorldEvent;
+use crate::faults::Faults;
+use crate::faults::heal;
+use crate::group_stability::{choose_leaver, groups_wait_for};
+use crate::logs::{read_logs, read_watermarks};
+use crate::start::start_all_members;
 use crate::trace::trace;
-use crate::workload::Workload;
-use crate::world::{Phase, World, WorldEvent};
+use crate::txn_check::{compare_chain, transactions_wait_for};
+use crate::workload::{app_turn, app_waits_for};
+use crate::world::{Application, Phase, World};
 
-/// How often it is looked whether a phase is over.
+/// The interval of checks of the phase.
 const LOOK_US: u64 = 50_000;
-/// How long clients are left alone.
+/// The duration of the quiet phase.
 const QUIET_US: u64 = 5_000_000;
-/// Turns that a client that has nothing to do may take meanwhile, for each broker.
+/// Turns that an idle client may take in the quiet phase, for each broker.
 const QUIET_DRIVES: u64 = 600;
-/// Turns that a fetch takes: to send it, to hear that it was sent, to read the answer in pieces.
+/// Turns of a fetch: sending it, the report that it was written, and reading the response in pieces.
 const DRIVES_A_FETCH: u64 = 10;
-/// How long closing may take, besides the longest delay in the network: a connection that went dead is noticed after half
-/// of this.
+/// The longest time for closing, in addition to the longest network delay. A dead connection is detected after half of
+/// it.
 const CLOSE_US: u64 = 70_000_000;
 
-impl World {
-    /// Looks whether the phase is over.
-    pub(crate) fn next_phase(&mut self) {
-        let waited = self.now_us - self.phase_began_us;
-        match self.phase {
-            Phase::Hostile => {
-                self.heal();
-                let skew = self.healed_skew_ms();
-                for client in &self.clients {
-                    client.clock.set_skew_ms(skew);
-                }
-                self.healed_at_us = self.now_us;
-                for client in 0..self.clients.len() {
-                    self.thaw_client(client);
-                }
-                self.enter(Phase::Settling);
-                self.start_all_members();
+/// Checks whether the phase is over, and starts the next one.
+pub(crate) fn next_phase(faults: &mut Faults, world: &mut World) {
+    let waited = world.now_us() - world.phase_began_us;
+    match world.phase {
+        Phase::Hostile => {
+            heal(faults, world);
+            let skew = world.healed_skew_ms();
+            for client in &world.clients {
+                client.clock.set_skew_ms(skew);
             }
-            Phase::Settling => self.wait_for_apps(waited, Phase::Probing),
-            Phase::Probing => self.wait_for_apps(waited, Phase::Quiet),
-            Phase::Quiet => {
-                if waited >= QUIET_US {
-                    self.check_quiet();
-                    self.end_clients();
-                    self.enter(Phase::Closing);
-                }
+            world.healed_at_us = world.now_us();
+            for client in 0..world.clients.len() {
+                world.thaw_client(client);
             }
-            Phase::Closing => {
-                let open = (0..self.clients.len()).find(|c| !self.is_finished(*c));
-                if open.is_none() && self.net.conns.is_empty() {
-                    return self.finish();
-                }
-                if waited > CLOSE_US + self.plan.net.late_us {
-                    let conns = self.net.conns.len();
-                    self.check.violate(format!(
-                        "not closed: client {open:?} is not finished, {conns} connections are left"
-                    ));
-                }
-            }
-            Phase::Over => {}
+            enter(world, Phase::Settling);
+            start_all_members(world);
         }
-        self.after_us(LOOK_US, WorldEvent::Phase);
-    }
-
-    fn enter(&mut self, phase: Phase) {
-        trace!(self.trace, "PHASE {phase:?}");
-        self.phase = phase;
-        self.phase_began_us = self.now_us;
-        self.phase_limit_us = self.plan.settle_us + self.work_left() * self.plan.step_us();
-        for client in &mut self.clients {
-            client.drives = 0;
-            client.taken_before = client.counters.taken;
-        }
-        if phase == Phase::Settling || phase == Phase::Probing {
-            // Applications that pause for long look up now.
-            for client in 0..self.clients.len() {
-                self.app_at(client, self.now_us);
+        Phase::Settling => wait_for_apps(world, waited, Phase::Probing),
+        Phase::Probing => wait_for_apps(world, waited, Phase::Quiet),
+        Phase::Quiet => {
+            if waited >= QUIET_US {
+                check_quiet(world);
+                end_clients(world);
+                enter(world, Phase::Closing);
             }
         }
-    }
-
-    fn wait_for_apps(&mut self, waited: u64, next: Phase) {
-        let waits = (0..self.clients.len()).find_map(|client| self.app_waits_for(client));
-        let waits = waits.or_else(|| self.groups_wait_for());
-        let waits = waits.or_else(|| self.transactions_wait_for());
-        match waits {
-            None => {
-                self.enter(next);
-                if next == Phase::Probing {
-                    self.choose_leaver();
-                }
+        Phase::Closing => {
+            let open = (0..world.clients.len()).find(|c| !world.is_finished(*c));
+            if open.is_none() && world.net.len() == 0 {
+                return finish(world);
             }
-            Some(what) if waited > self.phase_limit_us => {
-                for (number, client) in self.clients.iter().enumerate() {
-                    trace!(self.trace, "c{number} stands so: {:?}", client.core);
-                }
-                self.check.violate(format!(
-                    "{:?} takes longer than {} s: {what}",
-                    self.phase,
-                    waited / 1_000_000
+            if waited > CLOSE_US + world.plan.net.late_us {
+                let conns = world.net.len();
+                world.check.violate(format!(
+                    "not closed: client {open:?} is not finished, {conns} connections are left"
                 ));
             }
-            Some(_) => {}
+        }
+        Phase::Over => {}
+    }
+    world.after_us(LOOK_US, WorldEvent::Phase);
+}
+
+fn enter(world: &mut World, phase: Phase) {
+    trace!(world.trace, "PHASE {phase:?}");
+    world.phase = phase;
+    world.phase_began_us = world.now_us();
+    world.phase_limit_us = world.plan.settle_us + work_left(world) * world.plan.step_us();
+    for client in &mut world.clients {
+        client.drives = 0;
+        client.taken_before = client.counters.taken;
+    }
+    if phase == Phase::Settling || phase == Phase::Probing {
+        // Applications with long pauses get a turn now.
+        for client in 0..world.clients.len() {
+            world.app_at(client, world.now_us());
         }
     }
+}
 
-    /// What is still to be done one after the other, at the worst: messages to be sent and records to be read.
-    fn work_left(&mut self) -> u64 {
-        let logs = self.read_watermarks();
-        let records: i64 = logs.values().map(|log| log.high_watermark - log.start).sum();
-        let mut work = 0;
-        for client in &self.clients {
-            work += client.shared.producer.as_ref().map_or(0, |a| a.outstanding() as u64);
-            if client.shared.consumer.is_some() {
-                work += records.unsigned_abs();
+fn wait_for_apps(world: &mut World, waited: u64, next: Phase) {
+    let waits = (0..world.clients.len()).find_map(|client| app_waits_for(world, client));
+    let waits = waits.or_else(|| groups_wait_for(world));
+    let waits = waits.or_else(|| transactions_wait_for(world));
+    match waits {
+        None => {
+            enter(world, next);
+            if next == Phase::Probing {
+                choose_leaver(world);
             }
         }
-        work
-    }
-
-    fn check_quiet(&mut self) {
-        let brokers = u64::from(self.plan.cluster.brokers.unsigned_abs());
-        // Who never takes what was fetched may still have some to fetch.
-        let listening = self
-            .clients
-            .iter()
-            .enumerate()
-            .filter(|(_, c)| !c.workload.never_polls());
-        // Nobody waits for what a producer that never listens has left to send, and consumers read it.
-        let trickles = self
-            .clients
-            .iter()
-            .any(|c| c.workload.never_polls() && c.shared.producer.is_some());
-        let listening = listening.filter(|(_, c)| !trickles || c.shared.consumer.is_none());
-        for (number, client) in listening {
-            let fetches = match client.shared.consumer {
-                Some(_) => QUIET_US / 1000 / u64::from(client.shared.conf.fetch_wait_max_ms).max(1),
-                None => 0,
-            };
-            // Some readers are not waited for: what they still read they may have fetched one by one.
-            let fetches = fetches + client.counters.taken - client.taken_before;
-            let watch = self.turns_of_statistics(QUIET_US);
-            let limit = (QUIET_DRIVES + fetches * DRIVES_A_FETCH + watch) * brokers;
-            if client.drives > limit {
-                let drives = client.drives;
-                self.check.violate(format!(
-                    "client {number} has nothing to do and takes {drives} turns in {QUIET_US} us"
-                ));
-                return;
+        Some(what) if waited > world.phase_limit_us => {
+            for (number, client) in world.clients.iter().enumerate() {
+                trace!(world.trace, "c{number} state: {:?}", client.core);
             }
-        }
-    }
-
-    /// Where the clients' wall clocks are right.
-    pub(crate) fn healed_skew_ms(&self) -> i64 {
-        self.plan.cluster.wall_clock_ms - WALL_START_MS
-    }
-
-    /// Members of groups end by themselves, and so do loops with their clients: they leave before.
-    fn end_clients(&mut self) {
-        for client in 0..self.clients.len() {
-            if matches!(self.clients[client].workload, Workload::Member(_) | Workload::Loop(_)) {
-                self.app_at(client, self.now_us);
-                continue;
-            }
-            if self.workers.belongs_to_loop(client) {
-                continue;
-            }
-            self.shared(client).send(ottla::client::Command::Terminate);
-        }
-    }
-
-    /// Everything has ended: compares the books and looks for what is left.
-    fn finish(&mut self) {
-        for client in 0..self.clients.len() {
-            self.app_turn(client);
-            if let Some(what) = self.app_waits_for(client) {
-                self.check.violate(what);
-            }
-        }
-        self.coverage.count("connections", self.net.next - 1);
-        let pushes = self.cluster.pushed_metrics().len() as u64;
-        self.coverage.count("pushes of metrics", pushes);
-        if self.workers.exist() {
-            self.compare_chain();
-        } else {
-            let logs = self.read_logs();
-            self.check.compare_with_logs(&logs);
-        }
-        self.check_nothing_is_left();
-        self.enter(Phase::Over);
-    }
-
-    fn check_nothing_is_left(&mut self) {
-        for (number, client) in std::mem::take(&mut self.clients).into_iter().enumerate() {
-            let crate::client::SimClient {
-                core,
-                shared,
-                topics,
-                workload,
-                crashed,
-                ..
-            } = client;
-            let never_polls = workload.never_polls();
-            drop((core, workload));
-            if crashed {
-                continue;
-            }
-            let held = shared.consumer.as_ref().map_or(0, |r| r.budget().bytes());
-            let outstanding = shared.producer.as_ref().map_or(0, |a| a.outstanding());
-            if !never_polls && (held > 0 || outstanding > 0) {
-                self.check.violate(format!(
-                    "client {number} has ended and counts {held} bytes of records, {outstanding} messages"
-                ));
-            }
-            let holders = std::sync::Arc::strong_count(&shared);
-            if holders != 1 {
-                self.check
-                    .violate(format!("client {number} has ended and {} hold on to it", holders - 1));
-            }
-            drop(shared);
-            for topic in topics {
-                let holders = std::sync::Arc::strong_count(&topic);
-                if holders != 1 {
-                    let name = topic.name();
-                    self.check.violate(format!(
-                        "client {number} has ended and {} hold on to {name}",
-                        holders - 1
-                    ));
-                }
-            }
-        }
-        let (connections, parked) = (self.cluster.connection_count(), self.cluster.purgatory_size());
-        if connections > 0 || parked > 0 {
-            self.check.violate(format!(
-                "the brokers have {connections} connections and {parked} requests left"
+            world.check.violate(format!(
+                "{:?} takes longer than {} s: {what}",
+                world.phase,
+                waited / 1_000_000
             ));
         }
+        Some(_) => {}
     }
+}
+
+/// Returns the number of steps that may have to follow one another: messages to be sent and records to be read.
+fn work_left(world: &mut World) -> u64 {
+    let logs = read_watermarks(&world.cluster);
+    let records: i64 = logs.values().map(|log| log.high_watermark - log.start).sum();
+    let mut work = 0;
+    for client in &world.clients {
+        work += client.shared.producer.as_ref().map_or(0, |a| a.outstanding() as u64);
+        if client.shared.consumer.is_some() {
+            work += records.unsigned_abs();
+        }
+    }
+    work
+}
+
+fn check_quiet(world: &mut World) {
+    let brokers = u64::from(world.plan.cluster.brokers.unsigned_abs());
+    // A client that never polls may still have records to fetch.
+    let never_polls = |client: usize| world.app(client).is_some_and(Application::never_polls);
+    let clients = || world.clients.iter().enumerate();
+    let listening = clients().filter(|(n, _)| !never_polls(*n));
+    // Messages of a producer that never polls are not waited for, and consumers read them.
+    let trickles = clients().any(|(n, c)| never_polls(n) && c.shared.producer.is_some());
+    let listening = listening.filter(|(_, c)| !trickles || c.shared.consumer.is_none());
+    for (number, client) in listening {
+        let fetches = match client.shared.consumer {
+            Some(_) => QUIET_US / 1000 / u64::from(client.shared.conf.fetch_wait_max_ms).max(1),
+            None => 0,
+        };
+        // Some readers are not waited for: they may have fetched each record by itself.
+        let fetches = fetches + client.counters.taken - client.taken_before;
+        let watch = turns_of_statistics(world, QUIET_US);
+        let limit = (QUIET_DRIVES + fetches * DRIVES_A_FETCH + watch) * brokers;
+        if client.drives > limit {
+            let drives = client.drives;
+            world.check.violate(format!(
+                "client {number} is idle and takes {drives} turns in {QUIET_US} us"
+            ));
+            return;
+        }
+    }
+}
+
+/// Ends the clients. Members of groups and loops end their clients themselves, after leaving their groups.
+fn end_clients(world: &mut World) {
+    for client in 0..world.clients.len() {
+        if world.app(client).is_some_and(Application::ends_its_clients) {
+            world.app_at(client, world.now_us());
+            continue;
+        }
+        if world.txn_workers.belongs_to_loop(client) {
+            continue;
+        }
+        world.shared(client).send(ottla::client::Command::Terminate);
+    }
+}
+
+/// Ends the world: compares the observations with the logs, and checks for leaks.
+fn finish(world: &mut World) {
+    for client in 0..world.clients.len() {
+        app_turn(world, client);
+        if let Some(what) = app_waits_for(world, client) {
+            world.check.violate(what);
+        }
+    }
+    world.coverage.count("connections", world.net.opened());
+    let pushes = world.cluster.pushed_metrics().len() as u64;
+    world.coverage.count("pushes of metrics", pushes);
+    if world.txn_workers.exist() {
+        compare_chain(world);
+    } else {
+        match read_logs(&world.cluster) {
+            Ok(logs) => world.check.compare_with_logs(&logs),
+            Err(what) => world.check.violate(what),
+        }
+    }
+    check_nothing_is_left(world);
+    enter(world, Phase::Over);
+}
+
+fn check_nothing_is_left(world: &mut World) {
+    for (number, (client, app)) in world.take_clients().into_iter().enumerate() {
+        let crate::client::SimClient {
+            core,
+            shared,
+            topics,
+            crashed,
+            ..
+        } = client;
+        let never_polls = app.as_ref().is_some_and(|app| app.never_polls());
+        drop((core, app));
+        if crashed {
+            continue;
+        }
+        let held = shared.consumer.as_ref().map_or(0, |r| r.budget().bytes());
+        let outstanding = shared.producer.as_ref().map_or(0, |a| a.outstanding());
+        if !never_polls && (held > 0 || outstanding > 0) {
+            world.check.violate(format!(
+                "client {number} has ended and holds {held} bytes of records, {outstanding} messages"
+            ));
+        }
+        let holders = std::sync::Arc::strong_count(&shared);
+        if holders != 1 {
+            world.check.violate(format!(
+                "client {number} has ended, and {} references to it are left",
+                holders - 1
+            ));
+        }
+        drop(shared);
+        for topic in topics {
+            let holders = std::sync::Arc::strong_count(&topic);
+            if holders != 1 {
+                let name = topic.name();
+                world.check.violate(format!(
+                    "client {number} has ended, and {} references to {name} are left",
+                    holders - 1
+                ));
+            }
+        }
+    }
+    let (connections, parked) = (world.cluster.connection_count(), world.cluster.purgatory_size());
+    if connections > 0 || parked > 0 {
+        world.check.violate(format!(
+            "the brokers still have {connections} connections and {parked} requests"
+        ));
+    }
+}
+
+/// Returns the turns that statistics and metrics cost a client in this time, on each connection.
+pub(crate) fn turns_of_statistics(world: &World, time_us: u64) -> u64 {
+    let documents = world
+        .plan
+        .statistics
+        .statistics_ms
+        .map_or(0, |ms| time_us / (ms * 1000));
+    let interval_ms = world
+        .plan
+        .statistics
+        .metrics
+        .as_ref()
+        .map(|m| m.push_interval_ms.unsigned_abs());
+    // Sending a push, the report that it was written, and reading the response in pieces; intervals are sometimes
+    // halved.
+    let pushes = interval_ms.map_or(0, |ms| 2 * time_us / (u64::from(ms) * 1000) + 1);
+    documents + 10 * pushes
 }

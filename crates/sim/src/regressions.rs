@@ -1,7 +1,7 @@
-//! Worlds that once failed.
+//! Seeds of worlds that once failed.
 
-/// Seeds that once failed, each with the defect that it showed. The world of a seed changes when plans draw something new:
-/// unit tests hold the defects, and these seeds the combinations around them.
+/// Seeds that once failed, each with the defect that it showed. The world of a seed changes when plans draw something
+/// new: unit tests cover the defects, these seeds the combinations around them.
 pub const REGRESSIONS: &[(u64, &str)] = &[
     (
         11,

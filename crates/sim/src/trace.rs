@@ -1,11 +1,11 @@
-//! The readable log of a world.
+//! The readable trace of a world.
 
 use std::fmt::Arguments;
 
-/// Where lines go.
+/// The receiver of trace lines.
 pub type TraceSink = Box<dyn FnMut(&str)>;
 
-/// Writes lines, or does nothing.
+/// Writes trace lines, when it has a sink.
 pub(crate) struct Trace {
     sink: Option<TraceSink>,
     now_us: u64,
@@ -32,7 +32,7 @@ impl Trace {
     }
 }
 
-/// Writes a line of a trace; its arguments are not looked at when the trace is off.
+/// Writes a line of a trace. The arguments are not evaluated when the trace is off.
 macro_rules! trace {
     ($trace:expr, $($arg:tt)*) => {
         if $trace.is_on() {

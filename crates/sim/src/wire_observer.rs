@@ -1,239 +1,314 @@
-//! What is seen of requests and responses as they pass: for the checkers, the trace and canaries.
+//! Observation of requests and responses as they pass the network, for the checkers and the trace.
 
 use bytes::Bytes;
 use ottla::connection::ConnId;
-use ottla_protocol::api::produce::ProduceRequest;
-use ottla_protocol::compression::Codec;
-use ottla_protocol::record::{BatchIter, BatchParams, seal_batch};
-use ottla_protocol::{ApiKey, Message, Reader, RequestHeader, Uuid, encode_request};
+use ottla::error::ErrorCode;
+use ottla_protocol::api::consumer_group_heartbeat::{ConsumerGroupHeartbeatRequest, TopicPartitions};
+use ottla_protocol::api::join_group::JoinGroupRequest;
+use ottla_protocol::api::produce::{PartitionProduceResponse, ProduceRequest};
+use ottla_protocol::api::sync_group::SyncGroupRequest;
+use ottla_protocol::{ApiKey, decode_response, peek_correlation_id};
 
 use crate::canary::Canary;
-use crate::check::Wire;
+use crate::check::{Answer, Tp};
+use crate::group_members::PendingResponse;
+use crate::group_protocol::{on_reported_owned, on_synced, on_target_assignment};
 use crate::message;
 use crate::produce_acks::{PendingPartition, PendingProduce};
+use crate::rebalance_check::on_joining;
 use crate::trace::trace;
+use crate::wire::{Sent, api_of, decode, messages_of};
+use crate::wire_mutation::start_late;
 use crate::world::World;
 
-/// API and version of a request without its length prefix.
-pub(crate) fn api_of(request: &[u8]) -> Option<(ApiKey, i16, i32)> {
-    let key = i16::from_be_bytes(*request.first_chunk()?);
-    let version = i16::from_be_bytes(*request.get(2..)?.first_chunk()?);
-    let correlation = i32::from_be_bytes(*request.get(4..)?.first_chunk()?);
-    Some((ApiKey(key), version, correlation))
-}
-
-/// What a Produce request has for a partition.
-struct Sent {
-    topic: (String, Uuid),
-    partition: i32,
-    messages: Vec<message::Logged>,
-    /// Bytes that the records take without compression.
-    size: usize,
-    wire: Wire,
-}
-
-/// The messages of a Produce request without its length prefix.
-fn messages_of(request: &Bytes) -> Result<Vec<Sent>, String> {
-    let mut reader = Reader::new(request.clone());
-    let header = RequestHeader::decode(&mut reader).map_err(|e| e.to_string())?;
-    let produce = ProduceRequest::decode(&mut reader, header.api_version).map_err(|e| e.to_string())?;
-    let mut out = Vec::new();
-    for topic in produce.topic_data {
-        for data in topic.partition_data {
-            if let Some(records) = data.records {
-                let bytes = records.into_bytes();
-                let first = BatchIter::new(bytes.clone()).next().and_then(Result::ok);
-                let codec = first.and_then(|batch| batch.header().compression().ok());
-                let len = bytes.len();
-                let (messages, size) = message::read_data(bytes)?;
-                out.push(Sent {
-                    topic: (topic.name.clone(), topic.topic_id),
-                    partition: data.index,
-                    wire: Wire {
-                        version: header.api_version,
-                        acks: produce.acks,
-                        timeout_ms: produce.timeout_ms,
-                        codec: codec.unwrap_or_default(),
-                        records: messages.len(),
-                        bytes: len,
-                    },
-                    messages,
-                    size,
-                });
-            }
-        }
+/// The shortest time after which a client gives up a request, however short `message.timeout.ms` is.
+const REQUEST_LIFETIME_MIN_US: u64 = 100_000;
+/// Observes a request as the client sends it, with its length prefix.
+pub(crate) fn observe_request(world: &mut World, client: usize, conn: ConnId, frame: &Bytes) {
+    let body = frame.slice(4.min(frame.len())..);
+    let Some((api, version, correlation)) = api_of(&body) else {
+        return world
+            .check
+            .violate(format!("client {client} sent a request without a header"));
+    };
+    world.coverage.count("requests", 1);
+    world.requested_apis.insert(api);
+    trace!(
+        world.trace,
+        "c{client} conn {} sends {api} v{version} correlation {correlation}, {} bytes",
+        conn.0,
+        frame.len()
+    );
+    if world.group_members.exists() {
+        await_response(world, client, conn, frame);
     }
-    Ok(out)
-}
-
-impl World {
-    /// Looks at a request as the client hands it to the network, length prefix included.
-    pub(crate) fn observe_request(&mut self, client: usize, conn: ConnId, frame: &Bytes) {
-        let body = frame.slice(4.min(frame.len())..);
-        let Some((api, version, correlation)) = api_of(&body) else {
-            return self
-                .check
-                .violate(format!("client {client} sent a request without a header"));
-        };
-        self.coverage.count("requests", 1);
-        self.faults.requested_apis.insert(api);
-        trace!(
-            self.trace,
-            "c{client} conn {} sends {api} v{version} correlation {correlation}, {} bytes",
-            conn.0,
-            frame.len()
-        );
-        if self.group_members.exists() {
-            self.await_response(client, conn, frame);
-        }
-        // Records of transactions are for other books.
-        if api != ApiKey::PRODUCE || self.workers.exist() {
-            return;
-        }
-        match messages_of(&body) {
-            Ok(partitions) => {
-                self.coverage
-                    .count("requests with message sets", u64::from(version < 3));
-                self.await_answer((client, conn, correlation), version, &partitions);
-                for Sent {
-                    messages, size, wire, ..
-                } in partitions
-                {
-                    if let Some(first) = messages.first() {
-                        let result = self.check.produced.on_batch(first.found.id, &wire);
-                        self.check.expect(result);
-                    }
-                    trace!(self.trace, "c{client}   {}", list(&messages));
-                    self.check.consumed.on_batch(size as u64);
-                    for logged in messages {
-                        let again = self.check.produced.was_sent(logged.found.id);
-                        self.coverage.count("messages sent again", u64::from(again));
-                        let result = self.check.produced.on_sent(logged.found.id);
-                        self.check.expect(result);
-                    }
+    // Records of transactions are checked separately.
+    if api != ApiKey::PRODUCE || world.txn_workers.exist() {
+        return;
+    }
+    match messages_of(&body) {
+        Ok(partitions) => {
+            world
+                .coverage
+                .count("requests with message sets", u64::from(version < 3));
+            await_answer(world, (client, conn, correlation), version, &partitions);
+            for Sent {
+                messages, size, wire, ..
+            } in partitions
+            {
+                if let Some(first) = messages.first() {
+                    let result = world.check.produced.on_batch(first.found.id, &wire);
+                    world.check.expect(result);
+                }
+                trace!(world.trace, "c{client}   {}", list(&messages));
+                world.check.consumed.on_batch(size as u64);
+                for logged in messages {
+                    let again = world.check.produced.was_sent(logged.found.id);
+                    world.coverage.count("messages sent again", u64::from(again));
+                    let result = world.check.produced.on_sent(logged.found.id);
+                    world.check.expect(result);
                 }
             }
-            Err(what) => self.check.violate(format!(
-                "client {client} sent a Produce request that cannot be read: {what}"
-            )),
         }
-    }
-
-    fn await_answer(&mut self, request: (usize, ConnId, i32), version: i16, partitions: &[Sent]) {
-        if partitions.iter().all(|sent| sent.wire.acks == 0) {
-            return;
-        }
-        let rows = partitions.iter().map(|sent| PendingPartition {
-            topic: sent.topic.clone(),
-            partition: sent.partition,
-            messages: sent.messages.iter().map(|m| m.found.id).collect(),
-        });
-        let pending = PendingProduce {
-            version,
-            at_us: self.now_us,
-            rows: rows.collect(),
-        };
-        self.produce_acks.insert(request, pending);
-        self.check_in_flight(request.0, request.1);
-    }
-
-    pub(crate) fn trace_request(&mut self, number: u64, body: &Bytes) {
-        if self.trace.is_on()
-            && let Some((api, version, correlation)) = api_of(body)
-        {
-            self.traced_requests.insert((number, correlation), (api, version));
-            trace!(
-                self.trace,
-                "#{number} broker reads {api} v{version} correlation {correlation}"
-            );
-        }
-    }
-
-    /// `frame` has its length prefix.
-    pub(crate) fn trace_response(&mut self, number: u64, frame: &Bytes) {
-        if !self.trace.is_on() {
-            return;
-        }
-        let correlation = frame
-            .get(4..)
-            .and_then(|b| b.first_chunk())
-            .map_or(-1, |c| i32::from_be_bytes(*c));
-        let Some((api, version)) = self.traced_requests.remove(&(number, correlation)) else {
-            return;
-        };
-        let body = describe_response(api, version, frame.slice(4..)).unwrap_or_default();
-        trace!(
-            self.trace,
-            "#{number} broker answers {api} correlation {correlation}, {} bytes {body}",
-            frame.len()
-        );
-    }
-
-    // ---------------------------------------------------------------- canaries
-
-    pub(crate) fn is_canary(&mut self, canary: Canary) -> bool {
-        if self.options.canary != Some(canary) || self.damage_left == 0 {
-            return false;
-        }
-        self.damage_left -= 1;
-        true
-    }
-
-    pub(crate) fn duplicates_request(&mut self, frame: &Bytes) -> bool {
-        let produce = matches!(
-            api_of(frame.get(4..).unwrap_or_default()),
-            Some((ApiKey::PRODUCE, _, _))
-        );
-        produce && self.is_canary(Canary::DoubledBatch)
-    }
-
-    pub(crate) fn drop_sequence_numbers(&mut self, frame: Bytes) -> Bytes {
-        if self.options.canary != Some(Canary::LostNumbers) {
-            return frame;
-        }
-        let body = frame.slice(4.min(frame.len())..);
-        if !matches!(api_of(&body), Some((ApiKey::PRODUCE, _, _))) {
-            return frame;
-        }
-        let retried = messages_of(&body).is_ok_and(|all| {
-            all.iter()
-                .flat_map(|sent| &sent.messages)
-                .any(|logged| self.check.produced.was_retried(logged.found.id))
-        });
-        match retried {
-            true => without_numbers(body).unwrap_or(frame),
-            false => frame,
-        }
-    }
-
-    pub(crate) fn loses_wakeup(&mut self, client: usize) -> bool {
-        self.options.canary == Some(Canary::LostWakeup) && client == 0 && self.now_us > 1_500_000
+        Err(what) => world.check.violate(format!(
+            "client {client} sent a Produce request that cannot be read: {what}"
+        )),
     }
 }
 
-/// A Produce request whose batches belong to no producer id any more.
-fn without_numbers(body: Bytes) -> Option<Bytes> {
-    let mut reader = Reader::new(body);
-    let header = RequestHeader::decode(&mut reader).ok()?;
-    let mut produce = ProduceRequest::decode(&mut reader, header.api_version).ok()?;
-    let parts = produce.topic_data.iter_mut().flat_map(|t| &mut t.partition_data);
-    for part in parts {
-        let data = part.records.take()?.into_bytes();
-        let batch = BatchIter::new(data).next()?.ok()?;
-        let h = batch.header();
-        let params = BatchParams {
-            last_offset_delta: h.last_offset_delta,
-            base_timestamp: h.base_timestamp,
-            max_timestamp: h.max_timestamp,
-            records_count: h.records_count,
-            ..Default::default()
-        };
-        let records = batch.decompress(64 << 20).ok()?;
-        part.records = seal_batch(&params, &[records.bytes().clone()], Codec::None, None).ok();
+fn await_answer(world: &mut World, request: (usize, ConnId, i32), version: i16, partitions: &[Sent]) {
+    if partitions.iter().all(|sent| sent.wire.acks == 0) {
+        return;
     }
-    let client_id = header.client_id.as_deref();
-    let frame = encode_request(header.correlation_id, client_id, &produce, header.api_version).ok()?;
-    Some(frame.into_bytes())
+    let rows = partitions.iter().map(|sent| PendingPartition {
+        topic: sent.topic.clone(),
+        partition: sent.partition,
+        messages: sent.messages.iter().map(|m| m.found.id).collect(),
+    });
+    let pending = PendingProduce {
+        version,
+        at_us: world.now_us(),
+        rows: rows.collect(),
+    };
+    world.produce_acks.insert(request, pending);
+    check_in_flight(world, request.0, request.1);
+}
+
+pub(crate) fn trace_request(world: &mut World, number: u64, body: &Bytes) {
+    if world.trace.is_on()
+        && let Some((api, version, correlation)) = api_of(body)
+    {
+        world.traced_requests.insert((number, correlation), (api, version));
+        trace!(
+            world.trace,
+            "#{number} broker reads {api} v{version} correlation {correlation}"
+        );
+    }
+}
+
+/// Writes a response, with its length prefix, to the trace.
+pub(crate) fn trace_response(world: &mut World, number: u64, frame: &Bytes) {
+    if !world.trace.is_on() {
+        return;
+    }
+    let correlation = frame
+        .get(4..)
+        .and_then(|b| b.first_chunk())
+        .map_or(-1, |c| i32::from_be_bytes(*c));
+    let Some((api, version)) = world.traced_requests.remove(&(number, correlation)) else {
+        return;
+    };
+    let body = describe_response(api, version, frame.slice(4..)).unwrap_or_default();
+    trace!(
+        world.trace,
+        "#{number} broker answers {api} correlation {correlation}, {} bytes {body}",
+        frame.len()
+    );
+}
+
+/// Observes a Produce response, without its length prefix, as it reaches the client.
+pub(crate) fn observe_produce_response(world: &mut World, client: usize, conn: ConnId, body: &Bytes, corrupted: bool) {
+    if world.produce_acks.is_empty() {
+        return;
+    }
+    let Ok(correlation) = peek_correlation_id(body) else {
+        return;
+    };
+    let Some(pending) = world.produce_acks.remove((client, conn, correlation)) else {
+        return;
+    };
+    let Ok((_, response)) = decode_response::<ProduceRequest>(body.clone(), pending.version) else {
+        return;
+    };
+    let in_time = !corrupted && world.now_us() < pending.at_us + REQUEST_LIFETIME_MIN_US;
+    for topic in &response.responses {
+        for part in &topic.partition_responses {
+            let of_topic = |row: &&PendingPartition| row.topic.0 == topic.name && row.topic.1 == topic.topic_id;
+            let mut rows = pending.rows.iter().filter(of_topic);
+            if let Some(row) = rows.find(|row| row.partition == part.index) {
+                on_answered(world, row, part, in_time);
+            }
+        }
+    }
+}
+
+/// Checks that a client has no more requests in flight on a connection than `max.in.flight.requests.per.connection`.
+pub(crate) fn check_in_flight(world: &mut World, client: usize, conn: ConnId) {
+    let since = world.now_us().saturating_sub(REQUEST_LIFETIME_MIN_US);
+    let under_way = world.produce_acks.in_flight(client, conn, since);
+    let most = world.clients[client].limits.in_flight;
+    if under_way > most {
+        world.check.violate(format!(
+            "client {client} has {under_way} requests in flight on connection {}, {most} are allowed",
+            conn.0
+        ));
+    }
+}
+
+/// Checks a Produce request that is sent while `unwritten` requests are not written.
+pub(crate) fn check_backpressure(world: &mut World, client: usize, unwritten: usize) {
+    let most = world.clients[client].limits.unwritten;
+    if unwritten >= most {
+        world.check.violate(format!(
+            "client {client} sends a Produce request while {unwritten} requests wait to be written"
+        ));
+    }
+}
+
+fn on_answered(world: &mut World, row: &PendingPartition, part: &PartitionProduceResponse, in_time: bool) {
+    let code = ErrorCode::from(part.error_code);
+    world.coverage.count("batches answered", 1);
+    world
+        .coverage
+        .count("batches too large", u64::from(code == ErrorCode::MSG_SIZE_TOO_LARGE));
+    let hinted = part.current_leader.leader_id >= 0;
+    world.coverage.count("leader hints", u64::from(hinted));
+    let blames = !code.is_ok() && !part.record_errors.is_empty();
+    for (at, id) in row.messages.iter().enumerate() {
+        let at = i32::try_from(at).unwrap_or(i32::MAX);
+        let innocent = blames && !part.record_errors.iter().any(|e| e.batch_index == at);
+        let answer = Answer {
+            code: if innocent {
+                ErrorCode::L_INVALID_DIFFERENT_RECORD
+            } else {
+                code
+            },
+            offset: match part.base_offset {
+                base if base >= 0 => base + i64::from(at),
+                base => base,
+            },
+            in_time,
+        };
+        let result = world.check.produced.on_answer(*id, answer, world.now_us());
+        world.check.expect(result);
+    }
+}
+
+/// Records a request whose response is observed.
+pub(crate) fn await_response(world: &mut World, client: usize, conn: ConnId, frame: &Bytes) {
+    let Some((api, version, correlation)) = api_of(frame.get(4..).unwrap_or_default()) else {
+        return;
+    };
+    let pending_responses = match api {
+        ApiKey::SYNC_GROUP => decode::<SyncGroupRequest>(frame).map(|(_, sync)| PendingResponse::Sync {
+            version,
+            generation: sync.generation_id,
+            member: sync.member_id,
+        }),
+        ApiKey::JOIN_GROUP => {
+            if let Some((_, join)) = decode::<JoinGroupRequest>(frame) {
+                on_joining(world, client, &join);
+            }
+            None
+        }
+        ApiKey::LEAVE_GROUP => {
+            on_reported_owned(world, client, &[]);
+            None
+        }
+        ApiKey::CONSUMER_GROUP_HEARTBEAT => {
+            on_consumer_heartbeat(world, client, frame);
+            Some(PendingResponse::ConsumerHeartbeat { version })
+        }
+        ApiKey::OFFSET_FETCH if world.canary.is(Canary::LateStart) => Some(PendingResponse::OffsetFetch { version }),
+        _ => None,
+    };
+    if let Some(pending_responses) = pending_responses {
+        world
+            .group_members
+            .await_response((client, conn, correlation), pending_responses);
+    }
+}
+
+/// Observes a response, without its length prefix, as it reaches the client.
+pub(crate) fn observe_response(world: &mut World, client: usize, conn: ConnId, body: Bytes) -> Bytes {
+    if !world.group_members.awaits_responses() {
+        return body;
+    }
+    let Ok(correlation) = peek_correlation_id(&body) else {
+        return body;
+    };
+    match world.group_members.take_response((client, conn, correlation)) {
+        None => body,
+        Some(PendingResponse::Sync {
+            version,
+            generation,
+            member,
+        }) => {
+            if let Ok((_, sync)) = decode_response::<SyncGroupRequest>(body.clone(), version)
+                && sync.error_code == 0
+            {
+                on_synced(world, client, generation, &member, sync.assignment);
+            }
+            body
+        }
+        Some(PendingResponse::ConsumerHeartbeat { version }) => {
+            on_consumer_heartbeat_answered(world, client, version, body.clone());
+            body
+        }
+        Some(PendingResponse::OffsetFetch { version }) => start_late(&body, version).unwrap_or(body),
+    }
+}
+
+fn on_consumer_heartbeat(world: &mut World, client: usize, frame: &Bytes) {
+    let Some((_, beat)) = decode::<ConsumerGroupHeartbeatRequest>(frame) else {
+        return;
+    };
+    match beat.topic_partitions {
+        _ if beat.member_epoch < 0 => on_reported_owned(world, client, &[]),
+        Some(owned) => {
+            let mut tps = named(world, &owned);
+            world.group_members.set_reported_owned(client, tps.clone());
+            // The client may have started to consume its last target assignment.
+            let reported = world.group_members.target(client).cloned().unwrap_or_default();
+            if beat.member_epoch > 0 {
+                tps.extend(named(world, &reported));
+            }
+            on_reported_owned(world, client, &tps);
+        }
+        None => {}
+    }
+}
+
+fn on_consumer_heartbeat_answered(world: &mut World, client: usize, version: i16, body: Bytes) {
+    let Ok((_, answer)) = decode_response::<ConsumerGroupHeartbeatRequest>(body, version) else {
+        return;
+    };
+    if let Some(assignment) = answer.assignment.filter(|_| answer.error_code == 0) {
+        let partitions = named(world, &assignment.topic_partitions);
+        world.group_members.set_target(client, assignment.topic_partitions);
+        on_target_assignment(world, client, answer.member_epoch, &partitions);
+    }
+}
+
+/// Returns partitions with the names of their topics, including deleted ones.
+fn named(world: &mut World, topics: &[TopicPartitions]) -> Vec<Tp> {
+    let names: Vec<String> = world.cluster.topic_names().map(str::to_owned).collect();
+    for name in names {
+        if let Some(id) = world.cluster.topic_id(&name) {
+            world.group_members.set_topic_name(id, name);
+        }
+    }
+    world.group_members.named(topics)
 }
 
 fn list(messages: &[message::Logged]) -> String {
@@ -241,7 +316,7 @@ fn list(messages: &[message::Logged]) -> String {
     format!("{} messages: {}", ids.len(), ids.join(" "))
 }
 
-/// The gist of a response, for the trace.
+/// Returns a summary of a response, for the trace.
 fn describe_response(api: ApiKey, version: i16, body: Bytes) -> Option<String> {
     use ottla_protocol::api::{fetch, list_offsets, metadata};
     use ottla_protocol::decode_response;

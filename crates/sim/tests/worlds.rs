@@ -1,12 +1,12 @@
-//! Worlds from fixed seeds. The suite `sim` of `make test` runs many more in an optimised build, the worlds that once
-//! failed, and the canaries, which show that failures are noticed.
+//! Worlds of fixed seeds. The suite `sim` of `make test` runs many more in an optimised build, and the regression seeds
+//! and the canaries, which prove that violations are detected.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use ottla_sim::{Options, run_world};
 
-/// Worlds of a test: enough to notice a slip at once.
+/// The number of worlds of a test.
 const WORLDS: u64 = 20;
 
 #[test]

@@ -1,18 +1,18 @@
-//! Consumed records: each once per position, in order, without gaps, and as they lie in the log.
+//! Consumed records: each once per position, in order, without gaps, and as stored in the log.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Logs;
+use super::log_view::Logs;
 use crate::message::{DecodedMessage, MessageId};
 
-/// What the next record of a partition may be.
+/// The offsets that the next record of a partition may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expect {
     /// Exactly this offset.
     At(i64),
-    /// A seek is under way: either of these.
+    /// A seek is in progress: either of these.
     Either(i64, i64),
-    /// Any: where reading begins is for brokers to say.
+    /// Any: brokers determine the start.
     Anywhere,
     /// Nothing: the partition is paused or not consumed.
     Nothing,
@@ -21,27 +21,29 @@ pub(crate) enum Expect {
 #[derive(Debug)]
 struct Reader {
     expect: Expect,
-    /// How often the topic was made anew without that having shown: what is read may be of an old one, and offsets may
-    /// jump so often.
+    /// Recreations of the topic that are not yet visible in its records. Records may still be of an old topic, and
+    /// offsets may jump this often.
     jumps: u32,
-    /// The topic was made anew at some time.
+    /// The topic was recreated at some time.
     recreated: bool,
-    /// What was read of the topic as it is now: offset and message.
+    /// The records read from the present topic: offset and message.
     seen: Vec<(i64, MessageId)>,
-    /// Where the log lost its end without that having shown: what lies there now has these leader epochs or later ones.
+    /// Truncations of the log that are not yet visible in its records. Records behind a truncation have its leader
+    /// epoch or a later one.
     truncations: Vec<Truncation>,
-    /// A record was taken since the application last chose an offset: the client knows the leader epoch of what it read.
+    /// A record was delivered since the application last chose an offset: the client has the leader epoch of its
+    /// position.
     has_epoch: bool,
-    /// What was expected before a pause.
+    /// The expectation before a pause.
     before_pause: Option<Expect>,
 }
 
-/// What a consumer was handed of a partition, as far as commits speak of it.
+/// The records of a partition that were delivered to a consumer, as far as commits depend on them.
 #[derive(Debug, Default)]
 struct Delivered {
-    /// The offsets behind its records, in the order in which it got them.
+    /// The offset behind each record, in the order of delivery.
     ends: Vec<i64>,
-    /// How many of them are committed.
+    /// The number of them that are committed.
     committed: usize,
 }
 
@@ -51,23 +53,23 @@ struct Truncation {
     epoch: i32,
 }
 
-/// The books of all consumers.
+/// The records of all consumers.
 #[derive(Debug, Default)]
 pub(crate) struct Consumed {
     readers: BTreeMap<(u32, String, i32), Reader>,
     handed: BTreeMap<(u32, String, i32), Delivered>,
-    /// Logs lose their starts: offsets may be left out.
+    /// Logs lose their starts: offsets may be skipped.
     skips: bool,
-    /// Consumers that go on at a log's end where there is nothing at their offset.
+    /// Consumers that reset to the log's end when their offset is out of range.
     to_the_end: BTreeSet<u32>,
-    /// Brokers do not tell topics' ids: one that was made anew looks like one whose log was cut.
+    /// Brokers do not report topic ids: a recreated topic cannot be distinguished from a truncated log.
     without_ids: bool,
-    /// The largest batch that was ever sent, in uncompressed bytes.
+    /// The size of the largest batch that was sent, in uncompressed bytes.
     largest_batch: u64,
 }
 
 impl Consumed {
-    /// From now on the partition is read as said.
+    /// Sets the offsets that the next record of a partition may have.
     pub(crate) fn set_expectation(&mut self, client: u32, topic: &str, partition: i32, expect: Expect) {
         let reader = self
             .readers
@@ -83,20 +85,20 @@ impl Consumed {
             });
         match expect {
             Expect::Nothing => reader.before_pause = Some(reader.expect),
-            // Who goes on after a pause knows what it knew.
+            // A client that resumes after a pause keeps its leader epoch.
             _ => reader.has_epoch &= reader.before_pause.take() == Some(expect),
         }
         reader.expect = expect;
     }
 
-    /// A partition lost what lay from `kept` on, though it may have been read; what comes there has this leader epoch or a
-    /// later one.
+    /// Records that a partition lost everything from `kept` on, which may have been read. Later records there
+    /// have this leader epoch or a later one.
     pub(crate) fn on_lost(&mut self, topic: &str, partition: i32, (kept, epoch): (i64, i32)) {
         for ((_, name, index), reader) in &mut self.readers {
             if name == topic && *index == partition {
                 reader.truncations.push(Truncation { kept, epoch });
                 reader.seen.retain(|(at, _)| *at < kept);
-                // Watermarks have gone back.
+                // The watermarks were lowered.
                 reader.recreated = true;
             }
         }
@@ -108,33 +110,34 @@ impl Consumed {
             .map(|r| r.expect)
     }
 
-    /// Logs lose their starts to retention: from now on offsets may be left out.
+    /// Allows skipped offsets: logs lose their starts to retention.
     pub(crate) fn allow_skips(&mut self) {
         self.skips = true;
     }
 
-    /// The consumer goes on at a log's end where there is nothing at its offset: what came before is passed over.
+    /// Records that the consumer resets to the log's end when its offset is out of range, and skips earlier records.
     pub(crate) fn resets_to_the_end(&mut self, client: u32) {
         self.to_the_end.insert(client);
     }
 
-    /// Brokers do not tell topics' ids.
+    /// Records that brokers do not report topic ids.
     pub(crate) fn expect_no_ids(&mut self) {
         self.without_ids = true;
     }
 
-    /// A batch of so many uncompressed bytes was sent.
+    /// Records that a batch of this many uncompressed bytes was sent.
     pub(crate) fn on_batch(&mut self, bytes: u64) {
         self.largest_batch = self.largest_batch.max(bytes);
     }
 
-    /// What a consumer may hold whose budget is `budget` bytes: no more than that, unless a single batch is larger.
+    /// Returns the bytes that a consumer with a budget of `budget` bytes may hold: the budget, or the largest batch if
+    /// that is larger.
     pub(crate) fn held_max(&self, budget: u64) -> u64 {
         budget.max(self.largest_batch)
     }
 
-    /// A consumer was told a partition's watermarks; `now` are those that it has. Unless the topic was made anew, they only
-    /// go forward.
+    /// Checks the watermarks of a partition that a consumer received; `now` are the broker's. They only grow, unless
+    /// the topic was recreated.
     pub(crate) fn on_watermarks(
         &self,
         client: u32,
@@ -149,13 +152,13 @@ impl Consumed {
         let ahead = now.is_some_and(|(start, end)| low > start || high > end);
         if low > high || (same_topic && ahead) {
             return Err(format!(
-                "client {client}: watermarks of {topic} [{partition}] are told as {reported:?}, they are {now:?}"
+                "client {client}: watermarks of {topic} [{partition}] are reported as {reported:?}, they are {now:?}"
             ));
         }
         Ok(())
     }
 
-    /// The application was handed a record.
+    /// Checks a record that was delivered to the application.
     pub(crate) fn on_record(
         &mut self,
         client: u32,
@@ -178,11 +181,11 @@ impl Consumed {
             .filter(|c| c.epoch <= leader_epoch)
             .map(|c| c.kept);
         if let Some(kept) = crossed.min() {
-            // Whoever has read beyond where the log was cut comes back to there, and leaves out nothing that came since.
+            // A consumer that has read beyond a truncation returns to it, and skips no record written since.
             reader.truncations.retain(|c| c.epoch > leader_epoch);
             reader.seen.retain(|(at, _)| *at < kept);
             match reader.expect {
-                // Where the log's start has gone beyond the cut since, reading goes on there.
+                // Where the log's start has moved beyond the truncation since, the consumer continues at the start.
                 Expect::At(at) if at > kept && (offset == kept || !reader.has_epoch || self.skips && offset > kept) => {
                     reader.expect = Expect::At(offset);
                 }
@@ -190,7 +193,7 @@ impl Consumed {
                 _ => {}
             }
         }
-        // The application has gone to an offset that was cut off: there is nothing, and reading begins anew.
+        // The application went to a truncated offset: nothing is there, and the consumer resets.
         let resets = |at: i64| {
             let cut_off = !reader.has_epoch && reader.truncations.iter().any(|c| c.kept < at);
             cut_off && (offset == 0 || self.skips)
@@ -203,7 +206,7 @@ impl Consumed {
         };
         let ahead = matches!(reader.expect, Expect::At(at) | Expect::Either(at, _) if offset > at);
         if !right && self.skips && ahead {
-            // What was left out is gone.
+            // The skipped records were deleted.
         } else if !right {
             if reader.jumps == 0 || reader.expect == Expect::Nothing {
                 return Err(format!("{}: where {:?} was expected", place(), reader.expect));
@@ -212,7 +215,7 @@ impl Consumed {
             reader.seen.clear();
         }
         reader.expect = match reader.expect {
-            // Until the seek is confirmed, the old position may go on.
+            // Until the seek is confirmed, records at the old position may follow.
             Expect::Either(old, new) if offset == old && old != new => Expect::Either(old + 1, new),
             _ => Expect::At(offset + 1),
         };
@@ -223,8 +226,8 @@ impl Consumed {
         Ok(())
     }
 
-    /// The coordinator took a commit of a consumer outside of groups: it is behind a record that was handed out, and comes
-    /// in the order of those. Only where the application has gone back may a lower offset follow a higher one.
+    /// Checks a commit of a consumer outside of groups: its offset is behind a delivered record, and commits have the
+    /// order of delivery. A lower offset may follow a higher one only after a seek of the application.
     pub(crate) fn on_commit(
         &mut self,
         client: u32,
@@ -249,9 +252,10 @@ impl Consumed {
     pub(super) fn on_topic_deleted(&mut self, topic: &str, lags: bool) {
         for ((_, name, _), reader) in &mut self.readers {
             if name == topic {
-                // A broker that lags behind names the old topic again, and then the new one: ids have no order.
+                // A broker with stale metadata reports the old topic once more, and then the new one: ids have no
+                // order.
                 reader.jumps += if lags { 3 } else { 1 };
-                // A record of the old topic behind a cut that the reader has not crossed yet may still be taken.
+                // A record of the old topic behind a truncation that the reader has not reached may still be delivered.
                 reader.jumps += u32::from(!reader.truncations.is_empty());
                 reader.recreated = true;
                 reader.seen.clear();
@@ -260,31 +264,31 @@ impl Consumed {
         }
     }
 
-    /// The partitions that a client has not read to their ends.
+    /// Returns the partitions that a client has not read to their ends.
     pub(crate) fn behind(&self, client: u32, logs: &Logs) -> Vec<String> {
         let own = self.readers.iter().filter(|((c, _, _), _)| *c == client);
         let behind = own.filter_map(|((_, topic, partition), reader)| {
             let log = logs.get(&(topic.clone(), *partition))?;
             let cut = reader.truncations.iter().map(|c| c.kept).min();
             let at = match reader.expect {
-                // Nobody knows what was read before, not even the client.
+                // The position is unknown, also to the client.
                 _ if cut.is_some() && !reader.has_epoch => return None,
                 Expect::At(at) => cut.map_or(at, |kept| kept.min(at)),
                 Expect::Either(_, to) => to,
-                // What began at the end of the log may have seen nothing since.
+                // A consumer that started at the end of the log may have received no record since.
                 Expect::Nothing | Expect::Anywhere => return None,
             };
             if (reader.jumps > 0 || self.skips) && self.to_the_end.contains(&client) {
                 return None;
             }
-            // The new topic's log may end in the epoch of what was read last, and reading goes on there.
+            // The new topic's log may end in the epoch of the last record read, and reading continues there.
             if reader.jumps > 0 && self.without_ids && reader.has_epoch {
                 return None;
             }
             let behind = if reader.jumps > 0 {
                 at != log.high_watermark && log.high_watermark > log.start
             } else {
-                // What the log lost at its start is not waited for: who is told so goes on at the start.
+                // Records that the log lost at its start are not expected: consumers continue at the start.
                 at.max(log.start) < log.high_watermark
             };
             behind.then(|| format!("{topic} [{partition}] at {:?} of {}", reader.expect, log.high_watermark))
@@ -292,7 +296,7 @@ impl Consumed {
         behind.collect()
     }
 
-    /// Compares what was read with what is there.
+    /// Compares the records read with the logs.
     pub(super) fn compare_with_logs(&self, logs: &Logs) -> Result<(), String> {
         for ((client, topic, partition), reader) in &self.readers {
             let Some(log) = logs.get(&(topic.clone(), *partition)) else {
@@ -337,7 +341,7 @@ mod tests {
         consumed.on_record(0, (TOPIC, 0), (offset, epoch), found)
     }
 
-    /// A reader of three records of epoch 0, of which two were lost afterwards, to a leader of epoch 1.
+    /// Returns a reader of three records of epoch 0, of which two were lost to a leader of epoch 1.
     fn cut_behind_the_first() -> Consumed {
         let mut consumed = Consumed::default();
         consumed.set_expectation(0, TOPIC, 0, Expect::At(0));
@@ -358,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn who_seeks_to_what_was_cut_off_begins_anew() {
+    fn a_seek_to_a_truncated_offset_resets() {
         let mut consumed = cut_behind_the_first();
         assert!(take(&mut consumed, 0, 0).is_err());
         let mut consumed = cut_behind_the_first();
@@ -371,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_log_has_lost_at_its_start_is_not_read() {
+    fn records_lost_to_retention_are_not_expected() {
         let mut consumed = cut_behind_the_first();
         assert!(take(&mut consumed, 2, 1).is_err(), "it goes on where the log was cut");
         let mut consumed = cut_behind_the_first();
@@ -393,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn commits_follow_what_was_handed_out() {
+    fn commits_follow_delivered_records() {
         let mut consumed = Consumed::default();
         consumed.set_expectation(0, TOPIC, 0, Expect::At(0));
         for offset in 0..3 {

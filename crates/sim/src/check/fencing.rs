@@ -1,16 +1,16 @@
-//! Fencing: a producer that is told that another one has its transactional id must have lost it indeed, to another
-//! producer or to the coordinator, which takes it away when a transaction was open for too long.
+//! Fencing: a producer whose error says that another producer has its transactional id has lost it, to another producer or
+//! to the coordinator, which takes it away when a transaction has timed out.
 
 use std::collections::BTreeMap;
 
 use ottla_mock::TransactionStep;
 
-/// What happened to a transactional id.
+/// A step in the history of a transactional id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Event {
     /// A client took it (InitProducerId).
     Taken(usize),
-    /// Likewise behind its back, on a connection that it had left: a new epoch of which it never hears.
+    /// As above, on a connection that the client had given up: a new epoch that the client never receives.
     Late(usize),
     Step(TransactionStep),
 }
@@ -19,15 +19,15 @@ enum Event {
 #[derive(Debug, Default)]
 pub(crate) struct Fencing {
     by_id: BTreeMap<String, Vec<Event>>,
-    /// What clients have taken.
+    /// The transactional id of each client.
     taken: BTreeMap<usize, String>,
-    /// A fault has told somebody of fencing: what is said is not to be relied upon.
+    /// A fault has injected a fencing error: reports of fencing prove nothing.
     injected: bool,
 }
 
 impl Fencing {
-    /// The coordinator serves a client's InitProducerId, which may be long after a broker has got it. `late`: the client has
-    /// given up the connection that it came by.
+    /// Records that the coordinator serves a client's InitProducerId, possibly long after the broker received it.
+    /// `late`: the client has given up the connection of the request.
     pub(crate) fn on_taken(&mut self, id: &str, client: usize, late: bool) {
         self.by_id.entry(id.to_owned()).or_default().push(if late {
             Event::Late(client)
@@ -37,7 +37,7 @@ impl Fencing {
         self.taken.insert(client, id.to_owned());
     }
 
-    /// What the coordinator did.
+    /// Records a step of the coordinator.
     pub(crate) fn on_step(&mut self, id: &str, step: TransactionStep) {
         if matches!(
             step,
@@ -47,23 +47,23 @@ impl Fencing {
         }
     }
 
-    /// A fault says that a producer is fenced.
+    /// Records that a fault reports a producer as fenced.
     pub(crate) fn on_injected_fencing(&mut self) {
         self.injected = true;
     }
 
-    /// A client ends because it was fenced.
+    /// Checks that a client that ends as fenced has lost its transactional id.
     pub(crate) fn on_fenced(&self, client: usize) -> Result<(), String> {
         if self.injected {
             return Ok(());
         }
         let id = self.taken.get(&client);
         let Some((id, history)) = id.and_then(|id| self.by_id.get_key_value(id)) else {
-            return Err(format!("client {client} was fenced, and has had no id"));
+            return Err(format!("client {client} was fenced, and never had an id"));
         };
         let since = history.iter().skip_while(|event| **event != Event::Taken(client));
-        // What is open when a client takes the id is another's. Its own is only aborted for a request of its own that was
-        // late.
+        // A transaction that is open when the client gets the id belongs to another client. The client's own
+        // transaction is aborted only for a late request of its own.
         let mut begun = false;
         let mut lost = false;
         for event in since {
@@ -71,8 +71,8 @@ impl Fencing {
                 Event::Taken(other) => lost |= *other != client,
                 Event::Late(_) => lost = true,
                 Event::Step(TransactionStep::TimedOut) => lost = true,
-                // A producer that is forgotten gets another id. When the answer is lost, and it asks again, it is taken for one
-                // that lost its id to another.
+                // A producer whose id has expired gets another id. When the response is lost and the producer repeats
+                // the request, the coordinator fences it as if it had lost the id to another producer.
                 Event::Step(TransactionStep::Expired) => lost = true,
                 Event::Step(TransactionStep::Fenced) => lost |= begun,
                 Event::Step(_) => begun = true,
@@ -81,7 +81,7 @@ impl Fencing {
         match lost {
             true => Ok(()),
             false => Err(format!(
-                "client {client} was fenced, and nobody has taken {id:?} from it"
+                "client {client} was fenced, and no other producer has taken {id:?}"
             )),
         }
     }
@@ -96,7 +96,7 @@ impl Fencing {
             return Ok(());
         }
         let Some(id) = own.last().and_then(|client| self.taken.get(client)) else {
-            return Err(format!("the loop of {own:?} has had no id, and finds a rival"));
+            return Err(format!("the loop of {own:?} ends as fenced, and never had an id"));
         };
         let history = self.by_id.get(id).into_iter().flatten();
         let is_own = |event: &Event| matches!(event, Event::Taken(client) if own.contains(client));
@@ -108,7 +108,7 @@ impl Fencing {
         match since.any(is_reason) {
             true => Ok(()),
             false => Err(format!(
-                "the loop of {own:?} ends for a rival, and no other process has taken {id:?}"
+                "the loop of {own:?} ends as fenced, and no other process has taken {id:?}"
             )),
         }
     }

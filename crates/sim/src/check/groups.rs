@@ -1,21 +1,19 @@
-//! Groups: who owns which partition, what was handed to whom, and what was committed.
+//! Groups: the owner of each partition, the records delivered to each consumer, and the commits.
 //!
-//! Known here: what the coordinator gave to whom (as the responses say), what applications were told and took, every
-//! commit in the coordinator's log, and the partitions' watermarks.
+//! The checks depend on the assignments in the coordinators' responses, the events and records of the applications, the
+//! commits in the coordinators' logs, and the watermarks of partitions.
 
-mod stability;
 #[cfg(test)]
 mod tests;
 mod truncation;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::log_view::Logs;
 use super::offset_ranges::OffsetRanges;
+use super::tp::Tp;
 use crate::message::{DecodedMessage, MessageId};
 use truncation::Truncations;
-
-/// A topic's name and a partition.
-pub(crate) type Tp = (String, i32);
 
 /// `auto.offset.reset`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,41 +24,41 @@ pub(crate) enum Reset {
     Error,
 }
 
-/// Where a log begins and ends, for readers.
+/// The start and the end of a log, for readers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Marks {
     pub(crate) start: i64,
     pub(crate) end: i64,
 }
 
-/// A commit as it reached the coordinator.
+/// A commit that reached the coordinator.
 #[derive(Debug)]
 pub(crate) struct Commit<'a> {
     pub(crate) group: &'a str,
     pub(crate) tp: Tp,
     pub(crate) offset: i64,
     pub(crate) before: Option<i64>,
-    /// Nobody can call it back any more, whatever was committed meanwhile: its client had given up the connection on
-    /// which it came, or its group has changed its protocol since.
+    /// The request cannot be recalled: its client has given up the connection, or its group has changed the protocol
+    /// since.
     pub(crate) abandoned: bool,
-    /// The member that committed is in the group and the partition is not among those that it was given.
+    /// The member is in the group, and the partition is not in its assignment.
     pub(crate) foreign: bool,
 }
 
-/// What is known of a partition, for one group.
+/// The state of a partition in one group.
 #[derive(Debug, Default)]
 struct Book {
-    /// Offsets that some application has processed, or that were rightly left out.
+    /// Offsets that an application has processed, or that were skipped rightly.
     done: OffsetRanges,
-    /// When the committed offset changed, and to what.
+    /// The changes of the committed offset: time and offset.
     committed: Vec<(u64, Option<i64>)>,
-    /// The offset that was committed before a request that nobody could call back any more took it back.
+    /// The committed offset before a request that could not be recalled lowered it.
     lost_commit: Option<i64>,
     seen: BTreeMap<i64, MessageId>,
 }
 
 impl Book {
-    /// Every offset that was the committed one at some time since.
+    /// Returns every offset that was the committed one at some time since `since_us`.
     fn committed_since(&self, since_us: u64) -> BTreeSet<Option<i64>> {
         let mut out = BTreeSet::new();
         let mut at_first = None;
@@ -79,15 +77,15 @@ impl Book {
 #[derive(Debug)]
 struct Own {
     since_us: u64,
-    /// The watermarks when it was assigned, or met its end before the start.
+    /// The watermarks at the assignment, or at the deletion of records below the start.
     marks: Option<Marks>,
-    /// The next offset, once a record or the partition's end was told.
+    /// The next offset, known after a record or the partition's end.
     next: Option<i64>,
-    /// Behind the last record that was handed out.
+    /// The offset behind the last delivered record.
     taken_to: Option<i64>,
-    /// The application was told that there is no offset and has gone to the beginning.
+    /// The application received "no offset", and went to the beginning.
     sought: bool,
-    /// Who the member was in its group when it began.
+    /// The member id at the assignment.
     member: String,
 }
 
@@ -108,40 +106,40 @@ impl Own {
 struct Member {
     group: String,
     reset: Reset,
-    /// Nobody else may own what it has been given and has not given up.
+    /// No other member may own a partition between its assignment and its release.
     exclusive: bool,
     owned: BTreeMap<Tp, Own>,
 }
 
-/// An application begins to consume partitions.
+/// The start of consumption of partitions.
 #[derive(Debug)]
 pub(crate) struct Beginning<'a> {
     pub(crate) client: u32,
     pub(crate) assignment: &'a [Tp],
-    /// Besides what it has.
+    /// Keeps the partitions that it has.
     pub(crate) more: bool,
-    /// Its id in the group.
+    /// Its member id.
     pub(crate) member: &'a str,
-    /// The ids of all that are in the group, as its coordinator has it.
+    /// The ids of all members of the group at its coordinator.
     pub(crate) members: &'a [String],
-    /// What the coordinator gave it. An application may be late to hear of what is not its own any more.
+    /// The member's assignment at the coordinator. An application may learn late that a partition was revoked.
     pub(crate) given: &'a [Tp],
     pub(crate) now_us: u64,
 }
 
-/// The books of all groups.
+/// The state of all groups.
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
     members: BTreeMap<u32, Member>,
     books: BTreeMap<(String, Tp), Book>,
-    /// By group and generation: whose each partition is, by member id.
+    /// The owner of each partition by group and generation, as a member id.
     owners: BTreeMap<(String, i32), BTreeMap<Tp, String>>,
-    /// Topics that were deleted and made anew: their offsets have no history.
+    /// Topics that were deleted and recreated: their offsets have no history.
     recreated: BTreeSet<String>,
-    /// Logs lose their starts: offsets may be left out.
+    /// Logs lose their starts: offsets may be skipped.
     retention: bool,
     truncations: Truncations,
-    /// Brokers do not tell the leader epoch of a log's end.
+    /// Brokers do not report the leader epoch of a log's end.
     ends_without_epochs: bool,
     /// Members, by group and id, whose last join was served after its client had given it up.
     abandoned_joins: BTreeSet<(String, String)>,
@@ -162,15 +160,15 @@ impl Groups {
         self.retention = true;
     }
 
-    /// Brokers do not tell the leader epoch of a log's end. A reader that has found nothing but the end cannot notice that it
-    /// was cut off, finds itself out of range, and begins anew by its policy (KIP-320).
+    /// Records that brokers do not report the leader epoch of a log's end. A reader that has found only the end cannot
+    /// detect its truncation, is out of range then, and resets by its policy (KIP-320).
     pub(crate) fn expect_ends_without_epochs(&mut self) {
         self.ends_without_epochs = true;
     }
 
     pub(super) fn on_topic_deleted(&mut self, topic: &str) {
         self.recreated.insert(topic.to_owned());
-        self.forget_cuts(topic);
+        self.truncations.remove_topic(topic);
         for ((_, (name, _)), book) in &mut self.books {
             if name == topic {
                 *book = Book::default();
@@ -184,7 +182,7 @@ impl Groups {
 
     // ---------------------------------------------------------------- ownership
 
-    /// The coordinator gave partitions to a member in a generation.
+    /// Checks the assignment of a member in a generation.
     pub(crate) fn on_synced(
         &mut self,
         group: &str,
@@ -205,9 +203,9 @@ impl Groups {
         Ok(())
     }
 
-    /// A member of the classic protocol joins, with what it says that it has and in which generation it got that. What
-    /// it still consumes and does not name would be given to others (KIP-429); what it names and was not given would keep
-    /// others from having it.
+    /// Checks the JoinGroup request of a member: the partitions that it reports as owned, and their generation. The
+    /// coordinator would assign partitions that the member consumes and does not report to others (KIP-429). Partitions
+    /// that it reports without an assignment would be withheld from others.
     pub(crate) fn on_joining(
         &self,
         client: u32,
@@ -219,22 +217,23 @@ impl Groups {
         };
         if let Some(tp) = member.owned.keys().find(|tp| !claims.contains(tp)) {
             return Err(format!(
-                "client {client} joins without {tp:?}, which it has not given up"
+                "client {client} joins without {tp:?}, which it has not released"
             ));
         }
         let given = self.owners.get(&(member.group.clone(), generation));
         let is_given = |tp: &&Tp| given.and_then(|g| g.get(*tp)).is_some_and(|o| o == owner);
         match claims.iter().find(|tp| !is_given(tp)) {
             Some(tp) => Err(format!(
-                "client {client} joins with {tp:?}, which {owner} was not given in generation {generation}"
+                "client {client} joins with {tp:?}, which was not assigned to {owner} in generation {generation}"
             )),
             None => Ok(()),
         }
     }
 
-    /// The coordinator accepted a join. When the client had given the request up (`abandoned`), the client does not know of
-    /// this membership: it may still have what an earlier membership under the same id gave it, which the coordinator has
-    /// forgotten since, and it cannot be asked to give that up. The client's next join makes the membership its own.
+    /// Records that the coordinator accepted a join. `abandoned`: the client had given the request up and does not know
+    /// of this membership. It may still own partitions of an earlier membership under the same id, which the
+    /// coordinator has forgotten, and it cannot be asked to release them. The client's next join makes the membership
+    /// its own.
     pub(crate) fn on_join(&mut self, group: &str, member: &str, abandoned: bool) {
         let key = (group.to_owned(), member.to_owned());
         match abandoned {
@@ -243,12 +242,12 @@ impl Groups {
         };
     }
 
-    /// Whether the member is in the group by a join that its client had given up.
+    /// Returns true when the member is in the group by a join that its client had given up.
     pub(crate) fn has_abandoned_join(&self, group: &str, member: &str) -> bool {
         self.abandoned_joins.contains(&(group.to_owned(), member.to_owned()))
     }
 
-    /// From now on the client consumes these partitions.
+    /// Records that the client consumes these partitions from now on.
     pub(crate) fn on_assigned(
         &mut self,
         begins: &Beginning<'_>,
@@ -267,7 +266,7 @@ impl Groups {
         result
     }
 
-    /// Nobody who is in the group, and could have been asked to give partitions up, has any of them still.
+    /// Checks that no other member of the group that could have been asked to release a partition still owns it.
     fn check_exclusive(&self, begins: &Beginning<'_>) -> Result<(), String> {
         let Some(group) = self.members.get(&begins.client).map(|m| &m.group) else {
             return Ok(());
@@ -285,7 +284,7 @@ impl Groups {
             let is_member = |id: &String| begins.members.contains(id) && !self.has_abandoned_join(group, id);
             if let Some((tp, own)) = both.find(|(_, own)| is_member(&own.member)) {
                 return Err(format!(
-                    "client {} begins to consume {tp:?}, and client {client}, which is {} in {group}, has it since {} us",
+                    "client {} starts to consume {tp:?}, which client {client}, {} in {group}, has owned since {} us",
                     begins.client, own.member, own.since_us
                 ));
             }
@@ -293,7 +292,7 @@ impl Groups {
         Ok(())
     }
 
-    /// The client has stopped consuming what it has, and may begin anew.
+    /// Records that the client has stopped consuming its partitions, and may start again.
     pub(crate) fn on_restarted(&mut self, client: u32, now_us: u64, marks: impl Fn(&Tp) -> Option<Marks>) {
         if let Some(member) = self.members.get_mut(&client) {
             for (tp, own) in &mut member.owned {
@@ -302,28 +301,29 @@ impl Groups {
         }
     }
 
-    /// The client has given these partitions up.
+    /// Records that the client has released these partitions.
     pub(crate) fn on_given_up(&mut self, client: u32, tps: &[Tp]) {
         if let Some(member) = self.members.get_mut(&client) {
             member.owned.retain(|tp, _| !tps.contains(tp));
         }
     }
 
-    /// The client says that it has no others than these.
+    /// Records that the client reports no other partitions as owned.
     pub(crate) fn on_reported_owned(&mut self, client: u32, tps: &[Tp]) {
         if let Some(member) = self.members.get_mut(&client) {
             member.owned.retain(|tp, _| tps.contains(tp));
         }
     }
 
-    /// The client is not to have others than these. What it never took up, it has no word of to say.
+    /// Records that the client's assignment has no other partitions. A partition that it never started to consume is
+    /// dropped without a report.
     pub(crate) fn on_not_assigned(&mut self, client: u32, keeps: impl Fn(&Tp) -> bool) {
         if let Some(member) = self.members.get_mut(&client) {
             member.owned.retain(|tp, own| keeps(tp) || own.next.is_some());
         }
     }
 
-    /// The client consumes nothing any more.
+    /// Records that the client consumes nothing any more.
     pub(crate) fn on_unassigned(&mut self, client: u32) {
         if let Some(member) = self.members.get_mut(&client) {
             member.owned.clear();
@@ -339,8 +339,8 @@ impl Groups {
         member.map(|m| m.owned.keys().cloned().collect()).unwrap_or_default()
     }
 
-    /// The partitions that a client has taken something of, with their next offsets. Of topics that were made anew
-    /// nothing is said: what was committed went with them.
+    /// Returns the partitions from which a client has read records, with their next offsets. Recreated topics are left
+    /// out: their commits were deleted with them.
     pub(crate) fn positions(&self, client: u32) -> Vec<(Tp, i64)> {
         let owned = self.members.get(&client).into_iter().flat_map(|m| &m.owned);
         let owned = owned.filter(|(tp, _)| !self.recreated.contains(&tp.0) && !self.truncations.exist(tp));
@@ -351,7 +351,7 @@ impl Groups {
 
     // ---------------------------------------------------------------- records
 
-    /// An application was handed a record.
+    /// Checks a record that was delivered to an application.
     pub(crate) fn on_record(
         &mut self,
         client: u32,
@@ -384,11 +384,11 @@ impl Groups {
         }
     }
 
-    /// An application was told that a partition ends at an offset.
+    /// Checks the end of a partition that was reported to an application.
     pub(crate) fn on_end(&mut self, client: u32, tp: &Tp, offset: i64, now: Option<Marks>) -> Result<(), String> {
         self.at(client, tp, offset, now).map_err(|what| {
             format!(
-                "client {client} hears that {} [{}] ends at {offset}: {what}",
+                "client {client} receives the end of {} [{}] at {offset}: {what}",
                 tp.0, tp.1
             )
         })?;
@@ -399,7 +399,7 @@ impl Groups {
         Ok(())
     }
 
-    /// Whether the client may stand at an offset of a partition.
+    /// Checks that the client may be at an offset of a partition.
     fn at(&mut self, client: u32, tp: &Tp, offset: i64, now: Option<Marks>) -> Result<(), String> {
         let Some(member) = self.members.get(&client) else {
             return Err("no member of a group".into());
@@ -416,7 +416,7 @@ impl Groups {
             .get(&(group.clone(), tp.clone()))
             .map_or_else(|| BTreeSet::from([None]), |b| b.committed_since(own.since_us));
         let (Some(first), Some(now)) = (own.marks, now) else {
-            // The topic was not there when the partition was assigned, or is not now.
+            // The topic did not exist at the assignment, or does not exist now.
             return Ok(());
         };
         let out_of_range = |at: i64| self.retention && at < now.start;
@@ -462,22 +462,26 @@ impl Groups {
             (_, false) => None,
         };
         if let Some(from) = skipped {
-            // What lies before is left out by the policy or gone.
+            // Records before the offset are skipped by the policy, or deleted.
             self.book(&group, tp).done.add(from, offset);
         }
         Ok(())
     }
 
-    /// There is no offset to begin at, as the application was told.
+    /// Checks a report that there is no offset to start at.
     pub(crate) fn on_no_offset(&mut self, client: u32, tp: &Tp) -> Result<(), String> {
         let Some(member) = self.members.get_mut(&client) else {
             return Ok(());
         };
         let Some(own) = member.owned.get_mut(tp) else {
-            return Err(format!("client {client} hears of {tp:?}, which it does not own"));
+            return Err(format!(
+                "client {client} receives an error for {tp:?}, which it does not own"
+            ));
         };
         if member.reset != Reset::Error {
-            return Err(format!("client {client} hears of a reset of {tp:?} to an error"));
+            return Err(format!(
+                "client {client} receives a reset error for {tp:?} without that policy"
+            ));
         }
         let since_us = own.since_us;
         own.sought = true;
@@ -490,13 +494,13 @@ impl Groups {
         match committed.contains(&None) {
             true => Ok(()),
             false => Err(format!(
-                "client {client} hears that there is no offset of {tp:?}, and there is: {committed:?}"
+                "client {client} receives no offset for {tp:?}, and the offset is: {committed:?}"
             )),
         }
     }
 
-    /// The application went to the beginning of a partition. Without being told of rebalances it may do so after it was
-    /// given the partition anew.
+    /// Records that the application went to the beginning of a partition. Without rebalance events it may do so after
+    /// the partition was assigned again.
     pub(crate) fn on_sought(&mut self, client: u32, tp: &Tp) {
         if let Some(own) = self.members.get_mut(&client).and_then(|m| m.owned.get_mut(tp)) {
             own.sought = true;
@@ -504,7 +508,7 @@ impl Groups {
         }
     }
 
-    /// An application has done with a record.
+    /// Records that an application has processed a record.
     pub(crate) fn on_processed(&mut self, client: u32, tp: &Tp, offset: i64) {
         if let Some(group) = self.members.get(&client).map(|m| m.group.clone()) {
             self.book(&group, tp).done.add(offset, offset + 1);
@@ -513,12 +517,12 @@ impl Groups {
 
     // ---------------------------------------------------------------- commits
 
-    /// The coordinator took a commit.
+    /// Checks a commit at the coordinator.
     pub(crate) fn on_commit(&mut self, commit: &Commit<'_>, now_us: u64, log: Option<Marks>) -> Result<(), String> {
         let recreated = self.recreated.contains(&commit.tp.0);
         let retention = self.retention;
         let (offset, tp) = (commit.offset, &commit.tp);
-        // An application that was told of a truncated log has gone to the partition's beginning.
+        // An application that received a truncation error has gone to the partition's beginning.
         let has_sought = self.members.values().any(|member| {
             let own = member.owned.get(tp);
             member.group == commit.group && own.is_some_and(|own| own.sought)
@@ -535,7 +539,7 @@ impl Groups {
         }
         let place = || format!("{}: {} [{}] is committed at {offset}", commit.group, tp.0, tp.1);
         if commit.foreign {
-            return Err(format!("{} by a member to which it was not given", place()));
+            return Err(format!("{} by a member that does not own it", place()));
         }
         if back.is_some_and(|before| !self.truncations.reach(tp, before)) && !commit.abandoned {
             return Err(format!("{}, which was committed at {:?}", place(), commit.before));
@@ -546,12 +550,12 @@ impl Groups {
         };
         let to = self.truncations.known(tp, offset);
         match self.book(commit.group, tp).done.first_gap(from, to) {
-            Some(gap) => Err(format!("{}, and nobody has processed offset {gap}", place())),
+            Some(gap) => Err(format!("{}, and no application has processed offset {gap}", place())),
             None => Ok(()),
         }
     }
 
-    /// An application was told that an offset is committed: then it was, or another one by which it was overtaken.
+    /// Checks the success of a commit: the offset was committed, or another one that overtook it.
     pub(crate) fn on_commit_result(&mut self, client: u32, tp: &Tp, offset: i64) -> Result<(), String> {
         let Some(group) = self.members.get(&client).map(|m| m.group.clone()) else {
             return Ok(());
@@ -567,18 +571,18 @@ impl Groups {
         }) {
             true => Ok(()),
             false => Err(format!(
-                "client {client} hears that {} [{}] is committed at {offset}, and so far it never was",
+                "client {client} receives that {} [{}] is committed at {offset}, which it never was",
                 tp.0, tp.1
             )),
         }
     }
 
-    /// The offset that would be committed if a request that nobody could call back any more had not taken it back.
+    /// Returns the offset that would be committed without a request that could not be recalled.
     pub(crate) fn lost_commit(&self, group: &str, tp: &Tp) -> Option<i64> {
         self.books.get(&(group.to_owned(), tp.clone()))?.lost_commit
     }
 
-    /// What an application was told when it asked for a committed offset.
+    /// Checks the result of a query for the committed offset.
     pub(crate) fn on_committed_offset(
         &mut self,
         client: u32,
@@ -596,8 +600,83 @@ impl Groups {
         match since.contains(&offset) {
             true => Ok(()),
             false => Err(format!(
-                "client {client} hears that {tp:?} is committed at {offset:?}, and it was {since:?}"
+                "client {client} receives {offset:?} as the committed offset of {tp:?}, which was {since:?}"
             )),
+        }
+    }
+
+    // ---------------------------------------------------------------- truncated logs
+
+    /// Records that a partition lost the offsets from `kept` to `end`, which may have been read. Later records there
+    /// have this leader epoch or a later one.
+    pub(crate) fn on_lost(&mut self, tp: &Tp, lost: (i64, i64), epoch: i32, at_us: u64) {
+        self.truncations.add(tp, lost, epoch, at_us);
+        for ((_, name), book) in &mut self.books {
+            if name == tp {
+                book.seen.retain(|offset, _| *offset < lost.0);
+            }
+        }
+    }
+
+    // ---------------------------------------------------------------- after the faults
+
+    /// Returns the reason why a partition is not read to its end; `None` when it is.
+    pub(crate) fn behind(&self, client: u32, tp: &Tp, now: Marks) -> Option<String> {
+        let member = self.members.get(&client)?;
+        let own = member.owned.get(tp)?;
+        let text = || {
+            let reported = own.next.map_or("nowhere yet".into(), |at| at.to_string());
+            format!("client {client} is at {reported} of {} [{}], {now:?}", tp.0, tp.1)
+        };
+        match own.next {
+            Some(at) => (at < now.end).then(text),
+            None if now.end == now.start || member.reset == Reset::Latest => None,
+            // The consumer may be at the truncation, which may be the end.
+            None if self.truncations.exist(tp) => None,
+            // Without a record or an end of partition the position is unknown.
+            None => {
+                let book = self.books.get(&(member.group.clone(), tp.clone()));
+                let done = book.is_some_and(|b| b.done.first_gap(now.end - 1, now.end).is_none());
+                // The offset committed for a deleted topic of the same name may be equal to this one's end, or beyond
+                // it, where the log appears truncated.
+                let recreated = self.recreated.contains(&tp.0);
+                let ends = |at: &Option<i64>| at.is_some_and(|at| at == now.end || recreated && at > now.end);
+                let at_end = book.is_some_and(|b| b.committed_since(own.since_us).iter().any(ends));
+                (!done && !at_end).then(text)
+            }
+        }
+    }
+
+    /// Compares the records read with the logs, and checks that no record was skipped.
+    pub(crate) fn compare_with_logs(&self, logs: &Logs) -> Result<(), String> {
+        for ((group, tp), book) in &self.books {
+            let Some(log) = logs.get(tp).filter(|_| !self.recreated.contains(&tp.0)) else {
+                continue;
+            };
+            for (offset, id) in book.seen.iter().filter(|(offset, _)| **offset >= log.start) {
+                let there = log.at(*offset).map(|there| there.found.id);
+                if there != Some(*id) {
+                    return Err(format!(
+                        "{group} read {id:?} at {tp:?} @ {offset}, where {there:?} lies"
+                    ));
+                }
+            }
+            self.check_left_out(group, tp, book)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that every record before the last one was delivered, unless `auto.offset.reset` or retention skips
+    /// records.
+    fn check_left_out(&self, group: &str, tp: &Tp, book: &Book) -> Result<(), String> {
+        let mut members = self.members.values();
+        let skips = members.any(|m| m.group == group && m.reset == Reset::Latest);
+        let Some(last) = book.seen.keys().next_back().filter(|_| !skips && !self.retention) else {
+            return Ok(());
+        };
+        match (0..=*last).find(|offset| !book.seen.contains_key(offset)) {
+            Some(gap) => Err(format!("{group} never read {tp:?} @ {gap}, and has read {last}")),
+            None => Ok(()),
         }
     }
 }

@@ -1,13 +1,13 @@
-//! Sets of offsets, as spans.
+//! Sets of offsets as ranges.
 
 use std::collections::BTreeMap;
 
-/// Offsets; those next to each other take one place.
+/// A set of offsets; adjacent offsets share one entry.
 #[derive(Debug, Default)]
 pub(super) struct OffsetRanges(BTreeMap<i64, i64>);
 
 impl OffsetRanges {
-    /// Adds the offsets from `from` up to but without `to`.
+    /// Adds the offsets from `from` to `to`, exclusive.
     pub(super) fn add(&mut self, from: i64, to: i64) {
         if from >= to {
             return;
@@ -21,7 +21,7 @@ impl OffsetRanges {
         self.0.insert(from, to);
     }
 
-    /// The first offset from `from` on and before `to` that is not there.
+    /// Returns the first missing offset from `from` to `to`, exclusive.
     pub(super) fn first_gap(&self, from: i64, to: i64) -> Option<i64> {
         if from >= to {
             return None;

@@ -1,37 +1,37 @@
-//! Where keys belong, computed from what the partitioners are said to be.
+//! The partitions of keys, computed independently of the client.
 
 /// A partitioner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Partitioner {
     Random,
-    /// CRC-32; NULL and empty keys too.
+    /// CRC-32, also of NULL and empty keys.
     Consistent,
-    /// CRC-32; NULL and empty keys anywhere.
+    /// CRC-32; random for NULL and empty keys.
     ConsistentRandom,
     Murmur2,
-    /// NULL keys anywhere.
+    /// Random for NULL keys.
     Murmur2Random,
     Fnv1a,
-    /// NULL keys anywhere.
+    /// Random for NULL keys.
     Fnv1aRandom,
-    /// The application's.
+    /// The partitioner of the application.
     Own,
 }
 
-/// Where a message may be put.
+/// The partitions in which a message may be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Anywhere,
     /// In this partition.
     At(i32),
-    /// In the partition that is the rest of this number's division by the number of partitions.
+    /// The remainder of this number divided by the number of partitions.
     Rest(u32),
-    /// In none: it must be refused.
+    /// None: the message must be rejected.
     Nowhere,
 }
 
 impl Place {
-    /// Whether the place is right in a topic that has, or had, these numbers of partitions.
+    /// Returns true when the partition is right in a topic that has, or had, these numbers of partitions.
     pub(crate) fn may_be(self, partition: i32, mut counts: impl Iterator<Item = i32>) -> bool {
         match self {
             Place::Anywhere => true,
@@ -45,7 +45,7 @@ impl Place {
 impl Partitioner {
     pub(crate) const DEFAULT: Partitioner = Partitioner::ConsistentRandom;
 
-    /// By their names in settings.
+    /// Names in settings.
     pub(crate) const NAMES: &[&str] = &[
         "random",
         "consistent",
@@ -56,7 +56,7 @@ impl Partitioner {
         "fnv1a_random",
     ];
 
-    /// The partitioner of a name.
+    /// Returns the partitioner of a name.
     pub(crate) fn by_name(name: &str) -> Self {
         use Partitioner as P;
         let all = [
@@ -72,7 +72,7 @@ impl Partitioner {
         at.map_or(Self::DEFAULT, |at| all[at])
     }
 
-    /// Where a message for no partition in particular belongs.
+    /// Returns the partition of a message without an explicit one.
     pub(crate) fn place(self, key: Option<&[u8]>, opaque: usize) -> Place {
         let bytes = key.unwrap_or_default();
         match (self, key) {
@@ -87,7 +87,7 @@ impl Partitioner {
     }
 }
 
-/// The application's partitioner knows no place for one message in so many.
+/// The application's partitioner returns no partition for one message in this many.
 const UNPLACED: usize = 17;
 
 fn own_place(key: Option<&[u8]>, opaque: usize) -> Place {
@@ -99,7 +99,7 @@ fn own_place(key: Option<&[u8]>, opaque: usize) -> Place {
     }
 }
 
-/// The application's partitioner: -1 when it knows none.
+/// The application's partitioner. Returns -1 when it has no partition.
 pub(crate) fn own_choice(key: Option<&[u8]>, count: i32, opaque: usize) -> i32 {
     match own_place(key, opaque) {
         Place::Rest(number) => (number % count.unsigned_abs().max(1)) as i32,
@@ -107,7 +107,7 @@ pub(crate) fn own_choice(key: Option<&[u8]>, count: i32, opaque: usize) -> i32 {
     }
 }
 
-/// CRC-32 as in zlib, bit by bit.
+/// Returns the CRC-32 of zlib, computed bit by bit.
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| match crc & 1 {
@@ -117,7 +117,7 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// MurmurHash2 with the seed of Kafka's clients.
+/// Returns MurmurHash2 with the seed of Kafka's clients.
 fn murmur2(bytes: &[u8]) -> u32 {
     let times = |x: u32| x.wrapping_mul(0x5bd1_e995);
     let mut hash = 0x9747_b28c ^ bytes.len() as u32;
@@ -137,7 +137,7 @@ fn murmur2(bytes: &[u8]) -> u32 {
     hash ^ (hash >> 15)
 }
 
-/// FNV-1a, 32 bits.
+/// Returns the 32-bit FNV-1a hash.
 fn fnv1a(bytes: &[u8]) -> u32 {
     let mut hash = 2_166_136_261u32;
     for byte in bytes {
@@ -150,7 +150,7 @@ fn fnv1a(bytes: &[u8]) -> u32 {
 mod tests {
     use super::*;
 
-    /// Values from zlib, from the tests of Kafka's Java client and of librdkafka.
+    /// The values are from zlib and from the tests of Kafka's Java client and of librdkafka.
     #[test]
     fn known_keys_have_their_known_places() {
         use Partitioner as P;

@@ -1,13 +1,21 @@
-//! Statistics: what clients say of themselves agrees with itself, with what they said before, and with what their
-//! applications have seen.
+//! Statistics: each document agrees with itself, with the document before, and with the events of its application.
 
 use std::collections::BTreeMap;
 
 use ottla::stats::{Broker, Partition, Statistics, Summary};
 
-use crate::client::AppCounters;
+/// Counters of the application's messages, with which statistics are compared.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct AppCounters {
+    /// Messages that the client accepted.
+    pub(crate) accepted: u64,
+    /// Messages that were reported as delivered.
+    pub(crate) delivered: u64,
+    /// Records that the application received.
+    pub(crate) taken: u64,
+}
 
-/// The last document of a client, and what its application had seen when it took it.
+/// The last document of a client, and the application's counters when it received it.
 #[derive(Debug)]
 struct Last {
     document: Statistics,
@@ -15,7 +23,7 @@ struct Last {
     taken_at_us: u64,
 }
 
-/// All clients that say anything.
+/// The documents of all clients.
 #[derive(Debug, Default)]
 pub(crate) struct Reports {
     last: BTreeMap<usize, Last>,
@@ -30,7 +38,7 @@ fn sum_of(document: &Statistics, of: impl Fn(&Partition) -> u64) -> u64 {
 }
 
 impl Reports {
-    /// The application takes a document at `now_us`, and has seen what `tally` says.
+    /// Checks a document that the application received at `now_us` with the counters `counters`.
     pub(crate) fn on_document(
         &mut self,
         client: usize,
@@ -52,13 +60,13 @@ impl Reports {
     }
 }
 
-/// What must hold within one document.
+/// Checks a document by itself.
 fn of_itself(document: &Statistics, now_us: u64) -> Result<(), String> {
     if document.ts_us > now_us {
         return Err(format!("made at {}, taken at {now_us}", document.ts_us));
     }
     let brokers = |of: fn(&Broker) -> u64| document.brokers.values().map(of).sum::<u64>();
-    // Totals count brokers that are gone as well.
+    // Totals include removed brokers.
     let wrong_order = [
         ("requests of brokers", brokers(|b| b.tx), document.tx),
         ("responses of brokers", brokers(|b| b.rx), document.rx),
@@ -70,7 +78,7 @@ fn of_itself(document: &Statistics, now_us: u64) -> Result<(), String> {
     if let Some((what, part, whole)) = wrong_order {
         return Err(format!("{what}: {part} of {whole}"));
     }
-    // In the totals are also responses that belonged to no request of brokers that are gone, and nobody tells their number.
+    // Totals also include responses without a request of removed brokers, whose number is not reported.
     let too_many = |b: &&Broker| b.rx > b.tx + b.rxcorriderrs;
     if let Some(b) = document.brokers.values().find(too_many) {
         return Err(format!(
@@ -122,7 +130,7 @@ fn is_sound(window: &Summary) -> bool {
     window.min >= 0 && percentiles.is_sorted() && percentiles[0] >= 0 && (empty || filled)
 }
 
-/// What must hold from one document to the next: counters go forward.
+/// Checks a document against the one before: counters do not decrease.
 fn since(last: &Last, document: &Statistics) -> Result<(), String> {
     if document.ts_us <= last.document.ts_us {
         return Err(format!("made at {} after {}", document.ts_us, last.document.ts_us));
@@ -133,8 +141,8 @@ fn since(last: &Last, document: &Statistics) -> Result<(), String> {
     }
 }
 
-/// A document may have waited: what its application has seen since it took the one before bounds it from below where it
-/// was made later, what it has seen now from above.
+/// Compares a document with the application's counters. A document may have waited in the queue: the counters at the
+/// document before are a lower bound where the document was made later, the present counters an upper bound.
 fn as_seen(document: &Statistics, last: Option<&Last>, counters: AppCounters) -> Result<(), String> {
     let then = last
         .filter(|last| last.taken_at_us < document.ts_us)
@@ -196,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_bounds_what_was_received() {
+    fn records_taken_bound_the_received_counter() {
         let mut reports = Reports::default();
         assert_eq!(reports.on_document(0, document(10, 5, 2), taken(3), 20), Ok(()));
         assert_eq!(reports.on_document(0, document(30, 5, 0), taken(5), 40), Ok(()));

@@ -1,22 +1,23 @@
-//! Transactions: each counts as a whole or not at all, and each input has its effect in the committed output once.
+//! Transactions: each is visible as a whole or not at all, and each input has exactly one effect in the committed
+//! output.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use ottla_protocol::record::{BatchIter, ControlRecord, ControlType};
 
-use crate::workload::{Item, Tag};
+use crate::chain::{Item, Tag};
 
 /// A topic's number in the chain and a partition.
 pub(crate) type Place = (usize, i32);
 
-/// What became of a transaction, as far as its application knows.
+/// The outcome of a transaction, as far as its application knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Fate {
-    /// Nobody has asked for a commit.
+    /// No commit was requested.
     #[default]
     Open,
-    /// Somebody has, and was not told how it went.
+    /// A commit was requested, with an unknown result.
     Asked,
     Committed,
     Aborted,
@@ -25,17 +26,17 @@ enum Fate {
 #[derive(Debug, Default)]
 struct Transaction {
     fate: Fate,
-    /// Records that were handed to the client.
+    /// The number of records that the client accepted.
     handed: u64,
 }
 
 /// Records with their offsets.
 type Records = Vec<(i64, Item)>;
 
-/// What lies in a partition.
+/// The records of a partition.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct PartitionView {
-    /// Every record, and those of committed transactions.
+    /// All records, and those of committed transactions.
     all: Records,
     committed: Records,
     /// Transactions that have not ended.
@@ -46,7 +47,7 @@ impl PartitionView {
     /// Reads a partition's log.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The log cannot be read; the text is the reason.
     pub(crate) fn of_log(batches: impl Iterator<Item = Bytes>) -> Result<Self, String> {
         let mut view = PartitionView::default();
         let mut open: BTreeMap<i64, Records> = BTreeMap::new();
@@ -67,7 +68,10 @@ impl PartitionView {
                     continue;
                 }
                 let Some(item) = record.value.and_then(Item::parse) else {
-                    return Err(format!("the record at offset {} was produced by nobody", record.offset));
+                    return Err(format!(
+                        "the record at offset {} was produced by no client of the world",
+                        record.offset
+                    ));
                 };
                 view.all.push((record.offset, item));
                 match header.is_transactional() {
@@ -81,7 +85,7 @@ impl PartitionView {
         Ok(view)
     }
 
-    /// The offset behind the last record that counts.
+    /// Returns the offset behind the last committed record.
     fn end(&self) -> Option<i64> {
         self.committed.last().map(|(offset, _)| offset + 1)
     }
@@ -90,37 +94,37 @@ impl PartitionView {
 /// All partitions of a chain.
 pub(crate) type Views = BTreeMap<Place, PartitionView>;
 
-/// The books of all transactions.
+/// The state of all transactions.
 #[derive(Debug, Default)]
 pub(crate) struct Transactions {
     transactions: BTreeMap<Tag, Transaction>,
-    /// By reader, and whether it reads committed: what it has seen.
+    /// The records that readers have received, by reader and by isolation level: true for read_committed.
     readers: BTreeMap<(usize, bool), BTreeMap<(String, i32), Records>>,
-    /// Processors keep no state: the number of an input is that of its offset.
+    /// Processors keep no state: the number of an input is its offset.
     by_offset: bool,
-    /// Processors may do something again, and write outside of transactions.
+    /// Processors may repeat inputs, and write outside of transactions.
     repeats: bool,
-    /// Commits of offsets were served behind their clients' backs, on connections that they had left.
+    /// Commits of offsets were served on connections that their clients had given up.
     late_commits: bool,
 }
 
 impl Transactions {
-    /// A reader that reads everything from its beginning on.
+    /// Adds a reader that reads everything from the beginning.
     pub(crate) fn add_reader(&mut self, reader: usize, committed: bool) {
         self.readers.entry((reader, committed)).or_default();
     }
 
-    /// Processors number inputs by their offsets.
+    /// Records that processors number inputs by their offsets.
     pub(crate) fn count_by_offset(&mut self) {
         self.by_offset = true;
     }
 
-    /// Processors work at least once.
+    /// Records that processors work at least once.
     pub(crate) fn expect_repetitions(&mut self) {
         self.repeats = true;
     }
 
-    /// A commit of offsets was made that its client has given up.
+    /// Records a commit of offsets that its client has given up.
     pub(crate) fn on_late_commit(&mut self) {
         self.late_commits = true;
     }
@@ -148,7 +152,7 @@ impl Transactions {
         }
     }
 
-    /// A reader takes a record. `stable` is where those who read committed must stop.
+    /// Checks a record that a reader received. `stable` is the last stable offset, at which read_committed stops.
     pub(crate) fn on_read(
         &mut self,
         reader: usize,
@@ -163,7 +167,9 @@ impl Transactions {
             ));
         }
         let Some(item) = item else {
-            return Err(format!("client {reader}: {place:?} @ {offset} was made by nobody"));
+            return Err(format!(
+                "client {reader}: {place:?} @ {offset} was produced by no client of the world"
+            ));
         };
         let fate = self.transactions.get(&item.tag).map(|t| t.fate);
         if committed && fate == Some(Fate::Aborted) {
@@ -183,8 +189,8 @@ impl Transactions {
         Ok(())
     }
 
-    /// What is still to come through the chain, or to its readers; `None` when all is there. `offsets` are what the groups of
-    /// the stages have committed for their inputs.
+    /// Returns the reason why the chain or its readers are not done; `None` when they are. `offsets` are the commits of
+    /// the stages' groups.
     pub(crate) fn behind(
         &self,
         views: &Views,
@@ -224,7 +230,7 @@ impl Transactions {
                 }
             }
         }
-        // Where offsets are not part of transactions, what was written says nothing about them.
+        // Where offsets are not part of transactions, written records do not show the committed inputs.
         let open = |((stage, partition), view): (&Place, &PartitionView)| {
             let (next, read) = (stage + 1, view.end());
             let committed = offsets(next, *partition);
@@ -237,16 +243,15 @@ impl Transactions {
     }
 
     fn is_committed(&self, read: Option<i64>, committed: Option<i64>) -> bool {
-        // A commit that is served late takes the offset of a loop that works at least once back: what lies behind it is read
-        // once more.
+        // A late commit may lower the offset of a loop that works at least once: the records behind it are read again.
         match self.repeats && self.late_commits {
             true => committed.is_some() == read.is_some() && committed <= read,
             false => committed == read,
         }
     }
 
-    /// Compares everything with the logs as they are at the end. `names` are the topics, `offsets` what the groups of the
-    /// stages have committed for their inputs.
+    /// Compares all observations with the logs at the end. `names` are the topics, `offsets` the commits of the stages'
+    /// groups.
     pub(crate) fn compare(
         &self,
         views: &Views,
@@ -261,7 +266,7 @@ impl Transactions {
         self.compare_readers(views, names)
     }
 
-    /// Each transaction is there as a whole or not at all.
+    /// Checks that each transaction is visible as a whole or not at all.
     fn compare_transactions(&self, views: &Views) -> Result<(), String> {
         let mut found: BTreeMap<Tag, u64> = BTreeMap::new();
         let sources = |item: &Item| !self.repeats || item.source < 0;
@@ -271,7 +276,7 @@ impl Transactions {
         }
         for tag in found.keys() {
             if !self.transactions.contains_key(tag) {
-                return Err(format!("{tag:?} is committed, and nobody began it"));
+                return Err(format!("{tag:?} is committed, and no client began it"));
             }
         }
         for (tag, transaction) in &self.transactions {
@@ -291,7 +296,8 @@ impl Transactions {
         Ok(())
     }
 
-    /// Each input has one output, in its order, under the right state; and what is committed as read is what was.
+    /// Checks that each input has one output, in order and with the right state, and that the committed offsets match
+    /// the outputs.
     fn compare_stages(&self, views: &Views, offsets: impl Fn(usize, i32) -> Option<i64>) -> Result<(), String> {
         for ((stage, partition), view) in views {
             if !self.repeats {
@@ -354,7 +360,7 @@ impl Transactions {
     }
 }
 
-/// What was made of a partition's inputs lies in their order.
+/// Checks that the outputs of a partition's inputs are in order.
 fn check_order(view: &PartitionView) -> Result<(), String> {
     let mut last: BTreeMap<i32, u64> = BTreeMap::new();
     for (offset, item) in view.committed.iter().filter(|(_, item)| item.source >= 0) {
@@ -397,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_torn_lost_doubled_or_out_of_order_is_noticed() {
+    fn partial_lost_duplicate_and_reordered_transactions_are_detected() {
         let inputs = [(0, item(7, 1, -1, 0)), (1, item(8, 1, -1, 0))];
         let outputs = [(0, item(7, 2, 0, 1)), (1, item(8, 2, 0, 2))];
         let mut books = Transactions::default();
@@ -425,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_at_least_once_is_committed_as_read() {
+    fn at_least_once_output_is_committed_as_read() {
         let inputs = [(0, item(7, 1, -1, 0)), (1, item(8, 1, -1, 0))];
         let outputs = [(0, item(7, 2, 0, 1)), (1, item(7, 3, 0, 1)), (2, item(8, 3, 0, 2))];
         let chain = Views::from([((0, 0), view(&inputs)), ((1, 0), view(&outputs))]);

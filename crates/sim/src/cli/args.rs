@@ -1,26 +1,26 @@
-//! What the command line says.
+//! The arguments of the command line.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ottla_sim::Canary;
 
-/// Shown when the command line cannot be understood.
+/// The usage text, printed for invalid arguments.
 pub(crate) const USAGE: &str = "usage: ottla-sim [--seeds N] [--start S]      run N worlds (1000), from seed S (1) on
-       ottla-sim --forever [--start S]        run worlds until told to stop (Ctrl-C)
-       ottla-sim --seed S [--trace]           run one world; --trace tells all that happens
-       ottla-sim --regressions                run the worlds that once failed
-       ottla-sim --canaries [--seeds N]       see that every deliberate bug is noticed within N worlds (200)
-options: --start clock                        begin with a seed taken from the clock, which is printed
+       ottla-sim --forever [--start S]        run worlds until stopped (Ctrl-C)
+       ottla-sim --seed S [--trace]           run one world; --trace prints all events
+       ottla-sim --regressions                run the regression seeds
+       ottla-sim --canaries [--seeds N]       check that every deliberate bug is detected within N worlds (200)
+options: --start clock                        start with a seed from the clock, which is printed
          --seconds N                          stop after N seconds
-         --step N                             take every Nth seed: with --start 2 --step 4 those that have groups
+         --step N                             run every Nth seed: with --start 2 --step 4 those with groups
          --jobs N                             run N worlds at a time (1)
-         --canary NAME                        switch a deliberate bug on: the run must fail
-         --keep-going                         go on after a failure";
+         --canary NAME                        enable a deliberate bug: the run must fail
+         --keep-going                         continue after a failure";
 
-/// What is to be run.
+/// The arguments of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Args {
-    /// How many worlds; `None` for no limit.
+    /// The number of worlds; `None` for no limit.
     pub(crate) seeds: Option<u64>,
     pub(crate) start: u64,
     pub(crate) trace: bool,
@@ -34,10 +34,10 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Reads the command line without the program's name.
+    /// Parses the arguments without the program's name.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// An argument is invalid; the text is the reason.
     pub(crate) fn parse(mut given: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut args = Args {
             seeds: None,
@@ -75,7 +75,7 @@ impl Args {
             args.seeds = args.seeds.or((args.limit.is_none() || args.canaries).then_some(most));
         }
         if args.trace {
-            // The lines of several worlds would be mixed.
+            // The lines of several worlds would be interleaved.
             args.jobs = 1;
         }
         Ok(args)

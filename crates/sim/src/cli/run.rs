@@ -1,4 +1,4 @@
-//! Runs worlds, one after the other or several at a time, and tells how they went.
+//! Runs worlds, one after the other or several at a time, and prints the results.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -8,21 +8,22 @@ use std::time::{Duration, Instant};
 
 use ottla_sim::{Canary, Coverage, Options, Outcome, REGRESSIONS, TraceSink, run_world};
 
-use super::{Args, Stop};
+use super::args::Args;
+use super::stop::Stop;
 
-/// How often progress is told.
+/// The interval of progress lines.
 const PROGRESS: Duration = Duration::from_secs(5);
-/// How often it is looked whether to stop.
+/// The interval of checks for a stop request.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// The command that runs a world again.
+/// Returns the command that replays a world.
 fn replay_command(seed: u64, canary: Option<Canary>) -> String {
     let name = Canary::ALL.iter().find(|(_, c)| Some(*c) == canary);
     let canary = name.map(|(name, _)| format!(" --canary {name}")).unwrap_or_default();
     format!("cargo run --profile sim -p ottla-sim -- --seed {seed} --trace{canary}")
 }
 
-/// Writes a line of results. Nobody is left to be told when standard output is closed.
+/// Prints a line of results. Errors are ignored: standard output may be closed.
 fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
@@ -34,7 +35,7 @@ fn stdout_sink() -> TraceSink {
     })
 }
 
-/// Which worlds there are to run, for all that run them.
+/// The queue of worlds, shared by all threads.
 struct Work {
     args: Args,
     began: Instant,
@@ -52,7 +53,7 @@ impl Work {
         }
     }
 
-    /// The next seed, unless it is time to end.
+    /// Returns the next seed; `None` when the run is to end.
     fn take(&self) -> Option<u64> {
         let over = self.args.limit.is_some_and(|limit| self.began.elapsed() >= limit);
         if over || self.stop.is_requested() {
@@ -80,18 +81,18 @@ impl Work {
     }
 }
 
-/// What came of the worlds so far.
+/// The results so far.
 #[derive(Default)]
 struct Results {
     total: Coverage,
-    /// By seed: what is wrong.
+    /// The violations by seed.
     failed: Vec<(u64, String)>,
 }
 
 impl Results {
-    /// Gathers until everybody who runs worlds is done.
+    /// Collects results until all threads are done.
     fn gather(&mut self, incoming: &Receiver<(u64, Outcome)>, canary: bool) {
-        let mut told = Instant::now();
+        let mut printed_at = Instant::now();
         let mut latest = 0;
         loop {
             match incoming.recv_timeout(LOOK) {
@@ -108,8 +109,8 @@ impl Results {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            if told.elapsed() >= PROGRESS {
-                told = Instant::now();
+            if printed_at.elapsed() >= PROGRESS {
+                printed_at = Instant::now();
                 let (worlds, failed) = (self.total.worlds, self.failed.len());
                 eprintln!("{worlds} worlds, {failed} failed, at seed {latest}");
             }
@@ -133,7 +134,7 @@ fn run_all(args: &Args, stop: &Stop) -> Results {
     results
 }
 
-/// Runs worlds and tells which failed, and what all of them covered.
+/// Runs worlds, and prints those that failed, and the coverage of all.
 pub(crate) fn run_worlds(args: &Args, stop: &Stop) -> ExitCode {
     let began = Instant::now();
     let results = run_all(args, stop);
@@ -152,7 +153,7 @@ pub(crate) fn run_worlds(args: &Args, stop: &Stop) -> ExitCode {
     }
 }
 
-/// Runs the worlds that once failed.
+/// Runs the worlds of the regression list.
 pub(crate) fn run_regressions(args: &Args, stop: &Stop) -> ExitCode {
     let mut failed = 0;
     for (seed, defect) in REGRESSIONS {
@@ -183,7 +184,7 @@ pub(crate) fn run_regressions(args: &Args, stop: &Stop) -> ExitCode {
     }
 }
 
-/// Sees that every deliberate bug is noticed, and tells after how many worlds.
+/// Checks that every deliberate bug is detected, and prints the number of worlds that this took.
 pub(crate) fn run_canaries(args: &Args, stop: &Stop) -> ExitCode {
     let mut missed = 0;
     for (name, canary) in Canary::ALL {
@@ -199,7 +200,7 @@ pub(crate) fn run_canaries(args: &Args, stop: &Stop) -> ExitCode {
             trace: false,
             ..args.clone()
         };
-        // A failure ends this canary's run, not the next one's.
+        // A detected bug stops this canary's run, not the next one's.
         let results = run_all(&args, &Stop::default());
         match results.failed.first() {
             Some((seed, violation)) => {

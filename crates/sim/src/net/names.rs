@@ -1,15 +1,15 @@
-//! Host names and addresses: which broker answers where, now.
+//! Host names and addresses of brokers.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use ottla_mock::BrokerId;
 
-/// The names of brokers, as a name server tells them. Bootstrap names always lead to their broker; an advertised name
-/// leads to where the broker was when it was made known under it.
+/// The names of brokers in DNS. A bootstrap name always resolves to its broker; an advertised name to the broker's
+/// address when it was advertised.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    /// Where each broker listens.
+    /// The address of each broker.
     at: BTreeMap<BrokerId, SocketAddr>,
     names: BTreeMap<String, BrokerId>,
     moves: u8,
@@ -18,7 +18,7 @@ pub(crate) struct Names {
 pub(crate) const PORT: u16 = 9092;
 
 impl Names {
-    /// Gives a broker its first address. Gives its advertised name.
+    /// Adds a broker with its first address. Returns its advertised name.
     pub(crate) fn add(&mut self, broker: BrokerId) -> String {
         let name = format!("broker-{broker}");
         self.at.insert(broker, address(0, broker, PORT));
@@ -26,7 +26,7 @@ impl Names {
         name
     }
 
-    /// `bootstrap.servers`.
+    /// Returns `bootstrap.servers`.
     pub(crate) fn bootstrap(&self) -> String {
         let all: Vec<String> = self.names.keys().map(|name| format!("{name}:{PORT}")).collect();
         all.join(",")
@@ -39,21 +39,21 @@ impl Names {
         self.at.insert(broker, address(self.moves, broker, port));
     }
 
-    /// Has a broker listen on another port of its host, too: gives it.
+    /// Changes the port of a broker.
     pub(crate) fn move_port(&mut self, broker: BrokerId, port: u16) {
         if let Some(addr) = self.at.get_mut(&broker) {
             addr.set_port(port);
         }
     }
 
-    /// The addresses of a name.
+    /// Returns the addresses of a name.
     pub(crate) fn look_up(&self, host: &str, port: u16) -> Option<Vec<SocketAddr>> {
         let broker = self.names.get(host)?;
         let ip = self.at.get(broker)?.ip();
         Some(vec![SocketAddr::new(ip, port)])
     }
 
-    /// Who listens at an address. Bootstrap addresses keep their port whatever port is advertised.
+    /// Returns the broker that listens at an address. Bootstrap addresses keep their port whatever port is advertised.
     pub(crate) fn listener(&self, addr: SocketAddr) -> Option<BrokerId> {
         let found = self.at.iter().find(|(_, at)| at.ip() == addr.ip());
         let (broker, at) = found?;

@@ -1,4 +1,4 @@
-//! An application that reads partitions it chose itself.
+//! An application with manual assignment.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,142 +13,56 @@ use ottla::reply::Reply;
 use ottla::sys::Instant;
 use ottla::types::{PartitionOffset, TopicPartition, offset};
 
-use super::producer::draw_client_settings;
 use crate::canary::Canary;
 use crate::check::Expect;
-use crate::client::lookup;
 use crate::clock::WALL_START_MS;
+use crate::logs::read_watermarks;
 use crate::message::{self, DecodedMessage};
-use crate::plan::TopicPlan;
-use crate::rng::SeededRng;
+use crate::plan::{ConsumerPlan, lookup};
 use crate::trace::trace;
-use crate::world::{Phase, World};
-
-/// What a consumer does, and how it is set.
-#[derive(Debug, Clone)]
-pub(crate) struct ConsumerPlan {
-    pub(crate) settings: Vec<(String, String)>,
-    pub(crate) topics: Vec<String>,
-    partitions: Vec<i32>,
-    /// Mean time between two turns.
-    pace_us: u64,
-    /// Records in a turn.
-    most: u64,
-    /// How likely a turn seeks, pauses or resumes.
-    seek: f64,
-    pause: f64,
-    /// How likely a turn asks brokers for offsets.
-    query: f64,
-    /// How likely a turn while faults happen takes records.
-    poll: f64,
-    /// It never takes any, not even in the end.
-    never_polls: bool,
-    /// Where reading begins.
-    start: i64,
-}
-
-impl ConsumerPlan {
-    pub(crate) fn draw(c: &mut SeededRng, topics: &[TopicPlan]) -> Self {
-        let mut late = c.fork(1);
-        let mut settings = draw_settings(c);
-        let policy = late.pick(&["earliest", "earliest", "earliest", "latest", "error"]);
-        settings.push(("auto.offset.reset".into(), policy.into()));
-        ConsumerPlan {
-            settings,
-            topics: topics.iter().map(|t| t.name.clone()).collect(),
-            partitions: topics.iter().map(|t| t.partitions).collect(),
-            pace_us: c.spread(1000, 3_000_000),
-            most: c.spread(1, 1000),
-            seek: c.pick(&[0.0, 0.0, 0.02, 0.2]),
-            pause: c.pick(&[0.0, 0.0, 0.02, 0.2]),
-            query: late.pick(&[0.0, 0.0, 0.02, 0.2]),
-            poll: late.pick(&[1.0, 1.0, 1.0, 0.3, 0.01, 0.0]),
-            never_polls: late.hit(0.03),
-            start: match late.f64() {
-                ..0.8 => offset::BEGINNING,
-                ..0.9 => offset::END,
-                ..0.95 => offset::TAIL_BASE - late.between(0, 20) as i64,
-                _ => late.between(0, 20) as i64,
-            },
-        }
-    }
-}
-
-fn draw_settings(c: &mut SeededRng) -> Vec<(String, String)> {
-    let mut out: Vec<(String, String)> = Vec::new();
-    let mut set = |name: &str, value: String| out.push((name.into(), value));
-    set("group.id", "readers".into());
-    set("enable.auto.commit", c.hit(0.5).to_string());
-    set("enable.partition.eof", c.hit(0.5).to_string());
-    set("check.crcs", c.hit(0.5).to_string());
-    set(
-        "isolation.level",
-        c.pick(&["read_committed", "read_uncommitted"]).into(),
-    );
-    set("fetch.wait.max.ms", c.spread(50, 1000).to_string());
-    if c.hit(0.3) {
-        set("queued.min.messages", c.spread(1, 1000).to_string());
-    }
-    if c.hit(0.3) {
-        set("queued.max.messages.kbytes", c.spread(1, 1000).to_string());
-    }
-    let mut partition_max = 100_000;
-    if c.hit(0.3) {
-        partition_max = c.spread(1, 100_000);
-        set("fetch.message.max.bytes", partition_max.to_string());
-    }
-    if c.hit(0.2) {
-        // An answer that may not have as much as it is to wait for comes after fetch.wait.max.ms, with one batch.
-        set("fetch.min.bytes", c.spread(1, 10_000).min(partition_max).to_string());
-    }
-    if c.hit(0.3) {
-        set("fetch.error.backoff.ms", c.spread(50, 1000).to_string());
-    }
-    draw_client_settings(c, &mut out);
-    out
-}
+use crate::workload::queues::{next_item, on_statistics};
+use crate::world::{Application, Phase, World};
 
 type Key = (String, i32);
 
-/// Something asked of the consumer that is not answered yet.
+/// A call that is not completed.
 #[derive(Debug)]
 enum PendingCall {
     Assign(Arc<Reply<Result<(), Error>>>),
     Seek(Key, i64, Arc<Reply<consumer::OffsetsResult>>),
     Pause(Key, Arc<Reply<consumer::OffsetsResult>>),
     Resume(Arc<Reply<consumer::OffsetsResult>>),
-    /// Something that brokers answer, and by when.
+    /// A query to brokers, and its deadline.
     Query(Query, u64),
 }
 
-/// What brokers are asked.
+/// A query to brokers.
 #[derive(Debug)]
 enum Query {
     Watermarks(Key, Arc<Reply<Result<(i64, i64), Error>>>),
-    /// Committed offsets, or those of times.
+    /// Committed offsets, or offsets by timestamp.
     Offsets(Arc<Reply<consumer::OffsetsResult>>),
     /// The groups of the cluster.
     Groups(Arc<Reply<Result<admin::GroupListing, Error>>>),
 }
 
-/// A consumer at work.
+/// A consumer with manual assignment.
 #[derive(Debug)]
 pub(crate) struct ConsumerWorkload {
     client: u32,
     plan: ConsumerPlan,
     assigned: bool,
     pending: Option<(PendingCall, u64)>,
-    /// Where paused partitions go on.
+    /// The positions of paused partitions.
     paused: BTreeMap<Key, Expect>,
-    /// Partitions that the client gave up: there was nothing at their offset, and it is for the application to choose
-    /// another.
+    /// Partitions that the client gave up: their offset was out of range, and the application chooses another.
     lost: Vec<Key>,
 }
 
-/// Every call is answered within this time: none of them waits for a broker.
+/// Calls that wait for no broker are completed within this time.
 const CALL_US: u64 = 1_000_000;
 
-/// A record as the application takes it.
+/// A record that the application received.
 pub(super) struct Taken {
     pub(super) topic: String,
     pub(super) partition: i32,
@@ -158,7 +72,7 @@ pub(super) struct Taken {
     pub(super) found: Option<DecodedMessage>,
 }
 
-/// Takes a chunk's next record.
+/// Takes the next record of a chunk.
 pub(super) fn take(chunk: &mut Chunk) -> Option<Taken> {
     let state = chunk.partition().clone();
     let (offset, leader_epoch, found) = {
@@ -189,47 +103,10 @@ impl ConsumerWorkload {
         }
     }
 
-    pub(super) fn never_polls(&self) -> bool {
-        self.plan.never_polls
-    }
-
-    /// Does something; gives the time to the next turn.
-    pub(super) fn turn(&mut self, world: &mut World, client: usize) -> Option<u64> {
-        if world.is_finished(client) {
-            return None;
-        }
-        self.take_answer(world, client);
-        let polls = world.phase != Phase::Hostile || world.app_rng.hit(self.plan.poll);
-        if polls && !self.plan.never_polls {
-            self.poll(world, client);
-        }
-        self.check_budget(world, client);
-        if self.pending.is_none() {
-            match world.phase {
-                _ if !self.assigned => self.assign(world, client),
-                _ if !self.lost.is_empty() => {
-                    if let Some(key) = self.lost.pop() {
-                        world.coverage.count("seeks after a lost position", 1);
-                        self.seek(world, client, key, offset::BEGINNING);
-                    }
-                }
-                Phase::Hostile if world.app_rng.hit(self.plan.query) => self.query(world, client),
-                Phase::Hostile => self.seek_or_pause(world, client),
-                _ => {
-                    let paused = self.paused.keys().next().cloned();
-                    if let Some(key) = paused {
-                        self.resume(world, client, &key);
-                    }
-                }
-            }
-        }
-        Some(world.app_rng.between(1, self.plan.pace_us * 2))
-    }
-
     fn send(&mut self, world: &mut World, client: usize, pending: PendingCall, command: consumer::Command) {
-        trace!(world.trace, "c{client} app asks {command:?}");
+        trace!(world.trace, "c{client} app calls {command:?}");
         world.shared(client).send(Command::Consumer(command));
-        self.pending = Some((pending, world.now_us));
+        self.pending = Some((pending, world.now_us()));
     }
 
     fn assign(&mut self, world: &mut World, client: usize) {
@@ -259,7 +136,7 @@ impl ConsumerWorkload {
         self.send(world, client, pending, consumer::Command::Assign { partitions, reply });
     }
 
-    /// Seeks, pauses or resumes something.
+    /// Seeks, pauses or resumes a random partition.
     fn seek_or_pause(&mut self, world: &mut World, client: usize) {
         let topic = world.app_rng.below(self.plan.topics.len());
         let partition = world.app_rng.below(self.plan.partitions[topic].max(1) as usize) as i32;
@@ -285,7 +162,7 @@ impl ConsumerWorkload {
         }
     }
 
-    /// Goes on at another offset, or at the beginning of the log.
+    /// Seeks to an offset, or to the beginning of the log.
     fn seek(&mut self, world: &mut World, client: usize, key: Key, to: i64) {
         let consumed = &mut world.check.consumed;
         if let Some(Expect::At(at)) = consumed.expectation(self.client, &key.0, key.1) {
@@ -298,12 +175,12 @@ impl ConsumerWorkload {
         self.send(world, client, pending, consumer::Command::Seek { partitions, reply });
     }
 
-    /// Asks brokers for offsets, with a timeout.
+    /// Queries brokers for offsets, with a timeout.
     fn query(&mut self, world: &mut World, client: usize) {
         let topic = world.app_rng.below(self.plan.topics.len());
         let partition = world.app_rng.below(self.plan.partitions[topic].max(1) as usize) as i32;
         let tp = TopicPartition::new(self.plan.topics[topic].as_str(), partition);
-        let until_us = world.now_us + world.app_rng.spread(1000, 10_000_000);
+        let until_us = world.now_us() + world.app_rng.spread(1000, 10_000_000);
         let deadline = Instant::from_micros(until_us);
         if until_us.is_multiple_of(4) {
             return self.list_groups(world, client, until_us);
@@ -343,10 +220,10 @@ impl ConsumerWorkload {
             deadline: Instant::from_micros(until_us),
             reply: reply.clone(),
         };
-        trace!(world.trace, "c{client} app asks {command:?}");
+        trace!(world.trace, "c{client} app calls {command:?}");
         world.coverage.count("listings of groups", 1);
         world.shared(client).send(Command::Admin(command));
-        self.pending = Some((PendingCall::Query(Query::Groups(reply), until_us), world.now_us));
+        self.pending = Some((PendingCall::Query(Query::Groups(reply), until_us), world.now_us()));
     }
 
     fn resume(&mut self, world: &mut World, client: usize, key: &Key) {
@@ -379,13 +256,13 @@ impl ConsumerWorkload {
                 }
                 (reported.map(|_| Ok(())), *due_us)
             }
-            // What goes wrong with them is for brokers to say.
+            // Errors of brokers are allowed.
             PendingCall::Query(Query::Offsets(reply), due_us) => (reply.try_take().map(|_| Ok(())), *due_us),
             PendingCall::Query(Query::Groups(reply), due_us) => (reply.try_take().map(|_| Ok(())), *due_us),
         };
         let Some(answer) = answer else {
-            // The client's thread may be slow; the application looks again.
-            if world.now_us > due_us + CALL_US + world.plan.net.thread_delay_us {
+            // The client's thread may be slow; the application checks again.
+            if world.now_us() > due_us + CALL_US + world.plan.net.thread_delay_us {
                 return world
                     .check
                     .violate(format!("client {client}: no answer to {pending:?}"));
@@ -394,7 +271,7 @@ impl ConsumerWorkload {
             return;
         };
         if let Err(error) = answer {
-            // The client was told to end before it came to that.
+            // The client was ended before it carried out the call.
             let ends = world.phase == Phase::Closing && error.code == ErrorCode::L_DESTROY;
             if !ends {
                 let what = format!("client {client}: {pending:?} failed: {error}");
@@ -434,13 +311,13 @@ impl ConsumerWorkload {
         let shared = world.shared(client);
         while let Some(event) = shared.main_queue.pop(Some(Duration::ZERO)) {
             match event {
-                Event::Stats(document) => world.on_statistics(client, *document),
-                other => trace!(world.trace, "c{client} app hears {other:?}"),
+                Event::Stats(document) => on_statistics(world, client, *document),
+                other => trace!(world.trace, "c{client} app receives {other:?}"),
             }
         }
         let most = world.app_rng.between(1, self.plan.most * 2);
         for _ in 0..most {
-            match world.next_item(client, take) {
+            match next_item(world, client, take) {
                 None => return,
                 Some(Ok(taken)) => self.on_record(world, client, taken),
                 Some(Err(event)) => self.on_event(world, client, event),
@@ -470,19 +347,13 @@ impl ConsumerWorkload {
         }
         let Some(found) = found else {
             return world.check.violate(format!(
-                "client {client}: {topic} [{partition}] @ {offset} was made by nobody"
+                "client {client}: {topic} [{partition}] @ {offset} was produced by no client of the world"
             ));
         };
-        let damage = world.damage_left > 0;
-        if world.options.canary == Some(Canary::SkippedOffset) && damage {
-            world.damage_left -= 1;
+        if world.canary.strike(Canary::SkippedOffset) {
             return;
         }
-        let times = if world.options.canary == Some(Canary::RepeatedOffset) && damage {
-            2
-        } else {
-            1
-        };
+        let times = 1 + u32::from(world.canary.may_strike(Canary::RepeatedOffset));
         for _ in 0..times {
             let result =
                 world
@@ -499,12 +370,12 @@ impl ConsumerWorkload {
                 let code = notice.error.code;
                 trace!(
                     world.trace,
-                    "c{client} app hears of {:?}: {} at {}", notice.tp, notice.error, notice.offset
+                    "c{client} app receives error for {:?}: {} at {}", notice.tp, notice.error, notice.offset
                 );
                 match code {
                     ErrorCode::L_AUTO_OFFSET_RESET | ErrorCode::L_LOG_TRUNCATION => {
                         let truncated = u64::from(code == ErrorCode::L_LOG_TRUNCATION);
-                        world.coverage.count("truncations told", truncated);
+                        world.coverage.count("truncation errors", truncated);
                         if let Some(state) = &notice.partition {
                             self.lost.push((state.topic().name().to_owned(), state.partition()));
                         }
@@ -513,7 +384,7 @@ impl ConsumerWorkload {
                     _ => world.coverage.count("consumer errors", 1),
                 }
             }
-            other => trace!(world.trace, "c{client} app hears {other:?}"),
+            other => trace!(world.trace, "c{client} app receives {other:?}"),
         }
     }
 
@@ -530,9 +401,42 @@ impl ConsumerWorkload {
             ));
         }
     }
+}
 
-    /// Why this is not done; `None` when it is.
-    pub(super) fn waits_for(&mut self, world: &mut World, client: usize) -> Option<String> {
+impl Application for ConsumerWorkload {
+    fn turn(&mut self, world: &mut World, client: usize) -> Option<u64> {
+        if world.is_finished(client) {
+            return None;
+        }
+        self.take_answer(world, client);
+        let polls = world.phase != Phase::Hostile || world.app_rng.hit(self.plan.poll);
+        if polls && !self.plan.never_polls {
+            self.poll(world, client);
+        }
+        self.check_budget(world, client);
+        if self.pending.is_none() {
+            match world.phase {
+                _ if !self.assigned => self.assign(world, client),
+                _ if !self.lost.is_empty() => {
+                    if let Some(key) = self.lost.pop() {
+                        world.coverage.count("seeks after a lost position", 1);
+                        self.seek(world, client, key, offset::BEGINNING);
+                    }
+                }
+                Phase::Hostile if world.app_rng.hit(self.plan.query) => self.query(world, client),
+                Phase::Hostile => self.seek_or_pause(world, client),
+                _ => {
+                    let paused = self.paused.keys().next().cloned();
+                    if let Some(key) = paused {
+                        self.resume(world, client, &key);
+                    }
+                }
+            }
+        }
+        Some(world.app_rng.between(1, self.plan.pace_us * 2))
+    }
+
+    fn waits_for(&mut self, world: &mut World, client: usize) -> Option<String> {
         if world.is_finished(client) {
             return None;
         }
@@ -547,8 +451,12 @@ impl ConsumerWorkload {
         if self.plan.never_polls {
             return None;
         }
-        let logs = world.read_watermarks();
+        let logs = read_watermarks(&world.cluster);
         let behind = world.check.consumed.behind(self.client, &logs);
         (!behind.is_empty()).then(|| format!("client {client} is behind: {}", behind.join(", ")))
+    }
+
+    fn never_polls(&self) -> bool {
+        self.plan.never_polls
     }
 }

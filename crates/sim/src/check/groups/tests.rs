@@ -1,10 +1,10 @@
-//! What the books of groups take for right.
+//! The checks of ownership, positions and commits of groups.
 
 use super::*;
 use crate::check::{LogView, Logs};
 use crate::message::{Fingerprint, Logged, MessageId};
 
-/// A member alone in its group is given one partition.
+/// Returns the start of a member that is alone in its group and is assigned one partition.
 fn beginning(tp: &Tp) -> Beginning<'_> {
     Beginning {
         client: 0,
@@ -37,7 +37,7 @@ fn a_client_that_stopped_may_begin_at_another_end() {
 }
 
 #[test]
-fn an_end_may_be_told_of_after_the_log_was_cut_below_it() {
+fn an_end_of_partition_may_be_reported_after_a_truncation_below_it() {
     let tp: Tp = ("t".into(), 0);
     let mut groups = Groups::default();
     groups.add_member(0, "g", Reset::Latest, false);
@@ -75,7 +75,7 @@ fn a_reader_that_found_an_end_without_an_epoch_is_reset_where_that_was_cut_off()
         groups.on_end(0, &tp, 3, marks(6)).is_err(),
         "the log was never that short"
     );
-    // Who has a record knows its epoch.
+    // A consumer with a record has its leader epoch.
     let mut groups = found_its_end();
     groups.expect_ends_without_epochs();
     groups.on_record(0, &tp, (7, 0), record(7), marks(8)).unwrap();
@@ -84,7 +84,7 @@ fn a_reader_that_found_an_end_without_an_epoch_is_reset_where_that_was_cut_off()
 }
 
 #[test]
-fn who_joins_names_what_it_has_and_was_given() {
+fn join_group_reports_owned_and_assigned_partitions() {
     let tp: Tp = ("t".into(), 0);
     let assignment = std::slice::from_ref(&tp);
     let mut groups = Groups::default();
@@ -137,7 +137,7 @@ fn a_member_in_its_group_by_a_join_given_up_has_not_been_asked_for_its_partition
     let mut groups = owned_by_a();
     groups.on_join("g", "a", true);
     begin(&mut groups, 1, "b").unwrap();
-    // It joined, and should have had nothing then.
+    // It joined, and must own nothing at that time.
     let mut groups = owned_by_a();
     groups.on_join("g", "a", true);
     groups.on_join("g", "a", false);
@@ -154,7 +154,7 @@ fn record(number: u32) -> DecodedMessage {
     }
 }
 
-/// A member that has read and processed four records of epoch 0.
+/// Returns a member that has read and processed four records of epoch 0.
 fn read_four(tp: &Tp) -> Groups {
     let mut groups = Groups::default();
     groups.add_member(0, "g", Reset::Earliest, false);
@@ -169,7 +169,7 @@ fn read_four(tp: &Tp) -> Groups {
     groups
 }
 
-/// As [`read_four`], and then all but two are lost to a leader of epoch 1.
+/// As [`read_four`], after all but two records were lost to a leader of epoch 1.
 fn cut_behind_two(tp: &Tp) -> Groups {
     let mut groups = read_four(tp);
     groups.on_lost(tp, (2, 4), 1, COMMIT_US);
@@ -195,7 +195,7 @@ fn commit(groups: &mut Groups, tp: &Tp, offset: i64, before: Option<i64>) -> Res
 }
 
 #[test]
-fn what_a_late_request_takes_back_is_remembered_until_the_next_commit() {
+fn an_offset_lowered_by_an_abandoned_commit_is_kept_until_the_next_commit() {
     let tp: Tp = ("t".into(), 0);
     let mut groups = read_four(&tp);
     let late = |groups: &mut Groups, offset, before| {
@@ -235,7 +235,7 @@ fn a_member_comes_back_to_where_the_log_was_cut() {
 }
 
 #[test]
-fn what_came_after_a_cut_is_read_as_a_whole() {
+fn records_after_a_truncation_are_all_read() {
     let tp: Tp = ("t".into(), 0);
     let lies = |offset: i64, number| Logged {
         offset,
@@ -249,7 +249,7 @@ fn what_came_after_a_cut_is_read_as_a_whole() {
     };
     let logs = Logs::from([(tp.clone(), log)]);
     let mut groups = cut_behind_two(&tp);
-    // Of what was lost some waited for the application.
+    // Some of the lost records were in the application's queue.
     groups.on_record(0, &tp, (4, 0), record(4), marks(4)).unwrap();
     groups.compare_with_logs(&logs).unwrap();
     groups.on_record(0, &tp, (2, 1), record(10), marks(4)).unwrap();

@@ -1,4 +1,4 @@
-//! What was reported, compared with what lies in the logs.
+//! Delivery reports compared with the logs.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,13 @@ use ottla::error::ErrorCode;
 use ottla::event::DeliveryMode;
 use ottla::types::PersistStatus;
 
-use super::{Entry, Outcome, Produced, Promise, report_rules};
-use crate::check::Logs;
+use super::entry::{Entry, Outcome, Promise};
+use super::{Produced, report_rules};
+use crate::check::log_view::Logs;
 use crate::message::MessageId;
 
 impl Produced {
-    /// Compares what was reported with what is there.
+    /// Compares delivery reports with the logs.
     pub(in crate::check) fn compare_with_logs(&self, logs: &Logs) -> Result<(), String> {
         let mut copies: BTreeMap<MessageId, u32> = BTreeMap::new();
         for ((topic, partition), log) in logs {
@@ -57,7 +58,7 @@ impl Produced {
         let ever = copies + self.deleted_copies.get(&id).copied().unwrap_or(0);
         if ever > entry.sent {
             return Err(format!(
-                "it came to lie {ever} times in the log and was sent {} times",
+                "it is {ever} times in the log and was sent {} times",
                 entry.sent
             ));
         }
@@ -104,16 +105,18 @@ impl Produced {
         }
     }
 
-    /// Brokers take a request of an idempotent producer that they have forgotten: neither its epoch nor its numbers tell them
-    /// what was written since. So what was sent again may lie anywhere, and so may what was given up while its request was
-    /// under way, as the network may hold that for longer than a broker remembers. What was sent once and acknowledged lies
-    /// in its place: the client waited for the answer.
+    /// Returns true when the message may be stored in any order or twice. Brokers accept a request of an idempotent
+    /// producer that they have forgotten: neither its epoch nor its sequence numbers relate to earlier requests. So a
+    /// retried message may be stored anywhere, and so may a message that was given up in flight, as the network may
+    /// delay its request for longer than the broker remembers the producer. A message that was sent once and
+    /// acknowledged is in order: the client waited for the response.
     fn may_be_duplicated(&self, entry: &Entry) -> bool {
         let given_up = entry.report.is_none_or(|r| r.outcome != Outcome::Delivered);
         self.producer_expiry && (entry.sent > 1 || given_up)
     }
 
-    /// With one request at a time on a connection, acknowledged messages lie in the order in which they were produced.
+    /// Checks the order of messages: with one request in flight on a connection, acknowledged messages are stored in
+    /// the order of production.
     fn check_order(&self, logs: &Logs) -> Result<(), String> {
         for ((topic, partition), log) in logs {
             let mut last: BTreeMap<u32, (u32, i64)> = BTreeMap::new();
@@ -131,8 +134,8 @@ impl Produced {
                 if (!in_order && !idempotent) || (idempotent && self.may_be_duplicated(entry)) {
                     continue;
                 }
-                // A request under way while its topic is made anew may end in either; brokers of the new one know
-                // nothing of what failed in the old.
+                // A request in flight during the recreation of its topic may be stored in either topic. Brokers of the
+                // new one have no record of failures in the old one.
                 if self
                     .deleted
                     .get(&entry.topic)
@@ -140,16 +143,16 @@ impl Produced {
                 {
                     continue;
                 }
-                // The new topic's leader has no state of the producer and accepts any sequence number. So it accepts the
-                // batches behind one that a made-up error called out of order.
+                // The new topic's leader has no state of the producer and accepts any sequence number. So it accepts
+                // the batches behind one that an injected error rejected as out of order.
                 let is_recreated = self.deleted.contains_key(&entry.topic);
                 let out_of_order = ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER;
                 if is_recreated && idempotent && entry.refusals.iter().any(|r| r.code == out_of_order) {
                     continue;
                 }
                 let report = entry.report;
-                // Without numbers, other copies of the message may lie anywhere: a request that was given up arrives
-                // when it will.
+                // Without idempotence, other copies of the message may be stored anywhere: an abandoned request may be
+                // served at any time.
                 if !idempotent && report.is_none_or(|r| r.outcome != Outcome::Delivered || r.offset != record.offset) {
                     continue;
                 }

@@ -1,21 +1,21 @@
-//! What must be true of a report by itself.
+//! Rules that a delivery report fulfils by itself.
 
 use ottla::error::ErrorCode;
 use ottla::event::DeliveryMode;
 use ottla::types::PersistStatus;
 use ottla_protocol::compression::Codec;
 
-use super::{Accepted, Entry, Outcome, Promise, Refusal, Report, Wire};
-use crate::faults;
+use super::entry::{Accepted, Entry, Outcome, Promise, Refusal, Report, Wire};
+use crate::error_codes;
 use crate::message::DecodedMessage;
 
-/// A report may be made this much after the message's time was up: timers have no finer promise.
+/// The tolerance for reports after `message.timeout.ms`: timers are not more precise.
 const TIMEOUT_SLACK_US: u64 = 50_000;
 
-/// What reached a client so shortly before it made a report may not have been read by then.
+/// A response that arrives this shortly before a report may not have been read by the client.
 const UNREAD_US: u64 = 25_000;
 
-/// Whether a refusal says that the message was not written by this request.
+/// Returns true when an error proves that this request did not write the message.
 pub(super) fn is_definite(code: ErrorCode, offset: i64, acks: i16) -> bool {
     let may_be_written = matches!(
         code,
@@ -26,12 +26,13 @@ pub(super) fn is_definite(code: ErrorCode, offset: i64, acks: i16) -> bool {
             | ErrorCode::UNKNOWN
             | ErrorCode(999)
     );
-    // A leader that waits for its followers and loses its office has written before, and says where.
+    // A leader that loses its leadership while waiting for followers has written the message, and returns its offset.
     let deposed = offset >= 0 && !matches!(acks, 0 | 1);
     !may_be_written && !deposed
 }
 
-/// What of a message is not as it was produced. `plain`: as far as message sets carry it.
+/// Returns the difference between a stored message and the produced one. `plain`: message sets store no headers and
+/// possibly no timestamp.
 pub(super) fn same(accepted: &Accepted, found: DecodedMessage, timestamp_ms: i64, plain: bool) -> Option<String> {
     let (first, last) = accepted.timestamp_ms;
     let in_time = (first..=last).contains(&timestamp_ms) || (plain && timestamp_ms < 0);
@@ -39,16 +40,16 @@ pub(super) fn same(accepted: &Accepted, found: DecodedMessage, timestamp_ms: i64
     if !found.intact || found.value_len != accepted.value_len || found.key != accepted.key || !same_headers {
         return Some("it is not what was produced".into());
     }
-    (!in_time).then(|| format!("it bears the time {timestamp_ms}"))
+    (!in_time).then(|| format!("its timestamp is {timestamp_ms}"))
 }
 
-/// What of a batch is not as the settings have it.
+/// Returns the difference between a batch and the settings.
 pub(super) fn wire(promise: &Promise, wire: &Wire) -> Option<&'static str> {
     let acks = if promise.acks > 1 { -1 } else { promise.acks };
-    // What compression makes larger goes uncompressed, as does what brokers cannot read.
+    // Data that compression would enlarge is sent uncompressed, and so is data that brokers cannot decompress.
     let right_codec = wire.codec == promise.codec || wire.codec == Codec::None;
     let (records_max, bytes_max) = promise.batch_max;
-    // Message sets take more than what they are measured by.
+    // Message sets are larger than the size that the client limits.
     let measured = wire.codec == Codec::None && wire.version >= 3;
     match () {
         () if wire.acks != acks => Some("other acks"),
@@ -60,7 +61,7 @@ pub(super) fn wire(promise: &Promise, wire: &Wire) -> Option<&'static str> {
     }
 }
 
-/// What is wrong with a report.
+/// Returns the error in a report.
 pub(super) fn report(
     entry: &Entry,
     report: &Report,
@@ -88,7 +89,8 @@ pub(super) fn report(
     }
 }
 
-/// What was refused because it belongs nowhere is reported for the partition that was asked for.
+/// Returns true when the report's partition is right. A message without a valid partition is reported for the requested
+/// one.
 fn is_right_place(entry: &Entry, report: &Report, counts: impl Iterator<Item = i32>) -> bool {
     entry.accepted.place.may_be(report.partition, counts)
 }
@@ -102,7 +104,7 @@ fn delivered(entry: &Entry, report: &Report) -> Option<String> {
         return (report.status == PersistStatus::NotPersisted).then(|| "delivered, and not persisted".into());
     }
     if report.status != PersistStatus::Persisted {
-        return Some("delivered, and not said to be persisted".into());
+        return Some("delivered, and not reported as persisted".into());
     }
     if report.offset < 0 && !promise.idempotent {
         return Some("delivered without an offset".into());
@@ -111,7 +113,7 @@ fn delivered(entry: &Entry, report: &Report) -> Option<String> {
         0.. => entry.acked.contains(&report.offset),
         _ => !entry.acked.is_empty(),
     };
-    (!known).then(|| "delivered, and no broker has acknowledged it so".into())
+    (!known).then(|| "delivered, and no broker has acknowledged it at this offset".into())
 }
 
 fn failed(entry: &Entry, report: &Report, code: ErrorCode) -> Option<String> {
@@ -121,12 +123,12 @@ fn failed(entry: &Entry, report: &Report, code: ErrorCode) -> Option<String> {
     let reports_polled = |refusal: &&Refusal| refusal.definite && refusal.at_us + UNREAD_US < report.done_us;
     let refused = entry.refusals.iter().filter(reports_polled).count();
     if entry.sent as usize == refused && report.status != PersistStatus::NotPersisted {
-        return Some("every broker that it was sent to has refused it, and it may be persisted".into());
+        return Some("every broker has rejected it, and it is reported as possibly persisted".into());
     }
     let from_brokers = code.0 > 0 || code == ErrorCode::L_INVALID_DIFFERENT_RECORD;
     let said = entry.refusals.iter().any(|r| r.code == code);
-    if from_brokers && !said && !faults::is_in_other_responses(code) {
-        return Some("failed with what no broker has said".into());
+    if from_brokers && !said && !error_codes::is_in_other_responses(code) {
+        return Some("failed with an error that no broker has returned".into());
     }
     None
 }

@@ -1,57 +1,56 @@
-//! What a world of transactions has: drawn apart from the rest of the plan.
+//! The transactions of a world: drawn apart from the rest of the plan.
 
-use crate::faults::TransactionFaultPlan;
+use super::faults::TransactionFaultPlan;
+use super::settings::{Settings, draw_client_settings};
+use crate::chain::group;
 use crate::rng::SeededRng;
-use crate::workload::producer::draw_client_settings;
 
-type Settings = Vec<(String, String)>;
-
-/// What writes transactions: a source of inputs, or a processor that reads one topic and writes the next.
+/// A worker that writes transactions: a source of inputs, or a processor that reads one topic and writes the next.
 #[derive(Debug, Clone)]
 pub(crate) struct TxnWorkerPlan {
     /// `transactional.id`, or a part of it.
     pub(crate) name: String,
-    /// Which topic it writes: 0 for a source.
+    /// The topic that it writes; 0 for a source.
     pub(crate) stage: usize,
     /// The partitions that it reads of the topic before.
     pub(crate) inputs: Vec<i32>,
     pub(crate) producer: Settings,
     pub(crate) consumer: Settings,
-    /// Inputs that a source makes while faults happen.
-    pub(super) items: u64,
+    /// The number of inputs that a source makes during faults.
+    pub(crate) items: u64,
     /// Mean time between two turns.
-    pub(super) pace_us: u64,
-    /// Records in a transaction.
-    pub(super) per_transaction: u64,
-    /// How likely a transaction is given up that nothing is wrong with, and how likely one is begun for nothing.
-    pub(super) abort: f64,
-    pub(super) empty: f64,
+    pub(crate) pace_us: u64,
+    /// Mean number of records in a transaction.
+    pub(crate) per_transaction: u64,
+    /// Probabilities that a transaction is aborted without an error, and that an empty one is begun.
+    pub(crate) abort: f64,
+    pub(crate) empty: f64,
     /// The timeouts of calls.
-    pub(super) call_us: u64,
-    /// Mean time between two deeds.
-    pub(super) action_every_us: u64,
+    pub(crate) call_us: u64,
+    /// Mean time between two disruptive actions.
+    pub(crate) action_every_us: u64,
     pub(crate) transaction_ms: u64,
-    /// A client that goes is followed by another one after this time at most.
+    /// The longest time between two clients of the worker.
     pub(crate) returns_us: u64,
-    /// It runs the production loop.
+    /// It runs the production loop with this plan.
     pub(crate) loop_plan: Option<LoopPlan>,
 }
 
-/// How a processor runs the production loop.
+/// The plan of a processor that runs the production loop.
 #[derive(Debug, Clone)]
 pub(crate) struct LoopPlan {
     /// `processing.guarantee` is at_least_once.
-    pub(super) repeats: bool,
+    pub(crate) repeats: bool,
     /// `commit.interval.ms`
-    pub(super) commit_ms: u64,
-    /// All processes in its place have one `instance.id`.
-    pub(super) named: bool,
+    pub(crate) commit_ms: u64,
+    /// All processes of the worker share one `instance.id`.
+    pub(crate) named: bool,
     /// It is a static member of its group.
-    pub(super) is_static: bool,
+    pub(crate) is_static: bool,
     /// `max.poll.interval.ms`
-    pub(super) max_poll_ms: u64,
-    /// What its consumer is set besides.
-    pub(super) consumer: Settings,
+    pub(crate) max_poll_ms: u64,
+    /// Additional settings of its consumer.
+    pub(crate) consumer: Settings,
 }
 
 impl LoopPlan {
@@ -81,18 +80,18 @@ impl LoopPlan {
     }
 }
 
-/// What reads what came out.
+/// A reader of the chain.
 #[derive(Debug, Clone)]
 pub(crate) struct ReaderPlan {
     pub(crate) committed: bool,
     pub(crate) settings: Settings,
-    pub(super) pace_us: u64,
+    pub(crate) pace_us: u64,
 }
 
 /// The transactions of a world.
 #[derive(Debug, Clone)]
 pub(crate) struct TransactionsPlan {
-    /// Of the topics from the first inputs to the last output.
+    /// The numbers of partitions of the topics, from the first input to the last output.
     pub(crate) partitions: Vec<i32>,
     pub(crate) workers: Vec<TxnWorkerPlan>,
     pub(crate) readers: Vec<ReaderPlan>,
@@ -100,16 +99,6 @@ pub(crate) struct TransactionsPlan {
     /// The cluster's level of `transaction.version`.
     pub(crate) version: i16,
     pub(crate) marker_delay_us: u64,
-}
-
-/// The name of the topic that a stage writes.
-pub(crate) fn topic(stage: usize) -> String {
-    format!("chain-{stage}")
-}
-
-/// The group under which a stage keeps how far it has read.
-pub(crate) fn group(stage: usize) -> String {
-    format!("stage-{stage}")
 }
 
 impl TransactionsPlan {
@@ -140,24 +129,24 @@ impl TransactionsPlan {
         }
     }
 
-    /// Has processors run the production loop, exactly once or at least once (`repeats`).
+    /// Makes processors run the production loop, exactly once or at least once (`repeats`).
     pub(crate) fn run_loops(&mut self, c: &mut SeededRng, repeats: bool) {
         for worker in self.workers.iter_mut().filter(|w| w.stage > 0) {
             worker.loop_plan = Some(LoopPlan::draw(c, worker.transaction_ms / 2, repeats));
         }
     }
 
-    /// Whether processors may do something again.
+    /// Returns true when processors may repeat inputs.
     pub(crate) fn repeats(&self) -> bool {
         self.workers.iter().flat_map(|w| &w.loop_plan).any(|l| l.repeats)
     }
 
-    /// Whether they do.
+    /// Returns true when processors run the production loop.
     pub(crate) fn has_loops(&self) -> bool {
         self.workers.iter().any(|w| w.loop_plan.is_some())
     }
 
-    /// The last topic's number.
+    /// Returns the number of the last topic.
     pub(crate) fn last(&self) -> usize {
         self.partitions.len() - 1
     }
@@ -204,15 +193,15 @@ impl TxnWorkerPlan {
         }
     }
 
-    /// The name of the `starts`th process in its place: one of its own, or the same for all.
-    pub(super) fn instance(&self, starts: u32) -> String {
+    /// Returns the instance id of the worker's `starts`th process: its own, or one for all.
+    pub(crate) fn instance(&self, starts: u32) -> String {
         match &self.loop_plan {
             Some(loop_plan) if !loop_plan.named => format!("{}-{starts}", self.name),
             _ => self.name.clone(),
         }
     }
 
-    /// The `transactional.id` of that process.
+    /// Returns the `transactional.id` of that process.
     pub(crate) fn transactional_id(&self, starts: u32) -> String {
         match self.loop_plan {
             Some(_) => format!("{}-{}", group(self.stage), self.instance(starts)),

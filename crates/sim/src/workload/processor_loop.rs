@@ -1,5 +1,5 @@
-//! Processors that run the production loop (`ottla_processor`) as members of a group: all that they do with their clients
-//! is decided by [`Worker::turn`]. Between any two of its turns they are killed, stalled, frozen and replaced.
+//! Processors that run the production loop (`ottla_processor`) as members of a group. [`Worker::turn`] decides all use
+//! of their clients. Between any two turns they are killed, stalled, frozen and replaced.
 //!
 //! The loop keeps no state for its application, so the number of an input is its offset.
 
@@ -9,44 +9,49 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ottla::client::Command;
+use ottla::config::Conf;
 use ottla::consumer;
 use ottla::error::{Error, ErrorCode};
+use ottla::event::DeliveryMode;
 use ottla::producer::Record;
 use ottla::records::Payload;
 use ottla::reply::Reply;
 use ottla::types::{ClientKind, PartitionOffset, TopicPartition, offset};
 use ottla_processor::{Input, Output, Process, ProcessError, ProcessorConf, Turn, Worker};
 
-use super::plan::{LoopPlan, TxnWorkerPlan, group, topic};
-use super::{Item, LAST_WORDS_US, Tag};
+use super::transactions::LAST_WORDS_US;
 use crate::canary::Canary;
+use crate::chain::{Item, Tag, group, topic};
+use crate::client::{ClientSpec, Limits};
+use crate::plan::{LoopPlan, TxnWorkerPlan};
 use crate::trace::trace;
-use crate::workload::Workload;
-use crate::world::{Phase, World};
+use crate::transport::crash_client;
+use crate::txn_check::worker_gone;
+use crate::world::{Application, Phase, World};
 
-/// What the application did, or was told.
+/// An event of the application.
 #[derive(Debug)]
 enum AppEvent {
     Produced(Item),
     Committed(Tag),
     RolledBack,
-    /// The group has taken partitions away, and the application goes on with them.
+    /// The group has revoked partitions, and the application keeps consuming them.
     KeepsRevoked(Vec<TopicPartition>),
     Error(Error),
     Violation(String),
 }
 
-/// What the loop is for: it copies inputs to the next topic.
+/// The process of the loop: it copies inputs to the next topic.
 #[derive(Debug)]
 struct Copier {
     tag: Tag,
     output: String,
-    /// Of the next topic.
+    /// The number of partitions of the next topic.
     partitions: u64,
     owned: BTreeSet<i32>,
-    /// What it has lost and goes on with, for a canary.
+    /// Revoked partitions that it keeps consuming, for a canary.
     keeps: Option<BTreeSet<TopicPartition>>,
-    /// By partition, the offset behind the last input: with the work since the last commit, and without it.
+    /// The offset behind the last input by partition: including the work since the last commit, and without it.
     progress: BTreeMap<i32, i64>,
     committed_progress: BTreeMap<i32, i64>,
     app_events: Rc<RefCell<Vec<AppEvent>>>,
@@ -69,7 +74,7 @@ impl Process for Copier {
         let (partition, offset) = (input.partition, input.record.offset);
         let Some(item) = input.record.value.and_then(Item::parse) else {
             self.push_event(AppEvent::Violation(format!(
-                "[{partition}] @ {offset} was made by nobody"
+                "[{partition}] @ {offset} was produced by no client of the world"
             )));
             return Ok(());
         };
@@ -77,7 +82,7 @@ impl Process for Copier {
         if !self.owned.contains(&partition) || offset < position {
             let owned = &self.owned;
             self.push_event(AppEvent::Violation(format!(
-                "is given [{partition}] @ {offset}, stands at {position} and has {owned:?}"
+                "receives [{partition}] @ {offset}, its position is {position} and it owns {owned:?}"
             )));
         }
         let made = Item {
@@ -123,7 +128,7 @@ impl Process for Copier {
             );
             if processed != committed && self.keeps.is_none() {
                 self.push_event(AppEvent::Violation(format!(
-                    "gives up [{partition}], and was not told what became of its work from {committed:?} to {processed:?}"
+                    "releases [{partition}] without the outcome of its work from {committed:?} to {processed:?}"
                 )));
             }
         }
@@ -149,36 +154,36 @@ impl Process for Copier {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Running,
-    /// Told to stop, and not done with it.
+    /// Stop was requested, and the loop has not ended.
     Stopping,
     Gone,
 }
 
-/// A loop at work. It is the application of its consumer's client; its producer's has none.
+/// A running loop. It is the application of its consumer; its producer has none.
 #[derive(Debug)]
 pub(crate) struct LoopWorkload {
     slot: usize,
     plan: TxnWorkerPlan,
     loop_plan: LoopPlan,
     conf: ProcessorConf,
-    /// `None` once it is over: it holds on to its clients.
+    /// `None` after its end, as it holds references to its clients.
     worker: Option<Worker<Copier>>,
     app_events: Rc<RefCell<Vec<AppEvent>>>,
-    /// The client that writes, behind those that wrote before.
+    /// The current producer, after its predecessors.
     producers: Vec<usize>,
     state: State,
-    /// There is work that was neither committed nor rolled back.
+    /// It has work that is neither committed nor rolled back.
     has_work: bool,
     next_action_us: u64,
     stalled_until_us: u64,
-    /// Somebody else has taken its place.
+    /// Another process replaces it.
     is_replaced: bool,
 }
 
-/// Has a consumer read on where its group has told it to stop, for a canary.
+/// Makes a consumer read on from revoked partitions, for a canary.
 fn keep(world: &World, client: usize, partitions: Vec<TopicPartition>) {
     for tp in partitions {
-        // One by one: what it reads already is refused.
+        // Each partition by itself: partitions that are still assigned are rejected.
         let command = consumer::Command::IncrementalAssign {
             partitions: vec![PartitionOffset::new(tp, offset::INVALID)],
             reply: Reply::new(),
@@ -187,7 +192,7 @@ fn keep(world: &World, client: usize, partitions: Vec<TopicPartition>) {
     }
 }
 
-/// The settings of the `starts`th process in a loop's place.
+/// Returns the settings of the `starts`th process of a loop.
 fn settings(plan: &TxnWorkerPlan, loop_plan: &LoopPlan, starts: u32) -> Result<ProcessorConf, Error> {
     let (input, instance) = (topic(plan.stage - 1), plan.instance(starts));
     let mut conf = ProcessorConf::new(&group(plan.stage), &[&input]);
@@ -219,7 +224,7 @@ fn settings(plan: &TxnWorkerPlan, loop_plan: &LoopPlan, starts: u32) -> Result<P
 }
 
 impl LoopWorkload {
-    /// Makes the clients of a loop; gives the number of the one that it is the application of.
+    /// Starts the clients of a loop. Returns the number of its consumer.
     pub(crate) fn start(
         world: &mut World,
         slot: usize,
@@ -227,8 +232,8 @@ impl LoopWorkload {
         starts: u32,
     ) -> Result<usize, Error> {
         let conf = settings(&plan, &loop_plan, starts)?;
-        let consumer = world.add_loop_client(conf.consumer()?, ClientKind::Consumer);
-        let producer = world.add_loop_client(conf.producer()?, ClientKind::Producer);
+        let consumer = add_loop_client(world, conf.consumer()?, ClientKind::Consumer);
+        let producer = add_loop_client(world, conf.producer()?, ClientKind::Producer);
         if world.check.violation().is_some() {
             return Ok(consumer);
         }
@@ -242,7 +247,7 @@ impl LoopWorkload {
             output: topic(plan.stage),
             partitions: u64::from(counts.unwrap_or(1).unsigned_abs()),
             owned: BTreeSet::new(),
-            keeps: (world.options.canary == Some(Canary::LostPartition)).then(BTreeSet::new),
+            keeps: (world.canary.is(Canary::LostPartition)).then(BTreeSet::new),
             progress: BTreeMap::new(),
             committed_progress: BTreeMap::new(),
             app_events: app_events.clone(),
@@ -251,7 +256,7 @@ impl LoopWorkload {
         let worker = Worker::new(conf.loop_settings(), clients.0, clients.1, process);
         let workload = LoopWorkload {
             slot,
-            next_action_us: world.now_us + plan.action_every_us,
+            next_action_us: world.now_us() + plan.action_every_us,
             plan,
             loop_plan,
             conf,
@@ -263,46 +268,11 @@ impl LoopWorkload {
             stalled_until_us: 0,
             is_replaced: false,
         };
-        world.clients[consumer].workload = Workload::Loop(Box::new(workload));
+        world.set_app(consumer, Box::new(workload));
         Ok(consumer)
     }
 
-    /// Does something; gives the time to the next turn.
-    pub(in crate::workload) fn turn(&mut self, world: &mut World, client: usize) -> Option<u64> {
-        let pause = world.app_rng.between(1, self.plan.pace_us * 2);
-        let faults_enabled = world.phase == Phase::Hostile;
-        if self.state == State::Gone {
-            self.drop_queued_events(world, client);
-            let finished = world.is_finished(client) && self.producers.iter().all(|p| world.is_finished(*p));
-            return (!finished).then_some(LAST_WORDS_US);
-        }
-        if faults_enabled && self.stalled_until_us > world.now_us {
-            return Some(self.stalled_until_us - world.now_us);
-        }
-        if faults_enabled && self.next_action_us <= world.now_us {
-            let mean = self.plan.action_every_us;
-            self.next_action_us = world.now_us + world.app_rng.between(mean / 10, mean * 2);
-            self.random_action(world, client);
-        }
-        if world.phase == Phase::Quiet || self.state == State::Gone {
-            return Some(pause);
-        }
-        if (self.is_replaced && !faults_enabled) || world.phase == Phase::Closing {
-            self.state = State::Stopping;
-            if let Some(worker) = &mut self.worker {
-                worker.stop();
-            }
-        }
-        // Whatever may happen between two steps happens there.
-        for _ in 0..world.app_rng.pick(&[1, 1, 2, 5, 20]) {
-            if !self.step(world, client) {
-                break;
-            }
-        }
-        Some(pause)
-    }
-
-    /// One turn of the loop; false when there is nothing more to do now.
+    /// Runs one turn of the loop. Returns false when there is nothing more to do now.
     fn step(&mut self, world: &mut World, client: usize) -> bool {
         let Some(worker) = &mut self.worker else { return false };
         let turn = worker.turn(Duration::ZERO);
@@ -334,7 +304,7 @@ impl LoopWorkload {
         }
     }
 
-    /// Whether somebody has taken the transactional id, where the producer says so.
+    /// Checks that another producer has taken the transactional id, where the producer reports it as fenced.
     fn check_fencing(&self, world: &mut World) {
         let Some(producer) = self.producers.last().copied() else {
             return;
@@ -353,7 +323,7 @@ impl LoopWorkload {
             world.shared(*old).send(Command::Terminate);
         }
         let producer = match self.conf.producer() {
-            Ok(conf) => world.add_loop_client(conf, ClientKind::Producer),
+            Ok(conf) => add_loop_client(world, conf, ClientKind::Producer),
             Err(error) => return world.check.violate(format!("a producer cannot be replaced: {error}")),
         };
         world.coverage.count("producers of loops replaced", 1);
@@ -363,7 +333,7 @@ impl LoopWorkload {
         }
     }
 
-    /// Does what a canary is for: commits an offset on its own.
+    /// Commits an offset outside of the transaction, for a canary.
     fn commit_outside(&self, world: &World, client: usize, item: Item) {
         let tp = TopicPartition::new(topic(self.plan.stage - 1).as_str(), item.source);
         let command = consumer::Command::Commit {
@@ -386,10 +356,10 @@ impl LoopWorkload {
                 AppEvent::Produced(item) => {
                     if !self.loop_plan.repeats {
                         world.check.transactions.on_handed(item.tag);
-                        // The loop commits when it finds that right.
+                        // The loop commits by itself.
                         world.check.transactions.on_commit_asked(item.tag);
                     }
-                    if world.is_canary(Canary::OffsetsOutside) {
+                    if world.canary.strike(Canary::OffsetsOutside) {
                         self.commit_outside(world, client, item);
                     }
                 }
@@ -400,7 +370,7 @@ impl LoopWorkload {
                     world.coverage.count("transactions committed by loops", 1);
                     world.check.transactions.on_committed(tag);
                 }
-                // Where the answer to a commit was lost, it may have been made.
+                // Where the response to a commit was lost, it may have been carried out.
                 AppEvent::RolledBack => world.coverage.count("roll-backs of loops", 1),
                 AppEvent::KeepsRevoked(partitions) if world.phase == Phase::Hostile => keep(world, client, partitions),
                 AppEvent::KeepsRevoked(_) => {}
@@ -423,26 +393,26 @@ impl LoopWorkload {
                 let silently = world.app_rng.hit(0.3);
                 world.coverage.count("loops crashed", 1);
                 for number in self.clients(client) {
-                    world.crash_client(number, silently);
+                    crash_client(world, number, silently);
                 }
                 self.gone(world);
             }
             2 | 3 if !self.is_replaced => {
-                trace!(world.trace, "c{client} app has a successor, and does not know it");
+                trace!(world.trace, "c{client} app is replaced and keeps running");
                 world.coverage.count("loops replaced", 1);
                 self.is_replaced = true;
-                world.worker_gone(self.slot, true);
+                worker_gone(world, self.slot, true);
             }
             4 => {
                 let longest = self.plan.transaction_ms.max(self.loop_plan.max_poll_ms);
                 let stall = world.app_rng.between(10_000, longest * 2000);
                 trace!(world.trace, "c{client} app stalls for {stall} us");
                 world.coverage.count("loops stalled", 1);
-                self.stalled_until_us = world.now_us + stall;
+                self.stalled_until_us = world.now_us() + stall;
             }
             5 => {
                 let longest = self.plan.transaction_ms.max(self.loop_plan.max_poll_ms);
-                let until_us = world.now_us + world.app_rng.between(10_000, longest * 2000);
+                let until_us = world.now_us() + world.app_rng.between(10_000, longest * 2000);
                 world.coverage.count("loops frozen", 1);
                 let clients: Vec<usize> = self.clients(client).collect();
                 world.freeze(&clients, until_us);
@@ -459,16 +429,16 @@ impl LoopWorkload {
         self.gone(world);
     }
 
-    /// The clients are over: others follow.
+    /// Records the end of the clients: others follow.
     fn gone(&mut self, world: &mut World) {
         self.state = State::Gone;
         self.worker = None;
         if !self.is_replaced && world.phase <= Phase::Probing {
-            world.worker_gone(self.slot, false);
+            worker_gone(world, self.slot, false);
         }
     }
 
-    /// What clients that are over are still told of is let go of.
+    /// Drops the events of clients that have ended.
     fn drop_queued_events(&self, world: &mut World, client: usize) {
         for number in self.clients(client) {
             let shared = world.shared(number);
@@ -477,17 +447,76 @@ impl LoopWorkload {
             }
         }
     }
+}
 
-    /// Why this is not done; `None` when it is.
-    pub(in crate::workload) fn waits_for(&self, world: &World, client: usize) -> Option<String> {
+impl Application for LoopWorkload {
+    fn turn(&mut self, world: &mut World, client: usize) -> Option<u64> {
+        let pause = world.app_rng.between(1, self.plan.pace_us * 2);
+        let faults_enabled = world.phase == Phase::Hostile;
+        if self.state == State::Gone {
+            self.drop_queued_events(world, client);
+            let finished = world.is_finished(client) && self.producers.iter().all(|p| world.is_finished(*p));
+            return (!finished).then_some(LAST_WORDS_US);
+        }
+        if faults_enabled && self.stalled_until_us > world.now_us() {
+            return Some(self.stalled_until_us - world.now_us());
+        }
+        if faults_enabled && self.next_action_us <= world.now_us() {
+            let mean = self.plan.action_every_us;
+            self.next_action_us = world.now_us() + world.app_rng.between(mean / 10, mean * 2);
+            self.random_action(world, client);
+        }
+        if world.phase == Phase::Quiet || self.state == State::Gone {
+            return Some(pause);
+        }
+        if (self.is_replaced && !faults_enabled) || world.phase == Phase::Closing {
+            self.state = State::Stopping;
+            if let Some(worker) = &mut self.worker {
+                worker.stop();
+            }
+        }
+        // All events between two turns happen here.
+        for _ in 0..world.app_rng.pick(&[1, 1, 2, 5, 20]) {
+            if !self.step(world, client) {
+                break;
+            }
+        }
+        Some(pause)
+    }
+
+    fn waits_for(&mut self, world: &mut World, client: usize) -> Option<String> {
         if world.phase > Phase::Probing || self.state == State::Gone {
             return None;
         }
         if self.is_replaced || self.state != State::Running {
             return Some(format!("client {client} is {:?}", self.state));
         }
-        // What it writes late is rolled back where others have done the same meanwhile, but readers are to see it.
+        // Late work is rolled back where another process has done it meanwhile, but readers must see it.
         self.has_work
             .then(|| format!("client {client} has neither committed nor rolled back its work"))
     }
+
+    fn ends_its_clients(&self) -> bool {
+        true
+    }
+}
+
+/// Adds a client with the configuration of a loop. Returns its number.
+fn add_loop_client(world: &mut World, conf: Conf, kind: ClientKind) -> usize {
+    let number = world.clients.len();
+    let spec = ClientSpec {
+        base: conf,
+        delivery: DeliveryMode::ErrorsOnly,
+        rebalance_event: kind == ClientKind::Consumer,
+        limits: match kind {
+            ClientKind::Producer => Limits::idempotent(),
+            ClientKind::Consumer => Limits::default(),
+        },
+        ..ClientSpec::new(kind, Vec::new())
+    };
+    let built = spec.build(&world.common(), world.txn_workers.seeds());
+    world.add_client(built, None);
+    world.txn_workers.add_loop_client(number);
+    world.set_right_clocks(number);
+    number
 }

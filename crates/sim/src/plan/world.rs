@@ -1,31 +1,27 @@
-//! What a world is made of: drawn from its seed before anything happens.
+//! The plan of a world: drawn from its seed before the start.
 
-use ottla_mock::{ClusterConfig, MetricsSubscription};
+use ottla_mock::ClusterConfig;
 use ottla_protocol::ApiKey;
 
+use super::consumer::ConsumerPlan;
+use super::faults::FaultPlan;
+use super::group::{GroupsPlan, MemberPlan};
+use super::net::NetPlan;
+use super::producer::{BrokerLimits, ProducerPlan};
+use super::seeds::block_of;
+use super::settings::{RECONNECT_MAX_MS, SOCKET_TIMEOUT_MAX_MS};
+use super::statistics::StatisticsPlan;
+use super::topics::TopicPlan;
+use super::transactions::TransactionsPlan;
+use crate::chain::topic;
 use crate::clock::WALL_START_MS;
-use crate::faults::FaultPlan;
-use crate::net::NetPlan;
 use crate::rng::SeededRng;
-use crate::workload::{
-    BrokerLimits, ConsumerPlan, GroupsPlan, IDLE_MAX_US, MemberPlan, ProducerPlan, TransactionsPlan, topic,
-};
 
-/// A topic of a world.
-#[derive(Debug, Clone)]
-pub(crate) struct TopicPlan {
-    pub(crate) name: String,
-    pub(crate) partitions: i32,
-    pub(crate) replicas: i16,
-    /// When it is made; 0 for before the world begins.
-    pub(crate) made_at_us: u64,
-}
-
-/// A whole world.
+/// The plan of a world.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) cluster: ClusterConfig,
-    /// The last versions of brokers older than the newest; negative for APIs that they do not have.
+    /// The latest versions of older brokers; negative for APIs that they lack.
     pub(crate) versions: Vec<(ApiKey, i16)>,
     pub(crate) topics: Vec<TopicPlan>,
     pub(crate) net: NetPlan,
@@ -34,33 +30,30 @@ pub(crate) struct Plan {
     pub(crate) consumers: Vec<ConsumerPlan>,
     pub(crate) groups: Option<GroupsPlan>,
     pub(crate) transactions: Option<TransactionsPlan>,
-    /// How often clients make statistics, where they do.
-    pub(crate) statistics_ms: Option<u64>,
-    /// What brokers want to know of clients (KIP-714).
-    pub(crate) metrics: Option<MetricsSubscription>,
-    /// How long faults go on.
+    pub(crate) statistics: StatisticsPlan,
+    /// The duration of the faults.
     pub(crate) fault_phase_us: u64,
-    /// How long everything may take to settle after that.
+    /// The longest time to settle after the faults.
     pub(crate) settle_us: u64,
 }
 
-/// Limits that keep a world's own settings from deciding how long it takes to settle.
-pub(crate) const SOCKET_TIMEOUT_MAX_MS: u64 = 60_000;
-/// As above, for `reconnect.backoff.max.ms`.
-pub(crate) const RECONNECT_MAX_MS: u64 = 10_000;
-/// The largest request is through within this time, or timeouts would keep it from ever arriving.
+/// The longest transfer time of a request: beyond it, timeouts would prevent its arrival.
 const REQUEST_TRANSFER_US: u64 = 500_000;
 
-/// One world in so many has groups: they cost more than others.
+/// After the faults, applications poll at least this often, so that worlds end.
+pub(crate) const IDLE_MAX_US: u64 = 100_000;
+
+/// One world in this many has groups: they cost more than others.
 const WORLDS_PER_GROUP_WORLD: u64 = 4;
-/// One world in so many, of those that have no groups, has transactions.
+/// One world in this many, among those without groups, has transactions.
 const WORLDS_PER_TRANSACTION_WORLD: u64 = 16;
-/// Those whose processors run the production loop: what their seeds leave when divided by four times that.
+/// The worlds whose processors run the production loop: the remainders of their seeds divided by four times that
+/// number.
 const LOOP_WORLDS: [u64; 2] = [9, 57];
-/// Whoever follows another one has to wait for the transaction that this has left open, more than once in a row.
+/// A worker that follows another one waits for the open transaction to time out, several times in a row.
 const TRANSACTION_SETTLE_US: u64 = 120_000_000;
 const DAY_MS: i64 = 86_400_000;
-/// What brokers from before transaction version 2 speak of the requests of transactions.
+/// The latest versions of transaction requests in brokers before transaction version 2.
 const TRANSACTION_VERSIONS: &[(ApiKey, u64, u64)] = &[
     (ApiKey::PRODUCE, 7, 11),
     (ApiKey::FIND_COORDINATOR, 1, 5),
@@ -71,9 +64,9 @@ const TRANSACTION_VERSIONS: &[(ApiKey, u64, u64)] = &[
     (ApiKey::TXN_OFFSET_COMMIT, 0, 4),
     (ApiKey::OFFSET_FETCH, 1, 9),
 ];
-/// A session has to end, and a generation to begin without those who do not answer, before the last one can begin.
+/// A session has to end, and a generation to start without members that do not respond, before the last one can start.
 const GROUP_SETTLE_US: u64 = 90_000_000;
-/// What older brokers speak of the groups' requests.
+/// The latest versions of group requests in older brokers.
 const GROUP_VERSIONS: &[(ApiKey, u64, u64)] = &[
     (ApiKey::OFFSET_COMMIT, 2, 9),
     (ApiKey::OFFSET_FETCH, 1, 9),
@@ -84,66 +77,57 @@ const GROUP_VERSIONS: &[(ApiKey, u64, u64)] = &[
     (ApiKey::SYNC_GROUP, 3, 5),
 ];
 
-/// Brokers say where logs diverge from this version of Fetch on (KIP-595).
+/// The first version of Fetch in which brokers return diverging epochs (KIP-595).
 const FIRST_FETCH_WITH_DIVERGENCE: i16 = 12;
-/// Before, clients ask where an epoch ends. They are told when they do not know the latest one from this version on
-/// (KIP-320).
+/// Before, clients use OffsetForLeaderEpoch. From this version on, Fetch detects clients with an old epoch (KIP-320).
 const FIRST_FETCH_WITH_EPOCHS: i16 = 9;
-/// Only from this version on are epochs in metadata relied on: brokers before 2.4 tell old ones during a reassignment.
+/// The first version of Metadata with reliable epochs: brokers before 2.4 return old ones during a reassignment.
 const FIRST_METADATA_WITH_EPOCHS: i16 = 9;
-/// The ends of logs have epochs from this version on (KIP-320).
+/// The first version of ListOffsets with the epoch of a log's end (KIP-320).
 const FIRST_LIST_OFFSETS_WITH_EPOCHS: i16 = 4;
-/// Committed offsets have epochs from these versions on.
+/// The first versions with epochs of committed offsets.
 const FIRST_COMMIT_WITH_EPOCHS: i16 = 6;
 const FIRST_OFFSET_FETCH_WITH_EPOCHS: i16 = 5;
-/// Producers can ask for a new epoch of their id from this version on (KIP-360).
+/// The first version with which producers raise the epoch of their id (KIP-360).
 const FIRST_INIT_PRODUCER_ID_WITH_EPOCHS: i16 = 3;
-/// The first OffsetFetch that waits for offsets of transactions that are ending (KIP-447).
+/// The first OffsetFetch that waits for the offsets of transactions that are ending (KIP-447).
 const FIRST_OFFSET_FETCH_OF_STABLE_OFFSETS: i16 = 7;
-/// Which blocks of seeds are of worlds in which groups read logs that may be cut.
+/// The blocks of seeds of worlds in which groups read logs that may be truncated.
 const CUT_BLOCKS: [u64; 2] = [2, 3];
-/// The block of seeds of worlds in which applications of groups are slow, with deep queues behind them.
+/// The block of seeds of worlds with slow applications in groups, with deep queues behind them.
 const SLOW_BLOCK: u64 = 5;
-/// What only some worlds have goes by blocks of seeds, of which there are so many in turn: in each are worlds of every kind.
-const BLOCKS: u64 = 8;
-const SEEDS_A_BLOCK: u64 = 64;
-
-/// The block of a seed.
-pub(crate) fn block_of(seed: u64) -> u64 {
-    seed / SEEDS_A_BLOCK % BLOCKS
-}
-
 impl Plan {
-    /// The time that it takes at most to send one message, or to fetch one record, when nothing goes wrong: where batches
-    /// hold one message and a broker answers one request after the other, that counts for each.
+    /// Returns the longest time to send one message, or to fetch one record, without faults. Where batches have one
+    /// message and a broker serves one request after the other, each of them takes this long.
     pub(crate) fn step_us(&self) -> u64 {
         let round_trip_us = 2 * (self.net.latency_us + self.net.jitter_us);
         self.cluster.replication_delay_us + round_trip_us + IDLE_MAX_US
     }
 
-    /// Whether brokers know message sets only, and no idempotence.
+    /// Returns true when brokers support message sets only, and no idempotence.
     pub(crate) fn has_old_brokers(&self) -> bool {
         self.versions.contains(&(ApiKey::INIT_PRODUCER_ID, -1))
     }
 
-    /// Whether brokers know at least this version of an API.
+    /// Returns true when brokers support at least this version of an API.
     fn supports(&self, api: ApiKey, version: i16) -> bool {
         let mut known = self.versions.iter().filter(|(known, _)| *known == api);
         known.all(|(_, max)| *max >= version)
     }
 
-    /// Whether brokers tell the leader epochs of the ends of logs.
+    /// Returns true when brokers return the leader epochs of the ends of logs.
     pub(crate) fn has_list_offsets_epochs(&self) -> bool {
         self.supports(ApiKey::LIST_OFFSETS, FIRST_LIST_OFFSETS_WITH_EPOCHS)
     }
 
-    /// Whether committed records may be lost: where nobody counts on the opposite, and consumers can notice (KIP-320).
+    /// Returns true when committed records may be lost: no client relies on them, and consumers can detect the loss
+    /// (KIP-320).
     pub(crate) fn may_lose_committed(&self) -> bool {
         let supports = |api, version| self.supports(api, version);
         let can_ask =
             supports(ApiKey::FETCH, FIRST_FETCH_WITH_EPOCHS) && supports(ApiKey::METADATA, FIRST_METADATA_WITH_EPOCHS);
         let can_notice = !self.has_old_brokers() && (supports(ApiKey::FETCH, FIRST_FETCH_WITH_DIVERGENCE) || can_ask);
-        // Who begins at a committed offset has to know the epoch of what lies before.
+        // A consumer that starts at a committed offset needs the epoch of the record before.
         let keeps = supports(ApiKey::OFFSET_COMMIT, FIRST_COMMIT_WITH_EPOCHS)
             && supports(ApiKey::OFFSET_FETCH, FIRST_OFFSET_FETCH_WITH_EPOCHS);
         let may = self
@@ -153,7 +137,7 @@ impl Plan {
         can_notice && may && !self.producers.iter().any(ProducerPlan::is_idempotent)
     }
 
-    /// The world of a seed.
+    /// Draws the world of a seed.
     pub(crate) fn draw(seed: u64) -> Self {
         let mut c = SeededRng::of(seed, 1);
         let cluster = draw_cluster(&mut c, seed);
@@ -175,7 +159,7 @@ impl Plan {
         let largest = producers.iter().map(ProducerPlan::bytes_max).max().unwrap_or(0);
         net.ensure_socket_buffer(largest, REQUEST_TRANSFER_US);
         let faults = FaultPlan::draw(&mut c, &mut late);
-        // Half-open connections are noticed after the socket timeout, and the next attempt waits for its backoff.
+        // Half-open connections are detected after the socket timeout, and the next attempt waits for its backoff.
         let settle_us = (2 * SOCKET_TIMEOUT_MAX_MS + 3 * RECONNECT_MAX_MS + 60_000) * 1000;
         let mut plan = Plan {
             versions: draw_versions(&mut c),
@@ -187,8 +171,7 @@ impl Plan {
             consumers,
             groups: None,
             transactions: None,
-            statistics_ms: None,
-            metrics: None,
+            statistics: StatisticsPlan::draw(seed),
             fault_phase_us,
             settle_us,
         };
@@ -210,16 +193,15 @@ impl Plan {
         if seed % WORLDS_PER_TRANSACTION_WORLD == 9 {
             plan.add_transactions(seed, &mut SeededRng::of(seed, 40));
         }
-        plan.add_statistics(seed);
         plan
     }
 
-    /// Whether coordinators forget transactional ids while the world lasts.
+    /// Returns true when coordinators forget transactional ids during the world.
     pub(crate) fn forgets_ids(&self) -> bool {
         self.cluster.transactional_id_expiration_ms < ClusterConfig::default().transactional_id_expiration_ms
     }
 
-    /// Chains of processors take the place of all other clients.
+    /// Replaces all other clients by chains of processors.
     fn add_transactions(&mut self, seed: u64, c: &mut SeededRng) {
         self.producers.clear();
         self.consumers.clear();
@@ -244,8 +226,8 @@ impl Plan {
             refuse_unknown_producers: false,
             transaction_version: transactions.version,
             transaction_marker_delay_us: transactions.marker_delay_us,
-            // Brokers that do not verify (before KIP-890) take what is late into a transaction that has ended, or into the
-            // producer's next one: no client can prevent that.
+            // Brokers without verification (before KIP-890) append late batches to a transaction that has ended, or to
+            // the producer's next one: no client can prevent that.
             transaction_partition_verification: true,
             ..self.cluster.clone()
         };
@@ -257,7 +239,7 @@ impl Plan {
         if LOOP_WORLDS.contains(&(seed % (4 * WORLDS_PER_TRANSACTION_WORLD))) {
             let repeats = SeededRng::of(seed, 44).hit(0.25);
             transactions.run_loops(&mut SeededRng::of(seed, 43), repeats);
-            // Processors need brokers that know the members of groups in transactions (KIP-447).
+            // Processors require brokers that check group members in transactions (KIP-447).
             self.versions.clear();
         }
         let is_below = |of: ApiKey, first: i16| self.versions.iter().any(|(api, max)| *api == of && *max < first);
@@ -266,11 +248,12 @@ impl Plan {
             !is_below(ApiKey::OFFSET_FETCH, FIRST_OFFSET_FETCH_OF_STABLE_OFFSETS),
         );
         if !raises_epochs {
-            // A request that is served late may end the producer's next transaction, and no client can prevent that.
+            // A late request may end the producer's next transaction, and no client can prevent that.
             self.net.late = 0.0;
         }
         let mut forgetting = SeededRng::of(seed, 45);
-        // Where ids are forgotten, workers ask where they stand, which older brokers tell without what was just committed.
+        // Where ids are forgotten, workers fetch their committed offsets, which older brokers return without the latest
+        // commits.
         if forgetting.hit(0.15) && tells_stable_offsets {
             self.cluster.transactional_id_expiration_ms = forgetting.spread(3000, 60_000);
         }
@@ -284,13 +267,14 @@ impl Plan {
         }
     }
 
-    /// Groups read logs whose ends get lost, in some worlds: often, and also from brokers that do not say so in Fetch answers.
+    /// Makes groups read logs that lose their ends, in some worlds: often, and also from brokers that do not report it
+    /// in Fetch responses.
     fn add_cuts(&mut self, seed: u64) {
         let in_block = CUT_BLOCKS.contains(&block_of(seed));
         let Some(groups) = self.groups.as_mut().filter(|_| in_block) else {
             return;
         };
-        // Where logs lose their starts as well, little can be said of what is read.
+        // Where logs also lose their starts, few statements about consumed records are possible.
         groups.may_lose_committed = self.cluster.max_log_bytes.is_none();
         if !self.may_lose_committed() {
             return;
@@ -304,10 +288,10 @@ impl Plan {
         }
     }
 
-    /// Members of groups take the place of those who choose their partitions themselves.
+    /// Replaces consumers with manual assignment by members of groups.
     fn add_groups(&mut self, [mut c, mut late, mut later]: [SeededRng; 3]) {
         self.consumers.clear();
-        // Sessions have to have the time to end.
+        // Sessions must have the time to end.
         self.fault_phase_us = self.fault_phase_us.max(c.spread(5_000_000, 60_000_000));
         self.settle_us += GROUP_SETTLE_US;
         let mut groups = GroupsPlan::draw(&mut c, &mut late, &self.topics, self.fault_phase_us);
@@ -323,7 +307,7 @@ impl Plan {
             self.cluster.group_consumer_heartbeat_interval_ms = groups.consumer_heartbeat_ms as i32;
             self.cluster.group_consumer_session_timeout_ms = groups.consumer_session_ms as i32;
             self.cluster.group_regex_refresh_min_interval_ms = groups.regex_interval_ms;
-            // Brokers that know the consumer protocol know the epochs of members and the ids of topics.
+            // Brokers with the consumer protocol have member epochs and topic ids.
             self.versions.retain(|(api, version)| match *api {
                 ApiKey::OFFSET_COMMIT | ApiKey::OFFSET_FETCH => *version >= 9,
                 ApiKey::METADATA => *version >= 12,
@@ -374,7 +358,7 @@ fn draw_topics(c: &mut SeededRng, cluster: &ClusterConfig, fault_phase_us: u64) 
     topics.collect()
 }
 
-/// Brokers of an older release, in some worlds.
+/// Draws brokers of an older release, in some worlds.
 fn draw_versions(c: &mut SeededRng) -> Vec<(ApiKey, i16)> {
     let mut out = Vec::new();
     if c.hit(0.7) {

@@ -1,76 +1,74 @@
-//! What producers do, and how they are set.
+//! The actions and settings of producers.
 
 use ottla::event::DeliveryMode;
 use ottla_protocol::compression::Codec;
 
+use super::settings::{Settings, draw_client_settings, lookup};
+use super::topics::TopicPlan;
 use crate::check::{Partitioner, Promise};
-use crate::client::lookup;
-use crate::plan::{RECONNECT_MAX_MS, SOCKET_TIMEOUT_MAX_MS, TopicPlan};
 use crate::rng::SeededRng;
 
-type Settings = Vec<(String, String)>;
-
-/// What a producer does, and how it is set.
+/// The actions and settings of a producer.
 #[derive(Debug, Clone)]
 pub(crate) struct ProducerPlan {
     pub(crate) settings: Settings,
     pub(crate) topics: Vec<TopicUse>,
     pub(crate) skew_ms: i64,
     pub(crate) delivery: DeliveryMode,
-    /// Messages before faults end.
-    pub(super) messages: u64,
+    /// The number of messages during faults.
+    pub(crate) messages: u64,
     /// Mean time between two turns.
-    pub(super) pace_us: u64,
-    /// Messages in a turn.
-    pub(super) burst: u64,
-    /// How likely a turn listens.
-    pub(super) poll: f64,
-    pub(super) size_max: u64,
-    pub(super) keyed: f64,
-    /// How likely a key is one that partitioners treat apart: empty, or of any bytes.
-    pub(super) odd_key: f64,
-    /// How likely a message names its partition.
-    pub(super) explicit: f64,
-    pub(super) header: f64,
-    /// How likely a message has headers besides.
-    pub(super) more_headers: f64,
-    pub(super) null_value: f64,
-    /// How likely a message names its time, and how likely one that brokers refuse.
-    pub(super) timed: f64,
-    pub(super) mistimed: f64,
-    /// How likely a value is given by reference, or lent.
-    pub(super) shared: f64,
-    pub(super) lent: f64,
-    pub(super) purge: f64,
-    pub(super) flush: f64,
-    /// Batches linger for so long that flushing is what gets them sent.
-    pub(super) lingers: bool,
-    /// The client is ended while faults happen.
-    pub(super) ends_at_us: Option<u64>,
-    /// The application never listens, not even in the end.
-    pub(super) never_polls: bool,
+    pub(crate) pace_us: u64,
+    /// Mean number of messages in a turn.
+    pub(crate) burst: u64,
+    /// Probability that a turn polls events.
+    pub(crate) poll: f64,
+    pub(crate) size_max: u64,
+    pub(crate) keyed: f64,
+    /// Probability that a key is empty or has arbitrary bytes, which partitioners treat differently.
+    pub(crate) odd_key: f64,
+    /// Probability that a message has an explicit partition.
+    pub(crate) explicit: f64,
+    pub(crate) header: f64,
+    /// Probability that a message has more headers.
+    pub(crate) more_headers: f64,
+    pub(crate) null_value: f64,
+    /// Probabilities that a message has an explicit timestamp, and one that brokers reject.
+    pub(crate) timed: f64,
+    pub(crate) mistimed: f64,
+    /// Probabilities that a value is passed by reference, and lent.
+    pub(crate) shared: f64,
+    pub(crate) lent: f64,
+    pub(crate) purge: f64,
+    pub(crate) flush: f64,
+    /// Linger is so long that only flushing sends batches.
+    pub(crate) lingers: bool,
+    /// The client ends during the faults at this time.
+    pub(crate) ends_at_us: Option<u64>,
+    /// The application never polls, not even at the end.
+    pub(crate) never_polls: bool,
 }
 
-/// A topic as a producer uses it.
+/// The use of a topic by a producer.
 #[derive(Debug, Clone)]
 pub(crate) struct TopicUse {
     pub(crate) name: String,
-    pub(super) partitions: i32,
-    /// Settings of the topic's handle, which then come in place of the client's.
+    pub(crate) partitions: i32,
+    /// Settings of the topic's handle, which replace the client's.
     pub(crate) own: Option<Settings>,
-    /// The application chooses partitions itself.
+    /// The application has a partitioner.
     pub(crate) chooses: bool,
 }
 
-/// What brokers are like, as far as it limits what producers may do.
+/// Properties of brokers that limit producers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BrokerLimits {
     pub(crate) fault_phase_us: u64,
-    /// They know message sets only, which have no headers.
+    /// Brokers support message sets only, which have no headers.
     pub(crate) old_brokers: bool,
 }
 
-/// Bytes that a producer sends in all: a slow network must get them through in time.
+/// The total bytes of a producer: a slow network must transfer them in time.
 const BYTES_MAX: u64 = 400_000;
 
 impl ProducerPlan {
@@ -121,7 +119,7 @@ impl ProducerPlan {
         plan
     }
 
-    /// What came to be drawn later, which leaves the draws before as they were.
+    /// Draws properties that were added later, which keeps the earlier draws.
     fn draw_more(&mut self, c: &mut SeededRng, around: BrokerLimits) {
         self.odd_key = c.pick(&[0.0, 0.1, 0.5]);
         self.more_headers = c.pick(&[0.0, 0.0, 0.3]);
@@ -138,7 +136,7 @@ impl ProducerPlan {
             _ => DeliveryMode::All,
         };
         if c.hit(0.12) {
-            // Values that are referred to rather than copied.
+            // Values that are passed by reference instead of being copied.
             self.size_max = c.spread(2000, 20_000);
             self.messages = self.messages.min(2 * BYTES_MAX / self.size_max);
             self.shared = c.pick(&[0.5, 1.0]);
@@ -192,7 +190,7 @@ impl ProducerPlan {
         let linger = self.get("linger.ms").and_then(|l| l.parse().ok()).unwrap_or(0);
         match c.f64() {
             ..0.1 => {
-                // Longer than worlds have to settle.
+                // Longer than the settling phase of any world.
                 let linger_ms = c.spread(600_000, 890_000);
                 self.lingers = true;
                 self.set("message.timeout.ms", c.pick(&[0, 900_000]));
@@ -236,7 +234,7 @@ impl ProducerPlan {
         self.settings.push((name.into(), value.to_string()));
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
         lookup(&self.settings, name)
     }
 
@@ -248,16 +246,16 @@ impl ProducerPlan {
         self.get("enable.idempotence") == Some("true")
     }
 
-    pub(super) fn is_gapless(&self) -> bool {
+    pub(crate) fn is_gapless(&self) -> bool {
         self.get("enable.gapless.guarantee") == Some("true")
     }
 
-    /// Bytes that may come together in one request.
+    /// Returns the bytes that one request may have.
     pub(crate) fn bytes_max(&self) -> u64 {
         self.messages * self.size_max
     }
 
-    /// What the settings promise for a topic.
+    /// Returns the guarantees of the settings for a topic.
     pub(crate) fn promise(&self, topic: usize) -> Promise {
         let settings = self.topics[topic].own.as_ref().unwrap_or(&self.settings);
         let number = |name: &str| lookup(settings, name).and_then(|v| v.parse::<i64>().ok());
@@ -296,7 +294,7 @@ impl ProducerPlan {
 }
 
 impl TopicUse {
-    /// Topics with nothing special about them.
+    /// Returns topics without settings and partitioners.
     pub(crate) fn all(names: &[String]) -> Vec<Self> {
         let plain = |name: &String| TopicUse {
             name: name.clone(),
@@ -360,7 +358,7 @@ fn draw_settings(c: &mut SeededRng) -> Settings {
     out
 }
 
-/// Switches idempotence on in a share of producers, with what it needs.
+/// Enables idempotence in some producers, with the settings that it requires.
 fn make_idempotent(c: &mut SeededRng, mut settings: Settings) -> Settings {
     if !c.hit(0.4) {
         return settings;
@@ -372,30 +370,4 @@ fn make_idempotent(c: &mut SeededRng, mut settings: Settings) -> Settings {
     set("max.in.flight", c.pick(&[1, 2, 5, 5, 5]).to_string());
     set("retries", c.pick(&[i32::MAX, i32::MAX, i32::MAX, 1, 5]).to_string());
     settings
-}
-
-/// Settings that producers and consumers have.
-pub(in crate::workload) fn draw_client_settings(c: &mut SeededRng, out: &mut Settings) {
-    let mut set = |name: &str, value: u64| out.push((name.into(), value.to_string()));
-    set("socket.timeout.ms", c.spread(3000, SOCKET_TIMEOUT_MAX_MS));
-    set("socket.connection.setup.timeout.ms", c.spread(1000, 30_000));
-    set("reconnect.backoff.max.ms", c.spread(100, RECONNECT_MAX_MS));
-    set("reconnect.backoff.ms", c.spread(1, 100));
-    set("topic.metadata.propagation.max.ms", c.spread(1000, 30_000));
-    if c.hit(0.5) {
-        set("retry.backoff.ms", c.spread(1, 500));
-        set("retry.backoff.max.ms", c.spread(500, 2000));
-    }
-    if c.hit(0.3) {
-        set("topic.metadata.refresh.interval.ms", c.spread(500, 100_000));
-    }
-    if c.hit(0.2) {
-        set("connections.max.idle.ms", c.spread(500, 60_000));
-    }
-    if c.hit(0.2) {
-        set("socket.max.fails", c.between(0, 3));
-    }
-    if c.hit(0.2) {
-        set("metadata.recovery.rebootstrap.trigger.ms", c.spread(1_000, 100_000));
-    }
 }

@@ -1,4 +1,4 @@
-//! Applications that read what chains have written, committed or not.
+//! Applications that read the topics of a chain, with either isolation level.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,15 +10,16 @@ use ottla::event::{Chunk, Event};
 use ottla::reply::Reply;
 use ottla::types::{PartitionOffset, TopicPartition, offset};
 
-use super::item::Item;
-use super::plan::{ReaderPlan, topic};
+use crate::chain::{Item, topic};
+use crate::plan::ReaderPlan;
 use crate::trace::trace;
-use crate::world::World;
+use crate::workload::queues::{next_item, on_statistics};
+use crate::world::{Application, World};
 
-/// A record as it is taken: its partition, its offset and what lies in it.
+/// A record that was received: its partition, its offset and its item.
 pub(super) type Taken = ((String, i32), i64, Option<Item>);
 
-/// Takes a chunk's next record.
+/// Takes the next record of a chunk.
 pub(super) fn take(chunk: &mut Chunk) -> Option<Taken> {
     let state = chunk.partition().clone();
     let record = chunk.next()?;
@@ -27,17 +28,17 @@ pub(super) fn take(chunk: &mut Chunk) -> Option<Taken> {
     Some((place, record.offset, item))
 }
 
-/// Takes the next record of a client, and tells the trace of everything else.
+/// Takes the next record of a client, and writes all other events to the trace.
 pub(super) fn take_next(world: &mut World, client: usize) -> Option<Taken> {
     let shared = world.shared(client);
     while let Some(event) = shared.main_queue.pop(Some(Duration::ZERO)) {
         match event {
-            Event::Stats(document) => world.on_statistics(client, *document),
-            other => trace!(world.trace, "c{client} app hears {other:?}"),
+            Event::Stats(document) => on_statistics(world, client, *document),
+            other => trace!(world.trace, "c{client} app receives {other:?}"),
         }
     }
     loop {
-        match world.next_item(client, take)? {
+        match next_item(world, client, take)? {
             Ok(taken) => {
                 trace!(world.trace, "c{client} app takes {taken:?}");
                 world.counters(client).taken += 1;
@@ -45,14 +46,14 @@ pub(super) fn take_next(world: &mut World, client: usize) -> Option<Taken> {
             }
             Err(Event::Partition(notice)) => trace!(
                 world.trace,
-                "c{client} app hears of {:?}: {} at {}", notice.tp, notice.error, notice.offset
+                "c{client} app receives error for {:?}: {} at {}", notice.tp, notice.error, notice.offset
             ),
-            Err(other) => trace!(world.trace, "c{client} app hears {other:?}"),
+            Err(other) => trace!(world.trace, "c{client} app receives {other:?}"),
         }
     }
 }
 
-/// A reader at work.
+/// A reader.
 #[derive(Debug)]
 pub(crate) struct ReaderWorkload {
     plan: ReaderPlan,
@@ -69,7 +70,21 @@ impl ReaderWorkload {
         }
     }
 
-    pub(in crate::workload) fn turn(&mut self, world: &mut World, client: usize) -> Option<u64> {
+    fn assign(&mut self, world: &mut World, client: usize) {
+        let Some(plan) = &world.plan.transactions else { return };
+        let topics = plan.partitions.iter().enumerate();
+        let all =
+            topics.flat_map(|(stage, count)| (0..*count).map(move |p| TopicPartition::new(topic(stage).as_str(), p)));
+        let partitions = all.map(|tp| PartitionOffset::new(tp, offset::BEGINNING)).collect();
+        let reply = Reply::new();
+        self.pending = Some(reply.clone());
+        let command = consumer::Command::Assign { partitions, reply };
+        world.shared(client).send(Command::Consumer(command));
+    }
+}
+
+impl Application for ReaderWorkload {
+    fn turn(&mut self, world: &mut World, client: usize) -> Option<u64> {
         if world.is_finished(client) {
             return None;
         }
@@ -101,17 +116,5 @@ impl ReaderWorkload {
             }
         }
         Some(world.app_rng.between(1, self.plan.pace_us * 2))
-    }
-
-    fn assign(&mut self, world: &mut World, client: usize) {
-        let Some(plan) = &world.plan.transactions else { return };
-        let topics = plan.partitions.iter().enumerate();
-        let all =
-            topics.flat_map(|(stage, count)| (0..*count).map(move |p| TopicPartition::new(topic(stage).as_str(), p)));
-        let partitions = all.map(|tp| PartitionOffset::new(tp, offset::BEGINNING)).collect();
-        let reply = Reply::new();
-        self.pending = Some(reply.clone());
-        let command = consumer::Command::Assign { partitions, reply };
-        world.shared(client).send(Command::Consumer(command));
     }
 }

@@ -1,28 +1,28 @@
-//! The error codes that brokers send, for each request that clients make.
+//! The error codes that brokers return, by request.
 
 use ottla_protocol::{ApiKey, ErrorCode};
 
 type E = ErrorCode;
 
-/// What a broker may answer to requests of one API instead of serving them.
+/// The errors with which a broker may answer requests of one API instead of serving them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Codes {
-    pub(super) api: ApiKey,
-    /// Errors that pass, for parts of the request or all of it: the same request may succeed later.
-    pub(super) passing: &'static [ErrorCode],
-    /// Errors that no retry helps against.
-    pub(super) fatal: &'static [ErrorCode],
-    /// Errors at the head of the response.
-    pub(super) whole: &'static [ErrorCode],
-    /// Errors that are told after the deed was done.
-    pub(super) after: &'static [ErrorCode],
+pub(crate) struct Codes {
+    pub(crate) api: ApiKey,
+    /// Retriable errors, for parts of the request or for all of it.
+    pub(crate) passing: &'static [ErrorCode],
+    /// Errors that are not retriable.
+    pub(crate) fatal: &'static [ErrorCode],
+    /// Errors at the top level of the response.
+    pub(crate) whole: &'static [ErrorCode],
+    /// Errors that are returned after the request was carried out.
+    pub(crate) after: &'static [ErrorCode],
 }
 
-/// A code that no release of Kafka has given a meaning yet.
+/// A code without a meaning in any release of Kafka.
 const UNASSIGNED: ErrorCode = ErrorCode(999);
 
-/// All of them. What would be a lie is not there: a broker that calls a batch a duplicate has it.
-pub(super) const CODES: &[Codes] = &[
+/// All error codes. False statements are left out: a broker that reports a duplicate has the batch.
+pub(crate) const CODES: &[Codes] = &[
     Codes {
         api: ApiKey::PRODUCE,
         passing: &[
@@ -158,7 +158,7 @@ pub(super) const CODES: &[Codes] = &[
             E::KAFKA_STORAGE_ERROR,
             E::REQUEST_TIMED_OUT,
         ],
-        // A client that may not ask has to believe what it fetches, and would leave out what took the place of what is gone.
+        // A client that is not authorized cannot detect a truncation, and would skip the records written since.
         fatal: &[E::UNKNOWN_SERVER_ERROR, UNASSIGNED],
         whole: &[],
         after: &[],
@@ -377,7 +377,7 @@ pub(super) const CODES: &[Codes] = &[
     },
 ];
 
-/// Errors of transactions' coordinators that pass.
+/// Retriable errors of transaction coordinators.
 const OF_TRANSACTIONS: &[ErrorCode] = &[
     E::COORDINATOR_NOT_AVAILABLE,
     E::COORDINATOR_LOAD_IN_PROGRESS,
@@ -386,8 +386,8 @@ const OF_TRANSACTIONS: &[ErrorCode] = &[
     E::REQUEST_TIMED_OUT,
 ];
 
-/// The requests whose answers speak of partitions one by one, so that one of them can fail alone.
-pub(super) const BY_PARTITION: &[ApiKey] = &[
+/// The requests whose responses have errors by partition.
+pub(crate) const BY_PARTITION: &[ApiKey] = &[
     ApiKey::PRODUCE,
     ApiKey::FETCH,
     ApiKey::LIST_OFFSETS,
@@ -396,9 +396,9 @@ pub(super) const BY_PARTITION: &[ApiKey] = &[
     ApiKey::OFFSET_FETCH,
 ];
 
-/// What answers say of single partitions, where that is not what they say of all: a coordinator is one for the whole
-/// group.
-pub(super) fn of_partitions(api: ApiKey) -> Option<&'static [ErrorCode]> {
+/// Returns the errors of single partitions, where they differ from the errors of the whole response: a group has one
+/// coordinator for all partitions.
+pub(crate) fn of_partitions(api: ApiKey) -> Option<&'static [ErrorCode]> {
     match api {
         ApiKey::METADATA => Some(&[
             E::LEADER_NOT_AVAILABLE,
@@ -424,14 +424,14 @@ pub(super) fn of_partitions(api: ApiKey) -> Option<&'static [ErrorCode]> {
     }
 }
 
-/// Whether clients may have a code from other answers than those to the messages themselves.
+/// Returns true when clients may get a code from responses to other requests than Produce.
 pub(crate) fn is_in_other_responses(code: ottla::error::ErrorCode) -> bool {
     let rows = [ApiKey::METADATA, ApiKey::INIT_PRODUCER_ID].into_iter().filter_map(of);
     let mut codes = rows.flat_map(|row| [row.passing, row.fatal, row.whole].concat());
     codes.any(|reported| ottla::error::ErrorCode::from(reported.0) == code)
 }
 
-/// The row of an API that clients use.
-pub(super) fn of(api: ApiKey) -> Option<&'static Codes> {
+/// Returns the error codes of an API.
+pub(crate) fn of(api: ApiKey) -> Option<&'static Codes> {
     CODES.iter().find(|c| c.api == api)
 }

@@ -1,36 +1,36 @@
-//! What groups a world has: drawn apart from the rest of the plan.
+//! The groups of a world: drawn apart from the rest of the plan.
 
 use std::collections::BTreeSet;
 
+use super::faults::GroupFaultPlan;
+use super::settings::draw_client_settings;
+use super::topics::TopicPlan;
 use crate::check::Reset;
-use crate::faults::GroupFaultPlan;
-use crate::plan::TopicPlan;
 use crate::rng::SeededRng;
-use crate::workload::producer::draw_client_settings;
 
-/// How a member commits.
+/// The commit mode of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CommitMode {
-    /// Automatically, what was handed out.
+    /// Automatic commits of delivered records.
     Auto,
-    /// Automatically, what the application has stored after processing.
+    /// Automatic commits of offsets that the application stores after processing.
     AutoStored,
-    /// By calls that wait for their result, after processing.
+    /// Synchronous calls, after processing.
     Sync,
-    /// By calls that do not wait.
+    /// Asynchronous calls.
     Async,
-    /// Not at all.
+    /// No commits.
     Never,
 }
 
-/// Which protocol the members of a group speak.
+/// The group protocol of the members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GroupProtocol {
     /// The classic protocol.
     Classic,
     /// The consumer protocol (KIP-848).
     Consumer,
-    /// Each client that follows another may speak the other protocol.
+    /// Each client that follows another in its slot speaks either protocol.
     Migrating,
 }
 
@@ -44,57 +44,57 @@ impl GroupProtocol {
         ])
     }
 
-    /// Whether some members speak the consumer protocol.
+    /// Returns true when some members speak the consumer protocol.
     pub(crate) fn has_consumer_protocol(self) -> bool {
         self != GroupProtocol::Classic
     }
 }
 
-/// What a member does, and how it is set.
+/// The actions and settings of a member.
 #[derive(Debug, Clone)]
 pub(crate) struct MemberPlan {
     pub(crate) group: String,
     pub(crate) group_protocol: GroupProtocol,
     /// Its client speaks the consumer protocol.
     pub(crate) is_consumer: bool,
-    /// While it speaks the classic protocol it keeps what stays its own (KIP-429).
+    /// In the classic protocol, its rebalances are cooperative (KIP-429).
     pub(crate) is_cooperative: bool,
     settings: Vec<(String, String)>,
-    /// What is set besides while it speaks the classic protocol.
+    /// Settings for the classic protocol.
     classic: Vec<(String, String)>,
-    /// What is set besides while it speaks the consumer protocol.
+    /// Settings for the consumer protocol.
     consumer: Vec<(String, String)>,
-    /// It subscribes by a pattern.
-    pub(super) by_pattern: bool,
+    /// It subscribes to a pattern.
+    pub(crate) by_pattern: bool,
     /// All topics of the world.
     pub(crate) topics: Vec<String>,
-    /// The application carries out rebalances itself.
+    /// The application handles rebalance events.
     pub(crate) by_event: bool,
     pub(crate) is_static: bool,
     pub(crate) reset: Reset,
     pub(crate) session_ms: u64,
     pub(crate) heartbeat_ms: u64,
     pub(crate) max_poll_ms: u64,
-    pub(super) commit: CommitMode,
-    /// Records between two commits.
-    pub(super) commit_every: u64,
-    /// Processes and commits what it has before it gives partitions up.
-    pub(super) commit_on_revoke: bool,
-    /// Does so even when it is told that the partitions are lost.
-    pub(super) commits_when_lost: bool,
-    /// Processes what it took in a later turn.
-    pub(super) processes_later: bool,
+    pub(crate) commit: CommitMode,
+    /// The number of records between two commits.
+    pub(crate) commit_every: u64,
+    /// Processes and commits its records before it releases partitions.
+    pub(crate) commit_on_revoke: bool,
+    /// Does so also when the partitions are lost.
+    pub(crate) commits_when_lost: bool,
+    /// Processes records in a later turn than it receives them.
+    pub(crate) processes_later: bool,
     /// Mean time between two turns.
-    pub(super) pace_us: u64,
-    /// Records in a turn.
-    pub(super) most: u64,
-    /// While faults happen, the application takes this long for each record, with a queue of fetched records behind it.
-    pub(super) record_us: Option<u64>,
-    /// Mean time between two deeds.
-    pub(super) action_every_us: u64,
-    /// When it begins.
+    pub(crate) pace_us: u64,
+    /// Mean number of records in a turn.
+    pub(crate) most: u64,
+    /// The processing time of a record during faults, with a queue of fetched records behind it.
+    pub(crate) record_us: Option<u64>,
+    /// Mean time between two disruptive actions.
+    pub(crate) action_every_us: u64,
+    /// The time of its first start.
     pub(crate) starts_at_us: u64,
-    /// A client that goes is followed by another one after this time at most.
+    /// The longest time between two clients of the member.
     pub(crate) returns_us: u64,
 }
 
@@ -105,19 +105,19 @@ pub(crate) struct GroupsPlan {
     pub(crate) faults: GroupFaultPlan,
     /// `group.initial.rebalance.delay.ms`.
     pub(crate) initial_delay_ms: i32,
-    /// Somebody leaves in peace, and the others take over.
+    /// A member leaves for good after the faults, and the others take over.
     pub(crate) one_leaves: bool,
     /// `group.consumer.heartbeat.interval.ms`.
     pub(crate) consumer_heartbeat_ms: u64,
     /// `group.consumer.session.timeout.ms`.
     pub(crate) consumer_session_ms: u64,
     pub(crate) regex_interval_ms: i32,
-    /// Replicas that lag behind may be elected: committed records are lost.
+    /// Unclean elections occur: committed records are lost.
     pub(crate) may_lose_committed: bool,
 }
 
 impl GroupsPlan {
-    /// `late` decides what was added to worlds later, so that the others stay what they were.
+    /// `late` is the generator of properties that were added later, which keeps the draws of the others.
     pub(crate) fn draw(c: &mut SeededRng, late: &mut SeededRng, topics: &[TopicPlan], fault_phase_us: u64) -> Self {
         let groups = c.pick(&[1, 1, 1, 2]);
         let mut members = Vec::new();
@@ -157,7 +157,7 @@ impl GroupsPlan {
     }
 }
 
-/// What the members of a group may be set to: all have one in common. Eager strategies and cooperative ones do not mix.
+/// The assignors of the members of a group: all members share one. Eager and cooperative assignors do not mix.
 const STRATEGIES: &[&[&str]] = &[
     &["range"],
     &["roundrobin"],
@@ -166,7 +166,7 @@ const STRATEGIES: &[&[&str]] = &[
     &["roundrobin", "range,roundrobin"],
 ];
 
-/// As [`STRATEGIES`], with those that mind what members had.
+/// As [`STRATEGIES`], with sticky assignors.
 const STICKY_STRATEGIES: &[&[&str]] = &[
     &["sticky"],
     &["sticky,range", "range,sticky"],
@@ -180,8 +180,8 @@ const STICKY_STRATEGIES: &[&[&str]] = &[
 const RACKS: &[&str] = &["rack-a", "rack-b", "rack-c"];
 
 impl GroupsPlan {
-    /// What was added to worlds still later: sticky strategies, patterns in the classic protocol, and racks, of which
-    /// the brokers' are given back.
+    /// Draws properties that were added still later: sticky assignors, patterns in the classic protocol, and racks.
+    /// Returns the racks of the brokers.
     pub(crate) fn refine(&mut self, c: &mut SeededRng, brokers: usize) -> Vec<String> {
         let names: BTreeSet<String> = self.members.iter().map(|m| m.group.clone()).collect();
         for name in names {
@@ -208,7 +208,7 @@ impl GroupsPlan {
 }
 
 impl GroupsPlan {
-    /// Makes applications of some members slow.
+    /// Slows down the applications of some members.
     pub(crate) fn slow_down(&mut self, c: &mut SeededRng) {
         for member in &mut self.members {
             let limit_us = member.max_poll_ms * 1000 / 2;
@@ -255,11 +255,11 @@ impl MemberPlan {
             heartbeat_ms,
             max_poll_ms,
             commit,
-            // Who does not hear of rebalances has to commit at once, too.
+            // An application without rebalance events commits at once.
             commit_every: if by_event { c.spread(1, 200) } else { 1 },
             commit_on_revoke: c.hit(0.7),
             commits_when_lost: c.hit(0.3),
-            // Who does not hear of rebalances has to process at once: it could not know what it has lost.
+            // An application without rebalance events processes at once: it could not detect lost partitions.
             processes_later: by_event && c.hit(0.4),
             pace_us: c.spread(1000, 1_000_000),
             most: c.spread(1, 500),
@@ -284,7 +284,7 @@ impl MemberPlan {
         ];
     }
 
-    /// Which protocol the member's group speaks, and which server-side assignor it asks for.
+    /// Sets the protocol of the member's group, and its server-side assignor.
     fn set_group_protocol(&mut self, late: &mut SeededRng, group_protocol: GroupProtocol, assignor: &str) {
         self.group_protocol = group_protocol;
         self.consumer.push(("group.protocol".to_owned(), "consumer".to_owned()));
@@ -296,7 +296,7 @@ impl MemberPlan {
         self.by_pattern = group_protocol == GroupProtocol::Consumer && late.hit(0.3);
     }
 
-    /// All that its client is set to.
+    /// Returns all settings of its client.
     pub(crate) fn settings(&self) -> Vec<(String, String)> {
         let own = match self.is_consumer {
             true => &self.consumer,
@@ -305,15 +305,15 @@ impl MemberPlan {
         self.settings.iter().chain(own).cloned().collect()
     }
 
-    /// Whether nobody else may own what this member has been given and has not given up: not so while everybody gives
-    /// everything up at each rebalance, and members may miss one; nor for static members of the classic protocol, whose
-    /// last word stands for who follows them.
+    /// Returns true when no other member may own a partition between its assignment and its release. This is not so for
+    /// eager members, which release everything in each rebalance and may miss one, nor for static members of the
+    /// classic protocol, whose assignment passes to the next client of the same id.
     pub(crate) fn is_exclusive(&self) -> bool {
         let keeps = self.is_cooperative && self.group_protocol == GroupProtocol::Classic && !self.is_static;
         self.by_event && (self.is_consumer || keeps)
     }
 
-    /// Whether it keeps what stays its own while the assignments of others change.
+    /// Returns true when it keeps its partitions while the assignments of others change.
     pub(crate) fn is_incremental(&self) -> bool {
         self.is_consumer || self.is_cooperative
     }
@@ -345,7 +345,7 @@ impl MemberPlan {
             (self.commit == CommitMode::Auto).to_string(),
         );
         set("auto.commit.interval.ms", c.spread(50, 10_000).to_string());
-        // Only this tells where a reader stands that has nothing to read.
+        // For a reader without records, only the end of the partition shows its position.
         let eof = self.reset == Reset::Latest || c.hit(0.8);
         set("enable.partition.eof", eof.to_string());
         set(
@@ -353,7 +353,7 @@ impl MemberPlan {
             c.pick(&["read_committed", "read_uncommitted"]).into(),
         );
         set("fetch.wait.max.ms", c.spread(50, 1000).to_string());
-        // Growth of topics must be noticed in time.
+        // New partitions must be detected in time.
         set("topic.metadata.refresh.interval.ms", c.spread(500, 20_000).to_string());
         if c.hit(0.2) {
             set("queued.max.messages.kbytes", c.spread(1, 1000).to_string());

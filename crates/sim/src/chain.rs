@@ -1,6 +1,16 @@
-//! What lies in a record of a chain: where it comes from, and who wrote it in which transaction.
+//! The chain of topics in a world of transactions: names, and records with their origin and transaction.
 
-/// Names a transaction: the client that wrote it and its number there.
+/// Returns the name of the topic that a stage writes.
+pub(crate) fn topic(stage: usize) -> String {
+    format!("chain-{stage}")
+}
+
+/// Returns the group under which a stage commits its input.
+pub(crate) fn group(stage: usize) -> String {
+    format!("stage-{stage}")
+}
+
+/// Identifies a transaction: the client that wrote it, and its number among the client's transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Tag {
     pub(crate) client: u32,
@@ -10,12 +20,12 @@ pub(crate) struct Tag {
 /// A record of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Item {
-    /// The input that it comes from in the end.
+    /// The number of the source's input from which it was made.
     pub(crate) origin: u64,
     pub(crate) tag: Tag,
-    /// The partition that its input was read from; of no meaning at the chain's beginning.
+    /// The partition from which its input was read; without meaning for a source.
     pub(crate) source: i32,
-    /// How many inputs of that partition were processed with this one: the state of the processor.
+    /// The number of processed inputs of that partition, including this one: the state of the processor.
     pub(crate) count: u64,
 }
 
@@ -32,7 +42,7 @@ impl Item {
         out
     }
 
-    /// `None` for what nobody here has written.
+    /// Parses a record. Returns `None` for bytes that no worker has written.
     pub(crate) fn parse(value: &[u8]) -> Option<Self> {
         let mut rest = value.strip_prefix(&Self::MARK)?;
         let item = Item {

@@ -1,0 +1,99 @@
+//! The events of a world.
+
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use ottla::connection::{ConnId, LookupId};
+use ottla_mock::{BrokerId, CoordinatorKind};
+use ottla_protocol::ApiKey;
+
+use crate::plan::{FaultKind, GroupFault, TransactionFault};
+
+/// An event at some time.
+#[derive(Debug)]
+pub(crate) enum WorldEvent {
+    /// A turn of a client's thread.
+    Drive(usize),
+    /// A turn of a client's application.
+    App(usize),
+    /// The arrival of bytes at a broker.
+    Up {
+        number: u64,
+        piece: Bytes,
+    },
+    /// The end of a broker's side of a connection.
+    UpClosed {
+        number: u64,
+    },
+    /// A client's kernel gives up a dead connection.
+    GivenUp {
+        number: u64,
+    },
+    /// The arrival of bytes or of an end at a client.
+    Down {
+        number: u64,
+        down: Downlink,
+    },
+    Resolved {
+        client: usize,
+        lookup: LookupId,
+        host: String,
+        port: u16,
+        fails: bool,
+    },
+    Connecting {
+        client: usize,
+        conn: ConnId,
+        addr: SocketAddr,
+    },
+    Connected {
+        number: u64,
+    },
+    Refused {
+        client: usize,
+        conn: ConnId,
+    },
+    /// A timer of the cluster.
+    Cluster,
+    /// The start of a member of a group.
+    Member(usize),
+    /// The start of a worker of transactions.
+    Worker(usize),
+    /// The end of a client's freeze.
+    Thaw(usize),
+    Fault(FaultEvent),
+    /// A check of the phase.
+    Phase,
+}
+
+/// A fault, or the end of one.
+#[derive(Debug, Clone)]
+pub(crate) enum FaultEvent {
+    /// A fault of this kind, with the mean time to the next one.
+    Strike(FaultKind, u64),
+    MakeTopic(String),
+    StartBroker(BrokerId),
+    Thaw(BrokerId),
+    Reach(BrokerId),
+    Elect(String, i32),
+    EndThrottle(ApiKey),
+    EndTopicError(String),
+    EndPartitionError(ApiKey, String, i32),
+    EndHints,
+    /// The end of stale metadata of a broker.
+    EndLag(BrokerId),
+    StrikeGroup(GroupFault, u64),
+    EndCoordinatorError(String),
+    StrikeTransaction(TransactionFault, u64),
+    EndBlock(CoordinatorKind, String),
+}
+
+/// Bytes or an end on their way to a client.
+#[derive(Debug, Clone)]
+pub(crate) enum Downlink {
+    Bytes(Bytes),
+    /// The broker closes in an orderly way.
+    Close,
+    /// The connection breaks.
+    Reset(&'static str),
+}

@@ -1,0 +1,22 @@
+//! The plan of a world: drawn from its seed before anything happens.
+
+mod consumer;
+mod faults;
+mod group;
+mod net;
+mod producer;
+mod seeds;
+mod settings;
+mod statistics;
+mod topics;
+mod transactions;
+mod world;
+
+pub(crate) use consumer::ConsumerPlan;
+pub(crate) use faults::{FaultKind, GroupFault, TransactionFault};
+pub(crate) use group::{CommitMode, GroupProtocol, GroupsPlan, MemberPlan};
+pub(crate) use net::NetPlan;
+pub(crate) use producer::{ProducerPlan, TopicUse};
+pub(crate) use settings::{SOCKET_TIMEOUT_MAX_MS, Settings, lookup};
+pub(crate) use transactions::{LoopPlan, ReaderPlan, TransactionsPlan, TxnWorkerPlan};
+pub(crate) use world::{IDLE_MAX_US, Plan};

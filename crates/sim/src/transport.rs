@@ -1,0 +1,456 @@
+//! Transport of bytes between clients and brokers over the virtual network.
+
+use bytes::Bytes;
+use ottla::connection::{CloseReason, ConnId, NetAction, NetEvent};
+use ottla_mock::{BrokerId, ConnectionId, Delivery, Outgoing, Reply, Time};
+use ottla_protocol::{ApiKey, Frame};
+
+use crate::canary::Canary;
+use crate::event::{Downlink, WorldEvent};
+use crate::net::{Conn, GIVE_UP_US};
+use crate::rebalance_check::check_joins;
+use crate::trace::trace;
+use crate::txn_check::check_transaction_steps;
+use crate::wire::api_of;
+use crate::wire_mutation::{drop_sequence_numbers, duplicates_request, mutate_end_txn, mutate_request};
+use crate::wire_observer::{
+    check_backpressure, observe_produce_response, observe_request, observe_response, trace_request, trace_response,
+};
+use crate::world::World;
+
+/// Time after which a broker closes a connection whose client has disappeared.
+const BROKER_IDLE_US: u64 = 30_000_000;
+
+/// Carries out an action of a client's core.
+pub(crate) fn perform(world: &mut World, client: usize, action: NetAction) {
+    match action {
+        NetAction::Resolve { lookup, host, port } => {
+            let delay = world.net.delay_us();
+            let fails = world.net.occurs(|plan| plan.lookup_fails);
+            trace!(
+                world.trace,
+                "c{client} look up {host}:{port}{}",
+                if fails { " (fails)" } else { "" }
+            );
+            if fails {
+                world.coverage.fault("failed look-ups");
+            }
+            world.after_us(
+                delay,
+                WorldEvent::Resolved {
+                    client,
+                    lookup,
+                    host,
+                    port,
+                    fails,
+                },
+            );
+        }
+        // Worlds do not use canonical names.
+        NetAction::ResolveNames { .. } => {}
+        NetAction::Connect { conn, addr, .. } => {
+            let delay = world.net.delay_us();
+            world.net.attempt(client, conn);
+            world.after_us(delay, WorldEvent::Connecting { client, conn, addr });
+        }
+        NetAction::Send { conn, frame } => client_sends(world, client, conn, frame),
+        NetAction::Close { conn } => client_closes(world, client, conn),
+    }
+}
+
+/// Handles the arrival of an attempt to connect.
+pub(crate) fn connecting(world: &mut World, client: usize, conn: ConnId, addr: std::net::SocketAddr) {
+    if !world.net.end_attempt(client, conn) {
+        return;
+    }
+    if world.net.occurs(|plan| plan.silence) {
+        world.coverage.fault("silent connects");
+        return;
+    }
+    let back = world.net.delay_us();
+    let broker = world.net.listener(addr).filter(|b| world.cluster.is_accepting(*b));
+    let refused = world.net.occurs(|plan| plan.refuse);
+    let Some(broker) = broker.filter(|_| !refused) else {
+        trace!(world.trace, "c{client} connect to {addr} refused");
+        world.coverage.fault("refused connects");
+        return world.after_us(back, WorldEvent::Refused { client, conn });
+    };
+    let number = world.net.add(client, conn, broker);
+    trace!(
+        world.trace,
+        "c{client} connects to broker {broker} at {addr} as #{number}"
+    );
+    world.after_us(back, WorldEvent::Connected { number });
+}
+
+fn client_sends(world: &mut World, client: usize, conn: ConnId, frame: Frame) {
+    let original = frame.clone();
+    let Some(frame) = mutate_request(world, client, frame.into_bytes()) else {
+        return;
+    };
+    observe_request(world, client, conn, &frame);
+    let Some(number) = world.net.number(client, conn) else {
+        return;
+    };
+    let frame = drop_sequence_numbers(world, frame);
+    let frame = mutate_end_txn(world, frame);
+    let twice = duplicates_request(world, &frame);
+    let unwritten = world.net.conn(number).map_or(0, Conn::unwritten);
+    if matches!(api_of(frame.get(4..).unwrap_or_default()), Some((ApiKey::PRODUCE, ..))) {
+        check_backpressure(world, client, unwritten);
+    }
+    let Some(state) = world.net.conn_mut(number) else {
+        return;
+    };
+    state.push(frame.clone(), original);
+    fill_send_buffer(world, number);
+    if twice {
+        // The broker serves it twice, and the client receives one response.
+        world.canary.duplicate(number, frame.slice(4..));
+    }
+}
+
+/// Moves bytes of queued requests into the send buffer, and sends them.
+fn fill_send_buffer(world: &mut World, number: u64) {
+    let taken = world.net.fill_send_buffer(number);
+    if world.canary.is(Canary::KeptPayload) {
+        taken
+            .written
+            .into_iter()
+            .for_each(|frame| world.canary.leak_frame(frame));
+    }
+    if taken.pieces.is_empty() {
+        return;
+    }
+    if let Some(conn) = world.net.conn(number) {
+        let (client, event) = (conn.client(), conn.written_event());
+        world.deliver_net_event(client, event);
+    }
+    for piece in taken.pieces {
+        transmit_up(world, number, piece);
+    }
+}
+
+fn transmit_up(world: &mut World, number: u64, chunk: Bytes) {
+    if world.net.occurs(|plan| plan.half_open) {
+        trace!(world.trace, "#{number} goes dead");
+        world.coverage.fault("half-open connections");
+        kill_silently(world, number);
+    }
+    let cut = world.net.occurs(|plan| plan.cut_up);
+    let keep = if cut { world.net.cut(chunk.len()) } else { chunk.len() };
+    for piece in world.net.pieces(chunk.slice(..keep)) {
+        let delay = world.net.delay_us();
+        let transfer = world.net.transfer_us(piece.len());
+        let now = world.now_us();
+        let arrival = world
+            .net
+            .conn_mut(number)
+            .map(|c| c.arrival_up_us(now + delay, transfer));
+        let Some(at) = arrival.flatten() else {
+            return;
+        };
+        world.at_us(at, WorldEvent::Up { number, piece });
+    }
+    if cut {
+        trace!(
+            world.trace,
+            "#{number} breaks within a request, {keep} of {} bytes sent",
+            chunk.len()
+        );
+        world.coverage.fault("broken requests");
+        break_connection(world, number, "Connection reset by peer");
+    }
+}
+
+/// Makes a connection dead. The client's kernel and the broker close it when they give it up.
+pub(crate) fn kill_silently(world: &mut World, number: u64) {
+    if world.net.conn_mut(number).is_some_and(Conn::kill) {
+        world.after_us(BROKER_IDLE_US, WorldEvent::UpClosed { number });
+        world.after_us(GIVE_UP_US, WorldEvent::GivenUp { number });
+    }
+}
+
+/// Makes a connection dead whose client's machine is gone.
+fn vanish(world: &mut World, number: u64) {
+    kill_silently(world, number);
+    if let Some(state) = world.net.conn_mut(number) {
+        state.close_client();
+    }
+    world.net.forget_if_over(number);
+}
+
+/// Closes the client's side of a dead connection, which its kernel has given up.
+pub(crate) fn given_up(world: &mut World, number: u64) {
+    if let Some(state) = world.net.conn_mut(number)
+        && state.close_client()
+    {
+        let (client, conn) = (state.client(), state.id());
+        let reason = CloseReason::Io("Connection timed out".into());
+        world.deliver_net_event(client, NetEvent::Closed { conn, reason });
+        world.net.forget_if_over(number);
+    }
+}
+
+/// Breaks a connection: each side detects it after the bytes on their way have arrived.
+pub(crate) fn break_connection(world: &mut World, number: u64, why: &'static str) {
+    send_down(world, number, Downlink::Reset(why), true);
+    close_up(world, number);
+}
+
+/// Ends the broker's side when everything on its way has arrived.
+fn close_up(world: &mut World, number: u64) {
+    let now = world.now_us();
+    if let Some(at) = world.net.conn(number).and_then(|c| c.end_up_us(now)) {
+        world.at_us(at, WorldEvent::UpClosed { number });
+    }
+}
+
+pub(crate) fn client_closes(world: &mut World, client: usize, conn: ConnId) {
+    world.net.end_attempt(client, conn);
+    let Some(number) = world.net.number(client, conn) else {
+        return;
+    };
+    if world.canary.is(Canary::LeakedConnection) && number == 1 {
+        return;
+    }
+    trace!(world.trace, "#{number} closed by c{client}");
+    let delay = world.net.delay_us();
+    let now = world.now_us();
+    if let Some(state) = world.net.conn_mut(number) {
+        state.close_client();
+        state.delay_end_up(now + delay);
+    }
+    close_up(world, number);
+    world.net.forget_if_over(number);
+}
+
+/// Kills a client's process. Its machine resets the connections, unless it is gone as well (`silently`).
+pub(crate) fn crash_client(world: &mut World, client: usize, silently: bool) {
+    trace!(world.trace, "c{client} crashes, silently {silently}");
+    for (number, conn) in world.net.open_of_client(client) {
+        match silently {
+            true => vanish(world, number),
+            false => client_closes(world, client, conn),
+        }
+    }
+    world.net.end_attempts(client);
+    let state = &mut world.clients[client];
+    state.core = None;
+    state.crashed = true;
+    world
+        .check
+        .groups
+        .on_unassigned(u32::try_from(client).unwrap_or(u32::MAX));
+}
+
+/// Delivers bytes to the broker's machine.
+pub(crate) fn up(world: &mut World, number: u64, piece: Bytes) {
+    let Some(state) = world.net.conn(number).filter(|c| !c.is_dead() && c.is_broker_open()) else {
+        return;
+    };
+    if !world.net.is_frozen(state.broker()) {
+        return broker_reads(world, number, &piece);
+    }
+    if let Some(state) = world.net.conn_mut(number) {
+        state.hold_up(piece);
+    }
+}
+
+/// Continues a frozen broker.
+pub(crate) fn thaw(world: &mut World, broker: BrokerId) {
+    world.net.thaw(broker);
+    for number in world.net.of_broker(broker) {
+        let Some(state) = world.net.conn_mut(number) else {
+            continue;
+        };
+        let (inbox, outbox) = state.take_held();
+        for down in outbox {
+            send_down(world, number, down, false);
+        }
+        for piece in inbox {
+            broker_reads(world, number, &piece);
+        }
+    }
+}
+
+fn broker_reads(world: &mut World, number: u64, piece: &Bytes) {
+    let Some(state) = world.net.conn_mut(number).filter(|c| c.is_broker_open()) else {
+        return;
+    };
+    let broker = state.broker();
+    let frames = match state.read_up(piece) {
+        Ok(frames) => frames,
+        Err(what) => {
+            return world
+                .check
+                .violate(format!("#{number}: the client sent a malformed frame: {what}"));
+        }
+    };
+    for frame in frames {
+        serve(world, number, broker, frame);
+    }
+    fill_send_buffer(world, number);
+}
+
+fn serve(world: &mut World, number: u64, broker: BrokerId, frame: Bytes) {
+    trace_request(world, number, &frame);
+    let reply = world
+        .cluster
+        .handle(broker, ConnectionId(number), frame.clone(), Time(world.now_us()));
+    check_transaction_steps(world);
+    check_joins(world);
+    match reply {
+        Reply::Now(response) => {
+            send_down(world, number, Downlink::Bytes(response.into_bytes()), false);
+        }
+        Reply::Later | Reply::None => {}
+        Reply::Close(reason) => {
+            trace!(world.trace, "#{number} closed by the broker: {reason}");
+            send_down(world, number, Downlink::Close, false);
+            up_closed(world, number);
+        }
+    }
+    if world.canary.take_duplicate(number, &frame) {
+        let side = ConnectionId(number + (1 << 40));
+        let _ = world.cluster.handle(broker, side, frame, Time(world.now_us()));
+        world.cluster.disconnected(broker, side);
+    }
+}
+
+/// Ends the broker's side of a connection.
+pub(crate) fn up_closed(world: &mut World, number: u64) {
+    if let Some(state) = world.net.conn_mut(number)
+        && state.close_broker()
+    {
+        let broker = state.broker();
+        world.cluster.disconnected(broker, ConnectionId(number));
+        world.net.forget_if_over(number);
+    }
+}
+
+/// Sends a message that the cluster starts by itself.
+pub(crate) fn outgoing(world: &mut World, out: Outgoing) {
+    let number = out.connection.0;
+    match out.delivery {
+        Delivery::Frame(frame) => send_down(world, number, Downlink::Bytes(frame.into_bytes()), false),
+        Delivery::Close(reason) => {
+            trace!(world.trace, "#{number} closed by the broker: {reason}");
+            send_down(world, number, Downlink::Close, false);
+            up_closed(world, number);
+        }
+    }
+}
+
+/// Sends towards the client, in order. `at_once`: not sent by the broker's process, so a freeze does not delay it.
+pub(crate) fn send_down(world: &mut World, number: u64, down: Downlink, at_once: bool) {
+    let Some(state) = world.net.conn(number).filter(|c| !c.is_dead() && c.is_client_open()) else {
+        return;
+    };
+    if !at_once && world.net.is_frozen(state.broker()) {
+        if let Some(state) = world.net.conn_mut(number) {
+            state.hold_down(down);
+        }
+        return;
+    }
+    match down {
+        Downlink::Bytes(bytes) => {
+            trace_response(world, number, &bytes);
+            transmit_down(world, number, bytes);
+        }
+        end => {
+            let delay = world.net.delay_us();
+            schedule_down(world, number, end, delay, 0);
+        }
+    }
+}
+
+fn transmit_down(world: &mut World, number: u64, bytes: Bytes) {
+    if world.net.occurs(|plan| plan.half_open) {
+        trace!(world.trace, "#{number} goes dead");
+        world.coverage.fault("half-open connections");
+        return kill_silently(world, number);
+    }
+    if world.net.occurs(|plan| plan.lost) {
+        trace!(world.trace, "#{number} loses a response");
+        world.coverage.fault("lost responses");
+        corrupt(world, number);
+        return;
+    }
+    if world.net.occurs(|plan| plan.repeated) {
+        trace!(world.trace, "#{number} brings a response twice");
+        world.coverage.fault("repeated responses");
+        corrupt(world, number);
+        let delay = world.net.delay_us();
+        schedule_down(world, number, Downlink::Bytes(bytes.clone()), delay, 0);
+    }
+    let cut = world.net.occurs(|plan| plan.cut_down);
+    let keep = if cut { world.net.cut(bytes.len()) } else { bytes.len() };
+    for piece in world.net.pieces(bytes.slice(..keep)) {
+        let delay = world.net.delay_us();
+        let transfer = world.net.transfer_us(piece.len());
+        schedule_down(world, number, Downlink::Bytes(piece), delay, transfer);
+    }
+    if cut {
+        trace!(
+            world.trace,
+            "#{number} breaks within a response, {keep} of {} bytes sent",
+            bytes.len()
+        );
+        world.coverage.fault("broken responses");
+        break_connection(world, number, "Connection reset by peer");
+    }
+}
+
+fn corrupt(world: &mut World, number: u64) {
+    if let Some(state) = world.net.conn_mut(number) {
+        state.corrupt();
+    }
+}
+
+fn schedule_down(world: &mut World, number: u64, down: Downlink, delay: u64, transfer: u64) {
+    let now = world.now_us();
+    if let Some(state) = world.net.conn_mut(number) {
+        let at = state.arrival_down_us(now + delay, transfer);
+        world.at_us(at, WorldEvent::Down { number, down });
+    }
+}
+
+/// Handles an arrival at the client.
+pub(crate) fn deliver_down(world: &mut World, number: u64, down: Downlink) {
+    let Some(state) = world
+        .net
+        .conn_mut(number)
+        .filter(|c| !c.is_dead() && c.is_client_open())
+    else {
+        return;
+    };
+    let half_closed = matches!(down, Downlink::Close) && state.is_broker_open();
+    let (client, conn, corrupted) = (state.client(), state.id(), state.is_corrupted());
+    let reason = match down {
+        Downlink::Bytes(bytes) => match state.read_down(&bytes) {
+            Ok(frames) => {
+                for body in frames {
+                    observe_produce_response(world, client, conn, &body, corrupted);
+                    let body = observe_response(world, client, conn, body);
+                    world.deliver_net_event(client, NetEvent::Received { conn, body });
+                }
+                return;
+            }
+            Err(what) => CloseReason::NotKafka(what),
+        },
+        Downlink::Close => state.end_down(),
+        Downlink::Reset(why) => CloseReason::Io(why.into()),
+    };
+    trace!(world.trace, "#{number} c{client} sees {reason:?}");
+    if let Some(state) = world.net.conn_mut(number) {
+        state.close_client();
+    }
+    match half_closed {
+        // The broker still reads bytes that the client wrote before.
+        true => close_up(world, number),
+        false => up_closed(world, number),
+    }
+    world.deliver_net_event(client, NetEvent::Closed { conn, reason });
+    world.net.forget_if_over(number);
+}
