@@ -215,7 +215,7 @@ impl TcpTransport {
         match action {
             NetAction::Resolve { lookup, host, port } => self.resolver.ask(lookup, host, port),
             NetAction::ResolveNames { lookup, host, port } => self.resolver.ask_names(lookup, host, port),
-            NetAction::Connect { conn, addr, broker } => self.connect(conn, addr, &broker),
+            NetAction::Connect { conn, addr, broker, .. } => self.connect(conn, addr, &broker),
             NetAction::Send { conn, frame } => {
                 if let Some(token) = self.tokens.get(&conn)
                     && let Some(c) = self.conns.get_mut(token)
@@ -521,7 +521,13 @@ mod tests {
         );
         let (conn, addr) = (ConnId(1), listener.local_addr().unwrap());
         let broker = String::new();
-        transport.perform(NetAction::Connect { conn, addr, broker });
+        let tls_name = None;
+        transport.perform(NetAction::Connect {
+            conn,
+            addr,
+            broker,
+            tls_name,
+        });
         // Connection, bytes and end are all there before the first look: one readiness event tells of them.
         let (mut peer, _) = listener.accept().unwrap();
         peer.write_all(&[0, 0, 0, 100, 0, 0]).unwrap();
@@ -553,7 +559,13 @@ mod tests {
         let registry = poller.registry().try_clone().unwrap();
         let mut transport = TcpTransport::new(registry, resolver, options, SystemHooks::default());
         let (conn, addr, broker) = (ConnId(1), listener.local_addr().unwrap(), String::new());
-        transport.perform(NetAction::Connect { conn, addr, broker });
+        let tls_name = None;
+        transport.perform(NetAction::Connect {
+            conn,
+            addr,
+            broker,
+            tls_name,
+        });
         // More than all buffers hold: the peer, which never reads, closes its window.
         let frame = Frame {
             parts: vec![Bytes::from(vec![0; 64 << 20])],

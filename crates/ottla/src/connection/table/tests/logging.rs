@@ -1,4 +1,4 @@
-//! What connections say, and which endings are failures.
+//! Log lines of connections, and the ends that are failures.
 
 use super::*;
 use crate::log::{DebugContexts, LogLine};
@@ -7,12 +7,16 @@ use std::sync::Mutex;
 pub(super) type Lines = Arc<Mutex<Vec<LogLine>>>;
 
 pub(super) fn logged(contexts: DebugContexts) -> (World, Lines) {
+    logged_with(config(), contexts)
+}
+
+pub(super) fn logged_with(config: ConnectionConfig, contexts: DebugContexts) -> (World, Lines) {
     let lines = Lines::default();
     let to = lines.clone();
     let sink = Arc::new(move |line| to.lock().unwrap().push(line));
-    let mut w = World::new(config());
+    let mut w = World::new(config.clone());
     let connections =
-        ConnectionTable::new(config(), Rng::from_seed(7)).with_log(Arc::new(Logger::new(sink, 7, contexts)));
+        ConnectionTable::new(config, Rng::from_seed(7)).with_log(Arc::new(Logger::new(sink, 7, contexts)));
     w.connections = connections;
     w.connections.set_address(w.key, "broker", 9092, w.now);
     (w, lines)
@@ -58,7 +62,7 @@ fn a_reset_is_an_idle_disconnect_when_nothing_was_sent_for_long() {
 }
 
 #[test]
-fn what_was_lost_is_told_with_the_failure() {
+fn down_reports_the_kind_of_loss() {
     let mut w = World::new(config());
     let conn = w.up();
     w.send(1, 1000).unwrap();
@@ -78,7 +82,7 @@ fn what_was_lost_is_told_with_the_failure() {
 }
 
 #[test]
-fn requests_are_told_with_their_round_trip_times() {
+fn requests_are_logged_with_their_round_trip_times() {
     let (mut w, lines) = logged(DebugContexts::PROTOCOL);
     let conn = w.up();
     let hello = texts(&lines);
