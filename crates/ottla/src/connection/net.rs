@@ -58,7 +58,8 @@ pub enum NetAction {
         /// The frame.
         frame: Frame,
     },
-    /// Closes a connection at once and drops what waits to be written. No event follows.
+    /// Closes a connection at once and drops what waits to be written: when the action was carried out, the network reads no
+    /// memory of its frames any more. No event follows.
     Close {
         /// The connection.
         conn: ConnId,

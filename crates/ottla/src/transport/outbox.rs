@@ -96,7 +96,9 @@ impl Outbox {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::stream::{Handshake, Received};
+    use crate::connection::TlsSession;
+    use crate::transport::stream::Received;
+    use std::task::Poll;
 
     /// A stream whose kernel has little room. A cipher accepts everything into a buffer of its own; without one, only what
     /// the kernel takes is accepted.
@@ -119,8 +121,8 @@ mod tests {
     }
 
     impl ByteStream for Slow {
-        fn handshake(&mut self) -> Result<Handshake, CloseReason> {
-            Ok(Handshake::Complete(None))
+        fn handshake(&mut self) -> Result<Poll<Option<TlsSession>>, CloseReason> {
+            Ok(Poll::Ready(None))
         }
         fn read(&mut self, _: &mut [u8]) -> Result<Received, CloseReason> {
             Ok(Received::WouldBlock)

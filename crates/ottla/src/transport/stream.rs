@@ -1,20 +1,12 @@
 //! The byte stream of a connection: plain TCP, or TCP with a cipher.
 
 use std::io::{self, IoSlice, Read};
+use std::task::Poll;
 
 use mio::net::TcpStream;
 use socket2::SockRef;
 
 use crate::connection::{CloseReason, TlsFailure, TlsSession};
-
-/// The progress of a handshake.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Handshake {
-    /// It continues when the socket is ready again.
-    Pending,
-    /// It is complete; `None` for plain TCP.
-    Complete(Option<TlsSession>),
-}
 
 /// The result of reading.
 #[derive(Debug, PartialEq, Eq)]
@@ -37,8 +29,9 @@ pub(super) enum Received {
 /// and [`flush`](Self::flush) hands that to the kernel. The caller's memory is free after `write`, but only after a `flush`
 /// that returns true are the bytes on their way as those of plain TCP are after `write`.
 pub(super) trait ByteStream: Send {
-    /// Continues the handshake. Called when the TCP connection has opened, and then at each readiness until it is complete.
-    fn handshake(&mut self) -> Result<Handshake, CloseReason>;
+    /// Continues the handshake. Called when the TCP connection has opened, and then at each readiness until it returns
+    /// `Ready`, with the TLS session or `None` for plain TCP.
+    fn handshake(&mut self) -> Result<Poll<Option<TlsSession>>, CloseReason>;
 
     /// Reads into `buf`, which is not empty.
     fn read(&mut self, buf: &mut [u8]) -> Result<Received, CloseReason>;
@@ -90,8 +83,8 @@ const SEND_FLAGS: i32 = libc::MSG_NOSIGNAL;
 const SEND_FLAGS: i32 = 0;
 
 impl ByteStream for PlainStream {
-    fn handshake(&mut self) -> Result<Handshake, CloseReason> {
-        Ok(Handshake::Complete(None))
+    fn handshake(&mut self) -> Result<Poll<Option<TlsSession>>, CloseReason> {
+        Ok(Poll::Ready(None))
     }
 
     fn read(&mut self, buf: &mut [u8]) -> Result<Received, CloseReason> {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
+use std::task::Poll;
 
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
@@ -12,7 +13,7 @@ use super::outbox::Outbox;
 use super::poller::{Poller, Readiness};
 use super::resolver::Resolver;
 use super::socket::{SocketOptions, configure, limit_unacknowledged};
-use super::stream::{ByteStream, Handshake, PlainStream, Received, StreamFactory, io_reason};
+use super::stream::{ByteStream, PlainStream, Received, StreamFactory, io_reason};
 use super::system::SystemHooks;
 use crate::connection::{CloseReason, ConnId, FrameReader, NetAction, NetEvent};
 
@@ -218,8 +219,8 @@ impl SocketSet {
             return;
         };
         match c.stream.handshake() {
-            Ok(Handshake::Pending) => {}
-            Ok(Handshake::Complete(session)) => {
+            Ok(Poll::Pending) => {}
+            Ok(Poll::Ready(session)) => {
                 c.phase = Phase::Open;
                 let conn = c.id;
                 let secured = session.map(|session| NetEvent::Secured { conn, session });
@@ -493,15 +494,15 @@ mod tests {
     const HELLO: u8 = 7;
 
     impl ByteStream for Cipher {
-        fn handshake(&mut self) -> Result<Handshake, CloseReason> {
+        fn handshake(&mut self) -> Result<Poll<Option<TlsSession>>, CloseReason> {
             if !self.hello_sent {
                 assert_eq!(self.socket.write(&[HELLO]).unwrap(), 1);
                 self.hello_sent = true;
             }
             match self.socket.read(&mut [0]) {
                 Ok(0) => Err(CloseReason::Tls(TlsFailure::NotTls)),
-                Ok(_) => Ok(Handshake::Complete(Some(session()))),
-                Err(_) => Ok(Handshake::Pending),
+                Ok(_) => Ok(Poll::Ready(Some(session()))),
+                Err(_) => Ok(Poll::Pending),
             }
         }
         fn read(&mut self, buf: &mut [u8]) -> Result<Received, CloseReason> {
