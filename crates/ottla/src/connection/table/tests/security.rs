@@ -317,9 +317,12 @@ fn without_sasl_authenticate_tokens_are_sent_without_kafkas_framing() {
             body: Bytes::new(),
         });
         assert!(matches!(w.events()[..], [ConnectionEvent::Up { .. }]));
-        // The frame counts of later requests include the token.
+        // The transport's counts include the token: this request is frame 4.
         w.send(1, 1000).unwrap();
         let (correlation, ..) = w.sent();
+        let (owner, id) = (Owner::Cluster, 1);
+        w.written(conn, 4, 3);
+        assert!(w.connections.is_unwritten(w.key, Tag { owner, id }), "only begun");
         w.respond(conn, correlation, &MetadataResponse::default(), 9);
         assert!(matches!(w.events()[..], [ConnectionEvent::Outcome { .. }]));
     }
