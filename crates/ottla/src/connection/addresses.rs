@@ -97,8 +97,8 @@ impl Addresses {
         self.tried.push(addr);
     }
 
-    /// Stores the address that has connected first. The attempts at `others` were cancelled, which says nothing about
-    /// them: they can be tried again when this one fails to become ready.
+    /// Stores the address that has connected first. The attempts at `others` were cancelled, not refused: they are tried
+    /// when this address fails to become ready.
     pub(super) fn on_connected(&mut self, addr: SocketAddr, others: &[SocketAddr]) {
         self.current = Some(addr);
         self.tried.retain(|tried| !others.contains(tried));

@@ -85,31 +85,31 @@ fn down_reports_the_kind_of_loss() {
 fn requests_are_logged_with_their_round_trip_times() {
     let (mut w, lines) = logged(DebugContexts::PROTOCOL);
     let conn = w.up();
-    let hello = texts(&lines);
+    let first = texts(&lines);
     assert!(
-        hello[0].starts_with("SEND broker:9092/1: Sent ApiVersionsRequest (v"),
-        "{hello:?}"
+        first[0].starts_with("SEND broker:9092/1: Sent ApiVersionsRequest (v"),
+        "{first:?}"
     );
-    assert!(hello[1].contains("CorrId 1, rtt 0.00ms)"), "{hello:?}");
+    assert!(first[1].contains("CorrId 1, rtt 0.00ms)"), "{first:?}");
     w.send(1, 1000).unwrap();
     w.now = w.now.plus_ms(12);
     let (correlation, _, version) = w.sent();
     w.respond(conn, correlation, &MetadataResponse::default(), version);
-    let said = texts(&lines);
+    let logged = texts(&lines);
     assert!(
-        said[0].starts_with("SEND broker:9092/1: Sent MetadataRequest (v9, "),
-        "{said:?}"
+        logged[0].starts_with("SEND broker:9092/1: Sent MetadataRequest (v9, "),
+        "{logged:?}"
     );
     assert!(
-        said[1].starts_with("RECV broker:9092/1: Received MetadataResponse (v9, "),
-        "{said:?}"
+        logged[1].starts_with("RECV broker:9092/1: Received MetadataResponse (v9, "),
+        "{logged:?}"
     );
-    assert!(said[1].ends_with("CorrId 2, rtt 12.00ms)"), "{said:?}");
+    assert!(logged[1].ends_with("CorrId 2, rtt 12.00ms)"), "{logged:?}");
     w.send(2, 1000).unwrap();
     w.advance(1000);
-    let said = texts(&lines);
+    let logged = texts(&lines);
     let failed = "REQERR broker:9092/1: MetadataRequest (v9, CorrId 3) failed after 1000.00ms: timed out";
-    assert_eq!(said[1..], [failed]);
+    assert_eq!(logged[1..], [failed]);
 }
 
 #[test]
