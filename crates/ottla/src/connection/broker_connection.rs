@@ -795,8 +795,8 @@ impl BrokerConnection {
             }
             (_, CloseReason::Io(io)) => transport(format!("{peer}: {io} {place}")),
             (_, CloseReason::Tls(failure)) => {
-                let text = format!("{peer}: {} {place}", tls_text(failure));
-                Some(Error::new(ErrorCode::L_SSL, text))
+                let (code, text) = tls_error(failure, "");
+                Some(Error::new(code, format!("{peer}: {text} {place}")))
             }
         }
     }
@@ -878,14 +878,34 @@ impl BrokerConnection {
     }
 }
 
-/// Returns the text of a TLS failure. librdkafka's words come first: `SSL handshake failed`, `alert number`.
-fn tls_text(failure: &TlsFailure) -> String {
-    match failure {
-        TlsFailure::Alert(number) => format!("SSL alert number {number} from the broker"),
-        TlsFailure::NotTls => {
-            "SSL handshake failed: Disconnected: connecting to a PLAINTEXT broker listener?".to_owned()
+/// librdkafka's words before the cause of a failed handshake.
+const HANDSHAKE_FAILED: &str = "SSL handshake failed: ";
+/// The alert for a client certificate that the broker refuses (RFC 8446).
+const ALERT_BAD_CERTIFICATE: u8 = 42;
+/// The alert for a missing client certificate (RFC 8446).
+const ALERT_CERTIFICATE_REQUIRED: u8 = 116;
+
+/// Returns code and text of a TLS failure. `context` precedes the cause: [`HANDSHAKE_FAILED`], or nothing afterwards.
+fn tls_error(failure: &TlsFailure, context: &str) -> (ErrorCode, String) {
+    let (code, cause) = match failure {
+        TlsFailure::Alert(number) => {
+            let hint = match *number {
+                ALERT_BAD_CERTIFICATE | ALERT_CERTIFICATE_REQUIRED => {
+                    ": the broker requires a client certificate that it accepts (ssl.certificate.location)"
+                }
+                _ => "",
+            };
+            (
+                ErrorCode::L_SSL,
+                format!("SSL alert number {number} from the broker{hint}"),
+            )
         }
-        TlsFailure::Certificate(cause) => format!("SSL handshake failed: certificate verify failed: {cause}"),
-        TlsFailure::Other(cause) => format!("SSL handshake failed: {cause}"),
-    }
+        TlsFailure::NotTls => {
+            let text = "Disconnected: connecting to a PLAINTEXT broker listener?";
+            (ErrorCode::L_TRANSPORT, text.to_owned())
+        }
+        TlsFailure::Certificate(cause) => (ErrorCode::L_SSL, format!("certificate verify failed: {cause}")),
+        TlsFailure::Other(cause) => (ErrorCode::L_SSL, cause.clone()),
+    };
+    (code, format!("{context}{cause}"))
 }

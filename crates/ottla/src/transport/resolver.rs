@@ -143,9 +143,7 @@ fn pick(family: AddressFamily, addrs: impl Iterator<Item = SocketAddr>) -> Resul
     }
     match (out.is_empty(), other_family) {
         (false, _) => Ok(out),
-        (true, true) => {
-            Err("the name has addresses, but none of the family in broker.address.family".into())
-        }
+        (true, true) => Err("the name has addresses, but none of the family in broker.address.family".into()),
         (true, false) => Err("the name has no address".into()),
     }
 }

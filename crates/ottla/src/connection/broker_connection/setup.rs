@@ -10,7 +10,7 @@ use ottla_protocol::api::sasl_authenticate::SaslAuthenticateRequest;
 use ottla_protocol::api::sasl_handshake::SaslHandshakeRequest;
 use ottla_protocol::{ApiKey, ErrorCode as BrokerError, Frame, Message, Request, decode_response};
 
-use super::{BrokerConnection, State, tls_text};
+use super::{BrokerConnection, HANDSHAKE_FAILED, State, tls_error};
 use crate::connection::addresses::address_text;
 use crate::connection::authentication::{Authentication, Output};
 use crate::connection::events::{ConnectionEvent, Reply};
@@ -232,7 +232,7 @@ impl BrokerConnection {
     ) {
         let (peer, place) = (self.peer(), self.in_state(now));
         let (code, text) = match reason {
-            CloseReason::Tls(failure) => (ErrorCode::L_SSL, tls_text(failure)),
+            CloseReason::Tls(failure) => tls_error(failure, HANDSHAKE_FAILED),
             CloseReason::Io(text) | CloseReason::NotKafka(text) => (ErrorCode::L_TRANSPORT, text.clone()),
             CloseReason::PeerClosed | CloseReason::CutShort { .. } => {
                 (ErrorCode::L_TRANSPORT, "the peer closed the connection".to_owned())
@@ -508,11 +508,13 @@ impl BrokerConnection {
 /// Returns the error of an attempt at one address.
 fn connect_failure(runner: &Runner, reason: &CloseReason, now: Instant) -> Error {
     let (peer, ms) = (address_text(runner.addr), now.since(runner.since).as_millis());
-    let why = match reason {
-        CloseReason::Io(text) | CloseReason::NotKafka(text) => text.clone(),
-        CloseReason::PeerClosed | CloseReason::CutShort { .. } => "the peer closed the connection".to_owned(),
-        CloseReason::Tls(failure) => tls_text(failure),
+    let (code, why) = match reason {
+        CloseReason::Io(text) | CloseReason::NotKafka(text) => (ErrorCode::L_TRANSPORT, text.clone()),
+        CloseReason::PeerClosed | CloseReason::CutShort { .. } => {
+            (ErrorCode::L_TRANSPORT, "the peer closed the connection".to_owned())
+        }
+        CloseReason::Tls(failure) => tls_error(failure, HANDSHAKE_FAILED),
     };
     let text = format!("Connect to {peer} failed: {why} (after {ms}ms in state CONNECT)");
-    Error::new(ErrorCode::L_TRANSPORT, text)
+    Error::new(code, text)
 }

@@ -163,29 +163,47 @@ fn a_plaintext_connection_requests_no_tls() {
 }
 
 #[test]
-fn a_failed_tls_handshake_tries_the_next_address_and_then_fails_with_ssl() {
-    let mut w = World::new(secured(true, false));
-    let _ = w.ready();
-    let first = w.resolve(2);
-    w.net(NetEvent::Connected {
-        conn: first,
-        socket: -1,
-    });
-    w.tls_closed(first, TlsFailure::Certificate("it has expired".into()));
-    assert!(w.events().is_empty(), "an address is left");
-    let second = w.connecting();
-    w.net(NetEvent::Connected {
-        conn: second,
-        socket: -1,
-    });
-    w.now = w.now.plus_ms(7);
-    w.tls_closed(second, TlsFailure::NotTls);
-    let error = w.down();
-    assert_eq!(error.code, ErrorCode::L_SSL);
-    let phrase = "SSL handshake failed: Disconnected: connecting to a PLAINTEXT broker listener? (after 7ms in state SSL_HANDSHAKE)";
-    assert!(error.message.ends_with(phrase), "{error}");
-    assert!(w.connections.is_unreachable(w.key));
-    assert!(w.connections.backoff_until(w.key).is_some());
+fn a_failed_tls_handshake_tries_the_next_address_and_then_fails() {
+    for (last, code, phrase) in [
+        (
+            TlsFailure::Certificate("it has expired".into()),
+            ErrorCode::L_SSL,
+            "SSL handshake failed: certificate verify failed: it has expired",
+        ),
+        (
+            TlsFailure::Alert(40),
+            ErrorCode::L_SSL,
+            "SSL handshake failed: SSL alert number 40 from the broker",
+        ),
+        (
+            TlsFailure::NotTls,
+            ErrorCode::L_TRANSPORT,
+            "SSL handshake failed: Disconnected: connecting to a PLAINTEXT broker listener?",
+        ),
+    ] {
+        let mut w = World::new(secured(true, false));
+        let _ = w.ready();
+        let first = w.resolve(2);
+        w.net(NetEvent::Connected {
+            conn: first,
+            socket: -1,
+        });
+        w.tls_closed(first, TlsFailure::Other("no common cipher suite".into()));
+        assert!(w.events().is_empty(), "an address is left");
+        let second = w.connecting();
+        w.net(NetEvent::Connected {
+            conn: second,
+            socket: -1,
+        });
+        w.now = w.now.plus_ms(7);
+        w.tls_closed(second, last);
+        let error = w.down();
+        assert_eq!(error.code, code, "{error}");
+        let end = format!("{phrase} (after 7ms in state SSL_HANDSHAKE)");
+        assert!(error.message.ends_with(&end), "{error}");
+        assert!(w.connections.is_unreachable(w.key));
+        assert!(w.connections.backoff_until(w.key).is_some());
+    }
 }
 
 #[test]
@@ -213,6 +231,7 @@ fn a_tls_alert_during_api_versions_does_not_assume_an_old_broker() {
     let error = w.down();
     assert_eq!(error.code, ErrorCode::L_SSL);
     assert!(error.message.contains("alert number 116"), "{error}");
+    assert!(error.message.contains("ssl.certificate.location"), "{error}");
     assert!(!error.message.contains("assuming"), "{error}");
     w.advance(1000);
     let conn = w.connect();
