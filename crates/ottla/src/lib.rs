@@ -22,6 +22,7 @@ pub mod producer;
 pub mod records;
 pub mod reply;
 pub mod runtime;
+pub mod sasl;
 pub mod stats;
 pub mod sys;
 pub mod telemetry;

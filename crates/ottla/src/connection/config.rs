@@ -1,10 +1,27 @@
-//! The settings that connections obey.
+//! The settings of connections.
 
 use std::time::Duration;
 
 use crate::config::ClientConfig;
+use crate::sasl::Credentials;
 
-/// The settings that connections obey.
+/// The protection that a connection needs before it accepts requests (`security.protocol`).
+#[derive(Clone, Debug, Default)]
+pub struct Security {
+    /// TLS: the transport secures the connection before anything else is sent on it.
+    pub tls: bool,
+    /// SASL authentication with these credentials, after TLS; `None` for none.
+    pub sasl: Option<Credentials>,
+}
+
+impl Security {
+    /// Returns true for `security.protocol=plaintext`.
+    pub fn is_plaintext(&self) -> bool {
+        !self.tls && self.sasl.is_none()
+    }
+}
+
+/// The settings of connections.
 #[derive(Clone, Debug)]
 pub struct ConnectionConfig {
     /// `client.id`.
@@ -21,7 +38,7 @@ pub struct ConnectionConfig {
     pub setup_timeout: Duration,
     /// `connections.max.idle.ms`; `None` keeps idle connections open.
     pub idle_after: Option<Duration>,
-    /// `socket.timeout.ms`: a connection that was not used for this long and breaks was dropped for being idle.
+    /// `socket.timeout.ms`: a reset of a connection that was unused for this long counts as an idle disconnect.
     pub dropped_after: Duration,
     /// `max.in.flight.requests.per.connection`.
     pub max_in_flight: usize,
@@ -29,9 +46,11 @@ pub struct ConnectionConfig {
     pub max_timeouts: u32,
     /// `broker.address.ttl`.
     pub address_ttl: Duration,
-    /// The application connects sockets (`connect_cb`): addresses are tried one after another, each after a look-up of its
-    /// own, and never side by side.
+    /// The application connects sockets (`connect_cb`): addresses are tried one after another, each after another look-up,
+    /// and never concurrently.
     pub one_by_one: bool,
+    /// TLS and SASL.
+    pub security: Security,
     /// `api.version.request`.
     pub ask_versions: bool,
     /// `api.version.request.timeout.ms`.
@@ -40,7 +59,7 @@ pub struct ConnectionConfig {
     pub fallback_for: Duration,
     /// `broker.version.fallback`.
     pub fallback_release: String,
-    /// Times are measured for statistics (`statistics.interval.ms`).
+    /// Statistics need latencies (`statistics.interval.ms`).
     pub measures: bool,
 }
 
@@ -49,7 +68,7 @@ fn ms(value: u32) -> Duration {
 }
 
 impl ConnectionConfig {
-    /// The part of a client's settings that connections obey.
+    /// Returns the settings of a client's connections: plaintext, which is all that the configuration allows.
     pub fn new(conf: &ClientConfig) -> Self {
         let idle = conf.connections_max_idle_ms;
         ConnectionConfig {
@@ -65,6 +84,7 @@ impl ConnectionConfig {
             max_timeouts: conf.socket_max_fails,
             address_ttl: ms(conf.broker_address_ttl),
             one_by_one: false,
+            security: Security::default(),
             ask_versions: conf.api_version_request,
             versions_timeout: ms(conf.api_version_request_timeout_ms),
             fallback_for: ms(conf.api_version_fallback_ms),
@@ -74,7 +94,7 @@ impl ConnectionConfig {
     }
 }
 
-/// What brokers accept in a software name or version (KIP-511); other characters become `-`.
+/// Returns the text with `-` for each character that brokers refuse in a software name or version (KIP-511).
 fn software_text(text: &str) -> String {
     let fit = |c: char| {
         if c.is_ascii_alphanumeric() || c == '.' || c == '-' {

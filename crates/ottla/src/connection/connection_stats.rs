@@ -1,4 +1,4 @@
-//! What one connection has carried, for statistics.
+//! Counts and latencies of a connection, for statistics.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,26 +11,26 @@ use crate::sys::Instant;
 /// The length prefix of a frame.
 pub(super) const PREFIX_BYTES: usize = 4;
 
-/// Counts of one connection, over all its connections, and measures of the present interval.
+/// Counts of a broker connection since it was first opened, and latencies of the current interval.
 #[derive(Debug, Default)]
 pub(super) struct ConnectionStats {
     pub(super) requests: u64,
     pub(super) request_bytes: u64,
     pub(super) last_written: Option<Instant>,
-    /// Requests that were not wholly written when their connection ended.
+    /// Requests that the kernel had not wholly taken when their connection ended.
     pub(super) unwritten: u64,
     pub(super) timeouts: u64,
     pub(super) responses: u64,
     pub(super) response_bytes: u64,
     pub(super) last_received: Option<Instant>,
-    /// Connections that ended because something was wrong with what came.
+    /// Connections that ended with an error while receiving.
     pub(super) receive_errors: u64,
     pub(super) unknown_responses: u64,
     pub(super) wakeups: u64,
     pub(super) connects: u64,
     pub(super) disconnects: u64,
     pub(super) by_api: BTreeMap<ApiKey, u64>,
-    /// Only while somebody wants to know.
+    /// Present while statistics are requested.
     windows: Option<Windows>,
 }
 
@@ -52,20 +52,20 @@ impl Windows {
 }
 
 impl ConnectionStats {
-    /// A connection is tried. With `measures`, times are measured from now on.
-    pub(super) fn begin(&mut self, measures: bool) {
+    /// Counts an attempt. With `measures`, latencies are measured from then on.
+    pub(super) fn on_attempt(&mut self, measures: bool) {
         self.connects += 1;
         if measures && self.windows.is_none() {
             self.windows = Windows::new();
         }
     }
 
-    /// A request was handed over.
+    /// Counts a request that was handed to the network.
     pub(super) fn on_request(&mut self, api: ApiKey) {
         *self.by_api.entry(api).or_default() += 1;
     }
 
-    /// A request was wholly written, so long after it was handed over.
+    /// Counts a request that the kernel has wholly taken, `took` after it was handed to the network.
     pub(super) fn on_written(&mut self, bytes: usize, took: Duration, now: Instant) {
         self.requests += 1;
         self.request_bytes += bytes as u64;
@@ -75,7 +75,7 @@ impl ConnectionStats {
         }
     }
 
-    /// A response came; `bytes` are those behind its length prefix.
+    /// Counts a response of `bytes` without its length prefix.
     pub(super) fn on_response(&mut self, bytes: usize, now: Instant) {
         self.responses += 1;
         self.response_bytes += (bytes + PREFIX_BYTES) as u64;
@@ -83,21 +83,21 @@ impl ConnectionStats {
         self.wakeups += 1;
     }
 
-    /// A request was answered, so long after it was written.
+    /// Records the time from a request's last byte to its response.
     pub(super) fn on_round_trip(&mut self, took: Duration) {
         if let Some(windows) = &mut self.windows {
             windows.rtt.record_us(took);
         }
     }
 
-    /// A response said for how long to leave the broker alone.
+    /// Records the `throttle_time_ms` of a response.
     pub(super) fn on_throttle_time(&mut self, throttle_ms: i32) {
         if let Some(windows) = &mut self.windows {
             windows.throttle.record(u64::try_from(throttle_ms).unwrap_or(0));
         }
     }
 
-    /// Takes over what another connection has carried, whose connection is this one's from now on.
+    /// Adds the counts of a connection that becomes part of this one.
     pub(super) fn absorb(&mut self, other: ConnectionStats) {
         self.requests += other.requests;
         self.request_bytes += other.request_bytes;
@@ -115,12 +115,12 @@ impl ConnectionStats {
         for (api, count) in other.by_api {
             *self.by_api.entry(api).or_default() += count;
         }
-        // The newer connection's are of this interval; those of one that ended before are nearly always empty.
+        // The adopted connection's latencies are of this interval; those of one that ended earlier are nearly always empty.
         self.windows = other.windows.or(self.windows.take());
     }
 
-    /// Writes the counts, and what was measured since the last call.
-    pub(super) fn tell(&mut self, now: Instant, to: &mut stats::Broker) {
+    /// Writes the counts, and the latencies since the last call, into the statistics of a broker.
+    pub(super) fn write_to(&mut self, now: Instant, to: &mut stats::Broker) {
         let idle =
             |last: Option<Instant>| last.map_or(-1, |at| i64::try_from(now.since(at).as_micros()).unwrap_or(i64::MAX));
         to.tx = self.requests;
@@ -144,7 +144,7 @@ impl ConnectionStats {
     }
 }
 
-/// What all connections have carried together, those that are gone included.
+/// Counts of all connections of a client, closed ones included.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Totals {
     /// Connections that came up.
@@ -153,7 +153,7 @@ pub struct Totals {
     pub requests: u64,
     /// Their bytes.
     pub request_bytes: u64,
-    /// Responses that came.
+    /// Responses that arrived.
     pub responses: u64,
     /// Their bytes.
     pub response_bytes: u64,

@@ -1,35 +1,36 @@
-//! Cuts the byte stream of a connection into frames.
+//! Frames from the byte stream of a connection.
 
 use bytes::{Bytes, BytesMut};
 use ottla_protocol::Buffer;
 
 use super::net::CloseReason;
 
-/// Collects one length-prefixed frame after another. The caller reads from the network straight into
-/// [`FrameReader::spare`], so a frame's body is copied by the kernel only.
+/// Splits a byte stream into length-prefixed frames. The caller reads from the network into [`FrameReader::spare`], so that
+/// only the kernel copies a frame's body.
 ///
-/// Order of calls: `spare`, fill some of it, `filled(n)`, then `next_frame` until it gives `None`.
+/// Order of calls: `spare`, fill some of it, `filled(n)`, then `next_frame` until it returns `None`.
 #[derive(Debug)]
 pub struct FrameReader {
     buf: BytesMut,
     filled: usize,
-    /// A large frame, its length prefix included, and where it ends. What comes behind it goes to `buf`, of which nothing is filled.
+    /// A large frame, its length prefix included, and its size. The bytes after it go to `buf`, of which nothing is filled
+    /// meanwhile.
     large: Option<(Buffer, usize)>,
     max_body: usize,
 }
 
-/// Memory for small frames, which share it as long as there is room.
+/// Size of the memory that small frames share.
 const READ_CHUNK: usize = 64 * 1024;
-/// Room offered to a read at the least, unless the rest of a frame needs less.
+/// Minimum room for a read, unless the rest of a frame needs less.
 const LEAST_ROOM: usize = 16 * 1024;
-/// From this size on a frame has memory of its own, which is used again.
+/// Size from which a frame has memory of its own, which is reused.
 const LARGE_FRAME: usize = READ_CHUNK;
-/// Memory set aside for a frame before its bytes have begun to arrive: a length prefix alone must not make the
-/// client allocate what a peer merely claims.
+/// Maximum memory allocated ahead of a frame's bytes: a length prefix alone must not make the client allocate the size
+/// that it claims.
 const MAX_AHEAD: usize = 1024 * 1024;
 
 impl FrameReader {
-    /// A reader that refuses bodies over `max_body` bytes (`receive.message.max.bytes`).
+    /// Returns a reader that refuses bodies over `max_body` bytes (`receive.message.max.bytes`).
     pub fn new(max_body: usize) -> Self {
         FrameReader {
             buf: BytesMut::new(),
@@ -39,7 +40,7 @@ impl FrameReader {
         }
     }
 
-    /// Where the next bytes from the network go. Never empty.
+    /// Returns the buffer for the next bytes from the network. Never empty.
     pub fn spare(&mut self) -> &mut [u8] {
         let pending = self.pending_body();
         if let (None, Some(body)) = (&self.large, pending.filter(|body| *body >= LARGE_FRAME)) {
@@ -54,15 +55,16 @@ impl FrameReader {
             Some(body) => (4 + body).saturating_sub(self.filled).max(1),
             None => READ_CHUNK,
         };
-        // Frames keep the memory that they came in. With new memory for every read, each small response that waits for
-        // the application would hold a whole chunk; and a buffer that grew by every few bytes would double for nothing.
+        // A frame refers to the memory into which it was read. With new memory for every read, each small response that
+        // waits for the application would hold a whole chunk; a buffer that grew by a few bytes at a time would be copied
+        // each time.
         if self.buf.len() - self.filled < want.min(LEAST_ROOM) {
             self.buf.resize(self.filled + want, 0);
         }
         self.buf.get_mut(self.filled..).unwrap_or_default()
     }
 
-    /// Moves what came of a large frame to memory of its own.
+    /// Moves the first bytes of a large frame to memory of its own.
     fn begin_large(&mut self, bytes: usize) {
         let mut frame = Buffer::with_capacity(bytes.min(MAX_AHEAD));
         frame.extend_from_slice(self.buf.get(..self.filled).unwrap_or_default());
@@ -70,7 +72,7 @@ impl FrameReader {
         self.large = Some((frame, bytes));
     }
 
-    /// Says that the first `n` bytes of [`spare`](Self::spare) were filled.
+    /// Marks the first `n` bytes of [`spare`](Self::spare) as filled.
     pub fn filled(&mut self, n: usize) {
         match &mut self.large {
             Some((frame, _)) => frame.advance(n),
@@ -78,7 +80,10 @@ impl FrameReader {
         }
     }
 
-    /// The next whole frame's body, `None` when more bytes are needed, or what is wrong with the stream.
+    /// Returns the body of the next whole frame, or `None` when more bytes are needed.
+    ///
+    /// # Errors
+    /// A description of bytes that are no frame: over `receive.message.max.bytes`, HTTP, TLS.
     pub fn next_frame(&mut self) -> Result<Option<Bytes>, String> {
         if let Some((frame, _)) = self.large.take_if(|(frame, end)| frame.len() >= *end) {
             return Ok(Some(frame.freeze().slice(4..)));
@@ -98,7 +103,7 @@ impl FrameReader {
         Ok(Some(frame.freeze()))
     }
 
-    /// Why the connection has ended, given that the peer has closed it here.
+    /// Returns the reason for a stream that the peer has closed at this point.
     pub fn at_end(&self) -> CloseReason {
         if let Some((frame, end)) = &self.large {
             return CloseReason::CutShort {
@@ -177,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_within_a_frame_is_told_apart() {
+    fn an_end_within_a_frame_is_cut_short() {
         for (bytes, got, of) in [(&[0u8, 0][..], 2, None), (&[0, 0, 0, 100, 0, 0][..], 6, Some(104))] {
             let mut r = FrameReader::new(1000);
             feed(&mut r, bytes, 100).unwrap();
@@ -186,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_recognised() {
+    fn http_tls_and_impossible_lengths_are_described() {
         for (bytes, word) in [
             (&b"HTTP/1.1 400 Bad Request\r\n"[..], "HTTP"),
             (&[0x15, 3, 3, 0, 2, 2, 10][..], "TLS"),
@@ -212,14 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn a_claimed_length_alone_allocates_little() {
+    fn a_length_prefix_alone_allocates_no_more_than_the_maximum_ahead() {
         let mut r = FrameReader::new(100_000_000);
         feed(&mut r, &90_000_000u32.to_be_bytes(), 4).unwrap();
         assert!(r.spare().len() <= MAX_AHEAD);
         feed(&mut r, &[0; 1000], 1).unwrap();
         let large = r.large.as_ref().map_or(0, |(frame, _)| frame.capacity());
         assert!(r.buf.capacity() < 2 * MAX_AHEAD);
-        // Memory that is used again may be larger than asked for.
+        // Reused memory may be larger than requested.
         assert!(large <= 4 * MAX_AHEAD, "{large}");
     }
 }

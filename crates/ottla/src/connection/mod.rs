@@ -1,25 +1,47 @@
-//! Connections to brokers as a pure state machine: connecting, negotiating versions, requests in flight, backoff.
+//! Connections to brokers as a pure state machine: connecting, TLS, versions, authentication, requests in flight, backoff.
 //!
-//! A manager that has something for a broker asks [`ConnectionTable::ready`]; while the answer is not [`Ready::Yes`] the connection is
-//! remembered as wanted and is brought up, and [`ConnectionEvent::Up`] tells when it is. Requests are therefore made at the
-//! last moment, for a known broker version, and never queue inside a connection.
+//! Before a manager builds a request it calls [`ConnectionTable::ready`]. While the result is not [`Ready::Yes`] the
+//! connection is wanted and is opened, and [`ConnectionEvent::Up`] reports that it accepts requests. Requests are
+//! therefore built at the last moment, for a known broker version, and never queue inside a connection.
 //!
-//! The driver calls [`ConnectionTable::on_net`] for what the network reports, [`ConnectionTable::poll`] when time has passed, and after
-//! either drains [`ConnectionTable::next_action`] (for the network) and [`ConnectionTable::next_event`] (for the managers).
+//! The driver calls [`ConnectionTable::on_net`] for each event of the network and [`ConnectionTable::poll`] when time has
+//! passed, and after either drains [`ConnectionTable::next_action`] (for the network) and
+//! [`ConnectionTable::next_event`] (for the managers).
+//!
+//! | module | subject |
+//! |---|---|
+//! | `table` | the interface to managers and driver, timers, pauses |
+//! | `broker_connection`, `broker_connection::setup` | one connection: states, requests, timeouts, end; the way from idle to up |
+//! | `authentication` | SASL over SaslHandshake and SaslAuthenticate |
+//! | `requests`, `addresses`, `race`, `reconnect`, `connection_stats` | the parts of a connection, each with its invariants |
+//! | `table_state` | settings, log and queues that all connections share |
+//! | `net`, `events`, `key`, `config`, `versions` | the vocabulary |
+//! | `log` | log lines |
+//! | `frame_reader` | frames from a byte stream, for the transport |
 
+mod addresses;
+mod authentication;
 mod broker_connection;
 mod config;
 mod connection_stats;
+mod events;
 mod frame_reader;
+mod key;
+mod log;
 mod net;
 mod race;
+mod reconnect;
+mod requests;
 mod table;
+mod table_state;
 mod versions;
 
-pub use broker_connection::{DisconnectKind, Failure, FailureKind, Outcome, Reply};
-pub use config::ConnectionConfig;
+pub use config::{ConnectionConfig, Security};
 pub use connection_stats::Totals;
+pub use events::{ConnectionEvent, DisconnectKind, Failure, FailureKind, Outcome, Ready, Reply};
 pub use frame_reader::FrameReader;
-pub use net::{CloseReason, ConnId, LookupId, NetAction, NetEvent};
-pub use table::{BrokerKey, ConnectionEvent, ConnectionTable, Owner, Purpose, Ready, Tag};
+pub use key::{BrokerKey, Owner, Purpose, Tag};
+pub use net::{CloseReason, ConnId, LookupId, NetAction, NetEvent, TlsFailure, TlsSession};
+pub use reconnect::reconnect_backoff;
+pub use table::ConnectionTable;
 pub use versions::BrokerVersions;

@@ -1,127 +1,167 @@
-//! What the connection layer asks of the network, and what the network answers.
+//! The interface between the connection layer and the network: actions for it, and events from it.
 //!
-//! The transport (sockets) and the simulator (a virtual network) both speak exactly this.
+//! The transport (sockets) and the simulator (a virtual network) both implement it. The events of a connection are
+//! [`Connected`](NetEvent::Connected), then [`Secured`](NetEvent::Secured) when TLS was requested, then
+//! [`Written`](NetEvent::Written) and [`Received`](NetEvent::Received) in any number, and
+//! [`Closed`](NetEvent::Closed) at any point as the last one.
 
 use std::net::SocketAddr;
 
 use bytes::Bytes;
 use ottla_protocol::Frame;
 
-/// One connection attempt and the connection that comes of it. Never used twice.
+/// The id of an attempt to connect and of the connection that results. Never reused.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ConnId(pub u64);
 
-/// One name look-up.
+/// The id of a name look-up. Never reused.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct LookupId(pub u64);
 
-/// What the network is to do.
+/// An action for the network.
 #[derive(Debug)]
 pub enum NetAction {
-    /// Look up a name; answered by [`NetEvent::Resolved`].
+    /// Looks up a name; answered by [`NetEvent::Resolved`].
     Resolve {
-        /// Names the answer.
+        /// The look-up.
         lookup: LookupId,
         /// A host name or a literal IPv4 or IPv6 address.
         host: String,
-        /// The port that goes into the resulting addresses.
+        /// The port for the resulting addresses.
         port: u16,
     },
-    /// Look up a name and the names of its addresses; answered by [`NetEvent::Names`].
+    /// Looks up a name and the names of its addresses; answered by [`NetEvent::Names`].
     ResolveNames {
-        /// Names the answer.
+        /// The look-up.
         lookup: LookupId,
         /// A host name or a literal IPv4 or IPv6 address.
         host: String,
         /// The port for the look-up of addresses.
         port: u16,
     },
-    /// Open a connection; answered by [`NetEvent::Connected`] or [`NetEvent::Closed`].
+    /// Opens a connection; answered by [`NetEvent::Connected`] or [`NetEvent::Closed`].
     Connect {
-        /// Names the connection from now on.
+        /// The connection.
         conn: ConnId,
-        /// Where to.
+        /// The address to connect to.
         addr: SocketAddr,
         /// The broker's name, `host:port/id`, for an application that connects by itself.
         broker: String,
+        /// The name that the peer's certificate must have, for a connection with TLS; `None` for plain TCP.
+        tls_name: Option<String>,
     },
-    /// Write a whole frame (length prefix included) after those given before.
+    /// Writes a frame (length prefix included) after those of earlier actions. Sent only on a connection that is connected
+    /// and, with TLS, secured.
     Send {
-        /// Which connection.
+        /// The connection.
         conn: ConnId,
-        /// What to write.
+        /// The frame.
         frame: Frame,
     },
-    /// Close at once and forget. No event follows.
+    /// Closes a connection at once and drops what waits to be written: when the action was carried out, the network reads no
+    /// memory of its frames any more. No event follows.
     Close {
-        /// Which connection.
+        /// The connection.
         conn: ConnId,
     },
 }
 
-/// What happened on the network.
+/// An event on the network.
 #[derive(Debug)]
 pub enum NetEvent {
     /// A name was looked up.
     Resolved {
-        /// The question's name.
+        /// The look-up.
         lookup: LookupId,
-        /// At least one address, or why there is none.
+        /// At least one address, or the cause of the failure.
         result: Result<Vec<SocketAddr>, String>,
     },
     /// The names of a name's addresses were looked up.
     Names {
-        /// The question's name.
+        /// The look-up.
         lookup: LookupId,
-        /// At least one name, the address itself where it has none, or why there is none.
+        /// At least one name (the address itself where it has none), or the cause of the failure.
         result: Result<Vec<String>, String>,
     },
-    /// A connection is open.
+    /// The TCP connection is open. With TLS the handshake begins.
     Connected {
-        /// Which connection.
+        /// The connection.
         conn: ConnId,
-        /// Its descriptor, for who watches; -1 where there is none.
+        /// The socket's descriptor, for interceptors; -1 where there is none.
         socket: i32,
     },
-    /// The kernel took bytes. Both counts run from the connection's start.
+    /// The TLS handshake is complete, and the peer's certificate was accepted.
+    Secured {
+        /// The connection.
+        conn: ConnId,
+        /// The parameters of the TLS session.
+        session: TlsSession,
+    },
+    /// The kernel took bytes. Both counts start at zero with the connection. With TLS a frame is begun when its first byte
+    /// is encrypted, and done when the kernel has taken all of its records; the transport reads none of its memory then.
     Written {
-        /// Which connection.
+        /// The connection.
         conn: ConnId,
         /// Frames of which at least one byte was taken.
         begun: u64,
         /// Frames that were taken whole.
         done: u64,
     },
-    /// A whole frame came; `body` is what follows the length prefix.
+    /// A whole frame arrived.
     Received {
-        /// Which connection.
+        /// The connection.
         conn: ConnId,
         /// The frame without its length prefix.
         body: Bytes,
     },
-    /// The connection could not be opened or is gone. The last event of a connection.
+    /// The connection could not be opened, or has ended. The last event of a connection.
     Closed {
-        /// Which connection.
+        /// The connection.
         conn: ConnId,
-        /// Why.
+        /// The cause.
         reason: CloseReason,
     },
 }
 
-/// Why a connection ended from the network's side.
+/// The parameters of a TLS session.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TlsSession {
+    /// The protocol version, such as `TLSv1.3`.
+    pub version: String,
+    /// The cipher suite by its IANA name.
+    pub cipher_suite: String,
+}
+
+/// The cause for which the network ended a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CloseReason {
     /// The peer closed it in an orderly way.
     PeerClosed,
     /// The peer closed it in the middle of a frame.
     CutShort {
-        /// Bytes of the frame that had come, its length prefix included.
+        /// Bytes of the frame that had arrived, its length prefix included.
         got: usize,
-        /// Bytes of the whole frame; `None` when not even the length prefix was there.
+        /// Bytes of the whole frame; `None` when the length prefix was incomplete.
         of: Option<usize>,
     },
     /// The operating system reported an error: refused, reset, unreachable …
     Io(String),
-    /// The peer sent bytes that no Kafka broker sends; the text says what they look like.
+    /// The peer sent bytes that no Kafka broker sends; the text describes them.
     NotKafka(String),
+    /// TLS failed, in the handshake or later.
+    Tls(TlsFailure),
+}
+
+/// The cause of a TLS failure.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TlsFailure {
+    /// The peer sent a fatal alert with this number (RFC 8446, section 6).
+    Alert(u8),
+    /// The peer closed the connection during the handshake or answered with something other than TLS: probably a plaintext
+    /// listener.
+    NotTls,
+    /// The peer's certificate was refused; the text gives the cause.
+    Certificate(String),
+    /// Another failure; the text describes it.
+    Other(String),
 }

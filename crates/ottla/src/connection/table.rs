@@ -1,421 +1,299 @@
-//! The table of connections and everything that happens to them.
+//! The table of connections: the interface to the managers and to the driver.
 
-mod connecting;
-mod disconnect;
-mod interceptors;
-mod logging;
-mod requests;
-mod statistics;
-mod throttling;
-
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use ottla_protocol::api::api_versions::{ApiVersionsRequest, ApiVersionsResponse};
-use ottla_protocol::{
-    ErrorCode as BrokerError, Message, Request, decode_response, encode_request, peek_correlation_id,
-};
+use ottla_protocol::{ApiKey, Request};
 
-use super::broker_connection::{
-    BrokerConnection, DisconnectKind, Failure, FailureKind, INIT, InFlight, Outcome, Reply, State, address_text,
-};
+use super::broker_connection::BrokerConnection;
 use super::config::ConnectionConfig;
 use super::connection_stats::Totals;
-use super::net::{CloseReason, ConnId, LookupId, NetAction, NetEvent};
-use super::race::{HEAD_START, Race, Runner, in_order};
+use super::events::{ConnectionEvent, Ready};
+use super::key::{BrokerKey, Purpose, Tag};
+use super::net::{ConnId, LookupId, NetAction, NetEvent};
+use super::requests::Progress;
+use super::table_state::TableState;
 use super::versions::BrokerVersions;
 use crate::error::{Error, ErrorCode};
-use crate::interceptor::{BrokerState, Interceptor, RequestInfo};
+use crate::interceptor::Interceptor;
 use crate::log::Logger;
-use crate::sys::{Instant, Rng};
-use crate::types::NodeId;
+use crate::stats::{self, request_counts};
+use crate::sys::{Instant, Rng, earliest};
+use crate::types::ClientKind;
 
-/// What a connection is for. Requests that may be held back by the broker for long have connections of their own, since
-/// a broker handles the requests of one connection one after another.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Purpose {
-    /// Metadata, Produce, Fetch, admin requests.
-    General,
-    /// The group or transaction coordinator: heartbeats must not wait behind a long poll.
-    Coordinator,
+/// The timers of the connections, one each.
+#[derive(Debug, Default)]
+struct Timers {
+    by_time: BTreeSet<(Instant, BrokerKey)>,
+    by_key: BTreeMap<BrokerKey, Instant>,
 }
 
-/// Names a connection: a broker and what the connection is for.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct BrokerKey {
-    /// The broker.
-    pub node: NodeId,
-    /// The connection's purpose.
-    pub purpose: Purpose,
-}
-
-impl BrokerKey {
-    /// The ordinary connection of a broker.
-    pub fn general(node: NodeId) -> Self {
-        BrokerKey {
-            node,
-            purpose: Purpose::General,
-        }
-    }
-
-    /// The coordinator connection of a broker.
-    pub fn coordinator(node: NodeId) -> Self {
-        BrokerKey {
-            node,
-            purpose: Purpose::Coordinator,
-        }
-    }
-}
-
-/// Which manager a response goes to.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Owner {
-    /// The connection itself (ApiVersions).
-    BrokerConnection,
-    /// Metadata.
-    Cluster,
-    /// The producer's sender.
-    Producer,
-    /// The consumer's fetcher.
-    Fetcher,
-    /// Offset look-ups.
-    Offsets,
-    /// The consumer group.
-    Group,
-    /// Calls that belong to neither.
-    Admin,
-    /// Client metrics.
-    Telemetry,
-}
-
-/// Travels with a request and comes back with its outcome.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Tag {
-    /// Which manager.
-    pub owner: Owner,
-    /// The manager's own number for the request.
-    pub id: u64,
-}
-
-/// Whether a request can be sent on a connection.
-#[derive(Clone, Debug)]
-pub enum Ready {
-    /// Now, in any version that the broker speaks.
-    Yes(Arc<BrokerVersions>),
-    /// Connected, but `max.in.flight.requests.per.connection` requests are under way or the broker asked for a pause:
-    /// an outcome or [`ConnectionEvent::SendReady`] will come.
-    Busy,
-    /// Not connected. The connection is now wanted: [`ConnectionEvent::Up`] or [`ConnectionEvent::Down`] will come.
-    Connecting,
-    /// No such broker is known.
-    Unknown,
-}
-
-/// What managers learn from the table.
-#[derive(Debug)]
-pub enum ConnectionEvent {
-    /// Requests can be sent.
-    Up {
-        /// Which connection.
-        key: BrokerKey,
-    },
-    /// An attempt failed or the connection is gone; every request in flight was failed before.
-    Down {
-        /// Which connection.
-        key: BrokerKey,
-        /// Why, naming address and state; `None` when the client closed it on purpose or it was idle.
-        error: Option<Error>,
-        /// What was lost with it.
-        loss: DisconnectKind,
-    },
-    /// A response asked for a pause, or is the first after one that asks for none.
-    Throttled {
-        /// Which connection.
-        key: BrokerKey,
-        /// The pause, 0 when there is none any more.
-        throttle_ms: i32,
-    },
-    /// Requests can be sent again: a pause that the broker asked for is over, or one of too many requests has ended.
-    SendReady {
-        /// Which connection.
-        key: BrokerKey,
-    },
-    /// The canonical names of a name were looked up.
-    Names {
-        /// As [`ConnectionTable::look_up_names`] returned it.
-        lookup: LookupId,
-        /// At least one name, or why there is none.
-        result: Result<Vec<String>, String>,
-    },
-    /// What became of a request.
-    Outcome {
-        /// On which connection.
-        key: BrokerKey,
-        /// The request's tag.
-        tag: Tag,
-        /// What became of it.
-        outcome: Outcome,
-    },
-}
-
-/// The ApiVersions version that every broker since 0.10 answers.
-const API_VERSIONS_FIRST: i16 = 0;
-
-/// All connections of a client.
-#[derive(Debug)]
-pub struct ConnectionTable {
-    config: ConnectionConfig,
-    log: Arc<Logger>,
-    /// In order, so that what is done for all of them is done in the same order every time.
-    connections: BTreeMap<BrokerKey, BrokerConnection>,
-    by_conn: BTreeMap<ConnId, BrokerKey>,
-    by_lookup: BTreeMap<LookupId, BrokerKey>,
-    timers: BTreeSet<(Instant, BrokerKey)>,
-    throttles: BTreeSet<(Instant, BrokerKey)>,
-    /// The last response that could ask for a pause did.
-    throttled: bool,
-    actions: VecDeque<NetAction>,
-    events: VecDeque<ConnectionEvent>,
-    next_id: u64,
-    rng: Rng,
-    watcher: Option<Arc<dyn Interceptor>>,
-    totals: Totals,
-}
-
-impl ConnectionTable {
-    /// An empty table, which logs nothing.
-    pub fn new(config: ConnectionConfig, rng: Rng) -> Self {
-        ConnectionTable {
-            config,
-            log: Arc::new(Logger::silent()),
-            connections: BTreeMap::new(),
-            by_conn: BTreeMap::new(),
-            by_lookup: BTreeMap::new(),
-            timers: BTreeSet::new(),
-            throttles: BTreeSet::new(),
-            throttled: false,
-            actions: VecDeque::new(),
-            events: VecDeque::new(),
-            next_id: 1,
-            rng,
-            watcher: None,
-            totals: Totals::default(),
-        }
-    }
-
-    /// The same, with a log.
-    #[must_use]
-    pub fn with_log(self, log: Arc<Logger>) -> Self {
-        ConnectionTable { log, ..self }
-    }
-
-    // ---------------------------------------------------------------- for managers
-
-    /// Makes a broker known or gives it a new address. A connection to an old address is closed.
-    pub fn set_address(&mut self, key: BrokerKey, host: &str, port: u16, now: Instant) {
-        match self.connections.get_mut(&key) {
-            None => {
-                self.connections
-                    .insert(key, BrokerConnection::new(host.to_owned(), port, now));
-            }
-            Some(connection) if connection.host == host && connection.port == port => {}
-            Some(connection) => {
-                connection.host = host.to_owned();
-                connection.port = port;
-                connection.addrs.clear();
-                connection.failures = 0;
-                connection.unreachable = false;
-                let was_idle = matches!(connection.state, State::Idle);
-                if !was_idle {
-                    self.take_down(key, None, now);
-                }
-            }
-        }
-    }
-
-    /// Turns the connection of `from` into that of `to`, unless `to` has one of its own; `from` is idle afterwards.
-    /// Requests in flight go along.
-    pub fn adopt(&mut self, from: BrokerKey, to: BrokerKey, now: Instant) {
-        let free = self.connections.get(&to).is_none_or(|l| matches!(l.state, State::Idle));
-        let Some(connection) = self.connections.remove(&from) else {
-            return;
+impl Timers {
+    /// Sets a connection's timer. One that is due earlier stays: deadlines mostly move further away, and a timer that goes
+    /// off too early is set again then.
+    fn arm(&mut self, key: BrokerKey, at: Option<Instant>) {
+        let early_enough = match (at, self.by_key.get(&key)) {
+            (Some(at), Some(armed)) => *armed <= at,
+            (None, armed) => armed.is_none(),
+            (Some(_), None) => false,
         };
-        if !free || connection.state.conn().is_none() {
-            self.connections.insert(from, connection);
-            return;
-        }
-        for key in [from, to] {
+        if !early_enough {
             self.disarm(key);
-        }
-        if let Some(at) = connection.armed {
-            self.timers.remove(&(at, from));
-        }
-        let mut idle = BrokerConnection::new(connection.host.clone(), connection.port, now);
-        idle.tried = true;
-        self.connections.insert(from, idle);
-        // What the connection has carried is the broker's, behind what earlier ones have.
-        let before = self.connections.remove(&to);
-        let kept_until = before.as_ref().map_or(Instant::ORIGIN, |l| l.kept_until);
-        let mut connection_stats = before.map(|l| l.connection_stats).unwrap_or_default();
-        connection_stats.absorb(connection.connection_stats);
-        if let Some(conn) = connection.state.conn() {
-            self.by_conn.insert(conn, to);
-        }
-        let up = matches!(connection.state, State::Up { .. });
-        // Who watches learns of the broker's id so.
-        let adopted = BrokerConnection {
-            armed: None,
-            announced: INIT,
-            kept_until: kept_until.max(connection.kept_until),
-            connection_stats,
-            ..connection
-        };
-        self.connections.insert(to, adopted);
-        self.rearm(to);
-        if up {
-            self.events.push_back(ConnectionEvent::Up { key: to });
+            if let Some(at) = at {
+                self.by_time.insert((at, key));
+                self.by_key.insert(key, at);
+            }
         }
     }
 
     fn disarm(&mut self, key: BrokerKey) {
-        if let Some(at) = self.connections.get_mut(&key).and_then(|l| l.armed.take()) {
-            self.timers.remove(&(at, key));
+        if let Some(at) = self.by_key.remove(&key) {
+            self.by_time.remove(&(at, key));
         }
     }
 
-    /// Forgets a broker; its connection is closed and its requests fail.
-    pub fn remove(&mut self, key: BrokerKey, now: Instant) {
-        if self.connections.contains_key(&key) {
-            self.take_down(key, None, now);
-            if let Some(at) = self.connections.remove(&key).and_then(|l| l.armed) {
-                self.timers.remove(&(at, key));
+    fn next(&self) -> Option<Instant> {
+        self.by_time.first().map(|t| t.0)
+    }
+
+    /// Removes and returns a connection whose timer is due.
+    fn take_due(&mut self, now: Instant) -> Option<BrokerKey> {
+        let &(_, key) = self.by_time.first().filter(|t| t.0 <= now)?;
+        self.disarm(key);
+        Some(key)
+    }
+}
+
+/// All connections of a client.
+#[derive(Debug)]
+pub struct ConnectionTable {
+    state: TableState,
+    /// Ordered, so that iteration is the same in every run.
+    connections: BTreeMap<BrokerKey, BrokerConnection>,
+    timers: Timers,
+    /// The ends of pauses that brokers requested.
+    throttles: BTreeSet<(Instant, BrokerKey)>,
+    /// The last response that could request a pause did.
+    throttled: bool,
+}
+
+impl ConnectionTable {
+    /// Returns an empty table, which logs nothing.
+    pub fn new(config: ConnectionConfig, rng: Rng) -> Self {
+        ConnectionTable {
+            state: TableState::new(config, rng),
+            connections: BTreeMap::new(),
+            timers: Timers::default(),
+            throttles: BTreeSet::new(),
+            throttled: false,
+        }
+    }
+
+    /// Returns the same table with a log.
+    #[must_use]
+    pub fn with_log(mut self, log: Arc<Logger>) -> Self {
+        self.state.log = log;
+        self
+    }
+
+    /// Notifies `interceptor` of every request, response and change of state from now on.
+    pub fn watch(&mut self, interceptor: Arc<dyn Interceptor>) {
+        self.state.interceptor = Some(interceptor);
+    }
+
+    /// Calls `f` with a connection, and sets its timer afterwards. Returns `None` when there is no such connection.
+    fn with<T>(&mut self, key: BrokerKey, f: impl FnOnce(&mut BrokerConnection, &mut TableState) -> T) -> Option<T> {
+        let connection = self.connections.get_mut(&key)?;
+        let result = f(connection, &mut self.state);
+        connection.announce_state(&self.state);
+        self.timers.arm(key, connection.deadline(&self.state.config));
+        Some(result)
+    }
+
+    // ---------------------------------------------------------------- for managers: connections
+
+    /// Adds a broker or changes its address. A connection to an old address is closed.
+    pub fn set_address(&mut self, key: BrokerKey, host: &str, port: u16, now: Instant) {
+        if let Some(connection) = self.connections.get(&key) {
+            if connection.host() != host || connection.port() != port {
+                self.with(key, |connection, table| connection.set_address(table, host, port, now));
             }
+        } else {
+            self.connections
+                .insert(key, BrokerConnection::new(key, host, port, now));
         }
     }
 
-    /// Whether a request can be sent on `key` now. When the connection is not up, it is brought up.
-    pub fn ready(&mut self, key: BrokerKey, now: Instant) -> Ready {
-        let max_in_flight = self.config.max_in_flight;
-        let Some(connection) = self.connections.get_mut(&key) else {
-            return Ready::Unknown;
+    /// Turns the connection of `from` into that of `to`, unless `to` has one that is not idle; `from` is idle afterwards.
+    /// Requests in flight move with it.
+    pub fn adopt(&mut self, from: BrokerKey, to: BrokerKey, now: Instant) {
+        let free = self.connections.get(&to).is_none_or(BrokerConnection::is_idle);
+        let Some(connection) = self.connections.remove(&from) else {
+            return;
         };
-        match &connection.state {
-            State::Up { versions, .. } => {
-                if connection.is_full(max_in_flight) || connection.throttled_until > now {
-                    connection.send_blocked = true;
-                    Ready::Busy
-                } else {
-                    Ready::Yes(versions.clone())
-                }
-            }
-            _ => {
-                connection.wanted = true;
-                if matches!(connection.state, State::Idle) {
-                    self.start_attempt(key, now);
-                }
-                Ready::Connecting
-            }
+        if !free || !connection.is_open() {
+            self.connections.insert(from, connection);
+            return;
+        }
+        for key in [from, to] {
+            self.timers.disarm(key);
+        }
+        let before = self.connections.remove(&to);
+        let (moved, idle) = connection.move_to(to, before, &mut self.state, now);
+        let is_up = moved.is_up();
+        self.connections.insert(from, idle);
+        self.connections.insert(to, moved);
+        self.with(to, |_, _| ());
+        if is_up {
+            self.state.report(ConnectionEvent::Up { key: to });
         }
     }
 
-    /// Keeps a connection until `until`: when the broker closes it, or it breaks, it is made again after the ordinary
-    /// reconnect backoff, without being wanted. One that the client closes for being idle (`connections.max.idle.ms`) is not.
+    /// Removes a broker. Its connection is closed, and its requests fail.
+    pub fn remove(&mut self, key: BrokerKey, now: Instant) {
+        self.force_close(key, now);
+        self.connections.remove(&key);
+        self.timers.disarm(key);
+    }
+
+    /// Keeps a connection until `until`: when it is lost, it is opened again after the ordinary reconnect backoff, also
+    /// when no manager requests it. This excludes a connection that the client closes because of
+    /// `connections.max.idle.ms`.
     pub fn keep(&mut self, key: BrokerKey, until: Instant) {
         if let Some(connection) = self.connections.get_mut(&key) {
-            connection.kept_until = connection.kept_until.max(until);
+            connection.keep_until(until);
         }
     }
 
-    /// Like [`ready`](Self::ready), but [`Ready::Busy`] as well while `max_unsent` requests have not been taken whole by
-    /// the kernel: what waits in front of a full socket had better wait where it can still join a larger batch.
-    pub fn ready_for_bulk(&mut self, key: BrokerKey, now: Instant, max_unsent: u64) -> Ready {
-        if let Some(connection) = self.connections.get_mut(&key)
-            && matches!(connection.state, State::Up { .. })
-            && connection.frames_sent - connection.frames_done >= max_unsent
-        {
-            connection.send_blocked = true;
-            return Ready::Busy;
-        }
-        self.ready(key, now)
+    /// Closes a connection whose peer broke the protocol or that is of no further use. Requests in flight fail with
+    /// `error`.
+    pub fn fail(&mut self, key: BrokerKey, error: Error, now: Instant) {
+        self.with(key, |connection, table| connection.take_down(table, Some(error), now));
     }
 
-    /// Whether the connection is up, without wanting it.
+    /// [Fails](Self::fail) a connection whose peer's response to a request of `api` cannot be decoded. Returns the error.
+    pub fn fail_unreadable(&mut self, key: BrokerKey, api: impl Display, cause: impl Display, now: Instant) -> Error {
+        let error = Error::new(ErrorCode::L_BAD_MSG, format!("{api} response cannot be read: {cause}"));
+        self.fail(key, error.clone(), now);
+        error
+    }
+
+    /// Closes a connection on which a request blocks more urgent ones. Requests in flight fail, and the next call of
+    /// [`ready`](Self::ready) connects again without a backoff.
+    pub fn force_close(&mut self, key: BrokerKey, now: Instant) {
+        self.with(key, |connection, table| connection.take_down(table, None, now));
+    }
+
+    /// Closes every connection without an event.
+    pub fn close_all(&mut self) {
+        self.state.clear();
+        for connection in self.connections.values_mut() {
+            connection.close_silently(&mut self.state);
+        }
+        self.timers = Timers::default();
+        self.throttles.clear();
+    }
+
+    /// Looks up the names of a name's addresses; [`ConnectionEvent::Names`] follows.
+    pub fn look_up_names(&mut self, host: &str, port: u16) -> LookupId {
+        let (lookup, host) = (self.state.new_free_lookup(), host.to_owned());
+        self.state.act(NetAction::ResolveNames { lookup, host, port });
+        lookup
+    }
+
+    // ---------------------------------------------------------------- for managers: queries
+
+    /// Returns true when the connection is up. Does not request it.
     pub fn is_up(&self, key: BrokerKey) -> bool {
-        self.connections
-            .get(&key)
-            .is_some_and(|l| matches!(l.state, State::Up { .. }))
+        self.connections.get(&key).is_some_and(BrokerConnection::is_up)
     }
 
-    /// Whether the connection is up or on its way there.
+    /// Returns true when the connection is up or an attempt to connect is in progress.
     pub fn is_active(&self, key: BrokerKey) -> bool {
-        self.connections
-            .get(&key)
-            .is_some_and(|l| !matches!(l.state, State::Idle | State::Backoff { .. }))
+        self.connections.get(&key).is_some_and(BrokerConnection::is_active)
     }
 
-    /// Whether the connection's next attempt has to wait, and until when.
+    /// Returns the end of the backoff before the connection's next attempt; `None` when it is in no backoff.
     pub fn backoff_until(&self, key: BrokerKey) -> Option<Instant> {
-        match self.connections.get(&key)?.state {
-            State::Backoff { until } => Some(until),
-            _ => None,
-        }
+        self.connections.get(&key)?.backoff_until()
     }
 
-    /// Whether any attempt was ever made to connect.
+    /// Returns true when an attempt to connect was made.
     pub fn was_tried(&self, key: BrokerKey) -> bool {
-        self.connections.get(&key).is_some_and(|l| l.tried)
+        self.connections.get(&key).is_some_and(|c| c.reconnect().was_tried())
     }
 
-    /// Whether the last attempt to connect failed. A connection that broke says nothing of whether another can be made.
+    /// Returns true when the last attempt to connect failed. A connection that broke does not count: the next attempt may
+    /// succeed.
     pub fn is_unreachable(&self, key: BrokerKey) -> bool {
-        self.connections.get(&key).is_some_and(|l| l.unreachable)
+        let connection = self.connections.get(&key);
+        connection.is_some_and(|c| c.reconnect().is_unreachable())
     }
 
-    /// Every connection's key.
+    /// Returns every connection's key.
     pub fn keys(&self) -> impl Iterator<Item = BrokerKey> + '_ {
         self.connections.keys().copied()
     }
 
-    /// The versions that the broker at `key` speaks, while it is up.
+    /// Returns the versions that the broker supports, while the connection is up.
     pub fn versions(&self, key: BrokerKey) -> Option<Arc<BrokerVersions>> {
-        match &self.connections.get(&key)?.state {
-            State::Up { versions, .. } => Some(versions.clone()),
-            _ => None,
+        self.connections.get(&key)?.versions().cloned()
+    }
+
+    /// Returns host and port of a connection.
+    pub fn address(&self, key: BrokerKey) -> Option<(&str, u16)> {
+        self.connections.get(&key).map(|c| (c.host(), c.port()))
+    }
+
+    /// Returns a connection's name in logs and errors: `host:port/id`.
+    pub fn name(&self, key: BrokerKey) -> String {
+        let connection = self.connections.get(&key);
+        connection.map_or_else(|| key.node.to_string(), |c| c.name().to_string())
+    }
+
+    /// Returns the number of requests in flight on a connection.
+    pub fn in_flight(&self, key: BrokerKey) -> usize {
+        self.connections.get(&key).map_or(0, |c| c.requests().len())
+    }
+
+    /// Returns true while the kernel has not taken all of a request: the network may still read memory that it refers to.
+    pub fn is_unwritten(&self, key: BrokerKey, tag: Tag) -> bool {
+        self.connections
+            .get(&key)
+            .is_some_and(|c| c.requests().is_unwritten(tag))
+    }
+
+    // ---------------------------------------------------------------- for managers: requests
+
+    /// Returns the readiness of `key` for a request. When the connection is not up, it is requested.
+    pub fn ready(&mut self, key: BrokerKey, now: Instant) -> Ready {
+        let Some(connection) = self.connections.get_mut(&key) else {
+            return Ready::Unknown;
+        };
+        // Only an attempt that begins moves the deadline.
+        if !connection.is_idle() {
+            return connection.ready(&mut self.state, now);
+        }
+        let ready = self.with(key, |connection, table| connection.ready(table, now));
+        ready.unwrap_or(Ready::Unknown)
+    }
+
+    /// Like [`ready`](Self::ready), but returns [`Ready::Busy`] as well while the kernel has not taken all of `max_unsent`
+    /// requests: records that would wait behind a full socket can still join a larger batch.
+    pub fn ready_for_bulk(&mut self, key: BrokerKey, now: Instant, max_unsent: u64) -> Ready {
+        let connection = self.connections.get_mut(&key);
+        match connection.is_some_and(|c| c.blocks_bulk(max_unsent)) {
+            true => Ready::Busy,
+            false => self.ready(key, now),
         }
     }
 
-    /// Looks up the names of a name's addresses; [`ConnectionEvent::Names`] will come.
-    pub fn look_up_names(&mut self, host: &str, port: u16) -> LookupId {
-        let (lookup, host) = (LookupId(self.new_id()), host.to_owned());
-        self.actions.push_back(NetAction::ResolveNames { lookup, host, port });
-        lookup
-    }
-
-    /// `host:port` of a connection.
-    pub fn address(&self, key: BrokerKey) -> Option<(&str, u16)> {
-        self.connections.get(&key).map(|l| (l.host.as_str(), l.port))
-    }
-
-    /// A connection as it is called in logs and errors: `host:port/id`.
-    pub fn name(&self, key: BrokerKey) -> String {
-        let connection = self.connections.get(&key);
-        connection.map_or_else(
-            || key.node.to_string(),
-            |connection| logging::Name(key, connection).to_string(),
-        )
-    }
-
-    /// Requests in flight on a connection.
-    pub fn in_flight(&self, key: BrokerKey) -> usize {
-        self.connections.get(&key).map_or(0, |l| l.in_flight.len())
-    }
-
-    /// Sends a request on a connection that is [`Ready::Yes`]. The outcome comes as [`ConnectionEvent::Outcome`] with `tag`.
+    /// Sends a request on a connection that is [`Ready::Yes`]. [`ConnectionEvent::Outcome`] with `tag` follows.
     ///
-    /// Fails, with nothing sent, when the connection is not up or the request cannot be encoded.
+    /// # Errors
+    /// Sends nothing when the connection is not up or the request cannot be encoded.
     pub fn send<R: Request>(
         &mut self,
         key: BrokerKey,
@@ -425,11 +303,14 @@ impl ConnectionTable {
         version: i16,
         timeout: Duration,
     ) -> Result<(), Error> {
-        self.send_frame(key, now, tag, request, version, timeout, true)
+        self.send_request(key, (tag, timeout, true), (request, version), now)
     }
 
-    /// Like [`send`](Self::send) for a request that the broker does not answer (Produce with acks=0): the outcome is
-    /// [`Outcome::Sent`].
+    /// Like [`send`](Self::send) for a request without a response (Produce with acks=0): the outcome is
+    /// [`Outcome::Sent`](super::Outcome::Sent).
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
     pub fn send_unanswered<R: Request>(
         &mut self,
         key: BrokerKey,
@@ -439,136 +320,192 @@ impl ConnectionTable {
         version: i16,
         timeout: Duration,
     ) -> Result<(), Error> {
-        self.send_frame(key, now, tag, request, version, timeout, false)
+        self.send_request(key, (tag, timeout, false), (request, version), now)
     }
 
-    /// Whether the kernel has not taken the whole of a request yet: the network may still read what it refers to.
-    pub fn is_unwritten(&self, key: BrokerKey, tag: Tag) -> bool {
-        self.connections.get(&key).is_some_and(|connection| {
-            let mut requests = connection.in_flight.iter();
-            requests.any(|r| r.tag == tag && r.frame > connection.frames_done)
-        })
+    fn send_request<R: Request>(
+        &mut self,
+        key: BrokerKey,
+        tag: (Tag, Duration, bool),
+        request: (&R, i16),
+        now: Instant,
+    ) -> Result<(), Error> {
+        let sent = self.with(key, |connection, table| connection.send(table, tag, request, now));
+        sent.unwrap_or_else(|| Err(Error::new(ErrorCode::L_TRANSPORT, "not connected")))
     }
 
-    /// Has the network close a connection. Nothing that was to be sent on it is looked at any more.
-    fn close_connection(actions: &mut VecDeque<NetAction>, conn: ConnId) {
-        actions.retain(|a| !matches!(a, NetAction::Send { conn: of, .. } if *of == conn));
-        actions.push_back(NetAction::Close { conn });
-    }
+    // ---------------------------------------------------------------- quotas (KIP-13, KIP-219)
 
-    /// Closes a connection whose peer broke the protocol, or that is of no use any more; requests in flight fail with `error`.
-    pub fn fail(&mut self, key: BrokerKey, error: Error, now: Instant) {
-        self.take_down(key, Some(error), now);
-    }
-
-    /// [Fails](Self::fail) a connection whose peer's response to a request of `api` cannot be read; gives the error.
-    pub fn fail_unreadable(&mut self, key: BrokerKey, api: impl Display, cause: impl Display, now: Instant) -> Error {
-        let error = Error::new(ErrorCode::L_BAD_MSG, format!("{api} response cannot be read: {cause}"));
-        self.fail(key, error.clone(), now);
-        error
-    }
-
-    /// Closes a connection on which something holds up what is more urgent; requests in flight fail, and it is connected
-    /// anew as soon as somebody wants to.
-    pub fn force_close(&mut self, key: BrokerKey, now: Instant) {
-        self.take_down(key, None, now);
-    }
-
-    /// Closes every connection without an event.
-    pub fn close_all(&mut self) {
-        self.actions.retain(|a| !matches!(a, NetAction::Send { .. }));
-        for connection in self.connections.values_mut() {
-            for conn in connection.state.conns() {
-                self.actions.push_back(NetAction::Close { conn });
-            }
-            connection.state = State::Idle;
-            connection.wanted = false;
-            connection.kept_until = Instant::ORIGIN;
-            connection.renew_at = None;
-            connection.in_flight.clear();
-            connection.armed = None;
+    /// Handles the `throttle_time_ms` of a response, 0 included: keeps the pause where the broker has not kept it already,
+    /// and reports it.
+    pub fn on_throttle_time(&mut self, key: BrokerKey, (api, version): (ApiKey, i16), throttle_ms: i32, now: Instant) {
+        let throttle_ms = throttle_ms.max(0);
+        if let Some(connection) = self.connections.get_mut(&key) {
+            connection.stats().on_throttle_time(throttle_ms);
         }
-        self.by_conn.clear();
-        self.by_lookup.clear();
-        self.timers.clear();
-        self.throttles.clear();
-        self.events.clear();
+        let before = std::mem::replace(&mut self.throttled, throttle_ms > 0);
+        if throttle_ms > 0 && version >= first_prompt_version(api) {
+            let pause = Duration::from_millis(u64::from(throttle_ms.unsigned_abs()));
+            self.throttle(key, pause, now);
+        }
+        if throttle_ms > 0 || before {
+            self.state.report(ConnectionEvent::Throttled { key, throttle_ms });
+        }
+    }
+
+    /// Sends no request on a connection for that time.
+    pub(crate) fn throttle(&mut self, key: BrokerKey, pause: Duration, now: Instant) {
+        let until = now + pause;
+        let connection = self.connections.get_mut(&key);
+        if let Some(before) = connection.and_then(|c| c.throttle_until(until)) {
+            self.throttles.remove(&(before, key));
+            self.throttles.insert((until, key));
+        }
+    }
+
+    // ---------------------------------------------------------------- statistics
+
+    /// Returns the counts of all connections.
+    pub fn totals(&self) -> Totals {
+        self.state.totals
+    }
+
+    /// Returns the statistics of each connection, with latencies since the last call. `messages` returns the number of
+    /// messages in a request.
+    pub fn statistics(
+        &mut self,
+        now: Instant,
+        kind: ClientKind,
+        messages: impl Fn(Tag) -> u64,
+    ) -> BTreeMap<BrokerKey, stats::Broker> {
+        let connections = self.connections.iter_mut();
+        connections
+            .map(|(key, connection)| (*key, broker_statistics(*key, connection, now, kind, &messages)))
+            .collect()
     }
 
     // ---------------------------------------------------------------- for the driver
 
-    /// What the network is to do next.
+    /// Returns the next action for the network.
     pub fn next_action(&mut self) -> Option<NetAction> {
-        self.actions.pop_front()
+        self.state.next_action()
     }
 
-    /// What the managers are to learn next.
+    /// Returns the next event for the managers.
     pub fn next_event(&mut self) -> Option<ConnectionEvent> {
-        self.events.pop_front()
+        self.state.next_event()
     }
 
-    /// Whether [`next_event`](Self::next_event) has something.
+    /// Returns true when [`next_event`](Self::next_event) returns an event.
     pub fn has_event(&self) -> bool {
-        !self.events.is_empty()
+        self.state.has_event()
     }
 
-    /// When [`poll`](Self::poll) is next needed if nothing else happens.
+    /// Returns the time at which [`poll`](Self::poll) is due if nothing else happens.
     pub fn next_wake(&self) -> Option<Instant> {
-        let timer = self.timers.first().map(|t| t.0);
-        crate::sys::earliest(timer, self.throttles.first().map(|t| t.0))
+        earliest(self.timers.next(), self.throttles.first().map(|t| t.0))
     }
 
-    /// Handles what is due at `now`.
+    /// Handles the timers that are due at `now`.
     pub fn poll(&mut self, now: Instant) {
         while let Some(&(at, key)) = self.throttles.first().filter(|t| t.0 <= now) {
             self.throttles.remove(&(at, key));
-            self.events.push_back(ConnectionEvent::SendReady { key });
+            self.state.report(ConnectionEvent::SendReady { key });
         }
-        while let Some(&(at, key)) = self.timers.first().filter(|t| t.0 <= now) {
-            self.timers.remove(&(at, key));
-            if let Some(connection) = self.connections.get_mut(&key) {
-                connection.armed = None;
-                self.on_deadline(key, now);
-                self.rearm(key);
-            }
+        while let Some(key) = self.timers.take_due(now) {
+            self.with(key, |connection, table| connection.on_deadline(table, now));
         }
     }
 
-    /// Takes in what the network reports. Reports about connections that are closed already are ignored.
+    /// Handles an event from the network. Events of connections that the client has closed are ignored.
     pub fn on_net(&mut self, event: NetEvent, now: Instant) {
         match event {
-            NetEvent::Resolved { lookup, result } => self.on_resolved(lookup, result, now),
-            NetEvent::Names { lookup, result } => self.events.push_back(ConnectionEvent::Names { lookup, result }),
-            NetEvent::Connected { conn, socket } => self.on_connected(conn, socket, now),
+            NetEvent::Resolved { lookup, result } => {
+                if let Some(key) = self.state.take_lookup(lookup) {
+                    self.with(key, |c, table| c.on_resolved(table, lookup, result, now));
+                }
+            }
+            NetEvent::Names { lookup, result } => self.state.report(ConnectionEvent::Names { lookup, result }),
+            NetEvent::Connected { conn, socket } => {
+                self.with_conn(conn, |c, table| c.on_connected(table, conn, socket, now))
+            }
+            NetEvent::Secured { conn, session } => {
+                self.with_conn(conn, |c, table| c.on_secured(table, conn, session, now))
+            }
             NetEvent::Written { conn, begun, done } => self.on_written(conn, begun, done, now),
-            NetEvent::Received { conn, body } => self.on_received(conn, body, now),
-            NetEvent::Closed { conn, reason } => self.on_closed(conn, reason, now),
+            NetEvent::Received { conn, body } => self.with_conn(conn, |c, table| c.on_received(table, body, now)),
+            NetEvent::Closed { conn, reason } => {
+                self.with_conn(conn, |c, table| c.on_closed(table, conn, &reason, now))
+            }
         }
     }
 
-    /// Every change of a connection ends here.
-    fn rearm(&mut self, key: BrokerKey) {
-        self.tell_state(key);
-        let idle_after = self.config.idle_after;
-        let Some(connection) = self.connections.get_mut(&key) else {
-            return;
-        };
-        let next = connection.deadline(idle_after, Instant::ORIGIN);
-        // Deadlines mostly move further away. A timer that goes off too early looks when the connection is due by then.
-        let early_enough = match next {
-            Some(next) => connection.armed.is_some_and(|armed| armed <= next),
-            None => connection.armed.is_none(),
-        };
-        if !early_enough {
-            if let Some(at) = connection.armed {
-                self.timers.remove(&(at, key));
-            }
-            if let Some(at) = next {
-                self.timers.insert((at, key));
-            }
-            connection.armed = next;
+    fn with_conn(&mut self, conn: ConnId, f: impl FnOnce(&mut BrokerConnection, &mut TableState)) {
+        if let Some(key) = self.state.owner(conn) {
+            self.with(key, f);
         }
     }
+
+    fn on_written(&mut self, conn: ConnId, begun: u64, done: u64, now: Instant) {
+        let Some(key) = self.state.owner(conn) else { return };
+        let connection = self.connections.get_mut(&key);
+        // Most writes do not move the deadline.
+        if connection.is_some_and(|c| c.on_written(&mut self.state, begun, done, now)) {
+            self.with(key, |_, _| ());
+        }
+    }
+}
+
+/// Returns the first version of an API whose response comes at once, so that the client has to keep the pause that it
+/// requests. In earlier versions the broker delays the response.
+fn first_prompt_version(api: ApiKey) -> i16 {
+    match api {
+        ApiKey::PRODUCE => 6,
+        ApiKey::FETCH => 8,
+        ApiKey::LIST_OFFSETS => 3,
+        _ => 0,
+    }
+}
+
+fn broker_statistics(
+    key: BrokerKey,
+    connection: &mut BrokerConnection,
+    now: Instant,
+    kind: ClientKind,
+    messages: impl Fn(Tag) -> u64,
+) -> stats::Broker {
+    let name = match (key.purpose, kind) {
+        (Purpose::General, _) => connection.name().broker(),
+        (Purpose::Coordinator, ClientKind::Consumer) => format!("GroupCoordinator/{}", key.node),
+        (Purpose::Coordinator, ClientKind::Producer) => format!("TxnCoordinator/{}", key.node),
+    };
+    let mut broker = stats::Broker::named(name);
+    broker.nodeid = key.node.0.max(-1);
+    broker.nodename = format!("{}:{}", connection.host(), connection.port());
+    broker.source = match (key.purpose, key.node.is_bootstrap()) {
+        (Purpose::Coordinator, _) => "logical",
+        (Purpose::General, true) => "configured",
+        (Purpose::General, false) => "learned",
+    };
+    let (state, age) = connection.public_state(now);
+    broker.state = state;
+    broker.stateage_us = u64::try_from(age.as_micros()).unwrap_or(u64::MAX);
+    for request in connection.requests().waiting() {
+        let carried = messages(request.tag);
+        match connection.requests().progress(request) {
+            Progress::Whole => {
+                broker.waitresp_cnt += 1;
+                broker.waitresp_msg_cnt += carried;
+            }
+            Progress::Partial | Progress::Queued => {
+                broker.outbuf_cnt += 1;
+                broker.outbuf_msg_cnt += carried;
+            }
+        }
+    }
+    connection.stats().write_to(now, &mut broker);
+    broker.req = request_counts(kind, &connection.stats().by_api);
+    broker
 }
 
 #[cfg(test)]

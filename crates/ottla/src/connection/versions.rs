@@ -1,10 +1,10 @@
-//! Which versions of which requests a broker speaks, and the highest both sides know.
+//! The versions of requests that a broker supports, and the choice of the highest common one.
 
 use std::collections::BTreeMap;
 
 use ottla_protocol::{ApiKey, Message};
 
-/// A broker's answer to ApiVersions, or what is assumed of a broker too old to be asked.
+/// The versions that a broker supports, from its ApiVersions response, or assumed for a broker without ApiVersions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BrokerVersions {
     ranges: BTreeMap<i16, (i16, i16)>,
@@ -12,7 +12,7 @@ pub struct BrokerVersions {
 }
 
 impl BrokerVersions {
-    /// From (key, lowest, highest) rows.
+    /// Returns the versions of (key, lowest, highest) rows.
     pub fn new(rows: impl IntoIterator<Item = (i16, i16, i16)>) -> Self {
         BrokerVersions {
             ranges: rows.into_iter().map(|(key, min, max)| (key, (min, max))).collect(),
@@ -20,7 +20,7 @@ impl BrokerVersions {
         }
     }
 
-    /// The same, with the level at which the cluster uses the feature `transaction.version` (KIP-890, KIP-1022).
+    /// Returns the same versions with the level at which the cluster uses the feature `transaction.version` (KIP-890, KIP-1022).
     #[must_use]
     pub fn with_transaction_version(self, transaction_version: i16) -> Self {
         BrokerVersions {
@@ -29,16 +29,16 @@ impl BrokerVersions {
         }
     }
 
-    /// The level at which the cluster uses the feature `transaction.version`, 0 where it does not.
+    /// Returns the level at which the cluster uses the feature `transaction.version`, 0 when it does not.
     pub fn transaction_version(&self) -> i16 {
         self.transaction_version
     }
 
-    /// What a broker of a release before ApiVersions (0.10.0) speaks. `release` is a `broker.version.fallback` value.
+    /// Returns the versions of a broker without ApiVersions (before 0.10.0). `release` is a `broker.version.fallback` value.
     pub fn of_release(release: &str) -> Self {
         let mut parts = release.split('.').map(|p| p.parse::<u32>().unwrap_or(0));
         let release = [parts.next(), parts.next(), parts.next()].map(|p| p.unwrap_or(0));
-        // (key, lowest, highest, first release that has it)
+        // (key, lowest, highest, first release)
         const TABLE: &[(ApiKey, i16, i16, [u32; 3])] = &[
             (ApiKey::PRODUCE, 0, 0, [0, 8, 0]),
             (ApiKey::PRODUCE, 0, 1, [0, 9, 0]),
@@ -59,6 +59,7 @@ impl BrokerVersions {
             (ApiKey::SYNC_GROUP, 0, 0, [0, 9, 0]),
             (ApiKey::DESCRIBE_GROUPS, 0, 0, [0, 9, 0]),
             (ApiKey::LIST_GROUPS, 0, 0, [0, 9, 0]),
+            (ApiKey::SASL_HANDSHAKE, 0, 0, [0, 10, 0]),
         ];
         BrokerVersions::new(
             TABLE
@@ -68,24 +69,24 @@ impl BrokerVersions {
         )
     }
 
-    /// (key, lowest, highest) of every request, in no order.
+    /// Returns (key, lowest, highest) of every request.
     pub fn rows(&self) -> impl Iterator<Item = (i16, i16, i16)> + '_ {
         self.ranges.iter().map(|(&key, &(low, high))| (key, low, high))
     }
 
-    /// The broker's range for a request.
+    /// Returns the broker's range for a request.
     pub fn range(&self, key: ApiKey) -> Option<(i16, i16)> {
         self.ranges.get(&key.0).copied()
     }
 
-    /// The highest version of `M` that the broker, the schema and `cap` allow.
+    /// Returns the highest version of `M` that the broker, the schema and `cap` allow.
     pub fn pick_up_to<M: Message>(&self, cap: i16) -> Option<i16> {
         let (low, high) = self.range(M::KEY)?;
         let version = high.min(M::MAX_VERSION).min(cap);
         (version >= low && version >= M::MIN_VERSION).then_some(version)
     }
 
-    /// The highest version of `M` that both sides know.
+    /// Returns the highest version of `M` that broker and schema support.
     pub fn pick<M: Message>(&self) -> Option<i16> {
         self.pick_up_to::<M>(i16::MAX)
     }
@@ -97,7 +98,7 @@ mod tests {
     use ottla_protocol::api::metadata::MetadataRequest;
 
     #[test]
-    fn old_releases_get_less() {
+    fn of_release_has_only_the_requests_of_that_release() {
         let old = BrokerVersions::of_release("0.8.2.1");
         assert_eq!(old.range(ApiKey::PRODUCE), Some((0, 0)));
         assert_eq!(old.range(ApiKey::JOIN_GROUP), None);
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_common_maximum_is_picked() {
+    fn pick_returns_the_highest_common_version() {
         let v = BrokerVersions::new([(3, 0, 5)]);
         assert_eq!(v.pick::<MetadataRequest>(), Some(5));
         assert_eq!(v.pick_up_to::<MetadataRequest>(4), Some(4));

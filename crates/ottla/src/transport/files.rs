@@ -1,4 +1,4 @@
-//! Offset files. Disks can be slow, so files are read and written by a thread that lives while there is something to do.
+//! Offset files. Disks can be slow, so a thread that lives while there are files to read or write does it.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -11,13 +11,13 @@ use super::worker::Worker;
 use crate::consumer::{FileAction, FileEvent, OffsetFile};
 use crate::sys::Waker;
 
-/// No offset has more digits; what goes beyond says all the same that the file holds none.
+/// Bytes read of a file: no offset has more digits, so a longer file holds none.
 const READ_MAX: u64 = 64;
 
-/// How long the end of a client waits for what is still to be written.
+/// Time for which the end of a client waits for pending writes.
 const FINISH_MAX: Duration = Duration::from_secs(10);
 
-/// Reads and writes offset files without blocking the caller, in the order in which it is asked.
+/// Reads and writes offset files in the order of the calls, without blocking the caller.
 pub struct Files {
     worker: Worker<FileAction, FileEvent>,
 }
@@ -29,27 +29,27 @@ impl std::fmt::Debug for Files {
 }
 
 impl Files {
-    /// Calls `waker` when something is done; files are opened as `system` says.
+    /// Returns a reader and writer that calls `waker` when an action is done, and opens files by `system`.
     pub fn new(waker: Arc<dyn Waker>, system: SystemHooks) -> Self {
         Files {
             worker: Worker::new("ottla-files", waker, move |action| carry_out(&system, action)),
         }
     }
 
-    /// Does what the core wants; [`take_events`](Self::take_events) tells what came of it.
+    /// Carries out an action; [`take_events`](Self::take_events) returns its result.
     pub fn perform(&self, action: FileAction) {
-        self.worker.ask(action, |action, e| FileEvent {
+        self.worker.submit(action, |action, e| FileEvent {
             id: action.id(),
             result: Err(format!("no thread for it: {e}")),
         });
     }
 
-    /// What has been done.
+    /// Removes and returns the results.
     pub fn take_events(&self) -> Vec<FileEvent> {
-        self.worker.take_answers()
+        self.worker.take_results()
     }
 
-    /// Waits until all is written, ten seconds at most.
+    /// Waits until everything is written, ten seconds at most.
     pub fn finish(&self) {
         self.worker.finish(FINISH_MAX);
     }
@@ -69,7 +69,7 @@ fn carry_out(system: &SystemHooks, action: FileAction) -> FileEvent {
     }
 }
 
-/// `offset.store.path` names a file, or a folder for a file of each partition.
+/// Returns the path of a partition's file. `offset.store.path` is a file, or a folder with a file for each partition.
 fn locate(file: &OffsetFile) -> PathBuf {
     let path = Path::new(&file.path);
     match path.is_dir() {
@@ -78,7 +78,7 @@ fn locate(file: &OffsetFile) -> PathBuf {
     }
 }
 
-/// The content, cut off where no offset can go on; `None` when there is no file.
+/// Returns the first [`READ_MAX`] bytes; `None` when there is no file.
 fn read(system: &SystemHooks, path: &Path) -> io::Result<Option<Vec<u8>>> {
     let file = match system.open(path, Access::Read) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -89,9 +89,9 @@ fn read(system: &SystemHooks, path: &Path) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(content))
 }
 
-/// Puts a whole new file in the place of the old one, so that whenever the process ends one of both is there.
+/// Replaces a file by a new one in one step: whenever the process ends, either of them is there and whole.
 fn write(system: &SystemHooks, path: &Path, content: &[u8], sync: bool) -> io::Result<()> {
-    // A link goes on pointing to where it points.
+    // A symbolic link stays, and its target is replaced.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut fresh = path.clone().into_os_string();
     fresh.push(".new");
@@ -103,7 +103,7 @@ fn write(system: &SystemHooks, path: &Path, content: &[u8], sync: bool) -> io::R
     drop(file);
     fs::rename(&fresh, &path)?;
     if sync {
-        // The new name is on disk when its folder is.
+        // The rename is durable when the folder is.
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
         File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
     }
@@ -114,7 +114,7 @@ fn write(system: &SystemHooks, path: &Path, content: &[u8], sync: bool) -> io::R
 mod tests {
     use super::*;
 
-    /// A folder of the test's own, removed at the end.
+    /// A folder for one test, removed at its end.
     struct Folder(PathBuf);
 
     impl Folder {
@@ -143,15 +143,15 @@ mod tests {
         SystemHooks::default()
     }
 
-    struct Nobody;
-    impl Waker for Nobody {
+    struct NoWaker;
+    impl Waker for NoWaker {
         fn wake(&self) {}
     }
 
     #[test]
-    fn what_was_written_is_read_in_folders_and_files() {
+    fn written_offsets_are_read_back_from_folders_and_files() {
         let folder = Folder::new("both");
-        let files = Files::new(Arc::new(Nobody), SystemHooks::default());
+        let files = Files::new(Arc::new(NoWaker), SystemHooks::default());
         let content = Some(b"1234567\n".to_vec());
         for (inside, sync) in [("", true), ("own", false)] {
             let file = folder.file(inside);
@@ -169,9 +169,9 @@ mod tests {
             }
             files.perform(FileAction::Read { id: 4, file });
             files.finish();
-            let told = files.take_events().into_iter().map(|e| (e.id, e.result.unwrap()));
+            let results = files.take_events().into_iter().map(|e| (e.id, e.result.unwrap()));
             let expected = [(1, None), (2, None), (3, None), (4, content.clone())];
-            assert_eq!(told.collect::<Vec<_>>(), expected);
+            assert_eq!(results.collect::<Vec<_>>(), expected);
         }
         let names = fs::read_dir(&folder.0).unwrap().map(|e| e.unwrap().file_name());
         let mut names: Vec<_> = names.collect();
@@ -180,11 +180,11 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_and_leaves_the_old_file() {
+    fn a_failed_write_is_reported_and_leaves_the_old_file() {
         let folder = Folder::new("failure");
         let path = folder.0.join("kept");
         write(&system(), &path, b"5\n", false).unwrap();
-        // The place of the new file is taken by a folder.
+        // A folder has the name of the new file.
         fs::create_dir(folder.0.join("kept.new")).unwrap();
         assert!(write(&system(), &path, b"6\n", true).is_err());
         assert_eq!(read(&system(), &path).unwrap(), Some(b"5\n".to_vec()));
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_goes_on_pointing_to_its_file() {
+    fn a_symbolic_link_still_points_to_its_file_after_a_write() {
         let folder = Folder::new("link");
         let (path, link) = (folder.0.join("file"), folder.0.join("link"));
         write(&system(), &path, b"5\n", false).unwrap();

@@ -3,14 +3,22 @@
 //! [`FileEvent`](crate::consumer::FileEvent)s.
 
 mod files;
+mod outbox;
+mod poller;
 mod resolver;
+mod socket;
+mod stream;
 mod system;
 mod tcp;
 mod worker;
 
 pub use files::Files;
-pub use resolver::{AddressFamily, Resolver};
-pub use system::{Access, CloseHook, ConnectHook, OpenHook, ResolveHook, Shield, SocketHook, SystemHooks};
-pub(crate) use tcp::WAKE;
-pub use tcp::{Poller, SocketOptions, TcpTransport};
+pub use poller::Poller;
+pub(crate) use poller::WAKE;
+pub use resolver::Resolver;
+pub use socket::SocketOptions;
+pub use system::{
+    Access, AddressFamily, CloseHook, ConnectHook, OpenHook, ResolveHook, Shield, SocketHook, SystemHooks,
+};
+pub use tcp::TcpTransport;
 pub(crate) use worker::worker_threads;

@@ -1,50 +1,28 @@
-//! Name look-ups. `getaddrinfo` blocks, so names are looked up by a thread that lives while there is something to look
-//! up; literal addresses need none.
+//! Name look-ups. `getaddrinfo` blocks, so a thread that lives while there are look-ups calls it; literal addresses need
+//! none.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::system::ResolveHook;
+use super::system::{AddressFamily, ResolveHook};
 use super::worker::Worker;
 use crate::connection::{LookupId, NetEvent};
 use crate::sys::Waker;
 
-/// `broker.address.family`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum AddressFamily {
-    /// Both.
-    #[default]
-    Any,
-    /// IPv4 only.
-    V4,
-    /// IPv6 only.
-    V6,
-}
-
-impl AddressFamily {
-    fn takes(self, addr: &SocketAddr) -> bool {
-        match self {
-            AddressFamily::Any => true,
-            AddressFamily::V4 => addr.is_ipv4(),
-            AddressFamily::V6 => addr.is_ipv6(),
-        }
-    }
-}
-
-/// The application decides how long it takes.
+/// No limit: the duration of a callback is up to the application.
 const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
 
-struct Question {
+struct Job {
     lookup: LookupId,
     host: String,
     port: u16,
-    /// The names of the addresses are wanted, not the addresses.
+    /// The result is the names of the addresses.
     names: bool,
 }
 
-impl Question {
-    fn answered(&self, addrs: Result<Vec<SocketAddr>, String>) -> NetEvent {
+impl Job {
+    fn event(&self, addrs: Result<Vec<SocketAddr>, String>) -> NetEvent {
         let lookup = self.lookup;
         match self.names {
             true => NetEvent::Names {
@@ -56,7 +34,7 @@ impl Question {
     }
 }
 
-/// The canonical names of addresses, each once; an address without a name stands for itself.
+/// Returns the canonical names of addresses, each once; for an address without a name, the address.
 fn names_of(addrs: &[SocketAddr]) -> Vec<String> {
     let mut names = Vec::new();
     for addr in addrs {
@@ -71,9 +49,9 @@ fn names_of(addrs: &[SocketAddr]) -> Vec<String> {
 
 /// Looks names up without blocking the caller.
 pub struct Resolver {
-    worker: Worker<Question, NetEvent>,
+    worker: Worker<Job, NetEvent>,
     family: AddressFamily,
-    /// The application looks names up, addresses as well.
+    /// The application's `resolve_cb` looks up names, literal addresses included.
     by_application: bool,
 }
 
@@ -84,18 +62,18 @@ impl std::fmt::Debug for Resolver {
 }
 
 impl Resolver {
-    /// A resolver that calls `waker` when an answer is there; `hook` takes the operating system's place.
+    /// Returns a resolver that calls `waker` when a result is there. `hook` replaces the operating system's look-up.
     pub fn new(waker: Arc<dyn Waker>, family: AddressFamily, hook: Option<ResolveHook>) -> Self {
         let by_application = hook.is_some();
-        let worker = Worker::new("ottla-dns", waker, move |q: Question| {
+        let worker = Worker::new("ottla-dns", waker, move |job: Job| {
             let result = match &hook {
-                Some(hook) => hook(&q.host, q.port, family).and_then(|addrs| pick(family, addrs.into_iter())),
-                None => match (q.host.as_str(), q.port).to_socket_addrs() {
+                Some(hook) => hook(&job.host, job.port, family).and_then(|addrs| pick(family, addrs.into_iter())),
+                None => match (job.host.as_str(), job.port).to_socket_addrs() {
                     Ok(addrs) => pick(family, addrs),
                     Err(e) => Err(e.to_string()),
                 },
             };
-            q.answered(result)
+            job.event(result)
         });
         Resolver {
             worker,
@@ -104,16 +82,17 @@ impl Resolver {
         }
     }
 
-    /// Asks; the answer comes from [`take_answers`](Self::take_answers), at once for literal addresses.
-    pub fn ask(&self, lookup: LookupId, host: String, port: u16) {
+    /// Looks up the addresses of a name. [`take_results`](Self::take_results) returns the result, at once for a literal
+    /// address.
+    pub fn look_up(&self, lookup: LookupId, host: String, port: u16) {
         if !self.by_application
             && let Ok(ip) = host.parse::<IpAddr>()
         {
             let result = pick(self.family, [SocketAddr::new(ip, port)].into_iter());
-            return self.worker.answer(NetEvent::Resolved { lookup, result });
+            return self.worker.add_result(NetEvent::Resolved { lookup, result });
         }
         let names = false;
-        self.put(Question {
+        self.submit(Job {
             lookup,
             host,
             port,
@@ -121,10 +100,10 @@ impl Resolver {
         });
     }
 
-    /// Asks for the canonical names of a name's addresses; the answer comes from [`take_answers`](Self::take_answers).
-    pub fn ask_names(&self, lookup: LookupId, host: String, port: u16) {
+    /// Looks up the canonical names of a name's addresses. [`take_results`](Self::take_results) returns the result.
+    pub fn look_up_names(&self, lookup: LookupId, host: String, port: u16) {
         let names = true;
-        self.put(Question {
+        self.submit(Job {
             lookup,
             host,
             port,
@@ -132,30 +111,31 @@ impl Resolver {
         });
     }
 
-    fn put(&self, question: Question) {
-        self.worker.ask(question, |q, e| {
-            q.answered(Err(format!("no thread for the look-up: {e}")))
-        });
+    fn submit(&self, job: Job) {
+        self.worker
+            .submit(job, |job, e| job.event(Err(format!("no thread for the look-up: {e}"))));
     }
 
-    /// Waits for the application's code, which must not be called any more. The operating system's is left to itself.
+    /// Waits for a `resolve_cb` that is running: the application's code must not run after the client's end. A look-up by
+    /// the operating system is not waited for.
     pub fn finish(&self) {
         if self.by_application {
             self.worker.finish(FOREVER);
         }
     }
 
-    /// The answers that are there.
-    pub fn take_answers(&self) -> Vec<NetEvent> {
-        self.worker.take_answers()
+    /// Removes and returns the results.
+    pub fn take_results(&self) -> Vec<NetEvent> {
+        self.worker.take_results()
     }
 }
 
+/// Returns the addresses of the family, each once, or the cause for which there are none.
 fn pick(family: AddressFamily, addrs: impl Iterator<Item = SocketAddr>) -> Result<Vec<SocketAddr>, String> {
     let mut out: Vec<SocketAddr> = Vec::new();
     let mut other_family = false;
     for addr in addrs {
-        if !family.takes(&addr) {
+        if !family.includes(&addr) {
             other_family = true;
         } else if !out.contains(&addr) {
             out.push(addr);
@@ -163,9 +143,7 @@ fn pick(family: AddressFamily, addrs: impl Iterator<Item = SocketAddr>) -> Resul
     }
     match (out.is_empty(), other_family) {
         (false, _) => Ok(out),
-        (true, true) => {
-            Err("the name has addresses, but none of the family that broker.address.family asks for".into())
-        }
+        (true, true) => Err("the name has addresses, but none of the family in broker.address.family".into()),
         (true, false) => Err("the name has no address".into()),
     }
 }
@@ -174,30 +152,30 @@ fn pick(family: AddressFamily, addrs: impl Iterator<Item = SocketAddr>) -> Resul
 mod tests {
     use super::*;
 
-    struct Nobody;
-    impl Waker for Nobody {
+    struct NoWaker;
+    impl Waker for NoWaker {
         fn wake(&self) {}
     }
 
-    fn ask(family: AddressFamily, host: &str) -> Result<Vec<SocketAddr>, String> {
-        let r = Resolver::new(Arc::new(Nobody), family, None);
-        r.ask(LookupId(1), host.into(), 9);
+    fn resolve(family: AddressFamily, host: &str) -> Result<Vec<SocketAddr>, String> {
+        let r = Resolver::new(Arc::new(NoWaker), family, None);
+        r.look_up(LookupId(1), host.into(), 9);
         for _ in 0..2000 {
-            if let Some(NetEvent::Resolved { result, .. }) = r.take_answers().pop() {
+            if let Some(NetEvent::Resolved { result, .. }) = r.take_results().pop() {
                 return result;
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        Err("no answer".into())
+        Err("no result".into())
     }
 
     #[test]
-    fn literals_need_no_thread() {
-        let r = Resolver::new(Arc::new(Nobody), AddressFamily::Any, None);
-        r.ask(LookupId(1), "::1".into(), 9);
-        assert_eq!(r.take_answers().len(), 1);
+    fn literal_addresses_need_no_thread() {
+        let r = Resolver::new(Arc::new(NoWaker), AddressFamily::Any, None);
+        r.look_up(LookupId(1), "::1".into(), 9);
+        assert_eq!(r.take_results().len(), 1);
         assert!(
-            ask(AddressFamily::V6, "127.0.0.1")
+            resolve(AddressFamily::V6, "127.0.0.1")
                 .unwrap_err()
                 .contains("broker.address.family")
         );
@@ -205,22 +183,22 @@ mod tests {
 
     #[test]
     fn canonical_names_are_those_of_the_addresses() {
-        let r = Resolver::new(Arc::new(Nobody), AddressFamily::V4, None);
-        r.ask_names(LookupId(1), "127.0.0.1".into(), 9);
-        let answer = (0..2000).find_map(|_| {
+        let r = Resolver::new(Arc::new(NoWaker), AddressFamily::V4, None);
+        r.look_up_names(LookupId(1), "127.0.0.1".into(), 9);
+        let event = (0..2000).find_map(|_| {
             std::thread::sleep(Duration::from_millis(5));
-            r.take_answers().pop()
+            r.take_results().pop()
         });
-        let Some(NetEvent::Names { result: Ok(names), .. }) = answer else {
-            panic!("{answer:?}")
+        let Some(NetEvent::Names { result: Ok(names), .. }) = event else {
+            panic!("{event:?}")
         };
-        // The loopback address has a name wherever there is a hosts file, and stands for itself elsewhere.
+        // The loopback address has a name on systems with a hosts file.
         assert_eq!(names, names_of(&[([127, 0, 0, 1], 9).into()]));
         assert_eq!(names.len(), 1);
     }
 
     #[test]
-    fn an_address_without_a_name_stands_for_itself() {
+    fn the_name_of_an_address_without_one_is_the_address() {
         // TEST-NET-1, which has no names.
         let addr = SocketAddr::from(([192, 0, 2, 1], 9));
         assert_eq!(names_of(&[addr, addr]), ["192.0.2.1"]);
@@ -228,8 +206,8 @@ mod tests {
 
     #[test]
     fn names_are_looked_up_and_filtered() {
-        let v4 = ask(AddressFamily::V4, "localhost").unwrap();
+        let v4 = resolve(AddressFamily::V4, "localhost").unwrap();
         assert!(!v4.is_empty() && v4.iter().all(SocketAddr::is_ipv4));
-        assert!(ask(AddressFamily::Any, "no-such-host.invalid").is_err());
+        assert!(resolve(AddressFamily::Any, "no-such-host.invalid").is_err());
     }
 }

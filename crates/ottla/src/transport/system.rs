@@ -1,4 +1,4 @@
-//! What the application does in place of the operating system: sockets, files, name look-ups.
+//! Functions of the application that replace those of the operating system: sockets, files, name look-ups.
 
 use std::fmt;
 use std::fs::File;
@@ -10,12 +10,33 @@ use std::sync::Arc;
 
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
-use super::resolver::AddressFamily;
+/// `broker.address.family`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum AddressFamily {
+    /// Both.
+    #[default]
+    Any,
+    /// IPv4 only.
+    V4,
+    /// IPv6 only.
+    V6,
+}
 
-/// Makes a socket: domain, type and protocol as for socket(2).
+impl AddressFamily {
+    /// Returns true for an address of the family.
+    pub(super) fn includes(self, addr: &SocketAddr) -> bool {
+        match self {
+            AddressFamily::Any => true,
+            AddressFamily::V4 => addr.is_ipv4(),
+            AddressFamily::V6 => addr.is_ipv6(),
+        }
+    }
+}
+
+/// Creates a socket from domain, type and protocol as in socket(2).
 pub type SocketHook = Arc<dyn Fn(i32, i32, i32) -> io::Result<OwnedFd> + Send + Sync>;
-/// Connects a socket that does not block to an address, for a connection to the broker of that name. Success also when the
-/// connection is on its way.
+/// Connects a non-blocking socket to an address, for a connection to the broker of that name. Succeeds also while the
+/// connection is in progress.
 pub type ConnectHook = Arc<dyn Fn(BorrowedFd<'_>, &SockAddr, &str) -> io::Result<()> + Send + Sync>;
 /// Closes a socket.
 pub type CloseHook = Arc<dyn Fn(OwnedFd) + Send + Sync>;
@@ -24,20 +45,20 @@ pub type OpenHook = Arc<dyn Fn(&Path, Access) -> io::Result<File> + Send + Sync>
 /// Looks up the addresses of a name, with the port in them. May block.
 pub type ResolveHook = Arc<dyn Fn(&str, u16, AddressFamily) -> Result<Vec<SocketAddr>, String> + Send + Sync>;
 
-/// Does what makes system calls on a thread of the application.
+/// Runs a function that makes system calls on a thread of the application.
 pub type Shield = fn(&mut dyn FnMut());
 
-/// What a file is opened for.
+/// The mode in which a file is opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// To be read.
+    /// Reading.
     Read,
-    /// To be written from its beginning, empty.
+    /// Writing, truncated.
     Write,
 }
 
-/// What the application does by its own ways; what is `None` the operating system does. Files are opened and names looked
-/// up on threads of their own, sockets are made on the client's thread and must not block.
+/// The application's functions; the operating system's are used in place of `None`. `open` and `resolve` run on threads of
+/// their own and may block; `socket`, `connect` and `close` run on the client's thread and must not.
 #[derive(Clone, Default)]
 pub struct SystemHooks {
     /// `socket_cb`
@@ -50,7 +71,7 @@ pub struct SystemHooks {
     pub open: Option<OpenHook>,
     /// `resolve_cb`
     pub resolve: Option<ResolveHook>,
-    /// For faces of languages in which threads are cancelled in system calls.
+    /// Set by faces of languages in which a thread can be cancelled inside a system call.
     pub shield: Option<Shield>,
 }
 

@@ -1,4 +1,4 @@
-//! A thread for what blocks, alive only while there is something to do.
+//! A thread for blocking calls, which lives only while there are some.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,37 +10,37 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::sys::Waker;
 
-struct Desk<Q, A> {
-    questions: VecDeque<Q>,
-    answers: Vec<A>,
-    /// A thread is at work on the questions.
-    staffed: bool,
+struct Queue<Q, A> {
+    jobs: VecDeque<Q>,
+    results: Vec<A>,
+    /// A thread carries out the jobs.
+    running: bool,
 }
 
 struct Shared<Q, A> {
-    desk: Mutex<Desk<Q, A>>,
-    /// Told when the thread leaves.
-    left: Condvar,
+    queue: Mutex<Queue<Q, A>>,
+    /// Notified when the thread ends.
+    ended: Condvar,
     waker: Arc<dyn Waker>,
     work: Box<dyn Fn(Q) -> A + Send + Sync>,
 }
 
-/// Answers questions without blocking who asks, one after another in their order.
+/// Carries out jobs one after another in their order, without blocking the caller.
 pub(super) struct Worker<Q, A> {
     name: &'static str,
     shared: Arc<Shared<Q, A>>,
 }
 
-/// Threads of this kind alive in this process.
+/// The number of these threads in this process.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
-/// Threads of this kind alive in this process.
+/// Returns the number of these threads in this process.
 pub(crate) fn worker_threads() -> usize {
     THREADS.load(Ordering::Relaxed)
 }
 
 impl<Q: Send + 'static, A: Send + 'static> Worker<Q, A> {
-    /// A worker that calls `waker` when an answer is there. `name` is that of its thread.
+    /// Returns a worker that calls `waker` when a result is there. `name` is the name of its thread.
     pub(super) fn new(
         name: &'static str,
         waker: Arc<dyn Waker>,
@@ -49,68 +49,70 @@ impl<Q: Send + 'static, A: Send + 'static> Worker<Q, A> {
         Worker {
             name,
             shared: Arc::new(Shared {
-                desk: Mutex::new(Desk {
-                    questions: VecDeque::new(),
-                    answers: Vec::new(),
-                    staffed: false,
+                queue: Mutex::new(Queue {
+                    jobs: VecDeque::new(),
+                    results: Vec::new(),
+                    running: false,
                 }),
-                left: Condvar::new(),
+                ended: Condvar::new(),
                 waker,
                 work: Box::new(work),
             }),
         }
     }
 
-    /// Asks. `refuse` makes the answers to all that is asked when there is no thread to be had.
-    pub(super) fn ask(&self, question: Q, refuse: impl Fn(Q, &io::Error) -> A) {
-        let mut desk = self.shared.desk.lock();
-        desk.questions.push_back(question);
-        if desk.staffed {
+    /// Adds a job. `refuse` computes the results of all jobs when no thread can be started.
+    pub(super) fn submit(&self, job: Q, refuse: impl Fn(Q, &io::Error) -> A) {
+        let mut queue = self.shared.queue.lock();
+        queue.jobs.push_back(job);
+        if queue.running {
             return;
         }
-        desk.staffed = true;
+        queue.running = true;
         let shared = self.shared.clone();
         let spawned = std::thread::Builder::new()
             .name(self.name.into())
-            .spawn(move || attend(&shared));
+            .spawn(move || run(&shared));
         if let Err(e) = spawned {
-            desk.staffed = false;
-            let refused: Vec<A> = desk.questions.drain(..).map(|q| refuse(q, &e)).collect();
-            desk.answers.extend(refused);
+            queue.running = false;
+            let refused: Vec<A> = queue.jobs.drain(..).map(|job| refuse(job, &e)).collect();
+            queue.results.extend(refused);
         }
     }
 
-    /// Gives an answer that needs no thread.
-    pub(super) fn answer(&self, answer: A) {
-        self.shared.desk.lock().answers.push(answer);
+    /// Adds a result that needs no thread.
+    pub(super) fn add_result(&self, result: A) {
+        self.shared.queue.lock().results.push(result);
     }
 
-    /// The answers that are there.
-    pub(super) fn take_answers(&self) -> Vec<A> {
-        std::mem::take(&mut self.shared.desk.lock().answers)
+    /// Removes and returns the results.
+    pub(super) fn take_results(&self) -> Vec<A> {
+        std::mem::take(&mut self.shared.queue.lock().results)
     }
 
-    /// Waits until everything that was asked is done, `timeout` at most.
+    /// Waits until all jobs are done, `timeout` at most.
     pub(super) fn finish(&self, timeout: Duration) {
-        let mut desk = self.shared.desk.lock();
-        self.shared.left.wait_while_for(&mut desk, |desk| desk.staffed, timeout);
+        let mut queue = self.shared.queue.lock();
+        self.shared
+            .ended
+            .wait_while_for(&mut queue, |queue| queue.running, timeout);
     }
 }
 
-fn attend<Q, A>(shared: &Shared<Q, A>) {
+fn run<Q, A>(shared: &Shared<Q, A>) {
     THREADS.fetch_add(1, Ordering::Relaxed);
     loop {
         let next = {
-            let mut desk = shared.desk.lock();
-            let next = desk.questions.pop_front();
-            desk.staffed = next.is_some();
+            let mut queue = shared.queue.lock();
+            let next = queue.jobs.pop_front();
+            queue.running = next.is_some();
             next
         };
-        let Some(question) = next else { break };
-        let answer = (shared.work)(question);
-        shared.desk.lock().answers.push(answer);
+        let Some(job) = next else { break };
+        let result = (shared.work)(job);
+        shared.queue.lock().results.push(result);
         shared.waker.wake();
     }
-    shared.left.notify_all();
+    shared.ended.notify_all();
     THREADS.fetch_sub(1, Ordering::Relaxed);
 }

@@ -2,7 +2,7 @@
 
 use super::super::bootstrap::Endpoint;
 use super::{Change, Cluster, duration_ms};
-use crate::connection::LookupId;
+use crate::connection::{LookupId, reconnect_backoff};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::{DebugContexts, level};
@@ -65,13 +65,13 @@ impl Cluster {
     }
 
     fn on_canonical_failed(&mut self, ctx: &mut Ctx<'_>, at: usize, why: &str) {
-        let (base, max) = (ctx.conf.reconnect_backoff_ms, ctx.conf.reconnect_backoff_max_ms);
+        let base = duration_ms(ctx.conf.reconnect_backoff_ms);
+        let max = duration_ms(ctx.conf.reconnect_backoff_max_ms);
         let Some(pending) = self.canonical.get_mut(at) else {
             return;
         };
-        let doubled = duration_ms(base).saturating_mul(1 << pending.tries.min(20));
         pending.lookup = None;
-        pending.retry_at = ctx.now + ctx.rng.jitter(doubled.min(duration_ms(max.max(base))), 0.25, 0.5);
+        pending.retry_at = ctx.now + reconnect_backoff(base, max, pending.tries, ctx.rng);
         pending.tries = pending.tries.saturating_add(1);
         let text = format!("Failed to resolve '{}': {why}", pending.endpoint);
         if pending.tries == 1 {

@@ -294,6 +294,20 @@ fn a_bootstrap_name_without_canonical_names_is_looked_up_again() {
 }
 
 #[test]
+fn canonical_look_ups_are_repeated_within_reconnect_backoff_max_ms() {
+    let mut settings = CANONICAL.to_vec();
+    settings.extend([("reconnect.backoff.ms", "1000"), ("reconnect.backoff.max.ms", "1000")]);
+    let mut w = World::with("seed:9092", &settings);
+    w.nameless = true;
+    for _ in 0..20 {
+        let next = w.settle().expect("it is tried again");
+        assert!(next.since(w.now).as_millis() <= 1000, "{:?}", next.since(w.now));
+        w.now = next;
+    }
+    assert!(w.looked_up.len() >= 20, "{:?}", w.looked_up);
+}
+
+#[test]
 fn a_name_that_brokers_refuse_is_not_asked_for_again_and_again() {
     let mut w = World::new("one");
     let mut refused = topic("#!$", 0, &[]);

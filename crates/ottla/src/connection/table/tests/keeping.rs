@@ -1,8 +1,8 @@
-//! Connections that are kept: made again without being wanted.
+//! Connections that are kept: opened again without a request for them.
 
 use super::*;
 
-/// Accepts the connection that the connection asks for, and answers ApiVersions.
+/// Accepts the attempt to connect, and answers ApiVersions.
 fn accept(w: &mut World) -> ConnId {
     let mut conn = None;
     for action in w.actions() {
@@ -12,7 +12,7 @@ fn accept(w: &mut World) -> ConnId {
             NetAction::Send { .. } | NetAction::Close { .. } => {}
         }
     }
-    let conn = conn.expect("a connection is asked for");
+    let conn = conn.expect("no attempt to connect");
     w.net(NetEvent::Connected { conn, socket: -1 });
     let (correlation, _, version) = w.sent();
     w.respond(conn, correlation, &versions(), version);
@@ -43,7 +43,7 @@ fn closed(w: &mut World, conn: ConnId) {
 }
 
 #[test]
-fn a_kept_connection_that_the_broker_closes_is_made_again_after_the_backoff() {
+fn a_kept_connection_that_the_broker_closes_is_opened_again_after_the_backoff() {
     let (mut w, conn) = kept(config());
     w.advance(30_000);
     closed(&mut w, conn);
@@ -54,24 +54,24 @@ fn a_kept_connection_that_the_broker_closes_is_made_again_after_the_backoff() {
 }
 
 #[test]
-fn a_connection_that_is_wanted_meanwhile_is_made_at_once() {
+fn ready_opens_a_kept_connection_without_the_backoff() {
     let (mut w, conn) = kept(config());
     w.advance(30_000);
     closed(&mut w, conn);
     assert!(matches!(w.ready(), Ready::Connecting));
     accept(&mut w);
     w.advance(1000);
-    assert!(!connects(&mut w), "once is enough");
+    assert!(!connects(&mut w), "it is opened once");
 }
 
 #[test]
-fn a_connection_is_kept_no_longer_than_asked_for() {
+fn a_connection_is_not_opened_again_after_the_time_for_which_it_is_kept() {
     let (mut w, conn) = kept(config());
     w.advance(60_000);
     closed(&mut w, conn);
     w.advance(60_000);
     assert!(!connects(&mut w));
-    // Nor is one that was never to be kept.
+    // Nor is a connection that is not kept.
     let mut w = World::new(config());
     let conn = w.up();
     closed(&mut w, conn);
@@ -80,7 +80,7 @@ fn a_connection_is_kept_no_longer_than_asked_for() {
 }
 
 #[test]
-fn attempts_at_a_kept_connection_go_on_with_growing_backoff() {
+fn attempts_at_a_kept_connection_continue_with_growing_backoff() {
     let (mut w, conn) = kept(config());
     w.net(NetEvent::Closed {
         conn,
@@ -113,14 +113,14 @@ fn attempts_at_a_kept_connection_go_on_with_growing_backoff() {
 }
 
 #[test]
-fn a_broker_that_closes_every_connection_is_asked_less_and_less() {
+fn the_backoff_grows_when_the_broker_closes_every_connection() {
     let (mut w, mut conn) = kept(config());
     let mut made = 0;
     for _ in 0..300 {
         closed(&mut w, conn);
         for _ in 0..20 {
             w.advance(10);
-            if matches!(w.connections.actions.front(), Some(NetAction::Connect { .. })) {
+            if w.connections.is_active(w.key) {
                 made += 1;
                 conn = accept(&mut w);
                 break;

@@ -1,4 +1,4 @@
-//! What connections say, and which endings are failures.
+//! Log lines of connections, and the ends that are failures.
 
 use super::*;
 use crate::log::{DebugContexts, LogLine};
@@ -7,12 +7,16 @@ use std::sync::Mutex;
 pub(super) type Lines = Arc<Mutex<Vec<LogLine>>>;
 
 pub(super) fn logged(contexts: DebugContexts) -> (World, Lines) {
+    logged_with(config(), contexts)
+}
+
+pub(super) fn logged_with(config: ConnectionConfig, contexts: DebugContexts) -> (World, Lines) {
     let lines = Lines::default();
     let to = lines.clone();
     let sink = Arc::new(move |line| to.lock().unwrap().push(line));
-    let mut w = World::new(config());
+    let mut w = World::new(config.clone());
     let connections =
-        ConnectionTable::new(config(), Rng::from_seed(7)).with_log(Arc::new(Logger::new(sink, 7, contexts)));
+        ConnectionTable::new(config, Rng::from_seed(7)).with_log(Arc::new(Logger::new(sink, 7, contexts)));
     w.connections = connections;
     w.connections.set_address(w.key, "broker", 9092, w.now);
     (w, lines)
@@ -58,7 +62,7 @@ fn a_reset_is_an_idle_disconnect_when_nothing_was_sent_for_long() {
 }
 
 #[test]
-fn what_was_lost_is_told_with_the_failure() {
+fn down_reports_the_kind_of_loss() {
     let mut w = World::new(config());
     let conn = w.up();
     w.send(1, 1000).unwrap();
@@ -78,34 +82,34 @@ fn what_was_lost_is_told_with_the_failure() {
 }
 
 #[test]
-fn requests_are_told_with_their_round_trip_times() {
+fn requests_are_logged_with_their_round_trip_times() {
     let (mut w, lines) = logged(DebugContexts::PROTOCOL);
     let conn = w.up();
-    let hello = texts(&lines);
+    let first = texts(&lines);
     assert!(
-        hello[0].starts_with("SEND broker:9092/1: Sent ApiVersionsRequest (v"),
-        "{hello:?}"
+        first[0].starts_with("SEND broker:9092/1: Sent ApiVersionsRequest (v"),
+        "{first:?}"
     );
-    assert!(hello[1].contains("CorrId 1, rtt 0.00ms)"), "{hello:?}");
+    assert!(first[1].contains("CorrId 1, rtt 0.00ms)"), "{first:?}");
     w.send(1, 1000).unwrap();
     w.now = w.now.plus_ms(12);
     let (correlation, _, version) = w.sent();
     w.respond(conn, correlation, &MetadataResponse::default(), version);
-    let said = texts(&lines);
+    let logged = texts(&lines);
     assert!(
-        said[0].starts_with("SEND broker:9092/1: Sent MetadataRequest (v9, "),
-        "{said:?}"
+        logged[0].starts_with("SEND broker:9092/1: Sent MetadataRequest (v9, "),
+        "{logged:?}"
     );
     assert!(
-        said[1].starts_with("RECV broker:9092/1: Received MetadataResponse (v9, "),
-        "{said:?}"
+        logged[1].starts_with("RECV broker:9092/1: Received MetadataResponse (v9, "),
+        "{logged:?}"
     );
-    assert!(said[1].ends_with("CorrId 2, rtt 12.00ms)"), "{said:?}");
+    assert!(logged[1].ends_with("CorrId 2, rtt 12.00ms)"), "{logged:?}");
     w.send(2, 1000).unwrap();
     w.advance(1000);
-    let said = texts(&lines);
+    let logged = texts(&lines);
     let failed = "REQERR broker:9092/1: MetadataRequest (v9, CorrId 3) failed after 1000.00ms: timed out";
-    assert_eq!(said[1..], [failed]);
+    assert_eq!(logged[1..], [failed]);
 }
 
 #[test]

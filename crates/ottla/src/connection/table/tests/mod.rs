@@ -1,15 +1,18 @@
-//! ConnectionTable driven by hand: every test plays the network.
+//! The connection table with a network that the tests script.
 
 use super::*;
-use crate::connection::BrokerVersions;
+use crate::connection::{CloseReason, DisconnectKind, FailureKind, Outcome, Owner, Security, TlsFailure, TlsSession};
+use crate::types::NodeId;
+use bytes::Bytes;
 use ottla_protocol::api::api_versions::{ApiVersion, ApiVersionsResponse};
 use ottla_protocol::api::metadata::{MetadataRequest, MetadataResponse};
-use ottla_protocol::{ApiKey, Reader, RequestHeader, encode_response};
+use ottla_protocol::{ErrorCode as BrokerError, Message, Reader, RequestHeader, encode_response};
 
 mod connecting;
 mod keeping;
 mod logging;
 mod phrases;
+mod security;
 mod throttling;
 mod unwritten;
 mod versions;
@@ -28,6 +31,7 @@ fn config() -> ConnectionConfig {
         max_timeouts: 1,
         address_ttl: Duration::from_secs(1),
         one_by_one: false,
+        security: Security::default(),
         ask_versions: true,
         measures: true,
         versions_timeout: Duration::from_secs(10),
@@ -75,7 +79,7 @@ impl World {
         self.connections.poll(self.now);
     }
 
-    /// Answers the look-up with `n` addresses and gives the connection that is opened next.
+    /// Answers the look-up with `n` addresses. Returns the connection that is opened next.
     fn resolve(&mut self, n: u8) -> ConnId {
         let Some(NetAction::Resolve { lookup, .. }) = self.actions().pop() else {
             panic!("no look-up")
@@ -95,7 +99,7 @@ impl World {
         }
     }
 
-    /// The last frame sent: (correlation id, api, version).
+    /// Returns the last frame sent: (correlation id, api, version).
     fn sent(&mut self) -> (i32, ApiKey, i16) {
         for action in self.actions().into_iter().rev() {
             if let NetAction::Send { frame, .. } = action {
@@ -108,12 +112,9 @@ impl World {
         panic!("nothing sent")
     }
 
-    /// Responds as a broker does that has read all that was sent.
+    /// Responds like a broker that has received all requests.
     fn respond<M: Message>(&mut self, conn: ConnId, correlation: i32, message: &M, version: i16) {
-        let key = self.connections.by_conn.get(&conn).copied();
-        let connection = key.and_then(|key| self.connections.connections.get(&key));
-        let sent = connection.map_or(0, |l| l.frames_sent);
-        self.written(conn, sent, sent);
+        self.write_all(conn);
         self.respond_early(conn, correlation, message, version);
     }
 
@@ -149,6 +150,14 @@ impl World {
 
     fn written(&mut self, conn: ConnId, begun: u64, done: u64) {
         self.net(NetEvent::Written { conn, begun, done });
+    }
+
+    /// Makes the kernel take all frames that were sent.
+    fn write_all(&mut self, conn: ConnId) {
+        let key = self.connections.state.owner(conn);
+        let connection = key.and_then(|key| self.connections.connections.get(&key));
+        let sent = connection.map_or(0, |c| c.requests().frames_sent());
+        self.written(conn, sent, sent);
     }
 }
 
@@ -189,7 +198,7 @@ fn down_text(events: &[ConnectionEvent]) -> String {
 }
 
 #[test]
-fn a_connection_comes_up_when_wanted_and_carries_a_request() {
+fn ready_opens_a_connection_that_then_carries_a_request() {
     let mut w = World::new(config());
     assert!(w.actions().is_empty(), "nothing connects before it is wanted");
     let conn = w.up();
@@ -214,7 +223,7 @@ fn a_connection_comes_up_when_wanted_and_carries_a_request() {
 }
 
 #[test]
-fn in_flight_is_limited() {
+fn ready_is_busy_with_max_in_flight_requests() {
     let mut w = World::new(config());
     w.up();
     w.send(1, 1000).unwrap();
@@ -268,7 +277,7 @@ fn backoff_grows_and_is_capped() {
         w.connections.poll(w.now);
         assert!(
             w.actions().iter().all(|a| !matches!(a, NetAction::Resolve { .. })),
-            "nobody wants the connection"
+            "no manager wants the connection"
         );
     }
     assert!(
@@ -297,7 +306,7 @@ fn a_wanted_connection_reconnects_by_itself_after_backoff() {
 }
 
 #[test]
-fn a_response_that_is_cut_short_is_told_as_such() {
+fn a_response_that_is_cut_short_is_named_in_the_error() {
     for during_versions in [true, false] {
         let mut w = World::new(config());
         let conn = if during_versions {
@@ -324,8 +333,8 @@ fn a_response_that_is_cut_short_is_told_as_such() {
 }
 
 #[test]
-fn a_timeout_tells_whether_the_request_was_written() {
-    // On a connection that stays, the second one may yet be written.
+fn a_timeout_reports_if_the_request_was_written() {
+    // On a connection that stays, the second one may still be written.
     for (max_timeouts, may_be_written) in [(1, false), (0, true)] {
         let mut w = World::new(ConnectionConfig {
             max_timeouts,
@@ -370,7 +379,7 @@ fn a_late_response_is_dropped_when_the_connection_stays() {
 }
 
 #[test]
-fn a_request_that_timed_out_holds_nothing_up() {
+fn a_request_that_timed_out_does_not_count_as_in_flight() {
     let mut config = config();
     config.max_timeouts = 0;
     config.idle_after = Some(Duration::from_millis(500));
@@ -385,13 +394,13 @@ fn a_request_that_timed_out_holds_nothing_up() {
         matches!(w.ready(), Ready::Yes(_)),
         "the connection stays and takes requests"
     );
-    // Nobody waits for the late responses: the connection is idle, and its timer must not fire for ever.
+    // No request waits for the late responses: the connection is idle, and its timer must not fire forever.
     w.advance(500);
     assert!(!w.connections.is_up(w.key));
 }
 
 #[test]
-fn who_was_turned_away_hears_of_a_request_that_timed_out() {
+fn a_timeout_reports_send_ready_after_busy() {
     let mut w = World::new(ConnectionConfig {
         max_timeouts: 0,
         max_in_flight: 1,
@@ -434,7 +443,7 @@ fn a_response_to_nothing_ends_the_connection() {
 }
 
 #[test]
-fn requests_without_an_answer_end_when_written() {
+fn requests_without_a_response_end_when_written() {
     let mut w = World::new(config());
     let conn = w.up();
     let tag = Tag {
@@ -458,7 +467,7 @@ fn requests_without_an_answer_end_when_written() {
 }
 
 #[test]
-fn idle_connections_close_when_asked_to() {
+fn connections_max_idle_ms_closes_an_idle_connection() {
     let mut config = config();
     config.idle_after = Some(Duration::from_millis(500));
     let mut w = World::new(config);
@@ -471,7 +480,7 @@ fn idle_connections_close_when_asked_to() {
 }
 
 #[test]
-fn a_moved_broker_is_left_at_once() {
+fn a_changed_address_closes_the_connection() {
     let mut w = World::new(config());
     w.up();
     w.send(1, 1000).unwrap();
@@ -486,7 +495,7 @@ fn a_moved_broker_is_left_at_once() {
 }
 
 #[test]
-fn a_bootstrap_connection_becomes_the_brokers() {
+fn adopt_moves_connection_and_requests_to_the_broker() {
     let mut w = World::new(config());
     let conn = w.up();
     w.send(1, 1000).unwrap();
@@ -512,13 +521,13 @@ fn a_connect_that_hangs_times_out() {
             .iter()
             .any(|a| matches!(a, NetAction::Close { conn: c } if *c == conn))
     );
-    // What the network still says of it is ignored.
+    // Later events of the connection are ignored.
     w.net(NetEvent::Connected { conn, socket: -1 });
     assert!(w.events().is_empty());
 }
 
 #[test]
-fn an_unresolvable_name_says_so() {
+fn an_unresolvable_name_is_in_the_error() {
     let mut w = World::new(config());
     let _ = w.ready();
     let Some(NetAction::Resolve { lookup, .. }) = w.actions().pop() else {
@@ -532,7 +541,7 @@ fn an_unresolvable_name_says_so() {
 }
 
 #[test]
-fn bulk_waits_for_the_socket() {
+fn ready_for_bulk_is_busy_until_the_socket_has_taken_the_requests() {
     let mut w = World::new(config());
     let conn = w.up();
     w.written(conn, 1, 1);
@@ -540,7 +549,7 @@ fn bulk_waits_for_the_socket() {
     w.send(1, 1000).unwrap();
     w.written(conn, 2, 1);
     assert!(matches!(w.connections.ready_for_bulk(w.key, w.now, 1), Ready::Busy));
-    assert!(matches!(w.ready(), Ready::Yes(_)), "small requests need not wait");
+    assert!(matches!(w.ready(), Ready::Yes(_)), "small requests are not blocked");
     w.events();
     w.written(conn, 2, 2);
     assert!(matches!(w.events()[..], [ConnectionEvent::SendReady { .. }]));

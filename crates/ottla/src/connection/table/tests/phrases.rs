@@ -1,4 +1,4 @@
-//! Words of librdkafka's log that operators' guides and dashboards search for: `docs/LOGS.md` lists them.
+//! Phrases of librdkafka's log that operators' guides and dashboards search for: `docs/LOGS.md` lists them.
 
 use super::logging::{logged, texts};
 use super::*;
@@ -49,17 +49,17 @@ fn a_disconnect_with_requests_in_flight_says_disconnected_after() {
 
 #[test]
 fn an_idle_disconnect_says_disconnected_after_under_broker() {
-    let (mut w, lines) = logged(DebugContexts::BROKER);
+    let (mut w, logged_lines) = logged(DebugContexts::BROKER);
     let conn = w.up();
     w.now = w.now.plus_ms(600_000);
     w.net(NetEvent::Closed {
         conn,
         reason: CloseReason::PeerClosed,
     });
-    let said = texts(&lines).join("\n");
+    let lines = texts(&logged_lines).join("\n");
     assert!(
-        said.contains("broker:9092/1: Disconnected (after 600000ms in state UP)"),
-        "{said}"
+        lines.contains("broker:9092/1: Disconnected (after 600000ms in state UP)"),
+        "{lines}"
     );
 }
 
@@ -75,8 +75,8 @@ fn a_disconnect_during_api_versions_says_what_was_requested() {
 }
 
 #[test]
-fn requests_that_time_out_and_cost_the_connection_are_counted_and_named() {
-    let (mut w, lines) = logged(DebugContexts::BROKER);
+fn requests_that_time_out_and_end_the_connection_are_counted_and_named() {
+    let (mut w, logged_lines) = logged(DebugContexts::BROKER);
     let conn = w.up();
     w.send(1, 1000).unwrap();
     w.send(2, 1000).unwrap();
@@ -92,35 +92,35 @@ fn requests_that_time_out_and_cost_the_connection_are_counted_and_named() {
         text.contains("Timed out MetadataRequest in flight (after 1000ms"),
         "{text}"
     );
-    let said = texts(&lines).join("\n");
+    let lines = texts(&logged_lines).join("\n");
     let phrase =
         "REQTMOUT broker:9092/1: Timed out 1 in-flight, 0 retry-queued, 1 out-queue, 0 partially-sent requests";
-    assert!(said.contains(phrase), "{said}");
+    assert!(lines.contains(phrase), "{lines}");
 }
 
 #[test]
 fn the_clients_own_idle_limit_says_connection_max_idle_time_exceeded() {
-    let (mut w, lines) = logged(DebugContexts::BROKER);
-    w.connections.config.idle_after = Some(Duration::from_millis(500));
+    let (mut w, logged_lines) = logged(DebugContexts::BROKER);
+    w.connections.state.config.idle_after = Some(Duration::from_millis(500));
     w.up();
     w.advance(500);
-    let said = texts(&lines).join("\n");
+    let lines = texts(&logged_lines).join("\n");
     assert!(
-        said.contains("Connection max idle time exceeded (500ms since last activity)"),
-        "{said}"
+        lines.contains("Connection max idle time exceeded (500ms since last activity)"),
+        "{lines}"
     );
 }
 
 #[test]
 fn a_state_says_broker_changed_state() {
-    let (mut w, lines) = logged(DebugContexts::BROKER);
+    let (mut w, logged_lines) = logged(DebugContexts::BROKER);
     w.up();
-    let said = texts(&lines).join("\n");
+    let lines = texts(&logged_lines).join("\n");
     let phrase = "STATE broker:9092/1: Broker changed state APIVERSION_QUERY -> UP";
-    assert!(said.contains(phrase), "{said}");
+    assert!(lines.contains(phrase), "{lines}");
     assert!(
-        said.contains("CONNECT broker:9092/1: Connecting to ipv4#127.0.0.1:9092"),
-        "{said}"
+        lines.contains("CONNECT broker:9092/1: Connecting to ipv4#127.0.0.1:9092"),
+        "{lines}"
     );
 }
 

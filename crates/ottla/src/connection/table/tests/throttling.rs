@@ -1,9 +1,9 @@
-//! Pauses that brokers ask for.
+//! Pauses that brokers request (KIP-13, KIP-219).
 
 use super::*;
 
 #[test]
-fn throttling_holds_requests_back() {
+fn a_throttled_connection_is_busy_until_the_pause_ends() {
     let mut w = World::new(config());
     w.up();
     w.connections.throttle(w.key, Duration::from_millis(300), w.now);
@@ -14,7 +14,7 @@ fn throttling_holds_requests_back() {
 }
 
 #[test]
-fn pauses_are_kept_that_the_broker_has_not_kept_and_all_are_told() {
+fn pauses_that_the_broker_has_not_kept_are_kept_and_all_are_reported() {
     for (api, version, kept) in [
         (ApiKey::PRODUCE, 5, false),
         (ApiKey::PRODUCE, 6, true),
@@ -30,7 +30,7 @@ fn pauses_are_kept_that_the_broker_has_not_kept_and_all_are_told() {
                 .on_throttle_time(w.key, (api, version), throttle_ms, w.now);
         }
         assert_eq!(matches!(w.ready(), Ready::Busy), kept, "{api:?} {version}");
-        let told: Vec<i32> = w
+        let reported: Vec<i32> = w
             .events()
             .iter()
             .filter_map(|e| match e {
@@ -38,6 +38,6 @@ fn pauses_are_kept_that_the_broker_has_not_kept_and_all_are_told() {
                 _ => None,
             })
             .collect();
-        assert_eq!(told, [300, 0]);
+        assert_eq!(reported, [300, 0]);
     }
 }

@@ -1,9 +1,9 @@
-//! Requests that the kernel has not taken yet.
+//! Requests that the kernel has not taken.
 
 use super::*;
 
 #[test]
-fn an_answer_to_a_request_that_is_not_written_breaks_the_protocol() {
+fn a_response_before_its_request_is_written_ends_the_connection() {
     let mut w = World::new(config());
     let conn = w.up();
     w.send(1, 1000).unwrap();
@@ -13,7 +13,7 @@ fn an_answer_to_a_request_that_is_not_written_breaks_the_protocol() {
         id: 1,
     };
     w.written(conn, 2, 1);
-    assert!(w.connections.is_unwritten(w.key, tag), "a part of it is under way");
+    assert!(w.connections.is_unwritten(w.key, tag), "only a part is written");
     w.respond_early(conn, correlation, &MetadataResponse::default(), version);
     let events = w.events();
     let Some(ConnectionEvent::Outcome {
@@ -29,7 +29,7 @@ fn an_answer_to_a_request_that_is_not_written_breaks_the_protocol() {
 }
 
 #[test]
-fn what_was_not_handed_to_the_network_is_taken_back_with_the_connection() {
+fn fail_drops_frames_that_the_network_has_not_received() {
     let mut w = World::new(config());
     w.up();
     w.send(1, 1000).unwrap();

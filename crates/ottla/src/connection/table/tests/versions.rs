@@ -28,7 +28,7 @@ fn an_older_api_versions_is_asked_again() {
 }
 
 #[test]
-fn a_broker_that_hangs_up_on_api_versions_is_taken_as_old() {
+fn a_broker_that_closes_on_api_versions_is_assumed_old() {
     let mut w = World::new(config());
     let _ = w.ready();
     let conn = w.resolve(1);
@@ -43,7 +43,7 @@ fn a_broker_that_hangs_up_on_api_versions_is_taken_as_old() {
     w.advance(200);
     let conn = w.connecting();
     w.net(NetEvent::Connected { conn, socket: -1 });
-    assert!(w.actions().is_empty(), "not asked again");
+    assert!(w.actions().is_empty(), "not sent again");
     assert_eq!(
         w.connections.versions(w.key).as_deref(),
         Some(&BrokerVersions::of_release("0.9.0"))
@@ -51,7 +51,7 @@ fn a_broker_that_hangs_up_on_api_versions_is_taken_as_old() {
 }
 
 #[test]
-fn a_broker_that_never_answers_api_versions_is_taken_as_old_for_the_fallback_time() {
+fn api_version_fallback_ms_applies_to_a_broker_that_never_answers_api_versions() {
     let mut w = World::new(config());
     let _ = w.ready();
     let conn = w.resolve(1);
@@ -66,12 +66,12 @@ fn a_broker_that_never_answers_api_versions_is_taken_as_old_for_the_fallback_tim
     w.advance(2000);
     let conn = w.resolve(1);
     w.net(NetEvent::Connected { conn, socket: -1 });
-    assert!(w.actions().is_empty(), "not asked again");
+    assert!(w.actions().is_empty(), "not sent again");
     assert_eq!(
         w.connections.versions(w.key).as_deref(),
         Some(&BrokerVersions::of_release("0.9.0"))
     );
-    // When the time is over, the next connection asks again.
+    // After that time, the next connection sends it again.
     w.connections.force_close(w.key, w.now);
     w.advance(60_000);
     let _ = w.ready();
@@ -82,7 +82,7 @@ fn a_broker_that_never_answers_api_versions_is_taken_as_old_for_the_fallback_tim
 }
 
 #[test]
-fn without_a_fallback_time_a_broker_that_never_answers_api_versions_is_asked_again() {
+fn without_a_fallback_time_api_versions_is_sent_again() {
     let mut config = config();
     config.fallback_for = Duration::ZERO;
     let mut w = World::new(config);
@@ -100,7 +100,7 @@ fn without_a_fallback_time_a_broker_that_never_answers_api_versions_is_asked_aga
 }
 
 #[test]
-fn a_broker_that_refuses_api_versions_is_taken_as_old() {
+fn a_broker_that_refuses_api_versions_is_assumed_old() {
     let mut w = World::new(config());
     let _ = w.ready();
     let conn = w.resolve(1);

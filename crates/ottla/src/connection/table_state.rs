@@ -1,0 +1,127 @@
+//! State that all connections of a table share.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use super::config::ConnectionConfig;
+use super::connection_stats::Totals;
+use super::events::ConnectionEvent;
+use super::key::BrokerKey;
+use super::net::{ConnId, LookupId, NetAction};
+use crate::interceptor::Interceptor;
+use crate::log::Logger;
+use crate::sys::Rng;
+
+/// Settings, log and source of randomness of a table's connections, the queues for their actions and events, and the ids
+/// under which the network reports to them.
+#[derive(Debug)]
+pub(super) struct TableState {
+    pub(super) config: ConnectionConfig,
+    pub(super) log: Arc<Logger>,
+    pub(super) rng: Rng,
+    pub(super) interceptor: Option<Arc<dyn Interceptor>>,
+    pub(super) totals: Totals,
+    actions: VecDeque<NetAction>,
+    events: VecDeque<ConnectionEvent>,
+    by_conn: BTreeMap<ConnId, BrokerKey>,
+    by_lookup: BTreeMap<LookupId, BrokerKey>,
+    next_id: u64,
+}
+
+impl TableState {
+    pub(super) fn new(config: ConnectionConfig, rng: Rng) -> Self {
+        TableState {
+            config,
+            log: Arc::new(Logger::silent()),
+            rng,
+            interceptor: None,
+            totals: Totals::default(),
+            actions: VecDeque::new(),
+            events: VecDeque::new(),
+            by_conn: BTreeMap::new(),
+            by_lookup: BTreeMap::new(),
+            next_id: 1,
+        }
+    }
+
+    fn new_id(&mut self) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        id
+    }
+
+    /// Returns the id of a new connection of `key`.
+    pub(super) fn new_conn(&mut self, key: BrokerKey) -> ConnId {
+        let conn = ConnId(self.new_id());
+        self.by_conn.insert(conn, key);
+        conn
+    }
+
+    /// Returns the id of a new look-up for `key`.
+    pub(super) fn new_lookup(&mut self, key: BrokerKey) -> LookupId {
+        let lookup = LookupId(self.new_id());
+        self.by_lookup.insert(lookup, key);
+        lookup
+    }
+
+    /// Returns the id of a look-up that belongs to no connection.
+    pub(super) fn new_free_lookup(&mut self) -> LookupId {
+        LookupId(self.new_id())
+    }
+
+    /// Returns the owner of an open or opening connection.
+    pub(super) fn owner(&self, conn: ConnId) -> Option<BrokerKey> {
+        self.by_conn.get(&conn).copied()
+    }
+
+    /// Assigns a connection to another key.
+    pub(super) fn set_owner(&mut self, conn: ConnId, key: BrokerKey) {
+        self.by_conn.insert(conn, key);
+    }
+
+    /// Removes the id of a connection that the network has closed.
+    pub(super) fn on_closed(&mut self, conn: ConnId) {
+        self.by_conn.remove(&conn);
+    }
+
+    /// Removes a look-up and returns its owner.
+    pub(super) fn take_lookup(&mut self, lookup: LookupId) -> Option<BrokerKey> {
+        self.by_lookup.remove(&lookup)
+    }
+
+    /// Closes a connection. Frames that the network has not received yet are dropped.
+    pub(super) fn close(&mut self, conn: ConnId) {
+        self.by_conn.remove(&conn);
+        self.actions
+            .retain(|a| !matches!(a, NetAction::Send { conn: of, .. } if *of == conn));
+        self.actions.push_back(NetAction::Close { conn });
+    }
+
+    pub(super) fn act(&mut self, action: NetAction) {
+        self.actions.push_back(action);
+    }
+
+    pub(super) fn report(&mut self, event: ConnectionEvent) {
+        self.events.push_back(event);
+    }
+
+    pub(super) fn next_action(&mut self) -> Option<NetAction> {
+        self.actions.pop_front()
+    }
+
+    pub(super) fn next_event(&mut self) -> Option<ConnectionEvent> {
+        self.events.pop_front()
+    }
+
+    pub(super) fn has_event(&self) -> bool {
+        !self.events.is_empty()
+    }
+
+    /// Drops events, look-ups and frames that the network has not received yet.
+    pub(super) fn clear(&mut self) {
+        self.actions.retain(|a| !matches!(a, NetAction::Send { .. }));
+        self.by_conn.clear();
+        self.by_lookup.clear();
+        self.events.clear();
+    }
+}

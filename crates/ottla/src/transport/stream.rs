@@ -1,0 +1,141 @@
+//! The byte stream of a connection: plain TCP, or TCP with a cipher.
+
+use std::io::{self, IoSlice, Read};
+use std::task::Poll;
+
+use mio::net::TcpStream;
+use socket2::SockRef;
+
+use crate::connection::{CloseReason, TlsFailure, TlsSession};
+
+/// The result of reading.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Received {
+    /// That many bytes, at least one.
+    Bytes {
+        count: usize,
+        /// Nothing is left to read: a readiness event follows when more arrives.
+        drained: bool,
+    },
+    /// Nothing is there; a readiness event follows.
+    WouldBlock,
+    /// The peer has closed the stream.
+    End,
+}
+
+/// A connected byte stream that never blocks.
+///
+/// A cipher accepts bytes that the kernel has not taken: [`write`](Self::write) encrypts them into the stream's own buffer,
+/// and [`flush`](Self::flush) hands that to the kernel. The caller's memory is free after `write`, but only after a `flush`
+/// that returns true are the bytes on their way as those of plain TCP are after `write`.
+pub(super) trait ByteStream: Send {
+    /// Continues the handshake. Called when the TCP connection has opened, and then at each readiness until it returns
+    /// `Ready`, with the TLS session or `None` for plain TCP.
+    fn handshake(&mut self) -> Result<Poll<Option<TlsSession>>, CloseReason>;
+
+    /// Reads into `buf`, which is not empty.
+    fn read(&mut self, buf: &mut [u8]) -> Result<Received, CloseReason>;
+
+    /// Accepts bytes from the front of `slices` and returns their number, at least one; `None` when it would block.
+    fn write(&mut self, slices: &[IoSlice<'_>]) -> Result<Option<usize>, CloseReason>;
+
+    /// Hands accepted bytes to the kernel. Returns true when it has taken all of them.
+    fn flush(&mut self) -> Result<bool, CloseReason>;
+
+    /// Returns the socket, for registration and options.
+    fn socket(&mut self) -> &mut TcpStream;
+
+    /// Returns the socket, for closing.
+    fn into_socket(self: Box<Self>) -> TcpStream;
+}
+
+/// Plain TCP.
+pub(super) struct PlainStream(TcpStream);
+
+impl PlainStream {
+    /// Returns the stream of a socket. Connections with TLS are refused, so that their requests never go out in plain text.
+    pub(super) fn open(socket: TcpStream, tls_name: Option<&str>) -> Result<Box<dyn ByteStream>, Refused> {
+        match tls_name {
+            None => Ok(Box::new(PlainStream(socket))),
+            Some(_) => Err(Refused {
+                socket,
+                reason: CloseReason::Tls(TlsFailure::Other("this client has no TLS".into())),
+            }),
+        }
+    }
+}
+
+/// A socket for which there is no stream.
+pub(super) struct Refused {
+    pub(super) socket: TcpStream,
+    pub(super) reason: CloseReason,
+}
+
+/// Makes the stream of a socket that connects. The name is that of the peer's certificate for TLS.
+pub(super) type StreamFactory =
+    Box<dyn Fn(TcpStream, Option<&str>) -> Result<Box<dyn ByteStream>, Refused> + Send + Sync>;
+
+/// Makes writes return an error where the peer is gone, without SIGPIPE: handling of signals belongs to the application.
+/// Systems without this flag have a socket option ([`configure`](super::socket::configure)).
+#[cfg(not(target_vendor = "apple"))]
+const SEND_FLAGS: i32 = libc::MSG_NOSIGNAL;
+#[cfg(target_vendor = "apple")]
+const SEND_FLAGS: i32 = 0;
+
+impl ByteStream for PlainStream {
+    fn handshake(&mut self) -> Result<Poll<Option<TlsSession>>, CloseReason> {
+        Ok(Poll::Ready(None))
+    }
+
+    fn read(&mut self, buf: &mut [u8]) -> Result<Received, CloseReason> {
+        match retry(|| self.0.read(buf))? {
+            None => Ok(Received::WouldBlock),
+            Some(0) => Ok(Received::End),
+            Some(count) => Ok(Received::Bytes {
+                count,
+                drained: count < buf.len(),
+            }),
+        }
+    }
+
+    fn write(&mut self, slices: &[IoSlice<'_>]) -> Result<Option<usize>, CloseReason> {
+        let socket = SockRef::from(&self.0);
+        match retry(|| socket.send_vectored_with_flags(slices, SEND_FLAGS))? {
+            Some(0) => Err(io_reason(&io::ErrorKind::WriteZero.into())),
+            count => Ok(count),
+        }
+    }
+
+    fn flush(&mut self) -> Result<bool, CloseReason> {
+        Ok(true)
+    }
+
+    fn socket(&mut self) -> &mut TcpStream {
+        &mut self.0
+    }
+
+    fn into_socket(self: Box<Self>) -> TcpStream {
+        self.0
+    }
+}
+
+/// Repeats a call that a signal interrupts. Returns `None` when it would block.
+fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> Result<Option<T>, CloseReason> {
+    loop {
+        match call() {
+            Ok(result) => return Ok(Some(result)),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(e) => return Err(io_reason(&e)),
+        }
+    }
+}
+
+/// Returns the operating system's text for an error, without Rust's "(os error N)".
+pub(super) fn io_reason(e: &io::Error) -> CloseReason {
+    let text = e.to_string();
+    CloseReason::Io(match text.split_once(" (os error") {
+        Some((words, _)) => words.to_owned(),
+        None => text,
+    })
+}
