@@ -29,6 +29,11 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
+    /// Returns the partitions of the request.
+    pub(super) fn partitions(&self) -> Vec<PartitionId> {
+        self.slots.iter().map(|s| s.id).collect()
+    }
+
     pub(super) fn withdraw(&self, ctx: &mut Ctx<'_>, id: u64, batch: &Batch) {
         let key = BrokerKey::general(self.node);
         let owner = Owner::Producer;

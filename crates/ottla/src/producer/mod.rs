@@ -27,30 +27,27 @@ mod accumulator;
 mod append_only_table;
 mod batch;
 mod broker_queue;
+mod counters;
 mod in_flight;
 #[cfg(all(test, ottla_loom))]
 mod model_tests;
 mod partition_queue;
 mod partition_sender;
 mod partitioner;
-mod produce_request;
-mod produce_response;
 mod producer_id;
-mod record_errors;
 mod retry_policy;
 mod sender;
 mod sequence;
-mod statistics;
 mod timers;
 mod topic_queue;
 mod transactions;
-mod upkeep;
+mod undelivered;
 mod wire;
 
 pub use accumulator::Accumulator;
+pub use counters::Sent;
 pub use partitioner::Partitioner;
 pub use sender::Sender;
-pub use statistics::Sent;
 pub use transactions::{TransactionCall, TransactionReply};
 
 use std::sync::Arc;

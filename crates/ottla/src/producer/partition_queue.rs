@@ -8,7 +8,7 @@ use std::time::Duration;
 use ottla_protocol::record::BATCH_HEADER_LEN;
 
 use super::batch::Batch;
-use super::statistics::sum;
+use super::counters::sum;
 use crate::records::{BlockPool, NewRecord, ProducedRecords, RecordsBuilder};
 use crate::sys::Instant;
 use crate::sys::sync::{AtomicBool, SpinMutex};

@@ -8,9 +8,9 @@ use ottla_protocol::Uuid;
 use ottla_protocol::compression::Codec;
 
 use super::batch::Batch;
+use super::counters::{BatchWindows, Sent};
 use super::partition_queue::PartitionQueue;
-use super::sequence::SequenceState;
-use super::statistics::{BatchWindows, Sent};
+use super::sequence::{ProducerId, SequenceState};
 use super::timers::Armed;
 use crate::config::{ClientConfig, TopicConfig};
 use crate::sys::Instant;
@@ -91,6 +91,71 @@ impl PartitionSender {
         let at = self.pending.partition_point(|b| b.first_id < batch.first_id);
         self.pending.insert(at, batch);
     }
+
+    /// Whether an idempotent partition must wait for what it has in flight before it sends to `node`.
+    pub(super) fn must_drain(&self, node: NodeId, now: Instant) -> bool {
+        if self.in_flight.is_empty() {
+            return false;
+        }
+        // A new leader gets nothing before the old one has answered: its answers say what the new one must get first.
+        self.sent_to != Some(node)
+            || self.in_flight.len() >= self.sequences.in_flight_max(now)
+            || (self.sequences.has_gap() && !self.has_unresolved())
+    }
+
+    /// Whether batches have numbers under which a broker may have them.
+    fn has_unresolved(&self) -> bool {
+        self.pending.iter().any(|b| b.stamp.is_some() && b.maybe_persisted)
+    }
+
+    /// Gives the batch at the front its numbers. Only to be called when [`must_drain`](Self::must_drain) is false; false
+    /// when another producer id is needed first.
+    pub(super) fn assign_to_front(&mut self, by: ProducerId) -> bool {
+        let producer_id = match by {
+            ProducerId::Idempotent { id } => id,
+            ProducerId::Transactional { id, epoch } => {
+                self.sequences.use_coordinator_epoch(id, epoch);
+                id
+            }
+        };
+        // A transaction with a gap is aborted; the next one comes with another epoch.
+        let renews = !self.sequences.is_transactional();
+        if renews && self.sequences.has_gap() && !self.has_unresolved() {
+            if !self.sequences.renew(producer_id) {
+                return false;
+            }
+            for batch in &mut self.pending {
+                batch.stamp = None;
+                batch.sealed = None;
+            }
+        }
+        if let Some(batch) = self.pending.front_mut()
+            && batch.stamp.is_none()
+            && !self.sequences.has_gap()
+        {
+            batch.stamp = Some(self.sequences.assign(producer_id, batch.records.len()));
+            batch.sealed = None;
+        }
+        true
+    }
+
+    /// Takes the batch to be sent next, after [`assign_to_front`](Self::assign_to_front): the first one, but across a gap one
+    /// that has its numbers already.
+    pub(super) fn take_next(&mut self) -> Option<Batch> {
+        if !self.sequences.has_gap() {
+            return self.pending.pop_front();
+        }
+        let at = self.pending.iter().position(|b| b.stamp.is_some())?;
+        self.pending.remove(at)
+    }
+
+    /// Whether everything that has numbers before a batch that came back is settled.
+    pub(super) fn is_first_unresolved(&self, first_id: u64) -> bool {
+        let earlier_in_flight = self.in_flight.iter().any(|b| b.first_id < first_id);
+        let mut pending = self.pending.iter();
+        let earlier_pending = pending.any(|b| b.stamp.is_some() && b.first_id < first_id);
+        !earlier_in_flight && !earlier_pending
+    }
 }
 
 /// The settings of a topic that the sender obeys.
@@ -168,5 +233,58 @@ impl TopicSender {
             self.partitions.resize_with(index + 1, PartitionSender::default);
         }
         self.partitions.get_mut(index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transactional_partition_sends_nothing_behind_a_gap_until_the_next_epoch() {
+        let by = |epoch| ProducerId::Transactional { id: 9, epoch };
+        let mut sequences = SequenceState::default();
+        sequences.use_coordinator_epoch(9, 5);
+        sequences.mark_gap();
+        let mut partition_sender = PartitionSender {
+            sequences,
+            ..Default::default()
+        };
+        partition_sender.put_back(Batch::default());
+        assert!(partition_sender.assign_to_front(by(5)));
+        assert_eq!(partition_sender.pending[0].stamp, None);
+        assert!(partition_sender.take_next().is_none(), "nothing is sent behind a gap");
+        assert!(partition_sender.assign_to_front(by(6)));
+        assert_eq!(
+            partition_sender.pending[0].stamp.map(|s| (s.epoch, s.base_sequence)),
+            Some((6, 0))
+        );
+    }
+
+    fn partition_with(fates: &[(u64, bool)]) -> PartitionSender {
+        let mut partition_sender = PartitionSender::default();
+        for (first_id, maybe_persisted) in fates {
+            let stamp = partition_sender.sequences.assign(1, 1);
+            partition_sender.put_back(Batch {
+                first_id: *first_id,
+                maybe_persisted: *maybe_persisted,
+                stamp: Some(stamp),
+                ..Default::default()
+            });
+        }
+        partition_sender.sequences.mark_gap();
+        partition_sender
+    }
+
+    #[test]
+    fn batches_of_unknown_fate_keep_their_numbers() {
+        let mut partition_sender = partition_with(&[(5, false), (6, true)]);
+        assert!(partition_sender.assign_to_front(ProducerId::Idempotent { id: 1 }));
+        let kept: Vec<_> = partition_sender.pending.iter().filter_map(|b| b.stamp).collect();
+        assert_eq!(kept.iter().map(|s| s.epoch).collect::<Vec<_>>(), [0, 0]);
+        let mut partition_sender = partition_with(&[(5, false), (6, false)]);
+        assert!(partition_sender.assign_to_front(ProducerId::Idempotent { id: 1 }));
+        let stamps: Vec<_> = partition_sender.pending.iter().map(|b| b.stamp).collect();
+        assert_eq!((stamps[0].map(|s| s.epoch), stamps[1]), (Some(1), None));
     }
 }

@@ -13,17 +13,22 @@
 //! - A broker that knows nothing of the producer takes any sequence number as its first. Until it has taken one under
 //!   the present epoch, one batch is in flight at a time.
 
-use super::batch::Batch;
-use super::partition_sender::PartitionSender;
-use super::producer_id::ProducerId;
 use crate::stats;
 use crate::sys::Instant;
-use crate::types::NodeId;
 
 /// Batches of a partition in flight at most: brokers remember as many.
 const IN_FLIGHT_MAX: usize = 5;
 /// A partition that was idle for so long may have been forgotten by its broker (`producer.id.expiration.ms`, a day).
 const CONFIRMED_FOR_MS: u64 = 10 * 60 * 1000;
+
+/// What batches are numbered with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ProducerId {
+    /// A producer id; epochs are each partition's own.
+    Idempotent { id: i64 },
+    /// What the transaction's coordinator gave, for all partitions.
+    Transactional { id: i64, epoch: i16 },
+}
 
 /// The numbers of a batch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,7 +63,7 @@ pub(super) struct SequenceState {
     current: Option<(i64, i16)>,
     next: i32,
     /// Numbered records will never be written: nothing more is numbered under this epoch.
-    pub(super) gap: bool,
+    gap: bool,
     /// When a broker last took a batch under this epoch.
     confirmed_at: Option<Instant>,
     transactional: bool,
@@ -84,7 +89,7 @@ impl SequenceState {
     }
 
     /// Begins a new epoch. False when the id has none left and `producer_id` is still the same: another id is needed.
-    fn renew(&mut self, producer_id: i64) -> bool {
+    pub(super) fn renew(&mut self, producer_id: i64) -> bool {
         self.current = match self.current {
             Some((id, epoch)) if epoch < i16::MAX => Some((id, epoch + 1)),
             Some((id, _)) if id == producer_id => return false,
@@ -98,7 +103,7 @@ impl SequenceState {
     }
 
     /// The coordinator's id and epoch count. Under another epoch than before, numbers begin at zero.
-    fn use_coordinator_epoch(&mut self, id: i64, epoch: i16) {
+    pub(super) fn use_coordinator_epoch(&mut self, id: i64, epoch: i16) {
         if self.current != Some((id, epoch)) {
             *self = SequenceState {
                 current: Some((id, epoch)),
@@ -127,6 +132,22 @@ impl SequenceState {
         }
     }
 
+    /// Notes that numbered records will never be written: nothing more is numbered under this epoch. Returns whether
+    /// that was not noted before.
+    pub(super) fn mark_gap(&mut self) -> bool {
+        !std::mem::replace(&mut self.gap, true)
+    }
+
+    /// Returns whether numbered records will never be written.
+    pub(super) fn has_gap(&self) -> bool {
+        self.gap
+    }
+
+    /// Returns whether the epoch is the transaction coordinator's.
+    pub(super) fn is_transactional(&self) -> bool {
+        self.transactional
+    }
+
     fn is_current(&self, stamp: SequenceStamp) -> bool {
         self.current == Some((stamp.producer_id, stamp.epoch))
     }
@@ -148,78 +169,11 @@ impl SequenceState {
         self.confirmed_at = None;
     }
 
-    fn in_flight_max(&self, now: Instant) -> usize {
+    pub(super) fn in_flight_max(&self, now: Instant) -> usize {
         match self.confirmed_at {
             Some(at) if at.plus_ms(CONFIRMED_FOR_MS) > now => IN_FLIGHT_MAX,
             _ => 1,
         }
-    }
-}
-
-impl PartitionSender {
-    /// Whether an idempotent partition must wait for what it has in flight before it sends to `node`.
-    pub(super) fn must_drain(&self, node: NodeId, now: Instant) -> bool {
-        if self.in_flight.is_empty() {
-            return false;
-        }
-        // A new leader gets nothing before the old one has answered: its answers say what the new one must get first.
-        self.sent_to != Some(node)
-            || self.in_flight.len() >= self.sequences.in_flight_max(now)
-            || (self.sequences.gap && !self.has_unresolved())
-    }
-
-    /// Whether batches have numbers under which a broker may have them.
-    fn has_unresolved(&self) -> bool {
-        self.pending.iter().any(|b| b.stamp.is_some() && b.maybe_persisted)
-    }
-
-    /// Gives the batch at the front its numbers. Only to be called when [`must_drain`](Self::must_drain) is false; false
-    /// when another producer id is needed first.
-    pub(super) fn assign_to_front(&mut self, by: ProducerId) -> bool {
-        let producer_id = match by {
-            ProducerId::Idempotent { id } => id,
-            ProducerId::Transactional { id, epoch } => {
-                self.sequences.use_coordinator_epoch(id, epoch);
-                id
-            }
-        };
-        // A transaction with a gap is aborted; the next one comes with another epoch.
-        let renews = !self.sequences.transactional;
-        if renews && self.sequences.gap && !self.has_unresolved() {
-            if !self.sequences.renew(producer_id) {
-                return false;
-            }
-            for batch in &mut self.pending {
-                batch.stamp = None;
-                batch.sealed = None;
-            }
-        }
-        if let Some(batch) = self.pending.front_mut()
-            && batch.stamp.is_none()
-            && !self.sequences.gap
-        {
-            batch.stamp = Some(self.sequences.assign(producer_id, batch.records.len()));
-            batch.sealed = None;
-        }
-        true
-    }
-
-    /// Takes the batch to be sent next, after [`assign_to_front`](Self::assign_to_front): the first one, but across a gap one
-    /// that has its numbers already.
-    pub(super) fn take_next(&mut self) -> Option<Batch> {
-        if !self.sequences.gap {
-            return self.pending.pop_front();
-        }
-        let at = self.pending.iter().position(|b| b.stamp.is_some())?;
-        self.pending.remove(at)
-    }
-
-    /// Whether everything that has numbers before a batch that came back is settled.
-    pub(super) fn is_first_unresolved(&self, first_id: u64) -> bool {
-        let earlier_in_flight = self.in_flight.iter().any(|b| b.first_id < first_id);
-        let mut pending = self.pending.iter();
-        let earlier_pending = pending.any(|b| b.stamp.is_some() && b.first_id < first_id);
-        !earlier_in_flight && !earlier_pending
     }
 }
 
@@ -265,7 +219,6 @@ mod tests {
 
     #[test]
     fn a_transaction_has_the_coordinators_epoch_and_never_raises_it() {
-        let by = |epoch| ProducerId::Transactional { id: 9, epoch };
         let mut sequences = SequenceState::default();
         for (epoch, sequence) in [(4, 0), (4, 3), (5, 0)] {
             sequences.use_coordinator_epoch(9, epoch);
@@ -275,46 +228,5 @@ mod tests {
                 (epoch, sequence, true)
             );
         }
-        sequences.gap = true;
-        let mut partition_sender = PartitionSender {
-            sequences,
-            ..Default::default()
-        };
-        partition_sender.put_back(Batch::default());
-        assert!(partition_sender.assign_to_front(by(5)));
-        assert_eq!(partition_sender.pending[0].stamp, None);
-        assert!(partition_sender.take_next().is_none(), "nothing is sent behind a gap");
-        assert!(partition_sender.assign_to_front(by(6)));
-        assert_eq!(
-            partition_sender.pending[0].stamp.map(|s| (s.epoch, s.base_sequence)),
-            Some((6, 0))
-        );
-    }
-
-    fn partition_with(fates: &[(u64, bool)]) -> PartitionSender {
-        let mut partition_sender = PartitionSender::default();
-        for (first_id, maybe_persisted) in fates {
-            let stamp = partition_sender.sequences.assign(1, 1);
-            partition_sender.put_back(Batch {
-                first_id: *first_id,
-                maybe_persisted: *maybe_persisted,
-                stamp: Some(stamp),
-                ..Default::default()
-            });
-        }
-        partition_sender.sequences.gap = true;
-        partition_sender
-    }
-
-    #[test]
-    fn batches_of_unknown_fate_keep_their_numbers() {
-        let mut partition_sender = partition_with(&[(5, false), (6, true)]);
-        assert!(partition_sender.assign_to_front(ProducerId::Idempotent { id: 1 }));
-        let kept: Vec<_> = partition_sender.pending.iter().filter_map(|b| b.stamp).collect();
-        assert_eq!(kept.iter().map(|s| s.epoch).collect::<Vec<_>>(), [0, 0]);
-        let mut partition_sender = partition_with(&[(5, false), (6, false)]);
-        assert!(partition_sender.assign_to_front(ProducerId::Idempotent { id: 1 }));
-        let stamps: Vec<_> = partition_sender.pending.iter().map(|b| b.stamp).collect();
-        assert_eq!((stamps[0].map(|s| s.epoch), stamps[1]), (Some(1), None));
     }
 }

@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::append_only_table::AppendOnlyTable;
+use super::counters::sum;
 use super::partition_queue::{Limits, PartitionQueue};
 use super::partitioner::Partitioner;
-use super::statistics::sum;
 use crate::error::{Error, ErrorCode};
 use crate::records::{BlockPool, NewRecord, ProducedRecords, RecordsBuilder};
 use crate::sys::Instant;

@@ -1,5 +1,6 @@
 //! The open batch: records are encoded one behind the other.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -263,5 +264,57 @@ impl RecordsBuilder {
             opened_at: self.opened_at,
             pool: self.pool,
         }
+    }
+}
+
+impl ProducedRecords {
+    /// Takes the first `n` records away; they are encoded anew, as are those that stay.
+    pub(crate) fn split_front(&mut self, n: usize) -> ProducedRecords {
+        if n == 0 {
+            return ProducedRecords::default();
+        }
+        if n >= self.len() {
+            return std::mem::take(self);
+        }
+        let mut front = RecordsBuilder::new(self.opened_at, 0, n, &self.pool);
+        let mut rest = RecordsBuilder::new(self.opened_at, 0, self.len() - n, &self.pool);
+        for (i, record) in self.iter().enumerate() {
+            let builder = if i < n { &mut front } else { &mut rest };
+            builder.append(&record.to_new(), 0);
+        }
+        let borrows = self.borrows;
+        *self = rest.finish();
+        let mut front = front.finish();
+        self.borrows &= borrows;
+        front.borrows &= borrows;
+        front
+    }
+
+    /// The records in groups, encoded anew, in one walk; `group_of` is given each record's place.
+    pub(crate) fn grouped<G: Ord>(&self, mut group_of: impl FnMut(usize) -> Option<G>) -> BTreeMap<G, ProducedRecords> {
+        let mut builders = BTreeMap::new();
+        for (i, record) in self.iter().enumerate() {
+            if let Some(group) = group_of(i) {
+                let new = || RecordsBuilder::new(self.opened_at, 0, 0, &self.pool);
+                builders.entry(group).or_insert_with(new).append(&record.to_new(), 0);
+            }
+        }
+        let finish = |builder: RecordsBuilder| {
+            let mut records = builder.finish();
+            records.borrows &= self.borrows;
+            records
+        };
+        builders.into_iter().map(|(g, b)| (g, finish(b))).collect()
+    }
+
+    /// The records whose `wanted` is true, encoded anew.
+    pub(crate) fn select(&self, mut wanted: impl FnMut(usize) -> bool) -> ProducedRecords {
+        let mut builder = RecordsBuilder::new(self.opened_at, 0, 0, &self.pool);
+        for (_, record) in self.iter().enumerate().filter(|(i, _)| wanted(*i)) {
+            builder.append(&record.to_new(), 0);
+        }
+        let mut selected = builder.finish();
+        selected.borrows &= self.borrows;
+        selected
     }
 }

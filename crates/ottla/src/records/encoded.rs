@@ -1,14 +1,12 @@
 //! A closed batch: its encoded records, and how they are read back.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use ottla_protocol::varint;
 
 use super::blocks::BlockPool;
-use super::builder::RecordsBuilder;
 use super::{EncodedHeaders, HeadersIn, NewRecord, Payload, RecordMeta};
 use crate::sys::Instant;
 
@@ -137,56 +135,6 @@ impl ProducedRecords {
             next_referenced: 0,
         }
     }
-
-    /// Takes the first `n` records away; they are encoded anew, as are those that stay.
-    pub(crate) fn split_front(&mut self, n: usize) -> ProducedRecords {
-        if n == 0 {
-            return ProducedRecords::default();
-        }
-        if n >= self.len() {
-            return std::mem::take(self);
-        }
-        let mut front = RecordsBuilder::new(self.opened_at, 0, n, &self.pool);
-        let mut rest = RecordsBuilder::new(self.opened_at, 0, self.len() - n, &self.pool);
-        for (i, record) in self.iter().enumerate() {
-            let builder = if i < n { &mut front } else { &mut rest };
-            record.append_to(builder);
-        }
-        let borrows = self.borrows;
-        *self = rest.finish();
-        let mut front = front.finish();
-        self.borrows &= borrows;
-        front.borrows &= borrows;
-        front
-    }
-
-    /// The records in groups, encoded anew, in one walk; `group_of` is given each record's place.
-    pub(crate) fn grouped<G: Ord>(&self, mut group_of: impl FnMut(usize) -> Option<G>) -> BTreeMap<G, ProducedRecords> {
-        let mut builders = BTreeMap::new();
-        for (i, record) in self.iter().enumerate() {
-            if let Some(group) = group_of(i) {
-                let new = || RecordsBuilder::new(self.opened_at, 0, 0, &self.pool);
-                record.append_to(builders.entry(group).or_insert_with(new));
-            }
-        }
-        let finish = |builder: RecordsBuilder| {
-            let mut records = builder.finish();
-            records.borrows &= self.borrows;
-            records
-        };
-        builders.into_iter().map(|(g, b)| (g, finish(b))).collect()
-    }
-
-    /// The records whose `wanted` is true, encoded anew.
-    pub(crate) fn select(&self, mut wanted: impl FnMut(usize) -> bool) -> ProducedRecords {
-        let mut builder = RecordsBuilder::new(self.opened_at, 0, 0, &self.pool);
-        for (_, record) in self.iter().enumerate().filter(|(i, _)| wanted(*i)) {
-            record.append_to(&mut builder);
-        }
-        let mut selected = builder.finish();
-        selected.borrows &= self.borrows;
-        selected
-    }
 }
 
 /// A record as it is read back from its encoded form.
@@ -221,10 +169,6 @@ impl<'a> EncodedRecord<'a> {
             lent: self.lent,
             produced_at: self.produced_at,
         }
-    }
-
-    fn append_to(&self, builder: &mut RecordsBuilder) {
-        builder.append(&self.to_new(), 0);
     }
 
     /// The value in the form in which it was produced.

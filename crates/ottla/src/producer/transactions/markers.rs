@@ -9,12 +9,6 @@
 
 use std::time::Duration;
 
-use ottla_protocol::api::describe_transactions::DescribeTransactionsRequest;
-
-use super::{Phase, Transactions};
-use crate::connection::{BrokerKey, Outcome};
-use crate::context::Ctx;
-use crate::error::ErrorCode;
 use crate::sys::Instant;
 
 /// How long nothing gets to partition leaders at most: as long as they would wait.
@@ -22,7 +16,7 @@ const WAIT_MAX: Duration = Duration::from_millis(20);
 /// A coordinator that takes longer for any answer is far away.
 const NEAR_RTT_MAX: Duration = Duration::from_millis(5);
 /// How long after an answer the coordinator is asked again.
-const POLL_INTERVAL: Duration = Duration::from_millis(2);
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// The markers of the transaction before.
 #[derive(Debug, Default)]
@@ -65,35 +59,5 @@ impl Markers {
 
     pub(super) fn wake(&self) -> Option<Instant> {
         self.until
-    }
-}
-
-impl Transactions {
-    /// Whether what belongs to the transaction waits for the markers of the one before.
-    pub(super) fn awaits_markers(&self) -> bool {
-        let goes_on = matches!(self.phase, Phase::Open | Phase::Committing) && self.failed.is_none();
-        goes_on && self.v2 && self.markers.until.is_some()
-    }
-
-    /// DescribeTransactions was answered, or not.
-    pub(super) fn on_described(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, outcome: &Outcome) {
-        let Outcome::Reply(reply) = outcome else {
-            return self.markers.end();
-        };
-        self.markers.observe_rtt(reply.rtt);
-        let response = match reply.decode::<DescribeTransactionsRequest>() {
-            Ok(response) => response,
-            Err(e) => {
-                ctx.connections.fail_unreadable(key, "DescribeTransactions", e, ctx.now);
-                return self.markers.end();
-            }
-        };
-        let mut states = response.transaction_states.iter();
-        let state = states.find(|s| s.transactional_id == self.name);
-        match state.map(|s| (ErrorCode::from(s.error_code), s.transaction_state.as_str())) {
-            Some((ErrorCode::NO_ERROR, "PrepareCommit" | "PrepareAbort")) => self.retry_at = ctx.now + POLL_INTERVAL,
-            Some((ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED, _)) => self.markers.disable(),
-            _ => self.markers.end(),
-        }
     }
 }

@@ -22,8 +22,6 @@
 mod call;
 mod markers;
 mod requests;
-mod sending;
-mod statistics;
 mod table;
 
 pub use call::{TransactionCall, TransactionReply};
@@ -38,11 +36,13 @@ use markers::Markers;
 
 use super::PartitionId;
 use super::accumulator::Accumulator;
+use super::sequence::ProducerId;
 use crate::cluster::{Cluster, Coordinated, Coordinator};
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Owner};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
+use crate::stats::Eos;
 use crate::sys::{Instant, earliest};
 use crate::types::{GroupMetadata, PartitionOffset};
 
@@ -80,6 +80,32 @@ struct Request {
     kind: RequestKind,
     /// The call that it was sent for has ended: what it achieves is of no use, what it finds wrong is.
     abandoned: bool,
+}
+
+/// The state that the sender acted upon last.
+#[derive(Debug, Default)]
+struct AnnouncedState {
+    sends: bool,
+    aborts: bool,
+    flushes: bool,
+    fatal: bool,
+}
+
+/// The changes since the sender acted upon the transaction last.
+#[derive(Debug)]
+pub(super) struct TransactionChanges {
+    /// The id and epoch of batches, while records may be sent.
+    pub(super) producer_id: Option<ProducerId>,
+    /// Records may be sent, which was not so before.
+    pub(super) starts_sending: bool,
+    /// The transaction is being aborted, which was not so before.
+    pub(super) starts_aborting: bool,
+    /// Whether linger is to be cut short, when that has changed.
+    pub(super) cut_linger: Option<bool>,
+    /// Partitions that were added to the transaction.
+    pub(super) added: Vec<PartitionId>,
+    /// A fatal error that came up.
+    pub(super) fatal: Option<Error>,
 }
 
 /// The transaction manager. It decides; [`Sender`](super::Sender) tells it what becomes of records.
@@ -135,7 +161,7 @@ pub(super) struct Transactions {
     /// Those of the transaction before.
     markers: Markers,
     /// What the sender was last told.
-    announced: sending::AnnouncedState,
+    announced: AnnouncedState,
     /// How many times the coordinator gave an id or an epoch.
     assigned_count: u64,
 }
@@ -176,7 +202,7 @@ impl Transactions {
             commit_lost: false,
             forgotten: false,
             markers: Markers::default(),
-            announced: sending::AnnouncedState::default(),
+            announced: AnnouncedState::default(),
             assigned_count: 0,
         }
     }
@@ -334,7 +360,7 @@ impl Transactions {
     }
 
     /// Nothing can be done any more. Who waits hears of it from [`fail_call_with_fatal`](Self::fail_call_with_fatal).
-    fn raise(&mut self, error: Error) {
+    pub(super) fn raise(&mut self, error: Error) {
         self.fatal.get_or_insert_with(|| error.into_fatal());
         self.update_record_gate();
     }
@@ -533,6 +559,160 @@ impl Transactions {
     pub(super) fn on_connection_down(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, error: Option<&Error>) {
         self.coordinator.on_connection_down(ctx, key, error);
         self.group_coordinator.1.on_connection_down(ctx, key, error);
+    }
+
+    // ---------------------------------------------------------------- for the sender
+
+    /// Returns the changes since the last call.
+    pub(super) fn take_changes(&mut self) -> TransactionChanges {
+        let sends = self.may_send();
+        let flushes = self.phase == Phase::Committing && !self.ending;
+        let aborts = self.phase == Phase::Aborting;
+        let now = AnnouncedState {
+            sends,
+            aborts,
+            flushes,
+            fatal: self.fatal.is_some(),
+        };
+        let before = std::mem::replace(&mut self.announced, now);
+        TransactionChanges {
+            producer_id: self
+                .producer
+                .filter(|_| sends)
+                .map(|(id, epoch)| ProducerId::Transactional { id, epoch }),
+            starts_sending: sends && !before.sends,
+            starts_aborting: aborts && !before.aborts,
+            cut_linger: (flushes != before.flushes).then_some(flushes),
+            added: std::mem::take(&mut self.newly_added),
+            fatal: self.fatal.clone().filter(|_| !before.fatal),
+        }
+    }
+
+    /// Returns whether the transaction is being committed or aborted.
+    pub(super) fn is_ending(&self) -> bool {
+        matches!(self.phase, Phase::Committing | Phase::Aborting)
+    }
+
+    /// Whether records may be sent now.
+    fn may_send(&self) -> bool {
+        matches!(self.phase, Phase::Open | Phase::Committing)
+            && !self.ending
+            && !self.bump_before_next
+            && !self.awaits_markers()
+            && self.failed.is_none()
+            && self.fatal.is_none()
+    }
+
+    /// Whether a partition is part of the transaction; otherwise it is added, and the sender hears of that.
+    pub(super) fn require_partition(&mut self, id: PartitionId, name: &Arc<str>) -> bool {
+        if self.v2 || self.added.contains(&id) {
+            return true;
+        }
+        self.to_add.insert(id, name.clone());
+        false
+    }
+
+    /// A request with records of this transaction is under way.
+    pub(super) fn on_sent(&mut self) {
+        self.started = true;
+    }
+
+    /// The transactional id that requests carry.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether the transaction is one of the second generation (KIP-890).
+    pub(super) fn is_v2(&self) -> bool {
+        self.v2
+    }
+
+    /// Whether whatever comes back from brokers is given up.
+    pub(super) fn is_aborting(&self) -> bool {
+        self.phase == Phase::Aborting
+    }
+
+    /// Records of the transaction were not delivered. `numbered`: brokers may have them, or miss them.
+    pub(super) fn on_undelivered(&mut self, count: usize, numbered: bool, error: &Error) {
+        self.bump_on_abort |= numbered;
+        if self.ending || !matches!(self.phase, Phase::Open | Phase::Committing) {
+            return;
+        }
+        match consequence(RequestKind::Produce, error.code) {
+            Consequence::Fatal | Consequence::Fenced | Consequence::Forgotten => {
+                self.give_up(RequestKind::Produce, error);
+            }
+            _ => {
+                let text = format!("{count} record(s) of the transaction were not delivered: {error}");
+                // Delivery reports tell what the client itself gave up.
+                let code = match error.code.is_from_broker() {
+                    true => error.code,
+                    false => ErrorCode::L_INCONSISTENT,
+                };
+                self.fail(Error::new(code, text));
+            }
+        }
+    }
+
+    /// Whether what belongs to the transaction waits for the markers of the one before.
+    fn awaits_markers(&self) -> bool {
+        let goes_on = matches!(self.phase, Phase::Open | Phase::Committing) && self.failed.is_none();
+        goes_on && self.v2 && self.markers.wake().is_some()
+    }
+
+    // ---------------------------------------------------------------- statistics
+
+    /// Where the producer id and the transaction stand, by the names that programs know.
+    pub(super) fn public_states(&self) -> (&'static str, &'static str) {
+        (self.id_state(), self.transaction_state())
+    }
+
+    fn id_state(&self) -> &'static str {
+        let asks = self.request.as_ref().is_some_and(|r| r.kind == RequestKind::Init);
+        match (self.fatal.is_some(), self.producer) {
+            (true, _) => "FatalError",
+            (false, Some(_)) => "Assigned",
+            (false, None) if asks => "WaitPID",
+            (false, None) if self.phase == Phase::Initialising => "RequestPID",
+            (false, None) => "Init",
+        }
+    }
+
+    fn transaction_state(&self) -> &'static str {
+        if self.fatal.is_some() {
+            return "FatalError";
+        }
+        match self.phase {
+            Phase::New => "Init",
+            Phase::Initialising => "WaitPID",
+            Phase::Ready => match &self.call {
+                Some(CurrentCall {
+                    kind,
+                    stage: Stage::Done(_),
+                }) => match kind {
+                    CallKind::Commit => "CommitNotAcked",
+                    CallKind::Abort => "AbortedNotAcked",
+                    CallKind::Init | CallKind::Begin | CallKind::SendOffsets => "ReadyNotAcked",
+                },
+                _ => "Ready",
+            },
+            Phase::Open if self.failed.is_some() => "AbortableError",
+            Phase::Open => "InTransaction",
+            Phase::Committing if self.ending => "CommittingTransaction",
+            Phase::Committing => "BeginCommit",
+            Phase::Aborting if self.ending => "AbortingTransaction",
+            Phase::Aborting => "BeginAbort",
+        }
+    }
+
+    /// Writes what is known of the producer's id.
+    pub(super) fn write_stats(&self, to: &mut Eos) {
+        to.txn_may_enq = self.takes_records();
+        to.epoch_cnt = self.assigned_count;
+        if let Some((id, epoch)) = self.producer {
+            to.producer_id = id;
+            to.producer_epoch = epoch.into();
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use ottla_protocol::api::txn_offset_commit::{
 };
 use ottla_protocol::{DecodeError, Message, Request as ProtocolRequest};
 
+use super::markers::POLL_INTERVAL;
 use super::table::{Consequence, RequestKind, consequence};
 use super::{Offsets, Phase, Request, Transactions};
 use crate::cluster::Cluster;
@@ -325,6 +326,28 @@ impl Transactions {
         true
     }
 
+    /// DescribeTransactions was answered, or not.
+    pub(super) fn on_described(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, outcome: &Outcome) {
+        let Outcome::Reply(reply) = outcome else {
+            return self.markers.end();
+        };
+        self.markers.observe_rtt(reply.rtt);
+        let response = match reply.decode::<DescribeTransactionsRequest>() {
+            Ok(response) => response,
+            Err(e) => {
+                ctx.connections.fail_unreadable(key, "DescribeTransactions", e, ctx.now);
+                return self.markers.end();
+            }
+        };
+        let mut states = response.transaction_states.iter();
+        let state = states.find(|s| s.transactional_id == self.name);
+        match state.map(|s| (ErrorCode::from(s.error_code), s.transaction_state.as_str())) {
+            Some((ErrorCode::NO_ERROR, "PrepareCommit" | "PrepareAbort")) => self.retry_at = ctx.now + POLL_INTERVAL,
+            Some((ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED, _)) => self.markers.disable(),
+            _ => self.markers.end(),
+        }
+    }
+
     fn on_done(&mut self, request: &Request, producer: Option<(i64, i16)>) {
         self.assigned_count += u64::from(producer.is_some());
         match request.kind {
@@ -491,8 +514,8 @@ mod tests {
 
     #[test]
     fn a_group_that_was_added_for_a_call_that_has_ended_is_not_taken_for_that_of_the_next() {
-        let mut w = World::new(&[("transactional.id", "tid")]);
-        let transactions = w.sender.transactions.as_mut().unwrap();
+        let w = World::new(&[("transactional.id", "tid")]);
+        let mut transactions = Transactions::new(&w.conf, w.accumulator.clone());
         transactions.group_coordinator.0 = "next".into();
         let mut added_after = |abandoned| {
             let request = Request {

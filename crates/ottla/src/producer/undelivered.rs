@@ -1,49 +1,408 @@
-//! What happens to waiting records without a broker's answer: timeouts, topics that come and go, purges.
+//! The records between `produce()` and their delivery reports: their batches, timers and requests, and every way in which
+//! they are reported.
+
+mod produce_response;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::PartitionId;
+use super::accumulator::Accumulator;
 use super::batch::Batch;
-use super::partition_sender::InFlightBatch;
-use super::sender::Sender;
-use super::timers::{TimerKind, fired};
+use super::counters::BatchWindows;
+use super::in_flight::{InFlight, Requests};
+use super::partition_sender::{InFlightBatch, PartitionSender, TopicSender};
+use super::timers::{TimerKind, Timers, fired};
 use super::topic_queue::{TopicQueue, UnassignedRecords};
+use super::transactions::Transactions;
 use crate::cluster::{Cluster, TopicMeta};
+use crate::config::ClientConfig;
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
+use crate::event::{Delivery, DeliveryMode, Event, Queue, Reservation};
+use crate::interceptor::Interceptor;
 use crate::records::payload_len;
 use crate::sys::{Instant, earliest};
-use crate::types::{PARTITION_UA, PersistStatus};
+use crate::types::{NameMap, PARTITION_UA, PersistStatus, offset};
 
-impl Sender {
-    pub(super) fn on_timer(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, kind: TimerKind, id: PartitionId) {
-        match (kind, id.is_topic()) {
-            (TimerKind::Linger | TimerKind::Backoff, _) => self.on_send_timer(ctx, cluster, kind, id),
-            (TimerKind::Expiry, false) => {
-                self.expire(ctx, id);
-                self.enqueue(ctx, cluster, id);
-            }
-            (TimerKind::Expiry, true) => {
-                if let Some(topic) = self.topic_mut(id.topic) {
-                    fired(&mut topic.armed, kind);
-                }
-                self.expire_unassigned(ctx.now, id.topic);
-            }
-            (TimerKind::Missing, _) => {
-                if let Some(topic) = self.topic_mut(id.topic) {
-                    fired(&mut topic.armed, kind);
-                }
-                self.refresh_topic(ctx, cluster, id.topic);
+/// The records that are not reported yet.
+///
+/// Each record leaves by one way only: a delivery report, after its failure was noted in its partition's sequence numbers
+/// and in the transaction.
+#[derive(Debug)]
+pub(super) struct UndeliveredRecords {
+    accumulator: Arc<Accumulator>,
+    main_queue: Arc<Queue>,
+    /// Notified of every delivery report.
+    interceptor: Option<Arc<dyn Interceptor>>,
+    /// By the topic's index in the client's table.
+    topics: Vec<Option<TopicSender>>,
+    by_name: NameMap<u32>,
+    requests: Requests,
+    timers: Timers,
+    /// With a `transactional.id`.
+    transactions: Option<Box<Transactions>>,
+    /// `enable.gapless.guarantee`; a transaction with a gap is aborted anyway.
+    gapless: bool,
+    /// The producer has raised a fatal error: nothing is sent any more.
+    fatal: bool,
+    /// The fatal error, until the client takes it.
+    raised: Option<Error>,
+}
+
+impl UndeliveredRecords {
+    /// Creates the table for the records of `accumulator`; delivery reports go to `main_queue`.
+    pub(super) fn new(accumulator: Arc<Accumulator>, conf: &ClientConfig, main_queue: Arc<Queue>) -> Self {
+        let is_transactional = !conf.transactional_id.is_empty();
+        let transactions = is_transactional.then(|| Box::new(Transactions::new(conf, accumulator.clone())));
+        UndeliveredRecords {
+            accumulator,
+            main_queue,
+            interceptor: None,
+            topics: Vec::new(),
+            by_name: NameMap::default(),
+            requests: Requests::default(),
+            timers: Timers::default(),
+            transactions,
+            gapless: conf.enable_gapless_guarantee && !is_transactional,
+            fatal: false,
+            raised: None,
+        }
+    }
+
+    /// Notifies `interceptor` of every delivery report, whether or not the application wants it.
+    pub(super) fn set_interceptor(&mut self, interceptor: Option<Arc<dyn Interceptor>>) {
+        self.interceptor = interceptor;
+    }
+
+    // ---------------------------------------------------------------- parts
+
+    /// Returns the application's side of the producer.
+    pub(super) fn accumulator(&self) -> &Arc<Accumulator> {
+        &self.accumulator
+    }
+
+    /// Returns the produce requests in flight.
+    pub(super) fn requests(&self) -> &Requests {
+        &self.requests
+    }
+
+    /// Returns the produce requests in flight.
+    pub(super) fn requests_mut(&mut self) -> &mut Requests {
+        &mut self.requests
+    }
+
+    /// Returns the transaction manager of a transactional producer.
+    pub(super) fn transactions(&self) -> Option<&Transactions> {
+        self.transactions.as_deref()
+    }
+
+    /// Returns the transaction manager of a transactional producer, and the counter of request ids.
+    pub(super) fn transactions_mut(&mut self) -> Option<(&mut Transactions, &mut u64)> {
+        Some((self.transactions.as_deref_mut()?, self.requests.counter()))
+    }
+
+    /// Returns all timers.
+    pub(super) fn timers_mut(&mut self) -> &mut Timers {
+        &mut self.timers
+    }
+
+    /// Returns a registered topic.
+    pub(super) fn topic(&self, index: u32) -> Option<&TopicSender> {
+        self.topics.get(index as usize)?.as_ref()
+    }
+
+    /// Returns a registered topic.
+    pub(super) fn topic_mut(&mut self, index: u32) -> Option<&mut TopicSender> {
+        self.topics.get_mut(index as usize)?.as_mut()
+    }
+
+    /// Returns the partitions of all registered topics.
+    pub(super) fn partitions(&self) -> impl Iterator<Item = &PartitionSender> {
+        self.topics.iter().flatten().flat_map(|t| &t.partitions)
+    }
+
+    /// Returns the index of a registered topic.
+    pub(super) fn index_of(&self, name: &str) -> Option<u32> {
+        self.by_name.get(name).copied()
+    }
+
+    /// Returns a partition of a registered topic, created on first use.
+    pub(super) fn partition(&mut self, id: PartitionId) -> Option<&mut PartitionSender> {
+        self.topic_mut(id.topic)?.partition_sender(id.partition)
+    }
+
+    /// Returns `topic [partition]`, for logs.
+    pub(super) fn tp_name(&self, id: PartitionId) -> String {
+        let topic = self.topic(id.topic);
+        format!("{} [{}]", topic.map_or("?", |t| &t.name), id.partition)
+    }
+
+    /// Registers a topic that the accumulator has. Returns its name if it was not registered before. `max_request` is the
+    /// upper bound of the statistics of batch sizes, `None` when statistics are off.
+    pub(super) fn register_topic(
+        &mut self,
+        conf: &ClientConfig,
+        index: u32,
+        max_request: Option<usize>,
+    ) -> Option<Arc<str>> {
+        if self.topic(index).is_some() {
+            return None;
+        }
+        let mut topic = TopicSender::new(self.accumulator.topic(index)?.topic(), conf);
+        if let Some(max_request) = max_request {
+            topic.windows = BatchWindows::new(max_request, self.accumulator.limits().records);
+        }
+        let name = topic.name.clone();
+        self.by_name.insert(name.clone(), index);
+        let at = index as usize;
+        if at >= self.topics.len() {
+            self.topics.resize_with(at + 1, || None);
+        }
+        if let Some(slot) = self.topics.get_mut(at) {
+            *slot = Some(topic);
+        }
+        Some(name)
+    }
+
+    /// Takes the closed batches of a registered partition from the accumulator and arms the linger and expiry timers.
+    pub(super) fn collect(&mut self, now: Instant, id: PartitionId) {
+        let accumulator = self.accumulator.clone();
+        let (linger, flushing) = (accumulator.limits().linger, accumulator.is_flushing());
+        let Some(queue) = accumulator.topic(id.topic).and_then(|t| t.partition(id.partition)) else {
+            return;
+        };
+        let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
+            return;
+        };
+        let timeout = topic.settings.message_timeout;
+        let Some(partition_sender) = topic.partition_sender(id.partition) else {
+            return;
+        };
+        let opened = queue.collect(&mut partition_sender.pending, false);
+        partition_sender.open_due = opened.is_some_and(|at| flushing || at + linger <= now);
+        if let Some(at) = opened.filter(|_| !partition_sender.open_due) {
+            self.timers
+                .arm(&mut partition_sender.armed, TimerKind::Linger, id, at + linger);
+        }
+        let oldest = partition_sender.pending.front().and_then(Batch::oldest).or(opened);
+        if let (Some(timeout), Some(at)) = (timeout, oldest) {
+            self.timers
+                .arm(&mut partition_sender.armed, TimerKind::Expiry, id, at + timeout);
+        }
+    }
+
+    /// Removes a request from those in flight, and its batches from those in flight of their partitions.
+    pub(super) fn remove_request(&mut self, id: u64) -> Option<InFlight> {
+        let request = self.requests.remove(id)?;
+        for slot in &request.slots {
+            if let Some(partition_sender) = self.partition(slot.id) {
+                partition_sender.in_flight.retain(|b| b.request != id);
             }
         }
+        Some(request)
+    }
+
+    /// Returns whether no record is waiting or in flight.
+    pub(super) fn is_settled(&self) -> bool {
+        self.requests.is_empty()
+            && self
+                .partitions()
+                .all(|partition| partition.pending.is_empty() && partition.in_flight.is_empty())
+            && self.accumulator.topics().all(|(_, topic)| topic.is_empty())
+    }
+
+    // ---------------------------------------------------------------- retries
+
+    /// Puts a batch back in the order of its records and arms its expiry timer.
+    pub(super) fn put_back(&mut self, id: PartitionId, batch: Batch) {
+        let oldest = batch.oldest();
+        let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
+            return;
+        };
+        let timeout = topic.settings.message_timeout;
+        let Some(partition_sender) = topic.partition_sender(id.partition) else {
+            return;
+        };
+        partition_sender.put_back(batch);
+        if let (Some(at), Some(timeout)) = (oldest, timeout) {
+            self.timers
+                .arm(&mut partition_sender.armed, TimerKind::Expiry, id, at + timeout);
+        }
+    }
+
+    /// Sends nothing of a partition before `until`, or later if that was said before.
+    fn block(&mut self, id: PartitionId, until: Instant) {
+        let before = self.partition(id).and_then(|p| p.blocked_until);
+        self.block_until(id, before.map_or(until, |before| before.max(until)));
+    }
+
+    /// Sends nothing of a partition before `until`.
+    pub(super) fn block_until(&mut self, id: PartitionId, until: Instant) {
+        let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
+            return;
+        };
+        let Some(partition_sender) = topic.partition_sender(id.partition) else {
+            return;
+        };
+        partition_sender.blocked_until = Some(until);
+        self.timers
+            .arm(&mut partition_sender.armed, TimerKind::Backoff, id, until);
+    }
+
+    /// Handles the backoff timer of a partition. Returns whether the partition may send again.
+    pub(super) fn on_backoff_timer(&mut self, now: Instant, id: PartitionId) -> bool {
+        let Some(partition_sender) = self.partition(id) else {
+            return false;
+        };
+        fired(&mut partition_sender.armed, TimerKind::Backoff);
+        match partition_sender.blocked_until {
+            Some(until) if until > now => {
+                self.block_until(id, until);
+                false
+            }
+            _ => {
+                partition_sender.blocked_until = None;
+                true
+            }
+        }
+    }
+
+    /// Handles the linger timer of a partition. Returns false if the partition is not registered.
+    pub(super) fn on_linger_timer(&mut self, id: PartitionId) -> bool {
+        let partition_sender = self.partition(id);
+        partition_sender
+            .map(|p| fired(&mut p.armed, TimerKind::Linger))
+            .is_some()
+    }
+
+    /// Handles a timer of a topic as a whole.
+    pub(super) fn on_topic_timer(&mut self, index: u32, kind: TimerKind) {
+        if let Some(topic) = self.topic_mut(index) {
+            fired(&mut topic.armed, kind);
+        }
+    }
+
+    // ---------------------------------------------------------------- reports
+
+    /// Reports records that were not delivered.
+    pub(super) fn deliver(
+        &mut self,
+        id: PartitionId,
+        batch: Batch,
+        error: Option<Error>,
+        status: PersistStatus,
+        now: Instant,
+    ) {
+        if let Some(error) = &error {
+            if let Some(stamp) = batch.stamp {
+                if let Some(partition_sender) = self.partition(id) {
+                    partition_sender.sequences.on_abandoned(stamp, batch.records.len());
+                }
+                self.on_sequenced_failure(id, error);
+            }
+            if let Some(transactions) = &mut self.transactions {
+                transactions.on_undelivered(batch.records.len(), batch.stamp.is_some(), error);
+            }
+        }
+        self.report(id, batch, error, status, offset::INVALID, None, now);
+    }
+
+    /// Records that have numbers will not be written, or nobody will know: what follows needs new numbers.
+    fn on_sequenced_failure(&mut self, id: PartitionId, error: &Error) {
+        let by_choice = matches!(
+            error.code,
+            ErrorCode::L_MSG_TIMED_OUT
+                | ErrorCode::L_PURGE_QUEUE
+                | ErrorCode::L_PURGE_INFLIGHT
+                | ErrorCode::L_DESTROY
+                | ErrorCode::L_FATAL
+        );
+        if self.gapless && !by_choice {
+            self.raise_fatal(Error::new(
+                ErrorCode::L_GAPLESS_GUARANTEE,
+                format!(
+                    "a record of partition {} was not delivered ({error}): writing those behind it would leave a gap",
+                    id.partition
+                ),
+            ));
+        }
+    }
+
+    /// Makes the delivery report; what nobody wants to hear of is forgotten, which frees its room at once.
+    #[allow(clippy::too_many_arguments)] // the fields of a report
+    fn report(
+        &mut self,
+        id: PartitionId,
+        batch: Batch,
+        error: Option<Error>,
+        status: PersistStatus,
+        base_offset: i64,
+        log_append_time: Option<i64>,
+        now: Instant,
+    ) {
+        let Some(queue) = self.accumulator.topic(id.topic) else {
+            return;
+        };
+        if batch.records.is_empty() {
+            return;
+        }
+        if let Some(partition) = queue.partition(id.partition) {
+            partition.on_settled(&batch.records);
+        }
+        let wanted = match self.accumulator.mode() {
+            DeliveryMode::All => true,
+            DeliveryMode::ErrorsOnly => error.is_some(),
+            DeliveryMode::None => false,
+        };
+        let delivery = Delivery {
+            topic: queue.topic().clone(),
+            partition: id.partition,
+            broker_id: batch.broker_id,
+            error,
+            status,
+            base_offset,
+            log_append_time,
+            done_at: now,
+            records: batch.records,
+            buffer_memory: self.accumulator.buffer_memory().clone(),
+            released: Reservation::default(),
+        };
+        if let Some(interceptor) = &self.interceptor {
+            interceptor.on_settled(&delivery);
+        }
+        if wanted {
+            self.main_queue.push(Event::Delivery(delivery));
+        }
+    }
+
+    /// Raises a fatal error: nothing is sent any more. The first error counts.
+    pub(super) fn raise_fatal(&mut self, error: Error) {
+        if !std::mem::replace(&mut self.fatal, true) {
+            self.raised = Some(error);
+        }
+    }
+
+    /// Returns whether the producer raised a fatal error.
+    pub(super) fn has_raised_fatal(&self) -> bool {
+        self.fatal
+    }
+
+    /// Returns whether a fatal error was raised, by the producer or by another part of the client: nothing more is sent.
+    pub(super) fn is_fatal(&self) -> bool {
+        self.fatal || self.accumulator.is_fatal()
+    }
+
+    /// Returns the fatal error that was raised since the last call.
+    pub(super) fn take_fatal(&mut self) -> Option<Error> {
+        self.raised.take()
     }
 
     // ---------------------------------------------------------------- timeouts
 
     /// Gives up the records of a partition that are older than `message.timeout.ms`, wherever they stand.
-    fn expire(&mut self, ctx: &mut Ctx<'_>, id: PartitionId) {
+    pub(super) fn expire(&mut self, ctx: &mut Ctx<'_>, id: PartitionId) {
         let now = ctx.now;
         let accumulator = self.accumulator.clone();
         let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
@@ -120,7 +479,7 @@ impl Sender {
         batch
     }
 
-    fn expire_unassigned(&mut self, now: Instant, index: u32) {
+    pub(super) fn expire_unassigned(&mut self, now: Instant, index: u32) {
         let accumulator = self.accumulator.clone();
         let Some(queue) = accumulator.topic(index) else {
             return;
@@ -167,22 +526,14 @@ impl Sender {
 
     // ---------------------------------------------------------------- topics
 
-    /// Metadata of a watched topic changed, or was confirmed missing.
-    pub fn on_topic_changed(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, name: &Arc<str>) {
-        if let Some(index) = self.by_name.get(name).copied() {
-            self.refresh_topic(ctx, cluster, index);
-        }
-    }
-
-    /// Acts on what is known of a topic now.
-    pub(super) fn refresh_topic(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, index: u32) {
+    /// Acts on the metadata of a registered topic. Returns the number of partitions that may be able to send now.
+    pub(super) fn refresh_topic(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, index: u32) -> i32 {
         let accumulator = self.accumulator.clone();
         let Some(queue) = accumulator.topic(index) else {
-            return;
+            return 0;
         };
-        self.remove_moved_partitions(cluster, index);
         let Some(topic) = self.topics.get_mut(index as usize).and_then(Option::as_mut) else {
-            return;
+            return 0;
         };
         let name = topic.name.clone();
         match cluster.topic(&name) {
@@ -198,17 +549,8 @@ impl Sender {
                 } else {
                     self.open_topic(ctx.now, index, queue, count, asked_at);
                 }
-                let partitions = self.topic_mut(index).map_or(0, |t| t.partitions.len());
-                for partition in (0..count).take(partitions) {
-                    self.enqueue(
-                        ctx,
-                        cluster,
-                        PartitionId {
-                            topic: index,
-                            partition,
-                        },
-                    );
-                }
+                let used = self.topic(index).map_or(0, |t| t.partitions.len());
+                return count.min(i32::try_from(used).unwrap_or(i32::MAX));
             }
             Some(meta) if meta.missing_since.is_some() => {
                 let wait_ms = u64::from(ctx.conf.topic_metadata_propagation_max_ms);
@@ -231,6 +573,7 @@ impl Sender {
             }
             _ => self.arm_unassigned(index, queue),
         }
+        0
     }
 
     /// The partition count is known: records that waited for it get their partitions, and those of partitions that are
@@ -339,7 +682,7 @@ impl Sender {
     fn fail_partition(&mut self, now: Instant, id: PartitionId, error: &Error) {
         let accumulator = self.accumulator.clone();
         let mut batches = VecDeque::new();
-        if let Some(partition_sender) = self.partition_sender(id) {
+        if let Some(partition_sender) = self.partition(id) {
             batches.append(&mut partition_sender.pending);
             partition_sender.open_due = false;
             partition_sender.blocked_until = None;
@@ -430,7 +773,7 @@ impl Sender {
     }
 
     /// The client ends: nothing is taken any more, and what is left is given up.
-    pub fn close(&mut self, ctx: &mut Ctx<'_>, _cluster: &mut Cluster) {
+    pub(super) fn close(&mut self, ctx: &mut Ctx<'_>) {
         let accumulator = self.accumulator.clone();
         accumulator.close();
         if let Some(transactions) = &mut self.transactions {
