@@ -1,5 +1,5 @@
-//! The id of the idempotent producer: asked of the cluster when the first record is produced, and again only when the
-//! epochs of one are used up (KIP-98, KIP-360).
+//! The id of the idempotent producer: requested with the first record, and again only when the epochs of an id are used up
+//! (KIP-98, KIP-360).
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::log::{DebugContexts, level};
 use crate::stats::Eos;
 use crate::sys::Instant;
 
-/// How often to look for a broker when no event will tell of one.
+/// The interval in ms at which a connected broker is looked for.
 const SEARCH_INTERVAL_MS: u64 = 500;
 
 /// The outcome of a request, for the caller of [`ProducerIdState::on_outcome`].
@@ -35,21 +35,21 @@ pub(super) enum IdOutcome {
 #[derive(Debug, Default)]
 pub(super) struct ProducerIdState {
     current: Option<ProducerId>,
-    /// The transaction manager gives it: nothing is to be asked for.
+    /// The transaction manager sets the id: none is requested.
     external: bool,
     required: bool,
-    /// The request under way.
+    /// The id of the request in flight.
     in_flight: Option<u64>,
     retry_at: Option<Instant>,
     tries: u32,
-    /// Refusals are told once in a row.
+    /// The last error that was logged: repeated ones are not.
     reported: Option<ErrorCode>,
-    /// How many ids were given.
+    /// The number of ids that were assigned.
     assigned_count: u64,
 }
 
 impl ProducerIdState {
-    /// One that another part of the producer gives.
+    /// Creates the state of an id that the transaction manager sets.
     pub(super) fn external() -> Self {
         ProducerIdState {
             external: true,
@@ -57,21 +57,22 @@ impl ProducerIdState {
         }
     }
 
+    /// Sets the id that the transaction manager has.
     pub(super) fn set(&mut self, current: Option<ProducerId>) {
         self.current = current;
     }
 
-    /// What to number with, once it is known.
+    /// Returns the id, once it is known.
     pub(super) fn current(&self) -> Option<ProducerId> {
         self.current
     }
 
-    /// Something is to be sent.
+    /// Requires an id: one is requested if there is none.
     pub(super) fn require(&mut self) {
         self.required |= self.current.is_none() && !self.external;
     }
 
-    /// The id's epochs are used up.
+    /// Requires another id, because the epochs of the present one are used up.
     pub(super) fn renew(&mut self) {
         self.current = None;
         self.require();
@@ -81,14 +82,14 @@ impl ProducerIdState {
         self.required && self.in_flight.is_none() && self.retry_at.is_none_or(|at| at <= now)
     }
 
-    /// When to look again.
+    /// Returns the time of the next attempt.
     pub(super) fn wake(&self, now: Instant) -> Option<Instant> {
         let searching = self.required && self.in_flight.is_none();
         let soon = now.plus_ms(SEARCH_INTERVAL_MS);
         searching.then(|| self.retry_at.filter(|at| *at > now).unwrap_or(soon))
     }
 
-    /// Where the id stands, by the name that programs know.
+    /// Returns the state by librdkafka's name.
     pub(super) fn public_state(&self) -> &'static str {
         match (self.current, self.in_flight, self.required) {
             (Some(_), _, _) => "Assigned",
@@ -98,7 +99,7 @@ impl ProducerIdState {
         }
     }
 
-    /// Writes what is known of the id, whose highest epoch of all partitions is given.
+    /// Writes the id into the statistics; `epoch` is the highest epoch of all partitions.
     pub(super) fn write_stats(&self, epoch: Option<i16>, to: &mut Eos) {
         to.epoch_cnt = self.assigned_count;
         if let Some(ProducerId::Idempotent { id }) = self.current {

@@ -232,7 +232,7 @@ impl UndeliveredRecords {
         }
     }
 
-    /// Sends nothing of a partition before `until`, or later if that was said before.
+    /// Sends nothing of a partition before `until`, or before a later time that was set already.
     fn block(&mut self, id: PartitionId, until: Instant) {
         let before = self.partition(id).and_then(|p| p.blocked_until);
         self.block_until(id, before.map_or(until, |before| before.max(until)));
@@ -286,7 +286,7 @@ impl UndeliveredRecords {
 
     // ---------------------------------------------------------------- reports
 
-    /// Reports records that were not delivered.
+    /// Reports the records of a batch that leaves without an acknowledgement; `error` is why.
     pub(super) fn deliver(
         &mut self,
         id: PartitionId,
@@ -309,7 +309,8 @@ impl UndeliveredRecords {
         self.report(id, batch, error, status, offset::INVALID, None, now);
     }
 
-    /// Records that have numbers will not be written, or nobody will know: what follows needs new numbers.
+    /// Raises a fatal error for lost numbered records if `enable.gapless.guarantee` is set and the client did not drop them
+    /// itself.
     fn on_sequenced_failure(&mut self, id: PartitionId, error: &Error) {
         let by_choice = matches!(
             error.code,
@@ -330,7 +331,7 @@ impl UndeliveredRecords {
         }
     }
 
-    /// Makes the delivery report; what nobody wants to hear of is forgotten, which frees its room at once.
+    /// Sends the delivery report. A report that the application does not want is dropped, which releases its buffer memory.
     #[allow(clippy::too_many_arguments)] // the fields of a report
     fn report(
         &mut self,
@@ -401,7 +402,7 @@ impl UndeliveredRecords {
 
     // ---------------------------------------------------------------- timeouts
 
-    /// Gives up the records of a partition that are older than `message.timeout.ms`, wherever they stand.
+    /// Fails the records of a partition that are older than `message.timeout.ms`, whether open, closed or in flight.
     pub(super) fn expire(&mut self, ctx: &mut Ctx<'_>, id: PartitionId) {
         let now = ctx.now;
         let accumulator = self.accumulator.clone();
@@ -427,7 +428,7 @@ impl UndeliveredRecords {
             if n > 0 {
                 let mut front = batch.split_front(n);
                 front.maybe_persisted = true;
-                // The records that stay were numbered from the old front in the request that is under way.
+                // The request in flight counts the offsets of the remaining records from the old front.
                 batch.left_in_flight += n;
                 remaining = batch.oldest();
                 self.requests.withdraw(ctx, request, &front);
@@ -466,7 +467,7 @@ impl UndeliveredRecords {
         }
     }
 
-    /// Gives up the records of a batch that came back whose time is over; returns the others.
+    /// Fails the expired records of a batch that came back. Returns the others.
     pub(super) fn without_expired(&mut self, now: Instant, id: PartitionId, mut batch: Batch) -> Batch {
         let timeout = self.topic_mut(id.topic).and_then(|t| t.settings.message_timeout);
         let limit = timeout.and_then(|timeout| limit_of(now, timeout));
@@ -543,7 +544,7 @@ impl UndeliveredRecords {
                 let (count, asked_at) = (meta.partition_count(), meta.asked_at());
                 let waits = queue.oldest_unassigned().filter(|since| *since > asked_at);
                 if waits.is_some() && topic.count == count {
-                    // Records for partitions beyond the count, which may have grown since.
+                    // Records for partitions beyond the count, which may have grown since the metadata request.
                     cluster.confirm(&name, ctx.now);
                     self.arm_unassigned(index, queue);
                 } else {
@@ -576,12 +577,12 @@ impl UndeliveredRecords {
         0
     }
 
-    /// The partition count is known: records that waited for it get their partitions, and those of partitions that are
-    /// no more are given up.
+    /// Acts on a known partition count: records that waited for it get their partitions, and the records of partitions that no
+    /// longer exist fail.
     fn open_topic(&mut self, now: Instant, index: u32, queue: &TopicQueue, count: i32, asked_at: Instant) {
         queue.set_failure(None);
         loop {
-            // Producers may add records meanwhile, but only as many as their limits allow.
+            // Threads may add records meanwhile, but only as many as the limits allow.
             let late = queue.set_count(count, asked_at);
             if late.is_empty() {
                 break;
@@ -612,7 +613,7 @@ impl UndeliveredRecords {
 
     fn assign(&mut self, now: Instant, index: u32, queue: &TopicQueue, count: i32, waiting: &UnassignedRecords) {
         let accumulator = self.accumulator.clone();
-        // Why records are refused, and for each of them, which of the reasons.
+        // The errors of refused records, and for each record the index of its error.
         let mut reasons: Vec<(i32, Error)> = Vec::new();
         let mut known = HashMap::new();
         let mut refused = HashMap::new();
@@ -655,8 +656,8 @@ impl UndeliveredRecords {
         }
     }
 
-    /// The topic cannot be produced to: gives up everything that waits and has `produce()` refuse more.
-    /// Fails a topic: the first error is that of the records that wait, the second that of later calls to produce.
+    /// Fails a topic and all its waiting records. The first error is that of the waiting records, the second that of later
+    /// calls of `produce()`.
     fn fail_topic(&mut self, now: Instant, index: u32, queue: &TopicQueue, (error, later): (&Error, Error)) {
         queue.set_failure(Some(later));
         if let Some(topic) = self.topic_mut(index) {
@@ -665,7 +666,7 @@ impl UndeliveredRecords {
         self.fail_topic_records(now, index, queue, error);
     }
 
-    /// A partition has records although its topic has failed, or although it is no more.
+    /// Fails the waiting records of a partition that does not exist, or whose topic has failed.
     pub(super) fn fail_without_partition(&mut self, ctx: &Ctx<'_>, id: PartitionId) {
         let accumulator = self.accumulator.clone();
         let Some(queue) = accumulator.topic(id.topic) else {
@@ -677,7 +678,7 @@ impl UndeliveredRecords {
         self.fail_partition(ctx.now, id, &error);
     }
 
-    // ---------------------------------------------------------------- giving up
+    // ---------------------------------------------------------------- purge
 
     fn fail_partition(&mut self, now: Instant, id: PartitionId, error: &Error) {
         let accumulator = self.accumulator.clone();
@@ -712,12 +713,12 @@ impl UndeliveredRecords {
         }
     }
 
-    /// Gives up records without a partition; those that asked for one are reported with it.
+    /// Fails records without a partition; records produced to a certain partition are reported with it.
     fn fail_unassigned(&mut self, now: Instant, index: u32, waiting: UnassignedRecords, error: &Error) {
         let UnassignedRecords {
             records, partitions, ..
         } = waiting;
-        // Partitions in the order in which they were first asked for.
+        // The index of the first record of each partition: groups are reported in this order.
         let mut first_of = HashMap::new();
         for (i, partition) in partitions.iter().enumerate() {
             first_of.entry(*partition).or_insert(i);
@@ -743,7 +744,7 @@ impl UndeliveredRecords {
         }
     }
 
-    /// Gives up everything that is not under way.
+    /// Fails all records that are not in flight.
     pub(super) fn fail_queued(&mut self, now: Instant, error: &Error) {
         let accumulator = self.accumulator.clone();
         for (index, queue) in accumulator.topics() {
@@ -751,7 +752,7 @@ impl UndeliveredRecords {
         }
     }
 
-    /// Gives up everything that is under way; late responses find nothing.
+    /// Fails all records in flight; late responses find nothing.
     pub(super) fn fail_in_flight(&mut self, ctx: &mut Ctx<'_>, error: &Error) {
         for request in self.requests.ids() {
             let batches: Vec<(PartitionId, Batch)> = self
@@ -772,12 +773,12 @@ impl UndeliveredRecords {
         }
     }
 
-    /// The client ends: nothing is taken any more, and what is left is given up.
+    /// Ends the producer: refuses later records and calls, and fails all records that are left.
     pub(super) fn close(&mut self, ctx: &mut Ctx<'_>) {
         let accumulator = self.accumulator.clone();
         accumulator.close();
         if let Some(transactions) = &mut self.transactions {
-            let text = "the client was closed while the call was under way";
+            let text = "the client was closed while the call was in progress";
             transactions.close(&Error::new(ErrorCode::L_DESTROY, text));
         }
         let error = Error::new(
@@ -789,7 +790,7 @@ impl UndeliveredRecords {
     }
 }
 
-/// Returns the time at or before which a record was produced that has timed out by now.
+/// Returns the latest time of production of a record that has timed out by now.
 fn limit_of(now: Instant, timeout: Duration) -> Option<Instant> {
     let micros = u64::try_from(timeout.as_micros()).unwrap_or(u64::MAX);
     now.as_micros().checked_sub(micros).map(Instant::from_micros)
@@ -800,7 +801,7 @@ fn timed_out(why: &str) -> Error {
     Error::new(ErrorCode::L_MSG_TIMED_OUT, text)
 }
 
-/// What became of a batch that ran out of time.
+/// Returns the reason for which a batch was not delivered in time.
 fn attempts_of(batch: &Batch) -> String {
     match batch.last_error.filter(|code| *code != ErrorCode::L_TIMED_OUT) {
         Some(code) => format!("the last attempt failed with {} ({code})", code.name()),

@@ -1,4 +1,4 @@
-//! Filling produce requests and handing them to connections.
+//! Builds produce requests and sends them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,13 +25,13 @@ use crate::producer::wire::{self, Part};
 use crate::sys::Instant;
 use crate::types::NodeId;
 
-/// The shortest time that a broker has to answer: records that are about to time out must not cost a connection that works.
+/// The minimum request timeout: records that are about to time out must not close a working connection.
 const ANSWER_TIME_MIN: Duration = Duration::from_millis(100);
-/// Time after the last Produce request to a leader in which its connection is made again when it is lost, so that the next
-/// message need not wait for one. Brokers close idle connections after 10 minutes (`connections.max.idle.ms`).
+/// The time after the last Produce request to a leader in which a lost connection is re-established at once, so that the
+/// next message need not wait for one. Brokers close idle connections after 10 minutes (`connections.max.idle.ms`).
 const KEPT_AFTER_PRODUCE: Duration = Duration::from_secs(30 * 60);
 
-/// What requests of one kind have in common: their partitions can share one.
+/// The properties that all partitions of one request share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Class {
     version: i16,
@@ -39,7 +39,7 @@ struct Class {
     timeout_ms: i32,
 }
 
-/// The class of a request for a partition's records, `Some(None)` without a version in common; `None` as long as the
+/// Returns the class of a request for a partition's records: `Some(None)` without a common version, `None` while the
 /// partition is not part of the transaction.
 #[allow(clippy::option_option)] // two reasons to send nothing, with different consequences
 fn class_of(
@@ -65,16 +65,16 @@ fn class_of(
     }))
 }
 
-/// What a ready partition had to give.
+/// The contribution of a ready partition to a request.
 #[allow(clippy::large_enum_variant)] // lives on the stack for one step
 enum TakenPart {
     Part(Part, Class),
     Nothing,
-    /// It has something, but for a request of another class.
+    /// Its batch belongs in a request of another class.
     OtherClass,
-    /// The request has no room for it.
+    /// Its batch would exceed the request's size limit.
     Full,
-    /// Its open batch may go on filling.
+    /// Its open batch keeps filling.
     Held,
 }
 
@@ -130,7 +130,7 @@ impl Sender {
         });
     }
 
-    /// Fills and sends one request; false when nothing was ready after all.
+    /// Builds and sends one request. Returns false when no partition had a batch.
     fn send_one(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId, versions: &BrokerVersions) -> bool {
         let mut parts = Vec::new();
         let mut class = None;
@@ -143,7 +143,7 @@ impl Sender {
             let taken = self.take_part(ctx, cluster, node, versions, id, class, bytes);
             if matches!(taken, TakenPart::Held) {
                 ctx.log.debug(DebugContexts::QUEUE, "HELD", || {
-                    format!("{}: goes on filling: broker {node} is busy", self.records.tp_name(id))
+                    format!("{}: keeps filling: broker {node} is busy", self.records.tp_name(id))
                 });
             }
             let Some(broker_queue) = self.broker_queues.get_mut(node) else {
@@ -173,7 +173,7 @@ impl Sender {
         }
     }
 
-    /// Takes a partition's next batch for a request to `node` that has `bytes` already.
+    /// Takes a partition's next batch for a request to `node` that already has `bytes`.
     #[allow(clippy::too_many_arguments)] // the state of one request being filled
     fn take_part(
         &mut self,
@@ -275,7 +275,7 @@ impl Sender {
         }
     }
 
-    /// Says once where a broker makes the client do something else than it was configured to.
+    /// Warns once per client when a broker's version forces other acks or another codec than configured.
     fn warn_of_downgrade(&mut self, ctx: &Ctx<'_>, class: Class, settings: TopicSettings) {
         if class.acks != settings.acks && !std::mem::replace(&mut self.warned.acks, true) {
             ctx.log.log(level::WARNING, "ACKS", || {
@@ -295,7 +295,7 @@ impl Sender {
     }
 
     fn transmit(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId, mut parts: Vec<Part>, class: Class) {
-        // Topics must be together, and responses are matched by binary search.
+        // A topic's partitions must be adjacent, and responses are matched by binary search.
         parts.sort_by_key(|p| p.slot.id);
         debug_assert!(
             parts.is_sorted_by(|a, b| a.slot.id < b.slot.id),
@@ -344,8 +344,8 @@ impl Sender {
         }
     }
 
-    /// Returns how long the broker has to answer a request: `socket.timeout.ms`, or less when records time out before that
-    /// (`message.timeout.ms`). When this has passed, the connection is closed, and the records that are left are sent again.
+    /// Returns the timeout of a request: `socket.timeout.ms`, or less when records time out before that
+    /// (`message.timeout.ms`). On timeout the connection is closed, and the remaining records are sent again.
     fn request_timeout_of(&self, parts: &[Part], now: Instant) -> Duration {
         let expiry = |part: &Part| {
             let topic = self.records.topic(part.slot.id.topic)?;
@@ -356,7 +356,8 @@ impl Sender {
             .min(left.map_or(Duration::MAX, |left| left.max(ANSWER_TIME_MIN)))
     }
 
-    /// A request could not be handed to the connection: a connection that has just gone is waited for, anything else is final.
+    /// Handles a request that the connection did not accept: after a lost connection its batches are sent again, after any other
+    /// error they fail.
     fn on_send_error(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, slots: Vec<Slot>, error: &Error) {
         for slot in slots {
             let Some(batch) = slot.batch else { continue };
@@ -374,10 +375,9 @@ impl Sender {
     }
 }
 
-/// Closes a partition's open batch for a request with so many bytes `left`, `None` when the request is empty. As long as it
-/// is open it goes on filling, and so it stays while the broker is busy, or when the request has no room for it: closed it
-/// would be the next request's, and alone there when the others are held. How small a codec makes it shows only once it is
-/// closed.
+/// Closes a partition's open batch for a request with room for `left` bytes, `None` when the request is empty. The batch
+/// stays open and keeps filling while the broker is busy, or when the request has no room for it: a closed batch would go into
+/// the next request, alone if the others are held. The compressed size is known only once the batch is closed.
 fn close_open(
     partition_sender: &mut PartitionSender,
     queue: Option<&PartitionQueue>,
@@ -402,7 +402,7 @@ fn no_common_version(node: NodeId) -> Error {
     Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, text)
 }
 
-/// A batch leaves its queue.
+/// Logs that a batch leaves its queue.
 fn log_dequeue(ctx: &Ctx<'_>, name: &str, id: PartitionId, batch: &Batch, more: bool) {
     ctx.log.debug(DebugContexts::QUEUE, "DEQUEUE", || {
         let waited = batch.oldest().map_or(0, |at| ctx.now.since(at).as_millis());
@@ -412,7 +412,7 @@ fn log_dequeue(ctx: &Ctx<'_>, name: &str, id: PartitionId, batch: &Batch, more: 
     });
 }
 
-/// What goes to a broker, for the log.
+/// Returns the log line of a batch that is sent.
 fn describe_part(part: &Part, class: Class, node: NodeId) -> String {
     let (batch, id) = (part.slot.batch.as_ref(), part.slot.id);
     let (n, attempt) = batch.map_or((0, 1), |b| (b.records.len(), b.attempts + 1));

@@ -1,4 +1,4 @@
-//! What is asked of the coordinators, and what their answers change.
+//! Requests to the coordinators and the effects of their responses.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,17 +22,17 @@ use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::DebugContexts;
 
-/// The first InitProducerId version that raises the epoch of a producer that is known (KIP-360).
+/// The first InitProducerId version that raises the epoch of an existing producer (KIP-360).
 const FIRST_WITH_BUMP: i16 = 3;
-/// The last AddPartitionsToTxn version for clients; brokers send the later ones.
+/// The last AddPartitionsToTxn version for clients; later ones are for brokers.
 const LAST_ADD_PARTITIONS: i16 = 3;
-/// The first versions of the second generation (KIP-890).
+/// The first versions with transaction version 2 (KIP-890).
 const FIRST_V2_END_TXN: i16 = 5;
 const FIRST_V2_OFFSET_COMMIT: i16 = 5;
-/// The first TxnOffsetCommit version that says who has consumed (KIP-447).
+/// The first TxnOffsetCommit version with the group member (KIP-447).
 const FIRST_WITH_MEMBER: i16 = 3;
 
-/// The version to use in a transaction of this generation.
+/// Returns the API version for a transaction version.
 fn pick<R: Message>(versions: &BrokerVersions, v2: bool, first_of_second: i16) -> Option<i16> {
     match v2 {
         true => versions.pick::<R>().filter(|v| *v >= first_of_second),
@@ -41,7 +41,7 @@ fn pick<R: Message>(versions: &BrokerVersions, v2: bool, first_of_second: i16) -
 }
 
 impl Transactions {
-    /// Sends a request if its coordinator is known and connected; otherwise that is got under way.
+    /// Sends a request if its coordinator is known and connected; otherwise finds and connects the coordinator.
     pub(super) fn send(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, next_id: &mut u64, kind: RequestKind) {
         let connection = if kind == RequestKind::CommitOffsets {
             let (group, coordinator) = &mut self.group_coordinator;
@@ -106,7 +106,7 @@ impl Transactions {
             _ => self.producer.unwrap_or((-1, -1)),
         };
         if producer_id >= 0 && !self.can_bump {
-            return Err(unsupported("to go on after an error, which takes Kafka 2.5 or later"));
+            return Err(unsupported("a new epoch after an error: it needs Kafka 2.5 or later"));
         }
         let request = InitProducerIdRequest {
             transactional_id: Some(self.name.clone()),
@@ -257,7 +257,7 @@ impl Transactions {
         send(ctx, key, id, &request, version)
     }
 
-    /// Whether `id` is a request of this manager; then its outcome was taken in.
+    /// Handles the outcome of a request. Returns false if `id` is no request of this manager.
     pub(in crate::producer) fn on_outcome(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -314,7 +314,7 @@ impl Transactions {
             if request.kind == RequestKind::Init && may_be_done(answer.code) {
                 self.accumulator.count_unanswered_init();
             }
-            // A broker that was refused as coordinator may have lost its office while it waited for its log.
+            // A broker that is not the coordinator any more may have lost that role while it waited for replication of its log.
             self.commit_lost |= request.kind == RequestKind::Commit
                 && (may_be_done(answer.code) || answer.code == ErrorCode::NOT_COORDINATOR);
             let text = match answer.at {
@@ -326,7 +326,7 @@ impl Transactions {
         true
     }
 
-    /// DescribeTransactions was answered, or not.
+    /// Handles the outcome of DescribeTransactions.
     pub(super) fn on_described(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, outcome: &Outcome) {
         let Outcome::Reply(reply) = outcome else {
             return self.markers.end();
@@ -354,8 +354,8 @@ impl Transactions {
             RequestKind::Init => {
                 let before = self.producer;
                 self.producer = producer.or(before);
-                // Where an abort asks for the epoch, the application begins again from what is committed. Here it would not
-                // know that another one may have been in its place.
+                // After an abort the application restarts from the committed state. Here it would not notice that another
+                // producer may have taken its place.
                 if self.bump_before_next && is_forgotten(before, self.producer) {
                     let text = "InitProducerId gave another producer id: the coordinator has forgotten this producer, and \
                                 another one may have had its transactional.id since";
@@ -374,14 +374,14 @@ impl Transactions {
             }
             RequestKind::AddPartitions => {
                 for at in std::mem::take(&mut self.adding) {
-                    // What is not wanted any more was given up with the transaction.
+                    // Partitions that are not to be added any more were dropped with the transaction.
                     if self.to_add.remove(&at).is_some() {
                         self.added.insert(at);
                         self.newly_added.push(at);
                     }
                 }
             }
-            // The next call may be about another group.
+            // The next call may be for another group.
             RequestKind::AddOffsets if !request.abandoned => {
                 self.groups.insert(self.group_coordinator.0.clone());
             }
@@ -437,17 +437,17 @@ impl Transactions {
     }
 }
 
-/// Whether a coordinator that was asked for the next epoch of `before` did not know of it. It gives another id also when the
-/// epochs of one are used up; the last one is kept for fencing.
+/// Returns whether a coordinator that was to raise the epoch of `before` had lost its state. It also assigns another id when the
+/// epochs of one are used up; the last epoch is reserved for fencing.
 fn is_forgotten(before: Option<(i64, i16)>, now: Option<(i64, i16)>) -> bool {
     let differs = |(before, now): ((i64, i16), (i64, i16))| before.0 != now.0 && before.1 < i16::MAX - 1;
     before.zip(now).is_some_and(differs)
 }
 
-/// What an answer says.
+/// The result in a response.
 struct Answer {
     code: ErrorCode,
-    /// The partition that the code is about.
+    /// The partition of the code.
     at: Option<String>,
     producer: Option<(i64, i16)>,
 }
@@ -461,7 +461,7 @@ impl Answer {
         }
     }
 
-    /// Of answers about partitions the one that weighs most.
+    /// Returns the worst of several partitions' results.
     fn worst<'a>(kind: RequestKind, rows: impl Iterator<Item = (&'a str, i32, i16)>) -> Self {
         let mut answer = Answer::new(0, None);
         let mut most = Consequence::Done;
@@ -498,8 +498,8 @@ fn send<R: ProtocolRequest>(
     ctx.connections.send(key, ctx.now, tag, request, version, timeout)
 }
 
-/// Whether a coordinator that answers so may have done what it was asked for: it waited in vain for its log to be
-/// replicated.
+/// Returns whether a coordinator that answers with this code may have executed the request: its log was not replicated in
+/// time.
 fn may_be_done(code: ErrorCode) -> bool {
     matches!(
         code,
@@ -513,7 +513,7 @@ mod tests {
     use crate::producer::tests::harness::World;
 
     #[test]
-    fn a_group_that_was_added_for_a_call_that_has_ended_is_not_taken_for_that_of_the_next() {
+    fn add_offsets_response_of_an_ended_call_does_not_add_the_next_calls_group() {
         let w = World::new(&[("transactional.id", "tid")]);
         let mut transactions = Transactions::new(&w.conf, w.accumulator.clone());
         transactions.group_coordinator.0 = "next".into();

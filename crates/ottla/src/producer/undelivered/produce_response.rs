@@ -1,4 +1,4 @@
-//! What became of produce requests: acknowledgements, retries, splits and errors.
+//! The outcomes of produce requests: acknowledgements, retries, splits and errors.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,7 @@ impl UndeliveredRecords {
             Outcome::Sent => {
                 for slot in request.slots {
                     if let Some(batch) = slot.batch {
-                        // Handed to the kernel and never confirmed.
+                        // Without acknowledgements (acks=0) the broker may have lost it.
                         self.acknowledge(
                             slot.id,
                             batch,
@@ -66,7 +66,7 @@ impl UndeliveredRecords {
         }
     }
 
-    /// No response came. When nothing was written, the attempt does not count.
+    /// Handles a request without a response. When nothing was written to the socket, the attempt does not count.
     fn fail_all(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -142,13 +142,13 @@ impl UndeliveredRecords {
                 }
             }
         }
-        // A text for each response would cost as much as reading it.
+        // Formatting an error for each response would cost as much as decoding it.
         if request.slots.iter().all(|s| s.batch.is_none()) {
             return;
         }
         let error = Error::new(
             ErrorCode::L_BAD_MSG,
-            format!("the response of broker {} says nothing of the partition", request.node),
+            format!("the response of broker {} does not contain the partition", request.node),
         );
         for slot in request.slots {
             if let Some(batch) = slot.batch {
@@ -188,7 +188,7 @@ impl UndeliveredRecords {
         };
         let mut moved = false;
         if code.action().refreshes_metadata() {
-            // Another leader is known already when the batch was under way while it changed.
+            // The leader may have changed while the batch was in flight, so that the new one is known already.
             let known = cluster
                 .leader(&name, id.partition)
                 .is_some_and(|l| l.0 != batch.broker_id);
@@ -206,7 +206,13 @@ impl UndeliveredRecords {
         }
     }
 
-    /// Settles a batch of which single records were refused; gives it back when none of its records is named.
+    /// Handles a batch that was rejected because of single records (KIP-467). Returns it if the response names none of its
+    /// records.
+    ///
+    /// A broker accepts or rejects a batch as a whole, and names the invalid records. Those are reported with the broker's
+    /// message for each; the others are sent again without them, in their places. If no retry is left, or if an earlier
+    /// attempt may have written the whole batch under its sequence numbers, the others are reported with
+    /// [`L_INVALID_DIFFERENT_RECORD`](ErrorCode::L_INVALID_DIFFERENT_RECORD).
     fn on_record_errors(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -257,10 +263,10 @@ impl UndeliveredRecords {
         None
     }
 
-    /// The broker finds that a batch does not follow what it has of this producer.
+    /// Handles a batch whose sequence number does not follow the last one that the broker has of this producer.
     ///
-    /// Mostly a batch before it failed, and it is sent again behind that one. When nothing before it is unsettled, the
-    /// broker has lost what went before, or that was given up: with new numbers the batch can be written all the same,
+    /// Mostly a batch before it failed, and it is sent again behind that one. When every batch before it is settled, the broker
+    /// has lost an acknowledged batch, or a batch before it was abandoned. With new numbers it can be written nevertheless,
     /// unless an earlier attempt may have written it already.
     fn on_sequence_error(&mut self, ctx: &mut Ctx<'_>, id: PartitionId, mut batch: Batch, error: &Error) {
         if batch.records.is_empty() {
@@ -275,7 +281,7 @@ impl UndeliveredRecords {
         }
         let lost = partition_sender.sequences.mark_gap();
         let transactional = batch.stamp.is_some_and(|s| s.transactional);
-        // A transaction fails for it, and says so.
+        // A transaction fails with its own error.
         if lost && !transactional && !fatal {
             ctx.log.log(level::WARNING, "SEQUENCE", || {
                 let name = self.tp_name(id);
@@ -288,8 +294,8 @@ impl UndeliveredRecords {
         let decision = match batch.maybe_persisted || transactional {
             true => RetryDecision::Fail,
             false => {
-                // Nobody has it under its numbers, and nobody will take it under them. What comes behind it and may be in
-                // the log is asked for alone.
+                // No broker has it under its numbers, and none will accept it under them. A later batch that may be in the
+                // log is sent alone, under its old numbers.
                 batch.stamp = None;
                 batch.sealed = None;
                 RetryDecision::RetryUncounted
@@ -298,7 +304,7 @@ impl UndeliveredRecords {
         self.on_rejected(ctx, id, batch, decision, false, error, false);
     }
 
-    /// A batch was not acknowledged: retries it, splits it, or gives it up. `at_once`: a retry need not wait.
+    /// Retries, splits or fails a batch that was not acknowledged. With `at_once` a retry does not wait.
     #[allow(clippy::too_many_arguments)] // one decision with all that it depends on
     fn on_rejected(
         &mut self,
@@ -311,8 +317,8 @@ impl UndeliveredRecords {
         at_once: bool,
     ) {
         if batch.records.is_empty() {
-            // They expired while the request was under way. Put back, the empty batch would be sent, and would hide the
-            // ages of those behind it.
+            // All records expired while the request was in flight. An empty batch, put back, would be sent, and would hide
+            // the ages of the batches behind it.
             return;
         }
         batch.maybe_persisted |= may_be_written;
@@ -379,7 +385,7 @@ impl UndeliveredRecords {
     }
 }
 
-/// Takes the leader that a response names (KIP-951); true when it is news.
+/// Applies the leader that a response names (KIP-951). Returns whether it is a newer one.
 fn follow_hint(
     ctx: &mut Ctx<'_>,
     cluster: &mut Cluster,
