@@ -36,9 +36,9 @@ const INLINE_BYTES_MAX: u64 = 64 * 1024;
 
 /// Accepts records from any number of application threads and collects them in batches.
 ///
-/// A call takes one short lock, of the record's partition. A record costs no allocation and no wake-up of the client's thread.
-/// Records count against `queue.buffering.max.messages` and `queue.buffering.max.kbytes` until their delivery report was
-/// handled.
+/// A call takes one short lock, of the record's partition. A record costs no allocation and no wake-up of the client's
+/// thread. Records count against `queue.buffering.max.messages` and `queue.buffering.max.kbytes` until their delivery
+/// report was handled.
 pub struct Accumulator {
     topics: AppendOnlyTable<TopicQueue>,
     ready: Mutex<ReadyList>,
@@ -70,8 +70,8 @@ impl std::fmt::Debug for Accumulator {
     }
 }
 
-/// The validity of a reading of the wall clock in microseconds. After the wall clock is set, record timestamps lag behind by
-/// this at most.
+/// The validity of a reading of the wall clock in microseconds. After the wall clock is set, record timestamps lag
+/// behind by this at most.
 const WALL_VALID_US: u64 = 20_000;
 
 /// Wall time in milliseconds, derived from the monotonic clock between readings.
@@ -162,8 +162,8 @@ impl Accumulator {
         }
     }
 
-    /// Like [`produce`](Self::produce), but waits while the producer holds as much as its limits allow. Another thread must
-    /// handle delivery reports meanwhile.
+    /// Like [`produce`](Self::produce), but waits while the producer holds as much as its limits allow. Another thread
+    /// must handle delivery reports meanwhile.
     ///
     /// # Errors
     /// Those of [`produce`](Self::produce) except [`L_QUEUE_FULL`](ErrorCode::L_QUEUE_FULL).
@@ -244,9 +244,10 @@ impl Accumulator {
         self.unanswered_inits.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Returns the number of InitProducerId requests with the transactional id whose outcome is not known. If the coordinator
-    /// has executed or will execute one of them besides the answered one, it fences this producer as an older instance. It
-    /// detects a repeated request with an epoch (KIP-360), but not one without, nor after it has forgotten the producer.
+    /// Returns the number of InitProducerId requests with the transactional id whose outcome is not known. If the
+    /// coordinator has executed or will execute one of them besides the answered one, it fences this producer as an
+    /// older instance. It detects a repeated request with an epoch (KIP-360), but not one without, nor after it has
+    /// forgotten the producer.
     pub fn unanswered_inits(&self) -> usize {
         self.unanswered_inits.load(Ordering::Acquire)
     }
@@ -392,7 +393,8 @@ impl Accumulator {
     fn needs_wake(&self, id: PartitionId, due: Instant) -> bool {
         let mut ready = self.ready.lock();
         ready.ids.push(id);
-        // Nothing lingers during a flush. A flush that begins after this wakes the client's thread, which finds the partition.
+        // Nothing lingers during a flush. A flush that begins after this wakes the client's thread, which finds the
+        // partition.
         let due = if self.is_flushing() { Instant::ORIGIN } else { due };
         let wake = ready.wakes_at > due;
         if wake {
@@ -442,8 +444,8 @@ impl Accumulator {
             .filter_map(|(i, t)| Some((u32::try_from(i).ok()?, t)))
     }
 
-    /// Like [`flush_begin`](Self::flush_begin) and [`flush_end`](Self::flush_end), for the client's own thread, which reads
-    /// the ready list right after.
+    /// Like [`flush_begin`](Self::flush_begin) and [`flush_end`](Self::flush_end), for the client's own thread, which
+    /// reads the ready list right after.
     pub(super) fn cut_linger(&self, cut: bool) {
         match cut {
             true => {

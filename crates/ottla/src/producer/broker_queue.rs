@@ -12,8 +12,8 @@ use crate::types::NodeId;
 #[derive(Debug, Default)]
 pub(super) struct BrokerQueue {
     ready: VecDeque<PartitionId>,
-    /// Partitions whose open batch keeps filling until the broker has fewer requests. An entry whose partition is no longer
-    /// held has no effect.
+    /// Partitions whose open batch keeps filling until the broker has fewer requests. An entry whose partition is no
+    /// longer held has no effect.
     held: VecDeque<PartitionId>,
     /// An event of the connection, or the outcome of a request, will resume the queue.
     waiting: bool,
@@ -196,9 +196,9 @@ impl BrokerQueues {
 /// Limits the requests in flight to a broker; distinguishes a busy broker from a high-latency link.
 ///
 /// A broker works on one Produce request of a connection at a time. More requests in flight hide the round-trip time.
-/// Requests beyond that only queue at the broker. A batch that would queue is better kept open: it collects more records,
-/// and the broker, for which a batch costs more than a record, catches up. A full batch waits in the client, too, while one
-/// request is queued at the broker.
+/// Requests beyond that only queue at the broker. A batch that would queue is better kept open: it collects more
+/// records, and the broker, for which a batch costs more than a record, catches up. A full batch waits in the client,
+/// too, while one request is queued at the broker.
 #[derive(Debug, Default)]
 struct InFlightLimiter {
     in_flight: u32,
@@ -236,8 +236,8 @@ impl InFlightLimiter {
     }
 
     /// Returns whether one more request would queue at the broker. By Little's law, of `n` requests in flight that take
-    /// `smoothed_rtt` each, `n * (smoothed_rtt - min_rtt) / smoothed_rtt` are at the broker: one at work, the others queued.
-    /// With 7/8 of one there, waiting for its answer leaves the broker idle for the rest of the time at most.
+    /// `smoothed_rtt` each, `n * (smoothed_rtt - min_rtt) / smoothed_rtt` are at the broker: one at work, the others
+    /// queued. With 7/8 of one there, waiting for its answer leaves the broker idle for the rest of the time at most.
     fn would_queue(&self) -> bool {
         self.exceeds_at_broker(7)
     }

@@ -3,7 +3,7 @@
 use crate::records::ProducedRecords;
 use crate::stats::{Histogram, Summary};
 
-/// What was put into requests.
+/// Counters of messages put into requests.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Sent {
     /// Messages; each attempt counts.
@@ -19,7 +19,7 @@ impl Sent {
     }
 }
 
-/// Batches of a topic in the present interval.
+/// The sizes of a topic's batches in the present statistics interval.
 #[derive(Debug)]
 pub(super) struct BatchWindows {
     bytes: Box<Histogram>,
@@ -46,7 +46,7 @@ impl BatchWindows {
     }
 }
 
-/// Messages and payload bytes of batches.
+/// Returns the messages and payload bytes of batches.
 pub(super) fn sum<'a>(batches: impl Iterator<Item = &'a ProducedRecords>) -> (u64, u64) {
     batches.fold((0, 0), |(messages, bytes), records| {
         (messages + records.len() as u64, bytes + records.payload_bytes())

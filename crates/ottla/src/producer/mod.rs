@@ -13,13 +13,13 @@
 //! A record is encoded on the caller's thread into its partition's open batch. The client's thread is notified of a
 //! partition only when a batch is full or a linger timer must start, never of single records.
 //!
-//! Order within a partition is the order of `produce()` calls: every record has a number, a batch
-//! keeps the number of its first record, and a batch that is retried is put back in the order of these numbers. With several
-//! requests in flight a retried batch may still be written after later ones, unless
-//! `max.in.flight.requests.per.connection` is 1.
+//! Order within a partition is the order of `produce()` calls: every record has a number, a batch keeps the number of
+//! its first record, and a batch that is retried is put back in the order of these numbers. With several requests in
+//! flight a retried batch may still be written after later ones, unless `max.in.flight.requests.per.connection` is 1.
 //!
-//! Idempotence (`sequence.rs`): each batch keeps the sequence numbers of its first request; the broker keeps the order and
-//! recognizes duplicates. Each partition has its own epoch, so a partition that restarts its sequence affects no other.
+//! Idempotence (`sequence.rs`): each batch keeps the sequence numbers of its first request; the broker keeps the order
+//! and recognizes duplicates. Each partition has its own epoch, so a partition that restarts its sequence affects no
+//! other.
 //!
 //! Lock order: a topic's unassigned records, then a partition, then the ready list. No lock is held while the
 //! application's code runs.

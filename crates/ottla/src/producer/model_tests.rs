@@ -221,8 +221,8 @@ fn an_opened_batch_starts_its_timer() {
     });
 }
 
-/// A flush begins while the client's thread goes to rest for the linger time of an open batch. It must look again and send
-/// the batch now.
+/// A flush begins while the client's thread goes to rest for the linger time of an open batch. It must look again and
+/// send the batch now.
 #[test]
 fn a_flush_cuts_linger_short() {
     explore("flush an open batch", 3, || {

@@ -77,8 +77,8 @@ impl PartitionSender {
         let _ = queue.collect(&mut self.pending, true);
     }
 
-    /// Notes that the partition was removed from the queue of `node`. If it is in another broker's queue by now, the removed
-    /// entry was obsolete, and nothing changes.
+    /// Notes that the partition was removed from the queue of `node`. If it is in another broker's queue by now, the
+    /// removed entry was obsolete, and nothing changes.
     pub(super) fn leave_queue(&mut self, node: NodeId) {
         if self.queued_on == Some(node) {
             self.queued_on = None;
@@ -92,13 +92,14 @@ impl PartitionSender {
         self.pending.insert(at, batch);
     }
 
-    /// Returns whether an idempotent producer's partition must await the outcome of its batches in flight before it sends to
-    /// `node`.
+    /// Returns whether an idempotent producer's partition must await the outcome of its batches in flight before it
+    /// sends to `node`.
     pub(super) fn must_drain(&self, node: NodeId, now: Instant) -> bool {
         if self.in_flight.is_empty() {
             return false;
         }
-        // Nothing is sent to a new leader before the old one has answered: its answers determine the first batch for the new one.
+        // Nothing is sent to a new leader before the old one has answered: its answers determine the first batch for
+        // the new one.
         self.sent_to != Some(node)
             || self.in_flight.len() >= self.sequences.in_flight_max(now)
             || (self.sequences.has_gap() && !self.has_unresolved())
@@ -109,8 +110,8 @@ impl PartitionSender {
         self.pending.iter().any(|b| b.stamp.is_some() && b.maybe_persisted)
     }
 
-    /// Assigns sequence numbers to the first batch. To be called only while [`must_drain`](Self::must_drain) is false. Returns
-    /// false when another producer id is needed first.
+    /// Assigns sequence numbers to the first batch. To be called only while [`must_drain`](Self::must_drain) is false.
+    /// Returns false when another producer id is needed first.
     pub(super) fn assign_to_front(&mut self, by: ProducerId) -> bool {
         let producer_id = match by {
             ProducerId::Idempotent { id } => id,
@@ -140,8 +141,8 @@ impl PartitionSender {
         true
     }
 
-    /// Removes the batch to be sent next, after [`assign_to_front`](Self::assign_to_front): the first one, or with a gap the
-    /// first one that has numbers already.
+    /// Removes the batch to be sent next, after [`assign_to_front`](Self::assign_to_front): the first one, or with a
+    /// gap the first one that has numbers already.
     pub(super) fn take_next(&mut self) -> Option<Batch> {
         if !self.sequences.has_gap() {
             return self.pending.pop_front();

@@ -1,5 +1,5 @@
-//! The id of the idempotent producer: requested with the first record, and again only when the epochs of an id are used up
-//! (KIP-98, KIP-360).
+//! The id of the idempotent producer: requested with the first record, and again only when the epochs of an id are used
+//! up (KIP-98, KIP-360).
 
 use std::time::Duration;
 

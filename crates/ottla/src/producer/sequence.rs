@@ -1,15 +1,15 @@
 //! Sequence numbers and epochs of an idempotent producer's batches in one partition (KIP-98, KIP-360).
 //!
 //! For each partition and producer id, a broker stores the epoch and the last sequence numbers. It appends a batch that
-//! follows the last one, recognizes the last five batches as duplicates, and rejects every other batch. So the broker keeps
-//! the order, however often batches are sent, if the client obeys three rules:
+//! follows the last one, recognizes the last five batches as duplicates, and rejects every other batch. So the broker
+//! keeps the order, however often batches are sent, if the client obeys three rules:
 //!
 //! - A batch keeps its numbers while the broker may have it. Under other numbers it would be another batch, and could be
 //!   written twice.
 //! - When numbered records will never be written (they were abandoned, or the broker has lost records before them), the
-//!   broker rejects the numbers that follow. The partition waits until nothing is in flight and each batch that may have been
-//!   written was sent once more under its old numbers. Then the epoch rises and sequences begin at zero. Each partition has
-//!   its own epoch: other partitions are not affected.
+//!   broker rejects the numbers that follow. The partition waits until nothing is in flight and each batch that may
+//!   have been written was sent once more under its old numbers. Then the epoch rises and sequences begin at zero. Each
+//!   partition has its own epoch: other partitions are not affected.
 //! - A broker without state of the producer accepts any sequence number as the first. Until it has accepted one in the
 //!   present epoch, one batch is in flight at a time.
 
@@ -18,8 +18,8 @@ use crate::sys::Instant;
 
 /// The maximum number of a partition's batches in flight: brokers store as many.
 const IN_FLIGHT_MAX: usize = 5;
-/// The idle time in ms after which a broker may have dropped its state of the producer (`producer.id.expiration.ms` is a day
-/// by default).
+/// The idle time in ms after which a broker may have dropped its state of the producer (`producer.id.expiration.ms` is
+/// a day by default).
 const CONFIRMED_FOR_MS: u64 = 10 * 60 * 1000;
 
 /// The producer id, and the epoch if it is common to all partitions.
@@ -89,7 +89,8 @@ impl SequenceState {
         stamp
     }
 
-    /// Begins a new epoch. Returns false when the id has none left and `producer_id` is still the same: another id is needed.
+    /// Begins a new epoch. Returns false when the id has none left and `producer_id` is still the same: another id is
+    /// needed.
     pub(super) fn renew(&mut self, producer_id: i64) -> bool {
         self.current = match self.current {
             Some((id, epoch)) if epoch < i16::MAX => Some((id, epoch + 1)),

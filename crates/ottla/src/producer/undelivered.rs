@@ -309,8 +309,8 @@ impl UndeliveredRecords {
         self.report(id, batch, error, status, offset::INVALID, None, now);
     }
 
-    /// Raises a fatal error for lost numbered records if `enable.gapless.guarantee` is set and the client did not drop them
-    /// itself.
+    /// Raises a fatal error for lost numbered records if `enable.gapless.guarantee` is set and the client did not drop
+    /// them itself.
     fn on_sequenced_failure(&mut self, id: PartitionId, error: &Error) {
         let by_choice = matches!(
             error.code,
@@ -331,7 +331,8 @@ impl UndeliveredRecords {
         }
     }
 
-    /// Sends the delivery report. A report that the application does not want is dropped, which releases its buffer memory.
+    /// Sends the delivery report. A report that the application does not want is dropped, which releases its buffer
+    /// memory.
     #[allow(clippy::too_many_arguments)] // the fields of a report
     fn report(
         &mut self,
@@ -577,8 +578,8 @@ impl UndeliveredRecords {
         0
     }
 
-    /// Acts on a known partition count: records that waited for it get their partitions, and the records of partitions that no
-    /// longer exist fail.
+    /// Acts on a known partition count: records that waited for it get their partitions, and the records of partitions
+    /// that no longer exist fail.
     fn open_topic(&mut self, now: Instant, index: u32, queue: &TopicQueue, count: i32, asked_at: Instant) {
         queue.set_failure(None);
         loop {
@@ -656,8 +657,8 @@ impl UndeliveredRecords {
         }
     }
 
-    /// Fails a topic and all its waiting records. The first error is that of the waiting records, the second that of later
-    /// calls of `produce()`.
+    /// Fails a topic and all its waiting records. The first error is that of the waiting records, the second that of
+    /// later calls of `produce()`.
     fn fail_topic(&mut self, now: Instant, index: u32, queue: &TopicQueue, (error, later): (&Error, Error)) {
         queue.set_failure(Some(later));
         if let Some(topic) = self.topic_mut(index) {

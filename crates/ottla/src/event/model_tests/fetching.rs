@@ -90,9 +90,9 @@ fn nothing_old_comes_after_the_epoch_was_raised() {
     });
 }
 
-/// A thread takes a record while another one seeks: the record may have passed its look at the epoch before the seek raises
-/// it, and is counted after. It must not undo the seek: the position stays where the seek put it, and a partition that is
-/// taken away and given back has nothing to commit.
+/// A thread takes a record while another one seeks: the record may have passed its look at the epoch before the seek
+/// raises it, and is counted after. It must not undo the seek: the position stays where the seek put it, and a
+/// partition that is taken away and given back has nothing to commit.
 #[test]
 fn a_record_taken_during_a_seek_does_not_undo_it() {
     explore("position after a seek", 4, || {
@@ -119,8 +119,8 @@ fn a_record_taken_during_a_seek_does_not_undo_it() {
     });
 }
 
-/// A partition is given up while the application takes a record: once the epoch is raised and the queue was swept, the offset
-/// to commit is behind every record that was handed out, so the next owner reads none of them again.
+/// A partition is given up while the application takes a record: once the epoch is raised and the queue was swept, the
+/// offset to commit is behind every record that was handed out, so the next owner reads none of them again.
 #[test]
 fn what_is_committed_last_covers_what_was_handed_out() {
     explore("commit before giving up", 3, || {

@@ -356,8 +356,8 @@ impl Sender {
             .min(left.map_or(Duration::MAX, |left| left.max(ANSWER_TIME_MIN)))
     }
 
-    /// Handles a request that the connection did not accept: after a lost connection its batches are sent again, after any other
-    /// error they fail.
+    /// Handles a request that the connection did not accept: after a lost connection its batches are sent again, after
+    /// any other error they fail.
     fn on_send_error(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, slots: Vec<Slot>, error: &Error) {
         for slot in slots {
             let Some(batch) = slot.batch else { continue };
@@ -375,9 +375,10 @@ impl Sender {
     }
 }
 
-/// Closes a partition's open batch for a request with room for `left` bytes, `None` when the request is empty. The batch
-/// stays open and keeps filling while the broker is busy, or when the request has no room for it: a closed batch would go into
-/// the next request, alone if the others are held. The compressed size is known only once the batch is closed.
+/// Closes a partition's open batch for a request with room for `left` bytes, `None` when the request is empty. The
+/// batch stays open and keeps filling while the broker is busy, or when the request has no room for it: a closed batch
+/// would go into the next request, alone if the others are held. The compressed size is known only once the batch is
+/// closed.
 fn close_open(
     partition_sender: &mut PartitionSender,
     queue: Option<&PartitionQueue>,

@@ -13,15 +13,15 @@ pub type TransactionReply = Arc<Reply<Result<(), Error>>>;
 /// A call of the transactional API.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TransactionCall {
-    /// Acquires the producer's id and epoch, which fences older producers with the same `transactional.id` and ends their open
-    /// transactions. To be called once, before all other calls.
+    /// Acquires the producer's id and epoch, which fences older producers with the same `transactional.id` and ends
+    /// their open transactions. To be called once, before all other calls.
     Init,
     /// Begins a transaction.
     Begin,
     /// Adds consumed offsets to the transaction: they are committed with it.
     SendOffsets {
-        /// The group's next offsets: the last processed offset of each partition, plus one. Rows without an absolute offset
-        /// are ignored.
+        /// The group's next offsets: the last processed offset of each partition, plus one. Rows without an absolute
+        /// offset are ignored.
         offsets: Vec<PartitionOffset>,
         /// The group member that consumed them.
         group: GroupMetadata,

@@ -1,11 +1,12 @@
 //! Waiting for the transaction markers of the previous transaction.
 //!
 //! A coordinator answers EndTxn once the result is decided; the markers are written afterwards, usually within a few
-//! milliseconds. Until then it begins no other transaction. In transaction version 2 a partition's leader detects this with
-//! the first batch. It keeps the batch, and all requests behind it on the connection, for
-//! `add.partitions.to.txn.retry.backoff.ms` (20 ms) before it retries. Therefore the producer queries the coordinator itself
-//! (DescribeTransactions, KIP-664) and sends nothing before the markers are written, or before the leader would have
-//! retried. With a high latency to the coordinator the markers are written before a batch arrives, and no query is sent.
+//! milliseconds. Until then it begins no other transaction. In transaction version 2 a partition's leader detects this
+//! with the first batch. It keeps the batch, and all requests behind it on the connection, for
+//! `add.partitions.to.txn.retry.backoff.ms` (20 ms) before it retries. Therefore the producer queries the coordinator
+//! itself (DescribeTransactions, KIP-664) and sends nothing before the markers are written, or before the leader would
+//! have retried. With a high latency to the coordinator the markers are written before a batch arrives, and no query is
+//! sent.
 
 use std::time::Duration;
 

@@ -11,13 +11,14 @@
 //!
 //! One request to a coordinator is in flight at a time, so that they arrive in order.
 //!
-//! There are two versions of the protocol, and a transaction keeps the version that it was begun with. In transaction version
-//! 1, partitions and groups are added at the coordinator before anything is written to them, and the epoch stays the same
-//! until an error occurs; then it is raised with InitProducerId (KIP-360). In transaction version 2 (KIP-890, clusters whose
-//! feature `transaction.version` is 2 or higher) partition leaders add partitions, and every end of a transaction assigns the
-//! next epoch, so that a late request cannot affect the next transaction. Version 1 is made as safe where brokers support it
-//! (Kafka 2.5): after a request that was lost, and may still arrive, the epoch is raised before the next transaction.
-//! Otherwise that request could end the next transaction, or add the offsets of the previous one to it.
+//! There are two versions of the protocol, and a transaction keeps the version that it was begun with. In transaction
+//! version 1, partitions and groups are added at the coordinator before anything is written to them, and the epoch
+//! stays the same until an error occurs; then it is raised with InitProducerId (KIP-360). In transaction version 2
+//! (KIP-890, clusters whose feature `transaction.version` is 2 or higher) partition leaders add partitions, and every
+//! end of a transaction assigns the next epoch, so that a late request cannot affect the next transaction. Version 1 is
+//! made as safe where brokers support it (Kafka 2.5): after a request that was lost, and may still arrive, the epoch is
+//! raised before the next transaction. Otherwise that request could end the next transaction, or add the offsets of the
+//! previous one to it.
 
 mod call;
 mod markers;
@@ -149,7 +150,8 @@ pub(super) struct Transactions {
     bump_on_abort: bool,
     /// A request of this epoch is unanswered; a coordinator that it still reaches would apply it to the next transaction.
     has_late_request: bool,
-    /// The previous transaction left an unanswered request: the epoch is raised before the next transaction sends anything.
+    /// The previous transaction left an unanswered request: the epoch is raised before the next transaction sends
+    /// anything.
     bump_before_next: bool,
     /// The coordinator can raise a producer's epoch (KIP-360).
     can_bump: bool,
@@ -377,8 +379,8 @@ impl Transactions {
     fn on_error(&mut self, ctx: &mut Ctx<'_>, kind: RequestKind, error: Error) {
         match consequence(kind, error.code) {
             Consequence::RetrySoon => {
-                // While the previous transaction has not ended, the coordinator has not begun this one, and has nothing to
-                // abort.
+                // While the previous transaction has not ended, the coordinator has not begun this one, and has nothing
+                // to abort.
                 let adds = matches!(kind, RequestKind::AddPartitions | RequestKind::AddOffsets);
                 if adds && self.added.is_empty() && self.groups.is_empty() {
                     self.started = false;
@@ -405,13 +407,13 @@ impl Transactions {
     /// Returns the consequence of an error in the present state of the transaction.
     ///
     /// A coordinator that has not begun a transaction rejects its abort. In transaction version 1 it returns
-    /// INVALID_TXN_STATE after another transaction, for instance when AddPartitionsToTxn was lost. In transaction version 2 it
-    /// reports the producer as fenced while it ends the previous transaction, because the epoch is that of a request which
-    /// arrives too early. InitProducerId then shows whether there is a newer producer, and late requests of this epoch begin no
-    /// transaction.
+    /// INVALID_TXN_STATE after another transaction, for instance when AddPartitionsToTxn was lost. In transaction
+    /// version 2 it reports the producer as fenced while it ends the previous transaction, because the epoch is that of
+    /// a request which arrives too early. InitProducerId then shows whether there is a newer producer, and late
+    /// requests of this epoch begin no transaction.
     ///
-    /// A coordinator that has lost the producer's state after an unanswered commit may have committed: the transaction cannot
-    /// be reported as aborted.
+    /// A coordinator that has lost the producer's state after an unanswered commit may have committed: the transaction
+    /// cannot be reported as aborted.
     fn consequence(&self, kind: RequestKind, code: ErrorCode) -> Consequence {
         match consequence(kind, code) {
             Consequence::Forgotten if kind == RequestKind::Commit && self.commit_lost => Consequence::Fatal,

@@ -314,7 +314,8 @@ impl Transactions {
             if request.kind == RequestKind::Init && may_be_done(answer.code) {
                 self.accumulator.count_unanswered_init();
             }
-            // A broker that is not the coordinator any more may have lost that role while it waited for replication of its log.
+            // A broker that is not the coordinator any more may have lost that role while it waited for replication of
+            // its log.
             self.commit_lost |= request.kind == RequestKind::Commit
                 && (may_be_done(answer.code) || answer.code == ErrorCode::NOT_COORDINATOR);
             let text = match answer.at {
@@ -437,8 +438,8 @@ impl Transactions {
     }
 }
 
-/// Returns whether a coordinator that was to raise the epoch of `before` had lost its state. It also assigns another id when the
-/// epochs of one are used up; the last epoch is reserved for fencing.
+/// Returns whether a coordinator that was to raise the epoch of `before` had lost its state. It also assigns another id
+/// when the epochs of one are used up; the last epoch is reserved for fencing.
 fn is_forgotten(before: Option<(i64, i16)>, now: Option<(i64, i16)>) -> bool {
     let differs = |(before, now): ((i64, i16), (i64, i16))| before.0 != now.0 && before.1 < i16::MAX - 1;
     before.zip(now).is_some_and(differs)

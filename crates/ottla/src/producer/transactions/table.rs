@@ -1,7 +1,7 @@
 //! The consequences of broker errors for a transaction (KIP-98, KIP-360, KIP-447, KIP-588, KIP-890).
 //!
-//! `docs/ERRORS.md` documents the table. Where Kafka's Java client and librdkafka treat a code differently, it uses the mildest
-//! consequence that keeps exactly-once: an error after which an abort restores a known state is abortable.
+//! `docs/ERRORS.md` documents the table. Where Kafka's Java client and librdkafka treat a code differently, it uses the
+//! mildest consequence that keeps exactly-once: an error after which an abort restores a known state is abortable.
 
 use crate::error::ErrorCode;
 
@@ -79,8 +79,8 @@ pub(in crate::producer) fn consequence(kind: RequestKind, code: ErrorCode) -> Co
         // Retriable errors were retried before.
         (FindCoordinator, _) => Fatal,
         (FindGroup, _) => Abort,
-        // A partition's leader returns these also after the coordinator has aborted a transaction that timed out. The abort
-        // shows whether there is another producer.
+        // A partition's leader returns these also after the coordinator has aborted a transaction that timed out. The
+        // abort shows whether there is another producer.
         (Produce, ErrorCode::INVALID_PRODUCER_EPOCH | ErrorCode::UNKNOWN_PRODUCER_ID) => Abort,
         (_, ErrorCode::PRODUCER_FENCED | ErrorCode::INVALID_PRODUCER_EPOCH) => Fenced,
         (_, ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED | ErrorCode::CLUSTER_AUTHORIZATION_FAILED) => Fatal,

@@ -206,12 +206,12 @@ impl UndeliveredRecords {
         }
     }
 
-    /// Handles a batch that was rejected because of single records (KIP-467). Returns it if the response names none of its
-    /// records.
+    /// Handles a batch that was rejected because of single records (KIP-467). Returns it if the response names none of
+    /// its records.
     ///
-    /// A broker accepts or rejects a batch as a whole, and names the invalid records. Those are reported with the broker's
-    /// message for each; the others are sent again without them, in their places. If no retry is left, or if an earlier
-    /// attempt may have written the whole batch under its sequence numbers, the others are reported with
+    /// A broker accepts or rejects a batch as a whole, and names the invalid records. Those are reported with the
+    /// broker's message for each; the others are sent again without them, in their places. If no retry is left, or if
+    /// an earlier attempt may have written the whole batch under its sequence numbers, the others are reported with
     /// [`L_INVALID_DIFFERENT_RECORD`](ErrorCode::L_INVALID_DIFFERENT_RECORD).
     fn on_record_errors(
         &mut self,
@@ -265,9 +265,9 @@ impl UndeliveredRecords {
 
     /// Handles a batch whose sequence number does not follow the last one that the broker has of this producer.
     ///
-    /// Mostly a batch before it failed, and it is sent again behind that one. When every batch before it is settled, the broker
-    /// has lost an acknowledged batch, or a batch before it was abandoned. With new numbers it can be written nevertheless,
-    /// unless an earlier attempt may have written it already.
+    /// Mostly a batch before it failed, and it is sent again behind that one. When every batch before it is settled,
+    /// the broker has lost an acknowledged batch, or a batch before it was abandoned. With new numbers it can be
+    /// written nevertheless, unless an earlier attempt may have written it already.
     fn on_sequence_error(&mut self, ctx: &mut Ctx<'_>, id: PartitionId, mut batch: Batch, error: &Error) {
         if batch.records.is_empty() {
             return;
@@ -294,8 +294,8 @@ impl UndeliveredRecords {
         let decision = match batch.maybe_persisted || transactional {
             true => RetryDecision::Fail,
             false => {
-                // No broker has it under its numbers, and none will accept it under them. A later batch that may be in the
-                // log is sent alone, under its old numbers.
+                // No broker has it under its numbers, and none will accept it under them. A later batch that may be in
+                // the log is sent alone, under its old numbers.
                 batch.stamp = None;
                 batch.sealed = None;
                 RetryDecision::RetryUncounted
@@ -317,8 +317,8 @@ impl UndeliveredRecords {
         at_once: bool,
     ) {
         if batch.records.is_empty() {
-            // All records expired while the request was in flight. An empty batch, put back, would be sent, and would hide
-            // the ages of the batches behind it.
+            // All records expired while the request was in flight. An empty batch, put back, would be sent, and would
+            // hide the ages of the batches behind it.
             return;
         }
         batch.maybe_persisted |= may_be_written;

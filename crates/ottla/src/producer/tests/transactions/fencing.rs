@@ -81,7 +81,8 @@ fn a_lost_request_of_the_first_generation_cannot_reach_the_next_transaction() {
         assert_eq!(sent.try_take(), Some(Ok(())));
         let ended = commit.map_or_else(|| run(&mut w, TransactionCall::Commit), |c| c.try_take().unwrap());
         assert_eq!(ended, Ok(()));
-        // What is late has the epoch that the coordinator has replaced, and nothing of the next transaction is sent before.
+        // What is late has the epoch that the coordinator has replaced, and nothing of the next transaction is sent
+        // before.
         begin_with(&mut w, "a");
         let raised = asked(&mut w).iter().filter(|a| *a == "2: init 500/1").count();
         assert_eq!(raised, usize::from(level == 0), "{key:?} at level {level}");
