@@ -447,7 +447,7 @@ impl Queue {
         }
     }
 
-    /// Whether forwards lead from this queue to `end`.
+    /// Returns whether the chain of forwards from this queue contains `end`.
     pub fn leads_to(self: &Arc<Self>, end: &Arc<Self>) -> bool {
         let mut at = Some(self.clone());
         while let Some(queue) = at {
@@ -459,7 +459,7 @@ impl Queue {
         false
     }
 
-    /// Appends what waited in another queue. Gives what is to be called, and what is to be dropped, without a lock.
+    /// Appends the events of another queue. Returns the function to call and the events to drop, both with no lock held.
     fn take_over(&self, mut inner: MutexGuard<'_, Inner>, mut moved: Events) -> (Option<Notify>, Events) {
         if inner.disabled || moved.is_empty() {
             return (None, moved);
@@ -475,7 +475,7 @@ impl Queue {
         (notify, moved)
     }
 
-    /// Whether somebody serves this queue, or the one that it is forwarded to.
+    /// Returns the use of this queue, or of the end of its chain of forwards, by the application.
     pub fn activity(&self) -> QueueActivity {
         self.at_target(|_, inner| QueueActivity {
             visits: inner.visits,
@@ -483,7 +483,7 @@ impl Queue {
         })
     }
 
-    /// Sets what is called when the queue stops being empty.
+    /// Sets the function that is called when the queue stops being empty.
     pub fn set_notify(&self, notify: Option<Notify>) {
         if notify.is_some() {
             expect_callbacks();

@@ -155,7 +155,7 @@ impl Accumulator {
             .inspect_err(|_| self.buffer_memory.release(1, size))
     }
 
-    /// Has the open batches sent, as no record can be added to them.
+    /// Wakes the client's thread to send the open batches, as no record can be added to them.
     fn on_full(&self) {
         if !self.full.swap(true, Ordering::AcqRel) {
             self.waker.wake();

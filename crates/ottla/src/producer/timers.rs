@@ -16,7 +16,7 @@ pub(super) enum TimerKind {
     Backoff,
     /// `message.timeout.ms` of the oldest record.
     Expiry,
-    /// `topic.metadata.propagation.max.ms` of a topic that brokers do not know.
+    /// `topic.metadata.propagation.max.ms` of a topic that does not exist on the brokers.
     Missing,
 }
 

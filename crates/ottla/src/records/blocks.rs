@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::sys::sync::Mutex;
 
-/// Bytes of a block of a large batch: below the size from which `malloc` asks the kernel for fresh pages each time.
+/// Bytes of a block of a large batch: below the size from which `malloc` maps new pages from the kernel each time.
 pub(crate) const BLOCK: usize = 32 * 1024;
 
 /// Bytes of a block that a batch begins with. With many partitions, the unused rest of larger blocks would occupy the

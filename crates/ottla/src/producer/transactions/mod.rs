@@ -6,7 +6,6 @@
 //! requests.rs   requests to the coordinators, and the effects of the responses
 //! table.rs      the consequence of each error code
 //! markers.rs    waiting for the markers of the previous transaction
-//! sending.rs    what the transaction means for the sender: when it sends, what it gives up, what has failed
 //! ```
 //!
 //! One request to a coordinator is in flight at a time, so that they arrive in order.
@@ -101,7 +100,7 @@ pub(super) struct TransactionChanges {
     pub(super) starts_sending: bool,
     /// The transaction is being aborted, which was not so before.
     pub(super) starts_aborting: bool,
-    /// Whether linger is to be cut short, when that has changed.
+    /// True to disable linger, false to enable it again; `None` without a change.
     pub(super) cut_linger: Option<bool>,
     /// Partitions that were added to the transaction.
     pub(super) added: Vec<PartitionId>,
