@@ -340,7 +340,7 @@ fn unassigned_records_are_reported_with_the_partition_asked_for() {
 
 /// Each costs as much as any other: a walk over all of them for each one would take minutes.
 #[test]
-fn records_of_a_missing_partition_fail_in_one_report() {
+fn many_records_of_a_missing_partition_fail_in_linear_time() {
     let mut w = World::new(&[("queue.buffering.max.messages", "0")]);
     for i in 0..100_000 {
         w.produce("t", 7 + i % 2, "x").unwrap();
