@@ -1,5 +1,5 @@
-//! Watching what a client does, as it does it: requests and responses, connections, what becomes of records and commits,
-//! threads. A client without a watcher pays a branch for each of them.
+//! Interceptors of a client's requests and responses, connections, outcomes of records and commits, and threads. A client
+//! without an interceptor executes one branch for each.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -8,29 +8,29 @@ use crate::error::ErrorCode;
 use crate::event::Delivery;
 use crate::types::PartitionOffset;
 
-/// A request that went out, or a response that came.
+/// A request that was sent, or a response that was received.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestInfo<'a> {
-    /// The connection's descriptor, -1 where there is none.
+    /// The connection's file descriptor, -1 if there is none.
     pub socket: i32,
     /// `host:port/id`.
     pub broker_name: &'a str,
-    /// The broker's id, negative as long as it is not known.
+    /// The broker's id, negative while it is unknown.
     pub broker_id: i32,
-    /// The API's key, -1 for a response that no request waited for.
+    /// The API key, -1 for a response without a request.
     pub api_key: i16,
-    /// The version of the API, -1 for a response that no request waited for.
+    /// The API version, -1 for a response without a request.
     pub version: i16,
-    /// What request and response have in common on their connection.
+    /// The correlation id of request and response on their connection.
     pub correlation_id: i32,
     /// Bytes on the wire, the length prefix included.
     pub size: usize,
 }
 
-/// Where a connection stands.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct BrokerState<'a> {
-    /// The broker's id, negative as long as it is not known.
+    /// The broker's id, negative while it is unknown.
     pub broker_id: i32,
     /// Its host name.
     pub host: &'a str,
@@ -40,16 +40,16 @@ pub struct BrokerState<'a> {
     pub state: &'static str,
 }
 
-/// Told of what a client does. Called on the client's thread while the client decides nothing, so a watcher must return
-/// soon, and must not wait for anything of the same client. What it does not want to hear of it need not define.
+/// Callbacks for a client's activity. They block the client's thread: an interceptor must return soon, and must not
+/// wait for the same client. All methods do nothing by default.
 pub trait Interceptor: Debug + Send + Sync {
-    /// The kernel has taken a whole request.
+    /// A whole request was written to the socket.
     fn on_request_sent(&self, request: &RequestInfo<'_>) {
         let _ = request;
     }
 
-    /// A whole response is there; it was not read yet. `rtt` is the time since the request was handed to the network,
-    /// `None` for a response that no request waited for.
+    /// A whole response was received, but not decoded. `rtt` is the time since the request was passed to the connection,
+    /// `None` for a response without a request.
     fn on_response_received(&self, response: &RequestInfo<'_>, rtt: Option<Duration>) {
         let _ = (response, rtt);
     }
@@ -59,19 +59,19 @@ pub trait Interceptor: Debug + Send + Sync {
         let _ = broker;
     }
 
-    /// It is known what became of records, whether or not the application wants their reports.
+    /// Records have an outcome, whether or not the application receives their reports.
     fn on_settled(&self, delivery: &Delivery) {
         let _ = delivery;
     }
 
-    /// A group's offsets were committed, each with its own error, or not, for `error`.
+    /// A group's offset commit has ended: each offset has its own error, or all failed with `error`.
     fn on_committed(&self, offsets: &[PartitionOffset], error: ErrorCode) {
         let _ = (offsets, error);
     }
 
-    /// The client's thread begins; called on it.
+    /// The client's thread starts; called on it.
     fn on_thread_start(&self) {}
 
-    /// The client's thread ends; called on it, and nothing else afterwards.
+    /// The client's thread ends; the last call on it.
     fn on_thread_exit(&self) {}
 }

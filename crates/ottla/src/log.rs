@@ -8,11 +8,11 @@ use crate::config::DEBUG_CONTEXTS;
 
 /// Syslog levels.
 pub mod level {
-    /// Something is wrong that a person must mend.
+    /// An error that needs intervention.
     pub const ERROR: i32 = 3;
-    /// Something is wrong that the client mends itself.
+    /// A problem that the client recovers from.
     pub const WARNING: i32 = 4;
-    /// Normal but worth knowing.
+    /// Normal but significant.
     pub const NOTICE: i32 = 5;
     /// Informational.
     pub const INFO: i32 = 6;
@@ -62,18 +62,18 @@ impl DebugContexts {
     /// `telemetry`: metrics for the cluster (KIP-714)
     pub const TELEMETRY: DebugContexts = DebugContexts(0x8_0000);
 
-    /// The contexts of either set.
+    /// Returns the union of both sets.
     #[must_use]
     pub const fn with(self, other: DebugContexts) -> DebugContexts {
         DebugContexts(self.0 | other.0)
     }
 
-    /// Whether any context of `other` is in this set.
+    /// Returns whether any context of `other` is in this set.
     pub const fn intersects(self, other: DebugContexts) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// The contexts as the property `debug` names them, with commas between.
+    /// Returns the names of the contexts in the property `debug`, separated by commas.
     pub fn names(self) -> String {
         let single = DEBUG_CONTEXTS.iter().filter(|(_, bits)| bits.count_ones() == 1);
         let set: Vec<&str> = single
@@ -84,33 +84,33 @@ impl DebugContexts {
     }
 }
 
-/// One line.
+/// A log line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogLine {
     /// A syslog level, 0 to 7.
     pub level: i32,
-    /// A short upper-case word that names the kind of line.
+    /// A short upper-case word for the kind of line.
     pub facility: &'static str,
     /// The text.
     pub message: String,
-    /// The contexts it belongs to.
+    /// The contexts of the line.
     pub contexts: DebugContexts,
 }
 
-/// Where lines go. Called from any thread.
+/// The destination of log lines. Called from any thread.
 pub type LogSink = Arc<dyn Fn(LogLine) + Send + Sync>;
 
-/// Decides which lines are written and hands them on. Cheap to ask, thread-safe.
+/// Filters log lines and passes them to the sink. The filter is cheap. Thread-safe.
 pub struct Logger {
     sink: LogSink,
     max_level: AtomicI32,
     contexts: DebugContexts,
-    /// What `contexts` come to at the present level: all of them, or none. One look tells whether a line is wanted.
+    /// The contexts in effect at the present level: all of `contexts`, or none. One load decides on a line.
     debugged: AtomicU32,
 }
 
 impl Logger {
-    /// A logger that writes lines up to `max_level` (a syslog level) and debug lines of `contexts`.
+    /// Creates a logger that writes lines up to `max_level` (a syslog level) and debug lines of `contexts`.
     pub fn new(sink: LogSink, max_level: i32, contexts: DebugContexts) -> Self {
         let logger = Logger {
             sink,
@@ -122,18 +122,18 @@ impl Logger {
         logger
     }
 
-    /// A logger that writes nothing.
+    /// Creates a logger that writes nothing.
     pub fn silent() -> Self {
         Logger::new(Arc::new(|_| {}), -1, DebugContexts::default())
     }
 
-    /// Whether a debug line of one of `contexts` would be written.
+    /// Returns whether a debug line of one of `contexts` would be written.
     #[inline]
     pub fn debugs(&self, contexts: DebugContexts) -> bool {
         DebugContexts(self.debugged.load(Ordering::Relaxed)).intersects(contexts)
     }
 
-    /// The level up to which lines are written.
+    /// Returns the level up to which lines are written.
     pub fn max_level(&self) -> i32 {
         self.max_level.load(Ordering::Relaxed)
     }
@@ -145,7 +145,7 @@ impl Logger {
         self.debugged.store(contexts, Ordering::Relaxed);
     }
 
-    /// Writes a line when its level is wanted.
+    /// Writes a line if its level is enabled.
     pub fn log(&self, level: i32, facility: &'static str, message: impl FnOnce() -> String) {
         if level <= self.max_level() {
             (self.sink)(LogLine {
@@ -157,7 +157,7 @@ impl Logger {
         }
     }
 
-    /// Writes a debug line when one of its contexts is on; `message` is not called otherwise.
+    /// Writes a debug line if one of its contexts is enabled; otherwise `message` is not called.
     #[inline]
     pub fn debug(&self, contexts: DebugContexts, facility: &'static str, message: impl FnOnce() -> String) {
         if self.debugs(contexts) {

@@ -1,11 +1,11 @@
-//! The answer to one call that another thread carries out.
+//! The result of one call that another thread executes.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::sys::sync::{Condvar, Deadline, Mutex, wait_while};
 
-/// A slot for one answer, shared by who waits and who answers.
+/// A slot for one result, shared by the waiting and the executing thread.
 #[derive(Debug)]
 pub struct Reply<T> {
     slot: Mutex<Option<T>>,
@@ -13,7 +13,7 @@ pub struct Reply<T> {
 }
 
 impl<T> Reply<T> {
-    /// An empty slot.
+    /// Creates an empty slot.
     pub fn new() -> Arc<Self> {
         Arc::new(Reply {
             slot: Mutex::new(None),
@@ -21,7 +21,7 @@ impl<T> Reply<T> {
         })
     }
 
-    /// Gives the answer; the first one counts.
+    /// Sets the result; the first one counts.
     pub fn fill(&self, value: T) {
         let mut slot = self.slot.lock();
         if slot.is_none() {
@@ -30,12 +30,12 @@ impl<T> Reply<T> {
         }
     }
 
-    /// Takes the answer if it is there.
+    /// Takes the result if there is one.
     pub fn try_take(&self) -> Option<T> {
         self.slot.lock().take()
     }
 
-    /// Waits for the answer; `None` timeout waits for ever.
+    /// Waits for the result. Without a timeout it waits indefinitely.
     pub fn wait(&self, timeout: Option<Duration>) -> Option<T> {
         let mut slot = self.slot.lock();
         wait_while(&self.filled, &mut slot, |s| s.is_none(), Deadline::after(timeout));

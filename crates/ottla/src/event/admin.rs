@@ -1,8 +1,8 @@
-//! What admin calls come to.
+//! The results of admin calls.
 
 use crate::error::Error;
 
-/// Which admin call.
+/// The kind of an admin call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AdminOp {
     /// CreateTopics.
@@ -17,12 +17,12 @@ pub enum AdminOp {
     AlterConfigs,
     /// IncrementalAlterConfigs (KIP-339).
     IncrementalAlterConfigs,
-    /// ListGroups, of the groups that consumers make.
+    /// ListGroups, for consumer groups.
     ListConsumerGroups,
 }
 
 impl AdminOp {
-    /// The name of the request.
+    /// Returns the name of the request.
     pub fn name(self) -> &'static str {
         match self {
             AdminOp::CreateTopics => "CreateTopics",
@@ -36,43 +36,43 @@ impl AdminOp {
     }
 }
 
-/// The end of an admin call.
+/// The result of an admin call.
 #[derive(Debug, Clone)]
 pub struct AdminResult {
-    /// Which call.
+    /// The kind of the call.
     pub op: AdminOp,
-    /// What the caller gave with it.
+    /// The application's pointer given with the call.
     pub opaque: usize,
-    /// What the broker said of each topic or resource, or why the call as a whole failed.
+    /// The result for each topic or resource, or the error of the call as a whole.
     pub outcome: Result<AdminOutcome, Error>,
 }
 
-/// What was answered. What a call names is in the order of the call.
+/// The responses. Topics and resources are in the order of the call.
 #[derive(Debug, Clone)]
 pub enum AdminOutcome {
-    /// To CreateTopics, DeleteTopics and CreatePartitions.
+    /// Results of CreateTopics, DeleteTopics and CreatePartitions.
     Topics(Vec<TopicResult>),
-    /// To DescribeConfigs, AlterConfigs and IncrementalAlterConfigs.
+    /// Results of DescribeConfigs, AlterConfigs and IncrementalAlterConfigs.
     Resources(Vec<ResourceResult>),
-    /// To ListConsumerGroups.
+    /// The result of ListConsumerGroups.
     Groups(ConsumerGroups),
 }
 
 /// The groups of all brokers that answered.
 #[derive(Debug, Clone, Default)]
 pub struct ConsumerGroups {
-    /// By broker, in the brokers' order.
+    /// The groups, by broker and in each broker's order.
     pub groups: Vec<ConsumerGroupListing>,
-    /// Why groups may be missing: the error of each broker that did not answer.
+    /// The errors of the brokers that did not answer: their groups are missing.
     pub errors: Vec<Error>,
 }
 
-/// A group that consumers have made, or that has committed offsets only.
+/// A consumer group, or a group that has only committed offsets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsumerGroupListing {
     /// The group's id.
     pub group_id: String,
-    /// It has no members that share partitions: offsets were committed to it by somebody else.
+    /// It has no member assignment: its offsets were committed without group membership.
     pub is_simple: bool,
     /// Its state in the broker's words; empty from brokers before 2.6 (KIP-518).
     pub state: String,
@@ -85,31 +85,31 @@ pub struct ConsumerGroupListing {
 pub struct TopicResult {
     /// The topic's name.
     pub name: String,
-    /// Why it was not done, in the broker's words; `None` when it was.
+    /// The error with the broker's message; `None` on success.
     pub error: Option<Error>,
 }
 
 /// The outcome for one resource.
 #[derive(Debug, Clone)]
 pub struct ResourceResult {
-    /// What kind of resource.
+    /// The type of the resource.
     pub kind: ResourceType,
     /// Its name: a topic's or group's name, a broker's id in decimal.
     pub name: String,
-    /// Its settings; none but in answers to DescribeConfigs.
+    /// The settings; only in results of DescribeConfigs.
     pub configs: Vec<ConfigEntry>,
-    /// Why it was not done, in the broker's words; `None` when it was.
+    /// The error with the broker's message; `None` on success.
     pub error: Option<Error>,
 }
 
-/// What has settings, by the protocol's numbers.
+/// The types of resources with settings, by the protocol's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ResourceType(pub i8);
 
 impl ResourceType {
     /// A topic.
     pub const TOPIC: Self = Self(2);
-    /// A broker, named by its id; without a name, what all brokers have in common (KIP-226).
+    /// A broker, named by its id; without a name, the default of all brokers (KIP-226).
     pub const BROKER: Self = Self(4);
     /// The log levels of a broker (KIP-412).
     pub const BROKER_LOGGER: Self = Self(8);
@@ -119,12 +119,12 @@ impl ResourceType {
     pub const GROUP: Self = Self(32);
 }
 
-/// Where the value of a setting comes from, by the protocol's numbers.
+/// The source of a setting's value, by the protocol's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ConfigSource(pub i8);
 
 impl ConfigSource {
-    /// The broker does not tell.
+    /// Not reported by the broker.
     pub const UNKNOWN: Self = Self(0);
     /// Set for the topic.
     pub const TOPIC: Self = Self(1);
@@ -151,7 +151,7 @@ pub struct ConfigEntry {
     pub name: String,
     /// Its value; `None` for one that is sensitive, or not set.
     pub value: Option<String>,
-    /// Where the value comes from.
+    /// The source of the value.
     pub source: ConfigSource,
     /// It cannot be changed while the broker runs.
     pub is_read_only: bool,
@@ -159,7 +159,7 @@ pub struct ConfigEntry {
     pub is_default: bool,
     /// Its value is kept secret.
     pub is_sensitive: bool,
-    /// Under which names, in order of precedence, the value is looked for.
+    /// The settings that determine the value, in order of precedence.
     pub synonyms: Vec<ConfigSynonym>,
 }
 
@@ -170,6 +170,6 @@ pub struct ConfigSynonym {
     pub name: String,
     /// Its value.
     pub value: Option<String>,
-    /// Where that comes from.
+    /// The source of the value.
     pub source: ConfigSource,
 }

@@ -1,7 +1,7 @@
-//! Fetched records on their way to the application.
+//! Fetched records.
 //!
-//! A [`Chunk`] is a run of records of one partition, not parsed yet: they stay in the received or decompressed buffer and
-//! are read one by one in the application's thread.
+//! A [`Chunk`] is a sequence of records of one partition that are not parsed yet: they stay in the received or
+//! decompressed buffer and are read one by one on the application's thread.
 
 use std::any::Any;
 use std::fmt;
@@ -14,16 +14,16 @@ use super::{Event, PartitionNotice, PartitionState};
 use crate::error::{Error, ErrorCode};
 use crate::types::TimestampType;
 
-/// The uncompressed records of one batch and what its header says of all of them.
+/// The uncompressed records of one batch and the properties from its header.
 #[derive(Debug)]
 struct Segment {
     data: RecordData,
     leader_epoch: i32,
-    /// Where the first record that is wanted stands.
+    /// The position of the first requested record.
     start: RecordCursor,
 }
 
-/// The bytes that the records of a chunk point into. Lives as long as somebody holds it, however far the chunk was read.
+/// The bytes that the records of a chunk point into. Reference-counted, independent of the chunk.
 pub struct ChunkMemory {
     segments: Vec<Segment>,
 }
@@ -43,22 +43,22 @@ pub struct RecordRef<'a> {
     pub offset: i64,
     /// Milliseconds since the epoch, -1 for none.
     pub timestamp_ms: i64,
-    /// What the timestamp means.
+    /// The type of the timestamp.
     pub timestamp_type: TimestampType,
     /// The key.
     pub key: Option<&'a [u8]>,
     /// The value; `None` is a tombstone.
     pub value: Option<&'a [u8]>,
-    /// The headers, parsed when asked for.
+    /// The headers, parsed on access.
     pub headers: Headers<&'a [u8]>,
     /// The epoch of the leader that appended it, or -1.
     pub leader_epoch: i32,
 }
 
-/// Records of one partition, in order. While it exists its bytes count in the consumer's budget.
+/// Records of one partition, in order. Its bytes count against the consumer's budget until it is dropped.
 pub struct Chunk {
     partition: Arc<PartitionState>,
-    /// Where the application stands, as long as nothing was sought since this was fetched.
+    /// The position that the records change, until a seek.
     place: Arc<PositionTracker>,
     fetch_generation: u32,
     broker_id: i32,
@@ -66,15 +66,15 @@ pub struct Chunk {
     segment: usize,
     cursor: RecordCursor,
     remaining: usize,
-    /// What was counted into the partition's state, to be counted out when this is dropped.
+    /// The counts added to the partition's state, to be subtracted when the chunk is dropped.
     records: u64,
     bytes: u64,
-    /// Set when a record could not be read; told to the application when this is dropped.
+    /// The error of a record that could not be read; reported when the chunk is dropped.
     broken: Option<RecordError>,
     attachment: Attachment,
 }
 
-/// Whatever whoever takes a chunk's records keeps with it; dropped with the chunk.
+/// A value that the reader of the records keeps with the chunk; dropped with it.
 pub type Attachment = Option<Box<dyn Any + Send>>;
 
 impl fmt::Debug for Chunk {
@@ -88,56 +88,56 @@ impl fmt::Debug for Chunk {
 }
 
 impl Chunk {
-    /// The partition that the records come from.
+    /// Returns the partition of the records.
     pub fn partition(&self) -> &Arc<PartitionState> {
         &self.partition
     }
 
-    /// The broker that they were fetched from.
+    /// Returns the broker that the records were fetched from.
     pub fn broker_id(&self) -> i32 {
         self.broker_id
     }
 
-    /// Records left to take.
+    /// Returns the number of remaining records.
     pub fn remaining(&self) -> usize {
         self.remaining
     }
 
-    /// Whether no record is left.
+    /// Returns whether no record is left.
     pub fn is_empty(&self) -> bool {
         self.remaining == 0
     }
 
-    /// Whether the records were fetched before a seek, pause, stop or revocation: they are not to be seen any more.
+    /// Returns whether the records were fetched before a seek, pause, stop or revocation: they must not be delivered.
     pub fn is_stale(&self) -> bool {
         self.partition.fetch_generation() != self.fetch_generation
     }
 
-    /// The bytes that records point into.
+    /// Returns the bytes that records point into.
     pub fn memory(&self) -> Arc<ChunkMemory> {
         self.memory.clone()
     }
 
-    /// Bytes of uncompressed records, whatever is left of them.
+    /// Returns the size in bytes of all uncompressed records, including those already taken.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Takes the next record: the partition's position moves behind it, and its offset is stored if
-    /// `enable.auto.offset.store` says so. `None` when there is none, when the chunk became stale, or when the data turns
-    /// out to be broken, which the application is told of after what it took before.
+    /// Takes the next record: advances the partition's position, and stores the offset with `enable.auto.offset.store`.
+    /// Returns `None` when no record is left, when the chunk is stale, or when the data is corrupt, which is reported
+    /// after the records taken before.
     #[inline]
     #[allow(clippy::should_implement_trait)] // the record borrows from the chunk
     pub fn next(&mut self) -> Option<RecordRef<'_>> {
         self.next_beside().map(|(record, _)| record)
     }
 
-    /// A slot for whatever is to live as long as the chunk.
+    /// Returns the slot for a value that lives as long as the chunk.
     pub fn attachment(&mut self) -> &mut Attachment {
         &mut self.attachment
     }
 
-    /// Like [`next`](Self::next), and gives the attachment along.
+    /// Like [`next`](Self::next), and also returns the attachment.
     #[inline]
     pub fn next_beside(&mut self) -> Option<(RecordRef<'_>, &mut Attachment)> {
         if self.remaining == 0 || self.is_stale() {
@@ -220,7 +220,7 @@ pub struct ChunkBuilder {
 }
 
 impl ChunkBuilder {
-    /// Without records.
+    /// Creates a builder without records.
     pub fn new() -> Self {
         ChunkBuilder {
             segments: Vec::new(),
@@ -229,21 +229,21 @@ impl ChunkBuilder {
         }
     }
 
-    /// Records so far.
+    /// Returns the number of records so far.
     pub fn records(&self) -> usize {
         self.records
     }
 
-    /// Bytes of uncompressed records so far.
+    /// Returns the size in bytes of uncompressed records so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Appends a batch's records except those below `from_offset`: brokers send whole batches, which may begin earlier
-    /// than what was asked for. `last_offset` is the batch's last offset.
+    /// Appends a batch's records except those below `from_offset`: brokers send whole batches, which may begin before the
+    /// requested offset. `first_offset` is the batch's base offset.
     ///
     /// # Errors
-    /// When a record that has to be looked at cannot be read.
+    /// When a record that has to be skipped or counted cannot be read.
     pub fn push(
         &mut self,
         data: RecordData,
@@ -288,7 +288,7 @@ impl ChunkBuilder {
         Ok(())
     }
 
-    /// The chunk, counted into the partition's state; `None` when there are no records.
+    /// Returns the chunk, counted in the partition's state; `None` if there are no records.
     pub fn finish(self, partition: &Arc<PartitionState>, fetch_generation: u32, broker_id: i32) -> Option<Chunk> {
         if self.records == 0 {
             return None;

@@ -1,4 +1,4 @@
-//! Delivery reports: what became of produced records.
+//! Delivery reports: the outcomes of produced records.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -9,56 +9,55 @@ use crate::records::{EncodedHeaders, ProducedRecords};
 use crate::sys::Instant;
 use crate::types::{PersistStatus, Topic, offset};
 
-/// Which delivery reports the application wants.
+/// The delivery reports that the application receives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum DeliveryMode {
-    /// None: records are forgotten when they are settled.
+    /// None.
     #[default]
     None,
-    /// Of records that failed (`delivery.report.only.error`).
+    /// Those of failed records (`delivery.report.only.error`).
     ErrorsOnly,
-    /// Of every record.
+    /// Those of all records.
     All,
 }
 
-/// What became of some records of one partition: all of one batch, or those of a batch that met the same end. Dropping
-/// it gives the records' room in the producer's queue back.
+/// The outcome of records of one partition: those of one batch with the same outcome. Dropping it releases the records'
+/// buffer memory.
 #[derive(Debug)]
 pub struct Delivery {
     /// The topic.
     pub topic: Arc<Topic>,
-    /// The partition, or [`PARTITION_UA`](crate::types::PARTITION_UA) when none was chosen yet.
+    /// The partition, or [`PARTITION_UA`](crate::types::PARTITION_UA) if none was chosen.
     pub partition: i32,
     /// The broker that the records were last sent to, -1 for none.
     pub broker_id: i32,
-    /// Why they were not delivered; `None` when they were.
+    /// The error; `None` on success.
     pub error: Option<Error>,
-    /// Whether they are in the log.
+    /// The persistence of the records.
     pub status: PersistStatus,
-    /// The offset of the first record; negative when no broker told.
+    /// The offset of the first record; negative if unknown.
     pub base_offset: i64,
-    /// The time that the broker gave all of them (`message.timestamp.type=LogAppendTime`), in milliseconds since the
-    /// epoch.
+    /// The timestamp that the broker assigned (`message.timestamp.type=LogAppendTime`), in milliseconds since the epoch.
     pub log_append_time: Option<i64>,
-    /// When this was decided.
+    /// The time of the outcome.
     pub done_at: Instant,
     /// The records.
     pub(crate) records: ProducedRecords,
-    /// Where their room goes back to.
+    /// The limit that the records count against.
     pub(crate) buffer_memory: Arc<BufferMemory>,
-    /// What went back already.
+    /// The part that was released already.
     pub(crate) released: Reservation,
 }
 
-/// Room in the producer's queue.
+/// A part of the producer's buffer memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reservation {
     records: u64,
     bytes: u64,
 }
 
-/// How far the reports of a [`Delivery`] were handled, while they are handed out one after the other. The room of those
-/// that were can go back before that of the others.
+/// The progress in handling the reports of a [`Delivery`] one by one. The buffer memory of handled records can be
+/// released before that of the others.
 #[derive(Debug)]
 pub struct Progress<'a> {
     buffer_memory: &'a BufferMemory,
@@ -67,10 +66,10 @@ pub struct Progress<'a> {
 }
 
 impl Progress<'_> {
-    /// The application has seen the report of the next record.
+    /// Notes that the report of the next record was handled.
     pub fn handled(&self, record: &DeliveredRecord<'_>) {
         let Reservation { records, bytes } = self.handled.get();
-        // That of headers, which are not counted here, goes back with the last record's.
+        // The memory of headers, which are not counted here, is released with the last record.
         let payload = record.key.map_or(0, <[u8]>::len) + record.value.map_or(0, <[u8]>::len);
         self.handled.set(Reservation {
             records: records + 1,
@@ -78,7 +77,7 @@ impl Progress<'_> {
         });
     }
 
-    /// Gives the room of handled records back; false when it was given back before.
+    /// Releases the memory of handled records. Returns false if it was released before.
     pub fn release_handled(&self) -> bool {
         let (handled, before) = (self.handled.get(), self.released.get());
         if handled.records <= before.records {
@@ -90,7 +89,7 @@ impl Progress<'_> {
         true
     }
 
-    /// What was given back so far, for [`Delivery::set_released`].
+    /// Returns the part released so far, for [`Delivery::set_released`].
     pub fn released(&self) -> Reservation {
         self.released.get()
     }
@@ -118,17 +117,17 @@ pub struct DeliveredRecord<'a> {
 }
 
 impl Delivery {
-    /// How many records it is about.
+    /// Returns the number of records.
     pub fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// Whether it is about none.
+    /// Returns whether there are no records.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
 
-    /// The records in the order in which they were produced.
+    /// Returns the records in the order in which they were produced.
     pub fn records(&self) -> impl Iterator<Item = DeliveredRecord<'_>> {
         self.records.iter().enumerate().map(|(i, r)| DeliveredRecord {
             opaque: r.opaque,
@@ -147,8 +146,8 @@ impl Delivery {
 }
 
 impl Delivery {
-    /// Begins to hand the reports out, or goes on with it: every record is [`handled`](Progress::handled) in its turn,
-    /// those of earlier turns again.
+    /// Starts or continues to handle the reports: each record is to be noted as [`handled`](Progress::handled) in order,
+    /// including those of earlier calls.
     pub fn progress(&self) -> Progress<'_> {
         Progress {
             buffer_memory: &self.buffer_memory,
@@ -157,9 +156,9 @@ impl Delivery {
         }
     }
 
-    /// Keeps in mind what a [`Progress`] gave back.
-    pub fn set_released(&mut self, room: Reservation) {
-        self.released = room;
+    /// Notes the part that a [`Progress`] released.
+    pub fn set_released(&mut self, released: Reservation) {
+        self.released = released;
     }
 }
 

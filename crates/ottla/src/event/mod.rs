@@ -1,4 +1,4 @@
-//! What the client tells the application, and the queues it travels in.
+//! The events that the client delivers to the application, and their queues.
 
 mod admin;
 mod callbacks;
@@ -32,17 +32,17 @@ use crate::types::{PartitionOffset, TopicPartition};
 /// One item of a [`Queue`].
 #[derive(Debug)]
 pub enum Event {
-    /// Delivery reports: records of one batch that met the same end.
+    /// Delivery reports: records of one batch with the same outcome.
     Delivery(Delivery),
     /// Fetched records of one partition.
     Records(Chunk),
-    /// Something about a consumed partition that is not a record: end of partition or an error.
+    /// End of partition or an error of a consumed partition.
     Partition(PartitionNotice),
     /// A client-level error or notice: `all brokers down`, authentication, fatal errors …
     Error(Error),
     /// A log line, when logs go to a queue.
     Log(LogLine),
-    /// What the client says of itself, every `statistics.interval.ms`.
+    /// Statistics, every `statistics.interval.ms`.
     Stats(Box<Statistics>),
     /// A broker delayed a request because of a quota.
     Throttle(Throttle),
@@ -50,9 +50,9 @@ pub enum Event {
     Rebalance(Rebalance),
     /// The result of an offset commit.
     Commit(CommitResult),
-    /// The end of an admin call.
+    /// The result of an admin call.
     Admin(Box<AdminResult>),
-    /// Nothing: somebody wants the thread that waits on the queue to look up.
+    /// No event: ends the wait of a thread on the queue.
     Yield,
 }
 
@@ -61,33 +61,33 @@ pub enum Event {
 pub struct PartitionNotice {
     /// The partition; `None` for an error of the consumer as a whole.
     pub partition: Option<Arc<PartitionState>>,
-    /// Names the partition where no state exists for it.
+    /// The partition's name if it has no state.
     pub tp: Option<TopicPartition>,
-    /// The partition's epoch when this was queued; dropped when the partition has moved on.
+    /// The partition's fetch generation when the notice was queued; the notice is stale in a later one.
     pub fetch_generation: u32,
     /// [`ErrorCode::L_PARTITION_EOF`] or an error.
     pub error: Error,
-    /// The offset it is about.
+    /// The offset of the end or the error.
     pub offset: i64,
 }
 
-/// A broker delayed a request (KIP-13, KIP-219), or does so no more.
+/// A broker delayed a request (KIP-13, KIP-219), or has stopped to delay requests.
 #[derive(Debug, Clone)]
 pub struct Throttle {
     /// `host:port` of the broker.
     pub broker_name: String,
     /// The broker's id.
     pub broker_id: i32,
-    /// For how long, in milliseconds; 0 once when the delays are over.
+    /// The delay in milliseconds; 0 once after the last delay.
     pub throttle_ms: i32,
 }
 
-/// The group gives or takes partitions.
+/// The group assigns or revokes partitions.
 #[derive(Debug, Clone)]
 pub struct Rebalance {
     /// [`ErrorCode::L_ASSIGN_PARTITIONS`] or [`ErrorCode::L_REVOKE_PARTITIONS`].
     pub code: ErrorCode,
-    /// Which partitions.
+    /// The partitions.
     pub partitions: Vec<PartitionOffset>,
 }
 
@@ -103,7 +103,7 @@ pub struct CommitResult {
 }
 
 impl Event {
-    /// How many application-visible items this event holds.
+    /// Returns the number of items that the application sees.
     pub fn len(&self) -> usize {
         match self {
             Event::Delivery(d) => d.len(),
@@ -113,13 +113,13 @@ impl Event {
         }
     }
 
-    /// Whether the event holds nothing for the application.
+    /// Returns whether the event holds no item for the application.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the event belongs to one place in a partition's log: records, an end of partition, an error at an offset.
-    /// All other events are served before records, see [`Queue::push`].
+    /// Returns whether the event belongs to a position in a partition's log: records, an end of partition, an error at an
+    /// offset. All other events are served before records, see [`Queue::push`].
     pub fn is_positional(&self) -> bool {
         match self {
             Event::Records(_) => true,
@@ -128,7 +128,7 @@ impl Event {
         }
     }
 
-    /// Whether it speaks of a partition as it was before a seek, a revocation or a stop.
+    /// Returns whether the event was fetched before a seek, a revocation or a stop of its partition.
     pub fn is_stale(&self) -> bool {
         match self {
             Event::Records(c) => c.is_stale(),

@@ -1,4 +1,4 @@
-//! What the application's threads and the consumer share about one consumed partition.
+//! The state of one consumed partition that the application's threads and the consumer share.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,7 +8,7 @@ use crate::memory::FetchBudget;
 use crate::sys::sync::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Mutex};
 use crate::types::{Topic, TopicPartition, offset};
 
-/// The offset to commit for a partition, with what goes along.
+/// The offset to commit for a partition, with its leader epoch and metadata.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredOffset {
     /// The next offset to read, or [`offset::INVALID`].
@@ -29,16 +29,16 @@ impl StoredOffset {
     }
 }
 
-/// Where the application stands in a partition between two seeks. Atomics, since they are written for every record.
+/// The application's position in a partition between two seeks. Atomics, since they are written for every record.
 ///
-/// A chunk writes to the place that was the partition's when it was fetched. A record that a thread is taking while
-/// another one seeks has been handed out, but no longer moves the position, nor what will be committed.
+/// A chunk writes to the tracker that the partition had when the chunk was fetched. A record that a thread takes while
+/// another thread seeks is delivered, but no longer changes the position or the offset to commit.
 #[derive(Debug)]
 pub(super) struct PositionTracker {
     /// The next offset that the application will see, or `offset::INVALID` before the first record.
     position: AtomicI64,
     position_leader_epoch: AtomicI32,
-    /// With `auto_store`: behind the last record handed out, and its leader epoch.
+    /// With `auto_store`: the offset after the last delivered record, and its leader epoch.
     taken: AtomicI64,
     taken_leader_epoch: AtomicI32,
 }
@@ -53,7 +53,8 @@ impl PositionTracker {
         })
     }
 
-    /// The epoch is written first and read last, so that it is never older than the offset's.
+    /// Returns the offset and leader epoch of `taken`. The epoch is written first and read last, so that it is never
+    /// older than the offset's.
     fn taken(&self) -> (i64, i32) {
         let offset = self.taken.load(Ordering::Acquire);
         (offset, self.taken_leader_epoch.load(Ordering::Acquire))
@@ -69,7 +70,7 @@ impl PositionTracker {
         self.position.store(offset, Ordering::Release);
     }
 
-    /// A record is handed to the application.
+    /// Notes that a record was delivered to the application.
     pub(super) fn on_taken(&self, record_offset: i64, leader_epoch: i32, auto_store: bool) {
         let next = record_offset.saturating_add(1);
         self.set_position(next, leader_epoch);
@@ -79,48 +80,48 @@ impl PositionTracker {
     }
 }
 
-/// Nothing was handed out, nothing is to be committed.
+/// No record was delivered, no offset is to be committed.
 const NOWHERE: (i64, i32) = (offset::INVALID, -1);
 
-/// What the application's threads change together.
+/// The state that the application's threads change together.
 #[derive(Debug)]
 struct Progress {
-    /// Where the application stands. A seek or a new beginning puts another place here.
+    /// The present position. Replaced by a seek or a restart.
     place: Arc<PositionTracker>,
-    /// What the application has stored itself.
+    /// The offset that the application has stored.
     stored: StoredOffset,
     /// The partition is assigned or started: offsets can be stored.
     consumed: bool,
 }
 
-/// One consumed partition. The fetcher raises `fetch_generation` at every seek, pause, stop and revocation, so that what was
-/// fetched before is recognised as stale wherever it waits.
+/// One consumed partition. The fetcher advances the fetch generation at every seek, pause, stop and revocation, so that
+/// records fetched before are recognized as stale in any queue.
 #[derive(Debug)]
 pub struct PartitionState {
-    /// The place in the consumer's registry.
+    /// The index in the consumer's table of partitions.
     id: u32,
     topic: Arc<Topic>,
     partition: i32,
     queue: Arc<Queue>,
     budget: Arc<FetchBudget>,
     fetch_generation: AtomicU32,
-    /// How often consuming began anew: offsets from before mean nothing any more.
+    /// The number of restarts: offsets from before a restart are not valid.
     restarts: AtomicU32,
-    /// Records waiting in queues.
+    /// The number of records in queues.
     queued: AtomicU64,
-    /// Records that were dropped because they had become stale.
+    /// The number of records that were dropped as stale.
     dropped: AtomicU64,
-    /// When fewer records than this wait, the fetcher wants to know; 0 when it does not.
+    /// The fetcher is notified when fewer records than this are queued; 0 for no notification.
     drain_threshold: AtomicU64,
     progress: Mutex<Progress>,
-    /// Handing a record to the application stores its offset (`enable.auto.offset.store`).
+    /// Delivering a record stores its offset (`enable.auto.offset.store`).
     auto_store: bool,
     low: AtomicI64,
     high: AtomicI64,
 }
 
 impl PartitionState {
-    /// State for a partition whose records go to `queue`.
+    /// Creates the state of a partition whose records go to `queue`.
     pub fn new(
         id: u32,
         topic: Arc<Topic>,
@@ -151,7 +152,7 @@ impl PartitionState {
         }
     }
 
-    /// The place in the consumer's registry.
+    /// The index in the consumer's table of partitions.
     pub fn id(&self) -> u32 {
         self.id
     }
@@ -171,30 +172,31 @@ impl PartitionState {
         TopicPartition::new(self.topic.shared_name(), self.partition)
     }
 
-    /// The partition's own queue (it may be forwarded).
+    /// Returns the partition's own queue, which may be forwarded.
     pub fn queue(&self) -> &Arc<Queue> {
         &self.queue
     }
 
-    /// The present epoch.
+    /// Returns the present fetch generation.
     pub fn fetch_generation(&self) -> u32 {
         self.fetch_generation.load(Ordering::Acquire)
     }
 
-    /// Makes everything fetched so far stale. A record that another thread is taking just now still moves the position.
+    /// Makes all records fetched so far stale. A record that another thread is taking at the same time still changes the
+    /// position.
     pub fn advance_fetch_generation(&self) -> u32 {
         self.fetch_generation.fetch_add(1, Ordering::AcqRel).wrapping_add(1)
     }
 
-    /// Makes everything fetched so far stale and moves the position; what is to be committed stays as it is.
+    /// Makes all records fetched so far stale and changes the position, but not the offset to commit.
     pub fn jump(&self, offset: i64) {
         self.advance_fetch_generation();
         let mut progress = self.progress.lock();
         progress.place = PositionTracker::new((offset, -1), progress.place.taken());
     }
 
-    /// Makes everything fetched so far stale: consuming begins anew, nothing was handed out and nothing is to be committed.
-    /// `leader_epoch` is that of the record before the one to begin with, or -1.
+    /// Makes all records fetched so far stale and restarts consumption: no record was delivered, and no offset is to be
+    /// committed. `leader_epoch` is that of the record before the first one, or -1.
     pub fn restart(&self, leader_epoch: i32) {
         self.advance_fetch_generation();
         self.restarts.fetch_add(1, Ordering::AcqRel);
@@ -205,12 +207,12 @@ impl PartitionState {
         };
     }
 
-    /// Changes with every [`restart`](Self::restart).
+    /// Returns the number of calls of [`restart`](Self::restart).
     pub fn restarts(&self) -> u32 {
         self.restarts.load(Ordering::Acquire)
     }
 
-    /// Makes everything fetched so far stale: consuming ends, and no offset can be stored any more.
+    /// Makes all records fetched so far stale and ends consumption: no offset can be stored any more.
     pub fn end(&self) {
         self.advance_fetch_generation();
         self.progress.lock().consumed = false;
@@ -224,12 +226,12 @@ impl PartitionState {
         self.auto_store
     }
 
-    /// Records of this partition that wait for the application.
+    /// Returns the number of records that wait for the application.
     pub fn queued(&self) -> u64 {
         self.queued.load(Ordering::Acquire)
     }
 
-    /// Records of this partition that were fetched and then dropped, after a seek, a pause or a revocation.
+    /// Returns the number of records that were fetched and dropped after a seek, a pause or a revocation.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
@@ -238,10 +240,10 @@ impl PartitionState {
         self.dropped.fetch_add(records, Ordering::Relaxed);
     }
 
-    /// The next offset that the application will see, with the leader epoch of the record before it.
+    /// Returns the next offset that the application will see, with the leader epoch of the record before it.
     pub fn position(&self) -> (i64, i32) {
         let place = self.place();
-        // As in `taken`: an epoch older than the offset's would make a log look truncated that is whole.
+        // As in `taken`: with an epoch older than the offset's an intact log would be taken for truncated.
         let offset = place.position.load(Ordering::Acquire);
         (offset, place.position_leader_epoch.load(Ordering::Acquire))
     }
@@ -253,7 +255,7 @@ impl PartitionState {
             .store(leader_epoch, Ordering::Release);
     }
 
-    /// The offset to commit.
+    /// Returns the offset to commit.
     pub fn stored(&self) -> StoredOffset {
         if self.auto_store {
             let (offset, leader_epoch) = self.place().taken();
@@ -266,7 +268,7 @@ impl PartitionState {
         self.progress.lock().stored.clone()
     }
 
-    /// Replaces the offset to commit; false, without an effect, when the partition is not consumed.
+    /// Replaces the offset to commit. Returns false, without an effect, when the partition is not consumed.
     pub fn store(&self, stored: StoredOffset) -> bool {
         let mut progress = self.progress.lock();
         if !progress.consumed {
@@ -277,24 +279,25 @@ impl PartitionState {
         true
     }
 
-    /// Asks to be told when fewer than `records` records wait. False when that is so already: then nothing is told.
+    /// Requests a notification when fewer than `records` records are queued. Returns false, without a request, if that
+    /// is so already.
     pub fn arm(&self, records: u64) -> bool {
         self.drain_threshold.swap(records, Ordering::AcqRel);
-        // A record may have been taken between the caller's look at the count and the line above.
+        // A record may have been taken between the caller's check of the count and the line above.
         self.queued.load(Ordering::Acquire) >= records || self.drain_threshold.swap(0, Ordering::AcqRel) == 0
     }
 
-    /// Takes back [`arm`](Self::arm).
+    /// Cancels [`arm`](Self::arm).
     pub fn disarm(&self) {
         self.drain_threshold.store(0, Ordering::Release);
     }
 
-    /// Low and high watermark as last seen; [`offset::INVALID`] when never seen.
+    /// Returns the last known low and high watermark; [`offset::INVALID`] if unknown.
     pub fn watermarks(&self) -> (i64, i64) {
         (self.low.load(Ordering::Relaxed), self.high.load(Ordering::Relaxed))
     }
 
-    /// Notes the watermarks of a Fetch or ListOffsets response; `None` leaves one as it is.
+    /// Sets the watermarks of a Fetch or ListOffsets response; `None` leaves one unchanged.
     pub fn set_watermarks(&self, low: Option<i64>, high: Option<i64>) {
         if let Some(low) = low {
             self.low.store(low, Ordering::Relaxed);
@@ -312,8 +315,8 @@ impl PartitionState {
     pub(super) fn on_unqueued(&self, records: u64, bytes: u64) {
         let left = self.queued.fetch_sub(records, Ordering::AcqRel).saturating_sub(records);
         self.budget.release(bytes);
-        // Read by a step that also writes, so that it and `arm` have an order: a plain load may miss an `arm` that has
-        // itself missed what was counted above.
+        // A read-modify-write, so that it is ordered with `arm`: a plain load may miss an `arm` that has itself missed
+        // the count above.
         let limit = self.drain_threshold.fetch_add(0, Ordering::AcqRel);
         if left < limit && self.drain_threshold.swap(0, Ordering::AcqRel) != 0 {
             self.budget.on_drained(self.id);

@@ -11,24 +11,24 @@ use crate::memory::EmptyListener;
 use crate::sys::forks;
 use crate::sys::sync::{Condvar, Deadline, Mutex, MutexGuard, process_wide, wait_while};
 
-/// Called, from any thread and without a lock held, when an empty queue gets its first item.
+/// Called when an empty queue receives an item, from any thread and with no lock held.
 pub type Notify = Arc<dyn Fn() + Send + Sync>;
 
-/// How many queues may be forwarded in a row; longer chains end there.
+/// The maximum length of a chain of forwards; longer chains end there.
 const MAX_FORWARDS: usize = 16;
 
 process_wide! {
-    /// Held while a forward is changed, so that no two changes can close a circle.
+    /// Held while a forward is changed, so that two changes cannot form a cycle.
     static FORWARDING: Mutex<()> = Mutex::new(());
 }
 
 /// The events that a queue holds.
 #[derive(Default)]
 struct Events {
-    /// Events that are served before all records, in their order: a rebalance, a commit's result or an error does not
-    /// wait until a slow application has processed what was fetched before it.
+    /// Events that are served before all records, in their order: a rebalance, the result of a commit or an error does
+    /// not wait until a slow application has processed the records fetched before it.
     priority: VecDeque<Event>,
-    /// Records, and the notices that belong to one place among them (see [`Event::is_positional`]), in their order.
+    /// Records and positional notices (see [`Event::is_positional`]), in their order.
     positional: VecDeque<Event>,
 }
 
@@ -60,8 +60,8 @@ impl Events {
         self.positional.append(&mut other.positional);
     }
 
-    /// Removes the stale and the used-up events at the head of the records. The caller drops them without a lock: that
-    /// frees buffers and budgets, which may call back into queues.
+    /// Removes the stale and the used-up events at the head of the records. The caller drops them with no lock held: that
+    /// releases buffers and budgets, which may call back into queues.
     fn take_dead(&mut self) -> Vec<Event> {
         let mut dead = Vec::new();
         while let Some(event) = self.positional.front() {
@@ -79,51 +79,50 @@ impl Events {
 struct Inner {
     events: Events,
     forward: Option<Arc<Queue>>,
-    /// The application decided where this queue forwards to.
+    /// The application has set the forward.
     forward_chosen: bool,
     notify: Option<Notify>,
     disabled: bool,
-    /// How often somebody came to take an item.
+    /// The number of attempts to take an item.
     visits: u64,
-    /// Threads that wait for an item now.
+    /// The number of threads that wait for an item.
     waiting: usize,
-    /// How often threads that wait here were told that they may have to wait elsewhere.
+    /// The number of changes of the forward since the creation: waiting threads then follow the forward again.
     redirects: u64,
 }
 
-/// What came of a look into a queue.
+/// The result of one attempt to take an item.
 enum Look<T> {
-    /// This was taken.
+    /// An item was taken.
     Taken(T),
-    /// There is nothing, and it was waited for as long as it should be.
+    /// There is no item, and the wait is over.
     Nothing,
-    /// It has to be looked again, perhaps in another queue.
+    /// The attempt has to be repeated, perhaps in another queue.
     Again,
 }
 
-/// Whether a queue is served, see [`Queue::activity`].
+/// The use of a queue by the application, see [`Queue::activity`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QueueActivity {
-    /// How often somebody came to take an item.
+    /// The number of attempts to take an item.
     pub visits: u64,
-    /// Whether a thread waits for an item now.
+    /// A thread waits for an item.
     pub waited_on: bool,
 }
 
-/// A queue of events. A queue can be forwarded to another one: what is pushed to it or popped from it then goes to, or
-/// comes from, that one. Thread-safe; several threads may wait on one queue.
+/// A queue of events. A queue can be forwarded to another one: pushes and pops then apply to that one. Thread-safe;
+/// several threads may wait on one queue.
 ///
-/// Along a chain of forwards locks are taken hand over hand: the next queue's while the one that forwards to it is still
-/// locked. A change of the forward in between is thus impossible: nothing is pushed into a queue that nobody looks into
-/// any more, and what comes later does not overtake what is being moved. No circle of forwards can be made, so this
-/// cannot deadlock.
+/// Along a chain of forwards locks are acquired hand over hand: the next queue's while the forwarding queue is still
+/// locked. So the forward cannot change in between: no event is pushed into a queue that is no longer read, and later
+/// events do not overtake those that are being moved. Forwards cannot form a cycle, so this cannot deadlock.
 ///
-/// A queue belongs to the process that made it. In a forked child, where its lock may be held by a thread that the child
-/// does not have, it is empty and not waited on, and what is pushed to it is dropped.
+/// A queue belongs to the process that created it. In a forked child, where its lock may be held by a thread that the
+/// child does not have, it is empty, waits return at once, and pushed events are dropped.
 pub struct Queue {
     inner: Mutex<Inner>,
     filled: Condvar,
-    /// The process that made it, see [`forks::depth`].
+    /// The process that created it, see [`forks::depth`].
     process: u32,
 }
 
@@ -136,7 +135,7 @@ impl std::fmt::Debug for Queue {
 }
 
 impl Queue {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new() -> Arc<Self> {
         Arc::new(Queue {
             inner: Mutex::new(Inner::default()),
@@ -149,7 +148,7 @@ impl Queue {
         forks::depth() != self.process
     }
 
-    /// The queue at the end of the chain of forwards.
+    /// Returns the queue at the end of the chain of forwards.
     pub fn target(self: &Arc<Self>) -> Arc<Queue> {
         let mut at = self.clone();
         for _ in 0..MAX_FORWARDS {
@@ -181,13 +180,13 @@ impl Queue {
         }
     }
 
-    /// Appends an event to those of its kind: records and positional notices are served in their order, all other events
-    /// before them and in their own order. A disabled queue drops it.
+    /// Appends an event: records and positional notices are served in their order, all other events before them and in
+    /// their own order. A disabled queue drops it.
     pub fn push(&self, event: Event) {
         self.insert(event, false);
     }
 
-    /// Puts an event before all others of its kind, see [`push`](Self::push).
+    /// Inserts an event before all others of its part, see [`push`](Self::push).
     pub fn push_front(&self, event: Event) {
         self.insert(event, true);
     }
@@ -224,28 +223,28 @@ impl Queue {
         self.pop_unless(timeout, || false)
     }
 
-    /// Like [`pop`](Self::pop), but an empty queue is not waited on once `stop` says yes. `stop` is called with the
-    /// queue locked and must take no lock; whoever changes what it says calls [`wake_all`](Self::wake_all) afterwards.
+    /// Like [`pop`](Self::pop), but does not wait once `stop` returns true. `stop` is called with the queue locked and
+    /// must acquire no lock; after a change of its result [`wake_all`](Self::wake_all) must be called.
     pub fn pop_unless(&self, timeout: Option<Duration>, stop: impl Fn() -> bool) -> Option<Event> {
         self.take(|| timeout, stop, |inner| (inner.events.pop_front(), None))
             .flatten()
             .filter(|e| !matches!(e, Event::Yield))
     }
 
-    /// Lets every waiting thread look again whether it is to wait; see [`pop_unless`](Self::pop_unless).
+    /// Wakes all waiting threads, which check their condition again; see [`pop_unless`](Self::pop_unless).
     pub fn wake_all(&self) {
         if self.is_inherited() {
             return;
         }
         self.at_target(|queue, inner| {
-            // A thread between its look and its wait holds the lock: it is waiting once the lock can be had.
+            // A thread between its check and its wait holds the lock: it is waiting once the lock can be acquired.
             drop(inner);
             queue.filled.notify_all();
         });
     }
 
-    /// Like [`pop`](Self::pop), but takes a single record from a chunk: `take` is called with the chunk, which stands
-    /// at the next record, and whatever it leaves stays at the queue's head.
+    /// Like [`pop`](Self::pop), but takes a single record from a chunk: `take` is called with the chunk at the queue's
+    /// head, which stays there with its remaining records.
     pub fn pop_one<T>(
         &self,
         timeout: Option<Duration>,
@@ -254,8 +253,8 @@ impl Queue {
         self.pop_one_within(|| timeout, take)
     }
 
-    /// Like [`pop_one`](Self::pop_one), but asks for the timeout only when nothing is there: a look at the clock costs as
-    /// much as taking a record. `timeout` is called with the queue locked and must take no lock.
+    /// Like [`pop_one`](Self::pop_one), but computes the timeout only when the queue is empty: reading the clock costs
+    /// as much as taking a record. `timeout` is called with the queue locked and must acquire no lock.
     pub fn pop_one_within<T>(
         &self,
         timeout: impl Fn() -> Option<Duration>,
@@ -289,8 +288,8 @@ impl Queue {
         .flatten()
     }
 
-    /// Calls `take` with a queue that has a live item at its head, locked. Gives what it gives first; the second is
-    /// dropped when the queue is unlocked. `None` when the time is up or `stop` says yes.
+    /// Calls `take` with a locked queue that has a live item at its head. Returns its first result; the second one is
+    /// dropped after the queue is unlocked. Returns `None` on timeout or when `stop` returns true.
     fn take<T>(
         &self,
         timeout: impl Fn() -> Option<Duration>,
@@ -326,7 +325,7 @@ impl Queue {
             && let Some(take) = take.take()
         {
             let (taken, used_up) = take(&mut inner);
-            // Of the threads that were woken for these items one may have taken less than it was woken for.
+            // A thread that was woken for several items may have taken fewer.
             let more = inner.waiting > 0 && !inner.events.is_empty();
             drop(inner);
             if more {
@@ -336,8 +335,8 @@ impl Queue {
             return Look::Taken(taken);
         }
         if !dead.is_empty() {
-            // What is stale holds room in the fetcher's budget: it must be gone before this thread waits for what the
-            // fetcher brings.
+            // Stale records count against the fetcher's budget: they must be dropped before this thread waits for fetched
+            // records.
             return Look::Again;
         }
         if inner.disabled || stop() {
@@ -358,22 +357,22 @@ impl Queue {
         if in_time { Look::Again } else { Look::Nothing }
     }
 
-    /// Says that somebody serves the queue, who is at work on what was taken from it.
+    /// Notes that the application is processing items that it took from the queue.
     pub fn visit(&self) {
         self.at_target(|_, mut inner| inner.visits = inner.visits.wrapping_add(1));
     }
 
-    /// Items that wait, records counted one by one.
+    /// Returns the number of items, records counted one by one.
     pub fn len(&self) -> usize {
         self.len_where(|_| true)
     }
 
-    /// Shows every event that waits to `look`, which is called with the queue locked and must take no lock.
+    /// Calls `look` with every event. It is called with the queue locked and must acquire no lock.
     pub fn visit_all(&self, mut look: impl FnMut(&Event)) {
         self.at_target(|_, inner| inner.events.iter().for_each(&mut look));
     }
 
-    /// Items that wait and that `counts` says yes to.
+    /// Returns the number of items of the events for which `counts` returns true.
     pub fn len_where(&self, counts: impl Fn(&Event) -> bool) -> usize {
         if self.is_inherited() {
             return 0;
@@ -388,12 +387,13 @@ impl Queue {
         })
     }
 
-    /// Whether nothing waits.
+    /// Returns whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Forwards to where the application says; [`forward_by_default`](Self::forward_by_default) leaves it so from now on.
+    /// Forwards to the application's choice, which [`forward_by_default`](Self::forward_by_default) does not change any
+    /// more.
     pub fn forward_by_choice(self: &Arc<Self>, other: Option<Arc<Queue>>) {
         self.forward_if(other, |inner| {
             inner.forward_chosen = true;
@@ -401,13 +401,13 @@ impl Queue {
         });
     }
 
-    /// Forwards to another queue, unless the application decided otherwise.
+    /// Forwards to another queue, unless the application has set a forward.
     pub fn forward_by_default(self: &Arc<Self>, other: Option<Arc<Queue>>) {
         self.forward_if(other, |inner| !inner.forward_chosen);
     }
 
-    /// Forwards to another queue, what waits included, in order; `None` ends the forwarding, and so does a queue that
-    /// forwards to this one itself. Threads that wait go on waiting where the items come from now.
+    /// Forwards to another queue, including the present events, in order. `None` ends the forwarding, and so does a
+    /// queue that itself forwards to this one. Waiting threads continue to wait at the new end of the chain.
     pub fn forward_to(self: &Arc<Self>, other: Option<Arc<Queue>>) {
         self.forward_if(other, |_| true);
     }
@@ -447,7 +447,7 @@ impl Queue {
         }
     }
 
-    /// Whether forwards lead from this queue to `end`.
+    /// Returns whether the chain of forwards from this queue contains `end`.
     pub fn leads_to(self: &Arc<Self>, end: &Arc<Self>) -> bool {
         let mut at = Some(self.clone());
         while let Some(queue) = at {
@@ -459,7 +459,7 @@ impl Queue {
         false
     }
 
-    /// Appends what waited in another queue. Gives what is to be called, and what is to be dropped, without a lock.
+    /// Appends the events of another queue. Returns the function to call and the events to drop, both with no lock held.
     fn take_over(&self, mut inner: MutexGuard<'_, Inner>, mut moved: Events) -> (Option<Notify>, Events) {
         if inner.disabled || moved.is_empty() {
             return (None, moved);
@@ -475,7 +475,7 @@ impl Queue {
         (notify, moved)
     }
 
-    /// Whether somebody serves this queue, or the one that it is forwarded to.
+    /// Returns the use of this queue, or of the end of its chain of forwards, by the application.
     pub fn activity(&self) -> QueueActivity {
         self.at_target(|_, inner| QueueActivity {
             visits: inner.visits,
@@ -483,7 +483,7 @@ impl Queue {
         })
     }
 
-    /// Sets what is called when the queue stops being empty.
+    /// Sets the function that is called when the queue stops being empty.
     pub fn set_notify(&self, notify: Option<Notify>) {
         if notify.is_some() {
             expect_callbacks();
@@ -498,12 +498,12 @@ impl Queue {
         }
     }
 
-    /// Lets one waiting thread return early.
+    /// Ends the wait of one thread.
     pub fn wake(&self) {
         self.push_front(Event::Yield);
     }
 
-    /// Drops what waits, and with `disable` whatever comes later; then nobody waits any more.
+    /// Drops all events, and with `disable` all later ones; then all waits end.
     pub fn purge(&self, disable: bool) {
         if self.is_inherited() {
             return;
@@ -519,7 +519,7 @@ impl Queue {
         drop(dropped);
     }
 
-    /// Removes and returns every event that `wanted` says yes to.
+    /// Removes and returns the events for which `wanted` returns true.
     pub fn extract(&self, mut wanted: impl FnMut(&Event) -> bool) -> Vec<Event> {
         self.at_target(|_, mut inner| {
             let mut out = Vec::new();

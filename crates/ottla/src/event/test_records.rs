@@ -26,7 +26,7 @@ pub(super) fn partition(waker: Arc<dyn Waker>) -> (Arc<PartitionState>, Arc<Fetc
     (Arc::new(state), budget)
 }
 
-/// Returns a chunk of two records, at offsets 0 and 1, of the partition's present epoch.
+/// Returns a chunk of two records, at offsets 0 and 1, of the partition's present fetch generation.
 pub(super) fn chunk(partition: &Arc<PartitionState>) -> Chunk {
     static BATCH: OnceLock<Bytes> = OnceLock::new();
     let sealed = BATCH.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! The hard limit on what a producer holds: `queue.buffering.max.messages` and `queue.buffering.max.kbytes`.
+//! The hard limit on the records that a producer holds: `queue.buffering.max.messages` and `queue.buffering.max.kbytes`.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,20 +21,20 @@ pub struct BufferMemory {
     max_bytes: u64,
     waiting: Mutex<usize>,
     freed: Condvar,
-    /// Stirred when the last record is gone.
+    /// Notified when the last record is released.
     flushing: Mutex<Vec<Arc<dyn EmptyListener>>>,
 }
 
-/// What came of an attempt to take room.
+/// The result of an attempt to reserve memory.
 enum Taken {
     Yes,
     No,
-    /// No, but for a moment the bytes were taken.
+    /// No, but the bytes were reserved for a moment.
     PutBack,
 }
 
 impl BufferMemory {
-    /// A quota with its limits; 0 messages means no limit on their number.
+    /// Creates an empty buffer memory. 0 messages means no limit on their number.
     pub fn new(max_messages: u64, max_bytes: u64) -> Self {
         BufferMemory {
             messages: AtomicU64::new(0),
@@ -47,24 +47,25 @@ impl BufferMemory {
         }
     }
 
-    /// Takes room for one record of `bytes`; false when there is none.
+    /// Reserves memory for one record of `bytes`. Returns false if the limits do not allow it.
     pub fn try_acquire(&self, bytes: u64) -> bool {
         match self.take(bytes) {
             Taken::Yes => true,
             Taken::No => false,
             Taken::PutBack => {
-                // Another thread may have found these bytes taken and wait for a release.
+                // Another thread may have failed because of these bytes and wait for a release.
                 self.notify_waiting();
                 false
             }
         }
     }
 
-    /// Takes room for one record of `bytes`, and waits for a release while there is none; false once `stop` says yes.
-    /// `stop` must take no lock; whoever changes what it says calls [`wake_all`](Self::wake_all) afterwards.
+    /// Reserves memory for one record of `bytes`, and waits while the limits do not allow it. Returns false once `stop`
+    /// returns true. `stop` must acquire no lock; after a change of its result [`wake_all`](Self::wake_all) must be
+    /// called.
     pub fn acquire(&self, bytes: u64, stop: impl Fn() -> bool) -> bool {
-        // The look stands under the lock that a release takes after it has counted: it either is seen by this look, or
-        // finds that somebody waits.
+        // The attempt is made under the lock that a release acquires after it has counted: the release either is seen
+        // by this attempt, or sees the waiting thread.
         let mut waiting = self.waiting.lock();
         *waiting += 1;
         let mut taken = false;
@@ -77,10 +78,11 @@ impl BufferMemory {
         taken
     }
 
-    /// The count of records never includes one that is refused: release and flush tell from it that none is left.
+    /// Attempts the reservation. The count of records never includes a refused one: release and flush detect by it that
+    /// none is left.
     fn take(&self, bytes: u64) -> Taken {
-        // A record larger than what is left is refused, except that an empty queue takes any record: its size has
-        // its own limit, message.max.bytes.
+        // A record larger than the rest is refused, except that an empty buffer accepts any record: its size has its own
+        // limit, message.max.bytes.
         let fits = |held: u64| {
             let sum = held.saturating_add(bytes);
             (held == 0 || sum <= self.max_bytes).then_some(sum)
@@ -103,13 +105,13 @@ impl BufferMemory {
         }
     }
 
-    /// Lets every thread that waits for room look again whether it is to wait; see [`acquire`](Self::acquire).
+    /// Wakes all threads that wait for memory, which check their condition again; see [`acquire`](Self::acquire).
     pub fn wake_all(&self) {
         drop(self.waiting.lock());
         self.freed.notify_all();
     }
 
-    /// Waits until no record is held or `timeout` passed.
+    /// Waits until no record is held or `timeout` has passed.
     pub fn wait_until_empty(&self, timeout: Duration) {
         let mut waiting = self.waiting.lock();
         *waiting += 1;
@@ -135,24 +137,24 @@ impl BufferMemory {
         }
     }
 
-    /// Gives back the room of `messages` records of together `bytes`.
+    /// Releases the memory of `messages` records with `bytes` in total.
     pub fn release(&self, messages: u64, bytes: u64) {
         let before = self.messages.fetch_sub(messages, Ordering::Relaxed);
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         if before == messages {
-            // The lock makes the count known to whoever starts to flush from here on.
+            // The lock makes the count visible to flushes that begin later.
             let flushing = self.flushing.lock().clone();
             flushing.iter().for_each(|listener| listener.on_empty());
         }
         self.notify_waiting();
     }
 
-    /// Records held now.
+    /// Returns the number of records held.
     pub fn messages(&self) -> u64 {
         self.messages.load(Ordering::Relaxed)
     }
 
-    /// Bytes held now: keys, values and headers.
+    /// Returns the bytes held: keys, values and headers.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
@@ -163,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_limits_hold() {
+    fn limits_of_messages_and_bytes_are_enforced() {
         let q = BufferMemory::new(2, 100);
         assert!(q.try_acquire(60));
         assert!(!q.try_acquire(60));
@@ -174,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_queue_takes_any_record() {
+    fn empty_buffer_accepts_any_record() {
         let q = BufferMemory::new(0, 10);
         assert!(q.try_acquire(1000));
         assert!(!q.try_acquire(1));

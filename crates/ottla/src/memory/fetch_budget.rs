@@ -10,9 +10,9 @@ use crate::sys::sync::{AtomicBool, AtomicU64, Mutex};
 /// (`queued.max.messages.kbytes`, `queued.min.messages`). Thread-safe.
 pub struct FetchBudget {
     bytes: AtomicU64,
-    /// The fetcher waits for room: the next release wakes it.
+    /// The fetcher waits for a release, which wakes it.
     starved: AtomicBool,
-    /// Partitions whose queues fell below what [`PartitionState::arm`](crate::event::PartitionState::arm) said.
+    /// Partitions whose queues fell below the threshold of [`PartitionState::arm`](crate::event::PartitionState::arm).
     drained: Mutex<Vec<u32>>,
     waker: Arc<dyn Waker>,
 }
@@ -26,7 +26,7 @@ impl std::fmt::Debug for FetchBudget {
 }
 
 impl FetchBudget {
-    /// An empty budget; `waker` wakes the fetcher.
+    /// Creates an empty budget; `waker` wakes the fetcher.
     pub fn new(waker: Arc<dyn Waker>) -> Self {
         FetchBudget {
             bytes: AtomicU64::new(0),
@@ -36,24 +36,24 @@ impl FetchBudget {
         }
     }
 
-    /// Bytes held now.
+    /// Returns the bytes held.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Acquire)
     }
 
-    /// Says that the fetcher stopped for lack of room. After setting this it must look at the counts once more: a
-    /// release may have come in between. An exchange, as in a release: whichever of the two comes second knows what was
-    /// counted before the first.
+    /// Notes that the fetcher waits for a release. Set the flag only immediately before re-checking the counters: a
+    /// release may have happened in between, and setting the flag without re-checking can mask it. An exchange, as in a
+    /// release: the second of the two sees the counts of the first.
     pub fn set_starved(&self) {
         self.starved.swap(true, Ordering::AcqRel);
     }
 
-    /// Whether room was freed, or nobody had said that it was lacking, since [`set_starved`](Self::set_starved).
+    /// Returns whether memory was released since [`set_starved`](Self::set_starved), or the fetcher does not wait.
     pub fn is_relieved(&self) -> bool {
         !self.starved.load(Ordering::Acquire)
     }
 
-    /// The ids of the partitions that ran low since the last call.
+    /// Returns the ids of the partitions whose queues ran low since the last call.
     pub fn take_drained(&self) -> Vec<u32> {
         std::mem::take(&mut self.drained.lock())
     }

@@ -1,4 +1,4 @@
-//! The application's side of the producer.
+//! The application's side of the producer: collects records in batches.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,26 +17,27 @@ use crate::sys::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex};
 use crate::sys::{Instant, Rng, SharedClock, Waker};
 use crate::types::Topic;
 
-/// Partitions that the client's thread has to look at.
+/// The partitions that the client's thread has to handle.
 #[derive(Debug)]
 struct ReadyList {
     ids: Vec<PartitionId>,
-    /// When the client's thread looks here by itself; [`Instant::ORIGIN`] while it is awake or on its way.
+    /// The time at which the client's thread reads the list without a wake-up; [`Instant::ORIGIN`] while it is awake or
+    /// waking up.
     wakes_at: Instant,
 }
 
-/// A fatal error came up.
+/// Records are refused after a fatal error.
 const FATAL: usize = 1;
-/// The producer is transactional, and no transaction is open that could be committed.
+/// Records are refused while a transactional producer has no transaction that can be committed.
 const NO_TRANSACTION: usize = 2;
 
-/// A lone record of no more than this is sent on the thread that produces it.
+/// The maximum payload in bytes of a lone record that the producing thread sends itself.
 const INLINE_BYTES_MAX: u64 = 64 * 1024;
 
-/// Takes records from any number of application threads and gathers them in batches.
+/// Accepts records from any number of application threads and collects them in batches.
 ///
-/// One short lock of the record's partition a call, no allocation a record, no wake-up of the client's thread a record.
-/// Records count against `queue.buffering.max.messages` and `queue.buffering.max.kbytes` from here until their delivery
+/// A call takes one short lock, of the record's partition. A record costs no allocation and no wake-up of the client's
+/// thread. Records count against `queue.buffering.max.messages` and `queue.buffering.max.kbytes` until their delivery
 /// report was handled.
 pub struct Accumulator {
     topics: AppendOnlyTable<TopicQueue>,
@@ -48,14 +49,14 @@ pub struct Accumulator {
     sticky_us: u64,
     mode: DeliveryMode,
     clock: SharedClock,
-    /// The wall clock is read once in a while; between, the monotonic one tells the time.
+    /// Derives wall time from the monotonic clock.
     wall: WallClock,
     waker: Arc<dyn Waker>,
     random: AtomicU64,
     flushing: AtomicUsize,
-    /// A record was refused, and none taken since: open batches have nothing to wait for.
+    /// A record was refused, and none accepted since: open batches are sent at once.
     full: AtomicBool,
-    /// Why no records are taken: [`FATAL`], [`NO_TRANSACTION`], both, or 0.
+    /// The reasons for which records are refused: [`FATAL`], [`NO_TRANSACTION`], both, or 0.
     refusing: AtomicUsize,
     closed: AtomicBool,
     unanswered_inits: AtomicUsize,
@@ -69,8 +70,8 @@ impl std::fmt::Debug for Accumulator {
     }
 }
 
-/// How long a reading of the wall clock serves: record timestamps are at most this much behind when the wall clock is
-/// set.
+/// The validity of a reading of the wall clock in microseconds. After the wall clock is set, record timestamps lag
+/// behind by this at most.
 const WALL_VALID_US: u64 = 20_000;
 
 /// Wall time in milliseconds, derived from the monotonic clock between readings.
@@ -100,7 +101,7 @@ impl WallClock {
 }
 
 impl Accumulator {
-    /// An accumulator for a client with these settings. `mode` says whose delivery reports are wanted.
+    /// Creates the accumulator of a client. `mode` selects the records that get a delivery report.
     pub fn new(conf: &ClientConfig, mode: DeliveryMode, clock: SharedClock, waker: Arc<dyn Waker>) -> Self {
         let count = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
         let kbytes = u64::from(conf.queue_buffering_max_kbytes);
@@ -136,11 +137,10 @@ impl Accumulator {
 
     // ---------------------------------------------------------------- for the application's threads
 
-    /// Takes a record for a partition, or for the partitioner's choice with
-    /// [`PARTITION_UA`](crate::types::PARTITION_UA).
+    /// Adds a record to a partition; [`PARTITION_UA`](crate::types::PARTITION_UA) lets the partitioner choose.
     ///
     /// # Errors
-    /// Nothing was taken when it fails: [`L_QUEUE_FULL`](ErrorCode::L_QUEUE_FULL) when the producer holds all that its
+    /// On failure nothing was added: [`L_QUEUE_FULL`](ErrorCode::L_QUEUE_FULL) when the producer holds as much as its
     /// limits allow, [`MSG_SIZE_TOO_LARGE`](ErrorCode::MSG_SIZE_TOO_LARGE) for more than `message.max.bytes`,
     /// [`L_UNKNOWN_PARTITION`](ErrorCode::L_UNKNOWN_PARTITION), [`L_UNKNOWN_TOPIC`](ErrorCode::L_UNKNOWN_TOPIC) or the
     /// topic's own error, [`L_FATAL`](ErrorCode::L_FATAL) after a fatal error, [`L_DESTROY`](ErrorCode::L_DESTROY) when
@@ -155,15 +155,15 @@ impl Accumulator {
             .inspect_err(|_| self.buffer_memory.release(1, size))
     }
 
-    /// Nothing more can join the open batches: they are sent.
+    /// Wakes the client's thread to send the open batches, as no record can be added to them.
     fn on_full(&self) {
         if !self.full.swap(true, Ordering::AcqRel) {
             self.waker.wake();
         }
     }
 
-    /// Like [`produce`](Self::produce), but waits for room while the producer holds all that its limits allow. Another
-    /// thread must serve the delivery reports meanwhile.
+    /// Like [`produce`](Self::produce), but waits while the producer holds as much as its limits allow. Another thread
+    /// must handle delivery reports meanwhile.
     ///
     /// # Errors
     /// Those of [`produce`](Self::produce) except [`L_QUEUE_FULL`](ErrorCode::L_QUEUE_FULL).
@@ -177,38 +177,38 @@ impl Accumulator {
             }
             self.check_open()?;
         }
-        // What was open at first may have ended meanwhile, a transaction above all.
+        // The transaction or the client may have ended meanwhile.
         self.check_open()
             .and_then(|()| self.place(topic, partition, record, size))
             .inspect_err(|_| self.buffer_memory.release(1, size))
     }
 
-    /// Whether a partition has a leader, as far as metadata tells.
+    /// Returns whether a partition has a leader according to metadata.
     pub fn is_partition_available(&self, topic: &Topic, partition: i32) -> bool {
         self.topics
             .get(topic.index())
             .is_some_and(|t| t.is_available(partition))
     }
 
-    /// Whether a topic may have a partition: it has it, or its partitions are not known yet.
+    /// Returns whether a topic has a partition, or its partition count is not known yet.
     pub fn may_have(&self, topic: &Arc<Topic>, partition: i32) -> bool {
         let count = self.queue_of(topic).map_or(0, TopicQueue::count);
         partition >= 0 && (count == 0 || partition < count)
     }
 
-    /// Has the topic's metadata fetched now, so that the first record need not wait for it.
+    /// Requests the topic's metadata now, so that the first record need not wait for it.
     pub fn announce(&self, topic: &Arc<Topic>) {
         if self.queue_of(topic).is_some_and(|t| t.count() == 0) {
             self.add_ready(PartitionId::topic_itself(index_of(topic)), Instant::ORIGIN);
         }
     }
 
-    /// Records not settled yet, or whose delivery reports were not handled yet.
+    /// Returns the number of records whose delivery reports were not handled yet.
     pub fn outstanding(&self) -> usize {
         usize::try_from(self.buffer_memory.messages()).unwrap_or(usize::MAX)
     }
 
-    /// Cuts linger short until [`flush_end`](Self::flush_end) was called as often.
+    /// Disables linger until [`flush_end`](Self::flush_end) was called as often.
     pub fn flush_begin(&self) {
         self.flushing.fetch_add(1, Ordering::AcqRel);
         self.ready.lock().wakes_at = Instant::ORIGIN;
@@ -222,32 +222,32 @@ impl Accumulator {
             .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |n| n.checked_sub(1));
     }
 
-    /// Refuses every later record with [`L_FATAL`](ErrorCode::L_FATAL).
+    /// Refuses all later records with [`L_FATAL`](ErrorCode::L_FATAL).
     pub fn set_fatal(&self) {
         self.set_refusal(FATAL, true);
         self.buffer_memory.wake_all();
     }
 
-    /// Whether [`set_fatal`](Self::set_fatal) was called.
+    /// Returns whether [`set_fatal`](Self::set_fatal) was called.
     pub(super) fn is_fatal(&self) -> bool {
         self.refusing.load(Ordering::Relaxed) & FATAL != 0
     }
 
-    /// Has a transactional producer take records, or refuse them with [`L_STATE`](ErrorCode::L_STATE).
+    /// Lets a transactional producer accept records, or refuse them with [`L_STATE`](ErrorCode::L_STATE).
     pub(super) fn set_in_transaction(&self, open: bool) {
         self.set_refusal(NO_TRANSACTION, !open);
         self.buffer_memory.wake_all();
     }
 
-    /// A request for the transactional id was sent, and nobody will tell what became of it.
+    /// Counts an InitProducerId request with the transactional id whose outcome will never be known.
     pub fn count_unanswered_init(&self) {
         self.unanswered_inits.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// How many requests for the transactional id (InitProducerId) were sent of which nobody told what became of them. A
-    /// coordinator that serves, or has served, one of them beside the one that was answered takes the id away from this
-    /// producer, as for another one. Asked again with an epoch it knows what it has answered already (KIP-360), but not
-    /// without, nor once it has forgotten the producer.
+    /// Returns the number of InitProducerId requests with the transactional id whose outcome is not known. If the
+    /// coordinator has executed or will execute one of them besides the answered one, it fences this producer as an
+    /// older instance. It detects a repeated request with an epoch (KIP-360), but not one without, nor after it has
+    /// forgotten the producer.
     pub fn unanswered_inits(&self) -> usize {
         self.unanswered_inits.load(Ordering::Acquire)
     }
@@ -257,7 +257,7 @@ impl Accumulator {
         let _ = self.refusing.fetch_update(Ordering::AcqRel, Ordering::Relaxed, set);
     }
 
-    /// Fixes the sequence of random partitions, for simulations.
+    /// Seeds the choice of random partitions, for simulations.
     pub fn seed(&self, seed: u64) {
         self.random.store(seed, Ordering::Relaxed);
     }
@@ -350,7 +350,7 @@ impl Accumulator {
         if let Some(due) = added.look_by {
             let topic = index_of(queue.topic());
             let id = PartitionId { topic, partition };
-            // Whoever sends one record at a time waits for it anyway.
+            // A thread that produces one record at a time waits for its report anyway.
             let lone =
                 due <= now && self.buffer_memory.messages() == 1 && self.buffer_memory.bytes() <= INLINE_BYTES_MAX;
             if self.needs_wake(id, due) {
@@ -364,7 +364,7 @@ impl Accumulator {
         Ok(())
     }
 
-    /// Adds a full batch of records that go anywhere to a partition of `count`.
+    /// Adds a full batch of records for any partition to one of `count` partitions.
     pub(super) fn append_batch(&self, queue: &TopicQueue, count: i32, records: ProducedRecords, now: Instant) {
         let partition = queue.stick(count, now, &|| self.draw());
         let Some(target) = queue.partition(partition) else {
@@ -382,18 +382,19 @@ impl Accumulator {
             .get_or_make(topic.index(), || TopicQueue::new(topic.clone(), self.sticky_us))
     }
 
-    /// Has the client's thread look at a partition by `due`; wakes it only when it would not do so by itself.
+    /// Puts a partition into the ready list; wakes the client's thread if it would read the list later than `due`.
     fn add_ready(&self, id: PartitionId, due: Instant) {
         if self.needs_wake(id, due) {
             self.waker.wake();
         }
     }
 
-    /// Puts a partition into the list; true when the client's thread would look there later than `due`.
+    /// Puts a partition into the ready list. Returns whether the client's thread would read the list later than `due`.
     fn needs_wake(&self, id: PartitionId, due: Instant) -> bool {
         let mut ready = self.ready.lock();
         ready.ids.push(id);
-        // Nothing lingers during a flush. One that begins after this wakes the client's thread, which finds the partition.
+        // Nothing lingers during a flush. A flush that begins after this wakes the client's thread, which finds the
+        // partition.
         let due = if self.is_flushing() { Instant::ORIGIN } else { due };
         let wake = ready.wakes_at > due;
         if wake {
@@ -403,7 +404,7 @@ impl Accumulator {
         wake
     }
 
-    /// A random number (SplitMix64).
+    /// Returns a random number (SplitMix64).
     pub(super) fn draw(&self) -> u64 {
         const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
         let mut z = self.random.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
@@ -414,15 +415,16 @@ impl Accumulator {
 
     // ---------------------------------------------------------------- for the client's thread
 
-    /// Exchanges the list of partitions to look at for `empty`. From now on nobody needs to wake the client's thread
-    /// until it has called [`set_wake_time`](Self::set_wake_time).
+    /// Exchanges the ready list for `empty`. The client's thread needs no wake-up until it has called
+    /// [`set_wake_time`](Self::set_wake_time).
     pub(super) fn take_ready(&self, empty: &mut Vec<PartitionId>) {
         let mut ready = self.ready.lock();
         std::mem::swap(&mut ready.ids, empty);
         ready.wakes_at = Instant::ORIGIN;
     }
 
-    /// Says when the client's thread will look at the list by itself. False when it has to look again at once.
+    /// Sets the time at which the client's thread will read the ready list without a wake-up. Returns false, without an
+    /// effect, when the list is not empty.
     pub(super) fn set_wake_time(&self, wake: Option<Instant>) -> bool {
         let mut ready = self.ready.lock();
         if !ready.ids.is_empty() {
@@ -442,8 +444,8 @@ impl Accumulator {
             .filter_map(|(i, t)| Some((u32::try_from(i).ok()?, t)))
     }
 
-    /// What [`flush_begin`](Self::flush_begin) and [`flush_end`](Self::flush_end) do, for the client's own thread, which
-    /// looks at the batches right after.
+    /// Like [`flush_begin`](Self::flush_begin) and [`flush_end`](Self::flush_end), for the client's own thread, which
+    /// reads the ready list right after.
     pub(super) fn cut_linger(&self, cut: bool) {
         match cut {
             true => {
@@ -453,7 +455,7 @@ impl Accumulator {
         }
     }
 
-    /// Whether nothing lingers: somebody flushes, or the queue is full.
+    /// Returns whether linger is disabled: by a flush, or because the queue is full.
     pub(super) fn is_flushing(&self) -> bool {
         self.flushing.load(Ordering::Acquire) > 0 || self.full.load(Ordering::Acquire)
     }
@@ -466,28 +468,27 @@ impl Accumulator {
         self.mode
     }
 
-    /// The memory that records are encoded into.
+    /// Returns the memory that records are encoded into.
     pub(super) fn pool(&self) -> &Arc<BlockPool> {
         &self.pool
     }
 
-    /// Counts what is held.
+    /// Returns the limit on the records held.
     pub(crate) fn buffer_memory(&self) -> &Arc<BufferMemory> {
         &self.buffer_memory
     }
 
-    /// Refuses every later record.
+    /// Refuses all later records with [`L_DESTROY`](ErrorCode::L_DESTROY).
     pub(super) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.buffer_memory.wake_all();
     }
 }
 
-/// So much of a value is fetched before the partition's lock is taken: of longer ones the processor foresees the rest.
+/// The maximum number of bytes of a value that are prefetched; the processor predicts the rest of longer values.
 const PREFETCH_MAX: usize = 2048;
 
-/// Fetches a value that will be copied while the clock is read, so that the partition's lock is not held while memory is
-/// waited for.
+/// Prefetches a value that will be copied, so that the partition's lock is not held while memory is waited for.
 #[inline]
 fn prefetch(value: &Payload<'_>) {
     let bytes = value.as_slice().unwrap_or_default();

@@ -24,7 +24,7 @@ fn topic(conf: &TopicConfig) -> Arc<Topic> {
     Arc::new(Topic::new("t", conf.clone(), TopicHooks::default(), 0))
 }
 
-/// The accumulator's first topic, of which metadata has told so many partitions with leaders.
+/// Returns the accumulator's first topic with this number of partitions, all with leaders.
 fn known_topic(acc: &Accumulator, conf: &TopicConfig, partitions: i32) -> Arc<Topic> {
     let topic = topic(conf);
     acc.announce(&topic);
@@ -230,7 +230,7 @@ fn a_confirmed_count_refuses_further_records_from_the_first_set_count_on() {
     assert!(queue.set_count(2, Instant::NEVER).is_empty());
 }
 
-/// The client's thread rests until somebody wakes it: during a flush every record that opens a batch must.
+/// The client's thread sleeps until it is woken: during a flush each record that opens a batch must wake it.
 #[test]
 fn records_produced_during_a_flush_wake_the_clients_thread() {
     let (acc, hand, conf) = accumulator(&[("linger.ms", "100000")]);

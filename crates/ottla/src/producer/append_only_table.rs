@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
-/// Entries by index, made on first use and kept at their place until the table is dropped. Meant for dense indices:
-/// memory is that of the next power of two above the highest one.
+/// Entries by index, created on first use and never moved until the table is dropped. Meant for dense indices: the table
+/// allocates the next power of two above the highest index.
 pub(super) struct AppendOnlyTable<T> {
     /// Bucket n holds 2^n entries: index i is entry i + 1 - 2^n of bucket n = log2(i + 1). Boxed, so that a bucket is
     /// small enough to stay in the processor's cache while entries are used at random.
@@ -14,7 +14,7 @@ type Bucket<T> = Box<[OnceLock<Box<T>>]>;
 
 const BUCKETS: usize = 32;
 
-/// Bucket and place of an index.
+/// Returns the bucket of an index and the position in it.
 fn locate(index: usize) -> Option<(usize, usize)> {
     let n = index.checked_add(1)?;
     let bucket = n.ilog2() as usize;
@@ -28,13 +28,13 @@ impl<T> AppendOnlyTable<T> {
         }
     }
 
-    /// The entry, if it was made.
+    /// Returns the entry if it was created.
     pub(super) fn get(&self, index: usize) -> Option<&T> {
         let (bucket, place) = locate(index)?;
         self.buckets.get(bucket)?.get()?.get(place)?.get().map(Box::as_ref)
     }
 
-    /// The entry, made by `make` if need be; `None` for an index that no table holds.
+    /// Returns the entry, created by `make` if necessary; `None` for an index above the maximum.
     pub(super) fn get_or_make(&self, index: usize, make: impl FnOnce() -> T) -> Option<&T> {
         let (bucket, place) = locate(index)?;
         let entries = self
@@ -44,7 +44,7 @@ impl<T> AppendOnlyTable<T> {
         Some(entries.get(place)?.get_or_init(|| Box::new(make())))
     }
 
-    /// Every entry that was made, with its index.
+    /// Returns all entries with their indices.
     pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
         self.buckets
             .iter()
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_stay_where_they_are() {
+    fn entries_are_created_once() {
         let table = AppendOnlyTable::new();
         for i in [0usize, 1, 2, 3, 6, 7, 1000] {
             assert!(table.get(i).is_none());
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_indices_are_refused() {
+    fn index_above_the_maximum_has_no_entry() {
         let table: AppendOnlyTable<u8> = AppendOnlyTable::new();
         assert!(table.get(usize::MAX).is_none());
         assert!(table.get_or_make(usize::MAX, || 0).is_none());

@@ -1,4 +1,4 @@
-//! A closed batch on its way to a broker.
+//! A closed batch.
 
 use ottla_protocol::Records;
 use ottla_protocol::compression::Codec;
@@ -9,7 +9,7 @@ use crate::records::ProducedRecords;
 use crate::sys::Instant;
 use crate::types::PersistStatus;
 
-/// Record data as it was last put into a request.
+/// The record data of the last request.
 #[derive(Debug, Clone)]
 pub(super) struct Sealed {
     /// The message format.
@@ -18,29 +18,29 @@ pub(super) struct Sealed {
     pub(super) data: Records,
 }
 
-/// Records that travel together.
+/// Records that are sent together.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub(super) records: ProducedRecords,
-    /// The number of the first record in its partition: batches are kept in this order.
+    /// The number of the first record in its partition; batches are ordered by it.
     pub(super) first_id: u64,
-    /// Attempts that reached a broker, or may have, and failed: those that count against `retries`.
+    /// Failed attempts that may have reached a broker: they count against `retries`.
     pub(super) retries: u32,
-    /// All attempts that failed: the pause before the next one grows with them.
+    /// All failed attempts: the backoff grows with them.
     pub(super) attempts: u32,
-    /// Why the last attempt failed.
+    /// The error of the last attempt.
     pub(super) last_error: Option<ErrorCode>,
-    /// An earlier attempt may have written the records. Once true, no later refusal makes it untrue.
+    /// An earlier attempt may have written the records. Never reset.
     pub(super) maybe_persisted: bool,
-    /// The broker it was last sent to, -1 before.
+    /// The broker of the last attempt, -1 before.
     pub(super) broker_id: i32,
-    /// Record data of the last attempt, while the records have not changed since.
+    /// The record data of the last attempt, if the records have not changed since.
     pub(super) sealed: Option<Sealed>,
-    /// The numbers under which an idempotent producer sends it, once it has any.
+    /// The sequence numbers of an idempotent producer, once assigned.
     pub(super) stamp: Option<SequenceStamp>,
-    /// Records that left the batch at its front while it was in flight: an acknowledged base offset is theirs.
+    /// The number of records removed from the front in flight: an acknowledged base offset is that of the first of them.
     pub(super) left_in_flight: usize,
-    /// It was in a request before.
+    /// It was sent before.
     pub(super) sent: bool,
 }
 
@@ -61,7 +61,7 @@ impl Batch {
         }
     }
 
-    /// The status of records that are given up without a new reason to think that they were written.
+    /// Returns the status of records that fail without a new attempt.
     pub(super) fn status(&self) -> PersistStatus {
         if self.maybe_persisted {
             PersistStatus::PossiblyPersisted
@@ -70,7 +70,7 @@ impl Batch {
         }
     }
 
-    /// Takes the first `n` records away into a batch of their own.
+    /// Removes the first `n` records and returns them as a batch.
     pub(super) fn split_front(&mut self, n: usize) -> Batch {
         let n = n.min(self.records.len());
         let records = self.records.split_front(n);
@@ -93,7 +93,7 @@ impl Batch {
         front
     }
 
-    /// How many records at the front were produced before `limit`.
+    /// Returns the number of records at the front that were produced at or before `limit`.
     fn count_before(&self, limit: Instant) -> usize {
         let all = self.records.len();
         (0..all)
@@ -101,8 +101,8 @@ impl Batch {
             .unwrap_or(all)
     }
 
-    /// How many records at the front are to be given up when those produced before `limit` are. A batch that has numbers
-    /// is one thing to the broker: all of it goes with its oldest record.
+    /// Returns the number of records at the front that expire if those produced at or before `limit` do. A batch with
+    /// sequence numbers cannot change: all its records expire with the oldest.
     pub(super) fn count_expired(&self, limit: Instant) -> usize {
         match self.count_before(limit) {
             n if n > 0 && self.stamp.is_some() => self.records.len(),
@@ -110,7 +110,7 @@ impl Batch {
         }
     }
 
-    /// When the oldest record was produced.
+    /// Returns the time of production of the oldest record.
     pub(super) fn oldest(&self) -> Option<Instant> {
         self.records.produced_at(0)
     }

@@ -1,4 +1,4 @@
-//! Produce requests that were handed to the network.
+//! Produce requests in flight.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,11 +17,11 @@ pub(super) struct Slot {
     pub(super) id: PartitionId,
     /// The topic's id in requests that name topics by it.
     pub(super) topic_id: Uuid,
-    /// `None` once the records were given up while the request was under way.
+    /// `None` once the records failed while the request was in flight.
     pub(super) batch: Option<Batch>,
 }
 
-/// A request under way.
+/// A request in flight.
 #[derive(Debug)]
 pub(super) struct InFlight {
     pub(super) node: NodeId,
@@ -29,23 +29,29 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
+    /// Returns the partitions of the request.
+    pub(super) fn partitions(&self) -> Vec<PartitionId> {
+        self.slots.iter().map(|s| s.id).collect()
+    }
+
+    /// See [`Requests::withdraw`].
     pub(super) fn withdraw(&self, ctx: &mut Ctx<'_>, id: u64, batch: &Batch) {
         let key = BrokerKey::general(self.node);
         let owner = Owner::Producer;
         if batch.records.borrows() && ctx.connections.is_unwritten(key, Tag { owner, id }) {
-            let text = "records were given up before they were wholly written";
+            let text = "records failed before they were completely written";
             ctx.connections
                 .fail(key, Error::new(ErrorCode::L_TIMED_OUT_QUEUE, text), ctx.now);
         }
     }
 }
 
-/// Requests under way, by the number in their tag.
+/// Requests in flight, by the id in their tag.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     by_id: BTreeMap<u64, InFlight>,
     next_id: u64,
-    /// The last one that was under way has ended.
+    /// The last request in flight has ended.
     all_ended: bool,
 }
 
@@ -55,7 +61,7 @@ impl Requests {
         self.next_id
     }
 
-    /// The last number that was given, for parts of the producer with requests of their own.
+    /// Returns the counter of request ids, for parts of the producer with other requests.
     pub(super) fn counter(&mut self) -> &mut u64 {
         &mut self.next_id
     }
@@ -75,25 +81,25 @@ impl Requests {
         ended
     }
 
-    /// Whether the last one that was under way has ended since the last call.
+    /// Returns whether the last request in flight has ended since the last call.
     pub(super) fn take_all_ended(&mut self) -> bool {
         std::mem::take(&mut self.all_ended)
     }
 
-    /// A partition's part of a request, with the broker it went to.
+    /// Returns a partition's part of a request.
     pub(super) fn slot(&mut self, id: u64, partition: PartitionId) -> Option<&mut Slot> {
         self.by_id.get_mut(&id)?.slots.iter_mut().find(|s| s.id == partition)
     }
 
-    /// Records of a request are about to be given up. The application may free values that it lent as soon as it hears of
-    /// that: when they are not all written, the connection goes, and with it what is left to write.
+    /// Closes a request's connection if the request refers to memory of the application that is not completely written.
+    /// To be called before its records fail: the application may free lent values once it has the report.
     pub(super) fn withdraw(&self, ctx: &mut Ctx<'_>, id: u64, batch: &Batch) {
         if let Some(request) = self.by_id.get(&id) {
             request.withdraw(ctx, id, batch);
         }
     }
 
-    /// Messages in a request.
+    /// Returns the number of messages in a request.
     pub(super) fn messages_of(&self, id: u64) -> u64 {
         let slots = self.by_id.get(&id).into_iter().flat_map(|r| &r.slots);
         slots
@@ -102,7 +108,7 @@ impl Requests {
             .sum()
     }
 
-    /// Messages in all requests, by their partitions.
+    /// Returns the number of messages in all requests by partition.
     pub(super) fn messages_by_partition(&self) -> HashMap<PartitionId, u64> {
         let mut all = HashMap::new();
         for slot in self.by_id.values().flat_map(|r| &r.slots) {

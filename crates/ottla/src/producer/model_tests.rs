@@ -1,8 +1,8 @@
-//! Producing threads and the client's, which gathers what they have put into batches.
+//! Thread models of producing threads and the client's thread, which collects their batches.
 //!
-//! The client's thread does here what `Sender::poll` does with the accumulator: takes the ready list, looks at each
-//! partition, and rests until it is woken. No time passes, so that a batch that waits for the end of its linger time goes
-//! only when it is full or when somebody flushes.
+//! The client's thread does here what `Sender::poll` does with the accumulator: takes the ready list, handles each
+//! partition, and sleeps until it is woken. No time passes, so that a batch that waits for the end of its linger time
+//! goes only when it is full or during a flush.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
@@ -54,12 +54,12 @@ struct AccumulatorModel {
     topic: Arc<Topic>,
     waker: Arc<ModelWaker>,
     ids: Vec<PartitionId>,
-    /// What was gathered, in order: the records' opaques.
+    /// The opaques of the collected records, in order.
     got: Vec<usize>,
 }
 
 impl AccumulatorModel {
-    /// With room for `max` records; the topic has `count` partitions, 0 for not known yet.
+    /// Creates a model with memory for `max` records; the topic has `count` partitions, 0 for unknown.
     fn new(max: u32, count: i32) -> Self {
         let (conf, topic_conf) = settings();
         let mut conf = conf.clone();
@@ -83,12 +83,12 @@ impl AccumulatorModel {
         }
     }
 
-    /// A thread that produces these records one after the other, each a partition and a number.
+    /// Starts a thread that produces these records, each a partition and a number.
     fn produce(&self, block: bool, records: &'static [(i32, usize)]) -> JoinHandle<Result<(), Error>> {
         self.produce_and(block, records, |_| {})
     }
 
-    /// Likewise, and then the thread does something else.
+    /// Like `produce`, and then the thread calls a function.
     fn produce_and(
         &self,
         block: bool,
@@ -119,7 +119,7 @@ impl AccumulatorModel {
         self.accumulator.topic(0).unwrap()
     }
 
-    /// Gathers what a partition has; gives whether a batch stays open, whose linger timer has to run then.
+    /// Collects the batches of a partition. Returns whether a batch stays open, whose linger timer then has to run.
     fn collect(&mut self, partition: i32, open_too: bool) -> bool {
         let mut batches = VecDeque::new();
         let queue = self.queue().partition(partition).unwrap();
@@ -133,8 +133,8 @@ impl AccumulatorModel {
         opened.is_some()
     }
 
-    /// The client's thread until it has `n` records. It sleeps whenever it finds nothing to do: a batch that became
-    /// sendable without waking it is never gathered, and the model deadlocks.
+    /// Runs the client's thread until it has `n` records. It sleeps whenever it has nothing to do: a batch that became
+    /// sendable without waking it is never collected, and the model deadlocks.
     fn gather(&mut self, n: usize) {
         let mut lingers = false;
         while self.got.len() < n {
@@ -171,9 +171,9 @@ impl AccumulatorModel {
     }
 }
 
-/// Two threads fill two batches of one partition while the client's thread gathers. Each first record of a batch asks for
-/// a linger timer, each second one makes a batch sendable: the client's thread, which rests until the linger time is over
-/// or has not heard of the partition yet, must be woken for it.
+/// Two threads fill two batches of one partition while the client's thread collects. The first record of a batch starts
+/// a linger timer, the second one makes the batch sendable: the client's thread, which sleeps until the end of linger
+/// or was not notified of the partition yet, must be woken.
 fn two_threads_fill_batches() {
     let mut model = AccumulatorModel::new(4, 1);
     let threads = [
@@ -201,8 +201,8 @@ fn a_full_batch_wakes_the_clients_thread() {
     must_catch(Flaw::NoNotify, "two threads fill batches", 1, two_threads_fill_batches);
 }
 
-/// Two threads open a batch each, in two partitions. The client's thread must hear of both, to start their linger timers,
-/// though only the first one that finds it at rest wakes it.
+/// Two threads open a batch each, in two partitions. The client's thread must be notified of both, to start their linger
+/// timers, although only the first one that finds it asleep wakes it.
 #[test]
 fn an_opened_batch_starts_its_timer() {
     explore("two batches opened", 3, || {
@@ -221,8 +221,8 @@ fn an_opened_batch_starts_its_timer() {
     });
 }
 
-/// A flush begins while the client's thread goes to rest for the linger time of an open batch. It must look again and send
-/// the batch now.
+/// A flush begins while the client's thread falls asleep for the linger time of an open batch. It must check again and
+/// send the batch now.
 #[test]
 fn a_flush_cuts_linger_short() {
     explore("flush an open batch", 3, || {
@@ -240,8 +240,8 @@ fn a_flush_cuts_linger_short() {
     });
 }
 
-/// There is room for one record, and a thread has two. The first lingers in a batch that takes another one, which cannot
-/// come: the client's thread must be woken to send it.
+/// There is memory for one record, and a thread has two. The first lingers in a batch with room for another one, which
+/// cannot be added: the client's thread must be woken to send it.
 #[test]
 fn nothing_lingers_in_a_full_queue() {
     explore("full queue", 3, || {
@@ -253,8 +253,8 @@ fn nothing_lingers_in_a_full_queue() {
     });
 }
 
-/// There is room for two records, and two threads have two each and block. Whoever finds no room is woken when a batch
-/// was settled. A full queue may send a batch of one record, so the last one may be alone in its batch: hence the flush.
+/// There is memory for two records, and two threads have two each and block. A blocked thread is woken when a batch is
+/// settled. A full queue may send a batch of one record, so the last one may be alone in its batch: hence the flush.
 #[test]
 fn blocked_threads_go_on_when_a_batch_is_settled() {
     explore("blocked threads", 1, || {
@@ -308,8 +308,8 @@ fn records_that_waited_for_the_partition_count_stay_in_front() {
     });
 }
 
-/// The client ends while a thread produces. Each record is refused or taken, and what was taken before the last look at
-/// its partition is given up: none disappears, and none is counted twice.
+/// The client ends while a thread produces. Each record is refused or accepted, and those accepted before the last
+/// check of their partition fail: none disappears, and none is counted twice.
 #[test]
 fn the_end_finds_what_was_taken() {
     explore("produce and close", 4, || {
@@ -319,15 +319,15 @@ fn the_end_finds_what_was_taken() {
         model.give_up();
         let produced = producing.join().unwrap();
         assert!(produced.is_ok() || produced.is_err_and(|e| e.code == ErrorCode::L_DESTROY));
-        // What came after the last look, which nobody hears of any more.
-        shop.give_up();
-        assert!(shop.got.is_sorted());
-        let buffer_memory = shop.accumulator.buffer_memory();
+        // Records after the last check, which are not reported any more.
+        model.give_up();
+        assert!(model.got.is_sorted());
+        let buffer_memory = model.accumulator.buffer_memory();
         assert_eq!((buffer_memory.messages(), buffer_memory.bytes()), (0, 0));
     });
 }
 
-/// The client ends while a thread waits for room that nobody will make.
+/// The client ends while a thread waits for memory that will not be released.
 #[test]
 fn the_end_lets_blocked_threads_go() {
     explore("blocked and closed", 3, || {
@@ -335,8 +335,8 @@ fn the_end_lets_blocked_threads_go() {
         let threads = [model.produce(true, &[(0, 1), (0, 2)]), model.produce(true, &[(0, 3)])];
         model.accumulator.close();
         assert!(join(threads).iter().any(Result::is_err), "there is room for one record");
-        shop.give_up();
-        assert_eq!(shop.accumulator.buffer_memory().messages(), 0);
+        model.give_up();
+        assert_eq!(model.accumulator.buffer_memory().messages(), 0);
     });
 }
 

@@ -8,12 +8,12 @@ use std::time::Duration;
 use ottla_protocol::record::BATCH_HEADER_LEN;
 
 use super::batch::Batch;
-use super::statistics::sum;
+use super::counters::sum;
 use crate::records::{BlockPool, NewRecord, ProducedRecords, RecordsBuilder};
 use crate::sys::Instant;
 use crate::sys::sync::{AtomicBool, SpinMutex};
 
-/// When batches are closed.
+/// The limits at which batches are closed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// `batch.num.messages`
@@ -28,23 +28,23 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Whether a batch has room for a record whose payload has `size` bytes.
+    /// Returns whether a batch has room for a record with a payload of `size` bytes.
     pub(super) fn admit(&self, open: &RecordsBuilder, size: usize) -> bool {
         let len = open.encoded_len() + BATCH_HEADER_LEN + size + RECORD_OVERHEAD_MAX;
         len <= self.bytes && open.len() < self.records
     }
 }
 
-/// What the addition of a record brings about.
+/// The effects of an added record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Added {
-    /// A batch is full: what follows makes another one, and may do so in another partition.
+    /// A batch was closed: the next record begins another one, perhaps in another partition.
     pub(super) closed: bool,
-    /// When the client's thread must look at the partition, where it does not know yet.
+    /// The time by which the client's thread must handle the partition, if it was not notified yet.
     pub(super) look_by: Option<Instant>,
 }
 
-/// The record's bytes besides key, value and headers, at most: length, attributes, deltas, lengths, header count.
+/// The maximum size of a record besides key, value and headers: length, attributes, deltas, lengths, header count.
 pub(super) const RECORD_OVERHEAD_MAX: usize = 5 + 1 + 10 + 5 + 5 + 5 + 5;
 
 #[derive(Debug, Default)]
@@ -52,48 +52,48 @@ struct Inner {
     open: Option<RecordsBuilder>,
     /// Full batches that the client's thread has not taken yet.
     closed: VecDeque<Batch>,
-    /// By when the client's thread was told to look at the partition, and has not yet.
+    /// The time by which the client's thread was notified to handle the partition, until it does.
     listed_by: Option<Instant>,
     /// The number of the next record.
     next_id: u64,
-    /// Size of the last batch: the next one probably needs as much.
+    /// The size of the last batch, as an estimate for the next one.
     last_bytes: usize,
     last_records: usize,
 }
 
-/// What waits in a [`PartitionQueue`].
+/// The messages in a [`PartitionQueue`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QueuedCounts {
     pub(super) messages: u64,
-    /// Of keys, values and headers.
+    /// Bytes of keys, values and headers.
     pub(super) bytes: u64,
-    /// Messages that were ever put there.
+    /// All messages that were ever added.
     pub(super) ever: u64,
 }
 
-/// The application's end of a partition. Thread-safe.
+/// The open batch and the closed batches of a partition on the application's side. Thread-safe.
 #[derive(Debug, Default)]
 pub(super) struct PartitionQueue {
     inner: SpinMutex<Inner>,
-    /// Whether the partition has a leader, as far as metadata tells.
+    /// The partition has a leader according to metadata.
     available: AtomicBool,
-    /// What the closed batches weigh that were not settled yet. Tells which of two partitions is better, no more: the thread
+    /// The weight of the closed batches that are not settled. Only a hint for the choice of a partition: the thread
     /// models need not explore it.
     backlog: AtomicU64,
 }
 
-/// What records weigh in a backlog: their bytes, and something for each, so that empty ones count.
+/// Returns the weight of records in a backlog: their bytes, plus one for each, so that empty ones count.
 fn weight(records: &ProducedRecords) -> u64 {
     records.payload_bytes() + records.len() as u64
 }
 
 impl PartitionQueue {
-    /// How much is on its way, not counting the open batch: where less is, a record leaves sooner.
+    /// Returns the weight of the unsettled records, without the open batch.
     pub(super) fn backlog(&self) -> u64 {
         self.backlog.load(Ordering::Relaxed)
     }
 
-    /// Records that were closed here are on their way no more.
+    /// Subtracts settled records from the backlog.
     pub(super) fn on_settled(&self, records: &ProducedRecords) {
         self.backlog.fetch_sub(weight(records), Ordering::Relaxed);
     }
@@ -117,7 +117,7 @@ impl PartitionQueue {
         open.append(record, limits.copy_max);
         inner.next_id += 1;
         let due = open.opened_at() + limits.linger;
-        // Another one like this has no room any more.
+        // A record of the same size would not fit.
         if !limits.admit(open, size) {
             inner.close(&self.backlog);
             closed = true;
@@ -127,14 +127,14 @@ impl PartitionQueue {
             (false, true) => Some(due),
             (false, false) => None,
         };
-        // Being listed for the end of linger does not serve a batch that can go now.
+        // A notification for the end of linger is too late for a full batch.
         let look_by = wanted.filter(|wanted| inner.listed_by.is_none_or(|by| by > *wanted));
         inner.listed_by = look_by.or(inner.listed_by);
         Added { closed, look_by }
     }
 
-    /// Adds a batch that is full already. Says by when the client's thread must look at the partition, as
-    /// [`append`](Self::append) does.
+    /// Adds a full batch. Returns the time by which the client's thread must handle the partition, like
+    /// [`append`](Self::append).
     pub(super) fn append_batch(&self, records: ProducedRecords, now: Instant) -> Option<Instant> {
         let mut inner = self.inner.lock();
         inner.close(&self.backlog);
@@ -145,8 +145,8 @@ impl PartitionQueue {
         look_by
     }
 
-    /// Hands over what is closed, and with `open_too` the open batch. Gives the time at which the batch that stays open
-    /// was opened. The next addition that matters is signalled again.
+    /// Moves the closed batches, and with `open_too` the open batch, to `out`. Returns the time at which the remaining
+    /// open batch was opened. The next relevant addition is notified again.
     pub(super) fn collect(&self, out: &mut VecDeque<Batch>, open_too: bool) -> Option<Instant> {
         let mut inner = self.inner.lock();
         if open_too {
@@ -157,7 +157,7 @@ impl PartitionQueue {
         inner.open.as_ref().map(RecordsBuilder::opened_at)
     }
 
-    /// Bytes of the open batch with its header, as it would be without compression.
+    /// Returns the uncompressed size in bytes of the open batch with its header.
     pub(super) fn open_len(&self) -> usize {
         let inner = self.inner.lock();
         inner
@@ -166,7 +166,7 @@ impl PartitionQueue {
             .map_or(0, |open| BATCH_HEADER_LEN + open.encoded_len())
     }
 
-    /// What waits here.
+    /// Returns the messages in the queue.
     pub(super) fn holds(&self) -> QueuedCounts {
         let inner = self.inner.lock();
         let (mut messages, mut bytes) = sum(inner.closed.iter().map(|b| &b.records));
@@ -181,7 +181,7 @@ impl PartitionQueue {
         }
     }
 
-    /// Whether no record waits here.
+    /// Returns whether no record is in the queue.
     pub(super) fn is_empty(&self) -> bool {
         let inner = self.inner.lock();
         inner.open.is_none() && inner.closed.is_empty()
@@ -203,9 +203,9 @@ impl Inner {
         }
     }
 
-    /// Puts a batch behind the closed ones; its records have their numbers.
+    /// Appends a closed batch, whose records are counted in `next_id` already.
     fn push(&mut self, records: ProducedRecords, backlog: &AtomicU64) {
-        // A little more than the last time, so that batches of about one size do not grow by copying.
+        // A little more than the last size, so that batches of about the same size do not grow by copying.
         self.last_bytes = records.encoded_len() + records.encoded_len() / 16;
         self.last_records = records.len() + records.len() / 16;
         let first_id = self.next_id - records.len() as u64;

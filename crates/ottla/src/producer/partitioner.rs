@@ -50,7 +50,7 @@ impl Partitioner {
         hash.checked_rem(count)
     }
 
-    /// Whether records with this key stay with one partition for `sticky.partitioning.linger.ms` (KIP-480).
+    /// Returns whether records with this key stay with one partition for `sticky.partitioning.linger.ms` (KIP-480).
     pub(super) fn sticks(self, key: Option<&[u8]>) -> bool {
         match self {
             Partitioner::ConsistentRandom => key.is_none_or(<[u8]>::is_empty),

@@ -1,9 +1,11 @@
-//! The id of the idempotent producer: asked of the cluster when the first record is produced, and again only when the
-//! epochs of one are used up (KIP-98, KIP-360).
+//! The id of the idempotent producer: requested with the first record, and again only when the epochs of an id are used
+//! up (KIP-98, KIP-360).
+
+use std::time::Duration;
 
 use ottla_protocol::api::init_producer_id::InitProducerIdRequest;
 
-use super::sender::Sender;
+use super::sequence::ProducerId;
 use super::timers::retry_delay;
 use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, Outcome, Owner, Tag};
@@ -13,37 +15,41 @@ use crate::log::{DebugContexts, level};
 use crate::stats::Eos;
 use crate::sys::Instant;
 
-/// How often to look for a broker when no event will tell of one.
+/// The interval in ms at which a connected broker is looked for.
 const SEARCH_INTERVAL_MS: u64 = 500;
 
-/// What batches are numbered with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum ProducerId {
-    /// A producer id; epochs are each partition's own.
-    Idempotent { id: i64 },
-    /// What the transaction's coordinator gave, for all partitions.
-    Transactional { id: i64, epoch: i16 },
+/// The outcome of a request, for the caller of [`ProducerIdState::on_outcome`].
+#[derive(Debug)]
+pub(super) enum IdOutcome {
+    /// It was no InitProducerId request of this state.
+    OtherRequest,
+    /// The id is assigned: batches can be sent.
+    Assigned,
+    /// The request failed and will be sent again.
+    Retried,
+    /// No id can be acquired.
+    Fatal(Error),
 }
 
-/// The producer id, or what is done to get it.
+/// The producer id, or the state of its acquisition.
 #[derive(Debug, Default)]
 pub(super) struct ProducerIdState {
     current: Option<ProducerId>,
-    /// The transaction manager gives it: nothing is to be asked for.
+    /// The transaction manager sets the id: none is requested.
     external: bool,
     required: bool,
-    /// The request under way.
-    request: Option<u64>,
+    /// The id of the request in flight.
+    in_flight: Option<u64>,
     retry_at: Option<Instant>,
     tries: u32,
-    /// Refusals are told once in a row.
+    /// The last error that was logged: repeated ones are not.
     reported: Option<ErrorCode>,
-    /// How many ids were given.
+    /// The number of ids that were assigned.
     assigned_count: u64,
 }
 
 impl ProducerIdState {
-    /// One that another part of the producer gives.
+    /// Creates the state of an id that the transaction manager sets.
     pub(super) fn external() -> Self {
         ProducerIdState {
             external: true,
@@ -51,40 +57,41 @@ impl ProducerIdState {
         }
     }
 
+    /// Sets the id that the transaction manager has.
     pub(super) fn set(&mut self, current: Option<ProducerId>) {
         self.current = current;
     }
 
-    /// What to number with, once it is known.
+    /// Returns the id, once it is known.
     pub(super) fn current(&self) -> Option<ProducerId> {
         self.current
     }
 
-    /// Something is to be sent.
+    /// Requires an id: one is requested if there is none.
     pub(super) fn require(&mut self) {
         self.required |= self.current.is_none() && !self.external;
     }
 
-    /// The id's epochs are used up.
+    /// Requires another id, because the epochs of the present one are used up.
     pub(super) fn renew(&mut self) {
         self.current = None;
         self.require();
     }
 
     fn is_due(&self, now: Instant) -> bool {
-        self.required && self.request.is_none() && self.retry_at.is_none_or(|at| at <= now)
+        self.required && self.in_flight.is_none() && self.retry_at.is_none_or(|at| at <= now)
     }
 
-    /// When to look again.
+    /// Returns the time of the next attempt.
     pub(super) fn wake(&self, now: Instant) -> Option<Instant> {
-        let searching = self.required && self.request.is_none();
+        let searching = self.required && self.in_flight.is_none();
         let soon = now.plus_ms(SEARCH_INTERVAL_MS);
         searching.then(|| self.retry_at.filter(|at| *at > now).unwrap_or(soon))
     }
 
-    /// Where the id stands, by the name that programs know.
+    /// Returns the state by librdkafka's name.
     pub(super) fn public_state(&self) -> &'static str {
-        match (self.current, self.request, self.required) {
+        match (self.current, self.in_flight, self.required) {
             (Some(_), _, _) => "Assigned",
             (None, Some(_), _) => "WaitPID",
             (None, None, true) => "RequestPID",
@@ -92,7 +99,7 @@ impl ProducerIdState {
         }
     }
 
-    /// Writes what is known of the id, whose highest epoch of all partitions is given.
+    /// Writes the id into the statistics; `epoch` is the highest epoch of all partitions.
     pub(super) fn write_stats(&self, epoch: Option<i16>, to: &mut Eos) {
         to.epoch_cnt = self.assigned_count;
         if let Some(ProducerId::Idempotent { id }) = self.current {
@@ -101,76 +108,69 @@ impl ProducerIdState {
         }
     }
 
-    fn back_off(&mut self, ctx: &mut Ctx<'_>) {
-        self.retry_at = Some(ctx.now + retry_delay(ctx, self.tries));
-        self.tries = self.tries.saturating_add(1);
-    }
-}
-
-impl Sender {
-    /// Asks for a producer id when one is needed.
-    pub(super) fn request_producer_id(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
-        if self.fatal || !self.producer_id.as_ref().is_some_and(|i| i.is_due(ctx.now)) {
-            return;
+    /// Requests a producer id from any broker when one is required and due. `next_id` is the counter of request ids.
+    ///
+    /// # Errors
+    /// A fatal error when the brokers do not support idempotent producers.
+    pub(super) fn request(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        next_id: &mut u64,
+        timeout: Duration,
+    ) -> Result<(), Error> {
+        if !self.is_due(ctx.now) {
+            return Ok(());
         }
         let Some((key, versions)) = cluster.any_connection(ctx) else {
-            return;
+            return Ok(());
         };
-        let Some(version) = versions.pick::<InitProducerIdRequest>() else {
-            return self.raise_fatal(Error::new(
+        let version = versions.pick::<InitProducerIdRequest>().ok_or_else(|| {
+            Error::new(
                 ErrorCode::L_UNSUPPORTED_FEATURE,
                 "the brokers do not support the idempotent producer: it needs Kafka 0.11 or later",
-            ));
-        };
+            )
+        })?;
         let request = InitProducerIdRequest {
             transactional_id: None,
             transaction_timeout_ms: i32::MAX,
             ..Default::default()
         };
-        let id = self.requests.next_id();
+        *next_id += 1;
         let tag = Tag {
             owner: Owner::Producer,
-            id,
+            id: *next_id,
         };
-        let sent = ctx
-            .connections
-            .send(key, ctx.now, tag, &request, version, self.request_timeout);
+        let sent = ctx.connections.send(key, ctx.now, tag, &request, version, timeout);
         ctx.log.debug(DebugContexts::EOS, "PRODUCERID", || {
             format!("asking broker {} for a producer id", key.node)
         });
-        if let Some(producer_id) = &mut self.producer_id {
-            match sent {
-                Ok(()) => producer_id.request = Some(id),
-                Err(_) => producer_id.back_off(ctx),
-            }
+        match sent {
+            Ok(()) => self.in_flight = Some(tag.id),
+            Err(_) => self.back_off(ctx),
         }
+        Ok(())
     }
 
-    /// Whether `id` is the request for a producer id; then its outcome was taken in.
-    pub(super) fn on_producer_id_outcome(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        key: BrokerKey,
-        id: u64,
-        outcome: &Outcome,
-    ) -> bool {
-        let Some(producer_id) = self.producer_id.as_mut().filter(|i| i.request == Some(id)) else {
-            return false;
-        };
-        producer_id.request = None;
+    /// Handles the outcome of request `id` if it is this state's InitProducerId request.
+    pub(super) fn on_outcome(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, id: u64, outcome: &Outcome) -> IdOutcome {
+        if self.in_flight != Some(id) {
+            return IdOutcome::OtherRequest;
+        }
+        self.in_flight = None;
         let Outcome::Reply(reply) = outcome else {
             ctx.log.debug(DebugContexts::EOS, "PRODUCERID", || {
                 "no producer id: no answer, trying again".into()
             });
-            producer_id.back_off(ctx);
-            return true;
+            self.back_off(ctx);
+            return IdOutcome::Retried;
         };
         let response = match reply.decode::<InitProducerIdRequest>() {
             Ok(response) => response,
             Err(e) => {
                 ctx.connections.fail_unreadable(key, "InitProducerId", e, ctx.now);
-                producer_id.back_off(ctx);
-                return true;
+                self.back_off(ctx);
+                return IdOutcome::Retried;
             }
         };
         let code = ErrorCode::from(response.error_code);
@@ -181,59 +181,33 @@ impl Sender {
                     response.producer_id, response.producer_epoch
                 )
             });
-            *producer_id = ProducerIdState {
+            *self = ProducerIdState {
                 current: Some(ProducerId::Idempotent {
                     id: response.producer_id,
                 }),
-                assigned_count: producer_id.assigned_count + 1,
+                assigned_count: self.assigned_count + 1,
                 ..Default::default()
             };
-            self.resume_all_brokers();
-            return true;
+            return IdOutcome::Assigned;
         }
-        self.on_producer_id_error(ctx, code);
-        true
+        self.on_error(ctx, code)
     }
 
-    /// Has everything that waits for the producer's id tried again.
-    pub(super) fn resume_all_brokers(&mut self) {
-        let mut nodes: Vec<_> = self.broker_queues.keys().copied().collect();
-        // In an order that is the same each time, as simulations need it.
-        nodes.sort_unstable();
-        for node in nodes {
-            self.resume_broker(BrokerKey::general(node));
-        }
-    }
-
-    fn on_producer_id_error(&mut self, ctx: &mut Ctx<'_>, code: ErrorCode) {
+    fn on_error(&mut self, ctx: &mut Ctx<'_>, code: ErrorCode) -> IdOutcome {
         let text = format!("no producer id was given: {}", code.description());
         if code == ErrorCode::CLUSTER_AUTHORIZATION_FAILED {
-            return self.raise_fatal(Error::new(code, text));
+            return IdOutcome::Fatal(Error::new(code, text));
         }
-        let Some(producer_id) = &mut self.producer_id else {
-            return;
-        };
-        producer_id.back_off(ctx);
-        if producer_id.reported.replace(code) != Some(code) && !code.action().is_retriable() {
+        self.back_off(ctx);
+        if self.reported.replace(code) != Some(code) && !code.action().is_retriable() {
             ctx.log
                 .log(level::WARNING, "PRODUCERID", || format!("{text}: trying again"));
         }
+        IdOutcome::Retried
     }
 
-    /// Nothing honest can be done any more. The first such error is the one that counts.
-    pub(super) fn raise_fatal(&mut self, error: Error) {
-        if !std::mem::replace(&mut self.fatal, true) {
-            self.raised = Some(error);
-        }
-    }
-
-    /// Whether a fatal error came up, here or in the client: nothing more is sent.
-    pub(super) fn is_fatal(&self) -> bool {
-        self.fatal || self.accumulator.is_fatal()
-    }
-
-    /// The fatal error that came up since the last call.
-    pub fn take_fatal(&mut self) -> Option<Error> {
-        self.raised.take()
+    fn back_off(&mut self, ctx: &mut Ctx<'_>) {
+        self.retry_at = Some(ctx.now + retry_delay(ctx, self.tries));
+        self.tries = self.tries.saturating_add(1);
     }
 }

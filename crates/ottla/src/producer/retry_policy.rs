@@ -1,34 +1,33 @@
-//! What a broker's answer means for a batch: whether it is sent again, and whether it may be in the log all the same.
+//! Decides for each error code whether a batch is sent again, and whether it may have been written.
 
 use ottla_protocol::api::produce::PartitionProduceResponse;
 
 use crate::error::ErrorCode;
 
-/// So often a batch is made anew that brokers find damaged: what was damaged on its way arrives sound the next time, and
-/// what brokers before Kafka 2.4 call damaged although only its records break a rule (no key in a compacted topic) never
-/// does.
+/// Maximum re-encodings of a batch that brokers reject as corrupt. A batch corrupted in transit succeeds the next time;
+/// one that brokers before Kafka 2.4 report as corrupt for an invalid record (no key in a compacted topic) never does.
 const REENCODE_MAX: u32 = 3;
 
-/// What to do with a batch that was not acknowledged.
+/// The decision on a batch that was not acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum RetryDecision {
-    /// Send it again after a while; the attempt counts against `retries`.
+    /// Send it again after a backoff; the attempt counts against `retries`.
     Retry,
-    /// Send it again after a while, whatever `retries` says: it was refused for what the client did not know, and is in
-    /// no log.
+    /// Send it again after a backoff, regardless of `retries`: it was rejected because of outdated metadata, and was not
+    /// written.
     RetryUncounted,
-    /// Make it anew and send it again after a while, a few times; the attempt counts against `retries`.
+    /// Encode it again and send it after a backoff, a few times; the attempt counts against `retries`.
     Reencode,
-    /// Send it again as soon as there is a connection: no broker has seen it.
+    /// Send it again once there is a connection: no broker has received it.
     Resend,
     /// It is too large: send it in two halves.
     Split,
-    /// Give it up.
+    /// Fail it.
     Fail,
 }
 
 impl RetryDecision {
-    /// Whether a batch that was sent again `retries` times may be sent once more.
+    /// Returns whether a batch that was retried `retries` times may be sent again.
     pub(super) fn allows(self, retries: u32, max_retries: u32) -> bool {
         match self {
             RetryDecision::Retry => retries < max_retries,
@@ -38,17 +37,17 @@ impl RetryDecision {
         }
     }
 
-    /// Whether sending it again counts.
+    /// Returns whether the retry counts against `retries`.
     pub(super) fn counts(self) -> bool {
         matches!(self, RetryDecision::Retry | RetryDecision::Reencode)
     }
 }
 
-/// Reads what is said of a partition: what to do, and whether the records may be in the log all the same. `acks` is what
-/// the request asked for.
+/// Returns the decision on a partition's error code, and whether the records may have been written nevertheless. `acks`
+/// is that of the request.
 pub(super) fn classify(code: ErrorCode, part: &PartitionProduceResponse, acks: i16) -> (RetryDecision, bool) {
-    // A broker that stops to lead a partition, or that loses it, while it waits for followers (acks=all, or a number
-    // above 1) says so with the same codes as one that never led it, but tells the offset to which it has appended.
+    // A broker that stops leading a partition while it waits for followers (acks=all, or a number above 1) returns the
+    // same codes as one that never led it, but also the offset at which it has appended.
     let appended = !matches!(acks, 0 | 1) && part.base_offset >= 0;
     let stale = code.action().refreshes_metadata();
     let may_be_written = match code {
@@ -64,7 +63,7 @@ pub(super) fn classify(code: ErrorCode, part: &PartitionProduceResponse, acks: i
     let decision = match code {
         ErrorCode::MSG_SIZE_TOO_LARGE | ErrorCode::RECORD_LIST_TOO_LARGE => RetryDecision::Split,
         ErrorCode::INVALID_MSG => RetryDecision::Reencode,
-        // The transaction before has not quite ended, of which nobody is at fault.
+        // The previous transaction is still ending, which is no failure.
         ErrorCode::CONCURRENT_TRANSACTIONS => RetryDecision::RetryUncounted,
         _ if stale && !may_be_written => RetryDecision::RetryUncounted,
         _ if code.action().is_retriable() => RetryDecision::Retry,
@@ -73,7 +72,7 @@ pub(super) fn classify(code: ErrorCode, part: &PartitionProduceResponse, acks: i
     (decision, may_be_written)
 }
 
-/// Whether the broker misses, or no longer knows, what goes before a numbered batch, or knows a later epoch.
+/// Returns whether the broker lacks the batches before a numbered batch, or has a later epoch.
 pub(super) fn is_sequence_error(code: ErrorCode) -> bool {
     matches!(
         code,
@@ -89,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_some_retries_count() {
+    fn decisions_respect_the_limit_of_retries() {
         for (decision, allowed) in [
             (RetryDecision::Retry, [true, true, true, true, false]),
             (RetryDecision::Reencode, [true, true, true, false, false]),
@@ -104,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broker_that_appended_before_it_stopped_to_lead_tells_the_offset() {
+    fn not_leader_with_a_base_offset_may_have_appended() {
         let not_leader = ErrorCode::NOT_LEADER_FOR_PARTITION;
         for (acks, base_offset, expected) in [
             (-1, -1, (RetryDecision::RetryUncounted, false)),

@@ -1,140 +1,113 @@
-//! The producer's manager: decides what goes to which broker.
+//! The producer's manager: decides which batches go to which broker.
 
-use std::collections::BTreeMap;
+mod produce_request;
+
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::accumulator::Accumulator;
-use super::broker_queue::BrokerQueue;
-use super::in_flight::Requests;
-use super::partition_sender::{InFlightRules, PartitionSender, TopicSender};
-use super::producer_id::ProducerIdState;
-use super::statistics::{BatchWindows, Sent};
-use super::timers::{TimerKind, Timers, fired};
-use super::transactions::Transactions;
-use super::{Command, PartitionId};
-use crate::cluster::Cluster;
+use super::broker_queue::BrokerQueues;
+use super::counters::{Sent, sum};
+use super::partition_sender::InFlightRules;
+use super::producer_id::{IdOutcome, ProducerIdState};
+use super::timers::TimerKind;
+use super::undelivered::UndeliveredRecords;
+use super::wire::Part;
+use super::{Command, PartitionId, TransactionCall, TransactionReply};
+use crate::cluster::{Cluster, Survey};
 use crate::config::ClientConfig;
-use crate::connection::{BrokerKey, Purpose};
+use crate::connection::{BrokerKey, Outcome, Purpose};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::event::Queue;
 use crate::interceptor::Interceptor;
-use crate::stats::DurationSum;
+use crate::stats::{DurationSum, Eos};
 use crate::sys::{Instant, earliest};
-use crate::types::{NameMap, NodeId, Topic};
+use crate::types::{NodeId, PARTITION_UA, Topic};
 
-/// Memory that was not needed for this long goes back to the system.
+/// The interval at which unused memory is returned to the system.
 const TRIM_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Said once in a client's life.
+/// Warnings that are logged once per client.
 #[derive(Debug, Default)]
-pub(super) struct Warned {
-    pub(super) acks: bool,
-    pub(super) codec: bool,
+struct Warned {
+    acks: bool,
+    codec: bool,
 }
 
-/// Groups ready partitions by leader, sends their batches, and settles what comes back.
+/// Groups ready partitions by leader, sends their batches and handles the outcomes.
 ///
-/// A manager: [`poll`](Self::poll) after anything happened; the `on_*` functions tell it what did.
+/// A manager: call [`poll`](Self::poll) after each event; the `on_*` functions report events.
 #[derive(Debug)]
 pub struct Sender {
-    pub(super) accumulator: Arc<Accumulator>,
-    pub(super) main_queue: Arc<Queue>,
-    /// By the topic's place in the client's table.
-    pub(super) topics: Vec<Option<TopicSender>>,
-    pub(super) by_name: NameMap<u32>,
-    pub(super) requests: Requests,
-    pub(super) timers: Timers,
-    pub(super) broker_queues: BTreeMap<NodeId, BrokerQueue>,
-    /// Destinations to be served.
-    pub(super) dirty: Vec<NodeId>,
+    records: UndeliveredRecords,
+    broker_queues: BrokerQueues,
+    /// Reused by [`poll`](Self::poll).
     scratch: Vec<PartitionId>,
-    /// When memory that is no longer needed is given back.
+    /// The time of the next return of unused memory.
     trim_at: Option<Instant>,
-    pub(super) max_request: usize,
-    pub(super) request_timeout: Duration,
-    /// With one request in flight a connection, order is kept across retries and leader changes, too.
-    pub(super) one_at_a_time: bool,
-    /// An idempotent producer's id.
-    pub(super) producer_id: Option<ProducerIdState>,
-    /// With a `transactional.id`.
-    pub(super) transactions: Option<Box<Transactions>>,
-    /// `enable.gapless.guarantee`; a transaction with a gap is aborted anyway.
-    pub(super) gapless: bool,
-    /// This manager has raised a fatal error: nothing is sent any more.
-    pub(super) fatal: bool,
-    /// The fatal error, until the client was told.
-    pub(super) raised: Option<Error>,
-    pub(super) warned: Warned,
-    /// Hears of every delivery report.
-    pub(super) interceptor: Option<Arc<dyn Interceptor>>,
-    /// What was put into requests.
-    pub(super) sent: Sent,
+    max_request: usize,
+    request_timeout: Duration,
+    /// With one request in flight per connection, order is kept across retries and leader changes, too.
+    one_at_a_time: bool,
+    /// The id of an idempotent producer.
+    producer_id: Option<ProducerIdState>,
+    warned: Warned,
+    /// Counts what was put into requests.
+    sent: Sent,
     /// Messages and batches are measured for statistics (`statistics.interval.ms`).
-    pub(super) measures: bool,
-    /// How long records wait, while client metrics ask for it.
-    pub(super) queue_times: Option<DurationSum>,
+    measures: bool,
+    /// The times for which records wait, while client metrics request them.
+    queue_times: Option<DurationSum>,
 }
 
 impl Sender {
-    /// A sender for what `accumulator` gathers; delivery reports go to `main_queue`.
+    /// Creates a sender for the records of `accumulator`; delivery reports go to `main_queue`.
     pub fn new(accumulator: Arc<Accumulator>, conf: &ClientConfig, main_queue: Arc<Queue>) -> Self {
-        let is_transactional = !conf.transactional_id.is_empty();
-        let transactions = is_transactional.then(|| Box::new(Transactions::new(conf, accumulator.clone())));
-        let producer_id = || match is_transactional {
-            true => ProducerIdState::external(),
-            false => ProducerIdState::default(),
+        let producer_id = || match conf.transactional_id.is_empty() {
+            true => ProducerIdState::default(),
+            false => ProducerIdState::external(),
         };
         Sender {
-            accumulator,
-            main_queue,
-            topics: Vec::new(),
-            by_name: NameMap::default(),
-            requests: Requests::default(),
-            timers: Timers::default(),
-            broker_queues: BTreeMap::new(),
-            dirty: Vec::new(),
+            records: UndeliveredRecords::new(accumulator, conf, main_queue),
+            broker_queues: BrokerQueues::default(),
             scratch: Vec::new(),
             trim_at: None,
             max_request: usize::try_from(conf.message_max_bytes).unwrap_or(usize::MAX),
             request_timeout: Duration::from_millis(conf.socket_timeout_ms.into()),
             one_at_a_time: conf.max_in_flight_requests_per_connection == 1,
             producer_id: conf.enable_idempotence.then(producer_id),
-            transactions,
-            gapless: conf.enable_gapless_guarantee && !is_transactional,
-            fatal: false,
-            raised: None,
             warned: Warned::default(),
-            interceptor: None,
             sent: Sent::default(),
             measures: conf.statistics_interval_ms > 0,
             queue_times: None,
         }
     }
 
-    /// Tells `interceptor` of every delivery report, wanted or not.
+    /// Notifies `interceptor` of every delivery report, whether or not the application wants it.
     #[must_use]
-    pub fn with_interceptor(self, interceptor: Option<Arc<dyn Interceptor>>) -> Self {
-        Sender { interceptor, ..self }
+    pub fn with_interceptor(mut self, interceptor: Option<Arc<dyn Interceptor>>) -> Self {
+        self.records.set_interceptor(interceptor);
+        self
     }
 
     // ---------------------------------------------------------------- driver
 
-    /// Takes in what the application produced, handles timers, sends what can be sent. Gives the time to be called
-    /// again at the latest.
+    /// Takes produced records, handles timers and sends the batches that can be sent. Returns the time of the next call
+    /// at the latest.
     pub fn poll(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> Option<Instant> {
         let mut ids = std::mem::take(&mut self.scratch);
-        self.accumulator.take_ready(&mut ids);
+        self.records.accumulator().take_ready(&mut ids);
         for id in ids.drain(..) {
             self.on_ready(ctx, cluster, id);
         }
         self.scratch = ids;
-        while let Some((kind, id)) = self.timers.pop_due(ctx.now) {
+        while let Some((kind, id)) = self.records.timers_mut().pop_due(ctx.now) {
             self.on_timer(ctx, cluster, kind, id);
         }
-        if self.accumulator.is_flushing() {
-            for id in self.timers.take_all(TimerKind::Linger) {
+        if self.records.accumulator().is_flushing() {
+            for id in self.records.timers_mut().take_all(TimerKind::Linger) {
                 self.on_timer(ctx, cluster, TimerKind::Linger, id);
             }
         }
@@ -143,9 +116,9 @@ impl Sender {
         let ending = self.drive_transaction(ctx, cluster);
         self.serve_all(ctx, cluster);
         let seeking = self.producer_id.as_ref().and_then(|i| i.wake(ctx.now));
-        let wake = earliest(earliest(self.timers.next(), seeking), ending);
+        let wake = earliest(earliest(self.records.timers_mut().next(), seeking), ending);
         let wake = earliest(wake, self.trim(ctx.now));
-        if self.accumulator.set_wake_time(wake) {
+        if self.records.accumulator().set_wake_time(wake) {
             wake
         } else {
             Some(ctx.now)
@@ -153,23 +126,24 @@ impl Sender {
     }
 
     fn serve_all(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
-        while let Some(node) = self.dirty.pop() {
+        while let Some(node) = self.broker_queues.next_dirty() {
             self.serve(ctx, cluster, node);
         }
     }
 
-    /// Gives unused memory back now and then, as long as there may be any.
+    /// Returns unused memory to the system every [`TRIM_INTERVAL`] while there may be any.
     fn trim(&mut self, now: Instant) -> Option<Instant> {
         if self.trim_at.is_none_or(|at| at <= now) {
-            let left = self.accumulator.pool().trim() || self.accumulator.outstanding() > 0;
+            let accumulator = self.records.accumulator();
+            let left = accumulator.pool().trim() || accumulator.outstanding() > 0;
             self.trim_at = left.then(|| now + TRIM_INTERVAL);
         }
         self.trim_at
     }
 
-    /// Whether the last produce request under way has ended since the last call.
+    /// Returns whether the last produce request in flight has ended since the last call.
     pub fn take_all_answered(&mut self) -> bool {
-        self.requests.take_all_ended()
+        self.records.requests_mut().take_all_ended()
     }
 
     /// Carries out a command.
@@ -190,27 +164,41 @@ impl Sender {
             }
             Command::Purge { queue, in_flight, done } => {
                 if queue {
-                    self.fail_queued(ctx.now, &Error::from(ErrorCode::L_PURGE_QUEUE));
+                    self.records
+                        .fail_queued(ctx.now, &Error::from(ErrorCode::L_PURGE_QUEUE));
                 }
                 if in_flight {
-                    self.fail_in_flight(ctx, &Error::from(ErrorCode::L_PURGE_INFLIGHT));
+                    self.records
+                        .fail_in_flight(ctx, &Error::from(ErrorCode::L_PURGE_INFLIGHT));
                 }
                 done.fill(());
             }
         }
     }
 
-    /// A connection came up.
+    /// Ends the producer: refuses later records and calls, and fails all records that are left.
+    pub fn close(&mut self, ctx: &mut Ctx<'_>, _cluster: &mut Cluster) {
+        self.records.close(ctx);
+    }
+
+    /// Returns the fatal error that was raised since the last call.
+    pub fn take_fatal(&mut self) -> Option<Error> {
+        self.records.take_fatal()
+    }
+
+    // ---------------------------------------------------------------- connections
+
+    /// Handles a connection that was established.
     pub fn on_connection_up(&mut self, _ctx: &mut Ctx<'_>, _cluster: &mut Cluster, key: BrokerKey) {
         self.resume_broker(key);
     }
 
-    /// A pause that a broker asked for is over.
+    /// Handles the end of a throttle time that a broker has set.
     pub fn on_unthrottled(&mut self, key: BrokerKey) {
         self.resume_broker(key);
     }
 
-    /// A connection went down, or an attempt failed.
+    /// Handles a connection that was closed, or a failed attempt to connect.
     pub fn on_connection_down(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -218,21 +206,18 @@ impl Sender {
         key: BrokerKey,
         error: Option<&Error>,
     ) {
-        if let Some(transactions) = &mut self.transactions {
+        if let Some((transactions, _)) = self.records.transactions_mut() {
             transactions.on_connection_down(ctx, key, error);
         }
         self.resume_broker(key);
         if error.is_none() || key.purpose != Purpose::General {
             return;
         }
-        // The partitions may have found another leader meanwhile.
-        let Some(broker_queue) = self.broker_queues.get(&key.node) else {
-            return;
-        };
+        // The partitions may have another leader by now.
         let mut last = None;
-        for id in broker_queue.ready.iter().chain(&broker_queue.held) {
+        for id in self.broker_queues.partitions(key.node) {
             if last != Some(id.topic)
-                && let Some(topic) = self.topics.get(id.topic as usize).and_then(Option::as_ref)
+                && let Some(topic) = self.records.topic(id.topic)
             {
                 cluster.request_refresh(&topic.name, ctx.now);
             }
@@ -240,42 +225,84 @@ impl Sender {
         }
     }
 
-    /// Has the partitions that wait for this connection tried again.
-    pub(super) fn resume_broker(&mut self, key: BrokerKey) {
-        if key.purpose != Purpose::General {
+    /// Tries the partitions again that wait for this connection.
+    fn resume_broker(&mut self, key: BrokerKey) {
+        if key.purpose == Purpose::General {
+            self.broker_queues.resume(key.node);
+        }
+    }
+
+    /// Handles the outcome of a request of the producer.
+    pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: BrokerKey, id: u64, outcome: Outcome) {
+        if self.on_producer_id_outcome(ctx, key, id, &outcome)
+            || self.on_transaction_outcome(ctx, cluster, key, id, &outcome)
+        {
             return;
         }
-        if let Some(broker_queue) = self.broker_queues.get_mut(&key.node) {
-            broker_queue.waiting = false;
-            if !broker_queue.dirty && !broker_queue.ready.is_empty() {
-                broker_queue.dirty = true;
-                self.dirty.push(key.node);
+        let Some(request) = self.records.remove_request(id) else {
+            return;
+        };
+        let (node, partitions) = (request.node, request.partitions());
+        if let Some(broker_queue) = self.broker_queues.get_mut(node) {
+            let took = match &outcome {
+                Outcome::Reply(reply) => Some(reply.rtt),
+                _ => None,
+            };
+            broker_queue.on_done(took, ctx.now);
+        }
+        self.release_held(node);
+        self.resume_broker(key);
+        self.records.on_outcome(ctx, cluster, key, id, request, outcome);
+        for at in partitions {
+            // The topic may have been created again with fewer partitions while the request was in flight.
+            let queue = self.records.accumulator().topic(at.topic);
+            if queue.is_some_and(|queue| at.partition >= queue.count()) {
+                self.records.fail_without_partition(ctx, at);
+            } else {
+                self.enqueue(ctx, cluster, at);
             }
         }
     }
 
-    // ---------------------------------------------------------------- intake
+    // ---------------------------------------------------------------- timers
 
-    pub(super) fn topic_mut(&mut self, index: u32) -> Option<&mut TopicSender> {
-        self.topics.get_mut(index as usize)?.as_mut()
+    fn on_timer(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, kind: TimerKind, id: PartitionId) {
+        match (kind, id.is_topic()) {
+            (TimerKind::Linger, _) => {
+                if self.records.on_linger_timer(id) {
+                    // The batch of the timer may be gone and a younger one be open.
+                    self.on_ready(ctx, cluster, id);
+                }
+            }
+            (TimerKind::Backoff, _) => {
+                if self.records.on_backoff_timer(ctx.now, id) {
+                    self.enqueue(ctx, cluster, id);
+                }
+            }
+            (TimerKind::Expiry, false) => {
+                self.records.expire(ctx, id);
+                self.enqueue(ctx, cluster, id);
+            }
+            (TimerKind::Expiry, true) => {
+                self.records.on_topic_timer(id.topic, kind);
+                self.records.expire_unassigned(ctx.now, id.topic);
+            }
+            (TimerKind::Missing, _) => {
+                self.records.on_topic_timer(id.topic, kind);
+                self.refresh_topic(ctx, cluster, id.topic);
+            }
+        }
     }
 
-    /// `topic [partition]`, for logs.
-    pub(super) fn tp_name(&self, id: PartitionId) -> String {
-        let topic = self.topics.get(id.topic as usize).and_then(Option::as_ref);
-        format!("{} [{}]", topic.map_or("?", |t| &t.name), id.partition)
-    }
+    // ---------------------------------------------------------------- topics and partitions
 
-    pub(super) fn partition_sender(&mut self, id: PartitionId) -> Option<&mut PartitionSender> {
-        self.topic_mut(id.topic)?.partition_sender(id.partition)
-    }
-
-    /// Looks at a partition or a topic that application threads have put into the ready list.
+    /// Handles a partition or a topic from the accumulator's ready list.
     fn on_ready(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: PartitionId) {
-        let accumulator = self.accumulator.clone();
+        let accumulator = self.records.accumulator().clone();
         if accumulator.is_fatal() {
-            // The call that produced it has checked for the error before it was raised.
-            return self.fail_queued(ctx.now, &Error::from(ErrorCode::L_PURGE_QUEUE));
+            // The call that produced the record checked for the error before it was raised.
+            let error = Error::from(ErrorCode::L_PURGE_QUEUE);
+            return self.records.fail_queued(ctx.now, &error);
         }
         let Some(queue) = accumulator.topic(id.topic) else {
             return;
@@ -284,88 +311,66 @@ impl Sender {
         if id.is_topic() {
             return self.refresh_topic(ctx, cluster, id.topic);
         }
-        let Some(partition) = queue.partition(id.partition) else {
+        if queue.partition(id.partition).is_none() {
             return;
-        };
-        let (now, linger, flushing) = (ctx.now, accumulator.limits().linger, accumulator.is_flushing());
+        }
         if id.partition >= queue.count() {
-            return self.fail_without_partition(ctx, id);
+            return self.records.fail_without_partition(ctx, id);
         }
-        let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
-            return;
-        };
-        let timeout = topic.settings.message_timeout;
-        let Some(partition_sender) = topic.partition_sender(id.partition) else {
-            return;
-        };
-        let opened = partition.collect(&mut partition_sender.pending, false);
-        partition_sender.open_due = opened.is_some_and(|at| flushing || at + linger <= now);
-        if let Some(at) = opened.filter(|_| !partition_sender.open_due) {
-            self.timers
-                .arm(&mut partition_sender.armed, TimerKind::Linger, id, at + linger);
-        }
-        let oldest = partition_sender
-            .pending
-            .front()
-            .and_then(super::batch::Batch::oldest)
-            .or(opened);
-        if let (Some(timeout), Some(at)) = (timeout, oldest) {
-            self.timers
-                .arm(&mut partition_sender.armed, TimerKind::Expiry, id, at + timeout);
-        }
+        self.records.collect(ctx.now, id);
         self.enqueue(ctx, cluster, id);
     }
 
-    /// Makes a topic this manager's own and has its metadata kept fresh.
-    pub(super) fn register_topic(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, index: u32) {
-        if self.topic_mut(index).is_some() {
-            return;
-        }
-        let Some(queue) = self.accumulator.topic(index) else {
-            return;
-        };
-        let mut topic = TopicSender::new(queue.topic(), ctx.conf);
-        if self.measures {
-            topic.windows = BatchWindows::new(self.max_request, self.accumulator.limits().records);
-        }
-        cluster.watch(&topic.name, ctx.now);
-        if let Some(producer_id) = &mut self.producer_id {
-            producer_id.require();
-        }
-        self.by_name.insert(topic.name.clone(), index);
-        let at = index as usize;
-        if at >= self.topics.len() {
-            self.topics.resize_with(at + 1, || None);
-        }
-        if let Some(slot) = self.topics.get_mut(at) {
-            *slot = Some(topic);
+    /// Registers a topic on first use: its metadata is kept up to date from now on.
+    fn register_topic(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, index: u32) {
+        let max_request = self.measures.then_some(self.max_request);
+        if let Some(name) = self.records.register_topic(ctx.conf, index, max_request) {
+            cluster.watch(&name, ctx.now);
+            if let Some(producer_id) = &mut self.producer_id {
+                producer_id.require();
+            }
         }
     }
 
-    /// Stops sending to a partition, or goes on. What is under way comes back and waits.
+    /// Handles changed metadata of a watched topic, or the confirmation that the topic does not exist.
+    pub fn on_topic_changed(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, name: &Arc<str>) {
+        if let Some(topic) = self.records.index_of(name) {
+            self.refresh_topic(ctx, cluster, topic);
+        }
+    }
+
+    /// Acts on the metadata of a topic.
+    fn refresh_topic(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, topic: u32) {
+        self.remove_moved_partitions(cluster, topic);
+        for partition in 0..self.records.refresh_topic(ctx, cluster, topic) {
+            self.enqueue(ctx, cluster, PartitionId { topic, partition });
+        }
+    }
+
+    /// Stops sending to a partition, or resumes it. Batches in flight that come back wait.
     fn pause(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, topic: &Arc<Topic>, partition: i32, paused: bool) {
-        self.accumulator.announce(topic);
+        self.records.accumulator().announce(topic);
         let topic = u32::try_from(topic.index()).unwrap_or(u32::MAX);
         self.register_topic(ctx, cluster, topic);
         let id = PartitionId { topic, partition };
-        if let Some(partition_sender) = self.partition_sender(id) {
+        if let Some(partition_sender) = self.records.partition(id) {
             partition_sender.paused = paused;
             self.enqueue(ctx, cluster, id);
         }
     }
 
-    pub(super) fn in_flight_rules(&self) -> InFlightRules {
+    fn in_flight_rules(&self) -> InFlightRules {
         InFlightRules {
             one_at_a_time: self.one_at_a_time,
             idempotent: self.producer_id.is_some(),
         }
     }
 
-    /// Puts a partition that can send into its leader's ready list. Without a leader it waits for metadata, which the
-    /// cluster asks for again and again while a leader is missing.
-    pub(super) fn enqueue(&mut self, ctx: &Ctx<'_>, cluster: &Cluster, id: PartitionId) {
+    /// Puts a partition that can send into its leader's queue. A partition without a leader waits for metadata, which the
+    /// cluster requests repeatedly while a leader is missing.
+    fn enqueue(&mut self, ctx: &Ctx<'_>, cluster: &Cluster, id: PartitionId) {
         let rules = self.in_flight_rules();
-        let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
+        let Some(topic) = self.records.topic_mut(id.topic) else {
             return;
         };
         let name = topic.name.clone();
@@ -373,10 +378,10 @@ impl Sender {
             return;
         };
         if let Some(node) = partition_sender.queued_on {
-            // A full batch has nothing to wait for.
+            // A full batch is not held.
             if partition_sender.held && !partition_sender.pending.is_empty() {
                 partition_sender.held = false;
-                self.make_ready(node, id);
+                self.broker_queues.push(node, id);
             }
             return;
         }
@@ -390,77 +395,312 @@ impl Sender {
             return;
         }
         partition_sender.queued_on = Some(node);
-        self.make_ready(node, id);
+        self.broker_queues.push(node, id);
     }
 
-    fn make_ready(&mut self, node: NodeId, id: PartitionId) {
-        let broker_queue = self.broker_queues.entry(node).or_default();
-        broker_queue.ready.push_back(id);
-        if !broker_queue.waiting && !broker_queue.dirty {
-            broker_queue.dirty = true;
-            self.dirty.push(node);
-        }
-    }
-
-    /// Takes a topic's partitions out of the ready lists of brokers that lead them no more.
-    pub(super) fn remove_moved_partitions(&mut self, cluster: &Cluster, index: u32) {
-        let Some(topic) = self.topics.get_mut(index as usize).and_then(Option::as_mut) else {
+    /// Removes a topic's partitions from the queues of brokers that no longer lead them.
+    fn remove_moved_partitions(&mut self, cluster: &Cluster, index: u32) {
+        let Some(topic) = self.records.topic_mut(index) else {
             return;
         };
         let name = topic.name.clone();
-        for (node, broker_queue) in &mut self.broker_queues {
-            let mut stays = |id: &PartitionId| {
-                if id.topic != index || cluster.leader(&name, id.partition) == Some(*node) {
-                    return true;
-                }
-                if let Some(partition_sender) = topic.partition_sender(id.partition) {
-                    partition_sender.leave_queue(*node);
-                }
-                false
-            };
-            broker_queue.ready.retain(&mut stays);
-            broker_queue.held.retain(&mut stays);
-        }
+        self.broker_queues.retain(|node, id| {
+            if id.topic != index || cluster.leader(&name, id.partition) == Some(node) {
+                return true;
+            }
+            if let Some(partition_sender) = topic.partition_sender(id.partition) {
+                partition_sender.leave_queue(node);
+            }
+            false
+        });
     }
 
-    /// The broker has answered, or will not: partitions that waited for that can send.
-    pub(super) fn release_held(&mut self, node: NodeId) {
-        let Some(broker_queue) = self.broker_queues.get_mut(&node).filter(|d| !d.limiter.would_queue()) else {
-            return;
-        };
-        for id in std::mem::take(&mut broker_queue.held) {
-            let is_held = |partition_sender: &&mut PartitionSender| {
-                partition_sender.held && partition_sender.queued_on == Some(node)
-            };
-            if let Some(partition_sender) = self.partition_sender(id).filter(is_held) {
-                partition_sender.held = false;
-                self.make_ready(node, id);
+    /// Makes the held partitions of a broker ready once another request to it would not queue.
+    fn release_held(&mut self, node: NodeId) {
+        for id in self.broker_queues.take_held(node) {
+            let partition_sender = self.records.partition(id);
+            if let Some(held) = partition_sender.filter(|p| p.held && p.queued_on == Some(node)) {
+                held.held = false;
+                self.broker_queues.push(node, id);
             }
         }
     }
 
-    /// Handles a fired linger or backoff timer.
-    pub(super) fn on_send_timer(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, kind: TimerKind, id: PartitionId) {
-        let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
+    // ---------------------------------------------------------------- producer id
+
+    /// Requests a producer id when one is needed.
+    fn request_producer_id(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
+        if self.records.has_raised_fatal() {
             return;
-        };
-        let Some(partition_sender) = topic.partition_sender(id.partition) else {
-            return;
-        };
-        fired(&mut partition_sender.armed, kind);
-        if kind == TimerKind::Linger {
-            // The batch that the timer was armed for may be gone and a younger one be open.
-            return self.on_ready(ctx, cluster, id);
         }
-        match partition_sender.blocked_until {
-            Some(until) if until > ctx.now => {
-                self.timers
-                    .arm(&mut partition_sender.armed, TimerKind::Backoff, id, until);
+        let Some(producer_id) = &mut self.producer_id else {
+            return;
+        };
+        let next_id = self.records.requests_mut().counter();
+        if let Err(error) = producer_id.request(ctx, cluster, next_id, self.request_timeout) {
+            self.records.raise_fatal(error);
+        }
+    }
+
+    /// Handles the outcome of a request for a producer id. Returns false if `id` is another request.
+    fn on_producer_id_outcome(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, id: u64, outcome: &Outcome) -> bool {
+        let Some(producer_id) = &mut self.producer_id else {
+            return false;
+        };
+        match producer_id.on_outcome(ctx, key, id, outcome) {
+            IdOutcome::OtherRequest => return false,
+            IdOutcome::Assigned => self.broker_queues.resume_all(),
+            IdOutcome::Retried => {}
+            IdOutcome::Fatal(error) => self.records.raise_fatal(error),
+        }
+        true
+    }
+
+    // ---------------------------------------------------------------- transactions
+
+    /// Carries out a call of the transactional API.
+    fn on_transaction_call(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        call: TransactionCall,
+        deadline: Instant,
+        reply: TransactionReply,
+    ) {
+        let Some((transactions, _)) = self.records.transactions_mut() else {
+            let text = "the producer has no transactional.id";
+            return reply.fill(Err(Error::new(ErrorCode::L_NOT_CONFIGURED, text)));
+        };
+        transactions.on_call(ctx.now, call, deadline, reply);
+        self.follow_transaction(ctx, cluster);
+    }
+
+    /// Handles the outcome of a request of the transaction manager. Returns false if `id` is another request.
+    fn on_transaction_outcome(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        key: BrokerKey,
+        id: u64,
+        outcome: &Outcome,
+    ) -> bool {
+        let Some((transactions, _)) = self.records.transactions_mut() else {
+            return false;
+        };
+        let own = transactions.on_outcome(ctx, key, id, outcome);
+        if own {
+            self.follow_transaction(ctx, cluster);
+        }
+        own
+    }
+
+    /// Advances the transaction. Returns the time of the next call at the latest.
+    fn drive_transaction(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> Option<Instant> {
+        let transactions = self.records.transactions()?;
+        let (is_ending, is_aborting) = (transactions.is_ending(), transactions.is_aborting());
+        if is_aborting && self.records.requests().is_empty() {
+            // Batches that came back, and records produced while the transaction ended.
+            self.records
+                .fail_queued(ctx.now, &Error::from(ErrorCode::L_PURGE_QUEUE));
+        }
+        let settled = is_ending && self.records.is_settled();
+        let is_fatal = self.records.accumulator().is_fatal();
+        let (transactions, next_id) = self.records.transactions_mut()?;
+        if is_fatal {
+            transactions.raise(Error::from(ErrorCode::L_FATAL));
+        }
+        let wake = transactions.poll(ctx, cluster, next_id, settled);
+        self.follow_transaction(ctx, cluster);
+        wake
+    }
+
+    /// Acts on the changes of the transaction.
+    fn follow_transaction(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
+        let Some((transactions, _)) = self.records.transactions_mut() else {
+            return;
+        };
+        let changes = transactions.take_changes();
+        if let Some(producer_id) = &mut self.producer_id {
+            producer_id.set(changes.producer_id);
+        }
+        if let Some(cut) = changes.cut_linger {
+            self.records.accumulator().cut_linger(cut);
+        }
+        if changes.starts_sending {
+            self.broker_queues.resume_all();
+        }
+        for id in changes.added {
+            self.enqueue(ctx, cluster, id);
+        }
+        if changes.starts_aborting {
+            self.records
+                .fail_queued(ctx.now, &Error::from(ErrorCode::L_PURGE_QUEUE));
+        }
+        if let Some(error) = changes.fatal {
+            match self.records.has_raised_fatal() {
+                true => self.on_fatal_recorded(),
+                false => self.records.raise_fatal(error),
             }
-            _ => {
-                partition_sender.blocked_until = None;
-                self.enqueue(ctx, cluster, id);
+        }
+    }
+
+    /// Answers the waiting transactional call once the client has recorded the fatal error.
+    pub fn on_fatal_recorded(&mut self) {
+        if let Some((transactions, _)) = self.records.transactions_mut() {
+            transactions.fail_call_with_fatal();
+        }
+    }
+
+    // ---------------------------------------------------------------- statistics
+
+    /// Counts the batches of a request that was handed to the connection.
+    fn count_sent(&mut self, now: Instant, node: NodeId, parts: &mut [Part]) {
+        let mut again = false;
+        for part in parts {
+            let Some(batch) = &mut part.slot.batch else { continue };
+            let first = !std::mem::replace(&mut batch.sent, true);
+            again |= !first;
+            let (messages, bytes) = (batch.records.len() as u64, part.data.len() as u64);
+            self.sent.add(messages, bytes);
+            let id = part.slot.id;
+            let Some(topic) = self.records.topic_mut(id.topic) else {
+                continue;
+            };
+            if let Some(windows) = &mut topic.windows {
+                windows.record(messages, bytes);
             }
+            if let Some(partition_sender) = topic.partition_sender(id.partition) {
+                partition_sender.sent.add(messages, bytes);
+            }
+            if first && let Some(times) = &mut self.queue_times {
+                let produced = (0..batch.records.len()).filter_map(|i| batch.records.produced_at(i));
+                produced.for_each(|at| times.record(now.since(at)));
+            }
+            if self.measures && first {
+                self.broker_queues.entry(node).record_ages(batch.records.ages_us(now));
+            }
+        }
+        if again {
+            self.broker_queues.entry(node).count_retry();
+        }
+    }
+
+    /// Starts or stops to measure the time for which records wait before they are sent.
+    pub fn measure_queue_times(&mut self, wanted: bool) {
+        if wanted != self.queue_times.is_some() {
+            self.queue_times = wanted.then(DurationSum::default);
+        }
+    }
+
+    /// Returns the times for which records have waited since the last call.
+    pub fn take_queue_times(&mut self) -> DurationSum {
+        self.queue_times.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Returns the number of messages in a request in flight.
+    pub fn messages_of(&self, request: u64) -> u64 {
+        self.records.requests().messages_of(request)
+    }
+
+    /// Returns the counters of messages put into requests so far.
+    pub fn sent(&self) -> Sent {
+        self.sent
+    }
+
+    /// Writes the producer's statistics of brokers and topics; histograms cover the time since the last call.
+    pub fn statistics(&mut self, cluster: &Cluster, survey: &mut Survey) {
+        for (key, broker) in &mut survey.brokers {
+            if key.purpose != Purpose::General {
+                continue;
+            }
+            if let Some(broker_queue) = self.broker_queues.get_mut(key.node) {
+                broker.txretries = broker_queue.retries();
+                if let Some(latency) = broker_queue.take_ages() {
+                    broker.int_latency = latency;
+                }
+            }
+        }
+        let in_flight = self.records.requests().messages_by_partition();
+        let accumulator = self.records.accumulator().clone();
+        for (index, queue) in accumulator.topics() {
+            let name = queue.topic().shared_name();
+            let (messages, bytes) = queue.unassigned();
+            if let Some(to) = survey.partition(&name, PARTITION_UA) {
+                (to.msgq_cnt, to.msgq_bytes, to.msgs) = (messages, bytes, messages);
+            }
+            for (partition, own) in queue.used_partitions() {
+                let held = own.holds();
+                if let Some(to) = survey.partition(&name, partition) {
+                    (to.msgq_cnt, to.msgq_bytes, to.msgs) = (held.messages, held.bytes, held.ever);
+                }
+                if let Some(node) = cluster.leader(&name, partition) {
+                    survey.delegate(&name, partition, node);
+                }
+            }
+            self.topic_statistics(index, &name, &in_flight, survey);
+        }
+    }
+
+    fn topic_statistics(&mut self, index: u32, name: &str, in_flight: &HashMap<PartitionId, u64>, survey: &mut Survey) {
+        let idempotent = self.producer_id.is_some();
+        let Some(topic) = self.records.topic_mut(index) else {
+            return;
+        };
+        if let (Some(windows), Some(to)) = (&mut topic.windows, survey.topics.get_mut(name)) {
+            (to.batchsize, to.batchcnt) = windows.take();
+        }
+        for (partition, partition_sender) in (0..).zip(&topic.partitions) {
+            let Some(to) = survey.partition(name, partition) else {
+                return;
+            };
+            (to.xmit_msgq_cnt, to.xmit_msgq_bytes) = sum(partition_sender.pending.iter().map(|b| &b.records));
+            (to.txmsgs, to.txbytes) = (partition_sender.sent.messages, partition_sender.sent.bytes);
+            let id = PartitionId {
+                topic: index,
+                partition,
+            };
+            to.msgs_inflight = in_flight.get(&id).copied().unwrap_or(0);
+            if idempotent {
+                partition_sender.sequences.write_stats(to);
+            }
+        }
+    }
+
+    /// Returns the statistics of an idempotent producer, without the times of its state changes.
+    pub fn eos(&self) -> Option<Eos> {
+        let producer_id = self.producer_id.as_ref()?;
+        let (idemp_state, txn_state) = self.eos_states()?;
+        let mut eos = Eos {
+            idemp_state,
+            txn_state,
+            producer_id: -1,
+            producer_epoch: -1,
+            ..Default::default()
+        };
+        if let Some(transactions) = self.records.transactions() {
+            transactions.write_stats(&mut eos);
+        } else {
+            let partitions = self.records.partitions();
+            producer_id.write_stats(
+                partitions
+                    .filter_map(|partition_sender| partition_sender.sequences.epoch())
+                    .max(),
+                &mut eos,
+            );
+        }
+        Some(eos)
+    }
+
+    /// Returns the states of an idempotent producer's id and of its transaction, by librdkafka's names.
+    pub fn eos_states(&self) -> Option<(&'static str, &'static str)> {
+        let producer_id = self.producer_id.as_ref()?;
+        let states = match self.records.transactions() {
+            Some(transactions) => transactions.public_states(),
+            None => (producer_id.public_state(), "Init"),
+        };
+        match self.records.has_raised_fatal() {
+            true => Some(("FatalError", states.1)),
+            false => Some(states),
         }
     }
 }

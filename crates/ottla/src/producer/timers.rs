@@ -1,4 +1,4 @@
-//! When which partition needs attention.
+//! The timers of partitions and topics.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,20 +7,20 @@ use super::PartitionId;
 use crate::context::Ctx;
 use crate::sys::Instant;
 
-/// Why a partition, or a topic as a whole, needs attention.
+/// The kinds of timers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum TimerKind {
-    /// The open batch's linger is over.
+    /// End of the open batch's linger.
     Linger,
-    /// A retry's backoff is over.
+    /// End of a retry's backoff.
     Backoff,
     /// `message.timeout.ms` of the oldest record.
     Expiry,
-    /// `topic.metadata.propagation.max.ms` of a topic that brokers do not know.
+    /// `topic.metadata.propagation.max.ms` of a topic that does not exist on the brokers.
     Missing,
 }
 
-/// One timer of each kind.
+/// The armed timers of one partition or topic, one of each kind.
 #[derive(Debug, Default)]
 pub(super) struct Armed([Option<Instant>; 4]);
 
@@ -36,14 +36,14 @@ impl Armed {
     }
 }
 
-/// All timers. They fire early rather than being moved: who is woken looks whether anything is due and arms anew.
+/// All timers. A timer is not moved to a later time: it fires early, and its handler arms it again.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     set: BTreeSet<(Instant, TimerKind, PartitionId)>,
 }
 
 impl Timers {
-    /// Has the timer fire at `at`, or earlier if it was to do so already.
+    /// Arms a timer for `at` unless it is armed for an earlier time.
     pub(super) fn arm(&mut self, armed: &mut Armed, kind: TimerKind, id: PartitionId, at: Instant) {
         let slot = armed.slot(kind);
         if slot.is_some_and(|before| before <= at) || at == Instant::NEVER {
@@ -55,7 +55,7 @@ impl Timers {
         self.set.insert((at, kind, id));
     }
 
-    /// The next timer that is due. The caller tells the owner with [`fired`].
+    /// Removes the next due timer. The caller must pass it to [`fired`].
     pub(super) fn pop_due(&mut self, now: Instant) -> Option<(TimerKind, PartitionId)> {
         let &(at, kind, id) = self.set.first()?;
         if at > now {
@@ -65,7 +65,7 @@ impl Timers {
         Some((kind, id))
     }
 
-    /// Takes every timer of a kind, due or not.
+    /// Removes all timers of a kind, due or not.
     pub(super) fn take_all(&mut self, wanted: TimerKind) -> Vec<PartitionId> {
         let ids = self
             .set
@@ -77,19 +77,19 @@ impl Timers {
         ids
     }
 
-    /// When the next timer fires.
+    /// Returns the time of the next timer.
     pub(super) fn next(&self) -> Option<Instant> {
         self.set.first().map(|t| t.0)
     }
 }
 
-/// Notes that a timer has fired.
+/// Disarms a timer that has fired.
 pub(super) fn fired(armed: &mut Armed, kind: TimerKind) {
     *armed.slot(kind) = None;
 }
 
-/// How long to wait before the next attempt when `failed` went before the last one: doubled with each, with some chance,
-/// never more than the maximum (`retry.backoff.ms`, `retry.backoff.max.ms`; KIP-580).
+/// Returns the backoff of the next attempt after `failed` failed attempts before the last one: doubled with each, with
+/// jitter, limited by the maximum (`retry.backoff.ms`, `retry.backoff.max.ms`; KIP-580).
 pub(super) fn retry_delay(ctx: &mut Ctx<'_>, failed: u32) -> Duration {
     let base = u64::from(ctx.conf.retry_backoff_ms);
     let max = u64::from(ctx.conf.retry_backoff_max_ms).max(base);
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timers_only_move_forward() {
+    fn timers_move_only_to_earlier_times() {
         let at = Instant::from_micros;
         let id = PartitionId { topic: 0, partition: 3 };
         let (mut timers, mut armed) = (Timers::default(), Armed::default());

@@ -1,29 +1,29 @@
-//! A topic as application threads see it: its partitions, or the records that wait until their number is known.
+//! A topic on the application's side: its partitions, and the records that wait until the partition count is known.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::append_only_table::AppendOnlyTable;
+use super::counters::sum;
 use super::partition_queue::{Limits, PartitionQueue};
 use super::partitioner::Partitioner;
-use super::statistics::sum;
 use crate::error::{Error, ErrorCode};
 use crate::records::{BlockPool, NewRecord, ProducedRecords, RecordsBuilder};
 use crate::sys::Instant;
 use crate::sys::sync::{AtomicBool, AtomicI32, AtomicU64, Mutex};
 use crate::types::{PARTITION_UA, Topic};
 
-/// A record for a partition beyond the known count waits for new metadata when what is known was asked for so long ago, so a
-/// topic is asked for once a second at most.
+/// The minimum age of metadata at which a record for a partition beyond the known count waits for newer metadata: a
+/// topic is requested once a second at most.
 const COUNT_FRESH: Duration = Duration::from_secs(1);
 
-/// Records whose partition cannot be chosen yet, as many as make a batch at most, with the partitions that were asked for.
+/// Records whose partition cannot be chosen yet, at most as many as fit in a batch, with their requested partitions.
 #[derive(Debug, Default)]
 pub(super) struct UnassignedRecords {
     pub(super) records: ProducedRecords,
     pub(super) partitions: Vec<i32>,
-    /// A full batch whose records may all go to one partition, whichever that is.
+    /// A full batch whose records may all go to any one partition.
     pub(super) is_batch: bool,
 }
 
@@ -32,21 +32,21 @@ struct Unassigned {
     closed: Vec<UnassignedRecords>,
     open: Option<RecordsBuilder>,
     partitions: Vec<i32>,
-    /// Some of the open records have a partition of their own.
+    /// Some of the open records have a requested partition or one determined by the key.
     bound: bool,
     listed: bool,
 }
 
-/// A source of numbers that any thread may draw from.
+/// A thread-safe source of random numbers.
 pub(super) type Draw<'a> = &'a dyn Fn() -> u64;
 
-/// The application's end of a topic. Thread-safe.
+/// A topic on the application's side. Thread-safe.
 pub(super) struct TopicQueue {
     topic: Arc<Topic>,
     partitions: AppendOnlyTable<PartitionQueue>,
     /// 0 while unknown.
     count: AtomicI32,
-    /// When the metadata was asked for that gave the count, in microseconds.
+    /// The time in microseconds of the metadata request that returned the count.
     count_asked_at: AtomicU64,
     unassigned: Mutex<Unassigned>,
     partitioner: Partitioner,
@@ -54,7 +54,7 @@ pub(super) struct TopicQueue {
     sticky_until: AtomicU64,
     sticky: AtomicI32,
     sticky_us: u64,
-    /// Why the topic takes no records, if so.
+    /// The error with which the topic refuses records.
     failure: Mutex<Option<Error>>,
     has_failed: AtomicBool,
 }
@@ -67,11 +67,11 @@ impl std::fmt::Debug for TopicQueue {
     }
 }
 
-/// What became of a record that was offered to the unassigned ones.
+/// The result of [`TopicQueue::offer`].
 pub(super) enum OfferOutcome {
-    /// Taken. True: the client's thread must hear of the topic.
+    /// The record waits. True: the client's thread must be notified of the topic.
     Waits(bool),
-    /// The partition count is known by now: the record belongs in a partition.
+    /// The partition count is known: the record belongs in a partition.
     Known,
 }
 
@@ -97,25 +97,25 @@ impl TopicQueue {
         &self.topic
     }
 
-    /// The partition's queue, made on first use. The caller has checked the number.
+    /// Returns a partition's queue, created on first use. The caller has checked the number.
     pub(super) fn partition(&self, partition: i32) -> Option<&PartitionQueue> {
         self.partitions
             .get_or_make(usize::try_from(partition).ok()?, PartitionQueue::default)
     }
 
-    /// Every partition that was ever used.
+    /// Returns all partitions that were used.
     pub(super) fn used_partitions(&self) -> impl Iterator<Item = (i32, &PartitionQueue)> {
         self.partitions
             .iter()
             .filter_map(|(i, p)| Some((i32::try_from(i).ok()?, p)))
     }
 
-    /// The number of partitions, 0 while unknown.
+    /// Returns the number of partitions, 0 while unknown.
     pub(super) fn count(&self) -> i32 {
         self.count.load(Ordering::Acquire)
     }
 
-    /// Why the topic takes no records, if so.
+    /// Returns the error with which the topic refuses records.
     pub(super) fn failure(&self) -> Option<Error> {
         if !self.has_failed.load(Ordering::Acquire) {
             return None;
@@ -123,7 +123,7 @@ impl TopicQueue {
         self.failure.lock().clone()
     }
 
-    /// Has the topic refuse records with `error`, or take them again. Its partition count is unknown afterwards.
+    /// Lets the topic refuse records with `error`, or accept them again. After an error its partition count is unknown.
     pub(super) fn set_failure(&self, error: Option<Error>) {
         let failed = error.is_some();
         let mut slot = self.failure.lock();
@@ -134,7 +134,8 @@ impl TopicQueue {
         self.has_failed.store(failed, Ordering::Release);
     }
 
-    /// The partition for a record, while the partition count is known: the one asked for, or the partitioner's choice.
+    /// Returns the partition of a record, while the partition count is known: the requested one, or the partitioner's
+    /// choice.
     pub(super) fn choose(
         &self,
         asked: i32,
@@ -166,13 +167,13 @@ impl TopicQueue {
         ))
     }
 
-    /// Whether a record goes where others of its kind have just gone.
+    /// Returns whether sticky partitioning applies to a record.
     fn goes_anywhere(&self, asked: i32, key: Option<&[u8]>) -> bool {
         let own = asked == PARTITION_UA && self.topic.hooks().partitioner.is_none();
         own && self.sticky_us > 0 && self.partitioner.sticks(key)
     }
 
-    /// The partition for records that go anywhere.
+    /// Returns the sticky partition.
     pub(super) fn stick(&self, count: i32, now: Instant, draw: Draw<'_>) -> i32 {
         let current = self.sticky.load(Ordering::Relaxed);
         let fresh = self.sticky_until.load(Ordering::Relaxed) > now.as_micros();
@@ -186,23 +187,23 @@ impl TopicQueue {
         next
     }
 
-    /// A batch of the partition is full: there is nothing left to stay for.
+    /// Ends sticking to a partition, because its batch is full.
     pub(super) fn unstick(&self, partition: i32) {
         if self.sticky.load(Ordering::Relaxed) == partition {
             self.sticky_until.store(0, Ordering::Relaxed);
         }
     }
 
-    /// Any partition; one without a leader only if a second draw gives one, too.
+    /// Returns a random partition; one without a leader only if a second draw returns one, too.
     fn random(&self, count: i32, draw: Draw<'_>) -> i32 {
         let any = || (draw() % u64::from(count.unsigned_abs().max(1))) as i32;
         let first = any();
         if self.is_available(first) { first } else { any() }
     }
 
-    /// Of two partitions the one with the smaller backlog, so that a slow broker gets less, and none is left with much when
-    /// the others have nothing any more; one without a leader only if the other has none, too. Of two that were drawn, not
-    /// of all: many threads and clients that see the same must not all do the same.
+    /// Draws two partitions and returns the one with the smaller backlog, so that a slow broker gets fewer records; one
+    /// without a leader only if the other has none, too. Two are drawn instead of comparing all, because many threads
+    /// and clients with the same view must not all choose the same partition.
     fn draw_two(&self, count: i32, draw: Draw<'_>) -> i32 {
         let count = u64::from(count.unsigned_abs().max(1));
         let first = draw() % count;
@@ -215,19 +216,19 @@ impl TopicQueue {
         if cost(second) < cost(first) { second } else { first }
     }
 
-    /// Whether the partition has a leader, as far as metadata tells.
+    /// Returns whether the partition has a leader according to metadata.
     pub(super) fn is_available(&self, partition: i32) -> bool {
         usize::try_from(partition).is_ok_and(|i| self.partitions.get(i).is_some_and(PartitionQueue::is_available))
     }
 
-    /// Whether metadata is so young that partitions beyond its count do not exist.
+    /// Returns whether metadata is recent enough to reject partitions beyond its count.
     fn is_count_fresh(&self, now: Instant) -> bool {
         let asked_at = Instant::from_micros(self.count_asked_at.load(Ordering::Relaxed));
         now.since(asked_at) < COUNT_FRESH
     }
 
-    /// Keeps a record, whose payload has `size` bytes, until the partition count is known, or is known better when the
-    /// record asks for a partition beyond it.
+    /// Keeps a record with a payload of `size` bytes until the partition count is known, or until newer metadata if the
+    /// requested partition is beyond the count.
     pub(super) fn offer(
         &self,
         record: &NewRecord<'_>,
@@ -263,7 +264,7 @@ impl TopicQueue {
         Ok(OfferOutcome::Waits(!std::mem::replace(&mut waiting.listed, true)))
     }
 
-    /// Takes out all records that wait. The next one is signalled again.
+    /// Removes all waiting records. The next one is notified again.
     pub(super) fn take_unassigned(&self) -> Vec<UnassignedRecords> {
         let mut waiting = self.unassigned.lock();
         waiting.listed = false;
@@ -271,12 +272,12 @@ impl TopicQueue {
         std::mem::take(&mut waiting.closed)
     }
 
-    /// Whether no record waits here or in a partition's queue.
+    /// Returns whether no record is here or in a partition's queue.
     pub(super) fn is_empty(&self) -> bool {
         self.oldest_unassigned().is_none() && self.used_partitions().all(|(_, partition)| partition.is_empty())
     }
 
-    /// Messages that wait for the partition count, and the bytes of their keys, values and headers.
+    /// Returns the number of messages that wait for the partition count, and the bytes of their keys, values and headers.
     pub(super) fn unassigned(&self) -> (u64, u64) {
         let waiting = self.unassigned.lock();
         let (messages, bytes) = sum(waiting.closed.iter().map(|w| &w.records));
@@ -285,14 +286,14 @@ impl TopicQueue {
         (messages + open.0, bytes + open.1)
     }
 
-    /// When the oldest record that waits was produced.
+    /// Returns the time of production of the oldest waiting record.
     pub(super) fn oldest_unassigned(&self) -> Option<Instant> {
         let waiting = self.unassigned.lock();
         let first = waiting.closed.first().and_then(|w| w.records.produced_at(0));
         first.or_else(|| waiting.open.as_ref().map(RecordsBuilder::opened_at))
     }
 
-    /// Puts records back before all others that wait.
+    /// Puts records back before all other waiting ones.
     pub(super) fn put_back_unassigned(&self, mut earlier: Vec<UnassignedRecords>) {
         let mut waiting = self.unassigned.lock();
         waiting.close(false);
@@ -300,11 +301,11 @@ impl TopicQueue {
         waiting.closed = earlier;
     }
 
-    /// Makes the partition count known from metadata asked for at `asked_at`. While records wait for it, returns them
-    /// instead; the caller puts them into their partitions and calls again, so that no record overtakes them.
+    /// Sets the partition count from metadata requested at `asked_at`. While records wait for it, returns them instead;
+    /// the caller puts them into their partitions and calls again, so that no record overtakes them.
     ///
-    /// The time of a count that is confirmed is stored by the first call: the delivery report of a record that waited may
-    /// make the application produce to the same unknown partition before the second.
+    /// The first call stores the time of a confirmed count already: after the delivery report of a waiting record the
+    /// application may produce to the same unknown partition before the second call.
     pub(super) fn set_count(&self, count: i32, asked_at: Instant) -> Vec<UnassignedRecords> {
         let mut waiting = self.unassigned.lock();
         waiting.close(false);
@@ -321,7 +322,7 @@ impl TopicQueue {
 }
 
 impl Unassigned {
-    /// Closes what is open, which is as `full` as a batch.
+    /// Closes the open records; `full`: they are a full batch.
     fn close(&mut self, full: bool) {
         let bound = std::mem::take(&mut self.bound);
         if let Some(open) = self.open.take() {

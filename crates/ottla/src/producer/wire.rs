@@ -15,17 +15,17 @@ use super::in_flight::Slot;
 use crate::connection::BrokerVersions;
 use crate::error::{Error, ErrorCode};
 
-/// The first version with which brokers add partitions to transactions by themselves (KIP-890).
+/// The first version with transaction version 2, in which brokers add partitions to transactions (KIP-890).
 const FIRST_V2_PRODUCE: i16 = 12;
 /// The last version that names topics by name.
 const LAST_BY_NAME: i16 = 12;
-/// The first version that takes zstd.
+/// The first version with zstd.
 const FIRST_WITH_ZSTD: i16 = 7;
-/// The first version with record batches of magic 2; brokers that have it take no `acks` above 1.
+/// The first version with record batches of magic 2; its brokers reject `acks` above 1.
 const FIRST_WITH_BATCHES: i16 = 3;
 
-/// The version to use with a broker; `ids` says whether the topics' ids are known, `v2` inside of a transaction
-/// whether it is one of the second generation (KIP-890).
+/// Returns the version to use with a broker. `ids`: the topics' ids are known. `v2`: in a transaction, whether it uses
+/// transaction version 2 (KIP-890).
 pub(super) fn pick_version(versions: &BrokerVersions, ids: bool, v2: Option<bool>) -> Option<i16> {
     let cap = match (ids, v2) {
         (_, Some(false)) => FIRST_V2_PRODUCE - 1,
@@ -36,8 +36,8 @@ pub(super) fn pick_version(versions: &BrokerVersions, ids: bool, v2: Option<bool
     (version >= FIRST_V2_PRODUCE || v2 != Some(true)).then_some(version)
 }
 
-/// `acks` for a request of this version. Brokers that know record batches refuse a number of replicas above 1; all
-/// in-sync replicas is the nearest that is at least as strong.
+/// Returns `acks` for a request of this version. Brokers with record batches reject a number of replicas above 1; all
+/// in-sync replicas is the nearest setting that is at least as strong.
 pub(super) fn acks_for(version: i16, acks: i16) -> i16 {
     if acks > 1 && version >= FIRST_WITH_BATCHES {
         -1
@@ -54,7 +54,7 @@ fn magic_of(version: i16) -> i8 {
     }
 }
 
-/// The codec for a request of this version: none where the broker does not know the one that was asked for.
+/// Returns the codec for a request of this version: none if the broker does not support the configured one.
 pub(super) fn codec_for(version: i16, codec: Codec) -> Codec {
     if codec == Codec::Zstd && version < FIRST_WITH_ZSTD {
         Codec::None
@@ -63,7 +63,7 @@ pub(super) fn codec_for(version: i16, codec: Codec) -> Codec {
     }
 }
 
-/// The record data of a batch, made anew only when the format has changed since the last attempt.
+/// Returns the record data of a batch, encoded again only if the format has changed since the last attempt.
 pub(super) fn seal(batch: &mut Batch, version: i16, codec: Codec, level: Option<i32>) -> Result<Records, Error> {
     let magic = magic_of(version);
     let codec = codec_for(version, codec);
@@ -73,7 +73,7 @@ pub(super) fn seal(batch: &mut Batch, version: i16, codec: Codec, level: Option<
     let data = match magic {
         2 => seal_v2(batch, codec, level)?,
         _ if batch.stamp.is_some() => {
-            let text = format!("Produce version {version} has no place for the idempotent producer's numbers");
+            let text = format!("Produce version {version} does not support the idempotent producer's sequence numbers");
             return Err(Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, text));
         }
         _ => seal_messages(batch, magic, codec, level)?,
@@ -111,7 +111,7 @@ fn seal_v2(batch: &Batch, codec: Codec, level: Option<i32>) -> Result<Records, E
     let sealed = seal_batch(&params, &parts, codec, level).map_err(failed)?;
     let plain_len = ottla_protocol::record::BATCH_HEADER_LEN + records.encoded_len();
     if codec != Codec::None && sealed.len() >= plain_len {
-        // Compression has made it larger.
+        // Compression has increased the size.
         return seal_batch(&params, &parts, Codec::None, None).map_err(failed);
     }
     Ok(sealed)
@@ -129,7 +129,7 @@ fn seal_messages(batch: &Batch, magic: i8, codec: Codec, level: Option<i32>) -> 
         .map_err(failed)
 }
 
-/// A partition's part of a request to be built, with the record data.
+/// A partition's part of a request to be built.
 pub(super) struct Part {
     pub(super) slot: Slot,
     pub(super) name: Arc<str>,
@@ -167,7 +167,7 @@ pub(super) fn build(parts: &[Part], acks: i16, timeout_ms: i32, transactional_id
     }
 }
 
-/// Whether a request of this version needs ids.
+/// Returns whether a request of this version names topics by id.
 pub(super) fn is_by_id(version: i16) -> bool {
     version > LAST_BY_NAME
 }
@@ -177,13 +177,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn acks_above_one_become_all_for_brokers_that_refuse_them() {
+    fn acks_above_one_become_all_for_brokers_that_reject_them() {
         assert_eq!([0, 1, -1, 2, 1000].map(|a| acks_for(3, a)), [0, 1, -1, -1, -1]);
         assert_eq!([0, 1, -1, 2, 1000].map(|a| acks_for(2, a)), [0, 1, -1, 2, 1000]);
     }
 
     #[test]
-    fn formats_follow_versions() {
+    fn api_version_determines_the_format() {
         assert_eq!([0, 1, 2, 3, 13].map(magic_of), [0, 0, 1, 2, 2]);
         assert_eq!(codec_for(6, Codec::Zstd), Codec::None);
         assert_eq!(codec_for(7, Codec::Zstd), Codec::Zstd);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_cap_the_version() {
+    fn version_without_topic_ids_is_capped() {
         let modern = BrokerVersions::new([(0, 3, 13)]);
         assert_eq!(pick_version(&modern, true, None), Some(13));
         assert_eq!(pick_version(&modern, false, None), Some(12));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_generation_of_a_transaction_bounds_the_version() {
+    fn transaction_version_bounds_the_version() {
         let modern = BrokerVersions::new([(0, 3, 13)]);
         assert_eq!(pick_version(&modern, true, Some(false)), Some(11));
         assert_eq!(pick_version(&modern, true, Some(true)), Some(13));

@@ -6,15 +6,15 @@ use bytes::Bytes;
 
 use crate::sys::sync::Mutex;
 
-/// Bytes of a block of a large batch: below the size from which `malloc` asks the kernel for fresh pages each time.
+/// Bytes of a block of a large batch: below the size from which `malloc` maps new pages from the kernel each time.
 pub(crate) const BLOCK: usize = 32 * 1024;
 
-/// Bytes of a block that a batch begins with. Where records go to many partitions, what is left empty of their blocks is
-/// memory that the processor's caches lack.
+/// Bytes of a block that a batch begins with. With many partitions, the unused rest of larger blocks would occupy the
+/// processor's caches.
 pub(crate) const SMALL_BLOCK: usize = 4 * 1024;
 
-/// Blocks that were used and can be used again. Memory that goes back to the system and comes again must be cleared by
-/// the kernel page by page, which costs more than all else that is done with a record.
+/// A pool of reusable blocks. Memory that is returned to the system and allocated again must be cleared by the kernel
+/// page by page, which costs more than all other work for a record.
 ///
 /// Thread-safe. Its locks are leaves.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ pub(crate) struct BlockPool {
 #[derive(Debug, Default)]
 struct Free {
     blocks: Vec<Vec<u8>>,
-    /// The fewest that were free since the last trimming: that many were not needed.
+    /// The minimum number of free blocks since the last trimming: that many were not needed.
     low: usize,
 }
 
@@ -38,7 +38,7 @@ impl Free {
         block
     }
 
-    /// Takes out what was not needed since the last call.
+    /// Removes the blocks that were not needed since the last call.
     fn trim(&mut self) -> Vec<Vec<u8>> {
         let keep = self.blocks.len() - self.low.min(self.blocks.len());
         self.low = keep;
@@ -47,13 +47,13 @@ impl Free {
 }
 
 impl BlockPool {
-    /// An empty block of [`BLOCK`] bytes.
+    /// Returns an empty block of [`BLOCK`] bytes.
     pub(crate) fn take(&self) -> Vec<u8> {
         let block = self.large.lock().take();
         block.unwrap_or_else(|| Vec::with_capacity(BLOCK))
     }
 
-    /// An empty block of [`SMALL_BLOCK`] bytes.
+    /// Returns an empty block of [`SMALL_BLOCK`] bytes.
     pub(crate) fn take_small(&self) -> Vec<u8> {
         let block = self.small.lock().take();
         block.unwrap_or_else(|| Vec::with_capacity(SMALL_BLOCK))
@@ -74,7 +74,7 @@ impl BlockPool {
         }
     }
 
-    /// Gives the blocks that were not needed since the last call back to the system. Says whether any are left.
+    /// Returns the blocks that were not needed since the last call to the system. Returns whether free blocks are left.
     pub(crate) fn trim(&self) -> bool {
         let surplus = [&self.small, &self.large].map(|shelf| {
             let mut free = shelf.lock();
@@ -83,8 +83,8 @@ impl BlockPool {
         surplus.iter().any(|(_, none_left)| !none_left)
     }
 
-    /// Makes a block, or a smaller or larger piece of memory, readable. Blocks come back when nobody reads them; one that
-    /// holds little comes back at once, and what it holds gets memory of its size.
+    /// Converts a block, or memory of another size, to shared bytes. A block returns to the pool with its last
+    /// reference. The contents of a mostly empty block are copied, and the block returns at once.
     pub(crate) fn freeze(self: &Arc<Self>, bytes: Vec<u8>) -> Bytes {
         if self.shelf(bytes.capacity()).is_none() {
             return Bytes::from(bytes);
@@ -100,7 +100,7 @@ impl BlockPool {
         })
     }
 
-    /// Blocks that could be taken without asking the system.
+    /// Returns the number of free blocks.
     #[cfg(test)]
     pub(crate) fn free(&self) -> usize {
         [&self.small, &self.large]

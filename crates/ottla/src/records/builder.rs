@@ -1,5 +1,6 @@
-//! The open batch: records are encoded one behind the other.
+//! The open batch: encodes records one after the other.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -10,31 +11,32 @@ use super::encoded::{ProducedRecords, Referenced};
 use super::{HeadersIn, NewRecord, Payload, RecordMeta, payload_len};
 use crate::sys::Instant;
 
-/// Values longer than this get memory of their own, so that blocks are filled to the brim.
+/// Values longer than this are stored in separate memory, so that blocks are filled completely.
 const VALUE_MAX: usize = BLOCK / 4;
 
-/// A batch is large from this size on. Smaller ones are many, and of a large block they would leave much empty.
+/// The size of a large batch. Smaller ones use small blocks, of which less stays unused.
 const LARGE: usize = 4 * BLOCK;
 
-/// Of records that are longer than this the one after the next is fetched: the next one's memory would come too late.
+/// For records longer than this the memory after the next record is prefetched: that of the next one would arrive too
+/// late.
 const LONG: usize = 256;
 
-/// So much of a coming record's memory is fetched before it is written: of larger ones the processor foresees the rest.
+/// The maximum memory that is prefetched for a coming record; the processor predicts the rest of larger ones.
 const EXPECTED_MAX: usize = 2048;
 
-/// Beside its payload a record that is like the last one needs so much at most, and ends in the middle of a cache line.
+/// The maximum size of a record like the last one besides its payload, rounded up to a cache line.
 const EXPECTED_MORE: usize = 64;
 
 /// Records being collected for one batch.
 #[derive(Debug)]
 pub(crate) struct RecordsBuilder {
-    /// Filled blocks of encoded records, without the values that are referenced. Each record lies in one of them.
+    /// Filled blocks of encoded records, without referenced values. Each record is in one block.
     filled: Vec<Bytes>,
-    /// The block, or less memory while little is needed, that records are being appended to.
+    /// The block, or smaller memory for a small batch, that records are appended to.
     block: Vec<u8>,
     /// Bytes of the filled blocks and of the referenced values.
     elsewhere: usize,
-    /// So many of them make a batch large.
+    /// The number of these bytes from which the batch is large.
     large_from: usize,
     referenced: Vec<Referenced>,
     /// Some of the referenced values belong to the application.
@@ -50,7 +52,7 @@ pub(crate) struct RecordsBuilder {
 }
 
 impl RecordsBuilder {
-    /// An empty batch that will probably hold `bytes` and `records`.
+    /// Creates an empty batch with the expected size of `bytes` and `records`.
     pub(crate) fn new(opened_at: Instant, bytes: usize, records: usize, pool: &Arc<BlockPool>) -> Self {
         let block = if bytes > LARGE {
             pool.take()
@@ -76,7 +78,7 @@ impl RecordsBuilder {
         }
     }
 
-    /// An empty batch whose records will be put into others: what they leave is memory for those.
+    /// Creates an empty batch whose records will be moved to other batches, which reuse its blocks.
     pub(crate) fn to_scatter(opened_at: Instant, pool: &Arc<BlockPool>) -> Self {
         RecordsBuilder {
             large_from: usize::MAX,
@@ -84,35 +86,35 @@ impl RecordsBuilder {
         }
     }
 
-    /// Records so far.
+    /// Returns the number of records so far.
     pub(crate) fn len(&self) -> usize {
         self.meta.len()
     }
 
-    /// Bytes of the encoded records so far.
+    /// Returns the size of the encoded records so far.
     pub(crate) fn encoded_len(&self) -> usize {
         self.elsewhere + self.block.len()
     }
 
-    /// Bytes of keys, values and headers so far.
+    /// Returns the bytes of keys, values and headers so far.
     pub(crate) fn payload_bytes(&self) -> u64 {
         self.payload_bytes
     }
 
-    /// When the batch was opened.
+    /// Returns the time at which the batch was opened.
     pub(crate) fn opened_at(&self) -> Instant {
         self.opened_at
     }
 
-    /// Whether a record that arrives at `now` can still say how long after the opening that was.
+    /// Returns whether the age of a record that arrives at `now` exceeds the range of [`RecordMeta::age_us`].
     pub(crate) fn is_too_old(&self, now: Instant) -> bool {
         now.since(self.opened_at).as_micros() > u128::from(u32::MAX)
     }
 
-    /// Encodes a record behind the others. Values longer than `copy_max` that are shared are referenced.
+    /// Appends a record. Shared values longer than `copy_max` are referenced.
     pub(crate) fn append(&mut self, record: &NewRecord<'_>, copy_max: usize) {
         match record.headers {
-            // Most records have none, and then nothing is to be walked.
+            // Most records have no headers.
             HeadersIn::List([]) => self.append_with(record, copy_max, std::iter::empty()),
             headers => self.append_with(record, copy_max, headers.iter()),
         }
@@ -174,8 +176,8 @@ impl RecordsBuilder {
         self.expect_another(here);
     }
 
-    /// Fetches the memory of records like the last one. While its writing waits for memory, the partition's lock cannot be
-    /// given back, and where records go to many partitions in turn the processor foresees none of it.
+    /// Fetches the memory of records like the last one. While its writing waits for memory, the partition's lock cannot
+    /// be given back, and where records go to many partitions in turn the processor foresees none of it.
     #[inline]
     fn expect_another(&mut self, len: usize) {
         let room = self.block.spare_capacity_mut();
@@ -206,7 +208,7 @@ impl RecordsBuilder {
         });
     }
 
-    /// Makes the block take `need` more bytes. It grows until it is a small one; then the next is begun.
+    /// Makes room for `need` more bytes. The block grows up to the size of a small one; then the next one is begun.
     #[inline]
     fn make_room(&mut self, need: usize) {
         if self.block.capacity() - self.block.len() < need {
@@ -246,7 +248,7 @@ impl RecordsBuilder {
         }
     }
 
-    /// No more records.
+    /// Closes the batch.
     pub(crate) fn finish(mut self) -> ProducedRecords {
         let block = std::mem::take(&mut self.block);
         self.keep(block);
@@ -263,5 +265,57 @@ impl RecordsBuilder {
             opened_at: self.opened_at,
             pool: self.pool,
         }
+    }
+}
+
+impl ProducedRecords {
+    /// Removes and returns the first `n` records; both parts are encoded again.
+    pub(crate) fn split_front(&mut self, n: usize) -> ProducedRecords {
+        if n == 0 {
+            return ProducedRecords::default();
+        }
+        if n >= self.len() {
+            return std::mem::take(self);
+        }
+        let mut front = RecordsBuilder::new(self.opened_at, 0, n, &self.pool);
+        let mut rest = RecordsBuilder::new(self.opened_at, 0, self.len() - n, &self.pool);
+        for (i, record) in self.iter().enumerate() {
+            let builder = if i < n { &mut front } else { &mut rest };
+            builder.append(&record.to_new(), 0);
+        }
+        let borrows = self.borrows;
+        *self = rest.finish();
+        let mut front = front.finish();
+        self.borrows &= borrows;
+        front.borrows &= borrows;
+        front
+    }
+
+    /// Returns the records in groups, encoded again, in one pass; `group_of` is called with each record's index.
+    pub(crate) fn grouped<G: Ord>(&self, mut group_of: impl FnMut(usize) -> Option<G>) -> BTreeMap<G, ProducedRecords> {
+        let mut builders = BTreeMap::new();
+        for (i, record) in self.iter().enumerate() {
+            if let Some(group) = group_of(i) {
+                let new = || RecordsBuilder::new(self.opened_at, 0, 0, &self.pool);
+                builders.entry(group).or_insert_with(new).append(&record.to_new(), 0);
+            }
+        }
+        let finish = |builder: RecordsBuilder| {
+            let mut records = builder.finish();
+            records.borrows &= self.borrows;
+            records
+        };
+        builders.into_iter().map(|(g, b)| (g, finish(b))).collect()
+    }
+
+    /// Returns the records for whose index `wanted` returns true, encoded again.
+    pub(crate) fn select(&self, mut wanted: impl FnMut(usize) -> bool) -> ProducedRecords {
+        let mut builder = RecordsBuilder::new(self.opened_at, 0, 0, &self.pool);
+        for (_, record) in self.iter().enumerate().filter(|(i, _)| wanted(*i)) {
+            builder.append(&record.to_new(), 0);
+        }
+        let mut selected = builder.finish();
+        selected.borrows &= self.borrows;
+        selected
     }
 }

@@ -1,37 +1,36 @@
-//! A closed batch: its encoded records, and how they are read back.
+//! A closed batch: encoded records and their iterator.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use ottla_protocol::varint;
 
 use super::blocks::BlockPool;
-use super::builder::RecordsBuilder;
 use super::{EncodedHeaders, HeadersIn, NewRecord, Payload, RecordMeta};
 use crate::sys::Instant;
 
-/// How many records ahead a walk fetches memory: a record is handed to a callback in less time than memory needs to answer.
+/// The number of records by which iteration prefetches memory: a record is processed in less time than a memory access
+/// takes.
 const AHEAD: usize = 4;
 
-/// A record is read at its head, of which this is the end at most as long as it has no key, and at its end, which is right
-/// before its neighbour's head.
+/// The maximum size of a record's head without a key. A record is read at its head and at its end, which is next to the
+/// head of the following record.
 const HEAD_MAX: usize = 12;
 
-/// A value that stands outside of the blocks.
+/// A value outside of the blocks.
 #[derive(Debug)]
 pub(super) struct Referenced {
-    /// The block of its record, and the place in it where it belongs.
+    /// The block of its record, and its offset in the block.
     pub(super) block: usize,
     pub(super) at: usize,
     pub(super) value: Bytes,
 }
 
-/// Encoded records of one batch with what is kept of each.
+/// The encoded records of one batch with their other data.
 #[derive(Debug, Default)]
 pub struct ProducedRecords {
-    /// Encoded records without the values that are referenced; each lies in one of the blocks.
+    /// Encoded records without referenced values; each is in one block.
     pub(super) blocks: Vec<Bytes>,
     /// Ascending.
     pub(super) referenced: Vec<Referenced>,
@@ -47,52 +46,52 @@ pub struct ProducedRecords {
 }
 
 impl ProducedRecords {
-    /// How many records.
+    /// Returns the number of records.
     pub fn len(&self) -> usize {
         self.meta.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no records.
     pub fn is_empty(&self) -> bool {
         self.meta.is_empty()
     }
 
-    /// Whether values are read from the application's memory.
+    /// Returns whether values are read from the application's memory.
     pub(crate) fn borrows(&self) -> bool {
         self.borrows
     }
 
-    /// Bytes of all keys, values and headers, as the quota counts them.
+    /// Returns the bytes of all keys, values and headers, as the buffer memory counts them.
     pub fn payload_bytes(&self) -> u64 {
         self.payload_bytes
     }
 
-    /// Bytes of the encoded records.
+    /// Returns the size of the encoded records.
     pub fn encoded_len(&self) -> usize {
         self.encoded_len
     }
 
-    /// The timestamp that the records' own ones are relative to, milliseconds since the epoch.
+    /// Returns the base timestamp of the records, milliseconds since the epoch.
     pub fn base_timestamp(&self) -> i64 {
         self.base_timestamp
     }
 
-    /// The latest timestamp, milliseconds since the epoch.
+    /// Returns the latest timestamp, milliseconds since the epoch.
     pub fn max_timestamp(&self) -> i64 {
         self.max_timestamp
     }
 
-    /// What is kept of each record.
+    /// Returns the data of each record besides its encoded form.
     pub fn meta(&self) -> &[RecordMeta] {
         &self.meta
     }
 
-    /// When the record of that place was produced.
+    /// Returns the time of production of the record with this index.
     pub fn produced_at(&self, index: usize) -> Option<Instant> {
         self.meta.get(index).map(|m| self.time_of(m))
     }
 
-    /// How long ago each record was produced, in microseconds.
+    /// Returns the age of each record in microseconds.
     pub(crate) fn ages_us(&self, now: Instant) -> impl Iterator<Item = u64> + '_ {
         let since_opened = now.as_micros().saturating_sub(self.opened_at.as_micros());
         self.meta
@@ -104,7 +103,7 @@ impl ProducedRecords {
         Instant::from_micros(self.opened_at.as_micros().saturating_add(u64::from(meta.age_us)))
     }
 
-    /// The encoded records; their concatenation is the body of a record batch. Nothing is copied.
+    /// Returns the encoded records without a copy; their concatenation is the body of a record batch.
     pub fn parts(&self) -> Cow<'_, [Bytes]> {
         if self.referenced.is_empty() {
             return Cow::Borrowed(&self.blocks);
@@ -127,7 +126,7 @@ impl ProducedRecords {
         Cow::Owned(parts)
     }
 
-    /// Every record.
+    /// Returns all records.
     pub(crate) fn iter(&self) -> RecordIter<'_> {
         RecordIter {
             records: self,
@@ -137,59 +136,9 @@ impl ProducedRecords {
             next_referenced: 0,
         }
     }
-
-    /// Takes the first `n` records away; they are encoded anew, as are those that stay.
-    pub(crate) fn split_front(&mut self, n: usize) -> ProducedRecords {
-        if n == 0 {
-            return ProducedRecords::default();
-        }
-        if n >= self.len() {
-            return std::mem::take(self);
-        }
-        let mut front = RecordsBuilder::new(self.opened_at, 0, n, &self.pool);
-        let mut rest = RecordsBuilder::new(self.opened_at, 0, self.len() - n, &self.pool);
-        for (i, record) in self.iter().enumerate() {
-            let builder = if i < n { &mut front } else { &mut rest };
-            record.append_to(builder);
-        }
-        let borrows = self.borrows;
-        *self = rest.finish();
-        let mut front = front.finish();
-        self.borrows &= borrows;
-        front.borrows &= borrows;
-        front
-    }
-
-    /// The records in groups, encoded anew, in one walk; `group_of` is given each record's place.
-    pub(crate) fn grouped<G: Ord>(&self, mut group_of: impl FnMut(usize) -> Option<G>) -> BTreeMap<G, ProducedRecords> {
-        let mut builders = BTreeMap::new();
-        for (i, record) in self.iter().enumerate() {
-            if let Some(group) = group_of(i) {
-                let new = || RecordsBuilder::new(self.opened_at, 0, 0, &self.pool);
-                record.append_to(builders.entry(group).or_insert_with(new));
-            }
-        }
-        let finish = |builder: RecordsBuilder| {
-            let mut records = builder.finish();
-            records.borrows &= self.borrows;
-            records
-        };
-        builders.into_iter().map(|(g, b)| (g, finish(b))).collect()
-    }
-
-    /// The records whose `wanted` is true, encoded anew.
-    pub(crate) fn select(&self, mut wanted: impl FnMut(usize) -> bool) -> ProducedRecords {
-        let mut builder = RecordsBuilder::new(self.opened_at, 0, 0, &self.pool);
-        for (_, record) in self.iter().enumerate().filter(|(i, _)| wanted(*i)) {
-            record.append_to(&mut builder);
-        }
-        let mut selected = builder.finish();
-        selected.borrows &= self.borrows;
-        selected
-    }
 }
 
-/// A record as it is read back from its encoded form.
+/// A record decoded from its encoded form.
 #[derive(Debug, Clone)]
 pub(crate) struct EncodedRecord<'a> {
     pub(crate) key: Option<&'a [u8]>,
@@ -210,7 +159,7 @@ impl<'a> EncodedRecord<'a> {
         }
     }
 
-    /// The record as it was produced; referenced values stay referenced.
+    /// Returns the record as it was produced; referenced values stay referenced.
     pub(crate) fn to_new(&self) -> NewRecord<'a> {
         NewRecord {
             key: self.key,
@@ -223,11 +172,7 @@ impl<'a> EncodedRecord<'a> {
         }
     }
 
-    fn append_to(&self, builder: &mut RecordsBuilder) {
-        builder.append(&self.to_new(), 0);
-    }
-
-    /// The value in the form in which it was produced.
+    /// Returns the value in the form in which it was produced.
     pub(crate) fn payload(&self) -> Payload<'a> {
         match (self.referenced, self.value) {
             (Some(bytes), _) => Payload::Shared(bytes.clone()),
@@ -237,7 +182,7 @@ impl<'a> EncodedRecord<'a> {
     }
 }
 
-/// Walks encoded records.
+/// An iterator over encoded records.
 #[derive(Debug)]
 pub(crate) struct RecordIter<'a> {
     records: &'a ProducedRecords,
@@ -298,9 +243,9 @@ impl<'a> RecordIter<'a> {
 }
 
 impl RecordIter<'_> {
-    /// Fetches what is read of a record that probably begins at this place of the block, or behind its end in the next one.
-    /// When the batch has left the cache since it was written, each would be waited for. A wrong guess costs nothing that
-    /// can be measured.
+    /// Prefetches the memory of a record that probably begins at this offset of the block, or after its end in the next
+    /// one. Without it each access would wait for memory once the batch has left the cache. A wrong guess costs nothing
+    /// measurable.
     #[inline]
     fn fetch_ahead(&self, place: usize) {
         let here = self.cursor.bytes;
@@ -334,7 +279,7 @@ impl<'a> Iterator for RecordIter<'a> {
     }
 }
 
-/// Reads what the builder wrote.
+/// Reads the builder's encoding.
 #[derive(Debug, Default)]
 struct Cursor<'a> {
     bytes: &'a [u8],
@@ -356,7 +301,7 @@ impl<'a> Cursor<'a> {
         Some(bytes)
     }
 
-    /// The outer `None` is the end of the data, the inner one a null.
+    /// Reads a nullable field. The outer `None` is the end of the data, the inner one a null.
     fn nullable(&mut self) -> Option<Option<&'a [u8]>> {
         match self.signed()? {
             n if n < 0 => Some(None),

@@ -1,7 +1,7 @@
 //! Produced records in their encoded form.
 //!
-//! A record is encoded once, when it is produced, in the form of record batches of magic 2 (KIP-98). The same bytes are
-//! sent, kept for a retry and, in the end, read by whoever handles the delivery report.
+//! A record is encoded once, when it is produced, in the format of record batches of magic 2 (KIP-98). The same bytes
+//! are sent, kept for a retry and read back for the delivery report.
 
 mod blocks;
 mod builder;
@@ -16,7 +16,7 @@ pub use self::encoded::ProducedRecords;
 
 use crate::sys::Instant;
 
-/// The value of a record that is to be produced.
+/// The value of a record to be produced.
 #[derive(Clone, Debug, Default)]
 pub enum Payload<'a> {
     /// No value: a tombstone.
@@ -24,31 +24,31 @@ pub enum Payload<'a> {
     Null,
     /// Copied.
     Copy(&'a [u8]),
-    /// Copied, but the application wants its own address back in the delivery report
-    /// ([`DeliveredRecord::lent_address`]): it lent the value and frees it then.
+    /// Copied, but the delivery report returns the application's own address, which the application then frees
+    /// ([`DeliveredRecord::lent_address`](crate::event::DeliveredRecord::lent_address)).
     Lent(&'a [u8]),
-    /// Referenced when longer than `message.copy.max.bytes`, otherwise copied and let go at once. What is referenced is
-    /// not read any more once the delivery report was made.
+    /// Referenced if longer than `message.copy.max.bytes`, otherwise copied and released at once. A referenced value is
+    /// not read after the delivery report.
     Shared(Bytes),
 }
 
 impl Payload<'_> {
-    /// Bytes of the value, 0 for none.
+    /// Returns the size of the value in bytes, 0 for none.
     pub fn len(&self) -> usize {
         self.as_slice().map_or(0, <[u8]>::len)
     }
 
-    /// Whether there is no value or an empty one.
+    /// Returns whether there is no value or an empty one.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the application's memory is to be referenced.
+    /// Returns whether the application's memory is to be referenced.
     fn is_shared_beyond(&self, copy_max: usize) -> bool {
         matches!(self, Payload::Shared(v) if v.len() > copy_max)
     }
 
-    /// The value's bytes.
+    /// Returns the value's bytes.
     pub fn as_slice(&self) -> Option<&[u8]> {
         match self {
             Payload::Null => None,
@@ -63,7 +63,7 @@ impl Payload<'_> {
 pub enum HeadersIn<'a> {
     /// Names with their values.
     List(&'a [(&'a [u8], Option<&'a [u8]>)]),
-    /// As they stand in an encoded record.
+    /// The encoded headers of a record.
     Encoded(EncodedHeaders<'a>),
 }
 
@@ -77,7 +77,7 @@ impl Default for HeadersIn<'_> {
 }
 
 impl HeadersIn<'_> {
-    /// Names with their values, in order.
+    /// Returns names with their values, in order.
     pub fn iter(&self) -> HeadersInIter<'_> {
         match self {
             HeadersIn::List(list) => HeadersInIter::List(list.iter()),
@@ -106,16 +106,16 @@ impl<'a> Iterator for HeadersInIter<'a> {
     }
 }
 
-/// What is kept of a record besides its encoded form.
+/// The data of a record besides its encoded form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordMeta {
     /// The application's pointer given with the record.
     pub opaque: usize,
-    /// Microseconds from the opening of the batch to the record's arrival.
+    /// Microseconds from the opening of the batch to the arrival of the record.
     pub age_us: u32,
 }
 
-/// One record, about to be encoded.
+/// A record to be encoded.
 #[derive(Clone, Debug)]
 pub(crate) struct NewRecord<'a> {
     pub(crate) key: Option<&'a [u8]>,
@@ -123,12 +123,12 @@ pub(crate) struct NewRecord<'a> {
     pub(crate) headers: HeadersIn<'a>,
     pub(crate) timestamp_ms: i64,
     pub(crate) opaque: usize,
-    /// The address that goes back to the application where the value itself was already copied, else 0.
+    /// The application's address of a value that was copied already, otherwise 0.
     pub(crate) lent: usize,
     pub(crate) produced_at: Instant,
 }
 
-/// Bytes of a record as the quota counts them: key, value, header names and values.
+/// Returns the size of a record for the limits of the buffer memory: key, value, header names and values.
 #[inline]
 pub(crate) fn payload_len(key: Option<&[u8]>, value: &Payload<'_>, headers: &HeadersIn<'_>) -> u64 {
     let headers: usize = match headers {

@@ -1,4 +1,4 @@
-//! The producer's quota: blocked producers, flushing.
+//! The producer's buffer memory: blocked producers, flushing.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,8 +9,8 @@ use crate::memory::BufferMemory;
 use crate::sys::sync::model_tests::{explore, join, must_catch, spawn};
 use crate::sys::sync::{AtomicBool, Flaw};
 
-/// Room for one record, taken; two producers wait for it, one record after the other is settled. A producer that looks
-/// for room, finds none and only then says that it waits misses a release in between.
+/// The memory for one record is reserved; two producers wait for it while records are settled one after the other. A
+/// producer that registers as waiting only after a failed attempt misses a release in between.
 fn blocked_producers() {
     let buffer_memory = Arc::new(BufferMemory::new(1, 100));
     assert!(buffer_memory.try_acquire(60));
@@ -34,8 +34,8 @@ fn a_blocked_producer_is_woken() {
     must_catch(Flaw::TwoSteps, "blocked producers", 2, blocked_producers);
 }
 
-/// A producer waits for room for its bytes; another one does not wait and is refused, having held bytes for a moment. The
-/// moment must not be what the first one goes to sleep for.
+/// A producer waits for memory; another one does not wait and is refused, after it has held bytes for a moment. The first
+/// one must not sleep because of that moment.
 #[test]
 fn a_refused_record_leaves_nobody_waiting() {
     explore("refused and blocked", 3, || {
@@ -64,7 +64,7 @@ fn a_refused_record_leaves_nobody_waiting() {
     });
 }
 
-/// The client is closed while a producer waits for room: it must hear of it.
+/// The client is closed while a producer waits for memory: the producer must be woken.
 #[test]
 fn closing_ends_a_blocked_producer() {
     explore("blocked and closed", 4, || {
@@ -81,9 +81,9 @@ fn closing_ends_a_blocked_producer() {
     });
 }
 
-/// The queue is full and being flushed; its last record is settled while another one is refused. Whoever settles the last
-/// record must see that it was the last: a refused record that counted for a moment would hide it, and nobody would
-/// wake those who flush.
+/// The buffer is full and being flushed; its last record is settled while another one is refused. The thread that settles
+/// the last record must detect that it was the last: a refused record that counted for a moment would hide it, and the
+/// flushing threads would not be woken.
 fn flush_and_refuse() {
     let (buffer_memory, queue) = (Arc::new(BufferMemory::new(1, 100)), Queue::new());
     assert!(buffer_memory.try_acquire(60));
@@ -112,7 +112,7 @@ fn a_flush_ends_with_the_last_record() {
     must_catch(Flaw::NoNotify, "flush while a record is refused", 1, flush_and_refuse);
 }
 
-/// A thread waits until the queue is empty while others serve the reports, which settles two records.
+/// A thread waits until the buffer is empty while others handle the reports of two records.
 #[test]
 fn waiting_for_the_last_record_ends() {
     explore("wait until empty", 4, || {

@@ -14,9 +14,9 @@ fn with_waker() -> (Arc<PartitionState>, Arc<FetchBudget>, Arc<ModelWaker>) {
     (state, budget, waker)
 }
 
-/// The fetcher finds the budget used up, says that it waits for room and looks again; the application uses up the last
-/// chunk meanwhile. Either the second look finds room or the release wakes the fetcher. Without the second look, or with
-/// a flag that is only stored and not exchanged, both may miss each other, and nothing is ever fetched again.
+/// The fetcher finds the budget exhausted, sets the flag and checks again; the application drops the last chunk
+/// meanwhile. Either the second check succeeds or the release wakes the fetcher. Without the second check, or with a
+/// flag that is stored instead of exchanged, both may miss each other, and nothing is fetched any more.
 fn starve() {
     let (p, budget, waker) = with_waker();
     let waiting = chunk(&p);
@@ -38,8 +38,8 @@ fn a_starved_fetcher_is_woken() {
     must_catch(Flaw::TwoSteps, "starved fetcher", 3, starve);
 }
 
-/// The fetcher has enough of a partition and asks to be told when it runs low, while the application takes the last
-/// chunks. Either it is not armed because few are left already, or it is told.
+/// The fetcher arms the notification for a low queue while the application takes the last chunks. Either arming fails
+/// because the queue is low already, or the fetcher is notified.
 fn run_low() {
     let (p, budget, waker) = with_waker();
     let chunks = [chunk(&p), chunk(&p)];
@@ -60,7 +60,7 @@ fn a_partition_that_runs_low_is_told_of() {
     must_catch(Flaw::TwoSteps, "partition runs low", 3, run_low);
 }
 
-/// A seek raises the epoch while the application takes records. Once the seek is known to be done, no record of before
+/// A seek advances the fetch generation while the application takes records. Once the seek is done, no earlier record
 /// comes out, whether the chunk waits in the queue or is half used.
 #[test]
 fn nothing_old_comes_after_the_epoch_was_raised() {
@@ -90,9 +90,9 @@ fn nothing_old_comes_after_the_epoch_was_raised() {
     });
 }
 
-/// A thread takes a record while another one seeks: the record may have passed its look at the epoch before the seek raises
-/// it, and is counted after. It must not undo the seek: the position stays where the seek put it, and a partition that is
-/// taken away and given back has nothing to commit.
+/// A thread takes a record while another one seeks: the record may have passed the check of the fetch generation before
+/// the seek advances it, and be counted after. It must not undo the seek: the position stays that of the seek, and a
+/// partition that is revoked and assigned again has no offset to commit.
 #[test]
 fn a_record_taken_during_a_seek_does_not_undo_it() {
     explore("position after a seek", 4, || {
@@ -119,8 +119,8 @@ fn a_record_taken_during_a_seek_does_not_undo_it() {
     });
 }
 
-/// A partition is given up while the application takes a record: once the epoch is raised and the queue was swept, the offset
-/// to commit is behind every record that was handed out, so the next owner reads none of them again.
+/// A partition is revoked while the application takes a record: once the fetch generation is advanced and the queue was
+/// swept, the offset to commit is after each delivered record, so the next owner reads none of them again.
 #[test]
 fn what_is_committed_last_covers_what_was_handed_out() {
     explore("commit before giving up", 3, || {
@@ -139,8 +139,8 @@ fn what_is_committed_last_covers_what_was_handed_out() {
     });
 }
 
-/// The budget is used up by chunks that a seek makes stale while the application waits for a record without a timeout.
-/// Its wait must give their room back before it goes on: the fetcher brings nothing while there is none.
+/// The budget is exhausted by chunks that a seek makes stale while the application waits for a record without a timeout.
+/// The wait must drop them before it continues: the fetcher fetches nothing while the budget is exhausted.
 #[test]
 fn a_waiting_application_frees_what_is_stale() {
     explore("stale chunks and a wait", 3, || {

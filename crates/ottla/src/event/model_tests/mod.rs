@@ -1,4 +1,4 @@
-//! What the application's threads and the client's share besides the producer's batches.
+//! Thread models of the state that the application's threads and the client's share, except the producer's batches.
 
 mod buffer_memory;
 mod fetching;
@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorCode};
 use crate::memory::FetchBudget;
 use crate::sys::sync::model_tests;
 
-/// Not to wait.
+/// The timeout of a call that does not wait.
 const NOW: Option<Duration> = Some(Duration::ZERO);
 
 fn note(text: &str) -> Event {
@@ -27,7 +27,7 @@ fn text(event: Option<Event>) -> String {
     }
 }
 
-/// Every event that waits.
+/// Returns the texts of all events in the queue.
 fn drain(queue: &Arc<Queue>) -> Vec<String> {
     std::iter::from_fn(|| queue.pop(NOW)).map(|e| text(Some(e))).collect()
 }

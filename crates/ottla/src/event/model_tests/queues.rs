@@ -9,7 +9,7 @@ use crate::sys::sync::Flaw;
 use crate::sys::sync::model_tests::{ModelWaker, join, must_catch, spawn};
 
 /// Two threads wait, two events come, one after the other. The second push may come before the thread that the first one
-/// woke has taken anything: the other thread must be woken all the same.
+/// woke has taken an event: the other thread must be woken nevertheless.
 fn two_wait_for_two() {
     let queue = Queue::new();
     let waiting = [0, 1].map(|_| {
@@ -50,7 +50,7 @@ fn a_record_left_in_a_chunk_wakes_the_next_thread() {
 }
 
 /// A queue is forwarded while a thread waits on it, and then filled through its new target. The thread waits in the old
-/// target; unless it is told, nothing will ever come there.
+/// target; unless it is woken, it waits for ever.
 #[test]
 fn a_waiting_thread_follows_a_forward() {
     explore("wait and forward", 5, || {
@@ -89,8 +89,8 @@ fn a_waiting_thread_follows_from_target_to_target() {
 }
 
 /// Two events are pushed while the queue is being forwarded. A push that has found the queue's end before the change and
-/// inserts after it would leave its event where nobody looks; one that comes between the change and the moving of what
-/// waits would overtake it.
+/// inserts after it would leave its event in a queue that is not read any more; a push between the change and the moving
+/// of the present events would overtake them.
 #[test]
 fn forwarding_neither_loses_nor_reorders() {
     explore("push and forward", 4, || {
@@ -128,8 +128,8 @@ fn a_circle_cannot_be_closed() {
     });
 }
 
-/// The application chooses a forward while an assignment makes the usual one. Whichever comes first, the application's
-/// stands: an assignment that looks first and forwards later would undo it.
+/// The application sets a forward while an assignment sets the default one. In either order the application's forward
+/// remains: an assignment that checks first and forwards later would undo it.
 #[test]
 fn a_chosen_forward_stands() {
     explore("choice and default", 5, || {
@@ -161,8 +161,8 @@ fn nobody_waits_on_a_closed_queue() {
     must_catch(Flaw::NoNotify, "wait and close", 1, closing_ends_waits);
 }
 
-/// An application that waits with `poll()` on a descriptor sets it up while an event comes in. It must be told at least
-/// once, by whichever of the two comes second.
+/// An application that waits with `poll()` on a descriptor sets it up while an event comes in. It must be notified
+/// at least once, by the second of the two.
 #[test]
 fn a_notification_is_not_missed() {
     explore("push and notify", 5, || {
@@ -181,7 +181,7 @@ fn a_notification_is_not_missed() {
     });
 }
 
-/// An answer and a refusal of the same call race: the caller gets the first, and gets it once.
+/// A result and a refusal of the same call race: the caller gets the first one, once.
 fn answer_once() {
     let reply = Reply::new();
     let answering = [1, 2].map(|n| {

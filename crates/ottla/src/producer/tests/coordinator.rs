@@ -34,15 +34,16 @@ pub(in crate::producer) struct Coordinating {
     pub(in crate::producer) node: i32,
     pub(in crate::producer) id: i64,
     pub(in crate::producer) epoch: i16,
-    /// What was asked, in a few words, after the broker's number.
+    /// The requests in short form, after the broker's id.
     pub(in crate::producer) asked: Vec<String>,
     /// Errors of the next requests of a kind.
     pub(in crate::producer) errors: HashMap<i16, VecDeque<ErrorCode>>,
-    /// What DescribeTransactions tells next, and then for ever; empty where brokers do not have it.
+    /// The next states in responses of DescribeTransactions, of which the last is repeated; empty if brokers do not
+    /// support it.
     pub(in crate::producer) states: VecDeque<&'static str>,
     /// Requests of this kind are not answered.
     pub(in crate::producer) silent: Option<ApiKey>,
-    /// What the last of them would have been answered.
+    /// The response that the last of them would have had.
     pub(super) held: Option<Bytes>,
 }
 

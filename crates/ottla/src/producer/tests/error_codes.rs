@@ -1,22 +1,21 @@
-//! Every cause for which a record is not delivered: what is reported of it, and what was done before. `docs/ERRORS.md`
-//! tells the same to applications.
+//! The reports and retries for each error with which a record is not delivered, compared with `docs/ERRORS.md`.
 
 use super::harness::World;
 use super::*;
 use crate::error::Error;
 
-/// What becomes of a record when every request with it is refused with the same code.
+/// The outcome of a record when each request with it is rejected with the same code.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Fate {
-    /// Given up at once.
+    /// Fails at once.
     Fails(PersistStatus),
-    /// Sent again until `retries` is used up, then given up.
+    /// Sent again until `retries` is used up, then failed.
     Retried(PersistStatus),
-    /// Made anew three times, then given up.
+    /// Encoded again three times, then failed.
     Remade,
-    /// Sent again for as long as it takes.
+    /// Sent again without limit.
     Follows,
-    /// Sent again under new numbers for as long as it takes.
+    /// Sent again under new sequence numbers without limit.
     Renumbered,
     /// Delivered: the broker has it.
     Known,
@@ -31,7 +30,7 @@ const MAYBE: PersistStatus = PossiblyPersisted;
 
 /// The code, whether metadata is asked for, and the fates of a record of a plain and of an idempotent producer.
 const BY_BROKERS: &[(ErrorCode, bool, Fate, Fate)] = &[
-    // What passes.
+    // Transient errors.
     (Code::REQUEST_TIMED_OUT, false, Retried(MAYBE), Retried(MAYBE)),
     (Code::NOT_ENOUGH_REPLICAS, false, Retried(NOT), Retried(NOT)),
     (
@@ -49,7 +48,7 @@ const BY_BROKERS: &[(ErrorCode, bool, Fate, Fate)] = &[
     (Code::THROTTLING_QUOTA_EXCEEDED, false, Retried(NOT), Retried(NOT)),
     (Code::UNKNOWN_LEADER_EPOCH, false, Retried(NOT), Retried(NOT)),
     (Code::INVALID_MSG, false, Remade, Remade),
-    // What the client did not know.
+    // Outdated metadata.
     (Code::NOT_LEADER_FOR_PARTITION, true, Follows, Follows),
     (Code::LEADER_NOT_AVAILABLE, true, Follows, Follows),
     (Code::UNKNOWN_TOPIC_OR_PART, true, Follows, Follows),
@@ -57,7 +56,7 @@ const BY_BROKERS: &[(ErrorCode, bool, Fate, Fate)] = &[
     (Code::INCONSISTENT_TOPIC_ID, true, Follows, Follows),
     (Code::REPLICA_NOT_AVAILABLE, true, Follows, Follows),
     (Code::FENCED_LEADER_EPOCH, true, Follows, Follows),
-    // What stays as it is.
+    // Permanent errors.
     (Code::UNKNOWN, false, Fails(MAYBE), Fails(MAYBE)),
     (ErrorCode(999), false, Fails(MAYBE), Fails(MAYBE)),
     (Code::MSG_SIZE_TOO_LARGE, false, Fails(NOT), Fails(NOT)),
@@ -75,7 +74,7 @@ const BY_BROKERS: &[(ErrorCode, bool, Fate, Fate)] = &[
     (Code::INVALID_RECORD, false, Fails(NOT), Fails(NOT)),
     (Code::INVALID_TXN_STATE, false, Fails(NOT), Fails(NOT)),
     (Code::INVALID_PRODUCER_ID_MAPPING, false, Fails(NOT), Fails(NOT)),
-    // What is said of numbers, which only an idempotent producer has.
+    // Errors of sequence numbers, which only an idempotent producer has.
     (Code::OUT_OF_ORDER_SEQUENCE_NUMBER, false, Fails(NOT), Renumbered),
     (Code::UNKNOWN_PRODUCER_ID, false, Fails(NOT), Renumbered),
     (Code::INVALID_PRODUCER_EPOCH, false, Fails(NOT), Renumbered),
@@ -118,7 +117,7 @@ fn refuse(w: &mut World, code: ErrorCode, base_offset: i64) {
     });
 }
 
-/// What happened to a record: requests with it, its report, whether metadata was asked for, and the fatal error.
+/// The events of a record: requests with it, its report, a metadata request, and the fatal error.
 type Story = (usize, Report, bool, Option<Error>);
 
 /// Refuses every request with a record, [`REFUSALS`] times at most; then it is taken.
@@ -145,7 +144,7 @@ fn play(w: &mut World, code: ErrorCode, base_offset: i64) -> Story {
 }
 
 #[test]
-fn what_brokers_refuse() {
+fn error_codes_of_brokers_have_the_documented_outcome() {
     for (code, refreshes, plain, idempotent) in BY_BROKERS {
         for (settings, topic, is_idempotent) in KINDS {
             let case = format!("{code:?} {settings:?} {topic:?}");
@@ -164,7 +163,7 @@ fn what_brokers_refuse() {
             assert_eq!(refreshed, *refreshes, "{case}: metadata");
             assert_eq!(fatal, None, "{case}");
             assert_eq!(w.accumulator.outstanding(), 0, "{case}");
-            // The partition goes on.
+            // The partition continues.
             w.produce("t", 0, "next").unwrap();
             w.run_ms(1300);
             w.acknowledge(2);
@@ -178,7 +177,7 @@ fn what_brokers_refuse() {
 }
 
 #[test]
-fn every_code_of_the_protocol_has_its_row_or_fails_unwritten() {
+fn codes_without_a_row_fail_as_not_persisted() {
     for code in ottla_protocol::ErrorCode::known().map(ErrorCode::from) {
         if code.is_ok() || BY_BROKERS.iter().any(|row| row.0 == code) {
             continue;
@@ -199,7 +198,7 @@ fn every_code_of_the_protocol_has_its_row_or_fails_unwritten() {
 }
 
 #[test]
-fn a_leader_that_had_appended_before_it_lost_its_office_leaves_the_record_in_doubt() {
+fn not_leader_with_base_offset_is_possibly_persisted() {
     for (code, acks, fate) in [
         (Code::NOT_LEADER_FOR_PARTITION, "all", Retried(MAYBE)),
         (Code::UNKNOWN_TOPIC_OR_PART, "all", Retried(MAYBE)),
@@ -215,7 +214,7 @@ fn a_leader_that_had_appended_before_it_lost_its_office_leaves_the_record_in_dou
     }
 }
 
-/// What befalls a record besides refusals, played until it is reported.
+/// The events besides rejections with which a record fails, simulated until it is reported.
 struct Mishap {
     what: &'static str,
     settings: Settings,
@@ -445,7 +444,7 @@ const MISHAPS: &[Mishap] = &[
 ];
 
 #[test]
-fn what_happens_on_the_way() {
+fn local_errors_have_the_documented_outcome() {
     for m in MISHAPS {
         for idempotent in ["false", "true"] {
             let case = format!("{}, enable.idempotence={idempotent}", m.what);
@@ -500,7 +499,7 @@ fn row_of_code(code: ErrorCode, refreshes: bool, plain: Fate, idempotent: Fate) 
 }
 
 #[test]
-fn the_manual_says_the_same() {
+fn errors_document_matches_the_tables() {
     let manual = include_str!("../../../../../docs/ERRORS.md");
     let lines: Vec<&str> = manual.lines().collect();
     for (code, refreshes, plain, idempotent) in BY_BROKERS {

@@ -30,7 +30,7 @@ fn records_wait_for_an_unknown_topic_in_order() {
 }
 
 #[test]
-fn a_paused_partition_waits_and_its_records_time_out_as_ever() {
+fn paused_partition_sends_nothing_and_its_records_time_out() {
     let mut w = World::with_topic(&[], &[("message.timeout.ms", "1000")]);
     w.add_topic("t", &[1, 1]);
     let t = w.topic("t");
@@ -61,7 +61,7 @@ fn a_paused_partition_waits_and_its_records_time_out_as_ever() {
 }
 
 #[test]
-fn a_topic_that_does_not_come_fails_its_records() {
+fn missing_topic_fails_its_records() {
     let mut w = World::new(&[("topic.metadata.propagation.max.ms", "2000")]);
     w.produce("t", 0, "a").unwrap();
     w.run_ms(1500);
@@ -81,7 +81,7 @@ fn a_topic_that_does_not_come_fails_its_records() {
 }
 
 #[test]
-fn a_topic_that_may_not_be_written_fails_with_its_error() {
+fn unauthorized_topic_fails_with_its_error() {
     let mut w = World::new(&[]);
     w.add_topic("t", &[]);
     w.model.get_mut("t").unwrap().error = 29;
@@ -127,7 +127,7 @@ fn a_deleted_topic_fails_what_waits_and_comes_back() {
 }
 
 #[test]
-fn a_topic_made_again_with_fewer_partitions() {
+fn topic_recreated_with_fewer_partitions() {
     let mut w = World::new(&[("linger.ms", "60000")]);
     w.add_topic("t", &[1, 1, 1]);
     let t = w.topic("t");
@@ -161,7 +161,7 @@ fn a_record_for_a_partition_that_was_just_added_is_delivered() {
 }
 
 #[test]
-fn a_partition_that_does_not_exist_is_looked_up_once_a_second_at_most() {
+fn missing_partition_requests_metadata_once_a_second_at_most() {
     let mut w = one_partition(&[("linger.ms", "0")], &[]);
     let unknown = ErrorCode::L_UNKNOWN_PARTITION;
     let asked = w.metadata_requests;
@@ -308,7 +308,7 @@ fn unassigned_records_time_out() {
     assert_eq!(w.accumulator.outstanding(), 0);
 }
 
-/// What is given up before partitions were looked at is reported with the partition that it asked for.
+/// Records that fail before the partition count is known are reported with the requested partition.
 #[test]
 fn unassigned_records_are_reported_with_the_partition_asked_for() {
     let partitions = [2, PARTITION_UA, 2, 0];
@@ -340,7 +340,7 @@ fn unassigned_records_are_reported_with_the_partition_asked_for() {
 
 /// Each costs as much as any other: a walk over all of them for each one would take minutes.
 #[test]
-fn many_records_of_a_partition_that_is_not_there() {
+fn many_records_of_a_missing_partition_fail_in_linear_time() {
     let mut w = World::new(&[("queue.buffering.max.messages", "0")]);
     for i in 0..100_000 {
         w.produce("t", 7 + i % 2, "x").unwrap();
@@ -356,7 +356,7 @@ fn many_records_of_a_partition_that_is_not_there() {
 }
 
 #[test]
-fn a_timeout_says_what_became_of_the_attempts() {
+fn timeout_error_names_the_last_attempt() {
     for (refused, connected, words) in [
         (None, true, "broker 1 has not answered"),
         (None, false, "it was never sent"),
@@ -502,7 +502,7 @@ fn acknowledge_with_pause(w: &mut World, throttle_time_ms: i32) {
 }
 
 #[test]
-fn a_pause_is_kept_by_the_client_unless_the_broker_has_kept_it_already() {
+fn client_observes_throttle_time_unless_the_broker_has() {
     // Before version 6 the broker answers only when the pause is over (KIP-219).
     for (version, kept) in [(3, false), (5, false), (6, true), (12, true)] {
         let mut w = World::new(&[("linger.ms", "0")]);
@@ -525,7 +525,7 @@ fn a_pause_is_kept_by_the_client_unless_the_broker_has_kept_it_already() {
 }
 
 #[test]
-fn reports_tell_latency_and_append_time() {
+fn reports_contain_latency_and_append_time() {
     let mut w = one_partition(&[("linger.ms", "20")], &[]);
     w.produce("t", 0, "a").unwrap();
     w.run_ms(10);
@@ -544,7 +544,7 @@ fn reports_tell_latency_and_append_time() {
 }
 
 #[test]
-fn values_that_are_referenced_are_let_go_before_their_report() {
+fn referenced_values_are_released_before_their_report() {
     for purges in [false, true] {
         let mut w = one_partition(
             &[("message.copy.max.bytes", "10"), ("linger.ms", "0")],

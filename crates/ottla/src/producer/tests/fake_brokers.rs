@@ -1,4 +1,4 @@
-//! What the tests play: clock, waker, brokers' knowledge, requests received, reports seen.
+//! Simulated parts of the tests: clock, waker, the brokers' topics, received requests, reports.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -43,7 +43,7 @@ impl Waker for FakeClock {
     }
 }
 
-/// A topic as the brokers know it.
+/// A topic on the brokers.
 #[derive(Clone, Debug)]
 pub(in crate::producer) struct Model {
     pub(in crate::producer) id: Uuid,
@@ -90,7 +90,7 @@ impl Sent {
     }
 }
 
-/// What a delivery report said of one record.
+/// The delivery report of one record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::producer) struct Report {
     pub(in crate::producer) value: String,

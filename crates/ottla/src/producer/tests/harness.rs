@@ -55,15 +55,15 @@ pub(in crate::producer) struct World {
     /// Produce requests that wait for the test's answer, oldest first.
     pub(in crate::producer) sent: Vec<Sent>,
     pub(in crate::producer) produce_versions: (i16, i16),
-    /// Whether the kernel takes what is written.
+    /// Sockets accept written bytes.
     pub(in crate::producer) kernel_takes: bool,
     /// Brokers that refuse connections.
     pub(in crate::producer) down: Vec<i32>,
     pub(in crate::producer) metadata_requests: usize,
-    /// Pauses that were told of since the test last looked.
+    /// Throttle times that were reported since the test last read them.
     pub(in crate::producer) pauses: Vec<i32>,
     pub(in crate::producer) producer_id_requests: usize,
-    /// What brokers answer who are asked for a producer id.
+    /// The error code in responses to InitProducerId.
     pub(in crate::producer) producer_id_error: i16,
     /// The coordinators of transactions and groups.
     pub(in crate::producer) coordinating: Coordinating,
@@ -143,7 +143,7 @@ impl World {
         w
     }
 
-    /// Has brokers know a topic with these leaders.
+    /// Adds a topic with these leaders to the brokers.
     pub(in crate::producer) fn add_topic(&mut self, name: &str, leaders: &[i32]) {
         let mut id = [0; 16];
         id[0] = self.model.len() as u8 + 1;
@@ -562,7 +562,7 @@ impl World {
         out
     }
 
-    /// What was reported since the last call, record by record.
+    /// Returns the reports since the last call, record by record.
     pub(in crate::producer) fn reports(&mut self) -> Vec<Report> {
         let mut out = Vec::new();
         for d in self.deliveries() {

@@ -101,7 +101,7 @@ fn batches_are_numbered_and_five_are_in_flight_once_the_broker_knows_the_produce
     assert_eq!(w.producer_id_requests, 1);
 }
 
-/// "a", "b" and "c" are under way in this order, and nothing goes wrong any more.
+/// "a", "b" and "c" are in flight in this order, and no more errors occur.
 fn all_three_arrive(w: &mut World) {
     assert_eq!(waiting(w), [row(0, 1, "a"), row(0, 2, "b"), row(0, 3, "c")]);
     for offset in [5, 6, 7] {
@@ -187,7 +187,7 @@ fn a_batch_of_unknown_fate_is_never_sent_under_other_numbers() {
     w.disconnect(1);
     w.run_ms(1000);
     assert_eq!(waiting(&w), [row(0, 1, "a"), row(0, 2, "b")]);
-    // The broker is behind "a": it has lost what it acknowledged, or has "a" and does not know it again.
+    // The broker is behind "a": it has lost an acknowledged batch, or has "a" and does not recognize it.
     w.refuse(OUT_OF_ORDER);
     w.refuse(OUT_OF_ORDER);
     send(&mut w, "c");
@@ -342,7 +342,7 @@ fn a_gap_is_fatal_where_none_may_be() {
     send(&mut w, "a");
     w.refuse(OUT_OF_ORDER);
     assert_eq!(w.sender.take_fatal().map(|e| e.code), Some(OUT_OF_ORDER));
-    assert!(w.sender.take_fatal().is_none(), "told once");
+    assert!(w.sender.take_fatal().is_none(), "returned once");
 }
 
 #[test]

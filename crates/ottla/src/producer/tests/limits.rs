@@ -1,4 +1,4 @@
-//! Settings that limit what the producer holds and what is under way.
+//! Settings that limit the records that the producer holds and the requests in flight.
 
 use super::harness::World;
 use super::*;
@@ -14,7 +14,7 @@ fn produce_each(w: &mut World, partition: i32, values: &[&str]) {
 const SIX: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
 #[test]
-fn at_most_so_many_requests_are_under_way_on_a_connection() {
+fn requests_in_flight_per_connection_are_limited() {
     for (max, expected) in [
         ("1", 1),
         ("2", 2),
@@ -48,7 +48,7 @@ fn at_most_so_many_requests_are_under_way_on_a_connection() {
 }
 
 #[test]
-fn what_waits_for_a_full_socket_joins_one_batch() {
+fn records_waiting_for_a_full_socket_share_a_batch() {
     for (threshold, expected) in [("1", 1), ("2", 2), ("4", 4), ("100", 6)] {
         let settings = [
             ("linger.ms", "0"),
@@ -75,7 +75,7 @@ fn what_waits_for_a_full_socket_joins_one_batch() {
     }
 }
 
-/// How many records of 100 bytes the producer takes, 3000 at most.
+/// Returns the number of records of 100 bytes that the producer accepts, 3000 at most.
 fn room(settings: &[(&str, &str)]) -> usize {
     let mut w = one_partition(settings, &[]);
     let value = "x".repeat(100);
@@ -88,7 +88,7 @@ fn room(settings: &[(&str, &str)]) -> usize {
 }
 
 #[test]
-fn the_queue_takes_what_its_limits_allow_and_no_more() {
+fn queue_limits_are_exact() {
     for (messages, kbytes, expected) in [
         ("1", "1048576", 1),
         ("1000", "1048576", 1000),

@@ -12,7 +12,7 @@ use crate::types::{PARTITION_UA, PersistStatus};
 
 const TOPICS: [(&str, usize); 2] = [("t", 3), ("u", 1)];
 
-/// What brokers have written: values by partition, in order.
+/// The brokers' logs: values by partition, in order.
 #[derive(Default)]
 struct Logs(HashMap<String, Vec<String>>);
 
@@ -36,7 +36,7 @@ struct RandomFaults {
     logs: Logs,
     /// Values that were taken, with the thread of order they belong to.
     produced: Vec<String>,
-    /// How many of them were produced before the faults ended.
+    /// The number of them produced before the faults ended.
     healed_at: usize,
     reported: HashMap<String, (ErrorCode, PersistStatus, i32, i64)>,
 }
@@ -138,7 +138,7 @@ impl RandomFaults {
             } else {
                 name.to_owned()
             };
-            // With ids the closure cannot tell topics apart: such requests are answered for one topic's offsets.
+            // With topic ids the closure cannot distinguish topics: such requests get one topic's offsets.
             out.entry((key, number)).or_insert(base);
         }
         out
@@ -268,7 +268,7 @@ impl RandomFaults {
         }
     }
 
-    /// First copies stand in the order of production.
+    /// Checks that the first copies are in the order of production.
     fn check_order(&self) {
         let place: HashMap<&str, usize> = self.produced.iter().enumerate().map(|(i, v)| (v.as_str(), i)).collect();
         for (partition, log) in &self.logs.0 {
@@ -282,7 +282,7 @@ impl RandomFaults {
 }
 
 #[test]
-fn every_record_is_reported_once_and_truly() {
+fn every_record_is_reported_once_with_its_status() {
     for seed in 0..60 {
         println!("seed {seed}");
         let mut chaos = RandomFaults::new(
@@ -295,7 +295,7 @@ fn every_record_is_reported_once_and_truly() {
 }
 
 #[test]
-fn one_request_in_flight_keeps_the_order_whatever_happens() {
+fn one_request_in_flight_keeps_the_order_under_faults() {
     for seed in 100..140 {
         println!("seed {seed}");
         let mut chaos = RandomFaults::new(

@@ -28,7 +28,7 @@ fn retries_keep_the_original_order() {
 }
 
 #[test]
-fn only_what_was_in_flight_already_comes_before_a_retried_batch() {
+fn only_batches_in_flight_precede_a_retried_batch() {
     let mut w = one_partition(&[("linger.ms", "0")], &[]);
     for v in ["a", "b", "c"] {
         w.produce("t", 0, v).unwrap();
@@ -67,7 +67,7 @@ fn one_request_in_flight_keeps_order_through_retries_and_leader_changes() {
     w.acknowledge(0);
     w.produce("t", 0, "d").unwrap();
     w.drive();
-    // What was waiting goes together.
+    // Waiting records are sent together.
     assert_eq!((w.sent.len(), w.sent_values()[0].1.clone()), (1, strings(&["b", "c"])));
     w.acknowledge(1);
     assert_eq!(w.sent_values()[0].1, strings(&["d"]));
@@ -109,7 +109,7 @@ fn backoff_grows_and_retries_end() {
 }
 
 #[test]
-fn a_status_never_gets_better_by_a_later_refusal() {
+fn possibly_persisted_status_survives_later_rejections() {
     let mut w = one_partition(&[("retries", "1")], &[]);
     w.produce("t", 0, "a").unwrap();
     w.run_ms(10);
@@ -206,7 +206,7 @@ fn a_leader_change_is_followed_by_metadata() {
     assert_eq!(w.reports(), [report("a", ErrorCode::NO_ERROR, Persisted, 9)]);
 }
 
-/// Answers the oldest request with NOT_LEADER_OR_FOLLOWER and the leader that the broker knows of.
+/// Answers the oldest request with NOT_LEADER_OR_FOLLOWER and the leader's address.
 fn refuse_with_hint(w: &mut World, leader: i32, leader_epoch: i32, address: Option<i32>) {
     let sent = w.take_sent();
     let endpoint = address.map(|port| NodeEndpoint {
@@ -255,9 +255,9 @@ fn leader_hints_are_followed_at_once_unless_they_are_old_or_lead_nowhere() {
     }
 }
 
-/// What is in a request twice is neither answered nor given up in time.
+/// A partition that is in a request twice would neither be answered nor fail in time.
 #[test]
-fn a_partition_is_once_in_a_request_whatever_lists_it_stood_in() {
+fn partition_is_in_a_request_once() {
     let mut w = one_partition(&[("linger.ms", "0"), ("batch.num.messages", "2")], &[]);
     // Answers come late and later: the broker has a line, where open batches go on filling.
     for took_ms in [1, 1000] {
@@ -329,7 +329,7 @@ fn a_dead_leader_is_replaced() {
 }
 
 #[test]
-fn a_passing_error_of_the_topic_in_metadata_holds_nobody_up() {
+fn transient_topic_error_in_metadata_does_not_stop_sending() {
     let mut w = one_partition(&[("linger.ms", "0")], &[]);
     let model = w.model.get_mut("t").unwrap();
     model.error = ErrorCode::LEADER_NOT_AVAILABLE.0 as i16;
@@ -344,7 +344,7 @@ fn a_passing_error_of_the_topic_in_metadata_holds_nobody_up() {
 }
 
 #[test]
-fn a_topic_that_a_broker_is_still_making_is_waited_for() {
+fn topic_being_created_is_awaited() {
     let mut w = one_partition(&[("linger.ms", "0")], &[]);
     w.add_topic("new", &[]);
     w.model.get_mut("new").unwrap().error = ErrorCode::UNKNOWN.0 as i16;

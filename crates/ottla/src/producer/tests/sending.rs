@@ -1,4 +1,4 @@
-//! What is sent when, to whom and in which form.
+//! The contents, times and destinations of produce requests.
 
 use super::harness::World;
 use super::*;
@@ -50,7 +50,7 @@ fn linger_starts_with_the_first_record_and_flush_cuts_it_short() {
     w.accumulator.flush_begin();
     w.drive();
     assert_eq!(w.sent_values(), [("t/0".into(), strings(&["c"]))]);
-    // What comes during a flush goes at once, too.
+    // Records produced during a flush are sent at once, too.
     w.produce("t", 0, "d").unwrap();
     w.drive();
     assert_eq!(w.sent.len(), 2);

@@ -311,7 +311,7 @@ fn a_lost_coordinator_is_found_again_and_told_the_same() {
     let commit = call(&mut w, TransactionCall::Commit);
     asked(&mut w);
     w.coordinating.silent = None;
-    // The coordinator has done it, and knows the question again.
+    // The coordinator has executed the request, and recognizes its repetition.
     w.coordinating.epoch = 1;
     w.disconnect(2);
     w.run_ms(2000);
@@ -337,7 +337,7 @@ fn a_timed_out_call_goes_on_and_is_taken_up_again() {
     assert_eq!(second.try_take(), None);
     acknowledge_all(&mut w);
     assert_eq!(second.try_take(), Some(Ok(())));
-    // One that ends while nobody waits is told to who asks again.
+    // The result of a call that ended without a waiting thread goes to its repetition.
     begin_with(&mut w, "b");
     let first = call_for(&mut w, TransactionCall::Commit, 0);
     assert_eq!(code(&first.try_take()), Some(ErrorCode::L_TIMED_OUT));
@@ -415,7 +415,7 @@ fn a_commit_that_may_have_been_seen_is_asked_again_whatever_happens() {
     let mut w = written(0);
     w.coordinating.silent = Some(ApiKey::END_TXN);
     let commit = call_for(&mut w, TransactionCall::Commit, 100);
-    // A record of another thread, which had passed the gate before it closed, is given up.
+    // A record of another thread that had passed the check before the transaction ended fails.
     w.accumulator.set_in_transaction(true);
     w.produce("t", 1, "late").unwrap();
     w.accumulator.set_in_transaction(false);

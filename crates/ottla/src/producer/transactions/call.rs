@@ -1,4 +1,4 @@
-//! The calls of the transactional API, and what is kept of the one that is under way.
+//! The calls of the transactional API and the state of the call in progress.
 
 use std::sync::Arc;
 
@@ -7,28 +7,28 @@ use crate::reply::Reply;
 use crate::sys::Instant;
 use crate::types::{GroupMetadata, PartitionOffset};
 
-/// The answer to a call: `fatal`, `retriable` and `txn_requires_abort` of the error tell what may be done.
+/// The result of a call. `fatal`, `retriable` and `txn_requires_abort` of the error classify it.
 pub type TransactionReply = Arc<Reply<Result<(), Error>>>;
 
 /// A call of the transactional API.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TransactionCall {
-    /// Gets the producer's id and epoch, which fences older producers with the same `transactional.id` and ends what they
-    /// have left open. Once, before everything else.
+    /// Acquires the producer's id and epoch, which fences older producers with the same `transactional.id` and ends
+    /// their open transactions. To be called once, before all other calls.
     Init,
     /// Begins a transaction.
     Begin,
-    /// Adds consumed offsets to the transaction: they are committed with it, or not at all.
+    /// Adds consumed offsets to the transaction: they are committed with it.
     SendOffsets {
-        /// What the group will go on with: the last processed offset of each partition, plus one. Rows without an absolute
-        /// offset are left out.
+        /// The group's next offsets: the last processed offset of each partition, plus one. Rows without an absolute
+        /// offset are ignored.
         offsets: Vec<PartitionOffset>,
-        /// The consumer that has read them.
+        /// The group member that consumed them.
         group: GroupMetadata,
     },
-    /// Waits for what was produced to be written, then commits.
+    /// Waits until all records are written, then commits.
     Commit,
-    /// Gives up what was not sent, waits for what is in flight, then aborts.
+    /// Fails the records that were not sent, waits for those in flight, then aborts.
     Abort,
 }
 
@@ -66,33 +66,33 @@ impl TransactionCall {
     }
 }
 
-/// Where a call stands.
+/// The state of a call.
 #[derive(Debug)]
 pub(super) enum Stage {
-    /// Somebody waits for it.
+    /// A thread waits for the result.
     Waiting { reply: TransactionReply, deadline: Instant },
-    /// Its time was up, and it goes on: the same call, made again, waits for it.
+    /// It timed out and continues: the same call, repeated, waits for it.
     TimedOut,
-    /// It ended after its time was up; the same call, made again, hears of it.
+    /// It ended after it timed out; the same call, repeated, returns the result.
     Done(Result<(), Error>),
 }
 
-/// The call under way. There is one at most.
+/// The call in progress. There is one at most.
 #[derive(Debug)]
 pub(super) struct CurrentCall {
     pub(super) kind: CallKind,
     pub(super) stage: Stage,
 }
 
-/// What is to be done with a call that was just made.
+/// The decision on a new call.
 pub(super) enum Admission {
-    /// Carry it out.
+    /// It is to be carried out.
     New(TransactionReply),
-    /// It was told what it has to know, or waits for a call before it.
+    /// It was answered, or waits for the call in progress.
     Handled,
 }
 
-/// Whether a call may begin beside, or in the place of, the one that is under way.
+/// Decides on a new call while another one may be in progress.
 pub(super) fn admit(
     slot: &mut Option<CurrentCall>,
     kind: CallKind,
@@ -102,7 +102,7 @@ pub(super) fn admit(
     let Some(call) = slot else {
         return Admission::New(reply);
     };
-    // A commit that has come to nothing need not be asked about before the abort.
+    // An abort may follow a failed commit whose result was not read.
     let overtaken = matches!(&call.stage, Stage::Done(Err(e)) if e.txn_requires_abort) && kind == CallKind::Abort;
     if overtaken {
         *slot = None;
@@ -110,7 +110,7 @@ pub(super) fn admit(
     }
     if call.kind != kind {
         let text = format!(
-            "{} is still under way: call it again to hear of its end",
+            "{} is still in progress: call it again for its result",
             call.kind.name()
         );
         reply.fill(Err(Error::new(ErrorCode::L_CONFLICT, text).into_retriable()));

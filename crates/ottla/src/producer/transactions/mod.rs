@@ -2,28 +2,26 @@
 //!
 //! ```text
 //! call.rs       the application's calls: one at a time, resumed after a timeout
-//! mod.rs        where the transaction stands, and what is to be asked next
-//! requests.rs   what is asked of the coordinators, and what their answers change
-//! table.rs      what each error code means
-//! markers.rs    waiting until the transaction before has ended everywhere
-//! sending.rs    what the transaction means for the sender: when it sends, what it gives up, what has failed
+//! mod.rs        the transaction's state and the next request
+//! requests.rs   requests to the coordinators, and the effects of the responses
+//! table.rs      the consequence of each error code
+//! markers.rs    waiting for the markers of the previous transaction
 //! ```
 //!
-//! One request to a coordinator is under way at a time: their order is the transaction's.
+//! One request to a coordinator is in flight at a time, so that they arrive in order.
 //!
-//! There are two generations of the protocol, and a transaction keeps the one that it was begun with. In the first one
-//! partitions and groups are added at the coordinator before anything is written to them, and the epoch stays the same
-//! until something went wrong; then it is raised with InitProducerId (KIP-360). In the second one (KIP-890, clusters whose
-//! feature `transaction.version` is 2 or higher) partition leaders do the adding, and every end of a transaction gives the
-//! next epoch, so that nothing that is late can get into the next transaction. The first one is made as safe where
-//! brokers let it (Kafka 2.5): after a request that was lost, and may be on its way still, the epoch is raised before the
-//! next transaction, which it would otherwise end, or give the offsets of the one before.
+//! There are two versions of the protocol, and a transaction keeps the version that it was begun with. In transaction
+//! version 1, partitions and groups are added at the coordinator before anything is written to them, and the epoch
+//! stays the same until an error occurs; then it is raised with InitProducerId (KIP-360). In transaction version 2
+//! (KIP-890, clusters whose feature `transaction.version` is 2 or higher) partition leaders add partitions, and every
+//! end of a transaction assigns the next epoch, so that a late request cannot affect the next transaction. Version 1 is
+//! made as safe where brokers support it (Kafka 2.5): after a request that was lost, and may still arrive, the epoch is
+//! raised before the next transaction. Otherwise that request could end the next transaction, or add the offsets of the
+//! previous one to it.
 
 mod call;
 mod markers;
 mod requests;
-mod sending;
-mod statistics;
 mod table;
 
 pub use call::{TransactionCall, TransactionReply};
@@ -38,51 +36,80 @@ use markers::Markers;
 
 use super::PartitionId;
 use super::accumulator::Accumulator;
+use super::sequence::ProducerId;
 use crate::cluster::{Cluster, Coordinated, Coordinator};
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Owner};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
+use crate::stats::Eos;
 use crate::sys::{Instant, earliest};
 use crate::types::{GroupMetadata, PartitionOffset};
 
-/// The level of `transaction.version` from which on the second generation of the protocol is spoken.
+/// The level of the feature `transaction.version` from which on transaction version 2 is used.
 const TRANSACTION_VERSION_2: i16 = 2;
 
-/// Where the producer stands.
+/// The state of the producer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Phase {
-    /// Nothing was asked for yet.
+    /// `init_transactions()` was not called.
     New,
-    /// `init_transactions()` is under way.
+    /// `init_transactions()` is in progress.
     Initialising,
     /// No transaction is open.
     Ready,
     /// A transaction is open.
     Open,
-    /// What was produced is being written, then the coordinator is told to commit.
+    /// Waits for all records to be written, then requests the commit.
     Committing,
-    /// What is in flight is waited for, then the coordinator is told to abort.
+    /// Waits for the requests in flight, then requests the abort.
     Aborting,
 }
 
-/// Offsets on their way into the transaction.
+/// Offsets to be added to the transaction.
 #[derive(Debug)]
 struct Offsets {
     rows: Vec<PartitionOffset>,
     group: GroupMetadata,
 }
 
-/// A request that is not answered yet.
+/// The request in flight.
 #[derive(Debug)]
 struct Request {
     id: u64,
     kind: RequestKind,
-    /// The call that it was sent for has ended: what it achieves is of no use, what it finds wrong is.
+    /// The call that it was sent for has ended: a success is ignored, an error counts.
     abandoned: bool,
 }
 
-/// The transaction manager. It decides; [`Sender`](super::Sender) tells it what becomes of records.
+/// The state that the sender acted upon last.
+#[derive(Debug, Default)]
+struct AnnouncedState {
+    sends: bool,
+    aborts: bool,
+    flushes: bool,
+    fatal: bool,
+}
+
+/// The changes since the sender acted upon the transaction last.
+#[derive(Debug)]
+pub(super) struct TransactionChanges {
+    /// The id and epoch of batches, while records may be sent.
+    pub(super) producer_id: Option<ProducerId>,
+    /// Records may be sent, which was not so before.
+    pub(super) starts_sending: bool,
+    /// The transaction is being aborted, which was not so before.
+    pub(super) starts_aborting: bool,
+    /// True to disable linger, false to enable it again; `None` without a change.
+    pub(super) cut_linger: Option<bool>,
+    /// Partitions that were added to the transaction.
+    pub(super) added: Vec<PartitionId>,
+    /// A fatal error that came up.
+    pub(super) fatal: Option<Error>,
+}
+
+/// The transaction manager. [`Sender`](super::Sender) reports the outcomes of records to it and acts on its
+/// [`TransactionChanges`].
 #[derive(Debug)]
 pub(super) struct Transactions {
     name: String,
@@ -90,15 +117,15 @@ pub(super) struct Transactions {
     accumulator: Arc<Accumulator>,
     phase: Phase,
     call: Option<CurrentCall>,
-    /// Why the transaction can only be aborted.
+    /// The error after which the transaction can only be aborted.
     failed: Option<Error>,
-    /// Why nothing can be done any more.
+    /// The fatal error.
     fatal: Option<Error>,
-    /// Producer id and epoch.
+    /// The producer id and epoch.
     producer: Option<(i64, i16)>,
-    /// The coordinator's level of `transaction.version` when it was last spoken to.
+    /// The coordinator's level of `transaction.version` at the last request.
     transaction_version: i16,
-    /// The transaction at hand is one of the second generation.
+    /// The present transaction uses transaction version 2.
     v2: bool,
     coordinator: Coordinator,
     /// The coordinator of the group whose offsets are committed.
@@ -106,42 +133,43 @@ pub(super) struct Transactions {
     request: Option<Request>,
     retry_at: Instant,
     tries: u32,
-    /// The last refusal that was not the end, for texts.
+    /// The last retried error, for messages.
     last: Option<(RequestKind, Error)>,
-    /// Partitions to be added, those of the request under way, and those that were added.
+    /// Partitions to be added, those of the request in flight, and those that were added.
     to_add: BTreeMap<PartitionId, Arc<str>>,
     adding: Vec<PartitionId>,
     added: BTreeSet<PartitionId>,
-    /// Added since the sender last looked.
+    /// Added since the last [`take_changes`](Self::take_changes).
     newly_added: Vec<PartitionId>,
     offsets: Option<Offsets>,
     groups: BTreeSet<String>,
-    /// The coordinator may know of the transaction: it has to be ended there.
+    /// The coordinator may have begun the transaction: it has to be ended there.
     started: bool,
-    /// Records were given numbers and not written, or nobody knows: the epoch must rise before the next transaction.
+    /// Numbered records were not written, or may not have been: the epoch must rise before the next transaction.
     bump_on_abort: bool,
-    /// A request of this epoch is unanswered and may still reach a coordinator that would take it for the next transaction's.
+    /// A request of this epoch is unanswered; a coordinator that it still reaches would apply it to the next transaction.
     has_late_request: bool,
-    /// One is left of the transaction before: the epoch is raised before anything of the next one is sent.
+    /// The previous transaction left an unanswered request: the epoch is raised before the next transaction sends
+    /// anything.
     bump_before_next: bool,
-    /// Whether the coordinator raises the epoch of a producer that asks (KIP-360).
+    /// The coordinator can raise a producer's epoch (KIP-360).
     can_bump: bool,
-    /// The coordinator may have been told how the transaction ends: nothing can change that any more.
+    /// EndTxn was sent: the result can no longer change.
     ending: bool,
-    /// A commit was sent, and not answered or so that nobody knows: the coordinator may have made it.
+    /// A commit was sent without a definite answer: the coordinator may have committed.
     commit_lost: bool,
-    /// The coordinator has no use for an EndTxn: it does not know the producer any more, or not yet the transaction.
+    /// EndTxn is not needed: the coordinator has lost the producer's state, or has not begun the transaction.
     forgotten: bool,
-    /// Those of the transaction before.
+    /// The markers of the previous transaction.
     markers: Markers,
-    /// What the sender was last told.
-    announced: sending::AnnouncedState,
-    /// How many times the coordinator gave an id or an epoch.
+    /// The state that the sender acted upon last.
+    announced: AnnouncedState,
+    /// The number of ids and epochs that the coordinator assigned.
     assigned_count: u64,
 }
 
 impl Transactions {
-    /// A manager for a client with `transactional.id`.
+    /// Creates the manager of a client with `transactional.id`.
     pub(super) fn new(conf: &ClientConfig, accumulator: Arc<Accumulator>) -> Self {
         accumulator.set_in_transaction(false);
         Transactions {
@@ -176,14 +204,14 @@ impl Transactions {
             commit_lost: false,
             forgotten: false,
             markers: Markers::default(),
-            announced: sending::AnnouncedState::default(),
+            announced: AnnouncedState::default(),
             assigned_count: 0,
         }
     }
 
     // ---------------------------------------------------------------- calls
 
-    /// Takes a call of the application. It is answered at `deadline` at the latest.
+    /// Handles a call of the application. It is answered at `deadline` at the latest.
     pub(super) fn on_call(&mut self, now: Instant, call: TransactionCall, deadline: Instant, reply: TransactionReply) {
         if let Some(fatal) = &self.fatal {
             return reply.fill(Err(fatal.clone()));
@@ -226,7 +254,7 @@ impl Transactions {
         self.call = Some(CurrentCall { kind, stage });
     }
 
-    /// Whether a call has its place where the producer stands.
+    /// Checks that a call is allowed in the present state.
     fn check(&self, kind: CallKind) -> Result<(), Error> {
         let (phase, failed) = (self.phase, self.failed.as_ref());
         let fits = match kind {
@@ -241,7 +269,7 @@ impl Transactions {
         if let Some(failed) = failed {
             return Err(failed.clone());
         }
-        let standing = match phase {
+        let state = match phase {
             Phase::New => "init_transactions() has not been called",
             Phase::Initialising => "init_transactions() has not ended",
             Phase::Ready => "no transaction is open",
@@ -249,7 +277,7 @@ impl Transactions {
             Phase::Committing => "the transaction is being committed",
             Phase::Aborting => "the transaction is being aborted",
         };
-        let text = format!("{} cannot be called now: {standing}", kind.name());
+        let text = format!("{} cannot be called now: {state}", kind.name());
         Err(Error::new(ErrorCode::L_STATE, text))
     }
 
@@ -258,7 +286,7 @@ impl Transactions {
         self.update_record_gate();
     }
 
-    /// Tells `produce()` whether it may take records. Before the application hears of what has changed it.
+    /// Lets `produce()` accept or refuse records. To be called before the application learns of the change.
     fn update_record_gate(&self) {
         self.accumulator.set_in_transaction(self.takes_records());
     }
@@ -302,7 +330,7 @@ impl Transactions {
         }
     }
 
-    /// Offsets are not to be sent any more: the call that gave them has ended, and must not be answered for another.
+    /// Drops the offsets to be sent: their call has ended, and a late answer must not end another call.
     fn abandon_offsets(&mut self) {
         self.offsets = None;
         if let Some(request) = self.request.as_mut() {
@@ -310,7 +338,7 @@ impl Transactions {
         }
     }
 
-    /// Ends whoever waits, as the client ends.
+    /// Ends the waiting call, as the client is closed.
     pub(super) fn close(&mut self, error: &Error) {
         self.end_call(Err(error.clone()));
         self.fatal.get_or_insert_with(|| error.clone());
@@ -318,7 +346,7 @@ impl Transactions {
 
     // ---------------------------------------------------------------- errors
 
-    /// The transaction can only be aborted from now on. The first reason counts.
+    /// Makes the transaction abort-only. The first error counts.
     fn fail(&mut self, error: Error) {
         if !matches!(self.phase, Phase::Open | Phase::Committing) || self.failed.is_some() {
             return;
@@ -333,25 +361,25 @@ impl Transactions {
         self.end_call(Err(error));
     }
 
-    /// Nothing can be done any more. Who waits hears of it from [`fail_call_with_fatal`](Self::fail_call_with_fatal).
-    fn raise(&mut self, error: Error) {
+    /// Raises a fatal error. [`fail_call_with_fatal`](Self::fail_call_with_fatal) answers the waiting call.
+    pub(super) fn raise(&mut self, error: Error) {
         self.fatal.get_or_insert_with(|| error.into_fatal());
         self.update_record_gate();
     }
 
-    /// Answers who waits, once the client as a whole knows of the fatal error.
+    /// Answers the waiting call, once the client has recorded the fatal error.
     pub(super) fn fail_call_with_fatal(&mut self) {
         if let Some(fatal) = self.fatal.clone() {
             self.end_call(Err(fatal));
         }
     }
 
-    /// What follows from a coordinator's error.
+    /// Handles a coordinator's error.
     fn on_error(&mut self, ctx: &mut Ctx<'_>, kind: RequestKind, error: Error) {
         match consequence(kind, error.code) {
             Consequence::RetrySoon => {
-                // While the transaction before has not ended, the coordinator has not begun this one, and would find
-                // nothing to abort.
+                // While the previous transaction has not ended, the coordinator has not begun this one, and has nothing
+                // to abort.
                 let adds = matches!(kind, RequestKind::AddPartitions | RequestKind::AddOffsets);
                 if adds && self.added.is_empty() && self.groups.is_empty() {
                     self.started = false;
@@ -375,15 +403,16 @@ impl Transactions {
         }
     }
 
-    /// What follows from an error after which the transaction cannot go on, with what is known of the transaction.
+    /// Returns the consequence of an error in the present state of the transaction.
     ///
-    /// A coordinator that has not begun a transaction refuses to abort it. Before the second generation it finds that
-    /// impossible after another one, as when AddPartitionsToTxn was lost on its way. In the second it calls the producer
-    /// fenced as long as it is ending the transaction before: to it the epoch is that of a request which comes too early. Asked
-    /// for the next epoch it says whether there is a newer producer, and whatever is late under this one begins nothing.
+    /// A coordinator that has not begun a transaction rejects its abort. In transaction version 1 it returns
+    /// INVALID_TXN_STATE after another transaction, for instance when AddPartitionsToTxn was lost. In transaction
+    /// version 2 it reports the producer as fenced while it ends the previous transaction, because the epoch is that of
+    /// a request which arrives too early. InitProducerId then shows whether there is a newer producer, and late
+    /// requests of this epoch begin no transaction.
     ///
-    /// One that has forgotten the producer since a commit that it has not answered may have made that commit: nobody can say
-    /// that the transaction was aborted.
+    /// A coordinator that has lost the producer's state after an unanswered commit may have committed: the transaction
+    /// cannot be reported as aborted.
     fn consequence(&self, kind: RequestKind, code: ErrorCode) -> Consequence {
         match consequence(kind, code) {
             Consequence::Forgotten if kind == RequestKind::Commit && self.commit_lost => Consequence::Fatal,
@@ -395,7 +424,7 @@ impl Transactions {
         }
     }
 
-    /// What follows from an error after which the transaction cannot go on.
+    /// Handles an error after which the transaction cannot continue.
     fn give_up(&mut self, kind: RequestKind, error: &Error) {
         let refused = || Error::new(error.code, format!("{} was refused: {}", kind.name(), error.message));
         match self.consequence(kind, error.code) {
@@ -409,7 +438,7 @@ impl Transactions {
             Consequence::Fenced => {
                 let late = match self.accumulator.unanswered_inits() {
                     0 => "",
-                    _ => ", or has served late what this producer had asked before it was answered",
+                    _ => ", or has executed late an earlier request of this producer that was not answered",
                 };
                 let text = format!(
                     "{} was refused ({}): a newer producer has the transactional.id \"{}\", or the coordinator has ended a \
@@ -429,9 +458,9 @@ impl Transactions {
         self.tries = self.tries.saturating_add(1);
     }
 
-    // ---------------------------------------------------------------- what comes next
+    // ---------------------------------------------------------------- progress
 
-    /// What is to be asked now; ends what needs no question. `settled`: no record is waiting or in flight.
+    /// Returns the next request; ends the transaction if none is needed. `settled`: no record is waiting or in flight.
     fn next_request(&mut self, settled: bool) -> Option<RequestKind> {
         let settled = settled || self.ending;
         if self.fatal.is_some() {
@@ -479,7 +508,7 @@ impl Transactions {
         })
     }
 
-    /// The transaction has ended.
+    /// Handles the end of the transaction.
     fn finish(&mut self) {
         self.failed = None;
         self.to_add.clear();
@@ -496,7 +525,7 @@ impl Transactions {
         self.end_call(Ok(()));
     }
 
-    /// Goes on as far as possible; gives when to be called again at the latest.
+    /// Advances the transaction. Returns the time of the next call at the latest.
     pub(super) fn poll(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -529,15 +558,170 @@ impl Transactions {
         }
     }
 
-    /// A connection went down, or an attempt failed.
+    /// Handles a connection that was closed, or a failed attempt to connect.
     pub(super) fn on_connection_down(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, error: Option<&Error>) {
         self.coordinator.on_connection_down(ctx, key, error);
         self.group_coordinator.1.on_connection_down(ctx, key, error);
     }
+
+    // ---------------------------------------------------------------- for the sender
+
+    /// Returns the changes since the last call.
+    pub(super) fn take_changes(&mut self) -> TransactionChanges {
+        let sends = self.may_send();
+        let flushes = self.phase == Phase::Committing && !self.ending;
+        let aborts = self.phase == Phase::Aborting;
+        let now = AnnouncedState {
+            sends,
+            aborts,
+            flushes,
+            fatal: self.fatal.is_some(),
+        };
+        let before = std::mem::replace(&mut self.announced, now);
+        TransactionChanges {
+            producer_id: self
+                .producer
+                .filter(|_| sends)
+                .map(|(id, epoch)| ProducerId::Transactional { id, epoch }),
+            starts_sending: sends && !before.sends,
+            starts_aborting: aborts && !before.aborts,
+            cut_linger: (flushes != before.flushes).then_some(flushes),
+            added: std::mem::take(&mut self.newly_added),
+            fatal: self.fatal.clone().filter(|_| !before.fatal),
+        }
+    }
+
+    /// Returns whether the transaction is being committed or aborted.
+    pub(super) fn is_ending(&self) -> bool {
+        matches!(self.phase, Phase::Committing | Phase::Aborting)
+    }
+
+    /// Returns whether records may be sent now.
+    fn may_send(&self) -> bool {
+        matches!(self.phase, Phase::Open | Phase::Committing)
+            && !self.ending
+            && !self.bump_before_next
+            && !self.awaits_markers()
+            && self.failed.is_none()
+            && self.fatal.is_none()
+    }
+
+    /// Returns whether a partition is part of the transaction. Otherwise it will be added and be in
+    /// [`TransactionChanges::added`].
+    pub(super) fn require_partition(&mut self, id: PartitionId, name: &Arc<str>) -> bool {
+        if self.v2 || self.added.contains(&id) {
+            return true;
+        }
+        self.to_add.insert(id, name.clone());
+        false
+    }
+
+    /// Notes that a request with records of this transaction was sent.
+    pub(super) fn on_sent(&mut self) {
+        self.started = true;
+    }
+
+    /// Returns the transactional id.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns whether the transaction uses transaction version 2 (KIP-890).
+    pub(super) fn is_v2(&self) -> bool {
+        self.v2
+    }
+
+    /// Returns whether the transaction is being aborted: batches that come back fail.
+    pub(super) fn is_aborting(&self) -> bool {
+        self.phase == Phase::Aborting
+    }
+
+    /// Handles undelivered records of the transaction. `numbered`: they have sequence numbers.
+    pub(super) fn on_undelivered(&mut self, count: usize, numbered: bool, error: &Error) {
+        self.bump_on_abort |= numbered;
+        if self.ending || !matches!(self.phase, Phase::Open | Phase::Committing) {
+            return;
+        }
+        match consequence(RequestKind::Produce, error.code) {
+            Consequence::Fatal | Consequence::Fenced | Consequence::Forgotten => {
+                self.give_up(RequestKind::Produce, error);
+            }
+            _ => {
+                let text = format!("{count} record(s) of the transaction were not delivered: {error}");
+                // Delivery reports contain the client's own errors.
+                let code = match error.code.is_from_broker() {
+                    true => error.code,
+                    false => ErrorCode::L_INCONSISTENT,
+                };
+                self.fail(Error::new(code, text));
+            }
+        }
+    }
+
+    /// Returns whether the transaction waits for the markers of the previous one.
+    fn awaits_markers(&self) -> bool {
+        let goes_on = matches!(self.phase, Phase::Open | Phase::Committing) && self.failed.is_none();
+        goes_on && self.v2 && self.markers.wake().is_some()
+    }
+
+    // ---------------------------------------------------------------- statistics
+
+    /// Returns the states of the producer id and of the transaction by librdkafka's names.
+    pub(super) fn public_states(&self) -> (&'static str, &'static str) {
+        (self.id_state(), self.transaction_state())
+    }
+
+    fn id_state(&self) -> &'static str {
+        let asks = self.request.as_ref().is_some_and(|r| r.kind == RequestKind::Init);
+        match (self.fatal.is_some(), self.producer) {
+            (true, _) => "FatalError",
+            (false, Some(_)) => "Assigned",
+            (false, None) if asks => "WaitPID",
+            (false, None) if self.phase == Phase::Initialising => "RequestPID",
+            (false, None) => "Init",
+        }
+    }
+
+    fn transaction_state(&self) -> &'static str {
+        if self.fatal.is_some() {
+            return "FatalError";
+        }
+        match self.phase {
+            Phase::New => "Init",
+            Phase::Initialising => "WaitPID",
+            Phase::Ready => match &self.call {
+                Some(CurrentCall {
+                    kind,
+                    stage: Stage::Done(_),
+                }) => match kind {
+                    CallKind::Commit => "CommitNotAcked",
+                    CallKind::Abort => "AbortedNotAcked",
+                    CallKind::Init | CallKind::Begin | CallKind::SendOffsets => "ReadyNotAcked",
+                },
+                _ => "Ready",
+            },
+            Phase::Open if self.failed.is_some() => "AbortableError",
+            Phase::Open => "InTransaction",
+            Phase::Committing if self.ending => "CommittingTransaction",
+            Phase::Committing => "BeginCommit",
+            Phase::Aborting if self.ending => "AbortingTransaction",
+            Phase::Aborting => "BeginAbort",
+        }
+    }
+
+    /// Writes the producer id into the statistics.
+    pub(super) fn write_stats(&self, to: &mut Eos) {
+        to.txn_may_enq = self.takes_records();
+        to.epoch_cnt = self.assigned_count;
+        if let Some((id, epoch)) = self.producer {
+            to.producer_id = id;
+            to.producer_epoch = epoch.into();
+        }
+    }
 }
 
-/// The pause before something is sent again that came while the transaction before was about to end, after `failed`
-/// attempts before the last one: markers are written in a few milliseconds, mostly.
+/// Returns the backoff of a request that was rejected while the previous transaction was ending, after `failed` attempts
+/// before the last one. Markers are usually written within a few milliseconds.
 pub(super) fn concurrent_txn_backoff(failed: u32) -> Duration {
     Duration::from_millis(5 << failed.min(3))
 }

@@ -1,4 +1,4 @@
-//! What is asked of the coordinators, and what their answers change.
+//! Requests to the coordinators and the effects of their responses.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use ottla_protocol::api::txn_offset_commit::{
 };
 use ottla_protocol::{DecodeError, Message, Request as ProtocolRequest};
 
+use super::markers::POLL_INTERVAL;
 use super::table::{Consequence, RequestKind, consequence};
 use super::{Offsets, Phase, Request, Transactions};
 use crate::cluster::Cluster;
@@ -21,17 +22,17 @@ use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::DebugContexts;
 
-/// The first InitProducerId version that raises the epoch of a producer that is known (KIP-360).
+/// The first InitProducerId version that raises the epoch of an existing producer (KIP-360).
 const FIRST_WITH_BUMP: i16 = 3;
-/// The last AddPartitionsToTxn version for clients; brokers send the later ones.
+/// The last AddPartitionsToTxn version for clients; later ones are for brokers.
 const LAST_ADD_PARTITIONS: i16 = 3;
-/// The first versions of the second generation (KIP-890).
+/// The first versions with transaction version 2 (KIP-890).
 const FIRST_V2_END_TXN: i16 = 5;
 const FIRST_V2_OFFSET_COMMIT: i16 = 5;
-/// The first TxnOffsetCommit version that says who has consumed (KIP-447).
+/// The first TxnOffsetCommit version with the group member (KIP-447).
 const FIRST_WITH_MEMBER: i16 = 3;
 
-/// The version to use in a transaction of this generation.
+/// Returns the API version for a transaction version.
 fn pick<R: Message>(versions: &BrokerVersions, v2: bool, first_of_second: i16) -> Option<i16> {
     match v2 {
         true => versions.pick::<R>().filter(|v| *v >= first_of_second),
@@ -40,7 +41,7 @@ fn pick<R: Message>(versions: &BrokerVersions, v2: bool, first_of_second: i16) -
 }
 
 impl Transactions {
-    /// Sends a request if its coordinator is known and connected; otherwise that is got under way.
+    /// Sends a request if its coordinator is known and connected; otherwise finds and connects the coordinator.
     pub(super) fn send(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, next_id: &mut u64, kind: RequestKind) {
         let connection = if kind == RequestKind::CommitOffsets {
             let (group, coordinator) = &mut self.group_coordinator;
@@ -105,7 +106,7 @@ impl Transactions {
             _ => self.producer.unwrap_or((-1, -1)),
         };
         if producer_id >= 0 && !self.can_bump {
-            return Err(unsupported("to go on after an error, which takes Kafka 2.5 or later"));
+            return Err(unsupported("a new epoch after an error: it needs Kafka 2.5 or later"));
         }
         let request = InitProducerIdRequest {
             transactional_id: Some(self.name.clone()),
@@ -256,7 +257,7 @@ impl Transactions {
         send(ctx, key, id, &request, version)
     }
 
-    /// Whether `id` is a request of this manager; then its outcome was taken in.
+    /// Handles the outcome of a request. Returns false if `id` is no request of this manager.
     pub(in crate::producer) fn on_outcome(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -313,7 +314,8 @@ impl Transactions {
             if request.kind == RequestKind::Init && may_be_done(answer.code) {
                 self.accumulator.count_unanswered_init();
             }
-            // A broker that was refused as coordinator may have lost its office while it waited for its log.
+            // A broker that is not the coordinator any more may have lost that role while it waited for replication of
+            // its log.
             self.commit_lost |= request.kind == RequestKind::Commit
                 && (may_be_done(answer.code) || answer.code == ErrorCode::NOT_COORDINATOR);
             let text = match answer.at {
@@ -325,14 +327,36 @@ impl Transactions {
         true
     }
 
+    /// Handles the outcome of DescribeTransactions.
+    pub(super) fn on_described(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, outcome: &Outcome) {
+        let Outcome::Reply(reply) = outcome else {
+            return self.markers.end();
+        };
+        self.markers.observe_rtt(reply.rtt);
+        let response = match reply.decode::<DescribeTransactionsRequest>() {
+            Ok(response) => response,
+            Err(e) => {
+                ctx.connections.fail_unreadable(key, "DescribeTransactions", e, ctx.now);
+                return self.markers.end();
+            }
+        };
+        let mut states = response.transaction_states.iter();
+        let state = states.find(|s| s.transactional_id == self.name);
+        match state.map(|s| (ErrorCode::from(s.error_code), s.transaction_state.as_str())) {
+            Some((ErrorCode::NO_ERROR, "PrepareCommit" | "PrepareAbort")) => self.retry_at = ctx.now + POLL_INTERVAL,
+            Some((ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED, _)) => self.markers.disable(),
+            _ => self.markers.end(),
+        }
+    }
+
     fn on_done(&mut self, request: &Request, producer: Option<(i64, i16)>) {
         self.assigned_count += u64::from(producer.is_some());
         match request.kind {
             RequestKind::Init => {
                 let before = self.producer;
                 self.producer = producer.or(before);
-                // Where an abort asks for the epoch, the application begins again from what is committed. Here it would not
-                // know that another one may have been in its place.
+                // After an abort the application restarts from the committed state. Here it would not notice that another
+                // producer may have taken its place.
                 if self.bump_before_next && is_forgotten(before, self.producer) {
                     let text = "InitProducerId gave another producer id: the coordinator has forgotten this producer, and \
                                 another one may have had its transactional.id since";
@@ -351,14 +375,14 @@ impl Transactions {
             }
             RequestKind::AddPartitions => {
                 for at in std::mem::take(&mut self.adding) {
-                    // What is not wanted any more was given up with the transaction.
+                    // Partitions that are not to be added any more were dropped with the transaction.
                     if self.to_add.remove(&at).is_some() {
                         self.added.insert(at);
                         self.newly_added.push(at);
                     }
                 }
             }
-            // The next call may be about another group.
+            // The next call may be for another group.
             RequestKind::AddOffsets if !request.abandoned => {
                 self.groups.insert(self.group_coordinator.0.clone());
             }
@@ -414,17 +438,17 @@ impl Transactions {
     }
 }
 
-/// Whether a coordinator that was asked for the next epoch of `before` did not know of it. It gives another id also when the
-/// epochs of one are used up; the last one is kept for fencing.
+/// Returns whether a coordinator that was to raise the epoch of `before` had lost its state. It also assigns another id
+/// when the epochs of one are used up; the last epoch is reserved for fencing.
 fn is_forgotten(before: Option<(i64, i16)>, now: Option<(i64, i16)>) -> bool {
     let differs = |(before, now): ((i64, i16), (i64, i16))| before.0 != now.0 && before.1 < i16::MAX - 1;
     before.zip(now).is_some_and(differs)
 }
 
-/// What an answer says.
+/// The result in a response.
 struct Answer {
     code: ErrorCode,
-    /// The partition that the code is about.
+    /// The partition of the code.
     at: Option<String>,
     producer: Option<(i64, i16)>,
 }
@@ -438,7 +462,7 @@ impl Answer {
         }
     }
 
-    /// Of answers about partitions the one that weighs most.
+    /// Returns the worst of several partitions' results.
     fn worst<'a>(kind: RequestKind, rows: impl Iterator<Item = (&'a str, i32, i16)>) -> Self {
         let mut answer = Answer::new(0, None);
         let mut most = Consequence::Done;
@@ -475,8 +499,8 @@ fn send<R: ProtocolRequest>(
     ctx.connections.send(key, ctx.now, tag, request, version, timeout)
 }
 
-/// Whether a coordinator that answers so may have done what it was asked for: it waited in vain for its log to be
-/// replicated.
+/// Returns whether a coordinator that answers with this code may have executed the request: its log was not replicated in
+/// time.
 fn may_be_done(code: ErrorCode) -> bool {
     matches!(
         code,
@@ -490,9 +514,9 @@ mod tests {
     use crate::producer::tests::harness::World;
 
     #[test]
-    fn a_group_that_was_added_for_a_call_that_has_ended_is_not_taken_for_that_of_the_next() {
-        let mut w = World::new(&[("transactional.id", "tid")]);
-        let transactions = w.sender.transactions.as_mut().unwrap();
+    fn add_offsets_response_of_an_ended_call_does_not_add_the_next_calls_group() {
+        let w = World::new(&[("transactional.id", "tid")]);
+        let mut transactions = Transactions::new(&w.conf, w.accumulator.clone());
         transactions.group_coordinator.0 = "next".into();
         let mut added_after = |abandoned| {
             let request = Request {

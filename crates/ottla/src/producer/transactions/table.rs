@@ -1,11 +1,11 @@
-//! What a broker's error means for a transaction: the one table of it (KIP-98, KIP-360, KIP-447, KIP-588, KIP-890).
+//! The consequences of broker errors for a transaction (KIP-98, KIP-360, KIP-447, KIP-588, KIP-890).
 //!
-//! `docs/ERRORS.md` tells applications. Where Kafka's Java client and librdkafka read a code differently, it takes what
-//! keeps exactly-once and hurts least: an error after which an abort leads back to a known state is abortable.
+//! `docs/ERRORS.md` documents the table. Where Kafka's Java client and librdkafka treat a code differently, it uses the
+//! mildest consequence that keeps exactly-once: an error after which an abort restores a known state is abortable.
 
 use crate::error::ErrorCode;
 
-/// What was asked of a broker.
+/// The kind of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::producer) enum RequestKind {
     /// FindCoordinator, of the transactional id.
@@ -24,9 +24,9 @@ pub(in crate::producer) enum RequestKind {
     Commit,
     /// EndTxn, to abort.
     Abort,
-    /// DescribeTransactions, after the end: nothing but the moment of what comes next depends on it.
+    /// DescribeTransactions, after the end: its result affects only the time of the next request.
     Describe,
-    /// Produce, once the batch is given up.
+    /// Produce, once the batch has failed.
     Produce,
 }
 
@@ -47,28 +47,28 @@ impl RequestKind {
     }
 }
 
-/// What follows from an answer, mild ones first: of several, the last counts.
+/// The consequence of a response, in ascending severity: of several, the last counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(in crate::producer) enum Consequence {
-    /// It is done.
+    /// The request succeeded.
     Done,
-    /// Ask again in a moment: the transaction before is about to end.
+    /// Retry after a short backoff: the previous transaction is ending.
     RetrySoon,
-    /// Ask again after a while.
+    /// Retry after a backoff.
     Retry,
-    /// Look for the coordinator and ask again.
+    /// Find the coordinator and retry.
     FindAgain,
     /// The transaction can only be aborted.
     Abort,
-    /// As `Abort`, and the coordinator no longer knows the producer: another id takes the place of the abort.
+    /// Like `Abort`, and the coordinator has lost the producer's state: a new id replaces the abort.
     Forgotten,
-    /// Nothing can be done any more.
+    /// A fatal error.
     Fatal,
-    /// Nothing can be done any more: another producer has the transactional id now.
+    /// A fatal error: another producer has the transactional id.
     Fenced,
 }
 
-/// Reads the answer to a request.
+/// Returns the consequence of an error code in a response.
 pub(in crate::producer) fn consequence(kind: RequestKind, code: ErrorCode) -> Consequence {
     use Consequence::{Abort, Done, Fatal, Fenced, FindAgain, Forgotten, Retry, RetrySoon};
     use RequestKind::{
@@ -76,11 +76,11 @@ pub(in crate::producer) fn consequence(kind: RequestKind, code: ErrorCode) -> Co
     };
     match (kind, code) {
         (_, ErrorCode::NO_ERROR) | (Describe, _) => Done,
-        // What is worth trying again was tried again before.
+        // Retriable errors were retried before.
         (FindCoordinator, _) => Fatal,
         (FindGroup, _) => Abort,
-        // A partition's leader says so, too, when the coordinator has aborted a transaction that took too long. The
-        // coordinator knows whether there is another producer, and the abort asks it.
+        // A partition's leader returns these also after the coordinator has aborted a transaction that timed out. The
+        // abort shows whether there is another producer.
         (Produce, ErrorCode::INVALID_PRODUCER_EPOCH | ErrorCode::UNKNOWN_PRODUCER_ID) => Abort,
         (_, ErrorCode::PRODUCER_FENCED | ErrorCode::INVALID_PRODUCER_EPOCH) => Fenced,
         (_, ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED | ErrorCode::CLUSTER_AUTHORIZATION_FAILED) => Fatal,
@@ -89,17 +89,17 @@ pub(in crate::producer) fn consequence(kind: RequestKind, code: ErrorCode) -> Co
         (Produce, _) => Abort,
         (_, ErrorCode::CONCURRENT_TRANSACTIONS) => RetrySoon,
         (_, ErrorCode::NOT_COORDINATOR | ErrorCode::COORDINATOR_NOT_AVAILABLE) => FindAgain,
-        // The group's coordinator waited in vain for the offsets to be replicated, as when it has lost the partition.
+        // The offsets were not replicated in time, for instance because the coordinator has lost the partition.
         (CommitOffsets, ErrorCode::REQUEST_TIMED_OUT) => FindAgain,
         _ if code.action().is_retriable() => Retry,
-        // Not tried because another partition of the request was refused, which decides.
+        // Not attempted because another partition of the request was rejected, whose code counts.
         (AddPartitions, ErrorCode::OPERATION_NOT_ATTEMPTED) => Retry,
         (AddPartitions | AddOffsets | CommitOffsets, _) => Abort,
         (Init, ErrorCode::TRANSACTION_ABORTABLE) => Retry,
         (RequestKind::Abort, ErrorCode::TRANSACTION_ABORTABLE) => Forgotten,
-        // A commit that the coordinator finds impossible was not made, and to abort is still possible.
+        // The coordinator has rejected the commit; an abort is still possible.
         (Commit, ErrorCode::INVALID_TXN_STATE | ErrorCode::TRANSACTION_ABORTABLE) => Abort,
-        // Beyond this nothing is known of where the coordinator stands.
+        // The coordinator's state is unknown.
         (Init | Commit | RequestKind::Abort, _) => Fatal,
     }
 }
@@ -131,7 +131,7 @@ mod tests {
         }
     }
 
-    /// The table of the document: each code's row, and the last one for all codes without a row of their own.
+    /// Returns the table of the document: the rows of single codes, and the last rows for all other codes.
     fn documented() -> Vec<(String, Vec<String>)> {
         let document = include_str!("../../../../../docs/ERRORS.md");
         let table = document
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn every_code_is_read_as_the_document_says() {
+    fn consequences_are_those_of_the_document() {
         let rows = documented();
         let find = |name: &str| rows.iter().find(|r| r.0 == name).map(|r| &r.1);
         let codes = ErrorCode::listed().filter(|c| c.is_from_broker());
@@ -171,18 +171,18 @@ mod tests {
             let read: Vec<&str> = ASKS.iter().map(|kind| word(consequence(*kind, code))).collect();
             assert_eq!(row, &read, "{}", code.name());
         }
-        assert_eq!(seen + 2, rows.len(), "a row that no code has");
+        assert_eq!(seen + 2, rows.len(), "a row without a code");
     }
 
     #[test]
-    fn of_several_answers_the_worst_counts() {
+    fn consequences_are_in_order_of_severity() {
         use Consequence::*;
         let all = [Done, RetrySoon, Retry, FindAgain, Abort, Forgotten, Fatal, Fenced];
         assert!(all.is_sorted());
     }
 
     #[test]
-    fn a_group_that_cannot_be_found_concerns_the_transaction_alone() {
+    fn find_coordinator_error_of_a_group_is_abortable() {
         assert_eq!(
             consequence(RequestKind::FindGroup, ErrorCode::GROUP_AUTHORIZATION_FAILED),
             Consequence::Abort

@@ -81,7 +81,8 @@ fn a_lost_request_of_the_first_generation_cannot_reach_the_next_transaction() {
         assert_eq!(sent.try_take(), Some(Ok(())));
         let ended = commit.map_or_else(|| run(&mut w, TransactionCall::Commit), |c| c.try_take().unwrap());
         assert_eq!(ended, Ok(()));
-        // What is late has the epoch that the coordinator has replaced, and nothing of the next transaction is sent before.
+        // A late request has the epoch that the coordinator has replaced, and nothing of the next transaction is sent
+        // before.
         begin_with(&mut w, "a");
         let raised = asked(&mut w).iter().filter(|a| *a == "2: init 500/1").count();
         assert_eq!(raised, usize::from(level == 0), "{key:?} at level {level}");
@@ -148,7 +149,7 @@ fn a_coordinator_that_has_forgotten_the_producer_gives_it_another_epoch() {
 
 #[test]
 fn a_commit_that_a_forgetful_coordinator_may_have_made_is_not_called_aborted() {
-    // What the first EndTxn is answered; nothing, when it is lost.
+    // The response to the first EndTxn; none if it is lost.
     for (answered, doubtful) in [
         (None, true),
         (Some(ErrorCode::REQUEST_TIMED_OUT), true),

@@ -1,4 +1,4 @@
-//! What waits for the markers of the transaction before, and how long.
+//! Delays for the markers of the previous transaction.
 
 use ottla_protocol::ApiKey;
 

@@ -1,57 +1,40 @@
-//! What became of produce requests: acknowledgements, retries, splits and errors.
+//! The outcomes of produce requests: acknowledgements, retries, splits and errors.
 
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ottla_protocol::ApiKey;
 use ottla_protocol::api::produce::{NodeEndpoint, PartitionProduceResponse, ProduceRequest, ProduceResponse};
 
-use super::batch::Batch;
-use super::in_flight::InFlight;
-use super::retry_policy::{RetryDecision, classify, is_sequence_error};
-use super::sender::Sender;
-use super::timers::{TimerKind, retry_delay};
-use super::transactions::{self, Transactions};
-use super::{PartitionId, wire};
+use super::UndeliveredRecords;
 use crate::cluster::{Cluster, NodeInfo};
 use crate::connection::{BrokerKey, Outcome, Reply};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{Delivery, DeliveryMode, Event, Reservation};
 use crate::log::{DebugContexts, level};
-use crate::sys::Instant;
+use crate::producer::batch::Batch;
+use crate::producer::in_flight::InFlight;
+use crate::producer::retry_policy::{RetryDecision, classify, is_sequence_error};
+use crate::producer::timers::retry_delay;
+use crate::producer::transactions::{self, Transactions};
+use crate::producer::{PartitionId, wire};
 use crate::types::{NodeId, PersistStatus, offset};
 
-impl Sender {
-    /// What became of a request of this manager.
-    pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: BrokerKey, id: u64, outcome: Outcome) {
-        if self.on_producer_id_outcome(ctx, key, id, &outcome)
-            || self.on_transaction_outcome(ctx, cluster, key, id, &outcome)
-        {
-            return;
-        }
-        let Some(mut request) = self.requests.remove(id) else {
-            return;
-        };
-        let partitions: Vec<PartitionId> = request.slots.iter().map(|s| s.id).collect();
-        for at in &partitions {
-            if let Some(partition_sender) = self.partition_sender(*at) {
-                partition_sender.in_flight.retain(|b| b.request != id);
-            }
-        }
-        if let Some(broker_queue) = self.broker_queues.get_mut(&request.node) {
-            let took = match &outcome {
-                Outcome::Reply(reply) => Some(reply.rtt),
-                _ => None,
-            };
-            broker_queue.limiter.on_done(took, ctx.now);
-        }
-        self.release_held(request.node);
-        self.resume_broker(key);
+impl UndeliveredRecords {
+    /// Handles the outcome of a produce request that was removed from the requests in flight.
+    pub(in crate::producer) fn on_outcome(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        key: BrokerKey,
+        id: u64,
+        mut request: InFlight,
+        outcome: Outcome,
+    ) {
         match outcome {
             Outcome::Sent => {
                 for slot in request.slots {
                     if let Some(batch) = slot.batch {
-                        // Handed to the kernel and never confirmed.
+                        // Without acknowledgements (acks=0) the broker may have lost it.
                         self.acknowledge(
                             slot.id,
                             batch,
@@ -81,21 +64,9 @@ impl Sender {
                 self.fail_all(ctx, cluster, &mut request, &error, failure.written);
             }
         }
-        for at in partitions {
-            // The topic may have been made anew with fewer partitions while the request was under way.
-            if self
-                .accumulator
-                .topic(at.topic)
-                .is_some_and(|queue| at.partition >= queue.count())
-            {
-                self.fail_without_partition(ctx, at);
-            } else {
-                self.enqueue(ctx, cluster, at);
-            }
-        }
     }
 
-    /// No response came. When nothing was written, the attempt does not count.
+    /// Handles a request without a response. When nothing was written to the socket, the attempt does not count.
     fn fail_all(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -154,7 +125,7 @@ impl Sender {
                     .find(|s| s.topic_id == topic.topic_id)
                     .map(|s| s.id.topic)
             } else {
-                self.by_name.get(topic.name.as_str()).copied()
+                self.index_of(&topic.name)
             };
             let Some(index) = index else { continue };
             for part in &topic.partition_responses {
@@ -171,13 +142,13 @@ impl Sender {
                 }
             }
         }
-        // A text for each response would cost as much as reading it.
+        // Formatting an error for each response would cost as much as decoding it.
         if request.slots.iter().all(|s| s.batch.is_none()) {
             return;
         }
         let error = Error::new(
             ErrorCode::L_BAD_MSG,
-            format!("the response of broker {} says nothing of the partition", request.node),
+            format!("the response of broker {} does not contain the partition", request.node),
         );
         for slot in request.slots {
             if let Some(batch) = slot.batch {
@@ -198,7 +169,7 @@ impl Sender {
         let code = ErrorCode::from(part.error_code);
         let is_duplicate = batch.stamp.is_some() && code == ErrorCode::DUPLICATE_SEQUENCE_NUMBER;
         if code.is_ok() || is_duplicate {
-            if let (Some(stamp), Some(partition_sender)) = (batch.stamp, self.partition_sender(id)) {
+            if let (Some(stamp), Some(partition_sender)) = (batch.stamp, self.partition(id)) {
                 let records = (batch.first_id, batch.records.len());
                 partition_sender.sequences.on_acknowledged(stamp, records, ctx.now);
             }
@@ -217,7 +188,7 @@ impl Sender {
         };
         let mut moved = false;
         if code.action().refreshes_metadata() {
-            // Another leader is known already when the batch was under way while it changed.
+            // The leader may have changed while the batch was in flight, so that the new one is known already.
             let known = cluster
                 .leader(&name, id.partition)
                 .is_some_and(|l| l.0 != batch.broker_id);
@@ -235,25 +206,82 @@ impl Sender {
         }
     }
 
-    /// The broker finds that a batch does not follow what it has of this producer.
+    /// Handles a batch that was rejected because of single records (KIP-467). Returns it if the response names none of
+    /// its records.
     ///
-    /// Mostly a batch before it failed, and it is sent again behind that one. When nothing before it is unsettled, the
-    /// broker has lost what went before, or that was given up: with new numbers the batch can be written all the same,
-    /// unless an earlier attempt may have written it already.
+    /// A broker accepts or rejects a batch as a whole, and names the invalid records. Those are reported with the
+    /// broker's message for each; the others are sent again without them, in their places. If no retry is left, or if
+    /// an earlier attempt may have written the whole batch under its sequence numbers, the others are reported with
+    /// [`L_INVALID_DIFFERENT_RECORD`](ErrorCode::L_INVALID_DIFFERENT_RECORD).
+    fn on_record_errors(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        id: PartitionId,
+        mut batch: Batch,
+        part: &PartitionProduceResponse,
+        error: &Error,
+    ) -> Option<Batch> {
+        let left = batch.left_in_flight;
+        let in_request = 0..left + batch.records.len();
+        let named: BTreeMap<usize, &str> = part
+            .record_errors
+            .iter()
+            .filter_map(|e| {
+                let index = usize::try_from(e.batch_index).ok()?;
+                let words = e.batch_index_error_message.as_deref().unwrap_or(&error.message);
+                in_request.contains(&index).then_some((index, words))
+            })
+            .collect();
+        if named.is_empty() {
+            return Some(batch);
+        }
+        let numbered = batch.stamp.is_some();
+        let status = batch.status();
+        for words in named.values().copied().collect::<BTreeSet<&str>>() {
+            let refused = Batch {
+                records: batch.records.select(|i| named.get(&(i + left)) == Some(&words)),
+                broker_id: batch.broker_id,
+                stamp: batch.stamp,
+                ..Batch::default()
+            };
+            if !refused.records.is_empty() {
+                self.deliver(id, refused, Some(Error::new(error.code, words)), status, ctx.now);
+            }
+        }
+        batch.records = batch.records.select(|i| !named.contains_key(&(i + left)));
+        batch.sealed = None;
+        let text = "another record of the same batch was refused";
+        let innocent = Error::new(ErrorCode::L_INVALID_DIFFERENT_RECORD, text);
+        let decision = match numbered && batch.maybe_persisted {
+            true => RetryDecision::Fail,
+            false => {
+                batch.stamp = None;
+                RetryDecision::Retry
+            }
+        };
+        self.on_rejected(ctx, id, batch, decision, false, &innocent, true);
+        None
+    }
+
+    /// Handles a batch whose sequence number does not follow the last one that the broker has of this producer.
+    ///
+    /// Mostly a batch before it failed, and it is sent again behind that one. When every batch before it is settled,
+    /// the broker has lost an acknowledged batch, or a batch before it was abandoned. With new numbers it can be
+    /// written nevertheless, unless an earlier attempt may have written it already.
     fn on_sequence_error(&mut self, ctx: &mut Ctx<'_>, id: PartitionId, mut batch: Batch, error: &Error) {
         if batch.records.is_empty() {
             return;
         }
         let fatal = self.is_fatal();
-        let Some(partition_sender) = self.partition_sender(id) else {
+        let Some(partition_sender) = self.partition(id) else {
             return;
         };
         if !partition_sender.is_first_unresolved(batch.first_id) && !fatal {
             return self.put_back(id, batch);
         }
-        let lost = !std::mem::replace(&mut partition_sender.sequences.gap, true);
+        let lost = partition_sender.sequences.mark_gap();
         let transactional = batch.stamp.is_some_and(|s| s.transactional);
-        // A transaction fails for it, and says so.
+        // A transaction fails with its own error.
         if lost && !transactional && !fatal {
             ctx.log.log(level::WARNING, "SEQUENCE", || {
                 let name = self.tp_name(id);
@@ -266,8 +294,8 @@ impl Sender {
         let decision = match batch.maybe_persisted || transactional {
             true => RetryDecision::Fail,
             false => {
-                // Nobody has it under its numbers, and nobody will take it under them. What comes behind it and may be in
-                // the log is asked for alone.
+                // No broker has it under its numbers, and none will accept it under them. A later batch that may be in
+                // the log is sent alone, under its old numbers.
                 batch.stamp = None;
                 batch.sealed = None;
                 RetryDecision::RetryUncounted
@@ -276,9 +304,9 @@ impl Sender {
         self.on_rejected(ctx, id, batch, decision, false, error, false);
     }
 
-    /// A batch was not acknowledged: retries it, splits it, or gives it up. `at_once`: a retry need not wait.
+    /// Retries, splits or fails a batch that was not acknowledged. With `at_once` a retry does not wait.
     #[allow(clippy::too_many_arguments)] // one decision with all that it depends on
-    pub(super) fn on_rejected(
+    fn on_rejected(
         &mut self,
         ctx: &mut Ctx<'_>,
         id: PartitionId,
@@ -289,8 +317,8 @@ impl Sender {
         at_once: bool,
     ) {
         if batch.records.is_empty() {
-            // They expired while the request was under way. Put back, the empty batch would be sent, and would hide the
-            // ages of those behind it.
+            // All records expired while the request was in flight. An empty batch, put back, would be sent, and would
+            // hide the ages of the batches behind it.
             return;
         }
         batch.maybe_persisted |= may_be_written;
@@ -321,10 +349,10 @@ impl Sender {
                 let failed = batch.attempts - 1;
                 self.put_back(id, batch);
                 if error.code == ErrorCode::CONCURRENT_TRANSACTIONS {
-                    self.block(ctx, id, transactions::concurrent_txn_backoff(failed));
+                    self.block(id, ctx.now + transactions::concurrent_txn_backoff(failed));
                 } else if !at_once {
                     let pause = retry_delay(ctx, failed);
-                    self.block(ctx, id, pause);
+                    self.block(id, ctx.now + pause);
                 }
             }
             _ => {
@@ -332,38 +360,6 @@ impl Sender {
                 self.deliver(id, batch, Some(error.clone()), status, ctx.now);
             }
         }
-    }
-
-    /// Puts a batch where its records belong and sees to its timeout.
-    fn put_back(&mut self, id: PartitionId, batch: Batch) {
-        let oldest = batch.oldest();
-        let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
-            return;
-        };
-        let timeout = topic.settings.message_timeout;
-        let Some(partition_sender) = topic.partition_sender(id.partition) else {
-            return;
-        };
-        partition_sender.put_back(batch);
-        if let (Some(at), Some(timeout)) = (oldest, timeout) {
-            self.timers
-                .arm(&mut partition_sender.armed, TimerKind::Expiry, id, at + timeout);
-        }
-    }
-
-    /// Has a partition wait before its next attempt.
-    fn block(&mut self, ctx: &mut Ctx<'_>, id: PartitionId, pause: Duration) {
-        let until = ctx.now + pause;
-        let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
-            return;
-        };
-        let Some(partition_sender) = topic.partition_sender(id.partition) else {
-            return;
-        };
-        let until = partition_sender.blocked_until.map_or(until, |before| before.max(until));
-        partition_sender.blocked_until = Some(until);
-        self.timers
-            .arm(&mut partition_sender.armed, TimerKind::Backoff, id, until);
     }
 
     fn acknowledge(
@@ -387,98 +383,9 @@ impl Sender {
         });
         self.report(id, batch, None, status, base_offset, log_append_time, ctx.now);
     }
-
-    /// Reports records that were not delivered.
-    pub(super) fn deliver(
-        &mut self,
-        id: PartitionId,
-        batch: Batch,
-        error: Option<Error>,
-        status: PersistStatus,
-        now: Instant,
-    ) {
-        if let Some(error) = &error {
-            if let Some(stamp) = batch.stamp {
-                if let Some(partition_sender) = self.partition_sender(id) {
-                    partition_sender.sequences.on_abandoned(stamp, batch.records.len());
-                }
-                self.on_sequenced_failure(id, error);
-            }
-            self.on_undelivered(batch.records.len(), batch.stamp.is_some(), error);
-        }
-        self.report(id, batch, error, status, offset::INVALID, None, now);
-    }
-
-    /// Records that have numbers will not be written, or nobody will know: what follows needs new numbers.
-    fn on_sequenced_failure(&mut self, id: PartitionId, error: &Error) {
-        let by_choice = matches!(
-            error.code,
-            ErrorCode::L_MSG_TIMED_OUT
-                | ErrorCode::L_PURGE_QUEUE
-                | ErrorCode::L_PURGE_INFLIGHT
-                | ErrorCode::L_DESTROY
-                | ErrorCode::L_FATAL
-        );
-        if self.gapless && !by_choice {
-            self.raise_fatal(Error::new(
-                ErrorCode::L_GAPLESS_GUARANTEE,
-                format!(
-                    "a record of partition {} was not delivered ({error}): writing those behind it would leave a gap",
-                    id.partition
-                ),
-            ));
-        }
-    }
-
-    /// Makes the delivery report; what nobody wants to hear of is forgotten, which frees its room at once.
-    #[allow(clippy::too_many_arguments)] // the fields of a report
-    fn report(
-        &mut self,
-        id: PartitionId,
-        batch: Batch,
-        error: Option<Error>,
-        status: PersistStatus,
-        base_offset: i64,
-        log_append_time: Option<i64>,
-        now: Instant,
-    ) {
-        let Some(queue) = self.accumulator.topic(id.topic) else {
-            return;
-        };
-        if batch.records.is_empty() {
-            return;
-        }
-        if let Some(partition) = queue.partition(id.partition) {
-            partition.on_settled(&batch.records);
-        }
-        let wanted = match self.accumulator.mode() {
-            DeliveryMode::All => true,
-            DeliveryMode::ErrorsOnly => error.is_some(),
-            DeliveryMode::None => false,
-        };
-        let delivery = Delivery {
-            topic: queue.topic().clone(),
-            partition: id.partition,
-            broker_id: batch.broker_id,
-            error,
-            status,
-            base_offset,
-            log_append_time,
-            done_at: now,
-            records: batch.records,
-            buffer_memory: self.accumulator.buffer_memory().clone(),
-            released: Reservation::default(),
-        };
-        if let Some(interceptor) = &self.interceptor {
-            interceptor.on_settled(&delivery);
-        }
-        if wanted {
-            self.main_queue.push(Event::Delivery(delivery));
-        }
-    }
 }
 
-/// Takes the leader that a response names (KIP-951); true when it is news.
+/// Applies the leader that a response names (KIP-951). Returns whether it is a newer one.
 fn follow_hint(
     ctx: &mut Ctx<'_>,
     cluster: &mut Cluster,

@@ -1,4 +1,4 @@
-//! Filling produce requests and handing them to connections.
+//! Builds produce requests and sends them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,31 +7,31 @@ use std::time::Duration;
 use ottla_protocol::Uuid;
 use ottla_protocol::compression::Codec;
 
-use super::PartitionId;
-use super::batch::Batch;
-use super::in_flight::{InFlight, Slot};
-use super::partition_queue::PartitionQueue;
-use super::partition_sender::{InFlightBatch, PartitionSender, TopicSettings};
-use super::producer_id::ProducerIdState;
-use super::sender::Sender;
-use super::timers::TimerKind;
-use super::transactions::Transactions;
-use super::wire::{self, Part};
+use super::Sender;
 use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, BrokerVersions, Owner, Ready, Tag};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::{DebugContexts, level};
+use crate::producer::PartitionId;
+use crate::producer::batch::Batch;
+use crate::producer::broker_queue::BrokerQueue;
+use crate::producer::in_flight::{InFlight, Slot};
+use crate::producer::partition_queue::PartitionQueue;
+use crate::producer::partition_sender::{InFlightBatch, PartitionSender, TopicSettings};
+use crate::producer::producer_id::ProducerIdState;
+use crate::producer::transactions::Transactions;
+use crate::producer::wire::{self, Part};
 use crate::sys::Instant;
 use crate::types::NodeId;
 
-/// The shortest time that a broker has to answer: records that are about to time out must not cost a connection that works.
+/// The minimum request timeout: records that are about to time out must not close a working connection.
 const ANSWER_TIME_MIN: Duration = Duration::from_millis(100);
-/// Time after the last Produce request to a leader in which its connection is made again when it is lost, so that the next
-/// message need not wait for one. Brokers close idle connections after 10 minutes (`connections.max.idle.ms`).
+/// The time after the last Produce request to a leader in which a lost connection is re-established at once, so that the
+/// next message need not wait for one. Brokers close idle connections after 10 minutes (`connections.max.idle.ms`).
 const KEPT_AFTER_PRODUCE: Duration = Duration::from_secs(30 * 60);
 
-/// What requests of one kind have in common: their partitions can share one.
+/// The properties that all partitions of one request share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Class {
     version: i16,
@@ -39,11 +39,11 @@ struct Class {
     timeout_ms: i32,
 }
 
-/// The class of a request for a partition's records, `Some(None)` without a version in common; `None` as long as the
+/// Returns the class of a request for a partition's records: `Some(None)` without a common version, `None` while the
 /// partition is not part of the transaction.
 #[allow(clippy::option_option)] // two reasons to send nothing, with different consequences
 fn class_of(
-    transactions: &mut Option<Box<Transactions>>,
+    transactions: Option<&mut Transactions>,
     versions: &BrokerVersions,
     id: PartitionId,
     name: &Arc<str>,
@@ -65,39 +65,35 @@ fn class_of(
     }))
 }
 
-/// What a ready partition had to give.
+/// The contribution of a ready partition to a request.
 #[allow(clippy::large_enum_variant)] // lives on the stack for one step
 enum TakenPart {
     Part(Part, Class),
     Nothing,
-    /// It has something, but for a request of another class.
+    /// Its batch belongs in a request of another class.
     OtherClass,
-    /// The request has no room for it.
+    /// Its batch would exceed the request's size limit.
     Full,
-    /// Its open batch may go on filling.
-    QueuedCounts,
+    /// Its open batch keeps filling.
+    Held,
 }
 
 impl Sender {
-    /// Sends what is ready for a broker, as long as its connection takes it.
+    /// Sends the ready batches of a broker while its connection accepts requests.
     pub(super) fn serve(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId) {
         let key = BrokerKey::general(node);
-        if let Some(broker_queue) = self.broker_queues.get_mut(&node) {
-            broker_queue.dirty = false;
-        }
-        // What waits is purged once the application can ask for the error.
-        if self.is_fatal() {
+        // Waiting records are purged once the application can read the error.
+        if self.records.is_fatal() {
             return;
         }
         loop {
             let unknown = self.producer_id.as_ref().is_some_and(|i| i.current().is_none());
-            let Some(broker_queue) = self.broker_queues.get_mut(&node).filter(|d| !d.ready.is_empty()) else {
+            let Some(broker_queue) = self.broker_queues.get_mut(node).filter(|q| q.ready_len() > 0) else {
                 return;
             };
-            if unknown || broker_queue.limiter.is_saturated() {
-                // The id's arrival brings the destination back, or the outcome of a request.
-                broker_queue.waiting = true;
-                return;
+            if unknown || broker_queue.is_saturated() {
+                // The assignment of the id or the outcome of a request resumes the queue.
+                return broker_queue.wait();
             }
             let max_unsent = ctx.conf.queue_buffering_backpressure_threshold.into();
             match ctx.connections.ready_for_bulk(key, ctx.now, max_unsent) {
@@ -106,24 +102,20 @@ impl Sender {
                         return;
                     }
                 }
-                Ready::Busy | Ready::Connecting => {
-                    broker_queue.waiting = true;
-                    return;
-                }
+                Ready::Busy | Ready::Connecting => return broker_queue.wait(),
                 Ready::Unknown => {
-                    let mut ids = std::mem::take(&mut broker_queue.ready);
-                    ids.append(&mut broker_queue.held);
+                    let ids = broker_queue.take_all();
                     return self.wait_for_broker(ctx, cluster, node, ids);
                 }
             }
         }
     }
 
-    /// Metadata names a leader without an address: asks for metadata and tries again a little later.
+    /// Requests metadata for partitions whose leader has no known address, and tries them again after `retry.backoff.ms`.
     fn wait_for_broker(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId, ids: VecDeque<PartitionId>) {
         let until = ctx.now.plus_ms(ctx.conf.retry_backoff_ms.into());
         for id in ids {
-            let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
+            let Some(topic) = self.records.topic_mut(id.topic) else {
                 continue;
             };
             cluster.request_refresh(&topic.name, ctx.now);
@@ -131,32 +123,30 @@ impl Sender {
                 continue;
             };
             partition_sender.leave_queue(node);
-            partition_sender.blocked_until = Some(until);
-            self.timers
-                .arm(&mut partition_sender.armed, TimerKind::Backoff, id, until);
+            self.records.block_until(id, until);
         }
         ctx.log.debug(DebugContexts::TOPIC, "PRODUCE", || {
             format!("leader {node} has no known address")
         });
     }
 
-    /// Fills and sends one request; false when nothing was ready after all.
+    /// Builds and sends one request. Returns false when no partition had a batch.
     fn send_one(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId, versions: &BrokerVersions) -> bool {
         let mut parts = Vec::new();
         let mut class = None;
         let mut bytes = 0;
-        let rounds = self.broker_queues.get(&node).map_or(0, |d| d.ready.len());
+        let rounds = self.broker_queues.get(node).map_or(0, BrokerQueue::ready_len);
         for _ in 0..rounds {
-            let Some(id) = self.broker_queues.get_mut(&node).and_then(|d| d.ready.pop_front()) else {
+            let Some(id) = self.broker_queues.get_mut(node).and_then(BrokerQueue::pop_ready) else {
                 break;
             };
             let taken = self.take_part(ctx, cluster, node, versions, id, class, bytes);
-            if matches!(taken, TakenPart::QueuedCounts) {
+            if matches!(taken, TakenPart::Held) {
                 ctx.log.debug(DebugContexts::QUEUE, "HELD", || {
-                    format!("{}: goes on filling: broker {node} is busy", self.tp_name(id))
+                    format!("{}: keeps filling: broker {node} is busy", self.records.tp_name(id))
                 });
             }
-            let Some(broker_queue) = self.broker_queues.get_mut(&node) else {
+            let Some(broker_queue) = self.broker_queues.get_mut(node) else {
                 break;
             };
             match taken {
@@ -166,12 +156,12 @@ impl Sender {
                     parts.push(part);
                 }
                 TakenPart::Nothing => {}
-                TakenPart::OtherClass => broker_queue.ready.push_back(id),
+                TakenPart::OtherClass => broker_queue.push_last(id),
                 TakenPart::Full => {
-                    broker_queue.ready.push_front(id);
+                    broker_queue.push_first(id);
                     break;
                 }
-                TakenPart::QueuedCounts => broker_queue.held.push_back(id),
+                TakenPart::Held => broker_queue.hold(id),
             }
         }
         match class {
@@ -183,7 +173,7 @@ impl Sender {
         }
     }
 
-    /// Takes a partition's next batch for a request to `node` that has `bytes` already.
+    /// Takes a partition's next batch for a request to `node` that already has `bytes`.
     #[allow(clippy::too_many_arguments)] // the state of one request being filled
     fn take_part(
         &mut self,
@@ -197,8 +187,8 @@ impl Sender {
     ) -> TakenPart {
         let (max_request, rules) = (self.max_request, self.in_flight_rules());
         let numbered = self.producer_id.as_ref().and_then(ProducerIdState::current);
-        let accumulator = self.accumulator.clone();
-        let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
+        let accumulator = self.records.accumulator().clone();
+        let Some(topic) = self.records.topic_mut(id.topic) else {
             return TakenPart::Nothing;
         };
         let (name, settings) = (topic.name.clone(), topic.settings);
@@ -213,8 +203,13 @@ impl Sender {
             return TakenPart::Nothing;
         }
         let ids = topic_id != Uuid::ZERO;
-        let Some(this) = class_of(&mut self.transactions, versions, id, &name, settings, ids) else {
-            // The transaction takes the partition in first, which brings it back.
+        let transactions = self.records.transactions_mut().map(|(t, _)| t);
+        let this = class_of(transactions, versions, id, &name, settings, ids);
+        let Some(partition_sender) = self.records.partition(id) else {
+            return TakenPart::Nothing;
+        };
+        let Some(this) = this else {
+            // The partition is enqueued again when the transaction has added it.
             partition_sender.queued_on = None;
             return TakenPart::Nothing;
         };
@@ -222,7 +217,7 @@ impl Sender {
             return TakenPart::OtherClass;
         }
         if partition_sender.pending.is_empty() {
-            let would_queue = self.broker_queues.get(&node).is_some_and(|d| d.limiter.would_queue());
+            let would_queue = self.broker_queues.get(node).is_some_and(BrokerQueue::would_queue);
             let queue = accumulator.topic(id.topic).and_then(|t| t.partition(id.partition));
             let limit = (bytes > 0).then(|| max_request.saturating_sub(bytes));
             if let Some(left_open) = close_open(partition_sender, queue, would_queue, limit, settings.codec) {
@@ -243,10 +238,7 @@ impl Sender {
         };
         let sealed = match this {
             Some(class) => wire::seal(&mut batch, class.version, settings.codec, settings.level).map(|d| (class, d)),
-            None => Err(Error::new(
-                ErrorCode::L_UNSUPPORTED_FEATURE,
-                format!("broker {node} and this client have no version of Produce in common"),
-            )),
+            None => Err(no_common_version(node)),
         };
         if let Ok((_, data)) = &sealed
             && bytes > 0
@@ -257,8 +249,8 @@ impl Sender {
         }
         let more = partition_sender.has_work(ctx.now) && !rules.one_at_a_time;
         partition_sender.queued_on = more.then_some(node);
-        if more && let Some(broker_queue) = self.broker_queues.get_mut(&node) {
-            broker_queue.ready.push_back(id);
+        if more && let Some(broker_queue) = self.broker_queues.get_mut(node) {
+            broker_queue.push_last(id);
         }
         match sealed {
             Ok((class, data)) => {
@@ -276,14 +268,14 @@ impl Sender {
             }
             Err(error) => {
                 let status = batch.status();
-                self.deliver(id, batch, Some(error), status, ctx.now);
+                self.records.deliver(id, batch, Some(error), status, ctx.now);
                 self.enqueue(ctx, cluster, id);
                 TakenPart::Nothing
             }
         }
     }
 
-    /// Says once where a broker makes the client do something else than it was configured to.
+    /// Warns once per client when a broker's version forces other acks or another codec than configured.
     fn warn_of_downgrade(&mut self, ctx: &Ctx<'_>, class: Class, settings: TopicSettings) {
         if class.acks != settings.acks && !std::mem::replace(&mut self.warned.acks, true) {
             ctx.log.log(level::WARNING, "ACKS", || {
@@ -303,15 +295,15 @@ impl Sender {
     }
 
     fn transmit(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId, mut parts: Vec<Part>, class: Class) {
-        // Topics must be together, and responses are matched by binary search.
+        // A topic's partitions must be adjacent, and responses are matched by binary search.
         parts.sort_by_key(|p| p.slot.id);
         debug_assert!(
             parts.is_sorted_by(|a, b| a.slot.id < b.slot.id),
             "a partition is in a request once"
         );
-        let transactional_id = self.transactions.as_deref().map(Transactions::name);
+        let transactional_id = self.records.transactions().map(Transactions::name);
         let request = wire::build(&parts, class.acks, class.timeout_ms, transactional_id);
-        let (key, id) = (BrokerKey::general(node), self.requests.next_id());
+        let (key, id) = (BrokerKey::general(node), self.records.requests_mut().next_id());
         let tag = Tag {
             owner: Owner::Producer,
             id,
@@ -335,28 +327,28 @@ impl Sender {
         match sent {
             Ok(()) => {
                 for slot in &slots {
-                    if let (Some(partition_sender), Some(batch)) = (self.partition_sender(slot.id), &slot.batch) {
+                    if let (Some(partition_sender), Some(batch)) = (self.records.partition(slot.id), &slot.batch) {
                         partition_sender.in_flight.push(InFlightBatch {
                             request: id,
                             first_id: batch.first_id,
                         });
                     }
                 }
-                self.requests.insert(id, InFlight { node, slots });
-                if let Some(transactions) = &mut self.transactions {
+                self.records.requests_mut().insert(id, InFlight { node, slots });
+                if let Some((transactions, _)) = self.records.transactions_mut() {
                     transactions.on_sent();
                 }
-                self.broker_queues.entry(node).or_default().limiter.on_sent();
+                self.broker_queues.entry(node).on_sent();
             }
             Err(error) => self.on_send_error(ctx, cluster, slots, &error),
         }
     }
 
-    /// Returns how long the broker has to answer a request: `socket.timeout.ms`, or less when records time out before that
-    /// (`message.timeout.ms`). When this has passed, the connection is closed, and the records that are left are sent again.
+    /// Returns the timeout of a request: `socket.timeout.ms`, or less when records time out before that
+    /// (`message.timeout.ms`). On timeout the connection is closed, and the remaining records are sent again.
     fn request_timeout_of(&self, parts: &[Part], now: Instant) -> Duration {
         let expiry = |part: &Part| {
-            let topic = self.topics.get(part.slot.id.topic as usize)?.as_ref()?;
+            let topic = self.records.topic(part.slot.id.topic)?;
             Some(part.slot.batch.as_ref()?.oldest()? + topic.settings.message_timeout?)
         };
         let left = parts.iter().filter_map(expiry).min().map(|at| at.since(now));
@@ -364,26 +356,28 @@ impl Sender {
             .min(left.map_or(Duration::MAX, |left| left.max(ANSWER_TIME_MIN)))
     }
 
-    /// A request could not be handed to the connection: a connection that has just gone is waited for, anything else is final.
+    /// Handles a request that the connection did not accept: after a lost connection its batches are sent again, after
+    /// any other error they fail.
     fn on_send_error(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, slots: Vec<Slot>, error: &Error) {
         for slot in slots {
             let Some(batch) = slot.batch else { continue };
             if error.code == ErrorCode::L_TRANSPORT {
-                if let Some(partition_sender) = self.partition_sender(slot.id) {
+                if let Some(partition_sender) = self.records.partition(slot.id) {
                     partition_sender.put_back(batch);
                 }
                 self.enqueue(ctx, cluster, slot.id);
             } else {
                 let status = batch.status();
-                self.deliver(slot.id, batch, Some(error.clone()), status, ctx.now);
+                self.records
+                    .deliver(slot.id, batch, Some(error.clone()), status, ctx.now);
             }
         }
     }
 }
 
-/// Closes a partition's open batch for a request with so many bytes `left`, `None` when the request is empty. As long as it
-/// is open it goes on filling, and so it stays while the broker is busy, or when the request has no room for it: closed it
-/// would be the next request's, and alone there when the others are held. How small a codec makes it shows only once it is
+/// Closes a partition's open batch for a request with room for `left` bytes, `None` when the request is empty. The
+/// batch stays open and keeps filling while the broker is busy, or when the request has no room for it: a closed batch
+/// would go into the next request, alone if the others are held. The compressed size is known only once the batch is
 /// closed.
 fn close_open(
     partition_sender: &mut PartitionSender,
@@ -394,7 +388,7 @@ fn close_open(
 ) -> Option<TakenPart> {
     if would_queue {
         partition_sender.held = true;
-        return Some(TakenPart::QueuedCounts);
+        return Some(TakenPart::Held);
     }
     let queue = queue?;
     if codec == Codec::None && left.is_some_and(|left| queue.open_len() > left) {
@@ -404,7 +398,12 @@ fn close_open(
     None
 }
 
-/// A batch leaves its queue.
+fn no_common_version(node: NodeId) -> Error {
+    let text = format!("broker {node} and this client have no version of Produce in common");
+    Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, text)
+}
+
+/// Logs that a batch leaves its queue.
 fn log_dequeue(ctx: &Ctx<'_>, name: &str, id: PartitionId, batch: &Batch, more: bool) {
     ctx.log.debug(DebugContexts::QUEUE, "DEQUEUE", || {
         let waited = batch.oldest().map_or(0, |at| ctx.now.since(at).as_millis());
@@ -414,7 +413,7 @@ fn log_dequeue(ctx: &Ctx<'_>, name: &str, id: PartitionId, batch: &Batch, more: 
     });
 }
 
-/// What goes to a broker, for the log.
+/// Returns the log line of a batch that is sent.
 fn describe_part(part: &Part, class: Class, node: NodeId) -> String {
     let (batch, id) = (part.slot.batch.as_ref(), part.slot.id);
     let (n, attempt) = batch.map_or((0, 1), |b| (b.records.len(), b.attempts + 1));
