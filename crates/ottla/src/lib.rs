@@ -12,6 +12,7 @@ pub mod cluster;
 pub mod config;
 pub mod connection;
 pub mod consumer;
+pub mod core;
 pub mod error;
 pub mod event;
 pub mod producer;

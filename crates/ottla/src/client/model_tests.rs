@@ -6,14 +6,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::builder::CoreBuilder;
-use super::core::{Command, Core};
-use super::handle::Inner;
-use super::options::ClientHooks;
-use super::shared::Shared;
+use super::lifecycle::ClientThread;
 use crate::cluster::{self, MetadataScope};
 use crate::config::{ClientConfig, Conf, TopicConfig};
 use crate::consumer;
+use crate::core::{ClientHooks, Command, Core, CoreBuilder, Shared};
 use crate::error::ErrorCode;
 use crate::event::Reply;
 use crate::producer;
@@ -175,7 +172,7 @@ fn commands_of_managers_are_answered() {
 fn whoever_ends_the_client_sees_its_thread_end() {
     explore("two threads end the client", 3, || {
         let client = start(ClientKind::Consumer);
-        let inner = Arc::new(Inner::new(client.shared, client.thread, None));
+        let inner = Arc::new(ClientThread::new(client.shared, client.thread, None));
         let ending = [0, 1].map(|_| {
             let (inner, ended) = (inner.clone(), client.ended.clone());
             spawn(move || {
@@ -195,7 +192,7 @@ fn waits_on_queues_end_with_the_client() {
         let client = start(ClientKind::Consumer);
         let main = client.shared.main_queue.clone();
         main.forward_to(Some(client.shared.consumer_queue.clone()));
-        let inner = Inner::new(client.shared, client.thread, None);
+        let inner = ClientThread::new(client.shared, client.thread, None);
         let polling = spawn(move || main.pop(None).is_none());
         inner.stop();
         assert!(polling.join().unwrap());

@@ -58,6 +58,11 @@ impl Error {
         Self::new(ErrorCode::L_INVALID_ARG, message)
     }
 
+    /// Returns an [`ErrorCode::L_CRIT_SYS_RESOURCE`] error: the operating system refused a resource that `what` needs.
+    pub(crate) fn system_resource(what: &str, error: &std::io::Error) -> Self {
+        Self::new(ErrorCode::L_CRIT_SYS_RESOURCE, format!("{what}: {error}"))
+    }
+
     /// The same error, fatal.
     #[must_use]
     pub fn into_fatal(mut self) -> Self {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::driver::{Driver, Next};
 use super::wake_state::{WakeAction, WakeState};
+use crate::core::CallerPolling;
 use crate::event::{has_callbacks, level};
 use crate::sys::sync::{AtomicBool, AtomicU32, Condvar, Deadline, Mutex, wait_while};
 use crate::sys::{Instant, Waker, forks};
@@ -22,6 +23,7 @@ use crate::transport::{Poller, Shield};
 pub struct LoopWaker {
     inner: mio::Waker,
     shield: Option<Shield>,
+    caller_polling: CallerPolling,
     wake_state: WakeState,
     /// The process that the loop runs in; a forked child must leave its sockets alone.
     process: u32,
@@ -127,10 +129,16 @@ impl Drop for InlineDrive<'_> {
 }
 
 impl LoopWaker {
-    pub(super) fn new(inner: mio::Waker, poller: Poller, shield: Option<Shield>) -> Self {
+    pub(super) fn new(
+        inner: mio::Waker,
+        poller: Poller,
+        shield: Option<Shield>,
+        caller_polling: CallerPolling,
+    ) -> Self {
         LoopWaker {
             inner,
             shield,
+            caller_polling,
             wake_state: WakeState::new(),
             process: forks::depth(),
             driver: Mutex::new(None),
@@ -168,7 +176,7 @@ impl LoopWaker {
     /// Whether the core may be driven by the thread that asks. What the application has the client call must find no
     /// lock of the application held.
     fn may_drive_inline(&self) -> bool {
-        !has_callbacks() && forks::depth() == self.process
+        self.caller_polling == CallerPolling::Enabled && !has_callbacks() && forks::depth() == self.process
     }
 
     /// Does what the loop would be woken for; false when the loop has to look as well.

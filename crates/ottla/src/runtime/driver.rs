@@ -1,7 +1,7 @@
 //! The core with its sockets, as whoever drives it sees them.
 
-use crate::client::Core;
 use crate::connection::NetEvent;
+use crate::core::Core;
 use crate::sys::{Instant, SharedClock, earliest};
 use crate::transport::{Files, TcpTransport};
 

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use self::caller_polling::LoopWaker;
 use self::driver::Driver;
-use crate::client::Core;
+use crate::core::{CallerPolling, Core};
 use crate::sys::SharedClock;
 use crate::sys::sync::thread;
 use crate::transport::{
@@ -27,6 +27,18 @@ pub fn live_threads() -> usize {
     THREADS.load(Ordering::Relaxed) + worker_threads()
 }
 
+/// The settings of a loop.
+pub struct LoopOptions {
+    /// Socket options of connections to brokers.
+    pub sockets: SocketOptions,
+    /// The address family of connections to brokers.
+    pub family: AddressFamily,
+    /// The application's replacements for the operating system.
+    pub system: SystemHooks,
+    /// The threads that may drive the core.
+    pub caller_polling: CallerPolling,
+}
+
 /// The pieces of a loop that exist before its core does.
 #[derive(Debug)]
 pub struct Loop {
@@ -36,15 +48,24 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// Makes poll and waker; `system` takes the operating system's place. Fails when that has no descriptors left.
-    pub fn new(options: SocketOptions, family: AddressFamily, system: SystemHooks) -> io::Result<Self> {
+    /// Creates the poller and its waker.
+    ///
+    /// # Errors
+    /// Those of the operating system, such as when no file descriptors are left.
+    pub fn new(options: LoopOptions) -> io::Result<Self> {
+        let LoopOptions {
+            sockets,
+            family,
+            system,
+            caller_polling,
+        } = options;
         let poller = Poller::new()?;
         let registry = poller.registry().try_clone()?;
         let inner = mio::Waker::new(&registry, crate::transport::WAKE)?;
-        let waker = Arc::new(LoopWaker::new(inner, poller, system.shield));
+        let waker = Arc::new(LoopWaker::new(inner, poller, system.shield, caller_polling));
         let resolver = Resolver::new(waker.clone(), family, system.resolve.clone());
         let files = Files::new(waker.clone(), system.clone());
-        let transport = TcpTransport::new(registry, resolver, options, system);
+        let transport = TcpTransport::new(registry, resolver, sockets, system);
         Ok(Loop {
             waker,
             transport,

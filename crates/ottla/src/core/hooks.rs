@@ -1,14 +1,29 @@
 //! What a client is created with besides its textual settings.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::config::ClientConfig;
 use crate::event::{DebugContexts, DeliveryMode, Interceptor, LogSink};
-use crate::transport::{AddressFamily, SocketOptions, SystemHooks};
+use crate::transport::SystemHooks;
 
 /// Told the client's name.
 pub type NameHook = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The threads that may drive a client's core and wait on its sockets.
+///
+/// A program that produces one message at a time and waits for each delivery report switches between its own thread and
+/// the client's twice per message. With [`Enabled`](Self::Enabled) its own thread does the client's work meanwhile, without
+/// those switches. The price is a second way to drive the core, which the simulator does not run: only
+/// thread models (`runtime/model_tests.rs`) and tests over real sockets cover it. [`Disabled`](Self::Disabled) leaves
+/// everything to the I/O thread, to rule caller polling out as the cause of a defect, and for tests of the I/O thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum CallerPolling {
+    /// The I/O thread, and threads of the application that wait for the client's work.
+    #[default]
+    Enabled,
+    /// Only the I/O thread.
+    Disabled,
+}
 
 /// How the application listens.
 #[derive(Clone, Default)]
@@ -39,40 +54,11 @@ pub struct ClientHooks {
     /// What the application does in place of the operating system. Code of the application needs
     /// [`expect_callbacks`](crate::event::expect_callbacks) before.
     pub system: SystemHooks,
+    /// The threads that may drive the client.
+    pub caller_polling: CallerPolling,
 }
 
 /// `debug`.
 pub(super) fn log_contexts(conf: &ClientConfig) -> DebugContexts {
     DebugContexts(conf.debug)
-}
-
-/// The part of the settings that sockets obey.
-pub(super) fn socket_options(conf: &ClientConfig) -> SocketOptions {
-    SocketOptions {
-        send_buffer: usize::try_from(conf.socket_send_buffer_bytes).unwrap_or(0),
-        receive_buffer: usize::try_from(conf.socket_receive_buffer_bytes).unwrap_or(0),
-        keepalive: conf.socket_keepalive_enable,
-        nodelay: conf.socket_nagle_disable,
-        max_frame: usize::try_from(conf.receive_message_max_bytes).unwrap_or(100_000_000),
-        unacknowledged: Some(unacknowledged(conf)),
-    }
-}
-
-/// Shortest time after which unacknowledged data closes a connection: a few round trips and retransmissions on any network.
-const UNACKNOWLEDGED_MIN: Duration = Duration::from_secs(5);
-
-/// Half of `socket.timeout.ms`: a peer that vanished is noticed before requests to it time out, and a request that is sent
-/// again on another connection still has its time.
-fn unacknowledged(conf: &ClientConfig) -> Duration {
-    let half = Duration::from_millis(u64::from(conf.socket_timeout_ms) / 2);
-    half.max(UNACKNOWLEDGED_MIN)
-}
-
-/// `broker.address.family`.
-pub(super) fn address_family(conf: &ClientConfig) -> AddressFamily {
-    match conf.broker_address_family.as_str() {
-        "v4" => AddressFamily::V4,
-        "v6" => AddressFamily::V6,
-        _ => AddressFamily::Any,
-    }
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::core::Core;
-use super::options::{ClientHooks, log_contexts};
+use super::hooks::{ClientHooks, log_contexts};
 use super::shared::{Shared, SharedParts};
+use super::wiring::Core;
 use crate::config::{ClientConfig, TopicConfig};
 use crate::event::{Event, LogLine, Logger, Queue, level};
 use crate::sys::{Rng, SharedClock, Waker};
@@ -14,7 +14,7 @@ use crate::types::ClientKind;
 /// Numbers the clients of this process, for names in logs.
 static CLIENTS: AtomicU32 = AtomicU32::new(1);
 
-/// Everything that a client's core depends on. [`Client::new`](super::Client::new) gives it the system's clock and the
+/// Everything that a client's core depends on. [`Client::new`](crate::client::Client::new) gives it the system's clock and the
 /// waker of its own thread; a simulation gives it virtual ones and drives the core itself.
 pub struct CoreBuilder {
     /// Producer or consumer.

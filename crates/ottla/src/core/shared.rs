@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::core::Command;
-use super::options::ClientHooks;
+use super::command::Command;
+use super::hooks::ClientHooks;
 use crate::config::{ClientConfig, TopicConfig};
 use crate::consumer::Registry;
 use crate::error::{Error, ErrorCode};
@@ -219,8 +219,8 @@ impl Shared {
         known.map(|(name, known)| (name.clone(), known.since)).collect()
     }
 
-    /// Lets go of what grows with use: somebody may keep the handle of a client that was destroyed.
-    pub(super) fn empty(&self) {
+    /// Frees topics, cluster information and queued events: handles of a destroyed client may be kept for long.
+    pub(crate) fn clear(&self) {
         drop(std::mem::take(&mut *self.topics.write()));
         drop(std::mem::take(&mut *self.cluster_info.lock()));
         if let Some(registry) = &self.consumer {
@@ -241,7 +241,7 @@ impl Shared {
     /// Fails with [`ErrorCode::L_STATE`] in a process that was forked from the client's: locks may be held there by
     /// threads that it does not have.
     #[inline]
-    pub(super) fn check_process(&self) -> Result<(), Error> {
+    pub(crate) fn check_process(&self) -> Result<(), Error> {
         match self.is_inherited() {
             false => Ok(()),
             true => Err(refusal()),

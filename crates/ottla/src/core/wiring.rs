@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
+use super::command::Command;
 use super::failure_reporting::FailureReporter;
 use super::shared::{ClusterInfo, Shared};
-use super::stats_emitter::StatsEmitter;
-use super::telemetry_sampler::TelemetrySampler;
-use crate::admin::{self, Admin};
-use crate::cluster::{self, Change, Cluster, Ctx};
+use super::stats_emitter::{self, StatsEmitter};
+use super::telemetry_sampler::{self, TelemetrySampler};
+use crate::admin::Admin;
+use crate::cluster::{Change, Cluster, Ctx};
 use crate::connection::{
     BrokerKey, ConnectionConfig, ConnectionEvent, ConnectionTable, DisconnectKind, NetAction, NetEvent, Outcome, Owner,
     Tag,
@@ -18,58 +19,25 @@ use crate::connection::{
 use crate::consumer::{self, Consumer, FileAction, FileEvent, ListOffsets};
 use crate::error::{Error, ErrorCode};
 use crate::event::{DebugContexts, Event, Throttle, level};
-use crate::producer::{self, Sender};
+use crate::producer::Sender;
 use crate::sys::{Instant, Rng, earliest};
 use crate::types::TopicHooks;
 
-/// What the application's threads ask of the core.
-#[derive(Debug)]
-pub enum Command {
-    /// For the cluster manager.
-    Cluster(cluster::Command),
-    /// For the producer.
-    Producer(producer::Command),
-    /// For the consumer.
-    Consumer(consumer::Command),
-    /// For calls that belong to neither.
-    Admin(admin::Command),
-    /// Ends the client: everything still waiting is failed, connections are closed.
-    Terminate,
-}
-
-impl Command {
-    /// Answers a command that comes after the client's end, so that its caller does not wait.
-    pub fn refuse(self) {
-        self.fail(Error::new(ErrorCode::L_DESTROY, "the client is being destroyed"));
-    }
-
-    /// Answers a command that nobody will carry out.
-    pub fn fail(self, error: Error) {
-        match self {
-            Command::Cluster(command) => command.refuse(error),
-            Command::Producer(command) => command.refuse(error),
-            Command::Consumer(command) => command.refuse(error),
-            Command::Admin(command) => command.refuse(error),
-            Command::Terminate => {}
-        }
-    }
-}
-
 /// A client's decisions.
 pub struct Core {
-    pub(super) shared: Arc<Shared>,
-    pub(super) connections: ConnectionTable,
-    pub(super) cluster: Cluster,
-    pub(super) producer: Option<Sender>,
-    pub(super) consumer: Option<Consumer>,
+    shared: Arc<Shared>,
+    connections: ConnectionTable,
+    cluster: Cluster,
+    producer: Option<Sender>,
+    consumer: Option<Consumer>,
     /// Offset look-ups of a producer's application; a consumer has its own.
     offsets: ListOffsets,
     admin: Admin,
-    pub(super) rng: Rng,
+    rng: Rng,
     failure_reporter: FailureReporter,
-    pub(super) telemetry_sampler: TelemetrySampler,
+    telemetry_sampler: TelemetrySampler,
     /// While the application wants statistics.
-    pub(super) stats_emitter: Option<Box<StatsEmitter>>,
+    stats_emitter: Option<Box<StatsEmitter>>,
     finished: bool,
     started: bool,
 }
@@ -92,6 +60,17 @@ macro_rules! ctx {
             rng: &mut $core.rng,
             log: &$core.shared.log,
             conf: &$core.shared.conf,
+        }
+    };
+}
+
+/// The sources of client metrics, borrowing the core's fields apart from the context's.
+macro_rules! metric_sources {
+    ($core:ident) => {
+        telemetry_sampler::Sources {
+            shared: &$core.shared,
+            producer: $core.producer.as_mut(),
+            consumer: $core.consumer.as_ref(),
         }
     };
 }
@@ -290,8 +269,18 @@ impl Core {
         wake = earliest(wake, self.admin.poll(&mut ctx, &mut self.cluster));
         // Last, so that what the others asked of it just now is in its time to wake.
         wake = earliest(wake, self.cluster.poll(&mut ctx));
-        wake = earliest(wake, self.report(now, wall_ms));
-        wake = earliest(wake, self.push_metrics(now, wall_ms));
+        if let Some(stats_emitter) = &mut self.stats_emitter {
+            let sources = stats_emitter::Sources {
+                shared: &self.shared,
+                connections: &mut self.connections,
+                cluster: &self.cluster,
+                producer: self.producer.as_mut(),
+                consumer: self.consumer.as_ref(),
+            };
+            wake = earliest(wake, Some(stats_emitter.poll(sources, now, wall_ms)));
+        }
+        let mut ctx = ctx!(self, now, wall_ms);
+        wake = earliest(wake, self.telemetry_sampler.poll(&mut ctx, metric_sources!(self)));
         earliest(wake, self.connections.next_wake())
     }
 
@@ -460,8 +449,7 @@ impl Core {
             },
             Command::Admin(command) => self.admin.on_command(&ctx, command),
             Command::Terminate => {
-                let wait = self.push_last_metrics(now, wall_ms);
-                let mut ctx = ctx!(self, now, wall_ms);
+                let wait = self.telemetry_sampler.end(&mut ctx, metric_sources!(self));
                 ctx.log.debug(DebugContexts::GENERIC, "TERMINATE", || {
                     "ending: what still waits is failed".into()
                 });
