@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::config::ClientConfig;
 use crate::transport::{AddressFamily, SocketOptions};
 
-/// The part of the settings that sockets obey.
+/// Returns the socket options of connections.
 pub(super) fn socket_options(conf: &ClientConfig) -> SocketOptions {
     SocketOptions {
         send_buffer: usize::try_from(conf.socket_send_buffer_bytes).unwrap_or(0),
@@ -17,17 +17,17 @@ pub(super) fn socket_options(conf: &ClientConfig) -> SocketOptions {
     }
 }
 
-/// Shortest time after which unacknowledged data closes a connection: a few round trips and retransmissions on any network.
+/// Minimum time after which unacknowledged data closes a connection: a few round trips and retransmissions on any network.
 const UNACKNOWLEDGED_MIN: Duration = Duration::from_secs(5);
 
-/// Half of `socket.timeout.ms`: a peer that vanished is noticed before requests to it time out, and a request that is sent
-/// again on another connection still has its time.
+/// Returns the time after which unacknowledged data closes a connection, half of `socket.timeout.ms`: an unreachable peer is
+/// detected before requests to it time out, so that they can be retried on another connection in time.
 fn unacknowledged(conf: &ClientConfig) -> Duration {
     let half = Duration::from_millis(u64::from(conf.socket_timeout_ms) / 2);
     half.max(UNACKNOWLEDGED_MIN)
 }
 
-/// `broker.address.family`.
+/// Returns the value of `broker.address.family`.
 pub(super) fn address_family(conf: &ClientConfig) -> AddressFamily {
     match conf.broker_address_family.as_str() {
         "v4" => AddressFamily::V4,

@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorCode};
 use crate::{admin, cluster, consumer, producer};
 
-/// What the application's threads ask of the core.
+/// A command of an application thread to the core.
 #[derive(Debug)]
 pub enum Command {
     /// For the cluster manager.
@@ -12,19 +12,19 @@ pub enum Command {
     Producer(producer::Command),
     /// For the consumer.
     Consumer(consumer::Command),
-    /// For calls that belong to neither.
+    /// For the admin manager.
     Admin(admin::Command),
-    /// Ends the client: everything still waiting is failed, connections are closed.
+    /// Ends the client: pending calls and records fail, connections are closed.
     Terminate,
 }
 
 impl Command {
-    /// Answers a command that comes after the client's end, so that its caller does not wait.
+    /// Fails a command that arrives after the client's end with [`ErrorCode::L_DESTROY`].
     pub fn refuse(self) {
         self.fail(Error::new(ErrorCode::L_DESTROY, "the client is being destroyed"));
     }
 
-    /// Answers a command that nobody will carry out.
+    /// Fails a command, so that its caller does not wait for a reply.
     pub fn fail(self, error: Error) {
         match self {
             Command::Cluster(command) => command.refuse(error),

@@ -1,4 +1,4 @@
-//! What a client is created with besides its textual settings.
+//! A client's settings that are not textual.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::config::ClientConfig;
 use crate::event::{DebugContexts, DeliveryMode, Interceptor, LogSink};
 use crate::transport::SystemHooks;
 
-/// Told the client's name.
+/// A callback that receives the client's name.
 pub type NameHook = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The threads that may drive a client's core and wait on its sockets.
@@ -25,40 +25,40 @@ pub enum CallerPolling {
     Disabled,
 }
 
-/// How the application listens.
+/// The application's callbacks, the events that it receives, and the client's threading.
 #[derive(Clone, Default)]
 pub struct ClientHooks {
     /// Called with the client's name while the client is being created, before its first log line.
     pub named: Option<NameHook>,
-    /// Where log lines go; without it they are dropped.
+    /// The destination of log lines; without it they are dropped.
     pub log: Option<LogSink>,
-    /// Log lines go to the main queue instead (`log.queue`).
+    /// Log lines go to the main queue instead of `log` (`log.queue`).
     pub log_to_queue: bool,
-    /// Which delivery reports are wanted.
+    /// The delivery reports that the application receives.
     pub delivery: DeliveryMode,
-    /// The application carries out rebalances itself.
+    /// The application receives rebalance events and assigns partitions itself.
     pub rebalance_event: bool,
-    /// The application hears of commit results.
+    /// The application receives the results of commits.
     pub commit_event: bool,
-    /// The application has a callback for commit results, which also reports those that a call waits for.
+    /// The application has a callback for commit results, which is also called for synchronous commits.
     pub commit_callback: bool,
-    /// The application hears of errors; otherwise they are logged.
+    /// The application receives errors; otherwise they are logged.
     pub error_event: bool,
-    /// The application hears of throttling.
+    /// The application receives throttling events.
     pub throttle_event: bool,
-    /// The application wants statistics, every `statistics.interval.ms`; otherwise nothing is measured.
+    /// The application receives statistics, every `statistics.interval.ms`; otherwise nothing is measured.
     pub stats_event: bool,
-    /// Told of what the client does. One that calls code of the application needs
-    /// [`expect_callbacks`](crate::event::expect_callbacks) before.
+    /// Called on requests, responses, connection states, deliveries and commits. If it calls code of the application,
+    /// [`expect_callbacks`](crate::event::expect_callbacks) must be called before.
     pub interceptor: Option<Arc<dyn Interceptor>>,
-    /// What the application does in place of the operating system. Code of the application needs
-    /// [`expect_callbacks`](crate::event::expect_callbacks) before.
+    /// The application's replacements for the operating system. If they call code of the application,
+    /// [`expect_callbacks`](crate::event::expect_callbacks) must be called before.
     pub system: SystemHooks,
     /// The threads that may drive the client.
     pub caller_polling: CallerPolling,
 }
 
-/// `debug`.
+/// Returns the contexts of `debug`.
 pub(super) fn log_contexts(conf: &ClientConfig) -> DebugContexts {
     DebugContexts(conf.debug)
 }

@@ -1,4 +1,4 @@
-//! The statistics document: a walk over the managers at the interval.
+//! Emits the statistics document at `statistics.interval.ms`, from the numbers of all managers.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use crate::stats::{Fatal, Group, Statistics};
 use crate::sys::Instant;
 use crate::types::ClientKind;
 
-/// Documents that may wait for the application. While so many do, none is made: an application that does not poll must
-/// not fill the memory.
+/// Maximum number of documents that wait for the application. No further document is created then, to bound the memory of
+/// an application that does not poll.
 const WAITING_MAX: usize = 10;
 
-/// A state and since when it is.
+/// A state and the time at which it was entered.
 #[derive(Debug)]
 struct StateAge {
     state: &'static str,
@@ -51,8 +51,7 @@ pub(super) struct Sources<'a> {
     pub(super) consumer: Option<&'a Consumer>,
 }
 
-/// When documents are made, and what has to be watched for them in between. There is one only while the application
-/// wants documents.
+/// The timer of documents, and the states whose ages they contain. It exists only if the application receives documents.
 #[derive(Debug)]
 pub(super) struct StatsEmitter {
     interval: Duration,

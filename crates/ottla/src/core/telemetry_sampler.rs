@@ -1,4 +1,4 @@
-//! What is sampled and collected for client metrics (KIP-714), while the cluster wants any.
+//! Samples for client metrics (KIP-714), while the cluster subscribes to any.
 
 use std::time::Duration;
 
@@ -11,24 +11,24 @@ use crate::sys::Instant;
 use crate::telemetry::{Facts, Telemetry, Totals};
 use crate::types::ClientKind;
 
-/// What only shows over time.
+/// Values accumulated between pushes.
 #[derive(Debug, Default)]
 pub(super) struct ClientSamples {
     rebalancing_since: Option<Instant>,
     rebalances: DurationSum,
     rebalance_ms: u64,
-    /// When the application's waiting was looked at last.
+    /// The time of the last sample.
     sampled_at: Option<Instant>,
     sampled_time: Duration,
     poll_time: Duration,
 }
 
-/// Telemetry with what it looks at.
+/// The telemetry manager with its samples.
 #[derive(Debug)]
 pub(super) struct TelemetrySampler {
     pub(super) telemetry: Telemetry,
     samples: ClientSamples,
-    /// The client ends once the last push is answered, at that time at the latest.
+    /// While the client terminates: the deadline of the response to the last push.
     pub(super) ends_at: Option<Instant>,
 }
 
@@ -74,8 +74,8 @@ pub(super) struct Sources<'a> {
 }
 
 impl ClientSamples {
-    /// Looks at the group and at whether the application waits for messages. What it does between two looks counts as
-    /// what it is found doing at the second: the client is driven when there is something for an application that waits.
+    /// Samples the group's state and whether the application waits for messages. Each interval is attributed to the state at
+    /// its end: the client is driven when an event ends the application's wait.
     fn sample(&mut self, shared: &Shared, rebalancing: bool, now: Instant) {
         match (self.rebalancing_since, rebalancing) {
             (None, true) => self.rebalancing_since = Some(now),
@@ -96,7 +96,7 @@ impl ClientSamples {
         }
     }
 
-    /// The part of the time since the last call in which the application waited.
+    /// Returns the fraction of the time since the last call in which the application waited.
     fn take_idle(&mut self) -> Option<f64> {
         let (sampled_time, poll_time) = (
             std::mem::take(&mut self.sampled_time),
@@ -106,7 +106,7 @@ impl ClientSamples {
     }
 }
 
-/// The values at this moment.
+/// Collects the values of a push.
 fn facts(sources: &mut Sources<'_>, samples: &mut ClientSamples) -> Facts {
     let (shared, consumer) = (sources.shared, sources.consumer);
     let conf = &shared.conf;

@@ -1,4 +1,4 @@
-//! The one thread of a client: waits for sockets, timers and wake-ups, and drives the core.
+//! A client's I/O thread: waits for sockets, timers and wake-ups, and drives the core.
 
 mod caller_polling;
 mod driver;
@@ -19,10 +19,10 @@ use crate::transport::{
     AddressFamily, Files, Poller, Resolver, SocketOptions, SystemHooks, TcpTransport, worker_threads,
 };
 
-/// Client threads alive in this process.
+/// The number of running I/O threads in this process.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
-/// Threads that clients of this process run, those for look-ups and files included.
+/// Returns the number of threads that clients of this process run, including those for look-ups and files.
 pub fn live_threads() -> usize {
     THREADS.load(Ordering::Relaxed) + worker_threads()
 }
@@ -39,7 +39,7 @@ pub struct LoopOptions {
     pub caller_polling: CallerPolling,
 }
 
-/// The pieces of a loop that exist before its core does.
+/// The parts of an event loop that exist before its core.
 #[derive(Debug)]
 pub struct Loop {
     waker: Arc<LoopWaker>,
@@ -73,14 +73,14 @@ impl Loop {
         })
     }
 
-    /// Wakes this loop.
+    /// Returns the loop's waker.
     pub fn waker(&self) -> Arc<LoopWaker> {
         self.waker.clone()
     }
 
-    /// Starts the thread, which ends when the core is finished.
+    /// Starts the I/O thread, which ends when the core is finished.
     pub fn spawn(self, core: Core, clock: SharedClock) -> io::Result<thread::JoinHandle<()>> {
-        // Counted before it runs, so that the count is right when the client's creation returns.
+        // Counted before it starts, so that the count is correct when the client's constructor returns.
         THREADS.fetch_add(1, Ordering::Relaxed);
         let Loop {
             waker,
@@ -108,7 +108,7 @@ impl Loop {
             THREADS.fetch_sub(1, Ordering::Relaxed);
         });
         if spawned.is_err() {
-            // The core refers to the waker.
+            // Breaks the reference cycle: the core owns the waker.
             *waker.driver.lock() = None;
             THREADS.fetch_sub(1, Ordering::Relaxed);
         }
