@@ -1,6 +1,6 @@
 //! The table of error codes: one row a code. Names and numbers are those of `rdkafka.h`; a local code `_NAME` is the
-//! constant `L_NAME`. Whether a broker's code may be retried and whether it shows stale metadata is not written here:
-//! that is the protocol's own table ([`ottla_protocol::ErrorCode`]).
+//! constant `L_NAME`. For brokers' codes, the actions `RETRY` and `REFRESH` come from the protocol's own table
+//! ([`ottla_protocol::ErrorCode`]).
 
 use super::code::{Row, codes};
 
@@ -194,7 +194,7 @@ codes! {
      132 STREAMS_TOPOLOGY_FENCED Caller NONE "Broker: Topology epoch is outdated",
      133 SHARE_SESSION_LIMIT_REACHED Caller NONE "Broker: Too many share sessions",
 
-    // Codes that Kafka has and `rdkafka.h` does not name: they print as `ERR_<code>?`.
+    // Codes of Kafka without a name in `rdkafka.h`: they print as `ERR_<code>?`.
     unlisted:
       98 SNAPSHOT_NOT_FOUND Peer NONE "Broker: Snapshot not found",
       99 POSITION_OUT_OF_RANGE Peer NONE "Broker: Position is outside the snapshot",
